@@ -1,0 +1,3 @@
+//! ptx-tc
+pub mod source;
+pub mod syntax;

@@ -1,0 +1,183 @@
+//! Text to tokens.
+//!
+//! Two choices shape the rest of the front end:
+//!
+//! - A word that starts with a letter keeps its dots: `tcgen05.mma.cta_group::1.kind::f16` and
+//!   `%tid.x` are one token each. A word that starts with a dot ends before the next one, so that
+//!   `.reg.b32` is two tokens. Suffixes as tokens of their own would collide: `.32x32b` starts
+//!   with a digit, `.x8` looks like a vector component, `.shared` is both a qualifier and a
+//!   directive. `instruction::decode` splits words where that matters.
+//! - Tokens are `Copy` and carry no text. Whoever wants it slices the source.
+
+use logos::{FilterResult, Logos};
+
+use super::ast::{BinaryOperator, Linkage, StateSpace};
+
+/// One token. `*Open` and `*Close` variants beyond plain braces are made by
+/// [`structure`](super::structure), which knows what a brace stands for.
+#[derive(Logos, Clone, Copy, Debug, PartialEq, Eq)]
+#[logos(skip(r"[ \t\r\n\f]+"))]
+#[logos(skip(r"//[^\n]*", allow_greedy = true))]
+#[logos(skip(r"#[^\n]*", allow_greedy = true))]
+#[logos(error = LexError)]
+pub enum Token {
+    #[token("/*", block_comment)]
+    /// A name without dots: register, label, variable, mnemonic.
+    #[regex(r"[A-Za-z][A-Za-z0-9_$]*|[_$%][A-Za-z0-9_$]+|\$")]
+    Identifier,
+    /// A name with dots: an opcode, a register's component, a special register.
+    #[regex(r"([A-Za-z][A-Za-z0-9_$]*|[_$%][A-Za-z0-9_$]+)((\.|::)[A-Za-z0-9_$]+)+")]
+    Dotted,
+    /// A word behind a dot that is none of the directives below.
+    #[regex(r"\.[A-Za-z0-9_$]+(::[A-Za-z0-9_$]+)*")]
+    DotWord,
+
+    #[token(".version")]
+    Version,
+    #[token(".target")]
+    Target,
+    #[token(".address_size")]
+    AddressSize,
+    #[token(".file")]
+    File,
+    #[token(".loc")]
+    Loc,
+    #[token(".section")]
+    Section,
+    #[token(".pragma")]
+    Pragma,
+    #[token(".alias")]
+    Alias,
+    #[token(".branchtargets")]
+    BranchTargets,
+    #[token(".calltargets")]
+    CallTargets,
+    #[token(".callprototype")]
+    CallPrototype,
+    #[token(".entry")]
+    Entry,
+    #[token(".func")]
+    Func,
+    #[token(".align")]
+    Align,
+    #[token(".attribute")]
+    Attribute,
+    #[token(".reg", |_| StateSpace::Reg)]
+    #[token(".sreg", |_| StateSpace::Sreg)]
+    #[token(".const", |_| StateSpace::Const)]
+    #[token(".global", |_| StateSpace::Global)]
+    #[token(".local", |_| StateSpace::Local)]
+    #[token(".param", |_| StateSpace::Param)]
+    #[token(".shared", |_| StateSpace::Shared)]
+    #[token(".tex", |_| StateSpace::Tex)]
+    Space(StateSpace),
+    #[token(".extern", |_| Linkage::Extern)]
+    #[token(".visible", |_| Linkage::Visible)]
+    #[token(".weak", |_| Linkage::Weak)]
+    #[token(".common", |_| Linkage::Common)]
+    Linkage(Linkage),
+
+    /// Decimal, octal, hexadecimal or binary, with an optional `U`.
+    #[regex(r"0[xX][0-9A-Fa-f]+U?|0[bB][01]+U?|[0-9]+U?")]
+    Integer,
+    /// `1.5`, `1e3`, `0f3F800000`, `0d3FF0000000000000`.
+    #[regex(r"[0-9]+\.[0-9]*([eE][+-]?[0-9]+)?|\.[0-9]+([eE][+-]?[0-9]+)?|[0-9]+[eE][+-]?[0-9]+", priority = 10)]
+    #[regex(r"0[fF][0-9A-Fa-f]{8}|0[dD][0-9A-Fa-f]{16}", priority = 10)]
+    Float,
+    #[regex(r#""([^"\\\n]|\\[^\n])*""#)]
+    String,
+
+    #[token("_")]
+    Sink,
+    #[token("@")]
+    At,
+    #[token(",")]
+    Comma,
+    #[token(";")]
+    Semicolon,
+    #[token(":")]
+    Colon,
+    #[token("(")]
+    ParenOpen,
+    #[token(")")]
+    ParenClose,
+    #[token("[")]
+    BracketOpen,
+    #[token("]")]
+    BracketClose,
+    #[token("{")]
+    BraceOpen,
+    #[token("}")]
+    BraceClose,
+    #[token("=")]
+    Equals,
+    #[token("!")]
+    Not,
+    #[token("~")]
+    Tilde,
+    #[token("+")]
+    Plus,
+    #[token("-")]
+    Minus,
+    #[token("<")]
+    Less,
+    #[token(">")]
+    Greater,
+    #[token("?")]
+    Question,
+    #[token("|", |_| BinaryOperator::Or)]
+    #[token("*", |_| BinaryOperator::Multiply)]
+    #[token("/", |_| BinaryOperator::Divide)]
+    #[token("%", |_| BinaryOperator::Remainder)]
+    #[token("<<", |_| BinaryOperator::ShiftLeft)]
+    #[token(">>", |_| BinaryOperator::ShiftRight)]
+    #[token("<=", |_| BinaryOperator::LessOrEqual)]
+    #[token(">=", |_| BinaryOperator::GreaterOrEqual)]
+    #[token("==", |_| BinaryOperator::Equal)]
+    #[token("!=", |_| BinaryOperator::NotEqual)]
+    #[token("&", |_| BinaryOperator::And)]
+    #[token("^", |_| BinaryOperator::Xor)]
+    #[token("&&", |_| BinaryOperator::LogicalAnd)]
+    #[token("||", |_| BinaryOperator::LogicalOr)]
+    Operator(BinaryOperator),
+
+    /// `{` that opens the body of a function.
+    BodyOpen,
+    /// `{` that opens a scope between statements.
+    BlockOpen,
+    /// `{` that opens the data of a `.section`.
+    SectionOpen,
+    /// `}` that closes a body, a scope or a section.
+    BlockClose,
+    /// Text that is no token. The grammar has no rule for it.
+    Error,
+}
+
+/// Why a piece of text is no token.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LexError {
+    /// A `/*` without its `*/`.
+    UnterminatedComment,
+    /// Anything else; [`describe`] looks at the text to say what.
+    #[default]
+    NoToken,
+}
+
+fn block_comment(lexer: &mut logos::Lexer<'_, Token>) -> FilterResult<(), LexError> {
+    let rest = lexer.remainder();
+    match memchr::memmem::find(rest.as_bytes(), b"*/") {
+        Some(at) => {
+            lexer.bump(at + 2);
+            FilterResult::Skip
+        }
+        None => {
+            lexer.bump(rest.len());
+            FilterResult::Error(LexError::UnterminatedComment)
+        }
+    }
+}
+
+/// The tokens of `text` with their byte ranges.
+pub fn lex(text: &str) -> logos::SpannedIter<'_, Token> {
+    Token::lexer(text).spanned()
+}
