@@ -16,20 +16,22 @@ use super::ast::{BinaryOperator, Linkage, StateSpace};
 /// One token. `*Open` and `*Close` variants beyond plain braces are made by
 /// [`structure`](super::structure), which knows what a brace stands for.
 #[derive(Logos, Clone, Copy, Debug, PartialEq, Eq)]
-#[logos(skip(r"[ \t\r\n\f]+"))]
+#[logos(skip(r"[ \t\r\n]+"))]
 #[logos(skip(r"//[^\n]*", allow_greedy = true))]
-#[logos(skip(r"#[^\n]*", allow_greedy = true))]
-#[logos(error = LexError)]
+// `# 5 "kernel.cu"` and `#line 5 "kernel.cu"`, which a preprocessor leaves behind.
+#[logos(skip(r#"#[ \t]*(line)?[ \t]*[0-9]+[ \t]+"[^"\n]*"[^\n]*"#, allow_greedy = true))]
+#[logos(error(LexError, |lexer| LexError::of(lexer.slice())))]
 pub enum Token {
     #[token("/*", block_comment)]
     /// A name without dots: register, label, variable, mnemonic.
     #[regex(r"[A-Za-z][A-Za-z0-9_$]*|[_$%][A-Za-z0-9_$]+|\$")]
     Identifier,
     /// A name with dots: an opcode, a register's component, a special register.
-    #[regex(r"([A-Za-z][A-Za-z0-9_$]*|[_$%][A-Za-z0-9_$]+)((\.|::)[A-Za-z0-9_$]+)+")]
+    #[regex(r"([A-Za-z][A-Za-z0-9_$]*|[_$%][A-Za-z0-9_$]+)(\.[A-Za-z0-9_$]+|::[A-Za-z0-9_$]+|::2:4)+")]
     Dotted,
-    /// A word behind a dot that is none of the directives below.
-    #[regex(r"\.[A-Za-z0-9_$]+(::[A-Za-z0-9_$]+)*")]
+    /// A word behind a dot that is none of the directives below. `.sp::2:4` is the one word with a
+    /// single colon in it.
+    #[regex(r"\.[A-Za-z0-9_$]+(::[A-Za-z0-9_$]+|::2:4)*")]
     DotWord,
 
     #[token(".version")]
@@ -84,7 +86,7 @@ pub enum Token {
     #[regex(r"[0-9]+\.[0-9]*([eE][+-]?[0-9]+)?|\.[0-9]+([eE][+-]?[0-9]+)?|[0-9]+[eE][+-]?[0-9]+", priority = 10)]
     #[regex(r"0[fF][0-9A-Fa-f]{8}|0[dD][0-9A-Fa-f]{16}", priority = 10)]
     Float,
-    #[regex(r#""([^"\\\n]|\\[^\n])*""#)]
+    #[regex(r#""[^"\n]*""#)]
     String,
 
     #[token("_")]
@@ -158,9 +160,28 @@ pub enum Token {
 pub enum LexError {
     /// A `/*` without its `*/`.
     UnterminatedComment,
-    /// Anything else; [`describe`] looks at the text to say what.
+    /// A `"` without another one on the line.
+    UnterminatedString,
+    /// U+FEFF at the start of the file.
+    ByteOrderMark,
+    /// A character that no token starts with.
+    Character(char),
+    /// Anything else.
     #[default]
     NoToken,
+}
+
+impl LexError {
+    /// Says what is wrong with `text`, which the lexer could make no token of.
+    #[cold]
+    fn of(text: &str) -> Self {
+        match text.chars().next() {
+            Some('\u{feff}') => Self::ByteOrderMark,
+            Some('"') => Self::UnterminatedString,
+            Some(character) => Self::Character(character),
+            None => Self::NoToken,
+        }
+    }
 }
 
 fn block_comment(lexer: &mut logos::Lexer<'_, Token>) -> FilterResult<(), LexError> {

@@ -1,0 +1,467 @@
+//! Which declaration each name means.
+//!
+//! PTX names are scoped lexically, and real code repeats the same few names in thousands of
+//! scopes. One walk over the statements keeps, for each spelling, the declaration that it means at
+//! this point, and an undo log that takes declarations back where their scope closes. So each name
+//! is looked up once, in constant time, and the result is kept beside the operand arena.
+
+use std::collections::HashMap;
+use std::hash::BuildHasherDefault;
+
+use rustc_hash::FxHasher;
+
+use crate::source::{Source, Span};
+use crate::syntax::ast::{Declaration, Module, OperandKind, Slice, StateSpace, StatementKind, Type};
+
+type FastMap<K, V> = HashMap<K, V, BuildHasherDefault<FxHasher>>;
+
+/// Index of a declared name in [`Symbols`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SymbolId(u32);
+
+/// Index of one register; registers of a module are numbered without gaps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RegisterId(pub u32);
+
+/// A declared name.
+#[derive(Clone, Copy, Debug)]
+pub struct Symbol {
+    /// What it names.
+    pub kind: SymbolKind,
+    /// Where it is declared.
+    pub span: Span,
+}
+
+/// What a name stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SymbolKind {
+    /// One register, or `count` of them for `%r<count>`.
+    Register {
+        /// The type, if it is known.
+        ty: Option<Type>,
+        /// Elements of a vector register; 1 for scalars.
+        vector: u8,
+        /// How many registers the declaration makes; `None` for a plain name.
+        count: Option<u32>,
+        /// The first of them.
+        first: RegisterId,
+    },
+    /// A variable in memory.
+    Variable {
+        /// Where it lives.
+        space: StateSpace,
+        /// The type of its elements.
+        ty: Option<Type>,
+    },
+    /// A label.
+    Label {
+        /// The statement it stands at.
+        statement: u32,
+    },
+    /// A function; an index into [`Module::functions`].
+    Function {
+        /// The definition, or the first declaration if it has none here.
+        function: u32,
+    },
+}
+
+/// What a name in an operand or a guard means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Resolution {
+    /// A register.
+    Register(RegisterId),
+    /// A variable, label or function.
+    Symbol(SymbolId),
+    /// A register of the machine, such as `%tid.x`.
+    Special,
+    /// Nothing that is declared here.
+    Undeclared,
+}
+
+/// Compact form of a [`Resolution`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Packed(u32);
+
+impl Packed {
+    const TAG: u32 = 3 << 30;
+
+    fn pack(resolution: Resolution) -> Self {
+        Self(match resolution {
+            Resolution::Undeclared => 0,
+            Resolution::Special => 1 << 30,
+            Resolution::Register(RegisterId(index)) => 2 << 30 | index & !Self::TAG,
+            Resolution::Symbol(SymbolId(index)) => 3 << 30 | index & !Self::TAG,
+        })
+    }
+
+    fn unpack(self) -> Resolution {
+        let index = self.0 & !Self::TAG;
+        match self.0 >> 30 {
+            0 => Resolution::Undeclared,
+            1 => Resolution::Special,
+            2 => Resolution::Register(RegisterId(index)),
+            _ => Resolution::Symbol(SymbolId(index)),
+        }
+    }
+}
+
+/// All declarations of a module and what each name in it means.
+#[derive(Debug, Default)]
+pub struct Symbols {
+    symbols: Vec<Symbol>,
+    /// The declaration of each group of registers, by first register.
+    registers: Vec<(RegisterId, SymbolId)>,
+    register_count: u32,
+    /// Beside [`Module::operands`].
+    operands: Vec<Packed>,
+    /// Beside [`Module::instructions`].
+    guards: Vec<Packed>,
+}
+
+impl Symbols {
+    /// Resolves every name of the module.
+    pub fn new(source: &Source, module: &Module) -> Self {
+        Resolver::new(source, module).run()
+    }
+
+    /// The symbol with this index.
+    pub fn symbol(&self, id: SymbolId) -> &Symbol {
+        &self.symbols[id.0 as usize]
+    }
+
+    /// The declaration that made a register.
+    pub fn register(&self, id: RegisterId) -> &Symbol {
+        let at = self.registers.partition_point(|&(first, _)| first <= id).saturating_sub(1);
+        self.symbol(self.registers[at].1)
+    }
+
+    /// Number of registers in the module.
+    pub fn register_count(&self) -> u32 {
+        self.register_count
+    }
+
+    /// What the name at this index of the operand arena means.
+    pub fn operand(&self, index: u32) -> Resolution {
+        self.operands.get(index as usize).map_or(Resolution::Undeclared, |packed| packed.unpack())
+    }
+
+    /// What the guard of this instruction names.
+    pub fn guard(&self, instruction: u32) -> Resolution {
+        self.guards.get(instruction as usize).map_or(Resolution::Undeclared, |packed| packed.unpack())
+    }
+}
+
+struct Resolver<'a> {
+    source: &'a Source,
+    module: &'a Module,
+    symbols: Symbols,
+    names: FastMap<&'a str, u32>,
+    /// By name: the declaration it means now.
+    bindings: Vec<Option<SymbolId>>,
+    /// What to restore when the innermost scopes close: name and earlier meaning.
+    undo: Vec<(u32, Option<SymbolId>)>,
+    /// For each open scope, where its part of `undo` starts.
+    marks: Vec<usize>,
+    /// For each statement that opens a scope, the labels that stand directly in it.
+    labels: FastMap<u32, Vec<u32>>,
+}
+
+impl<'a> Resolver<'a> {
+    fn new(source: &'a Source, module: &'a Module) -> Self {
+        let symbols = Symbols {
+            operands: vec![Packed::default(); module.operands.len()],
+            guards: vec![Packed::default(); module.instructions.len()],
+            ..Symbols::default()
+        };
+        Self {
+            source,
+            module,
+            symbols,
+            names: FastMap::default(),
+            bindings: Vec::new(),
+            undo: Vec::new(),
+            marks: Vec::new(),
+            labels: FastMap::default(),
+        }
+    }
+
+    fn run(mut self) -> Symbols {
+        self.collect_labels();
+        self.bind_functions();
+        let module = self.module;
+        for (index, statement) in module.statements.iter().enumerate() {
+            match statement.kind {
+                StatementKind::Instruction(instruction) => self.instruction(instruction),
+                StatementKind::Declaration(declaration) => self.declare(&module.declarations[declaration as usize]),
+                StatementKind::FunctionOpen(function) => {
+                    self.open(index as u32);
+                    let function = &module.functions[function as usize];
+                    self.parameters(function.returns);
+                    self.parameters(function.parameters);
+                }
+                StatementKind::UnknownFunctionOpen | StatementKind::BlockOpen => self.open(index as u32),
+                StatementKind::FunctionClose | StatementKind::BlockClose => self.close(),
+                StatementKind::BranchTargets(names)
+                | StatementKind::CallTargets(names)
+                | StatementKind::Alias(names) => self.names_of(names),
+                StatementKind::Label
+                | StatementKind::Prototype(_)
+                | StatementKind::CallPrototype(_)
+                | StatementKind::Version
+                | StatementKind::Target
+                | StatementKind::AddressSize
+                | StatementKind::File
+                | StatementKind::Loc
+                | StatementKind::Section
+                | StatementKind::Pragma
+                | StatementKind::Broken => {}
+            }
+        }
+        self.symbols
+    }
+
+    /// Labels may be named before they stand, so that each scope's are known when it opens.
+    fn collect_labels(&mut self) {
+        let mut open = Vec::new();
+        for (index, statement) in self.module.statements.iter().enumerate() {
+            match statement.kind {
+                StatementKind::FunctionOpen(_) | StatementKind::UnknownFunctionOpen | StatementKind::BlockOpen => {
+                    open.push(index as u32);
+                }
+                StatementKind::FunctionClose | StatementKind::BlockClose => {
+                    open.pop();
+                }
+                StatementKind::Label => {
+                    if let Some(&scope) = open.last() {
+                        self.labels.entry(scope).or_default().push(index as u32);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Functions are visible in the whole module: a definition wins over a prototype.
+    fn bind_functions(&mut self) {
+        let module = self.module;
+        for statement in &module.statements {
+            if let StatementKind::Prototype(function) = statement.kind {
+                let name = module.functions[function as usize].name;
+                let id = self.name(name);
+                if self.bindings[id as usize].is_none() {
+                    self.bind(name, SymbolKind::Function { function });
+                }
+            }
+        }
+        for (function, definition) in module.bodies() {
+            self.bind(definition.name, SymbolKind::Function { function });
+        }
+    }
+
+    fn open(&mut self, statement: u32) {
+        self.marks.push(self.undo.len());
+        for label in self.labels.remove(&statement).unwrap_or_default() {
+            let span = self.module.statements[label as usize].span;
+            self.bind(span, SymbolKind::Label { statement: label });
+        }
+    }
+
+    fn close(&mut self) {
+        let mark = self.marks.pop().unwrap_or_default();
+        for (name, earlier) in self.undo.drain(mark..).rev() {
+            self.bindings[name as usize] = earlier;
+        }
+    }
+
+    fn parameters(&mut self, parameters: Slice) {
+        for declaration in &self.module.declarations[parameters.range()] {
+            self.declare(declaration);
+        }
+    }
+
+    fn declare(&mut self, declaration: &Declaration) {
+        for declarator in &self.module.declarators[declaration.declarators.range()] {
+            let kind = if matches!(declaration.space, StateSpace::Reg | StateSpace::Sreg) {
+                let first = RegisterId(self.symbols.register_count);
+                self.symbols.registers.push((first, SymbolId(self.symbols.symbols.len() as u32)));
+                // A count over the limit is not worth a register number each.
+                let count = declarator.count.unwrap_or(1).min(1 << 24);
+                self.symbols.register_count = (first.0 + count).min(!Packed::TAG);
+                SymbolKind::Register {
+                    ty: declaration.ty,
+                    vector: declaration.vector,
+                    count: declarator.count,
+                    first,
+                }
+            } else {
+                SymbolKind::Variable { space: declaration.space, ty: declaration.ty }
+            };
+            self.bind(declarator.name, kind);
+        }
+    }
+
+    fn name(&mut self, span: Span) -> u32 {
+        let text = self.source.slice(span);
+        let next = self.bindings.len() as u32;
+        let id = *self.names.entry(text).or_insert(next);
+        if id == next {
+            self.bindings.push(None);
+        }
+        id
+    }
+
+    fn bind(&mut self, span: Span, kind: SymbolKind) {
+        let name = self.name(span);
+        let id = SymbolId(self.symbols.symbols.len() as u32);
+        self.symbols.symbols.push(Symbol { kind, span });
+        self.undo.push((name, self.bindings[name as usize].replace(id)));
+    }
+
+    fn names_of(&mut self, names: Slice) {
+        for index in names.range() {
+            self.resolve_operand(index);
+        }
+    }
+
+    fn instruction(&mut self, index: u32) {
+        let instruction = &self.module.instructions[index as usize];
+        if let Some(guard) = instruction.guard {
+            self.symbols.guards[index as usize] = Packed::pack(self.resolve(self.source.slice(guard.name)));
+        }
+        for operand in instruction.operands.range() {
+            self.resolve_operand(operand);
+        }
+    }
+
+    fn resolve_operand(&mut self, index: usize) {
+        match self.module.operands[index].kind {
+            OperandKind::Name => {
+                let text = self.source.slice(self.module.operands[index].span);
+                self.symbols.operands[index] = Packed::pack(self.resolve(text));
+            }
+            OperandKind::Integer | OperandKind::Float | OperandKind::String | OperandKind::Sink => {}
+            OperandKind::Vector(parts)
+            | OperandKind::Address(parts)
+            | OperandKind::List(parts)
+            | OperandKind::Unary(_, parts)
+            | OperandKind::Binary(_, parts)
+            | OperandKind::Conditional(parts)
+            | OperandKind::Cast(parts)
+            | OperandKind::Apply(parts)
+            | OperandKind::Element(parts) => self.names_of(parts),
+        }
+    }
+
+    fn lookup(&self, text: &str) -> Option<SymbolId> {
+        let &name = self.names.get(text)?;
+        self.bindings[name as usize]
+    }
+
+    fn resolve(&self, text: &str) -> Resolution {
+        // `%v.x` is a component of `%v`; `%tid.x` is none, `%tid` not being declared.
+        let base = memchr::memchr(b'.', text.as_bytes()).map_or(text, |dot| &text[..dot]);
+        // The innermost declaration is the latest of those that are visible.
+        let plain = self.lookup(base).filter(|&id| {
+            !matches!(self.symbols.symbol(id).kind, SymbolKind::Register { count: Some(_), .. })
+        });
+        match (plain, self.numbered(base)) {
+            (Some(id), Some((numbered, register))) if numbered > id => Resolution::Register(register),
+            (None, Some((_, register))) => Resolution::Register(register),
+            (Some(id), _) => match self.symbols.symbol(id).kind {
+                SymbolKind::Register { first, .. } => Resolution::Register(first),
+                _ => Resolution::Symbol(id),
+            },
+            (None, None) if is_special_register(base) => Resolution::Special,
+            (None, None) => Resolution::Undeclared,
+        }
+    }
+
+    /// `%r7` as a register of `%r<10>`.
+    fn numbered(&self, text: &str) -> Option<(SymbolId, RegisterId)> {
+        let digits = text.bytes().rev().take_while(u8::is_ascii_digit).count();
+        let start = text.len() - digits;
+        for split in start..text.len() {
+            let number = &text[split..];
+            let Some(id) = self.lookup(&text[..split]) else { continue };
+            let SymbolKind::Register { count: Some(count), first, .. } = self.symbols.symbol(id).kind else {
+                continue;
+            };
+            if let Ok(number) = number.parse::<u32>()
+                && number < count.min(1 << 24)
+            {
+                return Some((id, RegisterId(first.0 + number)));
+            }
+        }
+        None
+    }
+}
+
+/// Whether `name`, without its component, is a register of the machine (PTX ISA, chapter 10).
+fn is_special_register(name: &str) -> bool {
+    const NAMES: &[&str] = &[
+        "aggr_smem_size", "clock", "clock64", "clock_hi", "cluster_ctaid", "cluster_ctarank", "cluster_nctaid",
+        "cluster_nctarank", "clusterid", "ctaid", "current_graph_exec", "dynamic_smem_size", "globaltimer",
+        "globaltimer_hi", "globaltimer_lo", "gridid", "is_explicit_cluster", "laneid", "lanemask_eq",
+        "lanemask_ge", "lanemask_gt", "lanemask_le", "lanemask_lt", "nclusterid", "nctaid", "nsmid", "ntid",
+        "nwarpid", "smid", "tid", "total_smem_size", "warpid",
+    ];
+    const NUMBERED: &[&str] = &["envreg", "pm", "reserved_smem_offset_"];
+    let Some(name) = name.strip_prefix('%') else { return name == "WARP_SZ" };
+    NAMES.binary_search(&name).is_ok() || NUMBERED.iter().any(|prefix| name.starts_with(prefix))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::syntax::parser::parse;
+
+    /// What each name operand of the last instruction means, in words.
+    fn last(body: &str) -> Vec<String> {
+        let text = format!(".version 9.0\n.target sm_100a\n.entry k() {{ {body} }}");
+        let source = Source::new("t", text).unwrap();
+        let module = parse(&source).module;
+        let symbols = Symbols::new(&source, &module);
+        let instruction = module.instructions.last().unwrap();
+        instruction
+            .operands
+            .range()
+            .map(|index| match symbols.operand(index as u32) {
+                Resolution::Register(id) => match symbols.register(id).kind {
+                    SymbolKind::Register { ty: Some(ty), first, .. } => format!("{ty}+{}", id.0 - first.0),
+                    other => format!("{other:?}"),
+                },
+                Resolution::Symbol(id) => source.slice(symbols.symbol(id).span).to_owned(),
+                Resolution::Special => "special".to_owned(),
+                Resolution::Undeclared => "undeclared".to_owned(),
+            })
+            .collect()
+    }
+
+    #[test]
+    fn parameterised_registers() {
+        assert_eq!(last(".reg .b32 %r<10>; mov.b32 %r0, %r9;"), ["b32+0", "b32+9"]);
+        assert_eq!(last(".reg .b32 %r<10>; mov.b32 %r10, %r;"), ["undeclared", "undeclared"]);
+        assert_eq!(last(".reg .b32 %r<10>; mov.b32 %r05, %r0009;"), ["b32+5", "b32+9"]);
+        assert_eq!(last(".reg .b32 %r1<5>; .reg .b64 %r<9>; mov.b32 %r13, %r4;"), ["b32+3", "b64+4"]);
+    }
+
+    #[test]
+    fn scopes_shadow_and_end() {
+        assert_eq!(last(".reg .b32 x; { .reg .b64 x; mov.b64 x, x; }"), ["b64+0", "b64+0"]);
+        assert_eq!(last(".reg .b32 x; { .reg .b64 x; } mov.b32 x, x;"), ["b32+0", "b32+0"]);
+        assert_eq!(last("{ .reg .b64 x; } mov.b32 x, %tid.x;"), ["undeclared", "special"]);
+        assert_eq!(last(".reg .b32 %r<4>; { .reg .b64 %r2; mov.b64 %r2, %r3; }"), ["b64+0", "b32+3"]);
+    }
+
+    #[test]
+    fn labels_are_known_before_they_stand() {
+        assert_eq!(last("bra L; L: { bra L; L: }"), ["L"]);
+        assert_eq!(last("{ L: } bra L;"), ["undeclared"]);
+    }
+
+    #[test]
+    fn special_register_names_are_sorted() {
+        assert!(is_special_register("%aggr_smem_size") && is_special_register("%warpid"));
+        assert!(!is_special_register("%r1") && !is_special_register("tid"));
+    }
+}

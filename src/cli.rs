@@ -1,0 +1,129 @@
+//! The command line: arguments in, text and an exit status out.
+//!
+//! Findings go to standard output. The tool's own trouble (bad usage, an unreadable file) goes to
+//! standard error as a miette report. The exit status is 0 when nothing of severity error was
+//! found, 1 when something was, 2 when the tool itself failed.
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use clap::{CommandFactory, Parser, Subcommand};
+
+mod ast;
+mod check;
+mod explain;
+mod input;
+
+/// Checks PTX for the tcgen05 instructions of Blackwell GPUs.
+#[derive(Debug, Parser)]
+#[command(name = "ptx-tc", version, long_version = long_version(), max_term_width = 100)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Check PTX files.
+    Check(check::Check),
+    /// Explain a rule.
+    Explain(explain::Explain),
+    /// List the rules.
+    Rules(explain::Rules),
+    /// Print the typed syntax tree of a file as JSON.
+    Ast(ast::Ast),
+    /// Print a completion script for a shell.
+    Completions {
+        /// The shell.
+        shell: clap_complete::Shell,
+    },
+}
+
+/// What the exit status says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Outcome {
+    /// Nothing of severity error.
+    Clean,
+    /// At least one error was found.
+    Findings,
+    /// The tool itself failed.
+    Trouble,
+}
+
+impl From<Outcome> for ExitCode {
+    fn from(outcome: Outcome) -> Self {
+        Self::from(match outcome {
+            Outcome::Clean => 0,
+            Outcome::Findings => 1,
+            Outcome::Trouble => 2,
+        })
+    }
+}
+
+fn long_version() -> String {
+    use crate::isa::targets::{TARGETS, TENSOR_TARGETS, VERSIONS};
+    let first = TENSOR_TARGETS
+        .iter()
+        .filter_map(|target| TARGETS.iter().find(|(known, _)| known == target))
+        .map(|&(_, since)| since)
+        .min();
+    let versions: Vec<String> =
+        VERSIONS.iter().filter(|version| Some(**version) >= first).map(ToString::to_string).collect();
+    format!("{}\nPTX ISA versions with tcgen05: {}", env!("CARGO_PKG_VERSION"), versions.join(", "))
+}
+
+/// Runs the command line with the arguments of the process.
+pub fn main() -> ExitCode {
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) => {
+            let trouble = error.use_stderr();
+            // Nothing is left to report to when this fails.
+            let _ = error.print();
+            return if trouble { Outcome::Trouble.into() } else { Outcome::Clean.into() };
+        }
+    };
+    let out = &mut io::stdout().lock();
+    let result = match arguments.command {
+        Command::Check(check) => check.run(out),
+        Command::Explain(explain) => explain.run(out),
+        Command::Rules(rules) => rules.run(out),
+        Command::Ast(ast) => ast.run(out),
+        Command::Completions { shell } => {
+            clap_complete::generate(shell, &mut Arguments::command(), "ptx-tc", out);
+            Ok(Outcome::Clean)
+        }
+    };
+    let result = result.and_then(|outcome| {
+        out.flush().map_err(output_error)?;
+        Ok(outcome)
+    });
+    match result {
+        Ok(outcome) => outcome.into(),
+        // The reader has seen enough (`| head`).
+        Err(report) if is_broken_pipe(&report) => Outcome::Clean.into(),
+        Err(report) => {
+            report_trouble(&report);
+            Outcome::Trouble.into()
+        }
+    }
+}
+
+/// Shows the tool's own trouble.
+fn report_trouble(report: &miette::Report) {
+    let mut stderr = io::stderr().lock();
+    let _ = writeln!(stderr, "{report:?}");
+}
+
+/// Trouble with standard output.
+#[derive(Debug, thiserror::Error, miette::Diagnostic)]
+#[error("cannot write the output")]
+struct OutputError(#[source] io::Error);
+
+fn output_error(error: io::Error) -> miette::Report {
+    OutputError(error).into()
+}
+
+fn is_broken_pipe(report: &miette::Report) -> bool {
+    report.downcast_ref::<OutputError>().is_some_and(|error| error.0.kind() == io::ErrorKind::BrokenPipe)
+}

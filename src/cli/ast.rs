@@ -1,0 +1,224 @@
+//! `ptx-tc ast`
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use serde_json::{Map, Value, json};
+
+use super::input::{self, Input};
+use super::{Outcome, output_error};
+use crate::Analyzed;
+use crate::instruction::decode::Decoded;
+use crate::source::{Source, Span};
+use crate::syntax::ast::{
+    Declaration, Function, Module, Operand, OperandKind, RawInstruction, Slice, Statement, StatementKind,
+};
+
+/// Print the typed syntax tree of a file as JSON.
+#[derive(Debug, clap::Args)]
+pub(super) struct Ast {
+    /// The file, or `-` for standard input.
+    #[arg(value_name = "FILE")]
+    path: PathBuf,
+}
+
+impl Ast {
+    pub(super) fn run(&self, out: &mut dyn Write) -> miette::Result<Outcome> {
+        let (inputs, errors) = input::find(std::slice::from_ref(&self.path));
+        if let Some(error) = errors.into_iter().next() {
+            return Err(error.into());
+        }
+        let input = inputs.into_iter().next().unwrap_or(Input::Stdin);
+        let source = input.read("<stdin>")?;
+        let analyzed = Analyzed::new(&source);
+        let symbols = analyzed.symbols();
+        let instructions = analyzed.instructions(&symbols);
+        let document = Printer { source: &source, module: &analyzed.module, instructions: &instructions }.document();
+        serde_json::to_writer_pretty(&mut *out, &document)
+            .map_err(Into::into)
+            .and_then(|()| writeln!(out))
+            .map_err(output_error)?;
+        Ok(Outcome::Clean)
+    }
+}
+
+/// Operands nest as deep as the parser lets them; beyond this they are printed as text.
+const MAX_DEPTH: usize = 100;
+
+struct Printer<'a> {
+    source: &'a Source,
+    module: &'a Module,
+    instructions: &'a [Decoded<'a>],
+}
+
+impl Printer<'_> {
+    fn document(&self) -> Value {
+        let mut statements = self.module.statements.iter().enumerate();
+        json!({ "schema": 1, "path": self.source.name(), "items": self.items(&mut statements) })
+    }
+
+    fn text(&self, span: Span) -> &str {
+        self.source.slice(span)
+    }
+
+    /// Statements up to the end of the scope that is open.
+    fn items<'m>(&self, statements: &mut dyn Iterator<Item = (usize, &'m Statement)>) -> Vec<Value> {
+        let mut items = Vec::new();
+        while let Some((index, statement)) = statements.next() {
+            let mut item = match statement.kind {
+                StatementKind::BlockClose | StatementKind::FunctionClose => break,
+                StatementKind::FunctionOpen(function) => {
+                    let mut item = self.function(&self.module.functions[function as usize], "function");
+                    item.insert("body".to_owned(), self.items(statements).into());
+                    item
+                }
+                StatementKind::UnknownFunctionOpen => {
+                    object("unknown_function", [("body", self.items(statements).into())])
+                }
+                StatementKind::BlockOpen => object("block", [("body", self.items(statements).into())]),
+                StatementKind::Instruction(instruction) => {
+                    self.instruction(index, &self.module.instructions[instruction as usize])
+                }
+                StatementKind::Declaration(declaration) => {
+                    self.declaration(&self.module.declarations[declaration as usize])
+                }
+                StatementKind::Prototype(function) => {
+                    self.function(&self.module.functions[function as usize], "prototype")
+                }
+                StatementKind::CallPrototype(function) => {
+                    self.function(&self.module.functions[function as usize], "call_prototype")
+                }
+                StatementKind::Label => object("label", [("name", self.text(statement.span).into())]),
+                StatementKind::Alias(names) => object("alias", [("names", self.operands(names, 0))]),
+                StatementKind::BranchTargets(names) => object("branch_targets", [("labels", self.operands(names, 0))]),
+                StatementKind::CallTargets(names) => object("call_targets", [("functions", self.operands(names, 0))]),
+                StatementKind::Version => self.plain("version", statement),
+                StatementKind::Target => self.plain("target", statement),
+                StatementKind::AddressSize => self.plain("address_size", statement),
+                StatementKind::File => self.plain("file", statement),
+                StatementKind::Loc => self.plain("loc", statement),
+                StatementKind::Section => object("section", []),
+                StatementKind::Pragma => self.plain("pragma", statement),
+                StatementKind::Broken => self.plain("broken", statement),
+            };
+            item.insert("span".to_owned(), span(statement.span));
+            items.push(item.into());
+        }
+        items
+    }
+
+    fn plain(&self, kind: &str, statement: &Statement) -> Map<String, Value> {
+        object(kind, [("text", self.text(statement.span).into())])
+    }
+
+    fn function(&self, function: &Function, kind: &str) -> Map<String, Value> {
+        let parameters = |slice: Slice| -> Value {
+            self.module.declarations[slice.range()].iter().map(|it| Value::from(self.declaration(it))).collect()
+        };
+        let directives: Value = self.module.directives[function.directives.range()]
+            .iter()
+            .map(|directive| json!({
+                "name": self.text(directive.name),
+                "values": self.operands(directive.operands, 0),
+            }))
+            .collect();
+        object(
+            kind,
+            [
+                ("entry", function.is_entry.into()),
+                ("linkage", json!(function.linkage)),
+                ("name", self.text(function.name).into()),
+                ("returns", parameters(function.returns)),
+                ("parameters", parameters(function.parameters)),
+                ("directives", directives),
+            ],
+        )
+    }
+
+    fn declaration(&self, declaration: &Declaration) -> Map<String, Value> {
+        let names: Value = self.module.declarators[declaration.declarators.range()]
+            .iter()
+            .map(|declarator| {
+                let mut name = Map::new();
+                name.insert("name".to_owned(), self.text(declarator.name).into());
+                if let Some(count) = declarator.count {
+                    name.insert("count".to_owned(), count.into());
+                }
+                if declarator.dimensions.len > 0 {
+                    name.insert("dimensions".to_owned(), self.operands(declarator.dimensions, 0));
+                }
+                if let Some(initializer) = declarator.initializer {
+                    name.insert("initializer".to_owned(), self.operand(initializer as usize, 0));
+                }
+                Value::from(name)
+            })
+            .collect();
+        object(
+            "declaration",
+            [
+                ("space", json!(declaration.space)),
+                ("linkage", json!(declaration.linkage)),
+                ("type", json!(declaration.ty)),
+                ("vector", declaration.vector.into()),
+                ("align", json!(declaration.align)),
+                ("names", names),
+            ],
+        )
+    }
+
+    fn instruction(&self, statement: usize, raw: &RawInstruction) -> Map<String, Value> {
+        let guard = raw.guard.map(|guard| json!({ "negated": guard.negated, "register": self.text(guard.name) }));
+        let mut item = object(
+            "instruction",
+            [("guard", guard.unwrap_or_default()), ("opcode", self.text(raw.opcode).into())],
+        );
+        let decoded = self.instructions.binary_search_by_key(&(statement as u32), |decoded| decoded.statement);
+        match decoded.ok().and_then(|index| self.instructions[index].instruction.as_ref()) {
+            Some(instruction) => item.insert("tcgen05".to_owned(), json!(instruction)),
+            None => item.insert("operands".to_owned(), self.operands(raw.operands, 0)),
+        };
+        item
+    }
+
+    fn operands(&self, slice: Slice, depth: usize) -> Value {
+        slice.range().map(|index| self.operand(index, depth)).collect()
+    }
+
+    fn operand(&self, index: usize, depth: usize) -> Value {
+        let operand: &Operand = &self.module.operands[index];
+        let text = self.text(operand.span);
+        if depth > MAX_DEPTH {
+            return text.into();
+        }
+        let parts = |slice| self.operands(slice, depth + 1);
+        match operand.kind {
+            OperandKind::Name | OperandKind::Integer | OperandKind::Float | OperandKind::String | OperandKind::Sink => {
+                text.into()
+            }
+            OperandKind::Vector(slice) => json!({ "vector": parts(slice) }),
+            OperandKind::Address(slice) => json!({ "address": parts(slice) }),
+            OperandKind::List(slice) => json!({ "list": parts(slice) }),
+            OperandKind::Unary(operator, slice) => {
+                json!({ "unary": <&str>::from(operator), "arguments": parts(slice) })
+            }
+            OperandKind::Binary(operator, slice) => {
+                json!({ "binary": <&str>::from(operator), "arguments": parts(slice) })
+            }
+            OperandKind::Conditional(slice) => json!({ "conditional": parts(slice) }),
+            OperandKind::Cast(slice) => json!({ "cast": parts(slice) }),
+            OperandKind::Apply(slice) => json!({ "apply": parts(slice) }),
+            OperandKind::Element(slice) => json!({ "element": parts(slice) }),
+        }
+    }
+}
+
+fn span(span: Span) -> Value {
+    json!([span.start, span.end])
+}
+
+fn object<const N: usize>(kind: &str, fields: [(&str, Value); N]) -> Map<String, Value> {
+    let mut map = Map::new();
+    map.insert("kind".to_owned(), kind.into());
+    map.extend(fields.into_iter().map(|(name, value)| (name.to_owned(), value)));
+    map
+}

@@ -1,0 +1,155 @@
+//! What a finding is, whoever shows it.
+
+use serde::Serialize;
+use strum::{Display, EnumString, IntoStaticStr};
+
+use crate::rules::Code;
+use crate::source::Span;
+
+/// How much a finding matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Display, EnumString, IntoStaticStr, Serialize)]
+#[strum(serialize_all = "lowercase")]
+#[serde(rename_all = "lowercase")]
+pub enum Severity {
+    /// The rule does not run.
+    Off,
+    /// Worth knowing.
+    Info,
+    /// Very likely wrong.
+    Warning,
+    /// Wrong.
+    Error,
+}
+
+/// What NVIDIA's assembler does with the same input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Display, IntoStaticStr, Serialize)]
+#[strum(serialize_all = "lowercase")]
+#[serde(rename_all = "lowercase")]
+pub enum Ptxas {
+    /// It refuses it.
+    Rejects,
+    /// It accepts it.
+    Silent,
+}
+
+/// One finding.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Diagnostic {
+    /// The rule.
+    pub code: Code,
+    /// How much it matters.
+    pub severity: Severity,
+    /// What the assembler does.
+    pub ptxas: Ptxas,
+    /// The violated rule, in the words of the field.
+    pub message: String,
+    /// The offence: where it is, and what was found there.
+    pub primary: Label,
+    /// Its causes.
+    pub labels: Vec<Label>,
+    /// What to write instead.
+    pub help: Option<String>,
+    /// The repair.
+    pub fix: Option<Fix>,
+}
+
+/// A remark on a place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Label {
+    /// The place.
+    pub span: Span,
+    /// The remark.
+    pub message: String,
+}
+
+/// A repair.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fix {
+    /// Whether it may be applied unasked.
+    pub applicability: Applicability,
+    /// What it does, as a heading: "Insert `.aligned`".
+    pub title: String,
+    /// The changes; they do not overlap.
+    pub edits: Vec<Edit>,
+}
+
+/// Whether a fix keeps the meaning that was certainly intended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Display, IntoStaticStr, Serialize)]
+#[strum(serialize_all = "lowercase")]
+#[serde(rename_all = "lowercase")]
+pub enum Applicability {
+    /// There is only one thing that can have been meant.
+    Safe,
+    /// It changes what the program does, or guesses.
+    Unsafe,
+}
+
+/// Text to put in place of a span.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Edit {
+    /// What is replaced; empty to insert.
+    pub span: Span,
+    /// By what.
+    pub text: String,
+}
+
+impl Diagnostic {
+    /// A finding of `code` at `span` with the rule's own severity; `label` says what was found.
+    pub fn new(code: Code, span: Span, message: impl Into<String>, label: impl Into<String>) -> Self {
+        let rule = code.rule();
+        Self {
+            code,
+            severity: rule.severity,
+            ptxas: rule.ptxas,
+            message: message.into(),
+            primary: Label { span, message: label.into() },
+            labels: Vec::new(),
+            help: None,
+            fix: None,
+        }
+    }
+
+    /// Adds a remark on a cause.
+    #[must_use]
+    pub fn label(mut self, span: Span, message: impl Into<String>) -> Self {
+        self.labels.push(Label { span, message: message.into() });
+        self
+    }
+
+    /// Says what to write instead.
+    #[must_use]
+    pub fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+
+    /// Offers a repair.
+    #[must_use]
+    pub fn fix(mut self, fix: Option<Fix>) -> Self {
+        self.fix = fix;
+        self
+    }
+
+    /// Corrects what the assembler does, where one case of a rule differs from the others.
+    #[must_use]
+    pub fn ptxas(mut self, ptxas: Ptxas) -> Self {
+        self.ptxas = ptxas;
+        self
+    }
+}
+
+impl Fix {
+    /// A repair by one edit that can be applied unasked.
+    pub fn safe(title: impl Into<String>, span: Span, text: impl Into<String>) -> Self {
+        Self {
+            applicability: Applicability::Safe,
+            title: title.into(),
+            edits: vec![Edit { span, text: text.into() }],
+        }
+    }
+
+    /// A repair by one edit that someone has to look at.
+    pub fn guess(title: impl Into<String>, span: Span, text: impl Into<String>) -> Self {
+        Self { applicability: Applicability::Unsafe, ..Self::safe(title, span, text) }
+    }
+}

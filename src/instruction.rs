@@ -1,0 +1,403 @@
+//! Typed tcgen05 instructions.
+//!
+//! [`decode`] makes them from raw ones with the help of the instruction table. A field that is an
+//! enum holds the ISA's own words; an operand keeps the span it was written at. An instruction
+//! whose form is broken has no typed value: its problems are in [`decode::Decoded::problems`].
+
+use serde::Serialize;
+
+use crate::analysis::symbols::RegisterId;
+use crate::isa::vocabulary::{
+    Abs, AddressSpace, Ashift, BlockScale, CollectorA, CollectorB, CollectorWs, CpShape, CtaGroup, Decompress,
+    DstFormat, DataType, Exclusive, Kind, LdShape, Multicast, Nan, Num, Operation, Pack, RedOp, ScaleVectorSize,
+    Sparse, SrcFormat, SyncRestrict, Unpack, WarpMulticast,
+};
+use crate::source::{Span, Spanned};
+use crate::syntax::ast::{StateSpace, Type};
+
+pub mod decode;
+pub mod form;
+
+/// One tcgen05 instruction, understood.
+#[derive(Clone, Debug, Serialize)]
+#[serde(tag = "instruction", rename_all = "snake_case")]
+pub enum Instruction<'s> {
+    /// `tcgen05.alloc`
+    Alloc(Alloc<'s>),
+    /// `tcgen05.dealloc`
+    Dealloc(Dealloc<'s>),
+    /// `tcgen05.relinquish_alloc_permit`
+    RelinquishAllocPermit(RelinquishAllocPermit),
+    /// `tcgen05.ld`, `ld.red`, `ld.spcompress`
+    Ld(Ld<'s>),
+    /// `tcgen05.st`
+    St(St<'s>),
+    /// `tcgen05.wait::ld` and `wait::st`
+    Wait(Wait),
+    /// `tcgen05.cp`
+    Cp(Cp<'s>),
+    /// `tcgen05.shift`
+    Shift(Shift<'s>),
+    /// `tcgen05.mma` in all its forms
+    Mma(Box<Mma<'s>>),
+    /// `tcgen05.commit`
+    Commit(Commit<'s>),
+    /// `tcgen05.fence::*`
+    Fence(Fence),
+}
+
+/// Allocates Tensor Memory (9.7.16.7.1).
+#[derive(Clone, Debug, Serialize)]
+pub struct Alloc<'s> {
+    /// The CTAs that allocate together.
+    pub cta_group: Spanned<CtaGroup>,
+    /// `.exclusive`
+    pub exclusive: Option<Spanned<Exclusive>>,
+    /// The state space of the destination; generic if there is none.
+    pub space: Option<Spanned<AddressSpace>>,
+    /// Where in shared memory the address of the allocation is written.
+    pub dst: Address<'s>,
+    /// The number of columns.
+    pub n_cols: Scalar<'s>,
+}
+
+/// Frees Tensor Memory (9.7.16.7.1).
+#[derive(Clone, Debug, Serialize)]
+pub struct Dealloc<'s> {
+    /// The CTAs that deallocate together.
+    pub cta_group: Spanned<CtaGroup>,
+    /// `.exclusive`
+    pub exclusive: Option<Spanned<Exclusive>>,
+    /// The address of the allocation.
+    pub taddr: Scalar<'s>,
+    /// The number of columns.
+    pub n_cols: Scalar<'s>,
+}
+
+/// Gives up the right to allocate (9.7.16.7.1).
+#[derive(Clone, Debug, Serialize)]
+pub struct RelinquishAllocPermit {
+    /// The CTAs concerned.
+    pub cta_group: Spanned<CtaGroup>,
+}
+
+/// Loads Tensor Memory into registers (9.7.16.8.3).
+#[derive(Clone, Debug, Serialize)]
+pub struct Ld<'s> {
+    /// Lanes and bits of one repetition.
+    pub shape: Spanned<LdShape>,
+    /// Number of repetitions.
+    pub num: Spanned<Num>,
+    /// `.pack::16b`
+    pub pack: Option<Spanned<Pack>>,
+    /// The reduction of `ld.red`.
+    pub reduction: Option<Reduction<'s>>,
+    /// The metadata of `ld.spcompress`.
+    pub metadata: Option<Vector<'s>>,
+    /// The destination registers.
+    pub r: Vector<'s>,
+    /// The address that is loaded from.
+    pub taddr: Address<'s>,
+    /// The second half's offset for `.16x32bx2`.
+    pub half_split_offset: Option<Scalar<'s>>,
+}
+
+/// What `ld.red` computes beside what it loads.
+#[derive(Clone, Debug, Serialize)]
+pub struct Reduction<'s> {
+    /// `.min` or `.max`
+    pub op: Spanned<RedOp>,
+    /// `.abs`
+    pub abs: Option<Spanned<Abs>>,
+    /// `.NaN`
+    pub nan: Option<Spanned<Nan>>,
+    /// The type as which the data is compared.
+    pub ty: Spanned<DataType>,
+    /// The register that receives the result; none for `ld.spcompress`, which only selects by it.
+    pub result: Option<Scalar<'s>>,
+}
+
+/// Stores registers to Tensor Memory (9.7.16.8.4).
+#[derive(Clone, Debug, Serialize)]
+pub struct St<'s> {
+    /// Lanes and bits of one repetition.
+    pub shape: Spanned<LdShape>,
+    /// Number of repetitions.
+    pub num: Spanned<Num>,
+    /// `.unpack::16b`
+    pub unpack: Option<Spanned<Unpack>>,
+    /// The address that is stored to.
+    pub taddr: Address<'s>,
+    /// The second half's offset for `.16x32bx2`.
+    pub half_split_offset: Option<Scalar<'s>>,
+    /// The source registers.
+    pub r: Vector<'s>,
+}
+
+/// Waits for loads or stores (9.7.16.8.5).
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Wait {
+    /// What is waited for: [`Operation::WaitLd`] or [`Operation::WaitSt`].
+    pub operation: Operation,
+}
+
+/// Copies shared memory to Tensor Memory (9.7.16.9.2).
+#[derive(Clone, Debug, Serialize)]
+pub struct Cp<'s> {
+    /// The CTAs whose Tensor Memory is written.
+    pub cta_group: Spanned<CtaGroup>,
+    /// Rows and bits per row.
+    pub shape: Spanned<CpShape>,
+    /// Which warps' lanes receive the same data.
+    pub multicast: Option<Spanned<WarpMulticast>>,
+    /// The format after decompression.
+    pub dst_format: Option<Spanned<DstFormat>>,
+    /// The format before decompression.
+    pub src_format: Option<Spanned<SrcFormat>>,
+    /// The address that is written.
+    pub taddr: Address<'s>,
+    /// The shared-memory descriptor of the source.
+    pub s_desc: Scalar<'s>,
+}
+
+/// Shifts rows of Tensor Memory (9.7.16.9.3).
+#[derive(Clone, Debug, Serialize)]
+pub struct Shift<'s> {
+    /// The CTAs whose Tensor Memory is shifted.
+    pub cta_group: Spanned<CtaGroup>,
+    /// The matrix.
+    pub taddr: Address<'s>,
+}
+
+/// Multiplies and accumulates (9.7.16.10.9).
+#[derive(Clone, Debug, Serialize)]
+pub struct Mma<'s> {
+    /// `.ws`: B is kept instead of A.
+    pub weight_stationary: bool,
+    /// `.sp`
+    pub sparse: Option<Spanned<Sparse>>,
+    /// The CTAs whose Tensor Memory is used.
+    pub cta_group: Spanned<CtaGroup>,
+    /// The general kind of the types.
+    pub kind: Spanned<Kind>,
+    /// `.block_scale`
+    pub block_scale: Option<Spanned<BlockScale>>,
+    /// `.scale_vec::NX` or `.blockN`
+    pub scale_vector_size: Option<Spanned<ScaleVectorSize>>,
+    /// `.ashift`
+    pub ashift: Option<Spanned<Ashift>>,
+    /// `.collector::a::*`
+    pub collector_a: Option<Spanned<CollectorA>>,
+    /// `.collector::b::*`
+    pub collector_b: Option<Spanned<CollectorB>>,
+    /// `.collector::b0::*` to `.collector::b3::*`
+    pub collector_ws: Option<Spanned<CollectorWs>>,
+    /// `.decompress::lut::b`
+    pub decompress: Option<Spanned<Decompress>>,
+    /// The accumulator.
+    pub d: Address<'s>,
+    /// Matrix A.
+    pub a: MatrixA<'s>,
+    /// The shared-memory descriptor of matrix B.
+    pub b: Scalar<'s>,
+    /// The lookup table of `.decompress::lut::b`.
+    pub b_meta: Option<Address<'s>>,
+    /// The sparsity metadata.
+    pub sparsity_metadata: Option<Address<'s>>,
+    /// The instruction descriptor.
+    pub idesc: Scalar<'s>,
+    /// The scale matrices of A and B.
+    pub scales: Option<[Address<'s>; 2]>,
+    /// Lanes of D that are left alone.
+    pub disable_output_lane: Option<Vector<'s>>,
+    /// Whether D is read at all.
+    pub enable_input_d: Predicate<'s>,
+    /// By which power of two D is divided.
+    pub scale_input_d: Option<Scalar<'s>>,
+    /// Columns of B that are taken as zero.
+    pub zero_column_mask: Option<Scalar<'s>>,
+}
+
+/// Where matrix A is.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MatrixA<'s> {
+    /// In shared memory.
+    Descriptor(Scalar<'s>),
+    /// In Tensor Memory.
+    TensorMemory(Address<'s>),
+}
+
+/// Signals completion (9.7.16.12.1).
+#[derive(Clone, Debug, Serialize)]
+pub struct Commit<'s> {
+    /// The operations that are tracked: those of the same group.
+    pub cta_group: Spanned<CtaGroup>,
+    /// `.sync_restrict::*`
+    pub sync_restrict: Option<Spanned<SyncRestrict>>,
+    /// The state space of the mbarrier; generic if there is none.
+    pub space: Option<Spanned<AddressSpace>>,
+    /// `.multicast::cluster`
+    pub multicast: Option<Spanned<Multicast>>,
+    /// The mbarrier.
+    pub mbar: Address<'s>,
+    /// The CTAs that are signalled.
+    pub cta_mask: Option<Scalar<'s>>,
+}
+
+/// Orders tcgen05 operations across threads (9.7.16.11.1).
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Fence {
+    /// Which side: [`Operation::FenceBefore`] or [`Operation::FenceAfter`].
+    pub operation: Operation,
+}
+
+/// A register or an immediate.
+#[derive(Clone, Copy, Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Scalar<'s> {
+    /// A register, with a constant added where a position takes that.
+    Register(Register<'s>),
+    /// A constant.
+    Immediate(Immediate),
+    /// The address of a variable, with a constant added.
+    Variable(Variable<'s>),
+    /// A floating-point constant; only in vectors that are stored.
+    Float(Span),
+    /// A register of the machine; only in the lane mask.
+    Special(Span),
+}
+
+/// The value of a predicate register or an immediate.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Predicate<'s> {
+    /// `!p`
+    pub negated: bool,
+    /// What is tested.
+    pub value: Scalar<'s>,
+}
+
+/// A register as an operand.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Register<'s> {
+    /// Its name as written.
+    pub name: &'s str,
+    /// Where.
+    pub span: Span,
+    /// Its declared type.
+    pub ty: Option<Type>,
+    /// Its number in the module.
+    #[serde(skip)]
+    pub id: RegisterId,
+    /// Where it is declared.
+    #[serde(skip)]
+    pub declaration: Span,
+    /// Whether it is one component of a vector register: `%v.x`.
+    #[serde(skip)]
+    pub component: bool,
+    /// `%r+4` where brackets are not needed for that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub plus: Option<i128>,
+}
+
+/// A variable as an operand.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Variable<'s> {
+    /// Its name.
+    pub name: &'s str,
+    /// Where the name is written.
+    pub span: Span,
+    /// Where it lives.
+    pub space: StateSpace,
+    /// Where it is declared.
+    #[serde(skip)]
+    pub declaration: Span,
+    /// `variable+4` where brackets are not needed for that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub plus: Option<i128>,
+}
+
+/// A constant integer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Immediate {
+    /// Its value before it is cut to the width of the operand.
+    pub value: i128,
+    /// Where.
+    pub span: Span,
+}
+
+/// `[base+offset]`
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Address<'s> {
+    /// What the offset is added to.
+    pub base: Base<'s>,
+    /// The constant that is added.
+    pub offset: i128,
+    /// All of it, with its brackets.
+    pub span: Span,
+}
+
+/// What an address starts from.
+#[derive(Clone, Copy, Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Base<'s> {
+    /// A register.
+    Register(Register<'s>),
+    /// A variable.
+    Variable(Variable<'s>),
+}
+
+/// `{a, b, ...}`
+#[derive(Clone, Debug, Serialize)]
+pub struct Vector<'s> {
+    /// Its elements.
+    pub elements: Vec<Scalar<'s>>,
+    /// All of it, with its braces.
+    pub span: Span,
+}
+
+impl Scalar<'_> {
+    /// Where it is written.
+    pub fn span(&self) -> Span {
+        match self {
+            Self::Register(register) => register.span,
+            Self::Immediate(immediate) => immediate.span,
+            Self::Variable(variable) => variable.span,
+            Self::Float(span) | Self::Special(span) => *span,
+        }
+    }
+
+    /// The constant, if it is one.
+    pub fn immediate(&self) -> Option<Immediate> {
+        match self {
+            Self::Immediate(immediate) => Some(*immediate),
+            _ => None,
+        }
+    }
+}
+
+impl<'s> MatrixA<'s> {
+    /// The address, if A is in Tensor Memory.
+    pub fn address(&self) -> Option<&Address<'s>> {
+        match self {
+            Self::TensorMemory(address) => Some(address),
+            Self::Descriptor(_) => None,
+        }
+    }
+}
+
+impl Instruction<'_> {
+    /// The `.cta_group`, of an instruction that has one.
+    pub fn cta_group(&self) -> Option<Spanned<CtaGroup>> {
+        match self {
+            Self::Alloc(it) => Some(it.cta_group),
+            Self::Dealloc(it) => Some(it.cta_group),
+            Self::RelinquishAllocPermit(it) => Some(it.cta_group),
+            Self::Cp(it) => Some(it.cta_group),
+            Self::Shift(it) => Some(it.cta_group),
+            Self::Mma(it) => Some(it.cta_group),
+            Self::Commit(it) => Some(it.cta_group),
+            Self::Ld(_) | Self::St(_) | Self::Wait(_) | Self::Fence(_) => None,
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! An instruction against its row of the table, before it has types.
+
+use crate::isa::instructions::{Condition, InstructionForm, OperandSlot};
+use crate::isa::vocabulary::{Kind, Multicast, Operation, Qualifier, Slot};
+use crate::rules::Code;
+use crate::source::{Span, Spanned};
+
+/// The qualifiers of one instruction, in the order they are written.
+#[derive(Clone, Debug, Default)]
+pub struct Qualifiers {
+    written: Vec<Spanned<Qualifier>>,
+}
+
+impl Qualifiers {
+    /// Appends one.
+    pub fn push(&mut self, qualifier: Spanned<Qualifier>) {
+        self.written.push(qualifier);
+    }
+
+    /// All of them, as written.
+    pub fn iter(&self) -> impl Iterator<Item = Spanned<Qualifier>> + '_ {
+        self.written.iter().copied()
+    }
+
+    /// What fills `slot`.
+    pub fn in_slot(&self, slot: Slot) -> Option<Spanned<Qualifier>> {
+        self.iter().find(|qualifier| qualifier.value.slot() == slot)
+    }
+
+    /// The qualifier of the slot that `T` stands for.
+    pub fn get<T: TryFrom<Qualifier>>(&self) -> Option<Spanned<T>> {
+        self.iter().find_map(|qualifier| {
+            T::try_from(qualifier.value).ok().map(|value| Spanned::new(value, qualifier.span))
+        })
+    }
+
+    /// Whether `qualifier` is among them.
+    pub fn has(&self, qualifier: Qualifier) -> bool {
+        self.iter().any(|it| it.value == qualifier)
+    }
+}
+
+impl Condition {
+    /// Whether it holds for an instruction with these qualifiers.
+    pub fn holds(self, qualifiers: &Qualifiers) -> bool {
+        let block_scaled = || {
+            qualifiers.in_slot(Slot::BlockScale).is_some()
+                || qualifiers.get::<Kind>().is_some_and(|kind| kind.value.is_block_scaled())
+        };
+        match self {
+            Self::Always => true,
+            Self::With(qualifier) => qualifiers.has(qualifier),
+            Self::WithSlot(slot) => qualifiers.in_slot(slot).is_some(),
+            Self::Multicast16 => qualifiers
+                .get::<Multicast>()
+                .is_some_and(|it| matches!(it.value, Multicast::Cluster | Multicast::Cluster16b)),
+            Self::BlockScaled => block_scaled(),
+            Self::NotBlockScaled => !block_scaled(),
+            Self::ScaledInput => {
+                let kind = qualifiers.get::<Kind>().map(|kind| kind.value);
+                matches!(kind, Some(Kind::F16 | Kind::Tf32)) && qualifiers.in_slot(Slot::Decompress).is_none()
+            }
+        }
+    }
+}
+
+/// What is wrong with the form of an instruction. Each becomes one finding of the rule of its
+/// name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Problem {
+    /// `tcgen05.` without such an operation.
+    UnknownInstruction {
+        /// The words behind `tcgen05.` that should name one.
+        span: Span,
+        /// Operations with a similar name, the nearest first.
+        similar: Vec<Operation>,
+    },
+    /// A word that no tcgen05 instruction has.
+    UnknownQualifier {
+        /// The word with its dot.
+        span: Span,
+        /// A similar one that fits here.
+        similar: Option<Qualifier>,
+        /// Whether the assembler accepts the word, and ignores it.
+        ignored_by_ptxas: bool,
+    },
+    /// A qualifier that this instruction does not take.
+    NotAllowed {
+        /// The qualifier.
+        qualifier: Spanned<Qualifier>,
+        /// Why, if the table says so.
+        reason: Option<&'static str>,
+        /// The rule that says so.
+        code: Code,
+    },
+    /// `.ws` or another word of the operation behind a qualifier.
+    Misplaced {
+        /// The word with its dot.
+        span: Span,
+        /// The operation that was meant.
+        operation: Operation,
+    },
+    /// A slot that has to be filled.
+    Missing {
+        /// The slot.
+        slot: Slot,
+        /// What may fill it.
+        choices: Vec<Qualifier>,
+        /// Where it would stand in the canonical order.
+        insert_at: u32,
+    },
+    /// A slot that is filled twice.
+    Repeated {
+        /// The second one.
+        qualifier: Spanned<Qualifier>,
+        /// The first one.
+        first: Spanned<Qualifier>,
+    },
+    /// Too few or too many operands.
+    Count {
+        /// Where the operands stand, or should.
+        span: Span,
+        /// How many there are.
+        found: usize,
+        /// The fewest the form takes.
+        least: usize,
+        /// The most.
+        most: usize,
+    },
+    /// An operand where this combination has none.
+    Unexpected {
+        /// The operand.
+        span: Span,
+        /// What it would be.
+        slot: &'static OperandSlot,
+    },
+    /// An operand that this combination needs is not there.
+    Absent {
+        /// Where it should stand: behind this.
+        span: Span,
+        /// The operand.
+        slot: &'static OperandSlot,
+    },
+    /// An operand of another kind than the position takes.
+    Kind {
+        /// The operand.
+        span: Span,
+        /// The position.
+        slot: &'static OperandSlot,
+        /// What was found, with its article.
+        found: &'static str,
+        /// Whether braces around it make it right.
+        wants_braces: bool,
+    },
+    /// An element of a vector that may not be one.
+    Element {
+        /// The element.
+        span: Span,
+        /// What it is.
+        found: &'static str,
+    },
+    /// An undeclared name.
+    Undeclared {
+        /// The name.
+        span: Span,
+        /// Whether it is a guard.
+        guard: bool,
+    },
+}
+
+impl InstructionForm {
+    /// The operands that the form has with these qualifiers.
+    pub fn present<'a>(&'static self, qualifiers: &'a Qualifiers) -> impl Iterator<Item = &'static OperandSlot> + 'a {
+        self.operands.iter().filter(|slot| slot.when.holds(qualifiers))
+    }
+}

@@ -1,0 +1,13 @@
+//! Facts of the ISA as data; nothing here looks at a program.
+//!
+//! [`vocabulary`] holds the words: every qualifier and operation with its meaning.
+//! [`instructions`] is *the* instruction table: which words and operands each operation takes.
+//! [`targets`] says what exists where and since when. The remaining modules transcribe single
+//! tables. Decoding, messages, gates, completion, documentation and the enumeration that asks the
+//! assembler all derive from these; a fact that is stated twice is a defect.
+
+pub mod data_movement;
+pub mod instructions;
+pub mod scale_vectors;
+pub mod targets;
+pub mod vocabulary;

@@ -1,0 +1,72 @@
+//! Findings as text for people and programs. Renderers know formats, not rules.
+
+use std::io::{self, Write};
+
+use crate::Report;
+use crate::diagnostic::Severity;
+use crate::source::Source;
+
+pub mod human;
+pub mod json;
+
+/// One source and what was found in it.
+#[derive(Debug)]
+pub struct Checked {
+    /// The source.
+    pub source: Source,
+    /// The findings.
+    pub report: Report,
+}
+
+/// How to write findings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// Source excerpts with labels.
+    Human,
+    /// One line each.
+    Concise,
+    /// One JSON document.
+    Json,
+}
+
+/// Totals over several sources.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+pub struct Summary {
+    /// Sources checked.
+    pub files: usize,
+    /// Findings of severity error.
+    pub errors: usize,
+    /// Findings of severity warning.
+    pub warnings: usize,
+    /// Findings of severity info.
+    pub infos: usize,
+    /// Findings with a fix.
+    pub fixable: usize,
+}
+
+impl Summary {
+    /// The totals of `files`.
+    pub fn of(files: &[Checked]) -> Self {
+        let count = |severity| files.iter().map(|file| file.report.count(severity)).sum();
+        let diagnostics = files.iter().flat_map(|file| &file.report.diagnostics);
+        Self {
+            files: files.len(),
+            errors: count(Severity::Error),
+            warnings: count(Severity::Warning),
+            infos: count(Severity::Info),
+            fixable: diagnostics.filter(|diagnostic| diagnostic.fix.is_some()).count(),
+        }
+    }
+}
+
+/// Writes all findings to `out`.
+///
+/// # Errors
+/// When `out` cannot be written to.
+pub fn render(files: &[Checked], format: Format, color: bool, out: &mut dyn Write) -> io::Result<()> {
+    match format {
+        Format::Human => human::render(files, human::Style::Rich, color, out),
+        Format::Concise => human::render(files, human::Style::Short, color, out),
+        Format::Json => json::render(files, out),
+    }
+}

@@ -1,0 +1,137 @@
+//! Findings as one JSON document; programs rely on its shape, so that it only grows.
+
+use std::io::{self, Write};
+
+use serde::Serialize;
+
+use super::{Checked, Summary};
+use crate::diagnostic::{Applicability, Diagnostic, Fix, Ptxas, Severity};
+use crate::rules::Code;
+use crate::source::{Source, Span};
+
+/// The version of the document's shape.
+const SCHEMA: u32 = 1;
+
+#[derive(Serialize)]
+struct Document<'a> {
+    schema: u32,
+    files: Vec<File<'a>>,
+    summary: Summary,
+}
+
+#[derive(Serialize)]
+struct File<'a> {
+    path: &'a str,
+    diagnostics: Vec<Finding<'a>>,
+}
+
+#[derive(Serialize)]
+struct Finding<'a> {
+    code: Code,
+    name: &'a str,
+    severity: Severity,
+    ptxas: Ptxas,
+    message: &'a str,
+    help: Option<&'a str>,
+    url: String,
+    span: Place,
+    labels: Vec<PlacedLabel<'a>>,
+    fix: Option<PlacedFix<'a>>,
+}
+
+#[derive(Serialize)]
+struct PlacedLabel<'a> {
+    span: Place,
+    message: &'a str,
+}
+
+#[derive(Serialize)]
+struct PlacedFix<'a> {
+    applicability: Applicability,
+    title: &'a str,
+    edits: Vec<PlacedEdit<'a>>,
+}
+
+#[derive(Serialize)]
+struct PlacedEdit<'a> {
+    span: Place,
+    text: &'a str,
+}
+
+/// Byte offsets; lines and columns from 1, columns in Unicode scalar values.
+#[derive(Serialize)]
+struct Place {
+    start: u32,
+    end: u32,
+    line: u32,
+    column: u32,
+    end_line: u32,
+    end_column: u32,
+}
+
+impl Place {
+    fn new(source: &Source, span: Span) -> Self {
+        let start = source.position(span.start);
+        let end = source.position(span.end);
+        Self {
+            start: span.start,
+            end: span.end,
+            line: start.line,
+            column: start.column,
+            end_line: end.line,
+            end_column: end.column,
+        }
+    }
+}
+
+/// Writes one document for all files.
+///
+/// # Errors
+/// When `out` cannot be written to.
+pub fn render(files: &[Checked], out: &mut dyn Write) -> io::Result<()> {
+    let document = Document {
+        schema: SCHEMA,
+        files: files
+            .iter()
+            .map(|file| File {
+                path: file.source.name(),
+                diagnostics: file.report.diagnostics.iter().map(|it| finding(&file.source, it)).collect(),
+            })
+            .collect(),
+        summary: Summary::of(files),
+    };
+    serde_json::to_writer_pretty(&mut *out, &document)?;
+    writeln!(out)
+}
+
+fn finding<'a>(source: &Source, diagnostic: &'a Diagnostic) -> Finding<'a> {
+    let rule = diagnostic.code.rule();
+    // The offence first, then its causes.
+    let labels = std::iter::once(&diagnostic.primary).chain(&diagnostic.labels);
+    Finding {
+        code: diagnostic.code,
+        name: rule.name,
+        severity: diagnostic.severity,
+        ptxas: diagnostic.ptxas,
+        message: &diagnostic.message,
+        help: diagnostic.help.as_deref(),
+        url: rule.url(),
+        span: Place::new(source, diagnostic.primary.span),
+        labels: labels
+            .map(|label| PlacedLabel { span: Place::new(source, label.span), message: &label.message })
+            .collect(),
+        fix: diagnostic.fix.as_ref().map(|fix| placed_fix(source, fix)),
+    }
+}
+
+fn placed_fix<'a>(source: &Source, fix: &'a Fix) -> PlacedFix<'a> {
+    PlacedFix {
+        applicability: fix.applicability,
+        title: &fix.title,
+        edits: fix
+            .edits
+            .iter()
+            .map(|edit| PlacedEdit { span: Place::new(source, edit.span), text: &edit.text })
+            .collect(),
+    }
+}

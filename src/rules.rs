@@ -1,0 +1,236 @@
+//! The rules.
+//!
+//! [`RULES`] is the whole list on one screen. Each rule is one file in one of the families below:
+//! its documentation, which `explain` and the website show, its check, and its fix. A rule reads
+//! typed values with spans from a [`Checker`]; it neither parses nor slices text.
+
+use std::fmt;
+
+use serde::{Serialize, Serializer};
+use strum::{EnumIter, IntoEnumIterator, IntoStaticStr};
+
+use crate::analysis::environment::Environment;
+use crate::analysis::symbols::Symbols;
+use crate::diagnostic::{Diagnostic, Ptxas, Severity};
+use crate::instruction::decode::Decoded;
+
+use crate::source::Source;
+use crate::syntax::ast::Module;
+use crate::syntax::parser::SyntaxError;
+
+mod allocation;
+mod data_movement;
+mod form;
+mod multiply;
+mod syntax;
+mod targets;
+
+/// What a rule may look at: everything that earlier stages know of one module.
+#[derive(Debug)]
+pub struct Checker<'a> {
+    /// The text.
+    pub source: &'a Source,
+    /// What was wrong with it.
+    pub syntax_errors: &'a [SyntaxError],
+    /// Its syntax tree.
+    pub module: &'a Module,
+    /// What its names mean.
+    pub symbols: &'a Symbols,
+    /// Its tcgen05 instructions in source order.
+    pub instructions: &'a [Decoded<'a>],
+    /// The versions and targets to check against.
+    pub environment: &'a Environment,
+}
+
+/// One rule.
+#[derive(Debug)]
+pub struct Rule {
+    /// `TC301`; never reused.
+    pub code: &'static str,
+    /// `ncols-invalid`
+    pub name: &'static str,
+    /// How much its findings matter by default.
+    pub severity: Severity,
+    /// What the assembler does with its findings.
+    pub ptxas: Ptxas,
+    /// Its documentation in Markdown, with the headings *What it does*, *Why is this bad?*,
+    /// *Example*, *Use instead* and *References*.
+    pub docs: &'static str,
+    /// Finds the offences.
+    pub check: fn(&Checker<'_>, &mut Vec<Diagnostic>),
+}
+
+/// Declares a rule; its doc comment becomes its documentation at run time, too.
+macro_rules! rule {
+    (
+        $(#[doc = $doc:literal])+
+        $code:literal $name:literal $severity:ident $ptxas:ident $check:expr
+    ) => {
+        $(#[doc = $doc])+
+        pub(in crate::rules) static RULE: $crate::rules::Rule = $crate::rules::Rule {
+            code: $code,
+            name: $name,
+            severity: $crate::diagnostic::Severity::$severity,
+            ptxas: $crate::diagnostic::Ptxas::$ptxas,
+            docs: concat!($($doc, "\n"),+),
+            check: $check,
+        };
+    };
+}
+use rule;
+
+/// Declares [`Code`] and [`RULES`].
+macro_rules! rules {
+    ($( $(#[doc = $family:literal])? $variant:ident = $($path:ident)::+, )+) => {
+        /// The code of a rule: a name for it that is cheap to compare.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, EnumIter, IntoStaticStr)]
+        #[allow(missing_docs, reason = "each is explained by its rule")]
+        pub enum Code {
+            $($variant,)+
+        }
+
+        /// Every rule, in the order of the codes.
+        pub static RULES: &[&Rule] = &[$(&$($path)::+::RULE,)+];
+    };
+}
+
+rules! {
+    // TC0 Syntax
+    SyntaxError = syntax::syntax_error,
+    InvalidToken = syntax::invalid_token,
+    ModuleHeader = syntax::module_header,
+    UndeclaredName = syntax::undeclared_name,
+    // TC1 Form of one instruction
+    UnknownInstruction = form::unknown_instruction,
+    UnknownQualifier = form::unknown_qualifier,
+    QualifierNotAllowed = form::qualifier_not_allowed,
+    MissingQualifier = form::missing_qualifier,
+    RepeatedQualifier = form::repeated_qualifier,
+    OperandCount = form::operand_count,
+    OperandKind = form::operand_kind,
+    OperandType = form::operand_type,
+    VectorLength = form::vector_length,
+    ImmediateRange = form::immediate_range,
+    VectorElement = form::vector_element,
+    StateSpace = form::state_space,
+    // TC2 Target and version
+    InstructionUnsupportedOnTarget = targets::instruction_unsupported_on_target,
+    FeatureUnsupportedOnTarget = targets::feature_unsupported_on_target,
+    VersionTooOld = targets::version_too_old,
+    TargetNeedsNewerVersion = targets::target_needs_newer_version,
+    UnknownTarget = targets::unknown_target,
+    // TC3 Tensor Memory allocation
+    NcolsInvalid = allocation::ncols_invalid,
+    MixedCtaGroup = allocation::mixed_cta_group,
+    // TC4 Data movement
+    ShapeNum = data_movement::shape_num,
+    HalfSplitOffset = data_movement::half_split_offset,
+    CpMulticast = data_movement::cp_multicast,
+    CpFormat = data_movement::cp_format,
+    // TC5 Matrix multiply
+    BlockScale = multiply::block_scale,
+    ScaleVectorSize = multiply::scale_vector_size,
+    WeightStationary = multiply::weight_stationary,
+    CollectorBuffer = multiply::collector_buffer,
+    Ashift = multiply::ashift,
+    ScaleInputD = multiply::scale_input_d,
+}
+
+impl Code {
+    /// Every code.
+    pub fn all() -> impl Iterator<Item = Self> {
+        Self::iter()
+    }
+
+    /// The rule with this code.
+    pub fn rule(self) -> &'static Rule {
+        RULES[self as usize]
+    }
+
+    /// The code written `TC301`, or the name written `ncols-invalid`.
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::iter().find(|code| code.rule().code.eq_ignore_ascii_case(text) || code.rule().name == text)
+    }
+}
+
+impl fmt::Display for Code {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.rule().code)
+    }
+}
+
+impl Serialize for Code {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.rule().code)
+    }
+}
+
+impl Rule {
+    /// The page of the rule in the project's documentation.
+    pub fn url(&self) -> String {
+        format!("https://ptx-tc.github.io/rules/{}", self.code)
+    }
+
+    /// The first sentence of the documentation: what the rule finds.
+    pub fn summary(&self) -> String {
+        self.docs
+            .lines()
+            .skip_while(|line| line.trim().is_empty() || line.trim_start().starts_with('#'))
+            .take_while(|line| !line.trim().is_empty())
+            .map(str::trim)
+            .collect::<Vec<_>>()
+            .join(" ")
+    }
+}
+
+impl<'a> Checker<'a> {
+    /// Runs every rule that is not off; findings in source order.
+    pub fn run(&self) -> Vec<Diagnostic> {
+        let mut findings = Vec::new();
+        for rule in RULES {
+            if rule.severity != Severity::Off {
+                (rule.check)(self, &mut findings);
+            }
+        }
+        findings.sort_by_key(|finding| (finding.primary.span, finding.code));
+        findings
+    }
+
+    /// The tcgen05 instructions that are understood completely.
+    pub fn typed(&self) -> impl Iterator<Item = (&Decoded<'a>, &crate::instruction::Instruction<'a>)> {
+        self.instructions.iter().filter_map(|decoded| Some((decoded, decoded.instruction.as_ref()?)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_are_unique_and_sorted() {
+        for pair in RULES.windows(2) {
+            assert!(pair[0].code < pair[1].code, "{} before {}", pair[0].code, pair[1].code);
+        }
+    }
+
+    #[test]
+    fn names_are_unique() {
+        for code in Code::all() {
+            assert_eq!(Code::parse(code.rule().name), Some(code));
+            assert_eq!(Code::parse(code.rule().code), Some(code));
+        }
+    }
+
+    #[test]
+    fn documentation_has_its_headings() {
+        for rule in RULES {
+            let headings: Vec<&str> = rule.docs.lines().filter_map(|line| line.trim().strip_prefix("## ")).collect();
+            assert_eq!(
+                headings,
+                ["What it does", "Why is this bad?", "Example", "Use instead", "References"],
+                "{}",
+                rule.code
+            );
+        }
+    }
+}

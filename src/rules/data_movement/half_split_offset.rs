@@ -1,0 +1,80 @@
+use crate::diagnostic::{Diagnostic, Fix};
+use crate::instruction::form::Problem;
+use crate::rules::{Checker, Code, rule};
+use crate::source::Span;
+
+rule! {
+    /// ## What it does
+    /// Checks `immHalfSplitoff`: it goes with the shape `.16x32bx2` and with no other, and it is
+    /// an immediate.
+    ///
+    /// ## Why is this bad?
+    /// `.16x32bx2` makes two accesses; the second is `immHalfSplitoff` columns further. The
+    /// assembler refuses the instruction.
+    ///
+    /// ## Example
+    /// ```ptx
+    /// tcgen05.ld.sync.aligned.16x32bx2.x1.b32 {r0}, [taddr];
+    /// ```
+    ///
+    /// ## Use instead
+    /// ```ptx
+    /// tcgen05.ld.sync.aligned.16x32bx2.x1.b32 {r0}, [taddr], 16;
+    /// ```
+    ///
+    /// ## References
+    /// PTX ISA, sections 9.7.16.8.3 and 9.7.16.8.4
+    "TC402" "half-split-offset" Error Rejects check
+}
+
+fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
+    for decoded in checker.instructions {
+        for problem in &decoded.problems {
+            let finding = match problem {
+                Problem::Absent { span, slot } if slot.code == Code::HalfSplitOffset => missing(*span),
+                Problem::Unexpected { span, slot } if slot.code == Code::HalfSplitOffset => {
+                    let before = Span::new(previous_end(checker, *span), span.end);
+                    Diagnostic::new(
+                        Code::HalfSplitOffset,
+                        *span,
+                        "`immHalfSplitoff` without the shape `.16x32bx2`",
+                        "this shape makes one access",
+                    )
+                    .help("remove the operand, or use the shape `.16x32bx2`")
+                    .fix(Some(Fix::guess("Remove the operand", before, "")))
+                }
+                Problem::Kind { span, slot, found, .. } if slot.code == Code::HalfSplitOffset => Diagnostic::new(
+                    Code::HalfSplitOffset,
+                    *span,
+                    "`immHalfSplitoff` must be an immediate",
+                    format!("found {found}"),
+                )
+                .help("write a number of columns"),
+                _ => continue,
+            };
+            findings.push(finding);
+        }
+    }
+}
+
+fn missing(span: Span) -> Diagnostic {
+    Diagnostic::new(
+        Code::HalfSplitOffset,
+        span,
+        "the shape `.16x32bx2` needs `immHalfSplitoff`",
+        "the offset of the second half is due here",
+    )
+    .help("add the offset in columns: behind the address, as in `[taddr], 16`")
+}
+
+/// Where the operand before the comma ends.
+fn previous_end(checker: &Checker<'_>, span: Span) -> u32 {
+    checker
+        .instructions
+        .iter()
+        .flat_map(|decoded| &decoded.operands)
+        .map(|bound| bound.span.end)
+        .filter(|&end| end <= span.start)
+        .max()
+        .unwrap_or(span.start)
+}

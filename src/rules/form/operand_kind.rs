@@ -1,0 +1,59 @@
+use crate::diagnostic::{Applicability, Diagnostic, Edit, Fix};
+use crate::instruction::form::Problem;
+use crate::rules::{Checker, Code, rule};
+use crate::source::Span;
+
+rule! {
+    /// ## What it does
+    /// Finds operands of the wrong kind: a register where an address in brackets is due, an
+    /// address where a value is due, a bare register where a vector is due, and so on.
+    ///
+    /// ## Why is this bad?
+    /// The assembler refuses the instruction.
+    ///
+    /// ## Example
+    /// ```ptx
+    /// tcgen05.ld.sync.aligned.32x32b.x1.b32 r0, [taddr];
+    /// ```
+    ///
+    /// ## Use instead
+    /// ```ptx
+    /// tcgen05.ld.sync.aligned.32x32b.x1.b32 {r0}, [taddr];
+    /// ```
+    ///
+    /// ## References
+    /// PTX ISA, sections 9.7.16.7 to 9.7.16.12
+    "TC107" "operand-kind" Error Rejects check
+}
+
+fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
+    for decoded in checker.instructions {
+        for problem in &decoded.problems {
+            let Problem::Kind { span, slot, found, wants_braces } = problem else { continue };
+            // Half-split offsets have a rule of their own.
+            if slot.code == Code::HalfSplitOffset {
+                continue;
+            }
+            let noun = slot.class.facts().noun;
+            let mut finding = Diagnostic::new(
+                Code::OperandKind,
+                *span,
+                format!("`{}` must be {noun}", slot.name),
+                format!("found {found}"),
+            )
+            .help(format!("write {noun} here"));
+            if *wants_braces {
+                finding.help = Some("put braces around it: a vector of one element is a vector".to_owned());
+                finding.fix = Some(Fix {
+                    applicability: Applicability::Safe,
+                    title: "Put braces around it".to_owned(),
+                    edits: vec![
+                        Edit { span: Span::at(span.start), text: "{".to_owned() },
+                        Edit { span: Span::at(span.end), text: "}".to_owned() },
+                    ],
+                });
+            }
+            findings.push(finding);
+        }
+    }
+}

@@ -1,0 +1,140 @@
+use crate::diagnostic::Diagnostic;
+use crate::instruction::decode::{Bound, Value};
+use crate::instruction::{Address, Base, Register, Scalar, Vector};
+use crate::isa::instructions::OperandClass;
+use crate::rules::{Checker, Code, rule};
+use crate::source::list_words;
+use crate::syntax::ast::Type;
+
+rule! {
+    /// ## What it does
+    /// Finds registers whose declared type does not fit the operand: 32 bits for Tensor Memory
+    /// addresses and instruction descriptors, 64 bits for shared-memory descriptors, 16 bits for
+    /// `ctaMask`, `.pred` for `enable-input-d`.
+    ///
+    /// ## Why is this bad?
+    /// The assembler refuses the instruction.
+    ///
+    /// ## Example
+    /// ```ptx
+    /// .reg .b32 low;
+    /// tcgen05.cp.cta_group::1.128x256b [taddr], low;
+    /// ```
+    ///
+    /// ## Use instead
+    /// ```ptx
+    /// .reg .b64 descriptor;
+    /// tcgen05.cp.cta_group::1.128x256b [taddr], descriptor;
+    /// ```
+    ///
+    /// ## References
+    /// PTX ISA, sections 9.7.16.7 to 9.7.16.12
+    "TC108" "operand-type" Error Rejects check
+}
+
+fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
+    for decoded in checker.instructions {
+        for bound in &decoded.operands {
+            operand(bound, findings);
+        }
+    }
+}
+
+fn operand(bound: &Bound<'_>, findings: &mut Vec<Diagnostic>) {
+    let class = bound.slot.class;
+    let allowed = class.facts().registers;
+    match &bound.value {
+        Value::Scalar(Scalar::Register(register)) | Value::Not(register) => {
+            register_type(bound, register, allowed, findings);
+        }
+        Value::Address(Address { base: Base::Register(register), .. }) => {
+            register_type(bound, register, class.address_registers(), findings);
+        }
+        Value::Vector(vector) => {
+            for element in &vector.elements {
+                if let Scalar::Register(register) = element {
+                    register_type(bound, register, allowed, findings);
+                }
+            }
+            mixed_vector(bound, vector, allowed, findings);
+        }
+        Value::Scalar(_) | Value::Address(_) | Value::Other(_) => {}
+    }
+}
+
+fn register_type(bound: &Bound<'_>, register: &Register<'_>, allowed: &[Type], findings: &mut Vec<Diagnostic>) {
+    let Some(ty) = register.ty else { return };
+    // Where no register may stand at all, its kind is wrong, not its type.
+    if allowed.is_empty() || allowed.contains(&ty) {
+        return;
+    }
+    let words = || list_words(allowed.iter().map(|ty| format!("`.{ty}`")), "or");
+    findings.push(
+        Diagnostic::new(
+            Code::OperandType,
+            register.span,
+            format!("`{}` must be {}", bound.slot.name, wanted(allowed)),
+            format!("`{}` is a `.{ty}` register", register.name),
+        )
+        .label(register.declaration, "declared here")
+        .help(format!("use a register of type {}", words())),
+    );
+}
+
+fn wanted(allowed: &[Type]) -> &'static str {
+    match allowed {
+        [Type::Pred] => "a predicate",
+        [Type::B32] => "in a `.b32` register",
+        [first, ..] => match first.bits() {
+            Some(16) => "16 bits wide",
+            Some(32) => "32 bits wide",
+            _ if allowed.contains(&Type::B32) => "32 or 64 bits wide",
+            _ => "64 bits wide",
+        },
+        [] => "an immediate",
+    }
+}
+
+/// What the assembler compares between the elements of a vector: it refuses neighbours of
+/// different classes; `.b32` goes with all.
+fn class_of(scalar: &Scalar<'_>) -> Option<&'static str> {
+    match scalar {
+        Scalar::Immediate(_) => Some("an integer"),
+        Scalar::Float(_) => Some("a float"),
+        Scalar::Register(register) => match register.ty? {
+            Type::U32 | Type::S32 => Some("an integer"),
+            Type::F32 => Some("a float"),
+            Type::F16x2 => Some("a pair of halves"),
+            _ => None,
+        },
+        Scalar::Variable(_) | Scalar::Special(_) => None,
+    }
+}
+
+fn mixed_vector(bound: &Bound<'_>, vector: &Vector<'_>, allowed: &[Type], findings: &mut Vec<Diagnostic>) {
+    if !matches!(
+        bound.slot.class,
+        OperandClass::LoadVector | OperandClass::MetadataVector | OperandClass::StoreVector | OperandClass::LaneMask
+    ) || allowed.is_empty()
+    {
+        return;
+    }
+    for pair in vector.elements.windows(2) {
+        let [left, right] = pair else { continue };
+        if let (Some(first), Some(second)) = (class_of(left), class_of(right))
+            && first != second
+        {
+            findings.push(
+                Diagnostic::new(
+                    Code::OperandType,
+                    right.span(),
+                    "vector with elements of different types".to_owned(),
+                    format!("this is {second}"),
+                )
+                .label(left.span(), format!("next to it is {first}"))
+                .help("use registers of one type, best `.b32`"),
+            );
+            return;
+        }
+    }
+}

@@ -1,0 +1,75 @@
+use crate::diagnostic::{Diagnostic, Ptxas};
+use crate::instruction::decode::Decoded;
+use crate::instruction::form::Problem;
+use crate::isa::vocabulary::{Operation, Qualifier, Slot};
+use crate::rules::{Checker, Code, rule};
+use crate::source::{Spanned, list_words};
+
+rule! {
+    /// ## What it does
+    /// Finds qualifiers that tcgen05 has, on an instruction that does not take them.
+    ///
+    /// ## Why is this bad?
+    /// The assembler refuses the instruction, or ignores a word that was meant to do something.
+    ///
+    /// ## Example
+    /// ```ptx
+    /// tcgen05.wait::ld.cta_group::1.sync.aligned;
+    /// ```
+    ///
+    /// ## Use instead
+    /// ```ptx
+    /// tcgen05.wait::ld.sync.aligned;
+    /// ```
+    ///
+    /// ## References
+    /// PTX ISA, sections 9.7.16.7 to 9.7.16.12
+    "TC103" "qualifier-not-allowed" Error Rejects check
+}
+
+fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
+    for decoded in checker.instructions {
+        for problem in &decoded.problems {
+            if let Problem::NotAllowed { qualifier, code: Code::QualifierNotAllowed, .. } = problem {
+                findings.push(finding(decoded, *qualifier));
+            }
+        }
+    }
+    for (_, instruction) in checker.typed() {
+        super::super::data_movement::reduction_flags(instruction, findings);
+    }
+}
+
+fn finding(decoded: &Decoded<'_>, qualifier: Spanned<Qualifier>) -> Diagnostic {
+    let Some(form) = decoded.form else { unreachable!("a qualifier is judged against a form") };
+    let operation = form.operation;
+    let word = qualifier.value.spelling();
+    let finding = Diagnostic::new(
+        Code::QualifierNotAllowed,
+        qualifier.span,
+        format!("`.{word}` is not allowed on `tcgen05.{operation}`"),
+        format!("`tcgen05.{operation}` does not take {}", describe(form.slot(qualifier.value.slot()).is_some(), qualifier.value)),
+    );
+    let help = match form.slot(qualifier.value.slot()) {
+        Some(slot) => {
+            let choices = slot.choices().into_iter().map(|choice| format!("`.{}`", choice.spelling()));
+            format!("it takes {}", list_words(choices, "or"))
+        }
+        None => format!("remove it; the syntax is `{}`", form.syntax()),
+    };
+    let ignored = is_ignored(operation, qualifier.value);
+    finding.help(help).ptxas(if ignored { Ptxas::Silent } else { Ptxas::Rejects })
+}
+
+fn describe(slot_exists: bool, qualifier: Qualifier) -> String {
+    if slot_exists { "this one".to_owned() } else { qualifier.slot().title().to_owned() }
+}
+
+/// Qualifiers that the assembler takes on every tcgen05 instruction, without a meaning.
+fn is_ignored(operation: Operation, qualifier: Qualifier) -> bool {
+    match qualifier.slot() {
+        Slot::MetadataType => true,
+        Slot::DstFormat | Slot::SrcFormat => operation != Operation::Cp,
+        _ => false,
+    }
+}

@@ -1,0 +1,63 @@
+use crate::diagnostic::{Diagnostic, Fix, Ptxas};
+use crate::instruction::form::Problem;
+use crate::isa::vocabulary::Slot;
+use crate::rules::{Checker, Code, rule};
+
+rule! {
+    /// ## What it does
+    /// Finds qualifiers that are given twice, or two that exclude each other.
+    ///
+    /// ## Why is this bad?
+    /// An instruction takes at most one qualifier of a group: one `.kind`, one shape, one
+    /// `.cta_group`. The assembler refuses the second (it overlooks a second `.sync` and a
+    /// second `.NaN`).
+    ///
+    /// ## Example
+    /// ```ptx
+    /// tcgen05.wait::st.sync.aligned.aligned;
+    /// ```
+    ///
+    /// ## Use instead
+    /// ```ptx
+    /// tcgen05.wait::st.sync.aligned;
+    /// ```
+    ///
+    /// ## References
+    /// PTX ISA, sections 9.7.16.7 to 9.7.16.12
+    "TC105" "repeated-qualifier" Error Rejects check
+}
+
+fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
+    for decoded in checker.instructions {
+        for problem in &decoded.problems {
+            let Problem::Repeated { qualifier, first } = problem else { continue };
+            let word = qualifier.value.spelling();
+            let same = qualifier.value == first.value;
+            let finding = if same {
+                Diagnostic::new(
+                    Code::RepeatedQualifier,
+                    qualifier.span,
+                    format!("repeated qualifier `.{word}`"),
+                    "given a second time",
+                )
+                .help("remove one of them")
+                .fix(Some(Fix::safe(format!("Remove the second `.{word}`"), qualifier.span, "")))
+            } else {
+                let title = qualifier.value.slot().title();
+                Diagnostic::new(
+                    Code::RepeatedQualifier,
+                    qualifier.span,
+                    format!("two qualifiers for {title}"),
+                    format!("`.{word}` excludes `.{}`", first.value.spelling()),
+                )
+                .help("keep one of them")
+            };
+            let overlooked = same && matches!(qualifier.value.slot(), Slot::Sync | Slot::Nan);
+            findings.push(
+                finding
+                    .label(first.span, "first given here")
+                    .ptxas(if overlooked { Ptxas::Silent } else { Ptxas::Rejects }),
+            );
+        }
+    }
+}

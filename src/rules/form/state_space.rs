@@ -1,0 +1,81 @@
+use crate::diagnostic::Diagnostic;
+use crate::instruction::form::Problem;
+use crate::instruction::{Address, Base, Instruction};
+use crate::rules::{Checker, Code, rule};
+use crate::source::Spanned;
+use crate::isa::vocabulary::AddressSpace;
+use crate::syntax::ast::StateSpace;
+
+rule! {
+    /// ## What it does
+    /// Checks the state space of the addresses in shared memory: `alloc` takes `.shared::cta` or
+    /// none, `commit` takes `.shared::cluster` or none, and a variable has to live there.
+    ///
+    /// ## Why is this bad?
+    /// The assembler refuses the instruction. Without a state space the address is generic: an
+    /// offset into shared memory has to be converted with `cvta.shared` first.
+    ///
+    /// ## Example
+    /// ```ptx
+    /// tcgen05.alloc.cta_group::1.sync.aligned.shared::cluster.b32 [slot], 64;
+    /// ```
+    ///
+    /// ## Use instead
+    /// ```ptx
+    /// tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [slot], 64;
+    /// ```
+    ///
+    /// ## References
+    /// PTX ISA, sections 9.7.16.7.1 and 9.7.16.12.1
+    "TC112" "state-space" Error Rejects check
+}
+
+fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
+    for decoded in checker.instructions {
+        for problem in &decoded.problems {
+            if let Problem::NotAllowed { qualifier, reason, code: Code::StateSpace } = problem
+                && let Some(form) = decoded.form
+            {
+                let word = qualifier.value.spelling();
+                let mut finding = Diagnostic::new(
+                    Code::StateSpace,
+                    qualifier.span,
+                    format!("`tcgen05.{}` does not take `.{word}`", form.operation),
+                    "wrong state space",
+                );
+                finding.help = reason.map(str::to_owned);
+                findings.push(finding);
+            }
+        }
+    }
+    for (_, instruction) in checker.typed() {
+        match instruction {
+            Instruction::Alloc(alloc) => variable(&alloc.dst, alloc.space, findings),
+            Instruction::Commit(commit) => variable(&commit.mbar, commit.space, findings),
+            _ => {}
+        }
+    }
+}
+
+/// A variable must live in shared memory. With a generic address the assembler takes `.global` and
+/// `.local` ones, too; where they would lead is undefined, which it leaves to the programmer.
+fn variable(address: &Address<'_>, space: Option<Spanned<AddressSpace>>, findings: &mut Vec<Diagnostic>) {
+    let Base::Variable(variable) = address.base else { return };
+    let (right, ptxas) = match (variable.space, space) {
+        (StateSpace::Shared, _) => (true, true),
+        (StateSpace::Global | StateSpace::Local, None) => (false, false),
+        _ => (false, true),
+    };
+    if right {
+        return;
+    }
+    let finding = Diagnostic::new(
+        Code::StateSpace,
+        variable.span,
+        format!("`{}` is no variable in shared memory", variable.name),
+        format!("declared `.{}`", variable.space),
+    )
+    .label(variable.declaration, "declared here")
+    .help("name a `.shared` variable");
+    findings.push(if ptxas { finding } else { finding.ptxas(crate::diagnostic::Ptxas::Silent) });
+}

@@ -1,0 +1,52 @@
+use crate::diagnostic::{Diagnostic, Fix};
+use crate::instruction::form::Problem;
+use crate::rules::{Checker, Code, rule};
+use crate::source::list_words;
+
+rule! {
+    /// ## What it does
+    /// Finds opcodes that start with `tcgen05.` and name no operation.
+    ///
+    /// ## Why is this bad?
+    /// The assembler refuses the instruction. The words of an operation such as `mma.ws`,
+    /// `ld.red` or `wait::ld` stand directly behind `tcgen05.`; other qualifiers follow in any
+    /// order.
+    ///
+    /// ## Example
+    /// ```ptx
+    /// tcgen05.wait_ld.sync.aligned;
+    /// ```
+    ///
+    /// ## Use instead
+    /// ```ptx
+    /// tcgen05.wait::ld.sync.aligned;
+    /// ```
+    ///
+    /// ## References
+    /// PTX ISA, section 9.7.16
+    "TC101" "unknown-instruction" Error Rejects check
+}
+
+fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
+    for decoded in checker.instructions {
+        for problem in &decoded.problems {
+            let Problem::UnknownInstruction { span, similar } = problem else { continue };
+            let word = checker.source.slice(*span).trim_start_matches('.');
+            let message = if word == "tcgen05" {
+                "`tcgen05` without an operation".to_owned()
+            } else {
+                format!("unknown instruction `tcgen05.{word}`")
+            };
+            let mut finding =
+                Diagnostic::new(Code::UnknownInstruction, *span, message, "tcgen05 has no such operation");
+            if !similar.is_empty() {
+                let names = similar.iter().map(|operation| format!("`tcgen05.{operation}`"));
+                finding = finding.help(format!("did you mean {}?", list_words(names, "or")));
+            }
+            if let [only] = similar.as_slice() {
+                finding.fix = Some(Fix::guess(format!("Write `tcgen05.{only}`"), *span, format!(".{only}")));
+            }
+            findings.push(finding);
+        }
+    }
+}

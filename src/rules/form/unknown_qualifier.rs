@@ -1,0 +1,71 @@
+use crate::diagnostic::{Applicability, Diagnostic, Fix, Ptxas};
+use crate::instruction::form::Problem;
+use crate::rules::{Checker, Code, rule};
+
+rule! {
+    /// ## What it does
+    /// Finds qualifiers that no tcgen05 instruction has: misspellings, wrong case, `:` for `::`.
+    ///
+    /// ## Why is this bad?
+    /// The assembler refuses the instruction; a few foreign words it ignores silently.
+    ///
+    /// ## Example
+    /// ```ptx
+    /// tcgen05.mma.cta_group::1.kind::fp16 [taddr], adesc, bdesc, idesc, p;
+    /// ```
+    ///
+    /// ## Use instead
+    /// ```ptx
+    /// tcgen05.mma.cta_group::1.kind::f16 [taddr], adesc, bdesc, idesc, p;
+    /// ```
+    ///
+    /// ## References
+    /// PTX ISA, section 9.7.16
+    "TC102" "unknown-qualifier" Error Rejects check
+}
+
+fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
+    for decoded in checker.instructions {
+        for problem in &decoded.problems {
+            match problem {
+                Problem::UnknownQualifier { span, similar, ignored_by_ptxas } => {
+                    let word = checker.source.slice(*span);
+                    let mut finding = Diagnostic::new(
+                        Code::UnknownQualifier,
+                        *span,
+                        format!("unknown qualifier `{word}`"),
+                        "no tcgen05 instruction has this",
+                    );
+                    if let Some(similar) = similar {
+                        let replacement = format!(".{}", similar.spelling());
+                        finding = finding
+                            .help(format!("did you mean `{replacement}`?"))
+                            .fix(Some(Fix::safe(format!("Write `{replacement}`"), *span, replacement)));
+                    }
+                    if *ignored_by_ptxas {
+                        finding = finding.ptxas(Ptxas::Silent);
+                        finding.fix = Some(Fix {
+                            applicability: Applicability::Safe,
+                            ..Fix::safe(format!("Remove `{word}`"), *span, "")
+                        });
+                        finding.help = Some("the assembler ignores it: remove it".to_owned());
+                    }
+                    findings.push(finding);
+                }
+                Problem::Misplaced { span, operation } => {
+                    let word = checker.source.slice(*span);
+                    findings.push(
+                        Diagnostic::new(
+                            Code::UnknownQualifier,
+                            *span,
+                            format!("misplaced `{word}`"),
+                            "this is part of the operation's name, not a qualifier",
+                        )
+                        .help(format!("write `tcgen05.{operation}` and then the qualifiers")),
+                    );
+                }
+                _ => {}
+            }
+        }
+    }
+}

@@ -1,0 +1,44 @@
+use crate::diagnostic::Diagnostic;
+use crate::instruction::form::Problem;
+use crate::rules::{Checker, Code, rule};
+
+rule! {
+    /// ## What it does
+    /// Finds collector buffers that the form does not have: `.collector::a::*` with `.ws`,
+    /// `.collector::b0::*` to `.collector::b3::*` without.
+    ///
+    /// ## Why is this bad?
+    /// An activation-stationary multiply keeps A, a weight-stationary one keeps B in one of four
+    /// buffers. The assembler refuses the other.
+    ///
+    /// ## Example
+    /// ```ptx
+    /// tcgen05.mma.cta_group::1.kind::f16.collector::b0::fill [taddr], adesc, bdesc, idesc, p;
+    /// ```
+    ///
+    /// ## Use instead
+    /// ```ptx
+    /// tcgen05.mma.cta_group::1.kind::f16.collector::a::fill [taddr], adesc, bdesc, idesc, p;
+    /// ```
+    ///
+    /// ## References
+    /// PTX ISA, sections 9.7.16.10.9.1 and 9.7.16.10.9.3
+    "TC504" "collector-buffer" Error Rejects check
+}
+
+fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
+    for decoded in checker.instructions {
+        let Some(form) = decoded.form else { continue };
+        for problem in &decoded.problems {
+            let Problem::NotAllowed { qualifier, reason, code: Code::CollectorBuffer } = problem else { continue };
+            let mut finding = Diagnostic::new(
+                Code::CollectorBuffer,
+                qualifier.span,
+                format!("`tcgen05.{}` has no such collector buffer", form.operation),
+                format!("`.{}` belongs to another form", qualifier.value.spelling()),
+            );
+            finding.help = reason.map(str::to_owned);
+            findings.push(finding);
+        }
+    }
+}

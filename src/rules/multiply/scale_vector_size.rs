@@ -1,0 +1,70 @@
+use crate::diagnostic::Diagnostic;
+use crate::instruction::Instruction;
+use crate::isa::scale_vectors;
+use crate::rules::{Checker, Code, rule};
+use crate::source::list_words;
+
+rule! {
+    /// ## What it does
+    /// Checks the scale vector size against the kind, Tables 54 and 55: `1X` and `block32` for
+    /// mxf8f6f4, `2X` and `block32` for mxf4, `2X`, `4X`, `block16` and `block32` for mxf4nvf4,
+    /// which must state one.
+    ///
+    /// ## Why is this bad?
+    /// The assembler refuses other combinations.
+    ///
+    /// ## Example
+    /// ```ptx
+    /// tcgen05.mma.cta_group::1.kind::mxf4nvf4.block_scale [taddr], adesc, bdesc, idesc, [sa], [sb], p;
+    /// ```
+    ///
+    /// ## Use instead
+    /// ```ptx
+    /// tcgen05.mma.cta_group::1.kind::mxf4nvf4.block_scale.block16 [taddr], adesc, bdesc, idesc, [sa], [sb], p;
+    /// ```
+    ///
+    /// ## References
+    /// PTX ISA, Tables 54 and 55
+    "TC502" "scale-vector-size" Error Rejects check
+}
+
+fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
+    for (_, instruction) in checker.typed() {
+        let Instruction::Mma(mma) = instruction else { continue };
+        let kind = mma.kind;
+        let allowed = scale_vectors::allowed(kind.value);
+        let choices = || list_words(allowed.iter().map(|size| format!("`.{size}`")), "or");
+        let finding = match mma.scale_vector_size {
+            None if scale_vectors::must_be_stated(kind.value) => Diagnostic::new(
+                Code::ScaleVectorSize,
+                kind.span,
+                format!("`.{}` must state its scale vector size", kind.value),
+                "it has no default",
+            )
+            .help(format!("add {}", choices())),
+            Some(size) if !allowed.contains(&size.value) => {
+                let finding = Diagnostic::new(
+                    Code::ScaleVectorSize,
+                    size.span,
+                    format!("`.{}` does not go with `.{}`", size.value, kind.value),
+                    "wrong scale vector size",
+                )
+                .label(kind.span, "the kind");
+                if allowed.is_empty() {
+                    finding.help("remove it: this kind does not scale its inputs")
+                } else {
+                    finding.help(format!("use {}", choices()))
+                }
+            }
+            Some(size) if mma.block_scale.is_none() => Diagnostic::new(
+                Code::ScaleVectorSize,
+                size.span,
+                format!("`.{}` without `.block_scale`", size.value),
+                "a size of what?",
+            )
+            .help("write `.block_scale` before it"),
+            None | Some(_) => continue,
+        };
+        findings.push(finding);
+    }
+}

@@ -1,0 +1,57 @@
+use crate::diagnostic::Diagnostic;
+use crate::instruction::form::Problem;
+use crate::rules::{Checker, Code, rule};
+
+rule! {
+    /// ## What it does
+    /// Finds what the weight-stationary form `tcgen05.mma.ws` does not have: `.cta_group::2`,
+    /// block-scaled kinds, `disable-output-lane`, `.ashift`, `scale-input-d`.
+    ///
+    /// ## Why is this bad?
+    /// The assembler refuses the instruction.
+    ///
+    /// ## Example
+    /// ```ptx
+    /// tcgen05.mma.ws.cta_group::2.kind::f16 [taddr], adesc, bdesc, idesc, p;
+    /// ```
+    ///
+    /// ## Use instead
+    /// ```ptx
+    /// tcgen05.mma.ws.cta_group::1.kind::f16 [taddr], adesc, bdesc, idesc, p;
+    /// ```
+    ///
+    /// ## References
+    /// PTX ISA, sections 9.7.16.10.9.3 and 9.7.16.10.9.4
+    "TC503" "weight-stationary" Error Rejects check
+}
+
+fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
+    for decoded in checker.instructions {
+        for problem in &decoded.problems {
+            match problem {
+                Problem::NotAllowed { qualifier, reason, code: Code::WeightStationary } => {
+                    let word = qualifier.value.spelling();
+                    let mut finding = Diagnostic::new(
+                        Code::WeightStationary,
+                        qualifier.span,
+                        format!("`tcgen05.mma.ws` does not take `.{word}`"),
+                        "not in the weight-stationary form",
+                    );
+                    finding.help = reason.map(str::to_owned);
+                    findings.push(finding.label(decoded.name, "`.ws` makes it weight-stationary"));
+                }
+                Problem::Unexpected { span, slot } if slot.code == Code::WeightStationary => findings.push(
+                    Diagnostic::new(
+                        Code::WeightStationary,
+                        *span,
+                        format!("`tcgen05.mma.ws` does not take `{}`", slot.name),
+                        "not in the weight-stationary form",
+                    )
+                    .label(decoded.name, "`.ws` makes it weight-stationary")
+                    .help("remove it; columns can be masked with a zero-column mask behind enable-input-d"),
+                ),
+                _ => {}
+            }
+        }
+    }
+}

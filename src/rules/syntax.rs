@@ -1,0 +1,6 @@
+//! TC0: what is no PTX at all.
+
+pub(super) mod invalid_token;
+pub(super) mod module_header;
+pub(super) mod syntax_error;
+pub(super) mod undeclared_name;

@@ -1,0 +1,73 @@
+use crate::diagnostic::{Diagnostic, Fix};
+use crate::rules::{Checker, Code, rule};
+use crate::source::{Span, list_words};
+use crate::syntax::parser::SyntaxError;
+
+rule! {
+    /// ## What it does
+    /// Finds statements and directives that do not parse.
+    ///
+    /// ## Why is this bad?
+    /// The assembler stops at the first one, so that it says nothing about the rest of the file.
+    ///
+    /// ## Example
+    /// ```ptx
+    /// mov.b32 r0, r1
+    /// ret;
+    /// ```
+    ///
+    /// ## Use instead
+    /// ```ptx
+    /// mov.b32 r0, r1;
+    /// ret;
+    /// ```
+    ///
+    /// ## References
+    /// PTX ISA, chapter 4 (Syntax)
+    "TC001" "syntax-error" Error Rejects check
+}
+
+fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
+    for error in checker.syntax_errors {
+        findings.extend(diagnostic(error));
+    }
+}
+
+fn diagnostic(error: &SyntaxError) -> Option<Diagnostic> {
+    let finding = |span, message: &str, label: &str| Diagnostic::new(Code::SyntaxError, span, message, label);
+    Some(match error {
+        // A rule of its own.
+        SyntaxError::InvalidToken { .. } => return None,
+        SyntaxError::Unexpected { span, expected } => {
+            let label = if expected.is_empty() {
+                "this cannot stand here".to_owned()
+            } else {
+                format!("expected {} before this", list_words(expected.iter().copied(), "or"))
+            };
+            finding(*span, "syntax error", &label)
+        }
+        SyntaxError::UnexpectedEnd { at, expected } => {
+            let label = if expected.is_empty() {
+                "something is missing here".to_owned()
+            } else {
+                format!("expected {} here", list_words(expected.iter().copied(), "or"))
+            };
+            finding(Span::at(*at), "syntax error: the statement is not finished", &label)
+        }
+        SyntaxError::StrayBrace { span } => finding(*span, "syntax error: unmatched `}`", "no `{` is open here")
+            .help("remove it, or look for a `}` too many above")
+            .fix(Some(Fix::guess("Remove the brace", *span, ""))),
+        SyntaxError::UnclosedBrace { brace, at, before_function } => {
+            let (label, help) = if *before_function {
+                ("a `}` is due before this function", "functions do not nest: close the body above with `}`")
+            } else {
+                ("the file ends here", "add the missing `}`")
+            };
+            finding(Span::at(*at), "syntax error: unclosed `{`", label).label(*brace, "opened here").help(help)
+        }
+        SyntaxError::TooDeep { span, limit } => {
+            finding(*span, "syntax error: nesting too deep", &format!("more than {limit} levels"))
+                .help("the rest of the file was not read")
+        }
+    })
+}

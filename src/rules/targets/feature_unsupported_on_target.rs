@@ -1,0 +1,59 @@
+use crate::diagnostic::Diagnostic;
+use crate::isa::targets::{Target, Unavailable};
+use crate::rules::targets::{availability, names};
+use crate::rules::{Checker, Code, rule};
+use crate::source::list_words;
+
+rule! {
+    /// ## What it does
+    /// Finds instructions, qualifiers, kinds and operands that the module's target does not have,
+    /// though it has tcgen05.
+    ///
+    /// ## Why is this bad?
+    /// The assembler refuses the module. Not every Blackwell part has everything: integer kinds,
+    /// `shift`, `ld.red` and `.scale_vec` depend on the target.
+    ///
+    /// ## Example
+    /// ```ptx
+    /// .version 9.0
+    /// .target sm_100f
+    /// .entry k() {
+    ///     .reg .b32 taddr;
+    ///     tcgen05.shift.cta_group::1.down [taddr];
+    /// }
+    /// ```
+    ///
+    /// ## Use instead
+    /// ```ptx
+    /// .version 9.0
+    /// .target sm_100a
+    /// .entry k() {
+    ///     .reg .b32 taddr;
+    ///     tcgen05.shift.cta_group::1.down [taddr];
+    /// }
+    /// ```
+    ///
+    /// ## References
+    /// PTX ISA, *Target ISA Notes* of sections 9.7.16.7 to 9.7.16.12
+    "TC202" "feature-unsupported-on-target" Error Rejects check
+}
+
+fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
+    for decoded in checker.instructions {
+        for availability in availability(checker, decoded) {
+            for refusal in availability.refusals.iter().filter(|it| it.reason == Unavailable::Target) {
+                let mut finding = Diagnostic::new(
+                    Code::FeatureUnsupportedOnTarget,
+                    refusal.span,
+                    format!("{} is not available on {}", refusal.gate.feature, names(&availability.targets)),
+                    "this target does not have it",
+                );
+                if let Some(span) = availability.targets.first().and_then(|target| target.span) {
+                    finding = finding.label(span, "the module's target");
+                }
+                let has = list_words(refusal.gate.targets.iter().map(Target::to_string), "and");
+                findings.push(finding.help(format!("targets that have it: {has}")));
+            }
+        }
+    }
+}

@@ -1,0 +1,70 @@
+use crate::analysis::environment::Setting;
+use crate::diagnostic::{Diagnostic, Fix};
+use crate::isa::targets::{Portability, TENSOR_TARGETS, Target};
+use crate::rules::targets::{Availability, availability};
+use crate::rules::{Checker, Code, rule};
+use crate::source::{Span, list_words};
+
+rule! {
+    /// ## What it does
+    /// Finds tcgen05 instructions in a module for a target that has none.
+    ///
+    /// ## Why is this bad?
+    /// Tensor Memory exists only on the architecture- and family-specific targets of datacenter
+    /// Blackwell and its relatives: plain `sm_100` does not have it, nor does `sm_120a`.
+    ///
+    /// ## Example
+    /// ```ptx
+    /// .version 9.0
+    /// .target sm_100
+    /// .entry k() { tcgen05.fence::after_thread_sync; }
+    /// ```
+    ///
+    /// ## Use instead
+    /// ```ptx
+    /// .version 9.0
+    /// .target sm_100a
+    /// .entry k() { tcgen05.fence::after_thread_sync; }
+    /// ```
+    ///
+    /// ## References
+    /// PTX ISA, *Target ISA Notes* of sections 9.7.16.7 to 9.7.16.12
+    "TC201" "instruction-unsupported-on-target" Error Rejects check
+}
+
+fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
+    for decoded in checker.instructions {
+        let Some(form) = decoded.form else { continue };
+        for Availability { targets, .. } in availability(checker, decoded).iter().filter(|it| it.no_tensor_memory) {
+            let names = list_words(targets.iter().map(|target| target.value.to_string()), "and");
+            let mut finding = Diagnostic::new(
+                Code::InstructionUnsupportedOnTarget,
+                decoded.name,
+                format!("`tcgen05.{}` does not exist on {names}", form.operation),
+                "this needs Tensor Memory",
+            );
+            if let Some(Setting { span: Some(span), .. }) = targets.first() {
+                finding = finding.label(*span, "the module's target");
+            }
+            findings.push(match targets.as_slice() {
+                [Setting { value, span }] => repair(finding, *value, *span),
+                _ => finding.help(all_targets()),
+            });
+        }
+    }
+}
+
+fn repair(finding: Diagnostic, target: Target, span: Option<Span>) -> Diagnostic {
+    if target.portability != Portability::Forward || !target.has_tensor_memory() {
+        return finding.help(all_targets());
+    }
+    let (a, f) = (Target::a(target.sm), Target::f(target.sm));
+    let fix = span.map(|span| Fix::guess(format!("Target {a}"), span, a.to_string()));
+    finding
+        .help(format!("write `.target {a}`, or `{f}` for code that runs on the whole family; plain {target} lacks tcgen05"))
+        .fix(fix)
+}
+
+fn all_targets() -> String {
+    format!("targets with tcgen05 are {}", list_words(TENSOR_TARGETS.iter().map(Target::to_string), "and"))
+}

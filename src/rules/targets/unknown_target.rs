@@ -1,0 +1,78 @@
+use crate::analysis::environment::module_targets;
+use crate::diagnostic::{Diagnostic, Fix, Ptxas};
+use crate::isa::targets::{TARGETS, Target};
+use crate::rules::{Checker, Code, rule};
+
+rule! {
+    /// ## What it does
+    /// Finds targets that do not exist, and `sm_101*` under versions in which it is called
+    /// `sm_110*`.
+    ///
+    /// ## Why is this bad?
+    /// The assembler refuses the module, or compiles it for another target than was meant: it
+    /// takes `sm_100b` for plain `sm_100`.
+    ///
+    /// ## Example
+    /// ```ptx
+    /// .version 9.0
+    /// .target sm_102a
+    /// ```
+    ///
+    /// ## Use instead
+    /// ```ptx
+    /// .version 9.0
+    /// .target sm_103a
+    /// ```
+    ///
+    /// ## References
+    /// PTX ISA, section 11.1.2 (`.target`)
+    "TC205" "unknown-target" Error Rejects check
+}
+
+fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
+    let named: Vec<_> = module_targets(checker.source, checker.module).collect();
+    let own_targets_matter = checker.environment.targets.iter().flatten().all(|target| target.span.is_some());
+    for name in named.iter().filter(|_| own_targets_matter) {
+        let text = checker.source.slice(name.span);
+        let known = name.value.filter(|target| target.since().is_some());
+        let Some(target) = known else {
+            // The assembler reads the number and ignores a letter that it does not know.
+            let digits: String = text.chars().filter(char::is_ascii_digit).collect();
+            let plain = digits.parse().ok().map(Target::plain).filter(|target| target.since().is_some());
+            let nearest = TARGETS
+                .iter()
+                .map(|(target, _)| target)
+                .min_by_key(|target| strsim::damerau_levenshtein(&target.to_string(), text));
+            let mut finding = Diagnostic::new(
+                Code::UnknownTarget,
+                name.span,
+                format!("unknown target `{text}`"),
+                "there is no such target",
+            );
+            if let Some(nearest) = nearest {
+                finding = finding
+                    .help(format!("did you mean `{nearest}`?"))
+                    .fix(Some(Fix::guess(format!("Target {nearest}"), name.span, nearest.to_string())));
+            }
+            findings.push(if plain.is_some() { finding.ptxas(Ptxas::Silent) } else { finding });
+            continue;
+        };
+        let Some((renamed, since)) = target.renamed() else { continue };
+        let Some(version) = checker.environment.version.filter(|version| version.value >= since) else { continue };
+        let mut finding = Diagnostic::new(
+            Code::UnknownTarget,
+            name.span,
+            format!("`{target}` was renamed `{renamed}` in PTX ISA {since}"),
+            format!("PTX ISA {} has no {target}", version.value),
+        )
+        .help(format!("write `.target {renamed}`"))
+        .fix(Some(Fix::guess(format!("Target {renamed}"), name.span, renamed.to_string())))
+        // The assembler of CUDA 13 still takes the old name in the module, though not as its own
+        // argument.
+        .ptxas(Ptxas::Silent);
+        if let Some(span) = version.span {
+            finding = finding.label(span, "the module's version");
+        }
+        findings.push(finding);
+    }
+}
