@@ -8,9 +8,9 @@ use serde::Serialize;
 
 use crate::analysis::symbols::RegisterId;
 use crate::isa::vocabulary::{
-    Abs, AddressSpace, Ashift, BlockScale, CollectorA, CollectorB, CollectorWs, CpShape, CtaGroup, Decompress,
-    DstFormat, DataType, Exclusive, Kind, LdShape, Multicast, Nan, Num, Operation, Pack, RedOp, ScaleVectorSize,
-    Sparse, SrcFormat, SyncRestrict, Unpack, WarpMulticast,
+    Abs, AddressSpace, Ashift, BlockScale, CollectorA, CollectorB, CollectorWs, CpShape, CtaGroup, DataType,
+    Decompress, DstFormat, Exclusive, Kind, LdShape, Multicast, Nan, Num, Operation, Pack, RedOp,
+    ScaleVectorSize, Sparse, SrcFormat, SyncRestrict, Unpack, WarpMulticast,
 };
 use crate::source::{Span, Spanned};
 use crate::syntax::ast::{StateSpace, Type};

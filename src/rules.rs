@@ -224,7 +224,8 @@ mod tests {
     #[test]
     fn documentation_has_its_headings() {
         for rule in RULES {
-            let headings: Vec<&str> = rule.docs.lines().filter_map(|line| line.trim().strip_prefix("## ")).collect();
+            let headings: Vec<&str> =
+                rule.docs.lines().filter_map(|line| line.trim().strip_prefix("## ")).collect();
             assert_eq!(
                 headings,
                 ["What it does", "Why is this bad?", "Example", "Use instead", "References"],

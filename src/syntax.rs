@@ -10,13 +10,7 @@ pub mod literal;
 pub mod parser;
 pub(crate) mod structure;
 
-#[allow(
-    clippy::all,
-    clippy::pedantic,
-    unused,
-    unreachable_pub,
-    reason = "this code is generated"
-)]
+#[allow(clippy::all, clippy::pedantic, unused, unreachable_pub, reason = "this code is generated")]
 pub(crate) mod grammar {
     lalrpop_util::lalrpop_mod!(generated, "/ptx.rs");
     pub(crate) use generated::ModuleParser;

@@ -44,7 +44,9 @@ impl CallGraph {
                     }
                 }
                 StatementKind::Declaration(index) => {
-                    for declarator in &module.declarators[module.declarations[index as usize].declarators.range()] {
+                    for declarator in
+                        &module.declarators[module.declarations[index as usize].declarators.range()]
+                    {
                         if let Some(initializer) = declarator.initializer {
                             let slice = Slice { start: initializer, len: 1 };
                             graph.addressed.extend(names_in_initializer(source, module, slice));
@@ -79,7 +81,9 @@ impl CallGraph {
 }
 
 fn is_call(opcode: &str) -> bool {
-    opcode.strip_prefix("call").is_some_and(|rest| rest.is_empty() || !rest.starts_with(|c: char| c.is_alphanumeric()))
+    opcode
+        .strip_prefix("call")
+        .is_some_and(|rest| rest.is_empty() || !rest.starts_with(|c: char| c.is_alphanumeric()))
 }
 
 /// The functions that the operands name, by their definition.

@@ -192,14 +192,18 @@ impl<'a> Resolver<'a> {
         for (index, statement) in module.statements.iter().enumerate() {
             match statement.kind {
                 StatementKind::Instruction(instruction) => self.instruction(instruction),
-                StatementKind::Declaration(declaration) => self.declare(&module.declarations[declaration as usize]),
+                StatementKind::Declaration(declaration) => {
+                    self.declare(&module.declarations[declaration as usize]);
+                }
                 StatementKind::FunctionOpen(function) => {
                     self.open(index as u32);
                     let function = &module.functions[function as usize];
                     self.parameters(function.returns);
                     self.parameters(function.parameters);
                 }
-                StatementKind::UnknownFunctionOpen | StatementKind::BlockOpen => self.open(index as u32),
+                StatementKind::UnknownFunctionOpen | StatementKind::BlockOpen => {
+                    self.open(index as u32);
+                }
                 StatementKind::FunctionClose | StatementKind::BlockClose => self.close(),
                 StatementKind::BranchTargets(names)
                 | StatementKind::CallTargets(names)
@@ -225,7 +229,9 @@ impl<'a> Resolver<'a> {
         let mut open = Vec::new();
         for (index, statement) in self.module.statements.iter().enumerate() {
             match statement.kind {
-                StatementKind::FunctionOpen(_) | StatementKind::UnknownFunctionOpen | StatementKind::BlockOpen => {
+                StatementKind::FunctionOpen(_)
+                | StatementKind::UnknownFunctionOpen
+                | StatementKind::BlockOpen => {
                     open.push(index as u32);
                 }
                 StatementKind::FunctionClose | StatementKind::BlockClose => {
@@ -399,14 +405,43 @@ impl<'a> Resolver<'a> {
 /// Whether `name`, without its component, is a register of the machine (PTX ISA, chapter 10).
 fn is_special_register(name: &str) -> bool {
     const NAMES: &[&str] = &[
-        "aggr_smem_size", "clock", "clock64", "clock_hi", "cluster_ctaid", "cluster_ctarank", "cluster_nctaid",
-        "cluster_nctarank", "clusterid", "ctaid", "current_graph_exec", "dynamic_smem_size", "globaltimer",
-        "globaltimer_hi", "globaltimer_lo", "gridid", "is_explicit_cluster", "laneid", "lanemask_eq",
-        "lanemask_ge", "lanemask_gt", "lanemask_le", "lanemask_lt", "nclusterid", "nctaid", "nsmid", "ntid",
-        "nwarpid", "smid", "tid", "total_smem_size", "warpid",
+        "aggr_smem_size",
+        "clock",
+        "clock64",
+        "clock_hi",
+        "cluster_ctaid",
+        "cluster_ctarank",
+        "cluster_nctaid",
+        "cluster_nctarank",
+        "clusterid",
+        "ctaid",
+        "current_graph_exec",
+        "dynamic_smem_size",
+        "globaltimer",
+        "globaltimer_hi",
+        "globaltimer_lo",
+        "gridid",
+        "is_explicit_cluster",
+        "laneid",
+        "lanemask_eq",
+        "lanemask_ge",
+        "lanemask_gt",
+        "lanemask_le",
+        "lanemask_lt",
+        "nclusterid",
+        "nctaid",
+        "nsmid",
+        "ntid",
+        "nwarpid",
+        "smid",
+        "tid",
+        "total_smem_size",
+        "warpid",
     ];
     const NUMBERED: &[&str] = &["envreg", "pm", "reserved_smem_offset_"];
-    let Some(name) = name.strip_prefix('%') else { return name == "WARP_SZ" };
+    let Some(name) = name.strip_prefix('%') else {
+        return name == "WARP_SZ";
+    };
     NAMES.binary_search(&name).is_ok() || NUMBERED.iter().any(|prefix| name.starts_with(prefix))
 }
 

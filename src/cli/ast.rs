@@ -33,7 +33,8 @@ impl Ast {
         let analyzed = Analyzed::new(&source);
         let symbols = analyzed.symbols();
         let instructions = analyzed.instructions(&symbols);
-        let document = Printer { source: &source, module: &analyzed.module, instructions: &instructions }.document();
+        let document =
+            Printer { source: &source, module: &analyzed.module, instructions: &instructions }.document();
         serde_json::to_writer_pretty(&mut *out, &document)
             .map_err(Into::into)
             .and_then(|()| writeln!(out))
@@ -62,7 +63,7 @@ impl Printer<'_> {
     }
 
     /// Statements up to the end of the scope that is open.
-    fn items<'m>(&self, statements: &mut dyn Iterator<Item = (usize, &'m Statement)>) -> Vec<Value> {
+    fn items(&self, statements: &mut dyn Iterator<Item = (usize, &Statement)>) -> Vec<Value> {
         let mut items = Vec::new();
         while let Some((index, statement)) = statements.next() {
             let mut item = match statement.kind {
@@ -90,8 +91,12 @@ impl Printer<'_> {
                 }
                 StatementKind::Label => object("label", [("name", self.text(statement.span).into())]),
                 StatementKind::Alias(names) => object("alias", [("names", self.operands(names, 0))]),
-                StatementKind::BranchTargets(names) => object("branch_targets", [("labels", self.operands(names, 0))]),
-                StatementKind::CallTargets(names) => object("call_targets", [("functions", self.operands(names, 0))]),
+                StatementKind::BranchTargets(names) => {
+                    object("branch_targets", [("labels", self.operands(names, 0))])
+                }
+                StatementKind::CallTargets(names) => {
+                    object("call_targets", [("functions", self.operands(names, 0))])
+                }
                 StatementKind::Version => self.plain("version", statement),
                 StatementKind::Target => self.plain("target", statement),
                 StatementKind::AddressSize => self.plain("address_size", statement),
@@ -113,14 +118,19 @@ impl Printer<'_> {
 
     fn function(&self, function: &Function, kind: &str) -> Map<String, Value> {
         let parameters = |slice: Slice| -> Value {
-            self.module.declarations[slice.range()].iter().map(|it| Value::from(self.declaration(it))).collect()
+            self.module.declarations[slice.range()]
+                .iter()
+                .map(|it| Value::from(self.declaration(it)))
+                .collect()
         };
         let directives: Value = self.module.directives[function.directives.range()]
             .iter()
-            .map(|directive| json!({
-                "name": self.text(directive.name),
-                "values": self.operands(directive.operands, 0),
-            }))
+            .map(|directive| {
+                json!({
+                    "name": self.text(directive.name),
+                    "values": self.operands(directive.operands, 0),
+                })
+            })
             .collect();
         object(
             kind,
@@ -167,12 +177,14 @@ impl Printer<'_> {
     }
 
     fn instruction(&self, statement: usize, raw: &RawInstruction) -> Map<String, Value> {
-        let guard = raw.guard.map(|guard| json!({ "negated": guard.negated, "register": self.text(guard.name) }));
+        let guard =
+            raw.guard.map(|guard| json!({ "negated": guard.negated, "register": self.text(guard.name) }));
         let mut item = object(
             "instruction",
             [("guard", guard.unwrap_or_default()), ("opcode", self.text(raw.opcode).into())],
         );
-        let decoded = self.instructions.binary_search_by_key(&(statement as u32), |decoded| decoded.statement);
+        let decoded =
+            self.instructions.binary_search_by_key(&(statement as u32), |decoded| decoded.statement);
         match decoded.ok().and_then(|index| self.instructions[index].instruction.as_ref()) {
             Some(instruction) => item.insert("tcgen05".to_owned(), json!(instruction)),
             None => item.insert("operands".to_owned(), self.operands(raw.operands, 0)),
@@ -192,9 +204,11 @@ impl Printer<'_> {
         }
         let parts = |slice| self.operands(slice, depth + 1);
         match operand.kind {
-            OperandKind::Name | OperandKind::Integer | OperandKind::Float | OperandKind::String | OperandKind::Sink => {
-                text.into()
-            }
+            OperandKind::Name
+            | OperandKind::Integer
+            | OperandKind::Float
+            | OperandKind::String
+            | OperandKind::Sink => text.into(),
             OperandKind::Vector(slice) => json!({ "vector": parts(slice) }),
             OperandKind::Address(slice) => json!({ "address": parts(slice) }),
             OperandKind::List(slice) => json!({ "list": parts(slice) }),

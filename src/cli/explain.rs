@@ -147,7 +147,14 @@ fn entry(rule: &Rule) -> RuleEntry {
 fn table(out: &mut dyn Write) -> std::io::Result<()> {
     let width = RULES.iter().map(|rule| rule.name.len()).max().unwrap_or_default();
     for rule in RULES {
-        writeln!(out, "{}  {:width$}  {:<7}  {}", rule.code, rule.name, rule.severity.to_string(), rule.summary())?;
+        writeln!(
+            out,
+            "{}  {:width$}  {:<7}  {}",
+            rule.code,
+            rule.name,
+            rule.severity.to_string(),
+            rule.summary()
+        )?;
     }
     Ok(())
 }

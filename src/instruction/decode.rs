@@ -7,11 +7,11 @@
 
 use super::form::{Problem, Qualifiers};
 use super::{
-    Address, Alloc, Base, Commit, Cp, Dealloc, Fence, Immediate, Instruction, Ld, MatrixA, Mma, Predicate, Reduction,
-    Register, RelinquishAllocPermit, Scalar, Shift, St, Variable, Vector, Wait,
+    Address, Alloc, Base, Commit, Cp, Dealloc, Fence, Immediate, Instruction, Ld, MatrixA, Mma, Predicate,
+    Reduction, Register, RelinquishAllocPermit, Scalar, Shift, St, Variable, Vector, Wait,
 };
 use crate::analysis::symbols::{RegisterId, Resolution, SymbolKind, Symbols};
-use crate::isa::instructions::{Condition, InstructionForm, OperandClass, OperandSlot, Shape};
+use crate::isa::instructions::{Condition, InstructionForm, OperandClass, OperandSlot, QualifierSlot, Shape};
 use crate::isa::vocabulary::{Operation, Qualifier, Slot};
 use crate::rules::Code;
 use crate::source::{Source, Span, Spanned};
@@ -57,6 +57,8 @@ pub struct Bound<'s> {
     pub value: Value<'s>,
     /// Where.
     pub span: Span,
+    /// Whether the position takes an operand of this kind.
+    pub fits: bool,
 }
 
 /// An operand before its position gives it a type.
@@ -73,6 +75,10 @@ pub enum Value<'s> {
     /// Something else; how to call it.
     Other(&'static str),
 }
+
+/// How an operand with an undeclared name in it is called. The name has a finding of its own, so
+/// that nothing else is said of the operand.
+const UNDECLARED: &str = "an undeclared name";
 
 /// Decodes every tcgen05 instruction of the module.
 pub fn decode_all<'s>(source: &'s Source, module: &'s Module, symbols: &Symbols) -> Vec<Decoded<'s>> {
@@ -132,6 +138,15 @@ impl<'s> Decoder<'_, 's> {
         {
             decoded.problems.push(Problem::Undeclared { span: guard.name, guard: true });
         }
+        // White space may stand before a qualifier, but not within the name.
+        if let Some(word) = words.first()
+            && word.span.start != first.span.end
+            && let Some((operation, used)) = operation(words)
+        {
+            let span = first.span.to(words[used - 1].span);
+            decoded.problems.push(Problem::SplitName { span, operation });
+            return Some(decoded);
+        }
         let Some((operation, used)) = operation(words) else {
             let named = words.first().map_or(first.span, |word| word.span);
             let similar = similar_operations(words.first().map_or("", |word| word.value));
@@ -171,16 +186,20 @@ impl<'s> Decoder<'_, 's> {
         let mut last = Span::at(decoded.opcode.end);
         for step in alignment {
             match step {
-                Step::Absent(slot) => decoded.problems.push(Problem::Absent { span: Span::at(last.end), slot }),
+                Step::Absent(slot) => {
+                    decoded.problems.push(Problem::Absent { span: Span::at(last.end), slot });
+                }
                 Step::Take(slot) => {
                     let Some((value, span)) = values.next() else { break };
                     last = span;
-                    if !slot.when.holds(&decoded.qualifiers) {
-                        decoded.problems.push(Problem::Unexpected { span, slot });
-                    } else if let Err(problem) = accepts(slot, &value, span) {
-                        decoded.problems.push(problem);
-                    }
-                    decoded.operands.push(Bound { slot, value, span });
+                    let problem = if slot.when.holds(&decoded.qualifiers) {
+                        accepts(slot, &decoded.qualifiers, &value, span).err()
+                    } else {
+                        Some(Problem::Unexpected { span, slot })
+                    };
+                    let fits = problem.is_none();
+                    decoded.problems.extend(problem);
+                    decoded.operands.push(Bound { slot, value, span, fits });
                 }
             }
         }
@@ -264,14 +283,16 @@ impl<'s> Decoder<'_, 's> {
             Resolution::Special => Value::Scalar(Scalar::Special(operand.span)),
             Resolution::Undeclared => {
                 problems.push(Problem::Undeclared { span: operand.span, guard: false });
-                Value::Other("an undeclared name")
+                Value::Other(UNDECLARED)
             }
         }
     }
 
     fn register(&self, id: RegisterId, name: &'s str, span: Span) -> Value<'s> {
         let symbol = self.symbols.register(id);
-        let SymbolKind::Register { ty, vector, .. } = symbol.kind else { return Value::Other("a name") };
+        let SymbolKind::Register { ty, vector, .. } = symbol.kind else {
+            return Value::Other("a name");
+        };
         let component = name.split_once('.').map(|(_, component)| component);
         let selects = |it| matches!((it, vector), ("x" | "y" | "r" | "g", _) | ("z" | "w" | "b" | "a", 3..));
         let is_component = component.is_some_and(selects);
@@ -302,14 +323,14 @@ impl<'s> Decoder<'_, 's> {
 
     /// `%r+4` without brackets.
     fn sum(&self, parts: Slice, operand: &Operand, problems: &mut Vec<Problem>) -> Value<'s> {
-        let [left, right] = self.module.operands(parts) else { return Value::Other("an expression") };
+        let [left, right] = self.module.operands(parts) else {
+            return Value::Other("an expression");
+        };
         let constant = literal::evaluate(self.source, self.module, right);
         match (self.value(parts.start as usize, left, problems), constant) {
-            (Value::Scalar(Scalar::Register(register)), Some(plus)) => Value::Scalar(Scalar::Register(Register {
-                span: operand.span,
-                plus: Some(plus),
-                ..register
-            })),
+            (Value::Scalar(Scalar::Register(register)), Some(plus)) => {
+                Value::Scalar(Scalar::Register(Register { span: operand.span, plus: Some(plus), ..register }))
+            }
             (Value::Scalar(Scalar::Variable(variable)), Some(plus)) => {
                 Value::Scalar(Scalar::Variable(Variable { span: operand.span, plus: Some(plus), ..variable }))
             }
@@ -318,25 +339,33 @@ impl<'s> Decoder<'_, 's> {
     }
 
     fn address(&self, parts: Slice, span: Span, problems: &mut Vec<Problem>) -> Value<'s> {
-        let [inner] = self.module.operands(parts) else { return Value::Other("an address of several parts") };
+        let [inner] = self.module.operands(parts) else {
+            return Value::Other("an address of several parts");
+        };
         let (base_index, base, offset) = match inner.kind {
             OperandKind::Binary(BinaryOperator::Add, sum) => {
-                let [left, right] = self.module.operands(sum) else { return Value::Other("an address") };
+                let [left, right] = self.module.operands(sum) else {
+                    return Value::Other("an address");
+                };
                 (sum.start as usize, left, literal::evaluate(self.source, self.module, right))
             }
             _ => (parts.start as usize, inner, Some(0)),
         };
-        let base = match base.kind {
-            OperandKind::Name => self.value(base_index, base, problems),
-            _ => {
-                self.visit(parts, problems);
-                Value::Other("")
-            }
+        let base = if base.kind == OperandKind::Name {
+            self.value(base_index, base, problems)
+        } else {
+            self.visit(parts, problems);
+            Value::Other("an expression")
         };
         let base = match base {
             Value::Scalar(Scalar::Register(register)) if !register.component => Base::Register(register),
             Value::Scalar(Scalar::Variable(variable)) => Base::Variable(variable),
-            _ => return Value::Other("an address that is neither `[register+constant]` nor `[variable+constant]`"),
+            Value::Other(UNDECLARED) => return Value::Other(UNDECLARED),
+            _ => {
+                return Value::Other(
+                    "an address that is neither `[register+constant]` nor `[variable+constant]`",
+                );
+            }
         };
         match offset {
             Some(offset) => Value::Address(Address { base, offset, span }),
@@ -354,7 +383,7 @@ impl<'s> Decoder<'_, 's> {
                     continue;
                 }
                 // Its name is reported already.
-                Value::Other("an undeclared name") => continue,
+                Value::Other(UNDECLARED) => continue,
                 Value::Other(found) => found,
                 Value::Not(_) => "a negated predicate",
                 Value::Address(_) => "an address",
@@ -368,7 +397,7 @@ impl<'s> Decoder<'_, 's> {
 
 /// The words of an opcode, each with the span from its dot on. White space and comments may stand
 /// before a dot.
-fn split_opcode<'s>(source: &'s Source, opcode: Span) -> Vec<Spanned<&'s str>> {
+fn split_opcode(source: &Source, opcode: Span) -> Vec<Spanned<&str>> {
     let text = source.slice(opcode);
     let mut words = Vec::new();
     let mut rest = 0;
@@ -431,7 +460,11 @@ fn similar_operations(word: &str) -> Vec<Operation> {
     let mut similar: Vec<(usize, Operation)> = Operation::iter()
         .filter_map(|operation| {
             let name = operation.name();
-            let distance = if !head.is_empty() && name.starts_with(head) { 0 } else { strsim::damerau_levenshtein(name, word) };
+            let distance = if !head.is_empty() && name.starts_with(head) {
+                0
+            } else {
+                strsim::damerau_levenshtein(name, word)
+            };
             (distance <= 1 + name.len() / 4).then_some((distance, operation))
         })
         .collect();
@@ -509,9 +542,24 @@ fn unknown_word(form: &InstructionForm, word: &Spanned<&str>) -> Problem {
 
 /// Words that the assembler takes on every tcgen05 instruction without a meaning.
 const IGNORED_BY_PTXAS: &[&str] = &[
-    "acc::f32", "box_dim", "element_stride", "elemtype", "fill_mode", "finite", "global_address", "global_dim",
-    "global_stride", "infinite", "interleave_layout", "normal", "notanumber", "number", "rank", "subnormal",
-    "swizzle_atomicity", "swizzle_mode",
+    "acc::f32",
+    "box_dim",
+    "element_stride",
+    "elemtype",
+    "fill_mode",
+    "finite",
+    "global_address",
+    "global_dim",
+    "global_stride",
+    "infinite",
+    "interleave_layout",
+    "normal",
+    "notanumber",
+    "number",
+    "rank",
+    "subnormal",
+    "swizzle_atomicity",
+    "swizzle_mode",
 ];
 
 /// The qualifier of this form that `word` was probably meant to be.
@@ -522,7 +570,7 @@ fn similar_qualifier(form: &InstructionForm, word: &str) -> Option<Qualifier> {
     if wanted.is_empty() {
         return None;
     }
-    let choices = form.qualifiers.iter().flat_map(|slot| slot.choices());
+    let choices = form.qualifiers.iter().flat_map(QualifierSlot::choices);
     let (distance, best) = choices
         .map(|qualifier| (strsim::damerau_levenshtein(&normal(qualifier.spelling()), &wanted), qualifier))
         .min_by_key(|&(distance, qualifier)| (distance, qualifier.spelling().len()))?;
@@ -554,7 +602,11 @@ fn operand_counts(form: &'static InstructionForm, qualifiers: &Qualifiers) -> (u
 /// Positions that may be empty, and positions that this combination has not but a related one
 /// has, are tried in every subset: at most a few dozen, and only when the plain reading does not
 /// fit. A reading is better the fewer wrong shapes it has, then the fewer positions it bends.
-fn align(form: &'static InstructionForm, qualifiers: &Qualifiers, values: &[(Value<'_>, Span)]) -> Option<Vec<Step>> {
+fn align(
+    form: &'static InstructionForm,
+    qualifiers: &Qualifiers,
+    values: &[(Value<'_>, Span)],
+) -> Option<Vec<Step>> {
     let flexible: Vec<(usize, bool)> = form
         .operands
         .iter()
@@ -562,16 +614,24 @@ fn align(form: &'static InstructionForm, qualifiers: &Qualifiers, values: &[(Val
         .filter_map(|(index, slot)| {
             let present = slot.when.holds(qualifiers);
             let bends = slot.code != Code::OperandCount;
-            (if present { slot.optional || bends } else { bends }).then_some((index, present && !slot.optional))
+            (if present { slot.optional || bends } else { bends })
+                .then_some((index, present && !slot.optional))
         })
         .collect();
     let mut best: Option<(usize, usize, u32)> = None;
     for subset in 0u32..1 << flexible.len() {
-        let filled = |index: usize, slot: &OperandSlot| match flexible.iter().position(|&(it, _)| it == index) {
+        let filled = |index: usize, slot: &OperandSlot| match flexible.iter().position(|&(it, _)| it == index)
+        {
             Some(bit) => subset & 1 << bit != 0,
             None => slot.when.holds(qualifiers),
         };
-        let slots = || form.operands.iter().enumerate().filter(|(index, slot)| filled(*index, slot)).map(|(_, slot)| slot);
+        let slots = || {
+            form.operands
+                .iter()
+                .enumerate()
+                .filter(|(index, slot)| filled(*index, slot))
+                .map(|(_, slot)| slot)
+        };
         if slots().count() != values.len() {
             continue;
         }
@@ -613,24 +673,31 @@ fn fits_shape(class: OperandClass, value: &Value<'_>) -> bool {
     match (facts.shape, value) {
         (Shape::Address | Shape::ValueOrAddress, Value::Address(_))
         | (Shape::Vector | Shape::ValueOrVector, Value::Vector(_)) => true,
-        (Shape::Value | Shape::ValueOrVector | Shape::ValueOrAddress, Value::Scalar(scalar)) => match scalar {
-            Scalar::Register(_) => !facts.registers.is_empty(),
-            Scalar::Immediate(_) => facts.immediate,
-            Scalar::Variable(_) | Scalar::Float(_) | Scalar::Special(_) => false,
-        },
+        (Shape::Value | Shape::ValueOrVector | Shape::ValueOrAddress, Value::Scalar(scalar)) => {
+            match scalar {
+                Scalar::Register(_) => !facts.registers.is_empty(),
+                Scalar::Immediate(_) => facts.immediate,
+                Scalar::Variable(_) | Scalar::Float(_) | Scalar::Special(_) => false,
+            }
+        }
         (Shape::Value, Value::Not(_)) => class == OperandClass::EnableInputD,
         _ => false,
     }
 }
 
 /// Whether the position takes a value of this kind; types and ranges are other rules' business.
-fn accepts(slot: &'static OperandSlot, value: &Value<'_>, span: Span) -> Result<(), Problem> {
+fn accepts(
+    slot: &'static OperandSlot,
+    qualifiers: &Qualifiers,
+    value: &Value<'_>,
+    span: Span,
+) -> Result<(), Problem> {
     let class = slot.class;
     let facts = class.facts();
     let refuse = |found| Err(Problem::Kind { span, slot, found, wants_braces: false });
     match value {
         // Its name is reported already.
-        Value::Other("an undeclared name") => Ok(()),
+        Value::Other(UNDECLARED) => Ok(()),
         Value::Other(found) => refuse(found),
         Value::Not(_) if class == OperandClass::EnableInputD => Ok(()),
         Value::Not(_) => refuse("a negated predicate"),
@@ -651,6 +718,14 @@ fn accepts(slot: &'static OperandSlot, value: &Value<'_>, span: Span) -> Result<
             let (found, right) = match scalar {
                 Scalar::Register(Register { plus: Some(_), .. })
                 | Scalar::Variable(Variable { plus: Some(_), .. }) => ("an expression", facts.sum),
+                // The assembler copies the descriptor of a dense multiply with a plain `mov`.
+                Scalar::Register(Register { component: true, .. })
+                    if class == OperandClass::InstructionDescriptor
+                        && qualifiers.in_slot(Slot::Sparse).is_none()
+                        && qualifiers.in_slot(Slot::Decompress).is_none() =>
+                {
+                    ("a component of a vector register", false)
+                }
                 Scalar::Register(_) => ("a register", !facts.registers.is_empty()),
                 Scalar::Immediate(_) => ("an immediate", facts.immediate),
                 Scalar::Variable(_) => ("a variable", false),

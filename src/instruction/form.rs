@@ -75,6 +75,13 @@ pub enum Problem {
         /// Operations with a similar name, the nearest first.
         similar: Vec<Operation>,
     },
+    /// White space within the name of the operation.
+    SplitName {
+        /// From `tcgen05` to the end of the name.
+        span: Span,
+        /// The operation that was meant.
+        operation: Operation,
+    },
     /// A word that no tcgen05 instruction has.
     UnknownQualifier {
         /// The word with its dot.
@@ -170,7 +177,10 @@ pub enum Problem {
 
 impl InstructionForm {
     /// The operands that the form has with these qualifiers.
-    pub fn present<'a>(&'static self, qualifiers: &'a Qualifiers) -> impl Iterator<Item = &'static OperandSlot> + 'a {
+    pub fn present<'a>(
+        &'static self,
+        qualifiers: &'a Qualifiers,
+    ) -> impl Iterator<Item = &'static OperandSlot> + 'a {
         self.operands.iter().filter(|slot| slot.when.holds(qualifiers))
     }
 }

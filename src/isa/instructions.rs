@@ -209,7 +209,9 @@ impl OperandClass {
                 variable: false,
                 sum: false,
             },
-            Self::TmemHandle => value("a 32-bit register that holds a Tensor Memory address", INT_32, true, true),
+            Self::TmemHandle => {
+                value("a 32-bit register that holds a Tensor Memory address", INT_32, true, true)
+            }
             Self::Columns => value("an immediate or a 32-bit register", INT_32, true, true),
             Self::LoadVector | Self::MetadataVector => ClassFacts {
                 shape: Shape::Vector,
@@ -337,10 +339,7 @@ pub static INSTRUCTIONS: &[InstructionForm] = &[
             code: Code::StateSpace,
             reason: "the address is written to the CTA's own shared memory: write `.shared::cta`, or nothing for a generic address",
         }],
-        operands: &[
-            operand("dst", OperandClass::AllocDestination),
-            operand("nCols", OperandClass::Columns),
-        ],
+        operands: &[operand("dst", OperandClass::AllocDestination), operand("nCols", OperandClass::Columns)],
     },
     InstructionForm {
         operation: Operation::Dealloc,
@@ -354,10 +353,7 @@ pub static INSTRUCTIONS: &[InstructionForm] = &[
             required_of(Slot::DataType, B32),
         ],
         misfits: &[],
-        operands: &[
-            operand("taddr", OperandClass::TmemHandle),
-            operand("nCols", OperandClass::Columns),
-        ],
+        operands: &[operand("taddr", OperandClass::TmemHandle), operand("nCols", OperandClass::Columns)],
     },
     InstructionForm {
         operation: Operation::RelinquishAllocPermit,
@@ -577,7 +573,11 @@ pub static INSTRUCTIONS: &[InstructionForm] = &[
                 code: Code::WeightStationary,
                 reason: NOT_WITH_WS,
             },
-            Misfit { matches: Matcher::Slot(Slot::Ashift), code: Code::WeightStationary, reason: NOT_WITH_WS },
+            Misfit {
+                matches: Matcher::Slot(Slot::Ashift),
+                code: Code::WeightStationary,
+                reason: NOT_WITH_WS,
+            },
             Misfit {
                 matches: Matcher::Slot(Slot::Decompress),
                 code: Code::WeightStationary,
@@ -702,7 +702,11 @@ impl InstructionForm {
                 [only] => format!(".{}", only.spelling()),
                 _ => format!(".{}", slot.slot.placeholder()),
             };
-            text.push_str(&if slot.required { word } else { format!("{{{word}}}") });
+            if slot.required {
+                text.push_str(&word);
+            } else {
+                text.extend(["{", &word, "}"]);
+            }
         }
         let operands: Vec<String> = self
             .operands
@@ -797,7 +801,12 @@ mod tests {
     fn a_row_names_each_slot_once() {
         for form in INSTRUCTIONS {
             for slot in form.qualifiers {
-                assert_eq!(form.qualifiers.iter().filter(|it| it.slot == slot.slot).count(), 1, "{}", form.operation);
+                assert_eq!(
+                    form.qualifiers.iter().filter(|it| it.slot == slot.slot).count(),
+                    1,
+                    "{}",
+                    form.operation
+                );
             }
         }
     }

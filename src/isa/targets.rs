@@ -11,7 +11,8 @@ use std::str::FromStr;
 use serde::{Serialize, Serializer};
 
 use super::vocabulary::{
-    CollectorB, Decompress, Exclusive, Kind, Multicast, Operation, Qualifier, ScaleVectorSize, Sparse, SyncRestrict,
+    CollectorB, Decompress, Exclusive, Kind, Multicast, Operation, Qualifier, ScaleVectorSize, Sparse,
+    SyncRestrict,
 };
 
 /// A version of the PTX ISA.
@@ -44,15 +45,55 @@ pub const VERSIONS: &[PtxVersion] = &{
         PtxVersion::new(major, minor)
     }
     [
-        v(1, 0), v(1, 1), v(1, 2), v(1, 3), v(1, 4), v(1, 5),
-        v(2, 0), v(2, 1), v(2, 2), v(2, 3),
-        v(3, 0), v(3, 1), v(3, 2),
-        v(4, 0), v(4, 1), v(4, 2), v(4, 3),
-        v(5, 0), v(5, 1),
-        v(6, 0), v(6, 1), v(6, 2), v(6, 3), v(6, 4), v(6, 5),
-        v(7, 0), v(7, 1), v(7, 2), v(7, 3), v(7, 4), v(7, 5), v(7, 6), v(7, 7), v(7, 8),
-        v(8, 0), v(8, 1), v(8, 2), v(8, 3), v(8, 4), v(8, 5), v(8, 6), v(8, 7), v(8, 8),
-        v(9, 0), v(9, 1), v(9, 2), v(9, 3), v(9, 4), v(9, 5),
+        v(1, 0),
+        v(1, 1),
+        v(1, 2),
+        v(1, 3),
+        v(1, 4),
+        v(1, 5),
+        v(2, 0),
+        v(2, 1),
+        v(2, 2),
+        v(2, 3),
+        v(3, 0),
+        v(3, 1),
+        v(3, 2),
+        v(4, 0),
+        v(4, 1),
+        v(4, 2),
+        v(4, 3),
+        v(5, 0),
+        v(5, 1),
+        v(6, 0),
+        v(6, 1),
+        v(6, 2),
+        v(6, 3),
+        v(6, 4),
+        v(6, 5),
+        v(7, 0),
+        v(7, 1),
+        v(7, 2),
+        v(7, 3),
+        v(7, 4),
+        v(7, 5),
+        v(7, 6),
+        v(7, 7),
+        v(7, 8),
+        v(8, 0),
+        v(8, 1),
+        v(8, 2),
+        v(8, 3),
+        v(8, 4),
+        v(8, 5),
+        v(8, 6),
+        v(8, 7),
+        v(8, 8),
+        v(9, 0),
+        v(9, 1),
+        v(9, 2),
+        v(9, 3),
+        v(9, 4),
+        v(9, 5),
     ]
 };
 
@@ -66,9 +107,9 @@ impl FromStr for PtxVersion {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let parsed = text.split_once('.').and_then(|(major, minor)| {
-            Some(Self::new(major.parse().ok()?, minor.parse().ok()?))
-        });
+        let parsed = text
+            .split_once('.')
+            .and_then(|(major, minor)| Some(Self::new(major.parse().ok()?, minor.parse().ok()?)));
         parsed.ok_or_else(|| format!("`{text}` is no PTX version; write it like `{}`", Self::LATEST))
     }
 }
@@ -182,19 +223,53 @@ pub const TARGETS: &[(Target, PtxVersion)] = &{
         (Target::f(sm), PtxVersion::new(major, minor))
     }
     [
-        t(10, 1, 0), t(11, 1, 0), t(12, 1, 2), t(13, 1, 2),
-        t(20, 2, 0), t(21, 2, 0), t(30, 3, 1), t(32, 4, 0), t(35, 3, 1), t(37, 4, 1),
-        t(50, 4, 0), t(52, 4, 1), t(53, 4, 2), t(60, 5, 0), t(61, 5, 0), t(62, 5, 0),
-        t(70, 6, 0), t(72, 6, 1), t(75, 6, 3),
-        t(80, 7, 0), t(86, 7, 1), t(87, 7, 4), t(88, 9, 0), t(89, 7, 8),
-        t(90, 7, 8), a(90, 8, 0),
-        t(100, 8, 6), f(100, 8, 8), a(100, 8, 6),
-        t(101, 8, 6), f(101, 8, 8), a(101, 8, 6),
-        t(103, 8, 8), f(103, 8, 8), a(103, 8, 8),
-        t(107, 9, 4), f(107, 9, 4), a(107, 9, 4),
-        t(110, 9, 0), f(110, 9, 0), a(110, 9, 0),
-        t(120, 8, 7), f(120, 8, 8), a(120, 8, 7),
-        t(121, 8, 8), f(121, 8, 8), a(121, 8, 8),
+        t(10, 1, 0),
+        t(11, 1, 0),
+        t(12, 1, 2),
+        t(13, 1, 2),
+        t(20, 2, 0),
+        t(21, 2, 0),
+        t(30, 3, 1),
+        t(32, 4, 0),
+        t(35, 3, 1),
+        t(37, 4, 1),
+        t(50, 4, 0),
+        t(52, 4, 1),
+        t(53, 4, 2),
+        t(60, 5, 0),
+        t(61, 5, 0),
+        t(62, 5, 0),
+        t(70, 6, 0),
+        t(72, 6, 1),
+        t(75, 6, 3),
+        t(80, 7, 0),
+        t(86, 7, 1),
+        t(87, 7, 4),
+        t(88, 9, 0),
+        t(89, 7, 8),
+        t(90, 7, 8),
+        a(90, 8, 0),
+        t(100, 8, 6),
+        f(100, 8, 8),
+        a(100, 8, 6),
+        t(101, 8, 6),
+        f(101, 8, 8),
+        a(101, 8, 6),
+        t(103, 8, 8),
+        f(103, 8, 8),
+        a(103, 8, 8),
+        t(107, 9, 4),
+        f(107, 9, 4),
+        a(107, 9, 4),
+        t(110, 9, 0),
+        f(110, 9, 0),
+        a(110, 9, 0),
+        t(120, 8, 7),
+        f(120, 8, 8),
+        a(120, 8, 7),
+        t(121, 8, 8),
+        f(121, 8, 8),
+        a(121, 8, 8),
     ]
 };
 

@@ -413,7 +413,19 @@ impl Serialize for Qualifier {
 /// Only the words that must stand together at the front are part of it (errata E1); `.sp` is a
 /// qualifier like others.
 #[derive(
-    Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Display, EnumIter, EnumMessage, EnumString, IntoStaticStr,
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    Hash,
+    PartialOrd,
+    Ord,
+    Display,
+    EnumIter,
+    EnumMessage,
+    EnumString,
+    IntoStaticStr,
 )]
 pub enum Operation {
     /// Allocates columns of Tensor Memory and writes their address to shared memory; may block.

@@ -34,12 +34,16 @@ pub fn render(files: &[Checked], style: Style, color: bool, out: &mut dyn Write)
         tab_width: 4,
         ..Config::default()
     };
-    let mut writer: Box<dyn termcolor::WriteColor> =
-        if color { Box::new(termcolor::Ansi::new(&mut *out)) } else { Box::new(termcolor::NoColor::new(&mut *out)) };
+    let mut writer: Box<dyn termcolor::WriteColor> = if color {
+        Box::new(termcolor::Ansi::new(&mut *out))
+    } else {
+        Box::new(termcolor::NoColor::new(&mut *out))
+    };
     for file in files {
         for finding in &file.report.diagnostics {
             let diagnostic = convert(finding);
-            term::emit_to_write_style(&mut writer, &config, &Excerpts(&file.source), &diagnostic).map_err(io::Error::other)?;
+            term::emit_to_write_style(&mut writer, &config, &Excerpts(&file.source), &diagnostic)
+                .map_err(io::Error::other)?;
         }
     }
     drop(writer);
@@ -57,10 +61,12 @@ fn convert(finding: &Diagnostic) -> codespan::Diagnostic<()> {
         Severity::Info | Severity::Off => codespan::Severity::Note,
     };
     let mut labels = vec![
-        codespan::Label::primary((), finding.primary.span.range()).with_message(finding.primary.message.clone()),
+        codespan::Label::primary((), finding.primary.span.range())
+            .with_message(finding.primary.message.clone()),
     ];
     labels.extend(finding.labels.iter().map(|label| {
-        codespan::Label::new(LabelStyle::Secondary, (), label.span.range()).with_message(label.message.clone())
+        codespan::Label::new(LabelStyle::Secondary, (), label.span.range())
+            .with_message(label.message.clone())
     }));
     let mut notes = Vec::new();
     if let Some(help) = &finding.help {

@@ -70,7 +70,8 @@ fn uses(decoded: &Decoded<'_>, gate: &Gate) -> Option<Span> {
         place = Some(match part {
             Use::Operation(operations) => operations.contains(&form.operation).then_some(decoded.name)?,
             Use::Qualifier(qualifiers) => {
-                decoded.qualifiers.iter().find(|written| qualifiers.contains(&written.value))?.span
+                let used = |value| qualifiers.contains(&value) && form.takes(value);
+                decoded.qualifiers.iter().find(|written| used(written.value))?.span
             }
             Use::Operand(name) => {
                 let bound = decoded.operands.iter().find(|bound| bound.slot.name == *name)?;

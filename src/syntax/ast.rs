@@ -268,9 +268,7 @@ impl BinaryOperator {
 }
 
 /// Where a declared name lives.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, Hash, EnumString, IntoStaticStr, strum::Display, Serialize,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, EnumString, IntoStaticStr, strum::Display, Serialize)]
 #[allow(missing_docs, reason = "the ISA's names")]
 #[strum(serialize_all = "lowercase")]
 #[serde(rename_all = "lowercase")]
@@ -299,7 +297,17 @@ pub enum Linkage {
 
 /// A fundamental type of PTX, or one that only declarations know.
 #[derive(
-    Clone, Copy, Debug, PartialEq, Eq, Hash, EnumString, IntoStaticStr, strum::Display, strum::EnumIter, Serialize,
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    Hash,
+    EnumString,
+    IntoStaticStr,
+    strum::Display,
+    strum::EnumIter,
+    Serialize,
 )]
 #[allow(missing_docs, reason = "the ISA's names")]
 #[strum(serialize_all = "lowercase")]

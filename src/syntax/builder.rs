@@ -7,14 +7,16 @@
 use lalrpop_util::ErrorRecovery;
 
 use super::ast::{
-    BinaryOperator, Declaration, Declarator, Directive, Function, Guard, Header, Linkage, Module,
-    Operand, OperandKind, RawInstruction, Slice, StateSpace, Statement, StatementKind, Type,
-    UnaryOperator,
+    BinaryOperator, Declaration, Declarator, Directive, Function, Guard, Header, Linkage, Module, Operand,
+    OperandKind, RawInstruction, Slice, StateSpace, Statement, StatementKind, Type, UnaryOperator,
 };
 use super::lexer::Token;
 use super::literal;
 use super::parser::SyntaxError;
 use crate::source::Span;
+
+/// Operators in one expression without parentheses.
+const MAX_OPERATORS: u32 = 256;
 
 pub(crate) type Recovery = ErrorRecovery<u32, Token, std::convert::Infallible>;
 
@@ -119,6 +121,13 @@ impl<'s> Builder<'s> {
     /// Makes a tree of the last `count` operators and the `count + 1` operands between them.
     pub(crate) fn fold(&mut self, count: u32) {
         let operators = self.operators.split_off(self.operators.len() - count as usize);
+        if count > MAX_OPERATORS {
+            // A tree this deep would overflow the stack of whoever walks it.
+            let operands = self.stack.split_off(self.stack.len() - count as usize - 1);
+            let span = operands.iter().fold(operands[0].span, |span, operand| span.to(operand.span));
+            self.errors.push(SyntaxError::TooDeep { span, limit: MAX_OPERATORS });
+            return self.leaf(OperandKind::Sink, span);
+        }
         if let [operator] = operators[..] {
             return self.combine(operator);
         }

@@ -17,21 +17,20 @@ use super::ast::{BinaryOperator, Linkage, StateSpace};
 /// [`structure`](super::structure), which knows what a brace stands for.
 #[derive(Logos, Clone, Copy, Debug, PartialEq, Eq)]
 #[logos(skip(r"[ \t\r\n]+"))]
-#[logos(skip(r"//[^\n]*", allow_greedy = true))]
-// `# 5 "kernel.cu"` and `#line 5 "kernel.cu"`, which a preprocessor leaves behind.
-#[logos(skip(r#"#[ \t]*(line)?[ \t]*[0-9]+[ \t]+"[^"\n]*"[^\n]*"#, allow_greedy = true))]
 #[logos(error(LexError, |lexer| LexError::of(lexer.slice())))]
 pub enum Token {
+    #[token("//", line_comment)]
     #[token("/*", block_comment)]
+    #[token("#", line_marker)]
     /// A name without dots: register, label, variable, mnemonic.
     #[regex(r"[A-Za-z][A-Za-z0-9_$]*|[_$%][A-Za-z0-9_$]+|\$")]
     Identifier,
     /// A name with dots: an opcode, a register's component, a special register.
-    #[regex(r"([A-Za-z][A-Za-z0-9_$]*|[_$%][A-Za-z0-9_$]+)(\.[A-Za-z0-9_$]+|::[A-Za-z0-9_$]+|::2:4)+")]
+    #[regex(r"([A-Za-z][A-Za-z0-9_$]*|[_$%][A-Za-z0-9_$]+)(\.[A-Za-z0-9_$]+|::?[A-Za-z0-9_$]+)*\.[A-Za-z0-9_$]+(::?[A-Za-z0-9_$]+)*")]
     Dotted,
-    /// A word behind a dot that is none of the directives below. `.sp::2:4` is the one word with a
-    /// single colon in it.
-    #[regex(r"\.[A-Za-z0-9_$]+(::[A-Za-z0-9_$]+|::2:4)*")]
+    /// A word behind a dot that is none of the directives below. A single colon belongs to it, as in
+    /// `.sp::2:4` and in the mistake `.collector::a:fill`.
+    #[regex(r"\.[A-Za-z0-9_$]+(::?[A-Za-z0-9_$]+)*")]
     DotWord,
 
     #[token(".version")]
@@ -83,7 +82,10 @@ pub enum Token {
     #[regex(r"0[xX][0-9A-Fa-f]+U?|0[bB][01]+U?|[0-9]+U?")]
     Integer,
     /// `1.5`, `1e3`, `0f3F800000`, `0d3FF0000000000000`.
-    #[regex(r"[0-9]+\.[0-9]*([eE][+-]?[0-9]+)?|\.[0-9]+([eE][+-]?[0-9]+)?|[0-9]+[eE][+-]?[0-9]+", priority = 10)]
+    #[regex(
+        r"[0-9]+\.[0-9]*([eE][+-]?[0-9]+)?|\.[0-9]+([eE][+-]?[0-9]+)?|[0-9]+[eE][+-]?[0-9]+",
+        priority = 10
+    )]
     #[regex(r"0[fF][0-9A-Fa-f]{8}|0[dD][0-9A-Fa-f]{16}", priority = 10)]
     Float,
     #[regex(r#""[^"\n]*""#)]
@@ -184,17 +186,37 @@ impl LexError {
     }
 }
 
+fn line_comment(lexer: &mut logos::Lexer<'_, Token>) -> FilterResult<(), LexError> {
+    lexer.bump(rest_of_line(lexer.remainder()).len());
+    FilterResult::Skip
+}
+
+fn rest_of_line(text: &str) -> &str {
+    memchr::memchr2(b'\n', b'\r', text.as_bytes()).map_or(text, |end| &text[..end])
+}
+
+/// `# 5 "kernel.cu"` and `#line 5 "kernel.cu"`, which a preprocessor leaves behind.
+fn line_marker(lexer: &mut logos::Lexer<'_, Token>) -> FilterResult<(), LexError> {
+    let line = rest_of_line(lexer.remainder());
+    let words = line.trim_start();
+    let words = words.strip_prefix("line").unwrap_or(words).trim_start();
+    let name = words.trim_start_matches(|c: char| c.is_ascii_digit());
+    let is_marker = name.len() < words.len() && name.trim_start().starts_with('"');
+    if !is_marker {
+        return FilterResult::Error(LexError::Character('#'));
+    }
+    lexer.bump(line.len());
+    FilterResult::Skip
+}
+
 fn block_comment(lexer: &mut logos::Lexer<'_, Token>) -> FilterResult<(), LexError> {
     let rest = lexer.remainder();
-    match memchr::memmem::find(rest.as_bytes(), b"*/") {
-        Some(at) => {
-            lexer.bump(at + 2);
-            FilterResult::Skip
-        }
-        None => {
-            lexer.bump(rest.len());
-            FilterResult::Error(LexError::UnterminatedComment)
-        }
+    if let Some(at) = memchr::memmem::find(rest.as_bytes(), b"*/") {
+        lexer.bump(at + 2);
+        FilterResult::Skip
+    } else {
+        lexer.bump(rest.len());
+        FilterResult::Error(LexError::UnterminatedComment)
     }
 }
 

@@ -20,7 +20,15 @@ pub fn integer(text: &str) -> Option<u64> {
 /// The value of a constant integer expression as a signed number wide enough for both of PTX's
 /// 64-bit types; `None` when it holds a name, a float, a division by zero, or overflows.
 pub fn evaluate(source: &Source, module: &Module, operand: &Operand) -> Option<i128> {
-    let value = |part: &Operand| evaluate(source, module, part);
+    nested(source, module, operand, MAX_DEPTH)
+}
+
+/// Deeper expressions have no value: a chain of operators can be as long as the file.
+const MAX_DEPTH: u32 = 100;
+
+fn nested(source: &Source, module: &Module, operand: &Operand, depth: u32) -> Option<i128> {
+    let depth = depth.checked_sub(1)?;
+    let value = |part: &Operand| nested(source, module, part, depth);
     let parts = module.parts(operand);
     match (operand.kind, parts) {
         (OperandKind::Integer, _) => integer(source.slice(operand.span)).map(i128::from),
@@ -37,7 +45,11 @@ pub fn evaluate(source: &Source, module: &Module, operand: &Operand) -> Option<i
         }
         (OperandKind::Binary(operator, _), [left, right]) => binary(operator, value(left)?, value(right)?),
         (OperandKind::Conditional(_), [condition, then, otherwise]) => {
-            if value(condition)? != 0 { value(then) } else { value(otherwise) }
+            if value(condition)? != 0 {
+                value(then)
+            } else {
+                value(otherwise)
+            }
         }
         _ => None,
     }

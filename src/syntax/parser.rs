@@ -84,7 +84,10 @@ impl SyntaxError {
             ParseError::UnrecognizedToken { token: (_, Token::Error, _), .. } => None,
             ParseError::UnrecognizedToken { token: (start, Token::BlockClose, _), expected } => {
                 let before = text.get(..start as usize).unwrap_or_default();
-                Some(Self::UnexpectedEnd { at: before.trim_end().len() as u32, expected: describe(&expected) })
+                Some(Self::UnexpectedEnd {
+                    at: before.trim_end().len() as u32,
+                    expected: describe(&expected),
+                })
             }
             ParseError::UnrecognizedToken { token: (start, _, end), expected } => {
                 Some(Self::Unexpected { span: Span::new(start, end), expected: describe(&expected) })
@@ -116,7 +119,7 @@ pub fn parse(source: &Source) -> Parsed {
         errors.extend(SyntaxError::from_recovery(recovery, source.text()));
     }
     errors.append(&mut tokens.errors);
-    errors.sort_by_key(|error| error.span());
+    errors.sort_by_key(SyntaxError::span);
     Parsed { module, errors }
 }
 
@@ -145,13 +148,15 @@ fn describe(expected: &[String]) -> Vec<&'static str> {
     let has = |name: &&str| expected.iter().any(|it| it == name);
     let mut words: Vec<&'static str> = Vec::new();
     for &(names, word) in WORDS {
-        if !names.iter().all(|name| has(&name)) {
+        if !names.iter().all(has) {
             continue;
         }
         // An operand or an instruction starts with a name; naming both would say it twice.
         let implied = match word {
             "a name" => words.iter().any(|w| matches!(*w, "an operand" | "an instruction")),
             "a number" | "a string" => words.contains(&"an operand"),
+            // Where an operand may end, `>` and `:` are operators of a constant expression.
+            "`>`" | "`:` after a label" => words.contains(&"`;`") || words.contains(&"`,`"),
             _ => false,
         };
         if !implied && !words.contains(&word) {

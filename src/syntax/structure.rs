@@ -17,6 +17,8 @@ use crate::source::Span;
 const MAX_SCOPES: usize = 256;
 /// Brackets within brackets in one statement.
 const MAX_NESTING: u32 = 64;
+/// Tokens in a row that wait for an operand: signs, casts, brackets.
+const MAX_PREFIX: u32 = 256;
 
 /// What the grammar's lexer interface wants.
 pub(crate) type Positioned = Result<(u32, Token, u32), std::convert::Infallible>;
@@ -52,6 +54,8 @@ pub(crate) struct Structure<'s> {
     /// Brackets of all sorts that are open in this statement, and vector braces among them.
     nesting: u32,
     vectors: u32,
+    /// Tokens since the last operand or comma.
+    prefix: u32,
     /// A token that was read but not yet handed on, last first.
     queue: Vec<(Span, Token)>,
     /// `.visible` and the like, held back until it is known whether a function follows.
@@ -68,6 +72,7 @@ impl<'s> Structure<'s> {
             open: Vec::new(),
             nesting: 0,
             vectors: 0,
+            prefix: 0,
             queue: Vec::new(),
             linkage: Vec::new(),
             errors: Vec::new(),
@@ -78,6 +83,16 @@ impl<'s> Structure<'s> {
         self.state = State::Start;
         self.nesting = 0;
         self.vectors = 0;
+        self.prefix = 0;
+    }
+
+    /// Reports the first bracket or sign over a limit; the parser recovers at the next `;`.
+    #[cold]
+    fn too_deep(&mut self, span: Span, depth: u32, limit: u32) -> Token {
+        if depth == limit + 1 {
+            self.errors.push(SyntaxError::TooDeep { span, limit });
+        }
+        Token::Error
     }
 
     /// Opens a scope; past the limit the rest of the input is given up.
@@ -128,12 +143,15 @@ impl<'s> Structure<'s> {
                         self.nesting += 1;
                         self.vectors += u32::from(token == Token::BraceOpen);
                         if self.nesting > MAX_NESTING {
-                            if self.nesting == MAX_NESTING + 1 {
-                                self.errors.push(SyntaxError::TooDeep { span, limit: MAX_NESTING });
-                            }
-                            return Some(Token::Error);
+                            return Some(self.too_deep(span, self.nesting, MAX_NESTING));
                         }
                     }
+                    Token::Comma
+                    | Token::Identifier
+                    | Token::Dotted
+                    | Token::Integer
+                    | Token::Float
+                    | Token::String => self.prefix = 0,
                     Token::ParenClose | Token::BracketClose => {
                         self.nesting = self.nesting.saturating_sub(1);
                     }
@@ -148,7 +166,12 @@ impl<'s> Structure<'s> {
                         self.restart();
                         continue;
                     }
-                    _ => {}
+                    _ => {
+                        self.prefix += 1;
+                        if self.prefix > MAX_PREFIX {
+                            return Some(self.too_deep(span, self.prefix, MAX_PREFIX));
+                        }
+                    }
                 },
                 State::Start => match token {
                     Token::Identifier => self.state = State::Word,

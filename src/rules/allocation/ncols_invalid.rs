@@ -41,11 +41,11 @@ fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
 
 fn judge(operation: &str, immediate: Immediate, exclusive: bool) -> Option<Diagnostic> {
     // The operand is 32 bits wide, and the assembler cuts it before it looks.
-    let columns = (immediate.value & 0xFFFF_FFFF) as u32;
+    let columns = u32::try_from(immediate.value & 0xFFFF_FFFF).unwrap_or_default();
     let (wrong, rule) = if exclusive {
         let wrong = if columns == 0 {
             Some("zero columns")
-        } else if columns % 32 != 0 {
+        } else if !columns.is_multiple_of(32) {
             Some("not a multiple of 32")
         } else {
             None

@@ -30,7 +30,8 @@ rule! {
 fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
     for (_, instruction) in checker.typed() {
         let Instruction::Cp(cp) = instruction else { continue };
-        let finding = |span, message: &str, label: &str| Diagnostic::new(Code::CpFormat, span, message, label);
+        let finding =
+            |span, message: &str, label: &str| Diagnostic::new(Code::CpFormat, span, message, label);
         findings.push(match (cp.dst_format, cp.src_format) {
             (None, None) => continue,
             (Some(dst), Some(src)) if dst.span.start < src.span.start => continue,
@@ -41,13 +42,15 @@ fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
             )
             .label(dst.span, "this has to come first")
             .help(format!("write `.{}.{}`", dst.value, src.value)),
-            (None, Some(src)) => finding(
-                src.span,
-                "a source format without a destination format",
-                "decompresses into what?",
-            )
-            .help("write `.b8x16` before it")
-            .fix(Some(Fix::safe("Insert `.b8x16`", Span::at(src.span.start), format!(".{}", DstFormat::B8x16)))),
+            (None, Some(src)) => {
+                finding(src.span, "a source format without a destination format", "decompresses into what?")
+                    .help("write `.b8x16` before it")
+                    .fix(Some(Fix::safe(
+                        "Insert `.b8x16`",
+                        Span::at(src.span.start),
+                        format!(".{}", DstFormat::B8x16),
+                    )))
+            }
             (Some(dst), None) => {
                 let formats = list_words(SrcFormat::iter().map(|format| format!("`.{format}`")), "or");
                 finding(dst.span, "a destination format without a source format", "decompresses from what?")

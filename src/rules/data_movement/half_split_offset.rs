@@ -43,13 +43,15 @@ fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
                     .help("remove the operand, or use the shape `.16x32bx2`")
                     .fix(Some(Fix::guess("Remove the operand", before, "")))
                 }
-                Problem::Kind { span, slot, found, .. } if slot.code == Code::HalfSplitOffset => Diagnostic::new(
-                    Code::HalfSplitOffset,
-                    *span,
-                    "`immHalfSplitoff` must be an immediate",
-                    format!("found {found}"),
-                )
-                .help("write a number of columns"),
+                Problem::Kind { span, slot, found, .. } if slot.code == Code::HalfSplitOffset => {
+                    Diagnostic::new(
+                        Code::HalfSplitOffset,
+                        *span,
+                        "`immHalfSplitoff` must be an immediate",
+                        format!("found {found}"),
+                    )
+                    .help("write a number of columns")
+                }
                 _ => continue,
             };
             findings.push(finding);

@@ -37,9 +37,13 @@ fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
         if shape.value.vector_length(num.value).is_none() {
             let fitting = Num::all().filter(|num| shape.value.vector_length(*num).is_some());
             findings.push(
-                finding(num, format!("`.{}` is not available for `.{}`", num.value, shape.value), "more than 128 registers")
-                    .label(shape.span, "the shape")
-                    .help(format!("use one of {}", spelled(fitting))),
+                finding(
+                    num,
+                    format!("`.{}` is not available for `.{}`", num.value, shape.value),
+                    "more than 128 registers",
+                )
+                .label(shape.span, "the shape")
+                .help(format!("use one of {}", spelled(fitting))),
             );
         }
         if let Instruction::Ld(ld) = instruction {

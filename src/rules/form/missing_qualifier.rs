@@ -40,9 +40,14 @@ fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
                 (format!("`tcgen05.{}` requires {}", form.operation, slot.title()), None)
             };
             findings.push(
-                Diagnostic::new(Code::MissingQualifier, decoded.name, message, "the qualifier is missing here")
-                    .help(format!("add {}", list_words(words, "or")))
-                    .fix(fix),
+                Diagnostic::new(
+                    Code::MissingQualifier,
+                    decoded.name,
+                    message,
+                    "the qualifier is missing here",
+                )
+                .help(format!("add {}", list_words(words, "or")))
+                .fix(fix),
             );
         }
     }

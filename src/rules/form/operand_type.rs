@@ -34,7 +34,8 @@ rule! {
 
 fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
     for decoded in checker.instructions {
-        for bound in &decoded.operands {
+        // An operand of the wrong kind has no right type.
+        for bound in decoded.operands.iter().filter(|bound| bound.fits) {
             operand(bound, findings);
         }
     }
@@ -62,7 +63,12 @@ fn operand(bound: &Bound<'_>, findings: &mut Vec<Diagnostic>) {
     }
 }
 
-fn register_type(bound: &Bound<'_>, register: &Register<'_>, allowed: &[Type], findings: &mut Vec<Diagnostic>) {
+fn register_type(
+    bound: &Bound<'_>,
+    register: &Register<'_>,
+    allowed: &[Type],
+    findings: &mut Vec<Diagnostic>,
+) {
     let Some(ty) = register.ty else { return };
     // Where no register may stand at all, its kind is wrong, not its type.
     if allowed.is_empty() || allowed.contains(&ty) {
@@ -114,7 +120,10 @@ fn class_of(scalar: &Scalar<'_>) -> Option<&'static str> {
 fn mixed_vector(bound: &Bound<'_>, vector: &Vector<'_>, allowed: &[Type], findings: &mut Vec<Diagnostic>) {
     if !matches!(
         bound.slot.class,
-        OperandClass::LoadVector | OperandClass::MetadataVector | OperandClass::StoreVector | OperandClass::LaneMask
+        OperandClass::LoadVector
+            | OperandClass::MetadataVector
+            | OperandClass::StoreVector
+            | OperandClass::LaneMask
     ) || allowed.is_empty()
     {
         return;

@@ -48,7 +48,10 @@ fn finding(decoded: &Decoded<'_>, qualifier: Spanned<Qualifier>) -> Diagnostic {
         Code::QualifierNotAllowed,
         qualifier.span,
         format!("`.{word}` is not allowed on `tcgen05.{operation}`"),
-        format!("`tcgen05.{operation}` does not take {}", describe(form.slot(qualifier.value.slot()).is_some(), qualifier.value)),
+        format!(
+            "`tcgen05.{operation}` does not take {}",
+            describe(form.slot(qualifier.value.slot()).is_some(), qualifier.value)
+        ),
     );
     let help = match form.slot(qualifier.value.slot()) {
         Some(slot) => {

@@ -41,7 +41,11 @@ fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
                     "given a second time",
                 )
                 .help("remove one of them")
-                .fix(Some(Fix::safe(format!("Remove the second `.{word}`"), qualifier.span, "")))
+                .fix(Some(Fix::safe(
+                    format!("Remove the second `.{word}`"),
+                    qualifier.span,
+                    "",
+                )))
             } else {
                 let title = qualifier.value.slot().title();
                 Diagnostic::new(
@@ -53,11 +57,11 @@ fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
                 .help("keep one of them")
             };
             let overlooked = same && matches!(qualifier.value.slot(), Slot::Sync | Slot::Nan);
-            findings.push(
-                finding
-                    .label(first.span, "first given here")
-                    .ptxas(if overlooked { Ptxas::Silent } else { Ptxas::Rejects }),
-            );
+            findings.push(finding.label(first.span, "first given here").ptxas(if overlooked {
+                Ptxas::Silent
+            } else {
+                Ptxas::Rejects
+            }));
         }
     }
 }

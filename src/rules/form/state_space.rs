@@ -1,9 +1,9 @@
 use crate::diagnostic::Diagnostic;
 use crate::instruction::form::Problem;
 use crate::instruction::{Address, Base, Instruction};
+use crate::isa::vocabulary::AddressSpace;
 use crate::rules::{Checker, Code, rule};
 use crate::source::Spanned;
-use crate::isa::vocabulary::AddressSpace;
 use crate::syntax::ast::StateSpace;
 
 rule! {

@@ -30,6 +30,19 @@ rule! {
 fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
     for decoded in checker.instructions {
         for problem in &decoded.problems {
+            if let Problem::SplitName { span, operation } = problem {
+                let name = format!("tcgen05.{operation}");
+                findings.push(
+                    Diagnostic::new(
+                        Code::UnknownInstruction,
+                        *span,
+                        format!("white space within the name `{name}`"),
+                        "this has to be one word",
+                    )
+                    .help("white space may stand only before the qualifiers")
+                    .fix(Some(Fix::safe(format!("Write `{name}`"), *span, name))),
+                );
+            }
             let Problem::UnknownInstruction { span, similar } = problem else { continue };
             let word = checker.source.slice(*span).trim_start_matches('.');
             let message = if word == "tcgen05" {

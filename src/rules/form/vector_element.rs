@@ -47,7 +47,7 @@ fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
                 );
             }
         }
-        for bound in &decoded.operands {
+        for bound in decoded.operands.iter().filter(|bound| bound.fits) {
             if let Value::Vector(vector) = &bound.value {
                 constants(bound, vector, findings);
             }
@@ -64,8 +64,7 @@ fn constants(bound: &Bound<'_>, vector: &Vector<'_>, findings: &mut Vec<Diagnost
             Scalar::Register(Register { plus: None, .. }) => continue,
             Scalar::Special(_) if bound.slot.class == OperandClass::LaneMask => continue,
             Scalar::Immediate(_) | Scalar::Float(_) if facts.immediate => continue,
-            Scalar::Immediate(_) => "a constant cannot be loaded into",
-            Scalar::Float(_) => "a constant cannot be loaded into",
+            Scalar::Immediate(_) | Scalar::Float(_) => "a constant cannot be loaded into",
             Scalar::Special(_) => "a special register cannot be an element",
             Scalar::Register(_) => "an expression cannot be an element",
             Scalar::Variable(_) => "a variable cannot be an element",
@@ -94,9 +93,10 @@ fn repeated(decoded: &Decoded<'_>, findings: &mut Vec<Diagnostic>) {
     let mut written: HashMap<(RegisterId, &str), Register<'_>> = HashMap::new();
     for bound in &decoded.operands {
         let elements: &[Scalar<'_>] = match (bound.slot.class, &bound.value) {
-            (OperandClass::LoadVector | OperandClass::MetadataVector | OperandClass::ReductionResult, Value::Vector(vector)) => {
-                &vector.elements
-            }
+            (
+                OperandClass::LoadVector | OperandClass::MetadataVector | OperandClass::ReductionResult,
+                Value::Vector(vector),
+            ) => &vector.elements,
             (OperandClass::ReductionResult, Value::Scalar(scalar)) => std::slice::from_ref(scalar),
             _ => continue,
         };

@@ -31,17 +31,33 @@ rule! {
 fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
     for (_, instruction) in checker.typed() {
         match instruction {
-            Instruction::Ld(Ld { shape, num, r, metadata: None, .. }) | Instruction::St(St { shape, num, r, .. }) => {
+            Instruction::Ld(Ld { shape, num, r, metadata: None, .. })
+            | Instruction::St(St { shape, num, r, .. }) => {
                 if let Some(length) = shape.value.vector_length(num.value) {
-                    let cause = format!("`.{}` with `.{}` moves {length} registers per thread", shape.value, num.value);
+                    let cause = format!(
+                        "`.{}` with `.{}` moves {length} registers per thread",
+                        shape.value, num.value
+                    );
                     compare(r, length, &cause, shape.span.to(num.span), findings);
                 }
             }
             Instruction::Ld(Ld { num, r, metadata: Some(metadata), .. }) => {
                 let factor = num.value.factor();
-                compare(r, factor / 2, &format!("`.{}` keeps half of {factor} elements", num.value), num.span, findings);
+                compare(
+                    r,
+                    factor / 2,
+                    &format!("`.{}` keeps half of {factor} elements", num.value),
+                    num.span,
+                    findings,
+                );
                 let words = factor.div_ceil(32);
-                compare(metadata, words, &format!("`.{}` has {words} words of metadata", num.value), num.span, findings);
+                compare(
+                    metadata,
+                    words,
+                    &format!("`.{}` has {words} words of metadata", num.value),
+                    num.span,
+                    findings,
+                );
             }
             Instruction::Mma(mma) => lanes(mma, findings),
             Instruction::Alloc(_)
@@ -87,7 +103,10 @@ fn suggestion(found: usize, length: u32) -> String {
     let repetition = |factor: u32| Num::all().find(|num| num.factor() == factor);
     let as_x = u32::try_from(found).ok().and_then(repetition).filter(|_| length != 0);
     match as_x {
-        Some(num) => format!("write {length} registers, or a `.num` that moves {found}, such as `.{}.{num}`", LdShape::S32x32b),
+        Some(num) => format!(
+            "write {length} registers, or a `.num` that moves {found}, such as `.{}.{num}`",
+            LdShape::S32x32b
+        ),
         None => format!("write {length} registers"),
     }
 }

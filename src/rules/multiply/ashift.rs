@@ -32,7 +32,9 @@ fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
     for (_, instruction) in checker.typed() {
         let Instruction::Mma(mma) = instruction else { continue };
         let Some(ashift) = mma.ashift else { continue };
-        let finding = |message: &str| Diagnostic::new(Code::Ashift, ashift.span, message, "`.ashift` is not possible here");
+        let finding = |message: &str| {
+            Diagnostic::new(Code::Ashift, ashift.span, message, "`.ashift` is not possible here")
+        };
         if let MatrixA::Descriptor(descriptor) = &mma.a {
             findings.push(
                 finding("`.ashift` needs A in Tensor Memory")

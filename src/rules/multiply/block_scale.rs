@@ -1,7 +1,7 @@
 use crate::diagnostic::{Diagnostic, Fix};
+use crate::instruction::Instruction;
 use crate::instruction::decode::is_scale;
 use crate::instruction::form::Problem;
-use crate::instruction::Instruction;
 use crate::rules::{Checker, Code, rule};
 use crate::source::Span;
 
@@ -33,20 +33,24 @@ fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
     for decoded in checker.instructions {
         for problem in &decoded.problems {
             let finding = match problem {
-                Problem::Absent { span, slot } if slot.code == Code::BlockScale && is_scale(slot) => Diagnostic::new(
-                    Code::BlockScale,
-                    *span,
-                    format!("block scaling needs `{}`", slot.name),
-                    "the address of the scale matrix is due here",
-                )
-                .help("add `[scale-A-tmem], [scale-B-tmem]` before enable-input-d"),
-                Problem::Unexpected { span, slot } if slot.code == Code::BlockScale && is_scale(slot) => Diagnostic::new(
-                    Code::BlockScale,
-                    *span,
-                    format!("`{}` without block scaling", slot.name),
-                    "this kind has no scale matrices",
-                )
-                .help("remove the scale operands, or use a kind that scales, such as `.kind::mxf8f6f4`"),
+                Problem::Absent { span, slot } if slot.code == Code::BlockScale && is_scale(slot) => {
+                    Diagnostic::new(
+                        Code::BlockScale,
+                        *span,
+                        format!("block scaling needs `{}`", slot.name),
+                        "the address of the scale matrix is due here",
+                    )
+                    .help("add `[scale-A-tmem], [scale-B-tmem]` before enable-input-d")
+                }
+                Problem::Unexpected { span, slot } if slot.code == Code::BlockScale && is_scale(slot) => {
+                    Diagnostic::new(
+                        Code::BlockScale,
+                        *span,
+                        format!("`{}` without block scaling", slot.name),
+                        "this kind has no scale matrices",
+                    )
+                    .help("remove the scale operands, or use a kind that scales, such as `.kind::mxf8f6f4`")
+                }
                 Problem::Unexpected { span, slot } if slot.code == Code::BlockScale => Diagnostic::new(
                     Code::BlockScale,
                     *span,
@@ -57,9 +61,11 @@ fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
                 _ => continue,
             };
             findings.push(finding);
+            // Both scale operands are one mistake.
+            break;
         }
     }
-    for (decoded, instruction) in checker.typed() {
+    for (_, instruction) in checker.typed() {
         let Instruction::Mma(mma) = instruction else { continue };
         let kind = mma.kind;
         match mma.block_scale {
@@ -85,6 +91,5 @@ fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
             ),
             None | Some(_) => {}
         }
-        debug_assert!(decoded.form.is_some());
     }
 }

@@ -30,7 +30,9 @@ fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
     for decoded in checker.instructions {
         let Some(form) = decoded.form else { continue };
         for problem in &decoded.problems {
-            let Problem::NotAllowed { qualifier, reason, code: Code::CollectorBuffer } = problem else { continue };
+            let Problem::NotAllowed { qualifier, reason, code: Code::CollectorBuffer } = problem else {
+                continue;
+            };
             let mut finding = Diagnostic::new(
                 Code::CollectorBuffer,
                 qualifier.span,

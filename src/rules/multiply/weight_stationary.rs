@@ -39,6 +39,8 @@ fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
                     );
                     finding.help = reason.map(str::to_owned);
                     findings.push(finding.label(decoded.name, "`.ws` makes it weight-stationary"));
+                    // A block-scaled kind brings `.block_scale` and more with it: one mistake.
+                    break;
                 }
                 Problem::Unexpected { span, slot } if slot.code == Code::WeightStationary => findings.push(
                     Diagnostic::new(

@@ -32,18 +32,24 @@ fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
             LexError::UnterminatedComment => {
                 ("unterminated comment", "`/*` without `*/`".to_owned(), Some("end the comment with `*/`"))
             }
-            LexError::UnterminatedString => {
-                ("unterminated string", "no closing `\"` on this line".to_owned(), Some("end the string with `\"`"))
-            }
+            LexError::UnterminatedString => (
+                "unterminated string",
+                "no closing `\"` on this line".to_owned(),
+                Some("end the string with `\"`"),
+            ),
             LexError::ByteOrderMark => (
                 "byte order mark",
                 "PTX is plain ASCII; the assembler refuses this".to_owned(),
                 Some("save the file without a byte order mark"),
             ),
-            LexError::Character(character) if character.is_ascii_control() => {
-                ("invalid token", format!("control character or invalid byte (U+{:04X})", u32::from(*character)), None)
+            LexError::Character(character) if character.is_ascii_control() => (
+                "invalid token",
+                format!("control character or invalid byte (U+{:04X})", u32::from(*character)),
+                None,
+            ),
+            LexError::Character(character) => {
+                ("invalid token", format!("`{character}` means nothing in PTX"), None)
             }
-            LexError::Character(character) => ("invalid token", format!("`{character}` means nothing in PTX"), None),
             LexError::NoToken => ("invalid token", "this is no PTX token".to_owned(), None),
         };
         let mut finding = Diagnostic::new(Code::InvalidToken, *span, message, label);

@@ -36,17 +36,20 @@ fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
         // The first token is enough; a function would be marked whole.
         Span::new(statement.span.start, statement.span.start + 1)
     });
-    let finding = |span, message: &str, label: &str| Diagnostic::new(Code::ModuleHeader, span, message, label);
+    let finding =
+        |span, message: &str, label: &str| Diagnostic::new(Code::ModuleHeader, span, message, label);
     // A broken first directive has been reported as such.
     if module.statements.first().is_some_and(|statement| statement.kind == StatementKind::Broken) {
         return;
     }
     match (module.versions.first(), module_version(checker.source, module)) {
         (None, _) | (_, None) => findings.push(
-            finding(start, "missing `.version` directive", "a module starts with its PTX version").help(format!(
-                "write `.version {}` as the first directive; tcgen05 needs 8.6 or later",
-                PtxVersion::LATEST
-            )),
+            finding(start, "missing `.version` directive", "a module starts with its PTX version").help(
+                format!(
+                    "write `.version {}` as the first directive; tcgen05 needs 8.6 or later",
+                    PtxVersion::LATEST
+                ),
+            ),
         ),
         (Some(header), Some(version)) => {
             if header.statement != 0 {
@@ -68,8 +71,12 @@ fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
             }
             if let Some(second) = module.versions.get(1) {
                 findings.push(
-                    finding(second.keyword, "repeated `.version` directive", "the module has a version already")
-                        .label(header.keyword, "first given here"),
+                    finding(
+                        second.keyword,
+                        "repeated `.version` directive",
+                        "the module has a version already",
+                    )
+                    .label(header.keyword, "first given here"),
                 );
             }
         }
@@ -86,11 +93,16 @@ fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
         let early = module.statements[..header.statement as usize]
             .iter()
             .all(|statement| matches!(statement.kind, StatementKind::Version | StatementKind::Target));
-        let after_version = module.versions.first().is_none_or(|version| version.statement < header.statement);
+        let after_version =
+            module.versions.first().is_none_or(|version| version.statement < header.statement);
         if !early && after_version {
             findings.push(
-                finding(header.keyword, "misplaced `.target` directive", "this has to follow `.version` directly")
-                    .label(start, "the module starts here"),
+                finding(
+                    header.keyword,
+                    "misplaced `.target` directive",
+                    "this has to follow `.version` directly",
+                )
+                .label(start, "the module starts here"),
             );
         }
         if module_targets(checker.source, module).next().is_none() {

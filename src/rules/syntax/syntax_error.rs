@@ -54,16 +54,20 @@ fn diagnostic(error: &SyntaxError) -> Option<Diagnostic> {
             };
             finding(Span::at(*at), "syntax error: the statement is not finished", &label)
         }
-        SyntaxError::StrayBrace { span } => finding(*span, "syntax error: unmatched `}`", "no `{` is open here")
-            .help("remove it, or look for a `}` too many above")
-            .fix(Some(Fix::guess("Remove the brace", *span, ""))),
+        SyntaxError::StrayBrace { span } => {
+            finding(*span, "syntax error: unmatched `}`", "no `{` is open here")
+                .help("remove it, or look for a `}` too many above")
+                .fix(Some(Fix::guess("Remove the brace", *span, "")))
+        }
         SyntaxError::UnclosedBrace { brace, at, before_function } => {
             let (label, help) = if *before_function {
                 ("a `}` is due before this function", "functions do not nest: close the body above with `}`")
             } else {
                 ("the file ends here", "add the missing `}`")
             };
-            finding(Span::at(*at), "syntax error: unclosed `{`", label).label(*brace, "opened here").help(help)
+            finding(Span::at(*at), "syntax error: unclosed `{`", label)
+                .label(*brace, "opened here")
+                .help(help)
         }
         SyntaxError::TooDeep { span, limit } => {
             finding(*span, "syntax error: nesting too deep", &format!("more than {limit} levels"))

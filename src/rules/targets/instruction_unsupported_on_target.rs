@@ -35,7 +35,9 @@ rule! {
 fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
     for decoded in checker.instructions {
         let Some(form) = decoded.form else { continue };
-        for Availability { targets, .. } in availability(checker, decoded).iter().filter(|it| it.no_tensor_memory) {
+        for Availability { targets, .. } in
+            availability(checker, decoded).iter().filter(|it| it.no_tensor_memory)
+        {
             let names = list_words(targets.iter().map(|target| target.value.to_string()), "and");
             let mut finding = Diagnostic::new(
                 Code::InstructionUnsupportedOnTarget,

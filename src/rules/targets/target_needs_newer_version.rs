@@ -47,8 +47,11 @@ fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
             if version_span != span {
                 finding = finding.label(version_span, "the module's version");
             }
-            finding =
-                finding.fix(Some(Fix::guess(format!("Use version {since}"), version_span, since.to_string())));
+            finding = finding.fix(Some(Fix::guess(
+                format!("Use version {since}"),
+                version_span,
+                since.to_string(),
+            )));
         }
         findings.push(finding);
     }

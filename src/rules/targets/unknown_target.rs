@@ -50,15 +50,19 @@ fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
                 "there is no such target",
             );
             if let Some(nearest) = nearest {
-                finding = finding
-                    .help(format!("did you mean `{nearest}`?"))
-                    .fix(Some(Fix::guess(format!("Target {nearest}"), name.span, nearest.to_string())));
+                finding = finding.help(format!("did you mean `{nearest}`?")).fix(Some(Fix::guess(
+                    format!("Target {nearest}"),
+                    name.span,
+                    nearest.to_string(),
+                )));
             }
             findings.push(if plain.is_some() { finding.ptxas(Ptxas::Silent) } else { finding });
             continue;
         };
         let Some((renamed, since)) = target.renamed() else { continue };
-        let Some(version) = checker.environment.version.filter(|version| version.value >= since) else { continue };
+        let Some(version) = checker.environment.version.filter(|version| version.value >= since) else {
+            continue;
+        };
         let mut finding = Diagnostic::new(
             Code::UnknownTarget,
             name.span,
