@@ -156,6 +156,9 @@ struct Resolver<'a> {
     module: &'a Module,
     symbols: Symbols,
     names: FastMap<&'a str, u32>,
+    /// The names before `<` of parameterised registers, which clash with no others: `%r<10>` and
+    /// `%r` stand side by side.
+    families: FastMap<&'a str, u32>,
     /// By name: the declaration it means now.
     bindings: Vec<Option<SymbolId>>,
     /// What to restore when the innermost scopes close: name and earlier meaning.
@@ -178,6 +181,7 @@ impl<'a> Resolver<'a> {
             module,
             symbols,
             names: FastMap::default(),
+            families: FastMap::default(),
             bindings: Vec::new(),
             undo: Vec::new(),
             marks: Vec::new(),
@@ -253,7 +257,7 @@ impl<'a> Resolver<'a> {
         for statement in &module.statements {
             if let StatementKind::Prototype(function) = statement.kind {
                 let name = module.functions[function as usize].name;
-                let id = self.name(name);
+                let id = self.name(name, false);
                 if self.bindings[id as usize].is_none() {
                     self.bind(name, SymbolKind::Function { function });
                 }
@@ -306,10 +310,11 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    fn name(&mut self, span: Span) -> u32 {
+    fn name(&mut self, span: Span, family: bool) -> u32 {
         let text = self.source.slice(span);
         let next = self.bindings.len() as u32;
-        let id = *self.names.entry(text).or_insert(next);
+        let names = if family { &mut self.families } else { &mut self.names };
+        let id = *names.entry(text).or_insert(next);
         if id == next {
             self.bindings.push(None);
         }
@@ -317,7 +322,7 @@ impl<'a> Resolver<'a> {
     }
 
     fn bind(&mut self, span: Span, kind: SymbolKind) {
-        let name = self.name(span);
+        let name = self.name(span, matches!(kind, SymbolKind::Register { count: Some(_), .. }));
         let id = SymbolId(self.symbols.symbols.len() as u32);
         self.symbols.symbols.push(Symbol { kind, span });
         self.undo.push((name, self.bindings[name as usize].replace(id)));
@@ -358,8 +363,8 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    fn lookup(&self, text: &str) -> Option<SymbolId> {
-        let &name = self.names.get(text)?;
+    fn lookup(&self, names: &FastMap<&'a str, u32>, text: &str) -> Option<SymbolId> {
+        let &name = names.get(text)?;
         self.bindings[name as usize]
     }
 
@@ -367,9 +372,7 @@ impl<'a> Resolver<'a> {
         // `%v.x` is a component of `%v`; `%tid.x` is none, `%tid` not being declared.
         let base = memchr::memchr(b'.', text.as_bytes()).map_or(text, |dot| &text[..dot]);
         // The innermost declaration is the latest of those that are visible.
-        let plain = self.lookup(base).filter(|&id| {
-            !matches!(self.symbols.symbol(id).kind, SymbolKind::Register { count: Some(_), .. })
-        });
+        let plain = self.lookup(&self.names, base);
         match (plain, self.numbered(base)) {
             (Some(id), Some((numbered, register))) if numbered > id => Resolution::Register(register),
             (None, Some((_, register))) => Resolution::Register(register),
@@ -388,7 +391,7 @@ impl<'a> Resolver<'a> {
         let start = text.len() - digits;
         for split in start..text.len() {
             let number = &text[split..];
-            let Some(id) = self.lookup(&text[..split]) else { continue };
+            let Some(id) = self.lookup(&self.families, &text[..split]) else { continue };
             let SymbolKind::Register { count: Some(count), first, .. } = self.symbols.symbol(id).kind else {
                 continue;
             };
@@ -476,6 +479,7 @@ mod tests {
     fn parameterised_registers() {
         assert_eq!(last(".reg .b32 %r<10>; mov.b32 %r0, %r9;"), ["b32+0", "b32+9"]);
         assert_eq!(last(".reg .b32 %r<10>; mov.b32 %r10, %r;"), ["undeclared", "undeclared"]);
+        assert_eq!(last(".reg .b32 %r<10>; .reg .b64 %r; mov.b32 %r5, %r;"), ["b32+5", "b64+0"]);
         assert_eq!(last(".reg .b32 %r<10>; mov.b32 %r05, %r0009;"), ["b32+5", "b32+9"]);
         assert_eq!(last(".reg .b32 %r1<5>; .reg .b64 %r<9>; mov.b32 %r13, %r4;"), ["b32+3", "b64+4"]);
     }

@@ -500,7 +500,9 @@ fn qualifiers(decoded: &mut Decoded<'_>, form: &'static InstructionForm, words: 
             let choices = slot.choices();
             // An unknown word close to one of the choices was meant to fill the slot.
             let meant = decoded.problems.iter().any(|problem| match problem {
-                Problem::UnknownQualifier { similar: Some(similar), .. } => similar.slot() == slot.slot,
+                Problem::UnknownQualifier { similar, .. } => {
+                    similar.iter().any(|choice| choice.slot() == slot.slot)
+                }
                 _ => false,
             });
             if !meant {
@@ -535,7 +537,7 @@ fn unknown_word(form: &InstructionForm, word: &Spanned<&str>) -> Problem {
     }
     Problem::UnknownQualifier {
         span: word.span,
-        similar: similar_qualifier(form, word.value),
+        similar: similar_qualifiers(form, word.value),
         ignored_by_ptxas: IGNORED_BY_PTXAS.contains(&word.value),
     }
 }
@@ -562,24 +564,30 @@ const IGNORED_BY_PTXAS: &[&str] = &[
     "swizzle_mode",
 ];
 
-/// The qualifier of this form that `word` was probably meant to be.
-fn similar_qualifier(form: &InstructionForm, word: &str) -> Option<Qualifier> {
+/// The qualifiers of this form that `word` was probably meant to be: all that are equally near.
+fn similar_qualifiers(form: &InstructionForm, word: &str) -> Vec<Qualifier> {
+    let choices = || form.qualifiers.iter().flat_map(QualifierSlot::choices);
+    // `.kind` alone stands for every kind.
+    let group: Vec<Qualifier> =
+        choices().filter(|choice| choice.spelling().split("::").next() == Some(word)).collect();
+    if !group.is_empty() {
+        return group;
+    }
     // `.collector::a:fill` and `.cta_group.1` are one keystroke away; so is wrong case.
     let normal = |text: &str| text.to_ascii_lowercase().replace(':', "").replace(['_', '-'], "");
     let wanted = normal(word);
-    if wanted.is_empty() {
-        return None;
-    }
-    let choices = form.qualifiers.iter().flat_map(QualifierSlot::choices);
-    let (distance, best) = choices
-        .map(|qualifier| (strsim::damerau_levenshtein(&normal(qualifier.spelling()), &wanted), qualifier))
-        .min_by_key(|&(distance, qualifier)| (distance, qualifier.spelling().len()))?;
     let allowed = match wanted.len() {
-        0..=3 => 1,
+        0 => return Vec::new(),
+        1..=3 => 1,
         4..=7 => 2,
         _ => 3,
     };
-    (distance <= allowed && distance < wanted.len()).then_some(best)
+    let distance = |choice: &Qualifier| strsim::damerau_levenshtein(&normal(choice.spelling()), &wanted);
+    let Some(least) = choices().map(|choice| distance(&choice)).min() else { return Vec::new() };
+    if least > allowed || least >= wanted.len() {
+        return Vec::new();
+    }
+    choices().filter(|choice| distance(choice) == least).collect()
 }
 
 /// One step of matching operands with positions.

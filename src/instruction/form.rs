@@ -86,8 +86,8 @@ pub enum Problem {
     UnknownQualifier {
         /// The word with its dot.
         span: Span,
-        /// A similar one that fits here.
-        similar: Option<Qualifier>,
+        /// Similar ones that fit here; one if it is clear which was meant.
+        similar: Vec<Qualifier>,
         /// Whether the assembler accepts the word, and ignores it.
         ignored_by_ptxas: bool,
     },

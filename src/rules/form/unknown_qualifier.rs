@@ -1,6 +1,7 @@
-use crate::diagnostic::{Applicability, Diagnostic, Fix, Ptxas};
+use crate::diagnostic::{Diagnostic, Fix, Ptxas};
 use crate::instruction::form::Problem;
 use crate::rules::{Checker, Code, rule};
+use crate::source::list_words;
 
 rule! {
     /// ## What it does
@@ -36,18 +37,21 @@ fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
                         format!("unknown qualifier `{word}`"),
                         "no tcgen05 instruction has this",
                     );
-                    if let Some(similar) = similar {
-                        let replacement = format!(".{}", similar.spelling());
-                        finding = finding
-                            .help(format!("did you mean `{replacement}`?"))
-                            .fix(Some(Fix::safe(format!("Write `{replacement}`"), *span, replacement)));
+                    if !similar.is_empty() {
+                        let words = similar.iter().map(|choice| format!("`.{}`", choice.spelling()));
+                        finding = finding.help(format!("did you mean {}?", list_words(words, "or")));
+                    }
+                    if let [only] = similar.as_slice() {
+                        let replacement = format!(".{}", only.spelling());
+                        finding = finding.fix(Some(Fix::safe(
+                            format!("Write `{replacement}`"),
+                            *span,
+                            replacement,
+                        )));
                     }
                     if *ignored_by_ptxas {
                         finding = finding.ptxas(Ptxas::Silent);
-                        finding.fix = Some(Fix {
-                            applicability: Applicability::Safe,
-                            ..Fix::safe(format!("Remove `{word}`"), *span, "")
-                        });
+                        finding.fix = Some(Fix::safe(format!("Remove `{word}`"), *span, ""));
                         finding.help = Some("the assembler ignores it: remove it".to_owned());
                     }
                     findings.push(finding);
