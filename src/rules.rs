@@ -127,6 +127,7 @@ rules! {
     HalfSplitOffset = data_movement::half_split_offset,
     CpMulticast = data_movement::cp_multicast,
     CpFormat = data_movement::cp_format,
+    SpcompressTypes = data_movement::spcompress_types,
     // TC5 Matrix multiply
     BlockScale = multiply::block_scale,
     ScaleVectorSize = multiply::scale_vector_size,
@@ -134,6 +135,7 @@ rules! {
     CollectorBuffer = multiply::collector_buffer,
     Ashift = multiply::ashift,
     ScaleInputD = multiply::scale_input_d,
+    Decompress = multiply::decompress,
 }
 
 impl Code {

@@ -16,7 +16,7 @@ use crate::isa::vocabulary::{Operation, Qualifier, Slot};
 use crate::rules::Code;
 use crate::source::{Source, Span, Spanned};
 use crate::syntax::ast::{
-    BinaryOperator, Module, Operand, OperandKind, RawInstruction, Slice, StatementKind, UnaryOperator,
+    BinaryOperator, Module, Operand, OperandKind, RawInstruction, Slice, StatementKind, Type, UnaryOperator,
 };
 use crate::syntax::literal;
 use strum::IntoEnumIterator;
@@ -133,10 +133,8 @@ impl<'s> Decoder<'_, 's> {
             problems: Vec::new(),
             instruction: None,
         };
-        if let Some(guard) = raw.guard
-            && self.symbols.guard(index) == Resolution::Undeclared
-        {
-            decoded.problems.push(Problem::Undeclared { span: guard.name, guard: true });
+        if let Some(guard) = raw.guard {
+            decoded.problems.extend(self.guard(guard.name, self.symbols.guard(index)));
         }
         // White space may stand before a qualifier, but not within the name.
         if let Some(word) = words.first()
@@ -158,10 +156,39 @@ impl<'s> Decoder<'_, 's> {
         decoded.name = words[..used].last().map_or(first.span, |word| first.span.to(word.span));
         qualifiers(&mut decoded, form, &words[used..]);
         self.operands(&mut decoded, form, raw.operands);
-        if decoded.problems.is_empty() {
+        if decoded.problems.iter().all(|problem| problem.is_harmless(form)) {
             decoded.instruction = construct(operation, &decoded.qualifiers, &decoded.operands);
         }
         Some(decoded)
+    }
+
+    /// What is wrong with a guard.
+    fn guard(&self, span: Span, resolution: Resolution) -> Option<Problem> {
+        let (found, declaration) = match resolution {
+            Resolution::Undeclared => return Some(Problem::Undeclared { span, guard: true }),
+            Resolution::Special => ("a special register".to_owned(), None),
+            Resolution::Register(id) => {
+                let symbol = self.symbols.register(id);
+                match symbol.kind {
+                    SymbolKind::Register { ty: Some(Type::Pred), vector: 1, .. } => return None,
+                    SymbolKind::Register { ty: Some(ty), vector: 1, .. } => {
+                        (format!("a `.{ty}` register"), Some(symbol.span))
+                    }
+                    _ => ("a vector register".to_owned(), Some(symbol.span)),
+                }
+            }
+            Resolution::Symbol(id) => {
+                let symbol = self.symbols.symbol(id);
+                let found = match symbol.kind {
+                    SymbolKind::Variable { .. } => "a variable",
+                    SymbolKind::Label { .. } => "a label",
+                    SymbolKind::Function { .. } => "a function",
+                    SymbolKind::Register { .. } => "a register",
+                };
+                (found.to_owned(), Some(symbol.span))
+            }
+        };
+        Some(Problem::Guard { span, found, declaration })
     }
 
     /// Aligns the operands with the positions of the form.
@@ -480,6 +507,12 @@ fn qualifiers(decoded: &mut Decoded<'_>, form: &'static InstructionForm, words: 
             continue;
         };
         let qualifier = Spanned::new(value, word.span);
+        if form.ignores(value.slot()) {
+            // Not pushed: it has no meaning here.
+            let code = Code::QualifierNotAllowed;
+            decoded.problems.push(Problem::NotAllowed { qualifier, reason: None, code });
+            continue;
+        }
         if let Some(first) = decoded.qualifiers.in_slot(value.slot()) {
             decoded.problems.push(Problem::Repeated { qualifier, first });
             continue;

@@ -166,6 +166,15 @@ pub enum Problem {
         /// What it is.
         found: &'static str,
     },
+    /// A guard that is no predicate.
+    Guard {
+        /// Its name.
+        span: Span,
+        /// What it is, with its article.
+        found: String,
+        /// Where it is declared.
+        declaration: Option<Span>,
+    },
     /// An undeclared name.
     Undeclared {
         /// The name.
@@ -173,6 +182,30 @@ pub enum Problem {
         /// Whether it is a guard.
         guard: bool,
     },
+}
+
+impl Problem {
+    /// Whether the instruction means the same without what is wrong; the assembler takes it then.
+    pub fn is_harmless(&self, form: &InstructionForm) -> bool {
+        match self {
+            Self::UnknownQualifier { ignored_by_ptxas, .. } => *ignored_by_ptxas,
+            Self::NotAllowed { qualifier, .. } => form.ignores(qualifier.value.slot()),
+            Self::Repeated { qualifier, first } => {
+                qualifier.value == first.value && matches!(qualifier.value.slot(), Slot::Sync | Slot::Nan)
+            }
+            Self::SplitName { .. }
+            | Self::UnknownInstruction { .. }
+            | Self::Misplaced { .. }
+            | Self::Missing { .. }
+            | Self::Count { .. }
+            | Self::Unexpected { .. }
+            | Self::Absent { .. }
+            | Self::Kind { .. }
+            | Self::Element { .. }
+            | Self::Guard { .. }
+            | Self::Undeclared { .. } => false,
+        }
+    }
 }
 
 impl InstructionForm {

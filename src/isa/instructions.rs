@@ -693,6 +693,12 @@ impl InstructionForm {
         self.slot(qualifier.slot()).is_some_and(|slot| slot.takes(qualifier))
     }
 
+    /// Whether the assembler takes qualifiers of `slot` here without giving them a meaning: it does
+    /// so with the formats of `cp` and `spcompress` on every other instruction.
+    pub fn ignores(&self, slot: Slot) -> bool {
+        matches!(slot, Slot::MetadataType | Slot::DstFormat | Slot::SrcFormat) && self.slot(slot).is_none()
+    }
+
     /// The syntax in one line, as the ISA writes it.
     pub fn syntax(&self) -> String {
         let mut text = format!("tcgen05.{}", self.operation);

@@ -9,6 +9,7 @@ pub(super) mod cp_format;
 pub(super) mod cp_multicast;
 pub(super) mod half_split_offset;
 pub(super) mod shape_num;
+pub(super) mod spcompress_types;
 
 /// `.abs` and `.NaN` of `ld.red` mean something for floating point only (errata E2).
 pub(super) fn reduction_flags(instruction: &Instruction<'_>, findings: &mut Vec<Diagnostic>) {

@@ -1,2 +1,46 @@
-//! The project's own tasks.
-fn main() {}
+//! The project's own tasks: `cargo xtask <task>`.
+
+use std::error::Error;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::Parser;
+
+mod bench;
+mod oracle;
+
+/// What goes wrong in a task is for the developer who started it; text will do.
+type Result<T, E = Box<dyn Error + Send + Sync>> = std::result::Result<T, E>;
+
+#[derive(Debug, Parser)]
+enum Task {
+    /// Compare the verdicts of ptx-tc with those of NVIDIA's assembler.
+    Oracle(oracle::Arguments),
+    /// Measure the speed of lexing, parsing and checking, and the memory they need.
+    Bench(bench::Arguments),
+}
+
+fn main() -> ExitCode {
+    let result = match Task::parse() {
+        Task::Oracle(arguments) => oracle::run(&arguments),
+        Task::Bench(arguments) => bench::run(&arguments),
+    };
+    match result {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// The root of the repository.
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().map(Path::to_path_buf).unwrap_or_default()
+}
+
+/// Where generated and fetched things go.
+fn target_directory() -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
+}

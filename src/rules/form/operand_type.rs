@@ -1,5 +1,6 @@
 use crate::diagnostic::Diagnostic;
 use crate::instruction::decode::{Bound, Value};
+use crate::instruction::form::Problem;
 use crate::instruction::{Address, Base, Register, Scalar, Vector};
 use crate::isa::instructions::OperandClass;
 use crate::rules::{Checker, Code, rule};
@@ -34,6 +35,21 @@ rule! {
 
 fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
     for decoded in checker.instructions {
+        for problem in &decoded.problems {
+            if let Problem::Guard { span, found, declaration } = problem {
+                let mut finding = Diagnostic::new(
+                    Code::OperandType,
+                    *span,
+                    "a guard must be a predicate",
+                    format!("this is {found}"),
+                )
+                .help("guard with a `.pred` register");
+                if let Some(declaration) = declaration {
+                    finding = finding.label(*declaration, "declared here");
+                }
+                findings.push(finding);
+            }
+        }
         // An operand of the wrong kind has no right type.
         for bound in decoded.operands.iter().filter(|bound| bound.fits) {
             operand(bound, findings);

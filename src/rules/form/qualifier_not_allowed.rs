@@ -1,7 +1,7 @@
 use crate::diagnostic::{Diagnostic, Ptxas};
 use crate::instruction::decode::Decoded;
 use crate::instruction::form::Problem;
-use crate::isa::vocabulary::{Operation, Qualifier, Slot};
+use crate::isa::vocabulary::Qualifier;
 use crate::rules::{Checker, Code, rule};
 use crate::source::{Spanned, list_words};
 
@@ -60,19 +60,10 @@ fn finding(decoded: &Decoded<'_>, qualifier: Spanned<Qualifier>) -> Diagnostic {
         }
         None => format!("remove it; the syntax is `{}`", form.syntax()),
     };
-    let ignored = is_ignored(operation, qualifier.value);
+    let ignored = form.ignores(qualifier.value.slot());
     finding.help(help).ptxas(if ignored { Ptxas::Silent } else { Ptxas::Rejects })
 }
 
 fn describe(slot_exists: bool, qualifier: Qualifier) -> String {
     if slot_exists { "this one".to_owned() } else { qualifier.slot().title().to_owned() }
-}
-
-/// Qualifiers that the assembler takes on every tcgen05 instruction, without a meaning.
-fn is_ignored(operation: Operation, qualifier: Qualifier) -> bool {
-    match qualifier.slot() {
-        Slot::MetadataType => true,
-        Slot::DstFormat | Slot::SrcFormat => operation != Operation::Cp,
-        _ => false,
-    }
 }

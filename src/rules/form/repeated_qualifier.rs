@@ -1,6 +1,5 @@
 use crate::diagnostic::{Diagnostic, Fix, Ptxas};
 use crate::instruction::form::Problem;
-use crate::isa::vocabulary::Slot;
 use crate::rules::{Checker, Code, rule};
 
 rule! {
@@ -56,7 +55,7 @@ fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
                 )
                 .help("keep one of them")
             };
-            let overlooked = same && matches!(qualifier.value.slot(), Slot::Sync | Slot::Nan);
+            let overlooked = decoded.form.is_some_and(|form| problem.is_harmless(form));
             findings.push(finding.label(first.span, "first given here").ptxas(if overlooked {
                 Ptxas::Silent
             } else {

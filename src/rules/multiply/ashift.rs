@@ -49,13 +49,6 @@ fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
                     .help("remove `.ashift`"),
             );
         }
-        if let Some(decompress) = mma.decompress {
-            findings.push(
-                finding("`.ashift` does not go with `.decompress::lut::b`")
-                    .label(decompress.span, "decompresses B")
-                    .help("remove one of the two"),
-            );
-        }
         match mma.collector_a.map(|collector| (collector.value, collector.span)) {
             Some((CollectorA::Fill | CollectorA::Use, span)) => findings.push(
                 finding("`.ashift` does not go with filling or using the collector buffer")

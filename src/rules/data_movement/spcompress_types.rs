@@ -1,0 +1,57 @@
+use crate::diagnostic::Diagnostic;
+use crate::isa::vocabulary::Slot;
+use crate::rules::{Checker, Code, rule};
+
+rule! {
+    /// ## What it does
+    /// Checks that a compressing load names the type of the data before that of the metadata.
+    ///
+    /// ## Why is this bad?
+    /// `.f32.b2` is the one pair of qualifiers here whose order counts; the assembler refuses
+    /// `.b2.f32`.
+    ///
+    /// ## Example
+    /// ```ptx
+    /// .version 9.4
+    /// .target sm_107a
+    /// .entry k() {
+    ///     .reg .b32 r<4>, taddr;
+    ///     tcgen05.ld.spcompress.sync.aligned.32x32b.x4.max.sp::2:4.b2.f32 {r0}, {r1, r2}, [taddr];
+    /// }
+    /// ```
+    ///
+    /// ## Use instead
+    /// ```ptx
+    /// .version 9.4
+    /// .target sm_107a
+    /// .entry k() {
+    ///     .reg .b32 r<4>, taddr;
+    ///     tcgen05.ld.spcompress.sync.aligned.32x32b.x4.max.sp::2:4.f32.b2 {r0}, {r1, r2}, [taddr];
+    /// }
+    /// ```
+    ///
+    /// ## References
+    /// PTX ISA 9.4, section 9.7.18.8.3
+    "TC407" "spcompress-types" Error Rejects check
+}
+
+fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
+    for (decoded, _) in checker.typed() {
+        let metadata = decoded.qualifiers.in_slot(Slot::MetadataType);
+        let data = decoded.qualifiers.in_slot(Slot::DataType);
+        let (Some(metadata), Some(data)) = (metadata, data) else { continue };
+        if data.span.start < metadata.span.start {
+            continue;
+        }
+        findings.push(
+            Diagnostic::new(
+                Code::SpcompressTypes,
+                metadata.span,
+                "the metadata type stands before the data type",
+                "this has to come second",
+            )
+            .label(data.span, "this has to come first")
+            .help(format!("write `.{}.{}`", data.value.spelling(), metadata.value.spelling())),
+        );
+    }
+}

@@ -1,0 +1,134 @@
+//! Speed and memory, on a module made of the real kernels.
+
+use std::fs;
+use std::hint::black_box;
+use std::process::Command;
+use std::time::Instant;
+
+use ptx_tc::syntax::{lexer, parser};
+use ptx_tc::{Options, Source, check};
+
+use crate::{Result, root, target_directory};
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// Size of the module in MB.
+    #[arg(long, default_value_t = 10)]
+    megabytes: usize,
+    /// How often each stage is measured; the median counts.
+    #[arg(long, default_value_t = 7)]
+    runs: usize,
+    /// Only check the module once, for the measurement of memory.
+    #[arg(long, hide = true)]
+    once: bool,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
+    let source = module(arguments.megabytes * 1_000_000)?;
+    let bytes = source.text().len();
+    if arguments.once {
+        let before = peak_memory()?;
+        black_box(check(&source, &Options::default()));
+        println!("{}", peak_memory()?.saturating_sub(before));
+        return Ok(true);
+    }
+    println!(
+        "module of {:.1} MB, {} lines, median of {} runs, one core",
+        bytes as f64 / 1e6,
+        source.lines().count(),
+        arguments.runs
+    );
+    let measure = |stage: &dyn Fn()| median(arguments.runs, bytes, stage);
+    let lexing = measure(&|| {
+        black_box(lexer::lex(source.text()).count());
+    });
+    let parsing = measure(&|| {
+        black_box(parser::parse(&source));
+    });
+    let checking = measure(&|| {
+        black_box(check(&source, &Options::default()));
+    });
+    println!("lexing          {lexing:>8.1} MB/s");
+    println!("parsing         {parsing:>8.1} MB/s   (with lexing)");
+    println!("whole check     {checking:>8.1} MB/s");
+    let output = Command::new(std::env::current_exe()?)
+        .args(["bench", "--once", "--megabytes", &arguments.megabytes.to_string()])
+        .output()?;
+    let grown: usize = String::from_utf8_lossy(&output.stdout).trim().parse()?;
+    println!(
+        "peak memory     {:>8.1} bytes per byte of input, the text itself included",
+        1.0 + grown as f64 / bytes as f64
+    );
+    match ptxas_front_end(&source) {
+        Ok(speed) => {
+            println!("ptxas           {speed:>8.1} MB/s   (front end: it stops at an error in the last line)")
+        }
+        Err(error) => println!("ptxas           not measured: {error}"),
+    }
+    Ok(true)
+}
+
+/// The real kernels, again and again, under one header, with names of their own.
+fn module(size: usize) -> Result<Source> {
+    let mut paths: Vec<_> =
+        fs::read_dir(root().join("fixtures/kernels"))?.flatten().map(|entry| entry.path()).collect();
+    paths.retain(|path| {
+        let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        // Debug sections are fast; the module is meant to be like what compilers emit by default.
+        name.ends_with(".ptx") && !name.contains("debug") && !name.contains("variety")
+    });
+    paths.sort();
+    let mut text = String::from(".version 9.5\n.target sm_100a\n.address_size 64\n");
+    let mut copy = 0;
+    while text.len() < size {
+        for path in &paths {
+            let kernel = fs::read_to_string(path)?;
+            let body = kernel.split_once(".address_size 64").map_or(kernel.as_str(), |(_, body)| body);
+            text += &body.replace(".entry ", &format!(".entry c{copy}_"));
+            copy += 1;
+            if text.len() >= size {
+                break;
+            }
+        }
+    }
+    Ok(Source::new("bench.ptx", text)?)
+}
+
+fn median(runs: usize, bytes: usize, stage: &dyn Fn()) -> f64 {
+    let mut speeds: Vec<f64> = (0..runs.max(1))
+        .map(|_| {
+            let start = Instant::now();
+            stage();
+            bytes as f64 / 1e6 / start.elapsed().as_secs_f64()
+        })
+        .collect();
+    speeds.sort_by(f64::total_cmp);
+    speeds[speeds.len() / 2]
+}
+
+/// The most memory that this process ever held, in bytes.
+fn peak_memory() -> Result<usize> {
+    let status = fs::read_to_string("/proc/self/status")?;
+    let line = status.lines().find(|line| line.starts_with("VmHWM:")).ok_or("no VmHWM")?;
+    let kilobytes: usize = line.split_whitespace().nth(1).ok_or("no number")?.parse()?;
+    Ok(kilobytes * 1024)
+}
+
+/// How fast the assembler's front end reads the same text.
+fn ptxas_front_end(source: &Source) -> Result<f64> {
+    let program = fs::read_dir(target_directory().join("ptxas/lib"))
+        .map_err(|_| "install it with `cargo xtask oracle`")?
+        .flatten()
+        .map(|entry| entry.path().join("site-packages/nvidia/cu13/bin/ptxas"))
+        .find(|path| path.exists())
+        .ok_or("install it with `cargo xtask oracle`")?;
+    let path = target_directory().join("bench.ptx");
+    fs::write(&path, format!("{}\n.visible .entry last() {{ mov.b32 nope, nope; }}\n", source.text()))?;
+    let start = Instant::now();
+    let output = Command::new(program).args(["-arch=sm_100a", "-o", "/dev/null"]).arg(&path).output()?;
+    let seconds = start.elapsed().as_secs_f64();
+    if output.status.success() {
+        return Err("it did not stop".into());
+    }
+    Ok(source.text().len() as f64 / 1e6 / seconds)
+}

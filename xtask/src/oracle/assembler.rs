@@ -1,0 +1,248 @@
+//! Asking ptxas, many statements at a time.
+//!
+//! One statement a module costs some 15 ms. ptxas reports all errors of its front end with their
+//! lines, though, so that a module with a kernel for each of a hundred statements tells which of
+//! them it refuses. Only a syntax error stops it at once; that statement is taken out and the rest
+//! asked again. What the front end lets pass is then assembled to the end, and split in halves
+//! when that fails.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fs;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use ptx_tc::isa::targets::{PtxVersion, Target};
+
+use super::{Case, module};
+use crate::{Result, target_directory};
+
+/// The package and version that are installed.
+const PACKAGE: &str = "nvidia-cuda-nvcc==13.5.37";
+/// Statements in one module.
+const BATCH: usize = 60;
+
+pub(crate) struct Assembler {
+    program: PathBuf,
+    version: String,
+    scratch: PathBuf,
+}
+
+impl Assembler {
+    /// Finds ptxas in the target directory, or installs it there.
+    pub(crate) fn install() -> Result<Self> {
+        let home = target_directory().join("ptxas");
+        if find(&home, "ptxas").is_none() {
+            println!("installing {PACKAGE} into {}", home.display());
+            command(Command::new("python3").args(["-m", "venv"]).arg(&home))?;
+            command(Command::new(home.join("bin/pip")).args(["install", "--quiet", PACKAGE]))?;
+        }
+        let program = find(&home, "ptxas").ok_or("the package brought no ptxas")?;
+        let output = Command::new(&program).arg("--version").output()?;
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        let version = text
+            .lines()
+            .find_map(|line| line.split_once(", V").map(|(_, version)| format!("ptxas {version}")))
+            .ok_or("ptxas does not say its version")?;
+        let scratch = target_directory().join("oracle");
+        fs::create_dir_all(&scratch)?;
+        Ok(Self { program, version, scratch })
+    }
+
+    pub(crate) fn version(&self) -> &str {
+        &self.version
+    }
+
+    /// Whether each case is accepted.
+    pub(crate) fn ask(&self, cases: &[Case]) -> Result<Vec<bool>> {
+        let mut cache = Cache::open(self.scratch.join("verdicts.tsv"), &self.version);
+        let mut verdicts: Vec<Option<bool>> = cases.iter().map(|case| cache.get(case)).collect();
+        let mut groups: BTreeMap<(Target, PtxVersion), Vec<usize>> = BTreeMap::new();
+        for (index, case) in cases.iter().enumerate() {
+            if verdicts[index].is_none() {
+                groups.entry((case.target, case.version)).or_default().push(index);
+            }
+        }
+        let batches: Vec<&[usize]> = groups.values().flat_map(|group| group.chunks(BATCH)).collect();
+        let asked: usize = batches.iter().map(|batch| batch.len()).sum();
+        let next = AtomicUsize::new(0);
+        let done = AtomicUsize::new(0);
+        let results = Mutex::new(Vec::new());
+        let threads = std::thread::available_parallelism().map_or(2, usize::from);
+        std::thread::scope(|scope| {
+            for thread in 0..threads {
+                let (next, done, results, batches) = (&next, &done, &results, &batches);
+                scope.spawn(move || {
+                    while let Some(batch) = batches.get(next.fetch_add(1, Ordering::Relaxed)) {
+                        let answer = self.ask_batch(cases, batch, thread);
+                        let before = done.fetch_add(batch.len(), Ordering::Relaxed);
+                        if asked > 10_000 && before * 20 / asked != (before + batch.len()) * 20 / asked {
+                            println!("{} of {asked} asked", before + batch.len());
+                        }
+                        if let Ok(mut results) = results.lock() {
+                            results.push(answer);
+                        }
+                    }
+                });
+            }
+        });
+        for answer in results.into_inner().map_err(|error| error.to_string())? {
+            for (index, accepted) in answer? {
+                verdicts[index] = Some(accepted);
+                cache.put(&cases[index], accepted);
+            }
+        }
+        cache.save()?;
+        verdicts.into_iter().map(|verdict| verdict.ok_or_else(|| "a case without a verdict".into())).collect()
+    }
+
+    /// Asks about cases of one target and version.
+    fn ask_batch(&self, cases: &[Case], batch: &[usize], thread: usize) -> Result<Vec<(usize, bool)>> {
+        let mut verdicts = Vec::with_capacity(batch.len());
+        let mut rest: Vec<usize> = batch.to_vec();
+        while let Some(&first) = rest.first() {
+            let Case { target, version, .. } = cases[first];
+            let statements = || rest.iter().map(|&index| cases[index].statement.as_str());
+            let text = module(version, target, statements());
+            let name = format!("batch{thread}.ptx");
+            let output = self.run(&text, target, &name)?;
+            if output.accepted {
+                verdicts.extend(rest.iter().map(|&index| (index, true)));
+                break;
+            }
+            // The statement that stands at each line.
+            let lines: Vec<usize> = text
+                .lines()
+                .scan(None, |kernel: &mut Option<usize>, line| {
+                    if line.starts_with(".visible") {
+                        *kernel = Some(kernel.map_or(0, |kernel| kernel + 1));
+                    }
+                    Some(kernel.unwrap_or(usize::MAX))
+                })
+                .collect();
+            let refused: std::collections::BTreeSet<usize> = output
+                .messages
+                .lines()
+                .filter(|line| line.contains("error") || line.contains("fatal"))
+                // Lines of `<builtin>` are those of a text of the assembler's own.
+                .filter(|line| line.contains(&name))
+                .filter_map(|line| {
+                    let (_, tail) = line.split_once(", line ")?;
+                    let number: usize = tail.split(';').next()?.trim().parse().ok()?;
+                    lines.get(number - 1).copied().filter(|&kernel| kernel < rest.len())
+                })
+                .collect();
+            if refused.is_empty() {
+                // An error without a line, or a crash: ask the halves.
+                if let [only] = rest[..] {
+                    verdicts.push((only, false));
+                    break;
+                }
+                let (left, right) = rest.split_at(rest.len() / 2);
+                verdicts.extend(self.ask_batch(cases, left, thread)?);
+                verdicts.extend(self.ask_batch(cases, right, thread)?);
+                break;
+            }
+            verdicts.extend(refused.iter().map(|&kernel| (rest[kernel], false)));
+            rest = rest
+                .iter()
+                .enumerate()
+                .filter(|(kernel, _)| !refused.contains(kernel))
+                .map(|(_, &index)| index)
+                .collect();
+        }
+        Ok(verdicts)
+    }
+
+    /// Assembles a module.
+    pub(crate) fn run(&self, text: &str, target: Target, name: &str) -> Result<Output> {
+        let path = self.scratch.join(name);
+        fs::write(&path, text)?;
+        let output = Command::new(&self.program)
+            .arg(format!("-arch={}", target.assembler_name()))
+            .args(["-O1", "-o", "/dev/null"])
+            .arg(&path)
+            .output()?;
+        let mut messages = String::from_utf8_lossy(&output.stderr).into_owned();
+        messages.push_str(&String::from_utf8_lossy(&output.stdout));
+        Ok(Output { accepted: output.status.success(), messages })
+    }
+}
+
+/// What the assembler said.
+pub(crate) struct Output {
+    pub(crate) accepted: bool,
+    pub(crate) messages: String,
+}
+
+/// Verdicts of earlier runs, by statement, target, version and assembler.
+struct Cache {
+    path: PathBuf,
+    assembler: String,
+    known: HashMap<u64, bool>,
+    new: Vec<(u64, bool)>,
+}
+
+impl Cache {
+    fn open(path: PathBuf, assembler: &str) -> Self {
+        let known = fs::read_to_string(&path)
+            .unwrap_or_default()
+            .lines()
+            .filter_map(|line| {
+                let (key, verdict) = line.split_once('\t')?;
+                Some((u64::from_str_radix(key, 16).ok()?, verdict == "1"))
+            })
+            .collect();
+        Self { path, assembler: assembler.to_owned(), known, new: Vec::new() }
+    }
+
+    fn key(&self, case: &Case) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        (&self.assembler, super::MODULE, case).hash(&mut hasher);
+        hasher.finish()
+    }
+
+    fn get(&self, case: &Case) -> Option<bool> {
+        self.known.get(&self.key(case)).copied()
+    }
+
+    fn put(&mut self, case: &Case, accepted: bool) {
+        self.new.push((self.key(case), accepted));
+    }
+
+    fn save(&self) -> Result<()> {
+        let mut file = fs::OpenOptions::new().create(true).append(true).open(&self.path)?;
+        let mut text = String::new();
+        for (key, accepted) in &self.new {
+            text += &format!("{key:016x}\t{}\n", u8::from(*accepted));
+        }
+        file.write_all(text.as_bytes())?;
+        Ok(())
+    }
+}
+
+fn command(command: &mut Command) -> Result<()> {
+    let output = command.output().map_err(|error| format!("{command:?}: {error}"))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let text = String::from_utf8_lossy(&output.stderr);
+    Err(format!("{command:?} failed: {}", text.trim()).into())
+}
+
+fn find(directory: &Path, name: &str) -> Option<PathBuf> {
+    for entry in fs::read_dir(directory).ok()?.flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            if let Some(found) = find(&path, name) {
+                return Some(found);
+            }
+        } else if path.file_name().is_some_and(|it| it == name) && path.parent()?.ends_with("bin") {
+            return Some(path);
+        }
+    }
+    None
+}

@@ -1,0 +1,27 @@
+//! Differences that are understood: the assembler takes what the ISA does not give.
+//!
+//! A finding that the assembler is known not to have says so itself (`ptxas: silent`), and is no
+//! difference. Here is what is left: spellings that ptxas accepts by accident, which ptx-tc
+//! refuses with a rule that otherwise agrees.
+
+use ptx_tc::diagnostic::{Diagnostic, Ptxas};
+
+use super::Case;
+
+/// Why the two differ, if it is known.
+pub(crate) fn reason(case: &Case, findings: &[Diagnostic], accepted: bool) -> Option<&'static str> {
+    let codes: Vec<&str> = findings
+        .iter()
+        .filter(|finding| finding.ptxas == Ptxas::Rejects)
+        .map(|finding| finding.code.rule().code)
+        .collect();
+    let statement = case.statement.as_str();
+    let is = |operation: &str| statement.contains(&format!("tcgen05.{operation}."));
+    if !accepted {
+        return None;
+    }
+    if codes == ["TC108"] && (is("cp") || is("shift")) && statement.contains("[xr") {
+        return Some("cp and shift: ptxas takes an .f16x2 register as address");
+    }
+    None
+}

@@ -1,0 +1,86 @@
+//! Recorded verdicts: `cargo test` holds them where the package is not.
+
+use std::fs;
+use std::path::PathBuf;
+
+use ptx_tc::isa::targets::Target;
+
+use super::assembler::Assembler;
+use super::{Case, cases, known, predicts_acceptance};
+use crate::{Result, root};
+
+/// Statements that are recorded.
+const RECORDED: usize = 3_000;
+
+/// Writes `fixtures/ptxas/`.
+pub(crate) fn write(assembler: &Assembler, seed: u64) -> Result<bool> {
+    let directory = root().join("fixtures/ptxas");
+    let version = assembler.version();
+    let mut rules = format!(
+        "# Verdicts of {version} on the rules' fixtures; written by `cargo xtask oracle --record`.\n"
+    );
+    for path in fixtures()? {
+        let text = String::from_utf8_lossy(&fs::read(&path)?).into_owned();
+        let output = assembler.run(&text, target_of(&text), "record.ptx")?;
+        let verdict = if output.accepted { "accepts" } else { "rejects" };
+        let message = output
+            .messages
+            .lines()
+            .find(|line| line.contains("error") || line.contains("fatal"))
+            .map(|line| line.rsplit_once("  : ").or(line.split_once(": ")).map_or(line, |(_, it)| it).trim())
+            .unwrap_or_default();
+        let name = path.strip_prefix(root()).unwrap_or(&path).display().to_string();
+        // The assembler names the file that it was given.
+        let message =
+            message.split(" '").next().filter(|_| message.contains("record.ptx")).unwrap_or(message);
+        rules += &format!("{name}\t{verdict}\t{message}\n");
+    }
+    fs::write(directory.join("rules.tsv"), rules)?;
+
+    let cases: Vec<Case> = cases(RECORDED, seed);
+    let verdicts = assembler.ask(&cases)?;
+    let mut text = format!(
+        "# Verdicts of {version} on statements in module.ptx; written by `cargo xtask oracle --record`.\n\
+         # target, version, verdict, whether ptx-tc is known to differ, statement\n"
+    );
+    for (case, accepted) in cases.iter().zip(verdicts) {
+        let findings = case.check();
+        let differs = predicts_acceptance(&findings) != accepted;
+        if differs && known::reason(case, &findings, accepted).is_none() {
+            return Err(format!("an unexplained difference cannot be recorded: {case:?}").into());
+        }
+        text += &format!(
+            "{}\t{}\t{}\t{}\t{}\n",
+            case.target,
+            case.version,
+            if accepted { "accepts" } else { "rejects" },
+            if differs { "differs" } else { "agrees" },
+            case.statement
+        );
+    }
+    fs::write(directory.join("statements.tsv"), text)?;
+    println!("wrote fixtures/ptxas/rules.tsv and statements.tsv");
+    Ok(true)
+}
+
+fn fixtures() -> Result<Vec<PathBuf>> {
+    let mut paths = Vec::new();
+    for rule in fs::read_dir(root().join("fixtures/rules"))?.flatten() {
+        for file in fs::read_dir(rule.path())?.flatten() {
+            if file.path().extension().is_some_and(|it| it == "ptx") {
+                paths.push(file.path());
+            }
+        }
+    }
+    paths.sort();
+    Ok(paths)
+}
+
+/// The target to assemble a module for: its own, or one that exists.
+pub(crate) fn target_of(text: &str) -> Target {
+    let named = text
+        .split_once(".target")
+        .and_then(|(_, rest)| rest.trim_start().split(|c: char| !c.is_alphanumeric() && c != '_').next())
+        .and_then(|name| name.parse().ok());
+    named.filter(|target: &Target| target.since().is_some()).unwrap_or(Target::a(100))
+}
