@@ -501,9 +501,11 @@ fn similar_operations(word: &str) -> Vec<Operation> {
 
 /// Sorts the qualifiers into the slots of the form.
 fn qualifiers(decoded: &mut Decoded<'_>, form: &'static InstructionForm, words: &[Spanned<&str>]) {
+    let mut ignored = Vec::new();
     for word in words {
         let Some(value) = Qualifier::parse(word.value) else {
-            decoded.problems.push(unknown_word(form, word));
+            let problem = unknown_word(form, word, &mut ignored);
+            decoded.problems.push(problem);
             continue;
         };
         let qualifier = Spanned::new(value, word.span);
@@ -558,7 +560,7 @@ pub fn insertion_point(decoded: &Decoded<'_>, form: &InstructionForm, slot: Slot
 }
 
 /// A word that is no qualifier of any tcgen05 instruction.
-fn unknown_word(form: &InstructionForm, word: &Spanned<&str>) -> Problem {
+fn unknown_word(form: &InstructionForm, word: &Spanned<&str>, ignored: &mut Vec<&'static str>) -> Problem {
     // `.ws` and `.red` are words of an operation; they mean nothing further back.
     let operation = Operation::iter().find(|operation| {
         let name = operation.name();
@@ -568,34 +570,47 @@ fn unknown_word(form: &InstructionForm, word: &Spanned<&str>) -> Problem {
     if let Some(operation) = operation {
         return Problem::Misplaced { span: word.span, operation };
     }
+    let ignored_by_ptxas = match ignored_by_ptxas(form.operation, word.value) {
+        None => false,
+        Some(None) => true,
+        Some(Some(group)) => {
+            let first = !ignored.contains(&group);
+            ignored.push(group);
+            first
+        }
+    };
     Problem::UnknownQualifier {
         span: word.span,
         similar: similar_qualifiers(form, word.value),
-        ignored_by_ptxas: IGNORED_BY_PTXAS.contains(&word.value),
+        ignored_by_ptxas,
     }
 }
 
-/// Words that the assembler takes on every tcgen05 instruction without a meaning.
-const IGNORED_BY_PTXAS: &[&str] = &[
-    "acc::f32",
-    "box_dim",
-    "element_stride",
-    "elemtype",
-    "fill_mode",
-    "finite",
-    "global_address",
-    "global_dim",
-    "global_stride",
-    "infinite",
-    "interleave_layout",
-    "normal",
-    "notanumber",
-    "number",
-    "rank",
-    "subnormal",
-    "swizzle_atomicity",
-    "swizzle_mode",
-];
+/// A word of another instruction that the assembler takes here without a meaning, and the group of
+/// which it takes only one; no limit if there is none.
+fn ignored_by_ptxas(operation: Operation, word: &str) -> Option<Option<&'static str>> {
+    Some(Some(match (operation, word) {
+        (Operation::Ld | Operation::LdRed | Operation::St | Operation::Cp, "row" | "col")
+        | (Operation::LdSpcompress | Operation::LdRedSpcompress, "row" | "col") => return Some(None),
+        (Operation::Commit, "sync_restrict::shared::cta" | "sync_restrict::shared::cluster") => {
+            "sync_restrict"
+        }
+        (_, "finite" | "infinite" | "normal" | "notanumber" | "number" | "subnormal") => "testp",
+        (_, "acc::f32") => "acc",
+        (_, "box_dim") => "box_dim",
+        (_, "element_stride") => "element_stride",
+        (_, "elemtype") => "elemtype",
+        (_, "fill_mode") => "fill_mode",
+        (_, "global_address") => "global_address",
+        (_, "global_dim") => "global_dim",
+        (_, "global_stride") => "global_stride",
+        (_, "interleave_layout") => "interleave_layout",
+        (_, "rank") => "rank",
+        (_, "swizzle_atomicity") => "swizzle_atomicity",
+        (_, "swizzle_mode") => "swizzle_mode",
+        _ => return None,
+    }))
+}
 
 /// The qualifiers of this form that `word` was probably meant to be: all that are equally near.
 fn similar_qualifiers(form: &InstructionForm, word: &str) -> Vec<Qualifier> {

@@ -23,5 +23,15 @@ pub(crate) fn reason(case: &Case, findings: &[Diagnostic], accepted: bool) -> Op
     if codes == ["TC108"] && (is("cp") || is("shift")) && statement.contains("[xr") {
         return Some("cp and shift: ptxas takes an .f16x2 register as address");
     }
+    let mma = statement.contains("tcgen05.mma.");
+    let kind = |kind: &str| statement.contains(&format!(".kind::{kind}"));
+    if codes == ["TC107"] && mma && (kind("f16") || kind("tf32")) && !statement.contains(", {") {
+        return Some(
+            "f16 and tf32: ptxas takes a predicate in place of disable-output-lane, if scale-input-d follows",
+        );
+    }
+    if mma && kind("i8") && (codes == ["TC107"] || codes == ["TC106"]) {
+        return Some("E15 with a predicate: ptxas takes any last operand behind enable-input-d of i8");
+    }
     None
 }

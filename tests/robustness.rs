@@ -1,0 +1,207 @@
+//! Any text in, no panic, no hang; a broken statement costs one finding.
+
+use std::fmt::Write as _;
+
+use proptest::prelude::*;
+use ptx_tc::source::SourceError;
+use ptx_tc::{Options, Source, check};
+
+fn codes(text: &str) -> Vec<&'static str> {
+    let source = Source::new("t.ptx", text).unwrap();
+    check(&source, &Options::default()).diagnostics.iter().map(|it| it.code.rule().code).collect()
+}
+
+const HEADER: &str = ".version 9.0\n.target sm_100a\n";
+
+/// Pieces that make statements when put together, and more often do not.
+const PIECES: &[&str] = &[
+    "tcgen05.mma.cta_group::1.kind::f16",
+    "tcgen05.ld.sync.aligned.32x32b.x1.b32",
+    "tcgen05",
+    "tcgen05.",
+    "mov.b32",
+    "call",
+    "ret",
+    "bra",
+    "foo",
+    "%r1",
+    "%r",
+    "p",
+    "_",
+    "[",
+    "]",
+    "{",
+    "}",
+    "(",
+    ")",
+    ",",
+    ";",
+    ";",
+    ":",
+    "@",
+    "!",
+    "~",
+    "-",
+    "+",
+    "|",
+    "%",
+    "<",
+    ">",
+    "<<",
+    "=",
+    "==",
+    "?",
+    "&&",
+    "1",
+    "0x10",
+    "0f3F800000",
+    "1.5",
+    "08",
+    "0b2",
+    ".reg",
+    ".b32",
+    ".pred",
+    ".shared",
+    ".shared::cta",
+    ".entry",
+    ".func",
+    ".visible",
+    ".extern",
+    ".version",
+    ".target",
+    ".loc",
+    ".file",
+    ".section",
+    ".pragma",
+    ".branchtargets",
+    ".callprototype",
+    ".align",
+    ".param",
+    "\"text\"",
+    "\"",
+    "/*",
+    "*/",
+    "// x\n",
+    "\n",
+    "#",
+    "# 1 \"f\"\n",
+    "\u{1a}",
+    "é",
+    "$L",
+    "WARP_SZ",
+    "8.6",
+    "sm_100a",
+    "function_name",
+    ".attribute",
+    ".kind::f16",
+    "::",
+    "\r\n",
+    "\0x",
+];
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn random_tokens_never_panic(picks in prop::collection::vec(0..PIECES.len(), 0..80), spaces: bool, header: bool) {
+        let mut text = String::from(if header { HEADER } else { "" });
+        if header {
+            text.push_str(".entry k() { .reg .b32 %r<4>; .reg .pred p;\n");
+        }
+        for pick in picks {
+            text.push_str(PIECES[pick]);
+            if spaces {
+                text.push(' ');
+            }
+        }
+        let source = Source::new("t.ptx", text.as_str()).unwrap();
+        let report = check(&source, &Options::default());
+        for diagnostic in &report.diagnostics {
+            for span in std::iter::once(diagnostic.primary.span).chain(diagnostic.labels.iter().map(|it| it.span)) {
+                prop_assert!(span.start <= span.end && span.end as usize <= text.len(), "{span:?} in {text:?}");
+                prop_assert!(text.is_char_boundary(span.start as usize) && text.is_char_boundary(span.end as usize));
+            }
+            if let Some(fix) = &diagnostic.fix {
+                prop_assert!(fix.edits.iter().all(|edit| edit.span.end as usize <= text.len()));
+            }
+        }
+    }
+
+    #[test]
+    fn random_bytes_never_panic(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+        if let Ok(source) = Source::from_bytes("t.ptx", bytes) {
+            check(&source, &Options::default());
+        }
+    }
+
+    /// Whatever a broken statement looks like, its neighbours are still checked.
+    #[test]
+    fn a_broken_statement_costs_itself_alone(picks in prop::collection::vec(0..PIECES.len(), 1..12)) {
+        let garbage: String = picks
+            .iter()
+            .map(|&pick| PIECES[pick])
+            // Braces and semicolons make statements of their own; quotes and comments swallow text.
+            .filter(|piece| !piece.contains(['{', '}', ';', '"', '/', '#', ':', '\n']) && !piece.starts_with(".entry") && !piece.starts_with(".func") && !piece.starts_with(".section"))
+            .flat_map(|piece| [piece, " "])
+            .collect();
+        let text = format!("{HEADER}.entry k()\n{{\nmov.b32 = {garbage};\ntcgen05.wait::ld.sync;\n}}\n.entry l() {{ tcgen05.wait::st.sync; }}\n");
+        let found = codes(&text);
+        prop_assert_eq!(found.iter().filter(|code| **code == "TC104").count(), 2, "{}: {:?}", text, found);
+    }
+}
+
+#[test]
+fn nesting_is_bounded() {
+    for (text, expected) in [
+        ("{".repeat(100_000), "TC001"),
+        (format!("mov.b32 a, {}1{};", "(".repeat(100_000), ")".repeat(100_000)), "TC001"),
+        (format!("mov.b32 a, {}1;", "-".repeat(100_000)), "TC001"),
+        (format!("mov.b32 a, {}1;", "(.s64)".repeat(100_000)), "TC001"),
+        (format!("mov.b32 a, 1{};", "+1".repeat(100_000)), "TC001"),
+        (format!("mov.b32 a, {}b;", "b?".repeat(100_000)), "TC001"),
+        (format!("mov.b32 a, {}", "[".repeat(100_000)), "TC001"),
+    ] {
+        let found = codes(&format!("{HEADER}.entry k() {{ {text}"));
+        assert!(found.contains(&expected), "{:.40}: {found:?}", text);
+        assert!(found.len() <= 4, "{:.40}: {} findings", text, found.len());
+    }
+}
+
+#[test]
+fn one_missing_brace_is_one_finding() {
+    let module =
+        format!("{HEADER}.entry k() {{ {{ ret; }}\n.visible .entry l() {{ ret; }}\n.entry m() {{ ret; }}\n");
+    assert_eq!(codes(&module), ["TC001"]);
+    let module = format!("{HEADER}.entry k() {{ ret; }} }}\n.entry l() {{ tcgen05.wait::ld.sync; }}\n");
+    assert_eq!(codes(&module), ["TC001", "TC104"]);
+}
+
+#[test]
+fn a_long_function_takes_linear_time() {
+    // Not a timing: a quadratic stage would not come back.
+    let mut body = String::new();
+    for index in 0..200_000 {
+        writeln!(body, "{{ .reg .pred p; L{index}: mov.b32 %r1, %r2; @p bra L{index}; }}").unwrap();
+    }
+    assert_eq!(codes(&format!("{HEADER}.entry k() {{ .reg .b32 %r<4>;\n{body} }}")), Vec::<&str>::new());
+}
+
+#[test]
+fn binary_files_are_named() {
+    let error = Source::from_bytes("a.cubin", b"\x7fELF\x02\x01\0\0".to_vec()).unwrap_err();
+    assert!(matches!(error, SourceError::Binary { looks_like: Some(_), .. }), "{error:?}");
+}
+
+#[test]
+fn bytes_that_are_no_utf8_matter_outside_comments_only() {
+    let check_bytes = |bytes: &[u8]| {
+        let source = Source::from_bytes("t.ptx", [HEADER.as_bytes(), bytes].concat()).unwrap();
+        let report = check(&source, &Options::default());
+        let found: Vec<_> =
+            report.diagnostics.iter().map(|it| (it.code.rule().code, it.primary.span.start)).collect();
+        found
+    };
+    assert_eq!(check_bytes(b"// caf\xe9\n"), []);
+    let at = HEADER.len() as u32;
+    assert_eq!(check_bytes(b"\xe9\xff .entry k() { ret; }"), [("TC002", at), ("TC002", at + 1)]);
+}
