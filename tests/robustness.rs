@@ -162,8 +162,8 @@ fn nesting_is_bounded() {
         (format!("mov.b32 a, {}", "[".repeat(100_000)), "TC001"),
     ] {
         let found = codes(&format!("{HEADER}.entry k() {{ {text}"));
-        assert!(found.contains(&expected), "{:.40}: {found:?}", text);
-        assert!(found.len() <= 4, "{:.40}: {} findings", text, found.len());
+        assert!(found.contains(&expected), "{text:.40}: {found:?}");
+        assert!(found.len() <= 4, "{text:.40}: {} findings", found.len());
     }
 }
 

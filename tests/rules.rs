@@ -106,7 +106,7 @@ fn code_block(docs: &str) -> String {
     code.lines().map(|line| line.strip_prefix(' ').unwrap_or(line)).collect::<Vec<_>>().join("\n")
 }
 
-/// Examples are modules, or statements of a kernel for sm_100a with the usual registers; a module
+/// Examples are modules, or statements of a kernel for `sm_100a` with the usual registers; a module
 /// with `ld.red` needs a target that has it.
 fn as_module(example: &str) -> String {
     if example.contains(".target") {

@@ -369,6 +369,10 @@ impl<'s> Decoder<'_, 's> {
         let [inner] = self.module.operands(parts) else {
             return Value::Other("an address of several parts");
         };
+        if let OperandKind::Binary(BinaryOperator::Subtract, _) = inner.kind {
+            self.visit(parts, problems);
+            return Value::Other("a difference; PTX only adds: write `+-` for `-`");
+        }
         let (base_index, base, offset) = match inner.kind {
             OperandKind::Binary(BinaryOperator::Add, sum) => {
                 let [left, right] = self.module.operands(sum) else {
@@ -570,10 +574,10 @@ fn unknown_word(form: &InstructionForm, word: &Spanned<&str>, ignored: &mut Vec<
     if let Some(operation) = operation {
         return Problem::Misplaced { span: word.span, operation };
     }
-    let ignored_by_ptxas = match ignored_by_ptxas(form.operation, word.value) {
-        None => false,
-        Some(None) => true,
-        Some(Some(group)) => {
+    let ignored_by_ptxas = match foreign(form.operation, word.value) {
+        Foreign::Refused => false,
+        Foreign::Ignored => true,
+        Foreign::IgnoredOnce(group) => {
             let first = !ignored.contains(&group);
             ignored.push(group);
             first
@@ -586,12 +590,28 @@ fn unknown_word(form: &InstructionForm, word: &Spanned<&str>, ignored: &mut Vec<
     }
 }
 
-/// A word of another instruction that the assembler takes here without a meaning, and the group of
-/// which it takes only one; no limit if there is none.
-fn ignored_by_ptxas(operation: Operation, word: &str) -> Option<Option<&'static str>> {
-    Some(Some(match (operation, word) {
-        (Operation::Ld | Operation::LdRed | Operation::St | Operation::Cp, "row" | "col")
-        | (Operation::LdSpcompress | Operation::LdRedSpcompress, "row" | "col") => return Some(None),
+/// What the assembler does with a word that is no qualifier of tcgen05.
+enum Foreign {
+    /// It refuses it.
+    Refused,
+    /// It takes it, as often as it stands there, without a meaning.
+    Ignored,
+    /// It takes one word of this group without a meaning.
+    IgnoredOnce(&'static str),
+}
+
+/// What the assembler does with a word of another instruction.
+fn foreign(operation: Operation, word: &str) -> Foreign {
+    Foreign::IgnoredOnce(match (operation, word) {
+        (
+            Operation::Ld
+            | Operation::LdRed
+            | Operation::LdSpcompress
+            | Operation::LdRedSpcompress
+            | Operation::St
+            | Operation::Cp,
+            "row" | "col",
+        ) => return Foreign::Ignored,
         (Operation::Commit, "sync_restrict::shared::cta" | "sync_restrict::shared::cluster") => {
             "sync_restrict"
         }
@@ -608,8 +628,8 @@ fn ignored_by_ptxas(operation: Operation, word: &str) -> Option<Option<&'static 
         (_, "rank") => "rank",
         (_, "swizzle_atomicity") => "swizzle_atomicity",
         (_, "swizzle_mode") => "swizzle_mode",
-        _ => return None,
-    }))
+        _ => return Foreign::Refused,
+    })
 }
 
 /// The qualifiers of this form that `word` was probably meant to be: all that are equally near.

@@ -26,6 +26,8 @@ struct Availability {
 /// A closed gate.
 struct Refusal {
     gate: &'static Gate,
+    /// What the instruction uses, as it is written.
+    feature: String,
     /// What uses the feature.
     span: Span,
     reason: Unavailable,
@@ -55,31 +57,35 @@ fn refusals(decoded: &Decoded<'_>, target: Target, version: PtxVersion) -> Vec<R
     GATES
         .iter()
         .filter_map(|gate| {
-            let span = uses(decoded, gate)?;
+            let (span, feature) = uses(decoded, gate)?;
             let reason = targets::available(gate.targets, gate.since, target, version).err()?;
-            Some(Refusal { gate, span, reason })
+            Some(Refusal { gate, feature, span, reason })
         })
         .collect()
 }
 
-/// Where the instruction uses the feature of a gate, if it does.
-fn uses(decoded: &Decoded<'_>, gate: &Gate) -> Option<Span> {
+/// Where the instruction uses the feature of a gate, if it does, and how it calls it.
+fn uses(decoded: &Decoded<'_>, gate: &Gate) -> Option<(Span, String)> {
     let form = decoded.form?;
     let mut place = None;
     for part in gate.uses {
         place = Some(match part {
-            Use::Operation(operations) => operations.contains(&form.operation).then_some(decoded.name)?,
+            Use::Operation(operations) => {
+                (operations.contains(&form.operation).then_some(decoded.name)?, gate.feature.to_owned())
+            }
             Use::Qualifier(qualifiers) => {
                 let used = |value| qualifiers.contains(&value) && form.takes(value);
-                decoded.qualifiers.iter().find(|written| used(written.value))?.span
+                let qualifier = decoded.qualifiers.iter().find(|written| used(written.value))?;
+                (qualifier.span, format!("`.{}`", qualifier.value.spelling()))
             }
             Use::Operand(name) => {
                 let bound = decoded.operands.iter().find(|bound| bound.slot.name == *name)?;
-                bound.slot.when.holds(&decoded.qualifiers).then_some(bound.span)?
+                (bound.slot.when.holds(&decoded.qualifiers).then_some(bound.span)?, gate.feature.to_owned())
             }
         });
     }
-    place
+    // A combination is called by its own name.
+    place.map(|(span, feature)| (span, if gate.uses.len() > 1 { gate.feature.to_owned() } else { feature }))
 }
 
 fn names(targets: &[Setting<Target>]) -> String {

@@ -61,7 +61,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
     );
     match ptxas_front_end(&source) {
         Ok(speed) => {
-            println!("ptxas           {speed:>8.1} MB/s   (front end: it stops at an error in the last line)")
+            println!(
+                "ptxas           {speed:>8.1} MB/s   (front end: it stops at an error in the last line)"
+            );
         }
         Err(error) => println!("ptxas           not measured: {error}"),
     }
@@ -75,7 +77,7 @@ fn module(size: usize) -> Result<Source> {
     paths.retain(|path| {
         let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         // Debug sections are fast; the module is meant to be like what compilers emit by default.
-        name.ends_with(".ptx") && !name.contains("debug") && !name.contains("variety")
+        path.extension().is_some_and(|it| it == "ptx") && !name.contains("debug") && !name.contains("variety")
     });
     paths.sort();
     let mut text = String::from(".version 9.5\n.target sm_100a\n.address_size 64\n");

@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use clap::Parser;
 
 mod bench;
+mod generate;
 mod oracle;
 
 /// What goes wrong in a task is for the developer who started it; text will do.
@@ -16,6 +17,8 @@ type Result<T, E = Box<dyn Error + Send + Sync>> = std::result::Result<T, E>;
 enum Task {
     /// Compare the verdicts of ptx-tc with those of NVIDIA's assembler.
     Oracle(oracle::Arguments),
+    /// Write the generated parts of the documentation, or check that they are current.
+    Generate(generate::Arguments),
     /// Measure the speed of lexing, parsing and checking, and the memory they need.
     Bench(bench::Arguments),
 }
@@ -23,6 +26,7 @@ enum Task {
 fn main() -> ExitCode {
     let result = match Task::parse() {
         Task::Oracle(arguments) => oracle::run(&arguments),
+        Task::Generate(arguments) => generate::run(&arguments),
         Task::Bench(arguments) => bench::run(&arguments),
     };
     match result {

@@ -1,8 +1,8 @@
 use crate::diagnostic::Diagnostic;
 use crate::instruction::{Instruction, Ld, Mma, St, Vector};
-use crate::isa::vocabulary::{CtaGroup, LdShape, Num};
+use crate::isa::vocabulary::{LdShape, Num};
 use crate::rules::{Checker, Code, rule};
-use crate::source::{Span, Spanned};
+use crate::source::Span;
 
 rule! {
     /// ## What it does
@@ -38,28 +38,19 @@ fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
                         "`.{}` with `.{}` moves {length} registers per thread",
                         shape.value, num.value
                     );
-                    compare(r, length, &cause, shape.span.to(num.span), findings);
+                    let finding = compare(r, length, shape.span.to(num.span), &cause);
+                    findings.extend(finding.map(|finding| suggest_num(finding, r, shape.value)));
                 }
             }
             Instruction::Ld(Ld { num, r, metadata: Some(metadata), .. }) => {
                 let factor = num.value.factor();
-                compare(
-                    r,
-                    factor / 2,
-                    &format!("`.{}` keeps half of {factor} elements", num.value),
-                    num.span,
-                    findings,
-                );
+                let cause = format!("`.{}` keeps half of {factor} elements", num.value);
+                findings.extend(compare(r, factor / 2, num.span, &cause));
                 let words = factor.div_ceil(32);
-                compare(
-                    metadata,
-                    words,
-                    &format!("`.{}` has {words} words of metadata", num.value),
-                    num.span,
-                    findings,
-                );
+                let cause = format!("`.{}` has {words} words of metadata", num.value);
+                findings.extend(compare(metadata, words, num.span, &cause));
             }
-            Instruction::Mma(mma) => lanes(mma, findings),
+            Instruction::Mma(mma) => findings.extend(lanes(mma)),
             Instruction::Alloc(_)
             | Instruction::Dealloc(_)
             | Instruction::RelinquishAllocPermit(_)
@@ -72,41 +63,37 @@ fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
     }
 }
 
-fn lanes(mma: &Mma<'_>, findings: &mut Vec<Diagnostic>) {
-    let Some(mask) = &mma.disable_output_lane else { return };
-    let Spanned { value, span } = mma.cta_group;
-    let length = match value {
-        CtaGroup::One => 4,
-        CtaGroup::Two => 8,
-    };
-    compare(mask, length, &format!("`.{value}` has {} lanes", length * 32), span, findings);
+fn lanes(mma: &Mma<'_>) -> Option<Diagnostic> {
+    let mask = mma.disable_output_lane.as_ref()?;
+    let group = mma.cta_group;
+    // One bit for each of the 128 lanes of a CTA.
+    let length = group.value.ctas() * 128 / 32;
+    compare(mask, length, group.span, &format!("`.{}` has {} lanes", group.value, length * 32))
 }
 
-fn compare(vector: &Vector<'_>, length: u32, cause: &str, because: Span, findings: &mut Vec<Diagnostic>) {
+fn compare(vector: &Vector<'_>, length: u32, because: Span, cause: &str) -> Option<Diagnostic> {
     let found = vector.elements.len();
     if found == length as usize {
-        return;
+        return None;
     }
-    findings.push(
-        Diagnostic::new(
-            Code::VectorLength,
-            vector.span,
-            format!("vector of {found} where {length} registers are due"),
-            format!("{found} element{}", if found == 1 { "" } else { "s" }),
-        )
-        .label(because, cause)
-        .help(suggestion(found, length)),
+    let finding = Diagnostic::new(
+        Code::VectorLength,
+        vector.span,
+        format!("vector of {found} where {length} registers are due"),
+        format!("{found} element{}", if found == 1 { "" } else { "s" }),
     );
+    Some(finding.label(because, cause).help(format!("write {length} registers")))
 }
 
-fn suggestion(found: usize, length: u32) -> String {
-    let repetition = |factor: u32| Num::all().find(|num| num.factor() == factor);
-    let as_x = u32::try_from(found).ok().and_then(repetition).filter(|_| length != 0);
-    match as_x {
-        Some(num) => format!(
-            "write {length} registers, or a `.num` that moves {found}, such as `.{}.{num}`",
-            LdShape::S32x32b
-        ),
-        None => format!("write {length} registers"),
+/// Names the repetition that fits the registers that are there, if there is one.
+fn suggest_num(finding: Diagnostic, vector: &Vector<'_>, shape: LdShape) -> Diagnostic {
+    let fitting = Num::all()
+        .find(|num| shape.vector_length(*num).is_some_and(|length| length as usize == vector.elements.len()));
+    match (fitting, &finding.help) {
+        (Some(num), Some(help)) => {
+            let help = format!("{help}, or use `.{num}`, which moves as many as are here");
+            finding.help(help)
+        }
+        _ => finding,
     }
 }

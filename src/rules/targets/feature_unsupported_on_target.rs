@@ -45,7 +45,7 @@ fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
                 let mut finding = Diagnostic::new(
                     Code::FeatureUnsupportedOnTarget,
                     refusal.span,
-                    format!("{} is not available on {}", refusal.gate.feature, names(&availability.targets)),
+                    format!("{} is not available on {}", refusal.feature, names(&availability.targets)),
                     "this target does not have it",
                 );
                 if let Some(span) = availability.targets.first().and_then(|target| target.span) {

@@ -54,7 +54,7 @@ fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
                 let mut finding = Diagnostic::new(
                     Code::VersionTooOld,
                     refusal.span,
-                    format!("{} needs PTX ISA {since}", refusal.gate.feature),
+                    format!("{} needs PTX ISA {since}", refusal.feature),
                     format!("not in PTX ISA {}", version.value),
                 )
                 .help(format!("write `.version {since}` or later"));

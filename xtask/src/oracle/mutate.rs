@@ -211,7 +211,7 @@ fn qualifier(form: &mut Form, random: &mut fastrand::Rng) {
             let new = any_qualifier(random);
             form.qualifiers.insert(random.usize(..=count), new);
         }
-        6 => form.qualifiers[at] = WORDS[random.usize(..WORDS.len())].to_owned(),
+        6 => WORDS[random.usize(..WORDS.len())].clone_into(&mut form.qualifiers[at]),
         _ => {
             // A keystroke too few.
             let word = &mut form.qualifiers[at];
@@ -292,7 +292,7 @@ fn other(form: &mut Form, random: &mut fastrand::Rng) {
         2 => {
             const NAMES: &[&str] =
                 &["aloc", "mma.red", "ld.ws", "wait", "fence", "copy", "wait::mma", "st.red"];
-            form.operation = NAMES[random.usize(..NAMES.len())].to_owned();
+            NAMES[random.usize(..NAMES.len())].clone_into(&mut form.operation);
         }
         _ => {
             let sp = "sp".to_owned();

@@ -1,0 +1,105 @@
+//! Generated documentation: everything here is derived from the library's own data.
+
+use std::fmt::Write as _;
+use std::fs;
+
+use ptx_tc::isa::targets::{GATES, PtxVersion, TARGETS, TENSOR_TARGETS, Target, VERSIONS};
+use ptx_tc::render::{self, Checked, Format};
+use ptx_tc::rules::RULES;
+use ptx_tc::{Options, Source, check};
+
+use crate::{Result, root};
+
+mod svg;
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// Write nothing; fail when something would change.
+    #[arg(long)]
+    check: bool,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
+    let readme = fs::read_to_string(root().join("README.md"))?;
+    let files = [
+        ("README.md", between(&readme, "rules", &rules_table())?),
+        ("docs/finding.svg", picture()?),
+        ("docs/gates.md", gates()),
+    ];
+    let mut current = true;
+    for (path, text) in files {
+        let path_in_root = root().join(path);
+        if fs::read_to_string(&path_in_root).is_ok_and(|found| found == text) {
+            continue;
+        }
+        if arguments.check {
+            println!("{path} is not current; run `cargo xtask generate`");
+            current = false;
+        } else {
+            fs::write(path_in_root, text)?;
+            println!("wrote {path}");
+        }
+    }
+    Ok(current)
+}
+
+/// Replaces what stands between the two markers of `name`.
+fn between(text: &str, name: &str, new: &str) -> Result<String> {
+    let (begin, end) = (format!("<!-- begin {name} -->\n"), format!("<!-- end {name} -->"));
+    let start = text.find(&begin).ok_or_else(|| format!("no `{begin}`"))? + begin.len();
+    let stop = text.find(&end).ok_or_else(|| format!("no `{end}`"))?;
+    Ok(format!("{}\n{new}\n{}", &text[..start], &text[stop..]))
+}
+
+fn rules_table() -> String {
+    let mut text = String::from("| code | name | severity | ptxas | finds |\n|---|---|---|---|---|\n");
+    for rule in RULES {
+        let summary = rule.summary().replace('|', "\\|");
+        let _ = writeln!(
+            text,
+            "| {} | {} | {} | {} | {summary} |",
+            rule.code, rule.name, rule.severity, rule.ptxas
+        );
+    }
+    text
+}
+
+/// A finding as the terminal shows it.
+fn picture() -> Result<String> {
+    let text = fs::read_to_string(root().join("docs/kernel.ptx"))?;
+    let source = Source::new("kernel.ptx", text)?;
+    let report = check(&source, &Options::default());
+    let mut colored = Vec::new();
+    render::render(&[Checked { source, report }], Format::Human, true, &mut colored)?;
+    Ok(svg::terminal("ptx-tc check kernel.ptx", &String::from_utf8(colored)?))
+}
+
+/// What exists where and since when.
+fn gates() -> String {
+    let mut text = String::from(
+        "# Availability\n\nGenerated from `src/isa/targets.rs` by `cargo xtask generate`. The comparison with the assembler\n\
+         asks about all of it. A cell holds the first PTX ISA version that has the feature on the target;\n\
+         a dash where no version has it.\n\n",
+    );
+    let since = |target: Target| TARGETS.iter().find(|(it, _)| *it == target).map(|&(_, since)| since);
+    let _ = write!(text, "| feature |");
+    for target in TENSOR_TARGETS {
+        let _ = write!(text, " {target} |");
+    }
+    let _ = write!(text, "\n|---|{}\n| tcgen05 |", "---|".repeat(TENSOR_TARGETS.len()));
+    for target in TENSOR_TARGETS {
+        let _ = write!(text, " {} |", since(*target).map_or("–".to_owned(), |it| it.to_string()));
+    }
+    for gate in GATES {
+        let _ = write!(text, "\n| {} |", gate.feature);
+        for target in TENSOR_TARGETS {
+            let first =
+                gate.targets.contains(target).then(|| since(*target)).flatten().map(|it| it.max(gate.since));
+            let _ = write!(text, " {} |", first.map_or("–".to_owned(), |it| it.to_string()));
+        }
+    }
+    let recent: Vec<String> =
+        VERSIONS.iter().filter(|it| **it >= PtxVersion::new(8, 6)).map(ToString::to_string).collect();
+    let _ = write!(text, "\n\nPTX ISA versions with tcgen05: {}.\n", recent.join(", "));
+    text
+}
