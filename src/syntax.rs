@@ -1,4 +1,4 @@
-//! From text to a syntax tree: [`lexer`] → [`structure`] → the generated grammar → [`ast`].
+//! From text to a syntax tree: [`lexer`] → `structure` → the generated grammar → [`ast`].
 //!
 //! The entry point is [`parser::parse`]. It never fails: it returns a [`ast::Module`] and the
 //! [`errors`](parser::SyntaxError) met on the way, and a broken statement costs itself alone.

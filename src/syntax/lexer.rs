@@ -14,7 +14,7 @@ use logos::{FilterResult, Logos};
 use super::ast::{BinaryOperator, Linkage, StateSpace};
 
 /// One token. `*Open` and `*Close` variants beyond plain braces are made by
-/// [`structure`](super::structure), which knows what a brace stands for.
+/// the `structure` pass, which knows what a brace stands for.
 #[derive(Logos, Clone, Copy, Debug, PartialEq, Eq)]
 #[logos(skip(r"[ \t\r\n]+"))]
 #[logos(error(LexError, |lexer| LexError::of(lexer.slice())))]

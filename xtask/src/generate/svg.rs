@@ -14,7 +14,7 @@ pub(crate) fn terminal(command: &str, output: &str) -> String {
     let height = lines.len() * LINE + 28;
     let mut svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" \
-         font-family=\"ui-monospace,SFMono-Regular,Menlo,Consolas,monospace\" font-size=\"14\">\n\
+         font-family=\"ui-monospace,SFMono-Regular,Menlo,Consolas,DejaVu Sans Mono,monospace\" font-size=\"14\">\n\
          <title>{}</title>\n\
          <rect width=\"{width}\" height=\"{height}\" rx=\"8\" fill=\"#1b1f27\"/>\n",
         escape(command)
@@ -60,6 +60,17 @@ impl Default for Style {
 impl Style {
     /// Applies the numbers of an escape sequence.
     fn apply(&mut self, codes: &str) {
+        // `38;5;9` is the bright variant of `31`, and so on.
+        if let Some(index) = codes.strip_prefix("38;5;") {
+            return self.apply(match index {
+                "1" | "9" => "31",
+                "2" | "10" => "32",
+                "3" | "11" => "33",
+                "4" | "12" => "34",
+                "6" | "14" => "36",
+                _ => "37",
+            });
+        }
         for code in codes.split(';') {
             match code {
                 "" | "0" => *self = Self::default(),
