@@ -1,0 +1,270 @@
+//! What is wrong with an instruction descriptor, given the multiply that uses it.
+
+use super::field::{Field, Known, Layout};
+use super::instruction::{
+    A, B, DTYPE, Format, K, M, MAX_SHIFT, N, SCALE, SCALE_IDS, SELECTOR, SPARSE, TRANSPOSE_B,
+};
+use super::{Check, Features, Generation, Problem, Reason, check_fields};
+use crate::isa::element_types::{AccumulatorType, ElementType, ScaleType};
+use crate::isa::mma_shapes::{self, Variant};
+use crate::isa::scale_vectors;
+use crate::isa::vocabulary::{CtaGroup, Kind, ScaleVectorSize};
+
+/// What is known of a multiply besides its descriptor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Multiply {
+    /// Its kind.
+    pub kind: Kind,
+    /// Whether it is weight-stationary (`.ws`).
+    pub ws: Option<bool>,
+    /// Its CTA group.
+    pub cta_group: Option<CtaGroup>,
+    /// Whether A is sparse (`.sp`).
+    pub sparse: Option<bool>,
+    /// Whether it has `.ashift`; `false` when that is not known.
+    pub ashift: bool,
+    /// Its scale vector size; `None` when it is not stated or not known.
+    pub scale_vector_size: Option<ScaleVectorSize>,
+    /// What the target has.
+    pub features: Features,
+}
+
+impl Multiply {
+    /// A multiply of which nothing but the kind is known.
+    pub const fn any(kind: Kind, features: Features) -> Self {
+        Self {
+            kind,
+            ws: None,
+            cta_group: None,
+            sparse: None,
+            ashift: false,
+            scale_vector_size: None,
+            features,
+        }
+    }
+}
+
+/// What is wrong with the known bits of a word, in the order of the bits.
+pub fn check(multiply: &Multiply, word: Known) -> Vec<Problem> {
+    let Multiply { kind, features: Features { generation, .. }, .. } = *multiply;
+    let said = Format::of(kind, generation, word);
+    let sparse_bit = said.layout().known(SPARSE, word).map(|(_, raw)| raw != 0);
+    let sparse = multiply.sparse.or(sparse_bit);
+    let layout = Format { sparse: sparse.unwrap_or(false), ..said }.layout();
+    let mut judge = Judge { multiply, sparse, layout, word, problems: check_fields(layout, word) };
+    judge.sparsity();
+    judge.depth();
+    judge.shape();
+    judge.accumulator();
+    judge.max_shift();
+    judge.selector();
+    judge.scale_type();
+    judge.scale_ids();
+    let mut problems = judge.problems;
+    problems.sort_by_key(|problem| problem.bits().iter().map(|bits| bits.low).min());
+    problems
+}
+
+struct Judge<'a> {
+    multiply: &'a Multiply,
+    /// Whether A is sparse, as far as the instruction or else the word says.
+    sparse: Option<bool>,
+    layout: &'static Layout,
+    word: Known,
+    problems: Vec<Problem>,
+}
+
+impl Judge<'_> {
+    /// A field and its bits, when the bits are known and mean something.
+    fn known(&self, name: &str) -> Option<(&'static Field, u64)> {
+        self.layout.known(name, self.word).filter(|(field, raw)| field.permits(*raw))
+    }
+
+    fn number(&self, name: &str) -> Option<(&'static Field, u32)> {
+        self.known(name).and_then(|(field, raw)| Some((field, field.number_of(raw)? as u32)))
+    }
+
+    fn report(&mut self, check: Check, field: &Field, reason: Reason, reference: &'static str) {
+        let raw = field.get(self.word.value);
+        self.problems.push(Problem { check, field: *field, raw, reason, reference });
+    }
+
+    fn sparsity(&mut self) {
+        if let (Some((field, raw)), Some(sparse)) = (self.known(SPARSE), self.multiply.sparse)
+            && (raw != 0) != sparse
+        {
+            self.report(Check::Sparsity, field, Reason::SparsityDiffers, self.layout.table);
+        }
+    }
+
+    /// The field that chooses K.
+    fn depth(&mut self) {
+        // Whether a value means anything depends on the sparsity.
+        self.problems.retain(|problem| problem.check != Check::K96 || self.sparse.is_some());
+        for problem in &mut self.problems {
+            if problem.check == Check::K96 {
+                problem.reason = Reason::KOfSparsity;
+            }
+        }
+        if let Some((field, 96)) = self.number(K)
+            && !self.multiply.features.k96
+        {
+            self.report(Check::K96, field, Reason::KOfTarget, "9.7.16.2.1.1");
+        }
+    }
+
+    /// The variants of Table 39 that the multiply can be, each with its K if that is settled.
+    fn variants(&self) -> Vec<(Variant, Option<u32>)> {
+        let Multiply { kind, .. } = *self.multiply;
+        let either = |known: Option<bool>| known.map_or_else(|| vec![false, true], |known| vec![known]);
+        let groups =
+            self.multiply.cta_group.map_or_else(|| vec![CtaGroup::One, CtaGroup::Two], |group| vec![group]);
+        let chosen = self.layout.field(K).map(|_| self.number(K).map(|(_, k)| k));
+        let mut variants = Vec::new();
+        for ws in either(self.multiply.ws) {
+            for &cta_group in &groups {
+                for sparse in either(self.sparse) {
+                    let k = match chosen {
+                        // With the sparsity in doubt, the field's value may mean another K.
+                        Some(k) => k.filter(|_| self.sparse.is_some()),
+                        None => mma_shapes::k(kind, sparse),
+                    };
+                    variants.push((Variant { kind, ws, cta_group, sparse }, k));
+                }
+            }
+        }
+        variants
+    }
+
+    fn shape(&mut self) {
+        const TABLE: &str = "Table 39";
+        let variants = self.variants();
+        let union = |sizes: &dyn Fn(Variant, Option<u32>) -> Vec<u32>| {
+            let mut all: Vec<u32> = variants.iter().flat_map(|&(variant, k)| sizes(variant, k)).collect();
+            all.sort_unstable();
+            all.dedup();
+            all
+        };
+        let allowed_m = union(&|variant, k| mma_shapes::allowed_m(variant, k));
+        if allowed_m.is_empty() {
+            // The combination of qualifiers itself is impossible, which is no matter of the word.
+            return;
+        }
+        let m = self.number(M);
+        if let Some((field, m)) = m {
+            if !allowed_m.contains(&m) {
+                let k = self.number(K).map(|(_, k)| k);
+                self.report(Check::Shape, field, Reason::M { allowed: allowed_m.clone(), k }, TABLE);
+            }
+            if self.multiply.ashift && !matches!(m, 128 | 256) {
+                self.report(Check::AshiftM, field, Reason::AshiftM, "9.7.16.10.9.1");
+            }
+        }
+        let Some((field, n)) = self.number(N) else { return };
+        let m = m.map(|(_, m)| m).filter(|m| allowed_m.contains(m));
+        let any_m = union(&|variant, k| mma_shapes::allowed_n(variant, None, k));
+        let allowed_n = union(&|variant, k| mma_shapes::allowed_n(variant, m, k));
+        if !allowed_n.contains(&n) {
+            let m = m.filter(|_| allowed_n != any_m);
+            self.report(Check::Shape, field, Reason::N { allowed: allowed_n, m }, TABLE);
+        } else if mma_shapes::has_8_bit_containers(self.multiply.kind)
+            && self.known(TRANSPOSE_B).is_some_and(|(_, raw)| raw != 0)
+        {
+            let step = mma_shapes::transposed_n_step(self.multiply.cta_group.unwrap_or(CtaGroup::One));
+            if !n.is_multiple_of(step) {
+                self.report(Check::TransposeNegate, field, Reason::TransposedN { step }, "Table 50");
+            }
+        }
+    }
+
+    /// Table 39 has f16 accumulators of `.kind::f16` for f16 elements only.
+    fn accumulator(&mut self) {
+        let Some(accumulator) =
+            self.known(DTYPE).and_then(|(field, raw)| field.name_of(raw)?.parse::<AccumulatorType>().ok())
+        else {
+            return;
+        };
+        for name in [A, B] {
+            if let Some((field, raw)) = self.known(name)
+                && let Some(element) = field.name_of(raw).and_then(|name| name.parse::<ElementType>().ok())
+                && !mma_shapes::accumulates(self.multiply.kind, element, accumulator)
+            {
+                let reason = Reason::Accumulator { accumulator: accumulator.name() };
+                self.report(Check::Types, field, reason, "Table 39");
+            }
+        }
+    }
+
+    fn max_shift(&mut self) {
+        if let Some((field, 1..)) = self.known(MAX_SHIFT)
+            && self.multiply.ws == Some(false)
+        {
+            self.report(Check::SaturateShift, field, Reason::ShiftWithoutWs, self.layout.table);
+        }
+    }
+
+    /// The selector has no say in a dense multiply, whatever it holds.
+    fn selector(&mut self) {
+        if let Some((field, 1..)) = self.known(SELECTOR)
+            && self.sparse == Some(true)
+            && mma_shapes::has_8_bit_containers(self.multiply.kind)
+        {
+            self.report(Check::SparsitySelector, field, Reason::Selector, "9.7.16.10.8.4");
+        }
+    }
+
+    /// The scale vector sizes that the multiply can have.
+    fn scale_vector_sizes(&self) -> Vec<ScaleVectorSize> {
+        let allowed = scale_vectors::allowed(self.multiply.kind);
+        match self.multiply.scale_vector_size {
+            Some(size) if allowed.contains(&size) => vec![size],
+            // A size that the kind lacks is no matter of the word.
+            Some(_) | None => allowed.to_vec(),
+        }
+    }
+
+    /// Table 55; sm_107 takes every type with every size.
+    fn scale_type(&mut self) {
+        let Some((field, raw)) = self.known(SCALE) else { return };
+        let blocks_of_32 = self
+            .scale_vector_sizes()
+            .iter()
+            .all(|size| matches!(size, ScaleVectorSize::X2 | ScaleVectorSize::Block32));
+        if self.multiply.kind == Kind::Mxf4nvf4
+            && self.multiply.features.generation == Generation::Blackwell
+            && blocks_of_32
+            && field.name_of(raw) != Some(ScaleType::Ue8m0.name())
+        {
+            self.report(Check::Scale, field, Reason::ScaleTypeOfSize, "Table 55");
+        }
+    }
+
+    fn scale_ids(&mut self) {
+        let depths: Vec<u32> = match self.layout.field(K) {
+            Some(field) => match self.number(K) {
+                Some((_, k)) => vec![k],
+                None => field.choices().iter().filter_map(|name| name.parse().ok()).collect(),
+            },
+            None => mma_shapes::k(self.multiply.kind, self.sparse.unwrap_or(false)).into_iter().collect(),
+        };
+        let mut allowed = Vec::new();
+        for size in self.scale_vector_sizes() {
+            for &k in &depths {
+                match scale_vectors::ids(self.multiply.kind, size, k, self.sparse.unwrap_or(false)) {
+                    Some(ids) => allowed.extend_from_slice(ids),
+                    None => return,
+                }
+            }
+        }
+        allowed.sort_unstable();
+        allowed.dedup();
+        for name in SCALE_IDS {
+            if let Some((field, id)) = self.number(name)
+                && !allowed.contains(&id)
+            {
+                let allowed = allowed.clone();
+                self.report(Check::Scale, field, Reason::ScaleId { allowed }, "9.7.16.10.7");
+            }
+        }
+    }
+}
