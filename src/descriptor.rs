@@ -94,9 +94,9 @@ impl Serialize for Check {
 /// What the descriptors of a target and a PTX version can say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Features {
-    /// Whether the bits of the instruction descriptor that came with sm_107 have their meaning.
+    /// Whether the bits of the instruction descriptor that came with `sm_107` have their meaning.
     pub generation: Generation,
-    /// Whether K = 96 exists (sm_103a, sm_107a: errata E11).
+    /// Whether K = 96 exists (`sm_103a`, `sm_107a`: errata E11).
     pub k96: bool,
     /// Whether shared memory descriptors have the absolute leading-dimension mode.
     pub absolute_stride: bool,
@@ -108,7 +108,7 @@ pub struct Features {
 /// Whose bits an instruction descriptor has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, strum::EnumIter)]
 pub enum Generation {
-    /// Every target but those of the sm_107 family.
+    /// Every target but those of the `sm_107` family.
     Blackwell,
     /// `sm_107a` and `sm_107f`: several K, more scale types, other layouts of the scales of A.
     Rubin,
@@ -142,7 +142,7 @@ pub struct Problem {
     /// Which question has the wrong answer.
     pub check: Check,
     /// The field that is wrong.
-    pub field: Field,
+    pub field: &'static Field,
     /// What it holds; bits that are not known are zero.
     pub raw: u64,
     /// Why that is wrong.
@@ -243,17 +243,24 @@ impl Problem {
 
     /// The field and what it holds: `` `m` (bits 24-28) is 96 ``.
     pub fn found(&self) -> String {
-        format!("`{}` ({}) is {}", self.field.name, field::place(self.bits()), self.field.show(self.raw))
+        let place = field::place(self.bits());
+        match self.reason {
+            Reason::Meaningless | Reason::KOfSparsity => {
+                format!("`{}` ({place}) is {}, which means nothing here", self.field.name, self.raw)
+            }
+            _ => format!("`{}` ({place}) is {}", self.field.name, self.field.show(self.raw)),
+        }
     }
 
     /// What would be right.
     pub fn expected(&self) -> String {
-        let field = &self.field;
+        let field = self.field;
         match &self.reason {
-            Reason::Fixed { must_be } => {
-                format!("it must be 0b{must_be:0width$b}", width = field.width() as usize)
+            Reason::Fixed { must_be } if matches!(field.name, field::RESERVED | field::FIXED) => {
+                format!("it must be {}", field.binary(*must_be))
             }
-            Reason::Meaningless => format!("it is {} here", field.expected()),
+            Reason::Fixed { must_be } => format!("this kind has no such option: it must be {must_be}"),
+            Reason::Meaningless => format!("it may be {}", field.expected()),
             Reason::TooLarge { last } => format!("it is at most {last}"),
             Reason::M { allowed, k: Some(k) } => format!("M is {} with K = {k}", mma_shapes::list(allowed)),
             Reason::M { allowed, k: None } => format!("M is {} here", mma_shapes::list(allowed)),
@@ -262,8 +269,8 @@ impl Problem {
             Reason::Accumulator { accumulator } => {
                 format!("an accumulator of type {accumulator} takes {accumulator} elements only")
             }
-            Reason::SparsityDiffers if self.raw == 0 => String::from("`.sp` needs a 1"),
-            Reason::SparsityDiffers => String::from("without `.sp` it must be 0"),
+            Reason::SparsityDiffers if self.raw == 0 => String::from("with `.sp` it must be yes"),
+            Reason::SparsityDiffers => String::from("without `.sp` it must be no"),
             Reason::TransposedN { step } => {
                 format!("N is a multiple of {step} when B is transposed and its elements take 8 bits")
             }
@@ -322,7 +329,7 @@ impl Serialize for Problem {
 /// Judges every field by its own values.
 ///
 /// A fixed field is wrong as soon as one known bit of it is; any other only when all are known.
-fn check_fields(layout: &Layout, word: Known) -> Vec<Problem> {
+fn check_fields(layout: &'static Layout, word: Known) -> Vec<Problem> {
     let mut problems = Vec::new();
     for field in &layout.fields {
         let reason = match field.values {
@@ -341,7 +348,7 @@ fn check_fields(layout: &Layout, word: Known) -> Vec<Problem> {
             let reference = layout.table;
             problems.push(Problem {
                 check: field.check,
-                field: *field,
+                field,
                 raw: field.get(word.value),
                 reason,
                 reference,

@@ -29,11 +29,11 @@ fn supported(kind: Kind, ws: bool, pair: bool, sparse: bool, m: u32, n: u32) -> 
     };
     let n_fits = (1..=256).contains(&n)
         && match (kind, pair) {
-            (Kind::I8, false) => n == 8 || n == 24 || n % 16 == 0,
-            (Kind::I8 | Kind::Ti16, true) => n % 32 == 0,
-            (Kind::Ti16, false) if m == 128 => n % 16 == 0,
-            (_, false) => n % 8 == 0,
-            (_, true) => n % 16 == 0,
+            (Kind::I8, false) => n == 8 || n == 24 || n.is_multiple_of(16),
+            (Kind::I8 | Kind::Ti16, true) => n.is_multiple_of(32),
+            (Kind::Ti16, false) if m == 128 => n.is_multiple_of(16),
+            (_, false) => n.is_multiple_of(8),
+            (_, true) => n.is_multiple_of(16),
         };
     m_fits && n_fits
 }
@@ -107,7 +107,7 @@ fn words_have_the_shapes_of_table_39() {
             for m in (0..=3 * 128).step_by(step).filter(|m| m / step < 32) {
                 for n in (0..=504).step_by(8) {
                     let word =
-                        (m as u32 / step as u32) << shift | n / 8 << 17 | dtype << 4 | u32::from(sparse) << 2;
+                        ((m / step) as u32) << shift | (n / 8) << 17 | dtype << 4 | u32::from(sparse) << 2;
                     let problems = idesc_check::check(&multiply, word.into());
                     let shape = problems.iter().any(|problem| problem.check == Check::Shape);
                     // An impossible combination of qualifiers is for other checks to report.
@@ -162,11 +162,11 @@ fn sizes_are_written_as_people_write_them() {
 /// The table of 9.7.16.10.5, by letter.
 #[test]
 fn datapath_layouts() {
+    const FULL: &[u32] = &[0];
+    const HALF: &[u32] = &[0, 16];
     let lanes = |m, cta_group, sparse, ws| {
         datapath::layout(m, cta_group, sparse, ws).map(|layout| (layout.id, layout.lanes))
     };
-    const FULL: &[u32] = &[0];
-    const HALF: &[u32] = &[0, 16];
     for sparse in [false, true] {
         assert_eq!(lanes(32, CtaGroup::One, sparse, true), Some(('G', FULL)));
         assert_eq!(lanes(64, CtaGroup::One, sparse, true), Some(('E', FULL)));

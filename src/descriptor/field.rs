@@ -115,14 +115,14 @@ pub enum EncodeError {
     /// The layout has a field that nothing was said of and that has no natural value.
     Missing {
         /// The field.
-        field: Field,
+        field: &'static Field,
         /// The layout.
         layout: &'static str,
     },
     /// The field has a list of values, and this is none of them.
     NotAllowed {
         /// The field.
-        field: Field,
+        field: &'static Field,
         /// The value.
         value: String,
         /// What it may be.
@@ -133,7 +133,7 @@ pub enum EncodeError {
     /// The number does not fit.
     OutOfRange {
         /// The field.
-        field: Field,
+        field: &'static Field,
         /// The value.
         value: u64,
         /// The largest that fits.
@@ -144,7 +144,7 @@ pub enum EncodeError {
     /// The field leaves low bits out, and the value has some of them set.
     Misaligned {
         /// The field.
-        field: Field,
+        field: &'static Field,
         /// The value.
         value: u64,
         /// What it has to be a multiple of.
@@ -268,13 +268,21 @@ impl Field {
     /// What the bits mean, in a word.
     pub fn show(&self, raw: u64) -> String {
         match self.values {
-            Values::Fixed(_) => format!("0b{raw:0width$b}", width = self.width() as usize),
+            Values::Fixed(_) => self.binary(raw),
             Values::Flag | Values::Named(_) => {
                 self.name_of(raw).map_or_else(|| format!("? ({raw})"), str::to_owned)
             }
             Values::Number(_) | Values::Scaled { .. } | Values::Address => {
                 self.number(self.number_of(raw).unwrap_or(raw))
             }
+        }
+    }
+
+    /// All bits of the field; a single one without prefix.
+    pub(super) fn binary(&self, raw: u64) -> String {
+        match self.width() {
+            1 => raw.to_string(),
+            width => format!("0b{raw:0width$b}", width = width as usize),
         }
     }
 
@@ -302,7 +310,7 @@ impl Field {
     /// What may be written for it, in words.
     pub fn expected(&self) -> String {
         match self.values {
-            Values::Fixed(fixed) => format!("0b{fixed:0width$b}", width = self.width() as usize),
+            Values::Fixed(fixed) => self.binary(fixed),
             Values::Flag | Values::Named(_) => quoted(&self.choices()),
             Values::Number(last) => format!("a number from 0 to {last}"),
             Values::Scaled { shift } => {
@@ -316,12 +324,12 @@ impl Field {
     ///
     /// # Errors
     /// When the field has no such value; `table` names the table of the ISA in that case.
-    pub fn encode(&self, value: Value<'_>, table: &'static str) -> Result<u64, EncodeError> {
+    pub fn encode(&'static self, value: Value<'_>, table: &'static str) -> Result<u64, EncodeError> {
         let scaled = |value: u64, shift: u32| {
             if !value.is_multiple_of(1 << shift) {
-                Err(EncodeError::Misaligned { field: *self, value, alignment: 1 << shift, table })
+                Err(EncodeError::Misaligned { field: self, value, alignment: 1 << shift, table })
             } else if value >> shift > self.last() {
-                Err(EncodeError::OutOfRange { field: *self, value, last: self.last() << shift, table })
+                Err(EncodeError::OutOfRange { field: self, value, last: self.last() << shift, table })
             } else {
                 Ok(value >> shift)
             }
@@ -330,10 +338,11 @@ impl Field {
             (Values::Scaled { shift }, Value::Number(value)) => scaled(value, shift),
             (Values::Address, Value::Number(value)) => scaled(value, 4),
             (Values::Number(last), Value::Number(value)) if value > last => {
-                Err(EncodeError::OutOfRange { field: *self, value, last, table })
+                Err(EncodeError::OutOfRange { field: self, value, last, table })
             }
-            (Values::Number(_), Value::Number(value)) => Ok(value),
-            (Values::Flag, Value::Number(value @ 0..=1)) => Ok(value),
+            (Values::Number(_), Value::Number(value)) | (Values::Flag, Value::Number(value @ 0..=1)) => {
+                Ok(value)
+            }
             (Values::Flag | Values::Number(1), Value::Flag(value)) => Ok(u64::from(value)),
             // A kind without the field takes its absence.
             (Values::Fixed(fixed), Value::Flag(value)) if fixed == u64::from(value) => Ok(fixed),
@@ -353,9 +362,9 @@ impl Field {
     }
 
     #[cold]
-    fn refuse(&self, value: String, table: &'static str) -> EncodeError {
+    fn refuse(&'static self, value: String, table: &'static str) -> EncodeError {
         let allowed = self.choices().into_iter().map(str::to_owned).collect();
-        EncodeError::NotAllowed { field: *self, value, allowed, table }
+        EncodeError::NotAllowed { field: self, value, allowed, table }
     }
 }
 
@@ -370,7 +379,7 @@ impl fmt::Display for Value<'_> {
 }
 
 /// Writes `` `a`, `b` or `c` ``.
-fn quoted(words: &[&str]) -> String {
+pub fn quoted(words: &[&str]) -> String {
     match words {
         [] => String::from("nothing"),
         [only] => format!("`{only}`"),
@@ -421,7 +430,6 @@ impl Serialize for Setting<'_> {
             raw: u64,
             value: String,
             meaning: &'a str,
-            valid: bool,
         }
         let bits = self.field.bits.iter().map(|bits| [bits.low, bits.high]).collect();
         Shown {
@@ -430,7 +438,6 @@ impl Serialize for Setting<'_> {
             raw: self.raw,
             value: self.field.show(self.raw),
             meaning: self.field.meaning,
-            valid: self.field.permits(self.raw),
         }
         .serialize(serializer)
     }
@@ -474,7 +481,7 @@ impl Layout {
     ///
     /// # Errors
     /// When there is no such field, or the field has no such value.
-    pub fn set(&self, word: u64, name: &str, value: Value<'_>) -> Result<u64, EncodeError> {
+    pub fn set(&'static self, word: u64, name: &str, value: Value<'_>) -> Result<u64, EncodeError> {
         let field = self.settable(name).ok_or_else(|| EncodeError::NoSuchField {
             name: name.to_owned(),
             known: self.names(),

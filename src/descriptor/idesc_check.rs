@@ -84,9 +84,9 @@ impl Judge<'_> {
         self.known(name).and_then(|(field, raw)| Some((field, field.number_of(raw)? as u32)))
     }
 
-    fn report(&mut self, check: Check, field: &Field, reason: Reason, reference: &'static str) {
+    fn report(&mut self, check: Check, field: &'static Field, reason: Reason, reference: &'static str) {
         let raw = field.get(self.word.value);
-        self.problems.push(Problem { check, field: *field, raw, reason, reference });
+        self.problems.push(Problem { check, field, raw, reason, reference });
     }
 
     fn sparsity(&mut self) {
@@ -223,7 +223,7 @@ impl Judge<'_> {
         }
     }
 
-    /// Table 55; sm_107 takes every type with every size.
+    /// Table 55; `sm_107` takes every type with every size.
     fn scale_type(&mut self) {
         let Some((field, raw)) = self.known(SCALE) else { return };
         let blocks_of_32 = self

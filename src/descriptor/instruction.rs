@@ -1,7 +1,7 @@
 //! The instruction descriptor: types, shape and options of a multiply in 32 bits (9.7.16.4.2).
 //!
 //! It has three layouts, of Tables 42 to 44, and within each the values depend on the kind. The
-//! bits that PTX ISA 9.4 gave a meaning on sm_107 depend on the [`Generation`], and which K a
+//! bits that PTX ISA 9.4 gave a meaning on `sm_107` depend on the [`Generation`], and which K a
 //! value means on the sparsity: a [`Format`] is the three together.
 
 use std::collections::HashMap;
@@ -333,6 +333,8 @@ pub(super) const SCALE_IDS: [&str; 2] = [SFA_ID, SFB_ID];
 /// assert_eq!(word, 0x0840_0490);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+// Each is a bit of its own.
+#[allow(clippy::struct_excessive_bools)]
 pub struct InstructionDescriptor {
     /// The kind of the multiply.
     pub kind: Kind,
@@ -372,9 +374,9 @@ pub struct InstructionDescriptor {
     pub sfa_id: u8,
     /// 0 to 3: the same for B.
     pub sfb_id: u8,
-    /// The format of the sparsity metadata, 0 or 1; sm_107 only.
+    /// The format of the sparsity metadata, 0 or 1; `sm_107` only.
     pub sparsity_version: u8,
-    /// Whether the scale factors of A lie on 128 lanes, not copied to each 32; sm_107 only.
+    /// Whether the scale factors of A lie on 128 lanes, not copied to each 32; `sm_107` only.
     pub scale_a_128_lanes: bool,
 }
 
@@ -466,7 +468,7 @@ impl InstructionDescriptor {
         let layout = Format { kind, generation, sparse }.layout();
         let values = self.values();
         for name in [DTYPE, SCALE, K] {
-            if let Some(&field) = layout.field(name)
+            if let Some(field) = layout.field(name)
                 && !values.iter().any(|(given, _)| *given == name)
             {
                 return Err(DescriptorError::Field(EncodeError::Missing { field, layout: layout.title }));

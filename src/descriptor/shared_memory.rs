@@ -208,7 +208,7 @@ impl SharedMemoryDescriptor {
         if problems.is_empty() { Ok(word) } else { Err(DescriptorError::Problems(problems)) }
     }
 
-    fn word(&self, layout: &Layout) -> Result<u64, EncodeError> {
+    fn word(&self, layout: &'static Layout) -> Result<u64, EncodeError> {
         let mut word = layout.blank();
         for (name, value) in [
             ("start", Value::Number(self.start)),
@@ -263,7 +263,7 @@ pub fn check(matrix: &Matrix, word: Known) -> Vec<Problem> {
     let known = |name: &str| layout.known(name, word).filter(|(field, raw)| field.permits(*raw));
     let swizzle = known(SWIZZLE)
         .and_then(|(field, raw)| Some((field, raw, field.name_of(raw)?.parse::<SwizzleMode>().ok()?)));
-    let mut report = |check, &field: &Field, raw, reason, reference| {
+    let mut report = |check, field: &'static Field, raw, reason, reference| {
         problems.push(Problem { check, field, raw, reason, reference });
     };
     if let Some((mode, raw @ 1..)) = known(LBO_MODE) {

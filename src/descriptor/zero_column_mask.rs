@@ -154,13 +154,7 @@ pub fn check(m: Option<u32>, word: Known) -> Vec<Problem> {
         && raw > last
     {
         let reason = Reason::ColumnShift { m, last };
-        problems.push(Problem {
-            check: Check::ZeroColumnMask,
-            field: *field,
-            raw,
-            reason,
-            reference: layout.table,
-        });
+        problems.push(Problem { check: Check::ZeroColumnMask, field, raw, reason, reference: layout.table });
     }
     problems.sort_by_key(|problem| problem.field.bits.iter().map(|bits| bits.low).min());
     problems

@@ -79,7 +79,7 @@ types! {
         Ue8m0 = "ue8m0",
         /// 4 bits of exponent, 3 of mantissa, no sign.
         Ue4m3 = "ue4m3",
-        /// 5 bits of exponent, 3 of mantissa, no sign (PTX ISA 9.4, sm_107).
+        /// 5 bits of exponent, 3 of mantissa, no sign (PTX ISA 9.4, `sm_107`).
         Ue5m3 = "ue5m3",
     }
 }

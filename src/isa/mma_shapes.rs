@@ -3,7 +3,7 @@
 //! A is M x K, B is K x N, D is M x N; M counts the rows of both CTAs of a pair. M and N stand in
 //! the instruction descriptor, K follows from the kind and the sparsity, except where the
 //! descriptor chooses between several. Besides the table's own rows there are those of errata E10
-//! (K = 96 for one CTA) and of PTX ISA 9.4 (`.kind::ti16`, the longer K of sm_107).
+//! (K = 96 for one CTA) and of PTX ISA 9.4 (`.kind::ti16`, the longer K of `sm_107`).
 
 use super::element_types::{AccumulatorType, ElementType};
 use super::vocabulary::{CtaGroup, Kind};
