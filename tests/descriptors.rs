@@ -1,6 +1,5 @@
-//! Descriptors against other encoders, against the examples of the ISA, and against themselves.
+//! Descriptors against other encoders, the examples of the ISA and the words of real kernels.
 
-use proptest::prelude::*;
 use ptx_tc::descriptor::canonical::{self, CanonicalLayout, Major, PackError, PackedMatrix};
 use ptx_tc::descriptor::field::{FIXED, Known, Layout, RESERVED, Value, Values};
 use ptx_tc::descriptor::idesc_check::{self, Multiply};
@@ -9,18 +8,14 @@ use ptx_tc::descriptor::shared_memory::{self, Matrix, SharedMemoryDescriptor, Sw
 use ptx_tc::descriptor::tmem_address::{self, TensorMemoryAddress};
 use ptx_tc::descriptor::zero_column_mask::{self, ZeroColumnMask};
 use ptx_tc::descriptor::{Check, Features, Generation, matrix_descriptor_encode};
-use ptx_tc::isa::element_types::{AccumulatorType, ElementType, ScaleType};
+use ptx_tc::isa::element_types::{ElementType, ScaleType};
 use ptx_tc::isa::targets::{PtxVersion, Target};
 use ptx_tc::isa::vocabulary::{CtaGroup, Kind, ScaleVectorSize};
 use serde_json::Value as Json;
-use strum::{IntoEnumIterator, VariantArray};
+use strum::IntoEnumIterator;
 
 fn rubin() -> Features {
     Features::of(Target::a(107), PtxVersion::new(9, 4))
-}
-
-fn features() -> [Features; 2] {
-    [Features::ANY, rubin()]
 }
 
 fn layouts() -> Vec<&'static Layout> {
@@ -534,130 +529,46 @@ fn tensor_memory_addresses() {
     assert!(TensorMemoryAddress { lane: 0, column: 512 }.encode().is_err());
 }
 
-fn any_descriptor() -> impl Strategy<Value = (InstructionDescriptor, Features)> {
-    let choices = (
-        prop::sample::select(Kind::VARIANTS),
-        prop::sample::select(features().to_vec()),
-        prop::sample::select(ElementType::VARIANTS),
-        prop::sample::select(ElementType::VARIANTS),
-        prop::option::of(prop::sample::select(AccumulatorType::VARIANTS)),
-        prop::option::of(prop::sample::select(ScaleType::VARIANTS)),
-        prop::option::of(prop::sample::select(vec![32, 64, 96, 128, 192])),
-    );
-    let numbers = (
-        prop::sample::select(vec![32, 64, 128, 256]),
-        (0u32..=33).prop_map(|n| 8 * n),
-        0u8..4,
-        prop::sample::select(vec![0u8, 8, 16, 32]),
-        0u8..4,
-        0u8..4,
-        0u8..2,
-    );
-    (choices, numbers, any::<[bool; 7]>()).prop_map(
-        |(
-            (kind, features, a, b, dtype, scale, k),
-            (m, n, selector, max_shift, sfa_id, sfb_id, version),
-            flags,
-        )| {
-            let [sparse, saturate, negate_a, negate_b, transpose_a, transpose_b, lanes] = flags;
-            let scaled = kind.is_block_scaled();
-            let new = InstructionDescriptor::new(kind, features.generation, m, n);
-            let fits = |element: ElementType| {
-                let layout = Format { kind, generation: features.generation, sparse }.layout();
-                layout.field("a").unwrap().choices().contains(&element.name())
-            };
-            // Steers towards valid ones, or hardly any would be.
-            let descriptor = InstructionDescriptor {
-                a: if fits(a) { a } else { new.a },
-                b: if fits(b) { b } else { new.b },
-                dtype: if kind == Kind::F8f6f4 { dtype } else { new.dtype },
-                scale: if kind == Kind::Mxf4nvf4 { scale } else { new.scale },
-                k: if new.k.is_some() { k } else { None },
-                sparse,
-                selector: if scaled || sparse { 0 } else { selector },
-                saturate: saturate && kind == Kind::I8,
-                negate_a: negate_a && kind != Kind::I8,
-                negate_b: negate_b && kind != Kind::I8,
-                transpose_a: transpose_a && kind == Kind::F16,
-                transpose_b: transpose_b && kind == Kind::F16,
-                max_shift: if scaled { 0 } else { max_shift },
-                sfa_id: if scaled { sfa_id } else { 0 },
-                sfb_id: if scaled { sfb_id } else { 0 },
-                sparsity_version: if new.k.is_some() && kind != Kind::F8f6f4 { version } else { 0 },
-                scale_a_128_lanes: lanes && scaled && features.generation == Generation::Rubin,
-                ..new
-            };
-            (descriptor, features)
-        },
-    )
+/// What the kernels of `fixtures/kernels` and their compilers hold right is right.
+#[test]
+fn words_of_real_kernels_have_no_problems() {
+    let (mut instructions, mut matrices) = (0, 0);
+    for line in include_str!("../fixtures/descriptors/kernels.tsv").lines().skip(1) {
+        let [descriptor, instruction, value, target] = line.split('\t').collect::<Vec<_>>()[..] else {
+            panic!("{line}")
+        };
+        let word = u64::from_str_radix(value.trim_start_matches("0x"), 16).unwrap();
+        let features = Features::of(target.parse().unwrap(), PtxVersion::new(9, 0));
+        if descriptor == "smem" {
+            // The address in the low word comes at run time.
+            let known = Known::new(0xFFFF_FFFF << 32, word);
+            assert_eq!(shared_memory::check(&Matrix::any(features), known), [], "{line}");
+            matrices += 1;
+            continue;
+        }
+        let words: Vec<&str> = instruction.split('.').collect();
+        let multiply = Multiply {
+            kind: words.iter().find_map(|word| word.parse().ok()).unwrap(),
+            ws: Some(words.contains(&"ws")),
+            cta_group: words.iter().find_map(|word| word.parse().ok()),
+            sparse: Some(words.contains(&"sp")),
+            ashift: words.contains(&"ashift"),
+            scale_vector_size: words.iter().find_map(|word| word.parse().ok()),
+            features,
+        };
+        assert!(multiply.cta_group.is_some());
+        assert_eq!(idesc_check::check(&multiply, Known::from(word as u32)), [], "{line}");
+        instructions += 1;
+    }
+    assert!(instructions > 100 && matrices > 10, "{instructions} {matrices}");
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 4096, failure_persistence: None, ..ProptestConfig::default() })]
-
-    #[test]
-    fn idesc_decodes_what_it_encodes((descriptor, features) in any_descriptor()) {
-        let multiply = Multiply::any(descriptor.kind, features);
-        if let Ok(word) = descriptor.encode(&multiply) {
-            prop_assert_eq!(InstructionDescriptor::decode(&multiply, word), Ok(descriptor));
-        }
-    }
-
-    #[test]
-    fn any_word_decodes_or_says_why(word: u32, kind in prop::sample::select(Kind::VARIANTS), late: bool, known: u32) {
-        let multiply = Multiply::any(kind, features()[usize::from(late)]);
-        match InstructionDescriptor::decode(&multiply, word) {
-            Ok(descriptor) => prop_assert_eq!(descriptor.encode(&multiply), Ok(word)),
-            Err(problems) => {
-                prop_assert!(!problems.is_empty());
-                for problem in problems {
-                    prop_assert!(!problem.to_string().is_empty());
-                }
-            }
-        }
-        // Half a word is wrong only where the whole is; perhaps for a more telling reason.
-        let part = idesc_check::check(&multiply, Known::new(known.into(), word.into()));
-        let whole = idesc_check::check(&multiply, word.into());
-        for problem in part {
-            prop_assert!(
-                whole.iter().any(|other| other.field == problem.field || other.check == problem.check),
-                "{problem} is no problem of the whole word"
-            );
-        }
-    }
-
-    #[test]
-    fn smem_round_trips(word: u64, wide: bool, mend: bool) {
-        let matrix = Matrix::any(Features { wide_addresses: wide, ..Features::ANY });
-        let layout = shared_memory::layout(wide);
-        let word = layout.fields.iter().filter(|field| mend && field.is_fixed())
-            .fold(word, |word, field| word & !field.mask()) | if mend { layout.blank() } else { 0 };
-        match SharedMemoryDescriptor::decode(&matrix, word) {
-            Ok(descriptor) => prop_assert_eq!(descriptor.encode(&matrix), Ok(word)),
-            Err(problems) => prop_assert!(!problems.is_empty()),
-        }
-    }
-
-    #[test]
-    fn zero_column_mask_round_trips(word: u64, m in prop::sample::select(vec![None, Some(32), Some(64), Some(128)])) {
-        match ZeroColumnMask::decode(m, word & !(7 << 36 | 3 << 62)) {
-            Ok(descriptor) => {
-                prop_assert_eq!(descriptor.encode(m), Ok(word & !(7 << 36 | 3 << 62)));
-                for n in [8, 64, 256] {
-                    if let Some(masks) = descriptor.sub_masks(m.unwrap_or(128), n) {
-                        prop_assert_eq!(masks.concat().len(), n as usize);
-                    }
-                }
-            }
-            Err(problems) => prop_assert!(!problems.is_empty()),
-        }
-    }
-
-    #[test]
-    fn fields_give_back_what_they_took(word: u64, index in 0usize..36) {
-        let layout = layouts()[index];
-        let word = word & (u64::MAX >> (64 - layout.width));
-        let together = layout.settings(word).iter().fold(0, |sum, setting| sum | setting.field.put(setting.raw));
-        prop_assert_eq!(together, word);
-    }
+#[test]
+fn facts_of_a_word() {
+    let facts = idesc_check::facts(Kind::F16, Generation::Blackwell, (BF16 | 1 << 16).into());
+    assert_eq!((facts.m, facts.n, facts.k), (Some(128), Some(256), None));
+    assert_eq!((facts.transpose_a, facts.transpose_b, facts.sparse), (Some(false), Some(true), Some(false)));
+    assert_eq!((facts.a, facts.b), (Some(ElementType::Bf16), Some(ElementType::Bf16)));
+    let unknown = idesc_check::facts(Kind::F16, Generation::Blackwell, Known::new(0, 0));
+    assert_eq!(unknown, idesc_check::Facts::default());
 }

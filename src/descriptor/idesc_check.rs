@@ -2,7 +2,7 @@
 
 use super::field::{Field, Known, Layout};
 use super::instruction::{
-    A, B, DTYPE, Format, K, M, MAX_SHIFT, N, SCALE, SCALE_IDS, SELECTOR, SPARSE, TRANSPOSE_B,
+    A, B, DTYPE, Format, K, M, MAX_SHIFT, N, SCALE, SCALE_IDS, SELECTOR, SPARSE, TRANSPOSE_A, TRANSPOSE_B,
 };
 use super::{Check, Features, Generation, Problem, Reason, check_fields};
 use crate::isa::element_types::{AccumulatorType, ElementType, ScaleType};
@@ -41,6 +41,52 @@ impl Multiply {
             scale_vector_size: None,
             features,
         }
+    }
+}
+
+/// What a word says of the matrices, as far as it is known and means something.
+///
+/// Other checks need it: the lanes and columns of D follow from M and N, the swizzling of A and B
+/// from their types and majorness.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Facts {
+    /// Rows of A and D, over both CTAs of a pair.
+    pub m: Option<u32>,
+    /// Columns of B and D.
+    pub n: Option<u32>,
+    /// K in elements, where the descriptor chooses it.
+    pub k: Option<u32>,
+    /// The type of the elements of A.
+    pub a: Option<ElementType>,
+    /// The type of the elements of B.
+    pub b: Option<ElementType>,
+    /// Whether A is M-major.
+    pub transpose_a: Option<bool>,
+    /// Whether B is N-major.
+    pub transpose_b: Option<bool>,
+    /// Whether A is sparse.
+    pub sparse: Option<bool>,
+}
+
+/// What the known bits of a word say.
+pub fn facts(kind: Kind, generation: Generation, word: Known) -> Facts {
+    let layout = Format::of(kind, generation, word).layout();
+    let known = |name: &str| layout.known(name, word).filter(|(field, raw)| field.permits(*raw));
+    let number =
+        |name: &str| known(name).and_then(|(field, raw)| field.number_of(raw)).map(|number| number as u32);
+    let element = |name: &str| known(name).and_then(|(field, raw)| field.name_of(raw)?.parse().ok());
+    let flag = |name: &str| known(name).map(|(_, raw)| raw != 0);
+    let sparse = flag(SPARSE);
+    Facts {
+        m: number(M),
+        n: number(N),
+        // Which K a value means depends on the sparsity.
+        k: sparse.and_then(|_| number(K)),
+        a: element(A),
+        b: element(B),
+        transpose_a: flag(TRANSPOSE_A),
+        transpose_b: flag(TRANSPOSE_B),
+        sparse,
     }
 }
 
@@ -139,34 +185,41 @@ impl Judge<'_> {
     fn shape(&mut self) {
         const TABLE: &str = "Table 39";
         let variants = self.variants();
+        let fits = |m: Option<u32>, n: Option<u32>| {
+            variants
+                .iter()
+                .flat_map(|&(variant, k)| mma_shapes::shapes(variant, k))
+                .any(|shape| m.is_none_or(|m| shape.m.contains(&m)) && n.is_none_or(|n| shape.n.contains(n)))
+        };
+        if !fits(None, None) {
+            // The combination of qualifiers itself is impossible, which is no matter of the word.
+            return;
+        }
+        // Lists are made only for messages: nearly all words are right.
         let union = |sizes: &dyn Fn(Variant, Option<u32>) -> Vec<u32>| {
             let mut all: Vec<u32> = variants.iter().flat_map(|&(variant, k)| sizes(variant, k)).collect();
             all.sort_unstable();
             all.dedup();
             all
         };
-        let allowed_m = union(&|variant, k| mma_shapes::allowed_m(variant, k));
-        if allowed_m.is_empty() {
-            // The combination of qualifiers itself is impossible, which is no matter of the word.
-            return;
-        }
-        let m = self.number(M);
-        if let Some((field, m)) = m {
-            if !allowed_m.contains(&m) {
+        let mut m = None;
+        if let Some((field, found)) = self.number(M) {
+            if fits(Some(found), None) {
+                m = Some(found);
+            } else {
+                let allowed = union(&mma_shapes::allowed_m);
                 let k = self.number(K).map(|(_, k)| k);
-                self.report(Check::Shape, field, Reason::M { allowed: allowed_m.clone(), k }, TABLE);
+                self.report(Check::Shape, field, Reason::M { allowed, k }, TABLE);
             }
-            if self.multiply.ashift && !matches!(m, 128 | 256) {
+            if self.multiply.ashift && !matches!(found, 128 | 256) {
                 self.report(Check::AshiftM, field, Reason::AshiftM, "9.7.16.10.9.1");
             }
         }
         let Some((field, n)) = self.number(N) else { return };
-        let m = m.map(|(_, m)| m).filter(|m| allowed_m.contains(m));
-        let any_m = union(&|variant, k| mma_shapes::allowed_n(variant, None, k));
-        let allowed_n = union(&|variant, k| mma_shapes::allowed_n(variant, m, k));
-        if !allowed_n.contains(&n) {
-            let m = m.filter(|_| allowed_n != any_m);
-            self.report(Check::Shape, field, Reason::N { allowed: allowed_n, m }, TABLE);
+        if !fits(m, Some(n)) {
+            let allowed = union(&|variant, k| mma_shapes::allowed_n(variant, m, k));
+            let m = m.filter(|_| allowed != union(&|variant, k| mma_shapes::allowed_n(variant, None, k)));
+            self.report(Check::Shape, field, Reason::N { allowed, m }, TABLE);
         } else if mma_shapes::has_8_bit_containers(self.multiply.kind)
             && self.known(TRANSPOSE_B).is_some_and(|(_, raw)| raw != 0)
         {
@@ -207,7 +260,7 @@ impl Judge<'_> {
     fn selector(&mut self) {
         if let Some((field, 1..)) = self.known(SELECTOR)
             && self.sparse == Some(true)
-            && mma_shapes::has_8_bit_containers(self.multiply.kind)
+            && matches!(self.multiply.kind, Kind::I8 | Kind::F8f6f4)
         {
             self.report(Check::SparsitySelector, field, Reason::Selector, "9.7.16.10.8.4");
         }

@@ -308,6 +308,7 @@ pub(super) const B: &str = "b";
 pub(super) const M: &str = "m";
 pub(super) const N: &str = "n";
 pub(super) const K: &str = "k";
+pub(super) const TRANSPOSE_A: &str = "transpose-a";
 pub(super) const TRANSPOSE_B: &str = "transpose-b";
 pub(super) const MAX_SHIFT: &str = "max-shift";
 pub(super) const SCALE: &str = "scale";
@@ -452,7 +453,7 @@ impl InstructionDescriptor {
             ("saturate", self.saturate),
             ("negate-a", self.negate_a),
             ("negate-b", self.negate_b),
-            ("transpose-a", self.transpose_a),
+            (TRANSPOSE_A, self.transpose_a),
             (TRANSPOSE_B, self.transpose_b),
         ];
         values.extend(flags.iter().filter(|(_, flag)| *flag).map(|&(name, flag)| (name, Value::Flag(flag))));
@@ -511,7 +512,7 @@ impl InstructionDescriptor {
             saturate: raw("saturate") != 0,
             negate_a: raw("negate-a") != 0,
             negate_b: raw("negate-b") != 0,
-            transpose_a: raw("transpose-a") != 0,
+            transpose_a: raw(TRANSPOSE_A) != 0,
             transpose_b: raw(TRANSPOSE_B) != 0,
             max_shift: number(MAX_SHIFT).unwrap_or_default() as u8,
             scale: name(SCALE).and_then(|name| name.parse().ok()),
