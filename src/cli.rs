@@ -11,7 +11,10 @@ use clap::{CommandFactory, Parser, Subcommand};
 
 mod ast;
 mod check;
+mod decode;
+mod encode;
 mod explain;
+mod expression;
 mod input;
 
 /// Checks PTX for the tcgen05 instructions of Blackwell GPUs.
@@ -30,6 +33,10 @@ enum Command {
     Explain(explain::Explain),
     /// List the rules.
     Rules(explain::Rules),
+    /// Make the word of a descriptor.
+    Encode(encode::Encode),
+    /// Show the fields of a descriptor, and what is wrong with it.
+    Decode(decode::Decode),
     /// Print the typed syntax tree of a file as JSON.
     Ast(ast::Ast),
     /// Print a completion script for a shell.
@@ -88,6 +95,8 @@ pub fn main() -> ExitCode {
         Command::Check(check) => check.run(out),
         Command::Explain(explain) => explain.run(out),
         Command::Rules(rules) => rules.run(out),
+        Command::Encode(encode) => encode.run(out),
+        Command::Decode(decode) => decode.run(out),
         Command::Ast(ast) => ast.run(out),
         Command::Completions { shell } => {
             clap_complete::generate(shell, &mut Arguments::command(), "ptx-tc", out);
