@@ -50,7 +50,9 @@ pub mod rules;
 pub mod source;
 pub mod syntax;
 
+use analysis::descriptors;
 use analysis::environment::Environment;
+use analysis::functions::{Context, FunctionFacts};
 use analysis::symbols::Symbols;
 use diagnostic::{Diagnostic, Severity};
 use instruction::decode::{self, Decoded};
@@ -118,6 +120,9 @@ pub fn check(source: &Source, options: &Options) -> Report {
     let symbols = analyzed.symbols();
     let instructions = analyzed.instructions(&symbols);
     let environment = Environment::new(source, &analyzed.module, options.ptx_version, &options.targets);
+    let context = Context { source, module: &analyzed.module, symbols: &symbols };
+    let functions = FunctionFacts::all(context, &instructions);
+    let descriptors = descriptors::find(context, &instructions, &functions, environment.features());
     let checker = Checker {
         source,
         syntax_errors: &analyzed.syntax_errors,
@@ -125,6 +130,8 @@ pub fn check(source: &Source, options: &Options) -> Report {
         symbols: &symbols,
         instructions: &instructions,
         environment: &environment,
+        functions: &functions,
+        descriptors: &descriptors,
     };
     Report { diagnostics: checker.run() }
 }
