@@ -3,6 +3,8 @@
 use serde::Serialize;
 use strum::{Display, EnumString, IntoStaticStr};
 
+pub mod suppression;
+
 use crate::rules::Code;
 use crate::source::Span;
 

@@ -5,7 +5,7 @@
 //! ```text
 //! Source ─► lexer::Token ─► structure ─► grammar + ast::Builder ─► ast::Module
 //!    ─► analysis (symbols, environment, calls) ─► decode ─► Instruction
-//!    ─► rules ─► Diagnostic ─► render
+//!    ─► rules ─► Diagnostic ─► suppression ─► render
 //! ```
 //!
 //! One direction, no step back. Each stage reads only what stands to its left and is total: it
@@ -49,10 +49,11 @@ pub mod syntax;
 
 use analysis::environment::Environment;
 use analysis::symbols::Symbols;
-use diagnostic::{Diagnostic, Severity};
+use diagnostic::{Diagnostic, Severity, suppression};
 use instruction::decode::{self, Decoded};
 use isa::targets::{PtxVersion, Target};
 use rules::Checker;
+use rules::selection::RuleSettings;
 pub use source::Source;
 use syntax::ast::Module;
 use syntax::parser::{self, SyntaxError};
@@ -64,6 +65,8 @@ pub struct Options {
     pub ptx_version: Option<PtxVersion>,
     /// Instead of the module's `.target`; each is checked.
     pub targets: Vec<Target>,
+    /// Which rules run, and how much their findings matter.
+    pub rules: RuleSettings,
 }
 
 /// What the check of one source found.
@@ -123,5 +126,7 @@ pub fn check(source: &Source, options: &Options) -> Report {
         instructions: &instructions,
         environment: &environment,
     };
-    Report { diagnostics: checker.run() }
+    let mut diagnostics = checker.run(&options.rules);
+    suppression::apply(source, &analyzed.module, &options.rules, &mut diagnostics);
+    Report { diagnostics }
 }

@@ -14,6 +14,7 @@ use crate::analysis::symbols::Symbols;
 use crate::diagnostic::{Diagnostic, Ptxas, Severity};
 use crate::instruction::decode::Decoded;
 
+use crate::rules::selection::RuleSettings;
 use crate::source::Source;
 use crate::syntax::ast::Module;
 use crate::syntax::parser::SyntaxError;
@@ -22,6 +23,8 @@ mod allocation;
 mod data_movement;
 mod form;
 mod multiply;
+pub mod selection;
+mod style;
 mod syntax;
 mod targets;
 
@@ -136,6 +139,10 @@ rules! {
     Ashift = multiply::ashift,
     ScaleInputD = multiply::scale_input_d,
     Decompress = multiply::decompress,
+    // TC9 Style
+    QualifierOrder = style::qualifier_order,
+    FamilyPortability = style::family_portability,
+    UnusedSuppression = style::unused_suppression,
 }
 
 impl Code {
@@ -187,11 +194,13 @@ impl Rule {
 
 impl<'a> Checker<'a> {
     /// Runs every rule that is not off; findings in source order.
-    pub fn run(&self) -> Vec<Diagnostic> {
-        let mut findings = Vec::new();
-        for rule in RULES {
-            if rule.severity != Severity::Off {
-                (rule.check)(self, &mut findings);
+    pub fn run(&self, settings: &RuleSettings) -> Vec<Diagnostic> {
+        let mut findings: Vec<Diagnostic> = Vec::new();
+        for code in Code::all().filter(|code| settings.runs(*code)) {
+            let before = findings.len();
+            (code.rule().check)(self, &mut findings);
+            if let Some(severity) = settings.override_of(code) {
+                findings[before..].iter_mut().for_each(|finding| finding.severity = severity);
             }
         }
         findings.sort_by_key(|finding| (finding.primary.span, finding.code));

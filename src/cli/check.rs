@@ -11,6 +11,7 @@ use super::{Outcome, output_error, report_trouble};
 use crate::Options;
 use crate::isa::targets::{PtxVersion, Target};
 use crate::render::{self, Checked, Format, Summary};
+use crate::rules::selection::RuleSettings;
 
 /// Check PTX files.
 #[derive(Debug, clap::Args)]
@@ -54,7 +55,11 @@ enum FormatArgument {
 impl Check {
     pub(super) fn run(&self, out: &mut dyn Write) -> miette::Result<Outcome> {
         let (inputs, mut errors) = input::find(&self.paths);
-        let options = Options { ptx_version: self.ptx_version, targets: self.target.clone() };
+        let options = Options {
+            ptx_version: self.ptx_version,
+            targets: self.target.clone(),
+            rules: RuleSettings::default(),
+        };
         let pool = rayon::ThreadPoolBuilder::new()
             .num_threads(self.jobs.unwrap_or(0))
             .build()
