@@ -39,6 +39,7 @@ pub mod analysis;
 #[cfg(feature = "cli")]
 pub mod cli;
 pub mod diagnostic;
+pub mod fix;
 pub mod instruction;
 pub mod isa;
 #[cfg(feature = "cli")]
