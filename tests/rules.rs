@@ -7,9 +7,11 @@ use std::path::Path;
 
 use ptx_tc::diagnostic::{Ptxas, Severity};
 use ptx_tc::render::{self, Checked, Format};
-use ptx_tc::rules::selection::{Layer, RuleSettings, Selector};
-use ptx_tc::rules::{Code, RULES};
-use ptx_tc::{Options, Source, check};
+use ptx_tc::rules::RULES;
+use ptx_tc::{Source, check};
+
+mod common;
+use common::options;
 
 fn checked(path: &Path) -> Checked {
     // Snapshots name the fixture, not where the checkout is.
@@ -18,19 +20,6 @@ fn checked(path: &Path) -> Checked {
     let code = path.parent().unwrap().file_name().unwrap().to_str().unwrap();
     let report = check(&source, &options(code));
     Checked { source, report }
-}
-
-/// The rule with `code` runs even if it is off by default; style is a matter of its own rules'
-/// fixtures only.
-fn options(code: &str) -> Options {
-    let selector = |text: &str| text.parse::<Selector>().unwrap();
-    let is_off = Code::parse(code).unwrap().rule().severity == Severity::Off;
-    let layer = Layer {
-        severity: if is_off { vec![(selector(code), Severity::Warning)] } else { Vec::new() },
-        ignore: if code.starts_with("TC9") { Vec::new() } else { vec![selector("TC9")] },
-        ..Layer::default()
-    };
-    Options { rules: RuleSettings::default().with(&layer), ..Options::default() }
 }
 
 /// `fixtures/ptxas/rules.tsv`: the fixture, whether the assembler accepts it, its first message.
