@@ -152,6 +152,12 @@ impl Fix {
         }
     }
 
+    /// A repair that exchanges two texts and can be applied unasked.
+    pub fn swap(title: impl Into<String>, left: (Span, String), right: (Span, String)) -> Self {
+        let edits = vec![Edit { span: left.0, text: right.1 }, Edit { span: right.0, text: left.1 }];
+        Self { applicability: Applicability::Safe, title: title.into(), edits }
+    }
+
     /// A repair by one edit that someone has to look at.
     pub fn guess(title: impl Into<String>, span: Span, text: impl Into<String>) -> Self {
         Self { applicability: Applicability::Unsafe, ..Self::safe(title, span, text) }

@@ -1,9 +1,10 @@
 use crate::diagnostic::{Diagnostic, Fix};
-use crate::instruction::Instruction;
+use crate::instruction::decode::Decoded;
 use crate::isa::scale_vectors;
 use crate::isa::targets::{GATES, Use};
-use crate::isa::vocabulary::{Qualifier, ScaleVectorSize};
+use crate::isa::vocabulary::{Kind, Qualifier, ScaleVectorSize};
 use crate::rules::{Checker, Code, rule};
+use crate::source::{Span, Spanned};
 
 rule! {
     /// ## What it does
@@ -32,16 +33,8 @@ rule! {
 }
 
 fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
-    for (_, instruction) in checker.typed() {
-        let Instruction::Mma(mma) = instruction else { continue };
-        let Some(size) = mma.scale_vector_size else { continue };
-        let Some(portable) = scale_vectors::portable(size.value) else { continue };
-        // Tables 54 and 55 have both names or neither.
-        let allowed = scale_vectors::allowed(mma.kind.value);
-        if !allowed.contains(&size.value) || !allowed.contains(&portable) || !is_known(checker, portable) {
-            continue;
-        }
-        let replacement = format!(".{portable}");
+    for (decoded, _) in checker.typed() {
+        let Some((size, portable)) = portable_name(checker, decoded) else { continue };
         findings.push(
             Diagnostic::new(
                 Code::FamilyPortability,
@@ -49,10 +42,29 @@ fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
                 format!("`.{}` exists only on architecture-specific targets", size.value),
                 "the portable name is another",
             )
-            .help(format!("write `{replacement}`"))
-            .fix(Some(Fix::safe(format!("Write `{replacement}`"), size.span, replacement))),
+            .help(format!("write `.{portable}`"))
+            .fix(Some(repair(size.span, portable))),
         );
     }
+}
+
+/// The scale vector size of an instruction and its portable name, if there is one.
+pub(in crate::rules) fn portable_name(
+    checker: &Checker<'_>,
+    decoded: &Decoded<'_>,
+) -> Option<(Spanned<ScaleVectorSize>, ScaleVectorSize)> {
+    let size = decoded.qualifiers.get::<ScaleVectorSize>()?;
+    let kind = decoded.qualifiers.get::<Kind>()?;
+    let portable = scale_vectors::portable(size.value)?;
+    // Tables 54 and 55 have both names or neither.
+    let allowed = scale_vectors::allowed(kind.value);
+    let fits = allowed.contains(&size.value) && allowed.contains(&portable) && is_known(checker, portable);
+    fits.then_some((size, portable))
+}
+
+/// Writes the portable name.
+pub(in crate::rules) fn repair(span: Span, portable: ScaleVectorSize) -> Fix {
+    Fix::safe(format!("Write `.{portable}`"), span, format!(".{portable}"))
 }
 
 /// Whether the module's version has the word already.
