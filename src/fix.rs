@@ -31,6 +31,18 @@ pub struct Fixed {
 
 /// Applies the fixes for what `check` finds: the safe ones, or with [`Applicability::Unsafe`] all.
 ///
+/// ```
+/// use ptx_tc::Options;
+/// use ptx_tc::diagnostic::Applicability;
+/// use ptx_tc::fix::fix;
+///
+/// let text = ".version 9.0\n.target sm_100a\n.entry k() { tcgen05.wait::ld; }\n";
+/// let fixed = fix("kernel.ptx", text.into(), &Options::default(), Applicability::Safe)?;
+/// assert_eq!(fixed.applied, 2);
+/// assert!(fixed.source.text().contains("tcgen05.wait::ld.sync.aligned;"));
+/// # Ok::<(), ptx_tc::source::SourceError>(())
+/// ```
+///
 /// # Errors
 /// When the bytes, or what they become, cannot be a [`Source`].
 pub fn fix(

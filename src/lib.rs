@@ -21,8 +21,9 @@
 //!   everything from the table.
 //! - [`rules`] is the list of rules; each is one file with its documentation, check and fix. To
 //!   see how a rule looks, open any.
-//! - [`diagnostic`] is what they produce; `render` and `cli` show it. Renderers know no rules, and
-//!   rules know no formats.
+//! - [`diagnostic`] is what they produce, without what comments silence; `render` and `cli` show it.
+//!   Renderers know no rules, and rules know no formats.
+//! - [`mod@fix`] applies the repairs that findings offer.
 //!
 //! # Use
 //!
@@ -34,6 +35,8 @@
 //! let report = check(&source, &Options::default());
 //! assert_eq!(report.diagnostics[0].code.rule().name, "missing-qualifier");
 //! ```
+
+#![warn(missing_docs)]
 
 pub mod analysis;
 #[cfg(feature = "cli")]
@@ -114,6 +117,31 @@ impl<'s> Analyzed<'s> {
 }
 
 /// Checks one source with all rules.
+///
+/// ```
+/// use ptx_tc::diagnostic::Severity;
+/// use ptx_tc::rules::selection::{Layer, RuleSettings};
+/// use ptx_tc::{Options, Source, check};
+///
+/// let source = Source::new("kernel.ptx", ".version 9.0\n.target sm_100a\n.entry k() {\n\
+///     .reg .b32 t;\n\
+///     tcgen05.dealloc.cta_group::1.sync.aligned.b32 t, 48;\n}\n")?;
+/// let report = check(&source, &Options::default());
+/// let finding = &report.diagnostics[0];
+/// assert_eq!(finding.code.to_string(), "TC301");
+/// assert_eq!(source.slice(finding.primary.span), "48");
+/// assert_eq!(finding.fix.as_ref().unwrap().edits[0].text, "64");
+///
+/// // For another target, and with another opinion about the rule.
+/// let layer = Layer { severity: vec![("TC301".parse()?, Severity::Warning)], ..Layer::default() };
+/// let options = Options {
+///     targets: vec!["sm_103a".parse()?],
+///     rules: RuleSettings::default().with(&layer),
+///     ..Options::default()
+/// };
+/// assert_eq!(check(&source, &options).count(Severity::Warning), 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn check(source: &Source, options: &Options) -> Report {
     let analyzed = Analyzed::new(source);
     let symbols = analyzed.symbols();

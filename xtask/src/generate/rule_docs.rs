@@ -56,7 +56,7 @@ fn page(rule: &Rule) -> String {
         let line = line.strip_prefix(' ').unwrap_or(line);
         // A heading stands apart from the text below it.
         if line.starts_with("## ") {
-            let _ = writeln!(text, "\n{}\n", line);
+            let _ = writeln!(text, "\n{line}\n");
         } else if !line.is_empty() || !text.ends_with("\n\n") {
             let _ = writeln!(text, "{line}");
         }
