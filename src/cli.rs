@@ -12,7 +12,10 @@ use clap::{CommandFactory, Parser, Subcommand};
 mod ast;
 mod check;
 mod config;
+mod decode;
+mod encode;
 mod explain;
+mod expression;
 mod init;
 mod input;
 mod repair;
@@ -35,6 +38,10 @@ enum Command {
     Explain(explain::Explain),
     /// List the rules.
     Rules(explain::Rules),
+    /// Make the word of a descriptor.
+    Encode(encode::Encode),
+    /// Show the fields of a descriptor, and what is wrong with it.
+    Decode(decode::Decode),
     /// Print the typed syntax tree of a file as JSON.
     Ast(ast::Ast),
     /// Print the manual page.
@@ -97,6 +104,8 @@ pub fn main() -> ExitCode {
         Command::Init(init) => init.run(out),
         Command::Explain(explain) => explain.run(out),
         Command::Rules(rules) => rules.run(out),
+        Command::Encode(encode) => encode.run(out),
+        Command::Decode(decode) => decode.run(out),
         Command::Ast(ast) => ast.run(out),
         Command::Man => man(out).map_err(output_error).map(|()| Outcome::Clean),
         Command::Completions { shell } => {

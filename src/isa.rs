@@ -7,7 +7,10 @@
 //! assembler all derive from these; a fact that is stated twice is a defect.
 
 pub mod data_movement;
+pub mod datapath;
+pub mod element_types;
 pub mod instructions;
+pub mod mma_shapes;
 pub mod scale_vectors;
 pub mod targets;
 pub mod vocabulary;

@@ -17,6 +17,8 @@
 //!   versions. It looks at no program.
 //! - [`analysis`] finds out what a module means: which declaration a name is, which function calls
 //!   which.
+//! - [`descriptor`] turns the fields of descriptors into bits and back, and says which words are
+//!   wrong; rules and the commands `encode` and `decode` call it.
 //! - [`instruction`] holds the typed tcgen05 instructions and their decoder, which derives
 //!   everything from the table.
 //! - [`rules`] is the list of rules; each is one file with its documentation, check and fix. To
@@ -41,6 +43,7 @@
 pub mod analysis;
 #[cfg(feature = "cli")]
 pub mod cli;
+pub mod descriptor;
 pub mod diagnostic;
 pub mod fix;
 pub mod instruction;

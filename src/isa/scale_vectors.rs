@@ -27,3 +27,23 @@ pub const fn portable(size: ScaleVectorSize) -> Option<ScaleVectorSize> {
 pub const fn must_be_stated(kind: Kind) -> bool {
     matches!(kind, Kind::Mxf4nvf4)
 }
+
+/// The scale factor ids that select something for this size and K (9.7.16.10.7.2 and .3).
+///
+/// `None` where the ISA says nothing: the longer K that PTX ISA 9.4 has on `sm_107`.
+pub const fn ids(kind: Kind, size: ScaleVectorSize, k: u32, sparse: bool) -> Option<&'static [u32]> {
+    let blocks_of_16 = match size {
+        ScaleVectorSize::X4 | ScaleVectorSize::Block16 => true,
+        ScaleVectorSize::X1 | ScaleVectorSize::X2 | ScaleVectorSize::Block32 => false,
+    };
+    match kind {
+        Kind::Mxf8f6f4 => Some(&[0, 1, 2, 3]),
+        Kind::Mxf4 | Kind::Mxf4nvf4 => match (k, sparse, blocks_of_16) {
+            (64, false, true) | (128, true, true) => Some(&[0]),
+            (64, false, false) | (128, true, false) | (96, false, true) => Some(&[0, 2]),
+            (96, false, false) => Some(&[0, 1, 2, 3]),
+            _ => None,
+        },
+        Kind::F16 | Kind::Tf32 | Kind::F8f6f4 | Kind::I8 | Kind::Ti16 => None,
+    }
+}

@@ -48,8 +48,19 @@ pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
     let checking = measure(&|| {
         black_box(check(&source, &Options::default()));
     });
+    let analyzed = ptx_tc::Analyzed::new(&source);
+    let resolving = measure(&|| {
+        black_box(analyzed.symbols());
+    });
+    let symbols = analyzed.symbols();
+    let decoding = measure(&|| {
+        black_box(analyzed.instructions(&symbols));
+    });
+    println!("{} tcgen05 instructions", analyzed.instructions(&symbols).len());
     println!("lexing          {lexing:>8.1} MB/s");
     println!("parsing         {parsing:>8.1} MB/s   (with lexing)");
+    println!("resolving names {resolving:>8.1} MB/s   (alone)");
+    println!("decoding        {decoding:>8.1} MB/s   (alone)");
     println!("whole check     {checking:>8.1} MB/s");
     let output = Command::new(std::env::current_exe()?)
         .args(["bench", "--once", "--megabytes", &arguments.megabytes.to_string()])

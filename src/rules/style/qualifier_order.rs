@@ -85,10 +85,16 @@ fn rank(order: &[Slot], qualifier: Spanned<Qualifier>) -> Option<usize> {
     order.iter().position(|slot| *slot == qualifier.value.slot())
 }
 
-/// The ISA's own example of `ld.red` has the type before the reduction, unlike its syntax.
+/// Where the ISA's own examples have another order than its syntax, that one is the ISA's, too: the
+/// type before the reduction of `ld.red`, and `shift.down.cta_group::1`.
 fn is_ordered_as_in_example(operation: Operation, order: &[Slot], written: &[Spanned<Qualifier>]) -> bool {
-    let mut order: Vec<Slot> = order.iter().copied().filter(|slot| *slot != Slot::DataType).collect();
-    let Some(reduction) = order.iter().position(|slot| *slot == Slot::RedOp) else { return false };
-    order.insert(reduction, Slot::DataType);
-    operation == Operation::LdRed && written.is_sorted_by_key(|qualifier| rank(&order, *qualifier))
+    let (slot, before) = match operation {
+        Operation::LdRed => (Slot::DataType, Slot::RedOp),
+        Operation::Shift => (Slot::Direction, Slot::CtaGroup),
+        _ => return false,
+    };
+    let mut order: Vec<Slot> = order.iter().copied().filter(|it| *it != slot).collect();
+    let Some(place) = order.iter().position(|it| *it == before) else { return false };
+    order.insert(place, slot);
+    written.is_sorted_by_key(|qualifier| rank(&order, *qualifier))
 }

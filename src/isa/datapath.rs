@@ -1,0 +1,61 @@
+//! The table of 9.7.16.10.5: how the rows of a matrix lie on the lanes of Tensor Memory.
+
+use super::vocabulary::CtaGroup;
+
+/// One row of the table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DatapathLayout {
+    /// The letter that the ISA gives it.
+    pub id: char,
+    /// Rows of A and D, over both CTAs of a pair.
+    pub m: u32,
+    /// The CTAs that multiply.
+    pub cta_group: CtaGroup,
+    /// Whether A is sparse; `None` for either.
+    pub sparse: Option<bool>,
+    /// Whether the multiply is weight-stationary; `None` for either.
+    pub ws: Option<bool>,
+    /// How the four warps' lanes and the columns divide the matrix.
+    pub organization: &'static str,
+    /// Lanes, modulo 32, at which A, D and the metadata may start.
+    pub lanes: &'static [u32],
+}
+
+/// The table; layout E is 2x2 (errata E9).
+#[rustfmt::skip]
+pub const DATAPATH_LAYOUTS: &[DatapathLayout] = &[
+    //        M    cta_group      sparse       .ws          organization  id   lane alignment
+    datapath( 32, CtaGroup::One, None,        Some(true),  "1x4",        'G', &[0]),
+    datapath( 64, CtaGroup::One, None,        Some(true),  "2x2",        'E', &[0]),
+    datapath( 64, CtaGroup::One, None,        Some(false), "4x1",        'F', &[0, 16]),
+    datapath(128, CtaGroup::One, None,        None,        "4x1",        'D', &[0]),
+    datapath(128, CtaGroup::Two, Some(false), None,        "2x2",        'B', &[0]),
+    datapath(128, CtaGroup::Two, Some(true),  None,        "4x1",        'C', &[0, 16]),
+    datapath(256, CtaGroup::Two, None,        None,        "4x1",        'A', &[0]),
+];
+
+const fn datapath(
+    m: u32,
+    cta_group: CtaGroup,
+    sparse: Option<bool>,
+    ws: Option<bool>,
+    organization: &'static str,
+    id: char,
+    lanes: &'static [u32],
+) -> DatapathLayout {
+    DatapathLayout { id, m, cta_group, sparse, ws, organization, lanes }
+}
+
+/// The layout of a multiply; `None` when `m` is no M of such a multiply.
+///
+/// The lane of a constant address of A, D or the sparsity metadata, modulo 32, has to be one of
+/// the layout's [`lanes`](DatapathLayout::lanes); where there are two, the same one for all three
+/// (9.7.16.10.8.5).
+pub fn layout(m: u32, cta_group: CtaGroup, sparse: bool, ws: bool) -> Option<&'static DatapathLayout> {
+    DATAPATH_LAYOUTS.iter().find(|layout| {
+        layout.m == m
+            && layout.cta_group == cta_group
+            && layout.sparse.is_none_or(|wanted| wanted == sparse)
+            && layout.ws.is_none_or(|wanted| wanted == ws)
+    })
+}
