@@ -48,6 +48,48 @@ fn every_fix_of_every_fixture() {
     assert!(applied > 60, "{applied} fixtures with fixes");
 }
 
+/// Directives and pieces of them, to be put anywhere.
+const COMMENTS: &[&str] = &[
+    "// ptx-tc: allow(TC1)\n",
+    "/* ptx-tc: allow-file(TC9, TC301) */",
+    "// ptx-tc: allow(",
+    "/* ptx-tc:",
+    "// ptx-tc: allow(TC903, x)\r\n",
+    " // ptx-tc: allow(,)é\n",
+];
+
+proptest::proptest! {
+    /// Whatever the text is: fixing ends, breaks nothing, and finds nothing more to do.
+    #[test]
+    fn damaged_fixtures(
+        fixture in 0..10_000_usize,
+        damage in proptest::collection::vec((0..10_000_usize, 0..6_usize, proptest::prelude::any::<u8>()), 0..6),
+    ) {
+        let fixtures = fixtures();
+        let (code, path) = &fixtures[fixture % fixtures.len()];
+        let mut bytes = fs::read(path).unwrap();
+        for (at, kind, byte) in damage {
+            let at = at % bytes.len();
+            match kind {
+                0 if bytes.len() > 1 => drop(bytes.remove(at)),
+                1 => bytes[at] = byte.max(1),
+                2 => bytes.truncate(at.max(1)),
+                _ => {
+                    let comment = COMMENTS[usize::from(byte) % COMMENTS.len()];
+                    bytes.splice(at..at, comment.bytes());
+                }
+            }
+        }
+        let source = Source::from_bytes("k.ptx", bytes.clone()).unwrap();
+        let errors = |source: &Source| Analyzed::new(source).syntax_errors.len();
+        let fixed = fix::fix("k.ptx", bytes, &options(code), Applicability::Unsafe).unwrap();
+        proptest::prop_assert!(errors(&fixed.source) <= errors(&source));
+        let applied = fixed.applied;
+        let again = fix::fix("k.ptx", fixed.bytes.clone(), &options(code), Applicability::Unsafe).unwrap();
+        proptest::prop_assert!(again.applied == 0, "{applied} and {} more", again.applied);
+    }
+}
+
 fn copy_fixtures(name: &str) -> std::path::PathBuf {
     let directory = scratch(name);
     for (code, path) in fixtures() {

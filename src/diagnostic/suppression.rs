@@ -9,6 +9,8 @@
 //! it is for the reader. Where a statement has several lines, its first line stands for all.
 //! A directive that silences nothing, or cannot be understood, is a finding of `unused-suppression`.
 
+use rustc_hash::FxHashMap;
+
 use super::{Diagnostic, Fix};
 use crate::rules::Code;
 use crate::rules::selection::{RuleSettings, Selector, UnknownRule};
@@ -24,27 +26,29 @@ pub fn apply(source: &Source, module: &Module, settings: &RuleSettings, findings
     if memchr::memmem::find(source.text().as_bytes(), MARK.as_bytes()).is_none() {
         return;
     }
-    let mut directives = directives(source);
+    let directives = directives(source);
     if directives.is_empty() {
         return;
     }
+    let mut directives = Directives::new(directives);
     let lines = |finding: &Diagnostic| {
         let offset = finding.primary.span.start;
         let line = source.lines().line(offset);
         (line, statement_at(module, offset).map_or(line, |span| source.lines().line(span.start)))
     };
-    findings.retain(|finding| !silence(&mut directives, finding.code, lines(finding)));
+    findings.retain(|finding| !directives.silence(finding.code, lines(finding)));
 
     // Complaints about directives can be silenced themselves, by a directive that then is used.
     let is_meta =
         |item: &Item| item.selector.as_ref().is_ok_and(|selector| selector.matches(Code::UnusedSuppression));
-    for (finding, lines) in complaints(source, &directives, settings, |item| !is_meta(item)) {
-        if !silence(&mut directives, finding.code, lines) {
+    for (finding, lines) in complaints(source, &directives.all, settings, |item| !is_meta(item)) {
+        if !directives.silence(finding.code, lines) {
             findings.push(finding);
         }
     }
-    findings
-        .extend(complaints(source, &directives, settings, is_meta).into_iter().map(|(finding, _)| finding));
+    findings.extend(
+        complaints(source, &directives.all, settings, is_meta).into_iter().map(|(finding, _)| finding),
+    );
     findings.sort_by_key(|finding| (finding.primary.span, finding.code));
 }
 
@@ -74,25 +78,41 @@ struct Item {
     used: bool,
 }
 
-/// Whether a directive silences findings of `code` on one of two lines.
-fn silence(directives: &mut [Directive], code: Code, (line, first): (usize, usize)) -> bool {
-    let mut silenced = false;
-    for directive in directives {
-        let holds = match directive.scope {
-            Scope::File => true,
-            Scope::Line(at) => at == line || at == first,
-        };
-        if !holds {
-            continue;
-        }
-        for item in directive.items.iter_mut().flatten() {
-            if item.selector.as_ref().is_ok_and(|selector| selector.matches(code)) {
-                item.used = true;
-                silenced = true;
+/// The directives of a text, to be found by the line that they hold for.
+struct Directives {
+    all: Vec<Directive>,
+    /// Indices of those for the whole file.
+    in_file: Vec<usize>,
+    on_line: FxHashMap<usize, Vec<usize>>,
+}
+
+impl Directives {
+    fn new(all: Vec<Directive>) -> Self {
+        let (mut in_file, mut on_line) = (Vec::new(), FxHashMap::<usize, Vec<usize>>::default());
+        for (index, directive) in all.iter().enumerate() {
+            match directive.scope {
+                Scope::File => in_file.push(index),
+                Scope::Line(line) => on_line.entry(line).or_default().push(index),
             }
         }
+        Self { all, in_file, on_line }
     }
-    silenced
+
+    /// Whether a directive silences findings of `code` on one of two lines. All that do are used.
+    fn silence(&mut self, code: Code, (line, first): (usize, usize)) -> bool {
+        let on = |line| self.on_line.get(&line).into_iter().flatten();
+        let holding = self.in_file.iter().chain(on(line)).chain(on(first).filter(|_| first != line));
+        let mut silenced = false;
+        for index in holding {
+            for item in self.all[*index].items.iter_mut().flatten() {
+                if item.selector.as_ref().is_ok_and(|selector| selector.matches(code)) {
+                    item.used = true;
+                    silenced = true;
+                }
+            }
+        }
+        silenced
+    }
 }
 
 /// The instruction that covers `offset`, if one does.
