@@ -181,6 +181,17 @@ fn ast_prints_the_typed_tree() {
 }
 
 #[test]
+fn no_progress_where_nobody_watches() {
+    let directory = scratch("many");
+    for index in 0..250 {
+        fs::copy(root().join(GOOD), directory.join(format!("{index}.ptx"))).unwrap();
+    }
+    let output = run(&["check", directory.to_str().unwrap()]);
+    assert_eq!(stderr(&output), "");
+    assert_eq!(stdout(&output), "250 files checked, nothing found\n");
+}
+
+#[test]
 fn completions_are_printed() {
     let output = run(&["completions", "bash"]);
     assert!(stdout(&output).contains("ptx-tc"));

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
 
-use globset::{Glob, GlobSet, GlobSetBuilder};
+use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use miette::{NamedSource, SourceSpan};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -276,12 +276,10 @@ fn globs(patterns: &[(String, Range<usize>)]) -> Result<GlobSet> {
         let bare = pattern.trim_end_matches('/').trim_start_matches("./");
         let anywhere = if bare.contains('/') { "" } else { "**/" };
         for form in [format!("{anywhere}{bare}"), format!("{anywhere}{bare}/**")] {
-            let glob = Glob::new(form.trim_start_matches('/')).map_err(|error| {
-                problem(
-                    format!("cannot read the pattern `{pattern}`"),
-                    span.clone(),
-                    error.kind().to_string(),
-                )
+            let glob = GlobBuilder::new(form.trim_start_matches('/')).literal_separator(true).build();
+            let glob = glob.map_err(|error| {
+                let message = format!("cannot read the pattern `{pattern}`");
+                problem(message, span.clone(), error.kind().to_string())
             })?;
             set.add(glob);
         }
@@ -341,6 +339,23 @@ mod tests {
         assert!(!config.excludes(Path::new("/elsewhere/build/k.ptx")));
         assert_eq!(config.ignored_in(Path::new("/project/tests/broken/k.ptx")).len(), 1);
         assert!(config.ignored_in(Path::new("/project/tests/k.ptx")).is_empty());
+    }
+
+    #[test]
+    fn patterns_are_those_of_gitignore() {
+        for (pattern, path, matches) in [
+            ("k.ptx", "a/b/k.ptx", true),
+            ("/k.ptx", "k.ptx", true),
+            ("/k.ptx", "a/k.ptx", false),
+            ("a/*.ptx", "a/k.ptx", true),
+            ("a/*.ptx", "a/b/k.ptx", false),
+            ("./a/**/*.ptx", "a/b/c/k.ptx", true),
+            ("build/", "a/build/k.ptx", true),
+            ("build", "builder/k.ptx", false),
+        ] {
+            let config = read(&format!("exclude = [\"{pattern}\"]")).unwrap();
+            assert_eq!(config.excludes(&Path::new("/project").join(path)), matches, "{pattern} {path}");
+        }
     }
 
     #[test]
