@@ -186,6 +186,12 @@ fn standard_input_is_fixed_to_standard_output() {
 }
 
 #[test]
+fn a_byte_order_mark_is_removed() {
+    let output = with_stdin(&["check", "-", "--fix"], format!("\u{feff}{MENDED}").as_bytes());
+    assert_eq!((stdout(&output).as_str(), output.status.code()), (MENDED, Some(0)));
+}
+
+#[test]
 fn a_diff_changes_nothing() {
     let directory = scratch("fix_diff");
     fs::write(directory.join("k.ptx"), BROKEN).unwrap();

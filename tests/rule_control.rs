@@ -169,6 +169,8 @@ fn comments_silence_rules() {
     assert_eq!(with("t, 48;", "t,\n    48; // ptx-tc: allow(TC301)"), all[..2]);
     assert_eq!(with("    tcgen05.dealloc", "// ptx-tc: allow(TC301)\n tcgen05.dealloc\n  "), all[..2]);
     assert_eq!(check(&format!("{TEXT}// ptx-tc: allow-file(TC1, TC3)")), ["TC901"]);
+    assert_eq!(with("    tcgen05.dealloc", "    /* ptx-tc: allow(TC3) */ tcgen05.dealloc"), all[..2]);
+    assert_eq!(with("    tcgen05.dealloc", "/* ptx-tc: allow(TC3)\n */ tcgen05.dealloc"), all[..2]);
     // Too far away, or behind other code on the line above: it suppresses nothing there.
     assert_eq!(with(".version", "// ptx-tc: allow(TC301)\n.version"), ["TC903", "TC104", "TC901", "TC301"]);
     assert_eq!(

@@ -178,10 +178,7 @@ fn directive(source: &Source, comment: Span) -> Option<Directive> {
     let inner = text.strip_prefix("//").or_else(|| text.strip_prefix("/*")?.strip_suffix("*/"))?;
     let body = inner.trim_start().strip_prefix(MARK)?.trim_start();
     let body_start = comment.start + 2 + (inner.len() - body.len()) as u32;
-    let line = source.lines().line(comment.start);
-    let line_start = source.lines().start(line).unwrap_or_default();
-    let is_alone = source.slice(Span::new(line_start, comment.start)).trim().is_empty();
-    let scope = if is_alone { Scope::Line(source.lines().line(comment.end) + 1) } else { Scope::Line(line) };
+    let scope = Scope::Line(line_meant(source, comment));
     let (scope, list) = match body.strip_prefix("allow-file") {
         Some(list) => (Scope::File, Some(list)),
         None => (scope, body.strip_prefix("allow")),
@@ -191,6 +188,20 @@ fn directive(source: &Source, comment: Span) -> Option<Directive> {
         items(list, list_start)
     });
     Some(Directive { comment, scope, items })
+}
+
+/// The line that a comment is about: its own, or when that has nothing else the one below.
+fn line_meant(source: &Source, comment: Span) -> usize {
+    let lines = source.lines();
+    let (first, last) = (lines.line(comment.start), lines.line(comment.end));
+    let line_start = lines.start(first).unwrap_or_default();
+    let line_end = lines.start(last + 1).unwrap_or(source.text().len() as u32);
+    let is_blank = |start, end| source.slice(Span::new(start, end)).trim().is_empty();
+    match (is_blank(line_start, comment.start), is_blank(comment.end, line_end)) {
+        (true, true) => last + 1,
+        (true, false) => last,
+        (false, _) => first,
+    }
 }
 
 /// The items of `(a, b) ...`, which starts at `offset`.
