@@ -11,11 +11,14 @@ use clap::{CommandFactory, Parser, Subcommand};
 
 mod ast;
 mod check;
+mod config;
 mod decode;
 mod encode;
 mod explain;
 mod expression;
+mod init;
 mod input;
+mod repair;
 
 /// Checks PTX for the tcgen05 instructions of Blackwell GPUs.
 #[derive(Debug, Parser)]
@@ -29,6 +32,8 @@ struct Arguments {
 enum Command {
     /// Check PTX files.
     Check(check::Check),
+    /// Write a configuration with comments.
+    Init(init::Init),
     /// Explain a rule.
     Explain(explain::Explain),
     /// List the rules.
@@ -39,6 +44,9 @@ enum Command {
     Decode(decode::Decode),
     /// Print the typed syntax tree of a file as JSON.
     Ast(ast::Ast),
+    /// Print the manual page.
+    #[command(hide = true)]
+    Man,
     /// Print a completion script for a shell.
     Completions {
         /// The shell.
@@ -93,11 +101,13 @@ pub fn main() -> ExitCode {
     let out = &mut io::stdout().lock();
     let result = match arguments.command {
         Command::Check(check) => check.run(out),
+        Command::Init(init) => init.run(out),
         Command::Explain(explain) => explain.run(out),
         Command::Rules(rules) => rules.run(out),
         Command::Encode(encode) => encode.run(out),
         Command::Decode(decode) => decode.run(out),
         Command::Ast(ast) => ast.run(out),
+        Command::Man => man(out).map_err(output_error).map(|()| Outcome::Clean),
         Command::Completions { shell } => {
             clap_complete::generate(shell, &mut Arguments::command(), "ptx-tc", out);
             Ok(Outcome::Clean)
@@ -116,6 +126,25 @@ pub fn main() -> ExitCode {
             Outcome::Trouble.into()
         }
     }
+}
+
+/// The manual page, with the options of each command.
+fn man(out: &mut dyn Write) -> io::Result<()> {
+    let mut command = Arguments::command().disable_help_subcommand(true);
+    command.build();
+    let page = clap_mangen::Man::new(command.clone());
+    page.render_title(out)?;
+    page.render_name_section(out)?;
+    page.render_synopsis_section(out)?;
+    page.render_description_section(out)?;
+    page.render_options_section(out)?;
+    for subcommand in command.get_subcommands().filter(|subcommand| !subcommand.is_hide_set()) {
+        writeln!(out, ".SH {}", subcommand.get_name().to_uppercase())?;
+        let page = clap_mangen::Man::new(subcommand.clone());
+        page.render_description_section(out)?;
+        page.render_options_section(out)?;
+    }
+    Ok(())
 }
 
 /// Shows the tool's own trouble.

@@ -5,7 +5,7 @@
 //! ```text
 //! Source ─► lexer::Token ─► structure ─► grammar + ast::Builder ─► ast::Module
 //!    ─► analysis (symbols, environment, calls) ─► decode ─► Instruction
-//!    ─► rules ─► Diagnostic ─► render
+//!    ─► rules ─► Diagnostic ─► suppression ─► render
 //! ```
 //!
 //! One direction, no step back. Each stage reads only what stands to its left and is total: it
@@ -23,8 +23,9 @@
 //!   everything from the table.
 //! - [`rules`] is the list of rules; each is one file with its documentation, check and fix. To
 //!   see how a rule looks, open any.
-//! - [`diagnostic`] is what they produce; `render` and `cli` show it. Renderers know no rules, and
-//!   rules know no formats.
+//! - [`diagnostic`] is what they produce, without what comments silence; `render` and `cli` show it.
+//!   Renderers know no rules, and rules know no formats.
+//! - [`mod@fix`] applies the repairs that findings offer.
 //!
 //! # Use
 //!
@@ -37,11 +38,14 @@
 //! assert_eq!(report.diagnostics[0].code.rule().name, "missing-qualifier");
 //! ```
 
+#![warn(missing_docs)]
+
 pub mod analysis;
 #[cfg(feature = "cli")]
 pub mod cli;
 pub mod descriptor;
 pub mod diagnostic;
+pub mod fix;
 pub mod instruction;
 pub mod isa;
 #[cfg(feature = "cli")]
@@ -54,10 +58,11 @@ use analysis::descriptors;
 use analysis::environment::Environment;
 use analysis::functions::{Context, FunctionFacts};
 use analysis::symbols::Symbols;
-use diagnostic::{Diagnostic, Severity};
+use diagnostic::{Diagnostic, Severity, suppression};
 use instruction::decode::{self, Decoded};
 use isa::targets::{PtxVersion, Target};
 use rules::Checker;
+use rules::selection::RuleSettings;
 pub use source::Source;
 use syntax::ast::Module;
 use syntax::parser::{self, SyntaxError};
@@ -69,6 +74,8 @@ pub struct Options {
     pub ptx_version: Option<PtxVersion>,
     /// Instead of the module's `.target`; each is checked.
     pub targets: Vec<Target>,
+    /// Which rules run, and how much their findings matter.
+    pub rules: RuleSettings,
 }
 
 /// What the check of one source found.
@@ -115,6 +122,31 @@ impl<'s> Analyzed<'s> {
 }
 
 /// Checks one source with all rules.
+///
+/// ```
+/// use ptx_tc::diagnostic::Severity;
+/// use ptx_tc::rules::selection::{Layer, RuleSettings};
+/// use ptx_tc::{Options, Source, check};
+///
+/// let source = Source::new("kernel.ptx", ".version 9.0\n.target sm_100a\n.entry k() {\n\
+///     .reg .b32 t;\n\
+///     tcgen05.dealloc.cta_group::1.sync.aligned.b32 t, 48;\n}\n")?;
+/// let report = check(&source, &Options::default());
+/// let finding = &report.diagnostics[0];
+/// assert_eq!(finding.code.to_string(), "TC301");
+/// assert_eq!(source.slice(finding.primary.span), "48");
+/// assert_eq!(finding.fix.as_ref().unwrap().edits[0].text, "64");
+///
+/// // For another target, and with another opinion about the rule.
+/// let layer = Layer { severity: vec![("TC301".parse()?, Severity::Warning)], ..Layer::default() };
+/// let options = Options {
+///     targets: vec!["sm_103a".parse()?],
+///     rules: RuleSettings::default().with(&layer),
+///     ..Options::default()
+/// };
+/// assert_eq!(check(&source, &options).count(Severity::Warning), 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn check(source: &Source, options: &Options) -> Report {
     let analyzed = Analyzed::new(source);
     let symbols = analyzed.symbols();
@@ -133,5 +165,7 @@ pub fn check(source: &Source, options: &Options) -> Report {
         functions: &functions,
         descriptors: &descriptors,
     };
-    Report { diagnostics: checker.run() }
+    let mut diagnostics = checker.run(&options.rules);
+    suppression::apply(source, &analyzed.module, &options.rules, &mut diagnostics);
+    Report { diagnostics }
 }

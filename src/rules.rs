@@ -18,6 +18,7 @@ use crate::diagnostic::{Diagnostic, Ptxas, Severity};
 use crate::instruction::decode::Decoded;
 use crate::instruction::{Address, Scalar};
 
+use crate::rules::selection::RuleSettings;
 use crate::source::{Source, Span};
 use crate::syntax::ast::Module;
 use crate::syntax::parser::SyntaxError;
@@ -27,6 +28,8 @@ mod data_movement;
 mod descriptors;
 mod form;
 mod multiply;
+pub mod selection;
+mod style;
 mod syntax;
 mod targets;
 
@@ -164,6 +167,10 @@ rules! {
     AccumulatorColumns = descriptors::accumulator_columns,
     LaneAlignment = descriptors::lane_alignment,
     TransposedAInTensorMemory = descriptors::transposed_a_in_tensor_memory,
+    // TC9 Style
+    QualifierOrder = style::qualifier_order,
+    FamilyPortability = style::family_portability,
+    UnusedSuppression = style::unused_suppression,
 }
 
 impl Code {
@@ -215,11 +222,13 @@ impl Rule {
 
 impl<'a> Checker<'a> {
     /// Runs every rule that is not off; findings in source order.
-    pub fn run(&self) -> Vec<Diagnostic> {
-        let mut findings = Vec::new();
-        for rule in RULES {
-            if rule.severity != Severity::Off {
-                (rule.check)(self, &mut findings);
+    pub fn run(&self, settings: &RuleSettings) -> Vec<Diagnostic> {
+        let mut findings: Vec<Diagnostic> = Vec::new();
+        for code in Code::all().filter(|code| settings.runs(*code)) {
+            let before = findings.len();
+            (code.rule().check)(self, &mut findings);
+            if let Some(severity) = settings.override_of(code) {
+                findings[before..].iter_mut().for_each(|finding| finding.severity = severity);
             }
         }
         findings.sort_by_key(|finding| (finding.primary.span, finding.code));
