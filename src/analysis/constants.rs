@@ -5,7 +5,7 @@
 //! known to be 1, or unknown. A value is known where every definition that reaches the use agrees.
 //!
 //! Sound: a bit that is said to be known has that value in every run. One rule of the domain is
-//! not a theorem of arithmetic but of the hardware, and lives in [`descriptor_sum`]: address
+//! not a theorem of arithmetic but of the hardware, and lives in `descriptor_sum`: address
 //! arithmetic on a shared-memory descriptor does not carry out of its low word.
 //!
 //! Only what tcgen05 instructions need is evaluated: the definitions that reach their operands,
