@@ -1,4 +1,29 @@
 //! TC3: allocation of Tensor Memory.
 
+use crate::instruction::Instruction;
+use crate::instruction::decode::Decoded;
+use crate::rules::Checker;
+
+pub(super) mod alloc_after_relinquish;
+pub(super) mod cta_group_2_without_cluster;
+pub(super) mod dealloc_races_access;
+pub(super) mod dealloc_size_mismatch;
+pub(super) mod literal_tmem_address;
+pub(super) mod missing_dealloc;
 pub(super) mod mixed_cta_group;
+pub(super) mod ncols_increases;
 pub(super) mod ncols_invalid;
+pub(super) mod over_allocation;
+pub(super) mod slot_read_too_early;
+pub(super) mod tensor_memory_without_alloc;
+pub(super) mod use_after_dealloc;
+
+/// The number of columns that an `alloc` or `dealloc` names, if it is known.
+fn columns(checker: &Checker<'_>, decoded: &Decoded<'_>) -> Option<u32> {
+    let n_cols = match decoded.instruction.as_ref()? {
+        Instruction::Alloc(it) => &it.n_cols,
+        Instruction::Dealloc(it) => &it.n_cols,
+        _ => return None,
+    };
+    checker.value(decoded, n_cols)?.constant(32).map(|columns| columns as u32)
+}
