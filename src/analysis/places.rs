@@ -118,6 +118,7 @@ impl Places<'_> {
             if definition.operand != raw.operands.start && !self.is_pair(raw, definition.operand) {
                 return place;
             }
+            let reader = (at, register);
             at = definition.instruction;
             match self.step(at, raw, register) {
                 Next::Register(next, more) => {
@@ -125,7 +126,15 @@ impl Places<'_> {
                     offset = offset.sum(more);
                 }
                 Next::Root(root, more, load) => return Place { root, offset: offset.sum(more), load },
-                Next::Opaque => return place,
+                Next::Opaque => {
+                    // A column that is computed is a literal all the same.
+                    let known = self.constants.at(view, reader.0, reader.1);
+                    return if known.constant(16).is_some() {
+                        Place { root: Root::Literal, offset: offset.sum(known), load: None }
+                    } else {
+                        place
+                    };
+                }
             }
         }
         place

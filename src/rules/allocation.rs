@@ -18,12 +18,14 @@ pub(super) mod slot_read_too_early;
 pub(super) mod tensor_memory_without_alloc;
 pub(super) mod use_after_dealloc;
 
-/// The number of columns that an `alloc` or `dealloc` names, if it is known.
+/// The number of columns that an `alloc` or `dealloc` names, if it is known and one that can be
+/// allocated; of another one, only that is said.
 fn columns(checker: &Checker<'_>, decoded: &Decoded<'_>) -> Option<u32> {
-    let n_cols = match decoded.instruction.as_ref()? {
-        Instruction::Alloc(it) => &it.n_cols,
-        Instruction::Dealloc(it) => &it.n_cols,
+    let (n_cols, exclusive) = match decoded.instruction.as_ref()? {
+        Instruction::Alloc(it) => (&it.n_cols, it.exclusive.is_some()),
+        Instruction::Dealloc(it) => (&it.n_cols, it.exclusive.is_some()),
         _ => return None,
     };
-    checker.value(decoded, n_cols)?.constant(32).map(|columns| columns as u32)
+    let columns = checker.value(decoded, n_cols)?.constant(32)? as u32;
+    ncols_invalid::fault(columns, exclusive).is_none().then_some(columns)
 }

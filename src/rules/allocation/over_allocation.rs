@@ -41,7 +41,8 @@ fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
         if let Some(path) = worst_path(checker, &flow) {
             let total: u32 = path.iter().map(|(_, size)| size).sum();
             let Some(((last, size), before)) = path.split_last() else { continue };
-            let label = if before.is_empty() {
+            let in_loop = before.iter().any(|(event, _)| event == last);
+            let label = if in_loop {
                 format!("allocates {size} columns in each round of a loop")
             } else {
                 format!("allocates {size} more columns")

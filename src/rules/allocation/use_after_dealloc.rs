@@ -89,7 +89,13 @@ fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
                 _ => false,
             },
         );
+        let mut reported = Vec::new();
         for pair in pairs {
+            // What follows the first offence has the same cause.
+            if reported.contains(&pair.first.instruction) {
+                continue;
+            }
+            reported.push(pair.first.instruction);
             let again = flow.operation(pair.then) == Some(Operation::Dealloc);
             let what = if again { "deallocated again" } else { "used after it was deallocated" };
             let label = if again { "deallocates it again" } else { "uses it" };
