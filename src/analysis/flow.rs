@@ -16,35 +16,27 @@ use crate::source::Span;
 
 /// What an event means to a question.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Role {
+pub enum Role {
+    /// Nothing.
+    #[default]
+    None,
     /// The question is asked here.
-    pub asks: bool,
+    Ask,
     /// What started before is marked here.
-    pub marks: bool,
+    Mark,
     /// What started before ends here.
-    pub stops: bool,
+    Stop,
     /// Something starts here.
-    pub starts: bool,
+    Start,
+    /// The question is asked here, and something starts here.
+    AskAndStart,
 }
 
 impl Role {
-    /// Of no importance.
-    pub const NONE: Self = Self { asks: false, marks: false, stops: false, starts: false };
-    /// The question is asked here.
-    pub const ASK: Self = Self { asks: true, ..Self::NONE };
-    /// What started before is marked here.
-    pub const MARK: Self = Self { marks: true, ..Self::NONE };
-    /// What started before ends here.
-    pub const STOP: Self = Self { stops: true, ..Self::NONE };
-    /// Something starts here.
-    pub const START: Self = Self { starts: true, ..Self::NONE };
-    /// The question is asked here, and something starts here.
-    pub const ASK_AND_START: Self = Self { asks: true, starts: true, ..Self::NONE };
-
     /// `self` where `condition` holds.
     #[must_use]
     pub const fn only_if(self, condition: bool) -> Self {
-        if condition { self } else { Self::NONE }
+        if condition { self } else { Self::None }
     }
 }
 
@@ -188,11 +180,11 @@ impl<'a> Flow<'a> {
         thens: &mut Vec<Event>,
     ) {
         let mut enact = |reach: &mut Reach, at: u32, event: Event, role: Role| {
-            if role.asks {
+            if matches!(role, Role::Ask | Role::AskAndStart) {
                 reach.ask(at);
                 thens.push(event);
             }
-            if role.starts {
+            if matches!(role, Role::Start | Role::AskAndStart) {
                 let fact = reach.fact();
                 reach.start(at, fact);
                 firsts.push((fact, event));
@@ -202,10 +194,10 @@ impl<'a> Flow<'a> {
             let at = event.instruction;
             let Action::Call(callee) = event.action else {
                 let role = role(event);
-                if role.marks {
+                if role == Role::Mark {
                     reach.mark(at);
                 }
-                if role.stops {
+                if role == Role::Stop {
                     reach.stop(at);
                 }
                 enact(reach, at, event, role);
@@ -214,11 +206,11 @@ impl<'a> Flow<'a> {
             let Some(summary) = self.all.summary(callee) else { continue };
             let unknown = summary.unknown.then_some(Event { action: Action::Unknown, ..event });
             let roles = || summary.events.iter().copied().chain(unknown).map(|inner| (inner, role(inner)));
-            if roles().any(|(_, role)| role.stops) {
+            if roles().any(|(_, role)| role == Role::Stop) {
                 reach.stop(at);
                 continue;
             }
-            if roles().any(|(_, role)| role.marks) {
+            if roles().any(|(_, role)| role == Role::Mark) {
                 reach.mark(at);
                 continue;
             }

@@ -32,9 +32,9 @@ fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
     for flow in checker.flows() {
         let pairs = flow.pairs(
             |event| match flow.operation(event) {
-                Some(Operation::RelinquishAllocPermit) => Role::START,
-                Some(Operation::Alloc) => Role::ASK,
-                _ => Role::NONE,
+                Some(Operation::RelinquishAllocPermit) => Role::Start,
+                Some(Operation::Alloc) => Role::Ask,
+                _ => Role::None,
             },
             |_| true,
         );

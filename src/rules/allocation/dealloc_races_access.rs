@@ -46,12 +46,12 @@ fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
         for access in [Pending::Load, Pending::Store, Pending::Operation] {
             let role = |event: Event| match (event.action, flow.operation(event)) {
                 (Action::Barrier | Action::WarpBarrier | Action::MbarrierWait | Action::Unknown, _) => {
-                    Role::STOP
+                    Role::Stop
                 }
-                (_, Some(Operation::Dealloc)) => Role::ASK,
-                (_, Some(operation)) if access.ended_by(operation) => Role::STOP,
-                (_, Some(operation)) if access.started_by(operation) => Role::START,
-                _ => Role::NONE,
+                (_, Some(Operation::Dealloc)) => Role::Ask,
+                (_, Some(operation)) if access.ended_by(operation) => Role::Stop,
+                (_, Some(operation)) if access.started_by(operation) => Role::Start,
+                _ => Role::None,
             };
             let pairs = flow.pairs(role, |_| true);
             if pairs.is_empty() {

@@ -45,7 +45,7 @@ fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
             match &decoded.instruction {
                 Some(Instruction::Alloc(_)) => allocated.push((columns(checker, decoded), decoded)),
                 Some(Instruction::Dealloc(dealloc)) => {
-                    freed.push((columns(checker, decoded), decoded, dealloc))
+                    freed.push((columns(checker, decoded), decoded, dealloc));
                 }
                 _ => {}
             }

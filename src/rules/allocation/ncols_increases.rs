@@ -37,7 +37,7 @@ fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
         let pairs = flow.pairs(
             |event| {
                 let allocates = matches!(flow.instruction(event), Some(Instruction::Alloc(_)));
-                Role::ASK_AND_START.only_if(allocates && size(event).is_some())
+                Role::AskAndStart.only_if(allocates && size(event).is_some())
             },
             |pair| size(pair.first) < size(pair.then),
         );

@@ -78,10 +78,10 @@ fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
 fn worst_path(checker: &Checker<'_>, flow: &Flow<'_>) -> Option<Vec<(Event, u32)>> {
     let mut follows: Vec<(Event, Event)> = Vec::new();
     let role = |event: Event| match flow.operation(event) {
-        _ if event.action == Action::Unknown => Role::STOP,
-        Some(Operation::Dealloc) => Role::STOP,
-        Some(Operation::Alloc) => Role::ASK_AND_START,
-        _ => Role::NONE,
+        _ if event.action == Action::Unknown => Role::Stop,
+        Some(Operation::Dealloc) => Role::Stop,
+        Some(Operation::Alloc) => Role::AskAndStart,
+        _ => Role::None,
     };
     flow.pairs(role, |pair| {
         follows.push((pair.first, pair.then));

@@ -61,9 +61,9 @@ fn same_allocation(freed: &Place, used: &Place) -> bool {
 fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
     for flow in checker.flows() {
         let role = |event: Event| match flow.operation(event) {
-            _ if event.action == Action::Unknown => Role::STOP,
-            Some(Operation::Alloc) => Role::STOP,
-            Some(Operation::Dealloc) => Role::ASK_AND_START,
+            _ if event.action == Action::Unknown => Role::Stop,
+            Some(Operation::Alloc) => Role::Stop,
+            Some(Operation::Dealloc) => Role::AskAndStart,
             Some(
                 Operation::RelinquishAllocPermit
                 | Operation::WaitLd
@@ -72,8 +72,8 @@ fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
                 | Operation::FenceAfter
                 | Operation::Commit,
             )
-            | None => Role::NONE,
-            Some(_) => Role::ASK,
+            | None => Role::None,
+            Some(_) => Role::Ask,
         };
         let pairs = flow.pairs_ending(
             role,

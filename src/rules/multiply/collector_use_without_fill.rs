@@ -58,10 +58,10 @@ fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
                 collectors(&flow, event).any(|(of, action, _)| of == buffer && actions.contains(&action))
             };
             let role = |event: Event| match event.action {
-                Action::Unknown => Role::START,
-                _ if does(event, &["fill"]) => Role::START,
-                _ if does(event, &["use", "lastuse"]) => Role::ASK.only_if(flow.is_own(event)),
-                _ => Role::NONE,
+                Action::Unknown => Role::Start,
+                _ if does(event, &["fill"]) => Role::Start,
+                _ if does(event, &["use", "lastuse"]) => Role::Ask.only_if(flow.is_own(event)),
+                _ => Role::None,
             };
             for event in flow.unreached(Direction::Forward, role) {
                 let used = collectors(&flow, event).find(|(of, ..)| *of == buffer);

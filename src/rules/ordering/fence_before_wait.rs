@@ -36,11 +36,11 @@ fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
     for flow in checker.flows() {
         for access in [Pending::Load, Pending::Store] {
             let role = |event: Event| match (event.action, flow.operation(event)) {
-                (Action::Unknown, _) => Role::STOP,
-                (_, Some(Operation::FenceBefore)) => Role::ASK,
-                (_, Some(operation)) if access.ended_by(operation) => Role::STOP,
-                (_, Some(operation)) if access.started_by(operation) => Role::START,
-                _ => Role::NONE,
+                (Action::Unknown, _) => Role::Stop,
+                (_, Some(Operation::FenceBefore)) => Role::Ask,
+                (_, Some(operation)) if access.ended_by(operation) => Role::Stop,
+                (_, Some(operation)) if access.started_by(operation) => Role::Start,
+                _ => Role::None,
             };
             let pairs = flow.pairs_ending(
                 role,

@@ -37,10 +37,10 @@ rule! {
 fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
     for flow in checker.flows() {
         let role = |event: Event| match (event.action, flow.operation(event)) {
-            (Action::Unknown, _) | (_, Some(Operation::FenceAfter)) => Role::STOP,
-            (Action::MbarrierWait | Action::Barrier, _) => Role::START,
-            (_, Some(operation)) => Role::ASK.only_if(Pending::of(operation).is_some()),
-            _ => Role::NONE,
+            (Action::Unknown, _) | (_, Some(Operation::FenceAfter)) => Role::Stop,
+            (Action::MbarrierWait | Action::Barrier, _) => Role::Start,
+            (_, Some(operation)) => Role::Ask.only_if(Pending::of(operation).is_some()),
+            _ => Role::None,
         };
         let mut reported = Vec::new();
         for pair in flow.pairs(role, |_| true) {

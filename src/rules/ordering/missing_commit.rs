@@ -35,17 +35,17 @@ fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
         for group in [CtaGroup::One, CtaGroup::Two] {
             let role = |event: Event| {
                 if event.action == Action::Unknown {
-                    return Role::START;
+                    return Role::Start;
                 }
-                let Some(decoded) = flow.decoded(event) else { return Role::NONE };
+                let Some(decoded) = flow.decoded(event) else { return Role::None };
                 // A group that is missing or wrong has a finding of its own.
                 let of_group = decoded.qualifiers.get::<CtaGroup>().map(|it| it.value == group);
                 match flow.operation(event) {
-                    Some(Operation::Commit) => Role::START.only_if(of_group != Some(false)),
+                    Some(Operation::Commit) => Role::Start.only_if(of_group != Some(false)),
                     Some(operation) if Pending::Operation.started_by(operation) => {
-                        Role::ASK.only_if(of_group == Some(true) && flow.is_own(event))
+                        Role::Ask.only_if(of_group == Some(true) && flow.is_own(event))
                     }
-                    _ => Role::NONE,
+                    _ => Role::None,
                 }
             };
             let uncommitted = flow.unreached(Direction::Backward, role);

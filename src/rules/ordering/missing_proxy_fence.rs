@@ -43,10 +43,10 @@ fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
             continue;
         }
         let role = |event: Event| match (event.action, flow.operation(event)) {
-            (Action::ProxyFence | Action::Unknown, _) => Role::STOP,
-            (Action::SharedStore, _) => Role::START,
-            (_, Some(Operation::Mma | Operation::MmaWs | Operation::Cp)) => Role::ASK,
-            _ => Role::NONE,
+            (Action::ProxyFence | Action::Unknown, _) => Role::Stop,
+            (Action::SharedStore, _) => Role::Start,
+            (_, Some(Operation::Mma | Operation::MmaWs | Operation::Cp)) => Role::Ask,
+            _ => Role::None,
         };
         let mut reported = Vec::new();
         for pair in flow.pairs(role, |_| true) {

@@ -35,11 +35,11 @@ rule! {
 /// Pending stores and what is not ordered behind them.
 pub(in crate::rules) fn pairs(flow: &Flow<'_>) -> Vec<Pair> {
     let role = |event: Event| match (event.action, flow.operation(event)) {
-        (Action::Unknown, _) | (_, Some(Operation::WaitSt)) => Role::STOP,
-        (_, Some(Operation::St)) => Role::START,
-        (_, Some(Operation::Commit | Operation::Dealloc)) => Role::ASK,
-        (_, Some(operation)) if Pending::Operation.started_by(operation) => Role::ASK,
-        _ => Role::NONE,
+        (Action::Unknown, _) | (_, Some(Operation::WaitSt)) => Role::Stop,
+        (_, Some(Operation::St)) => Role::Start,
+        (_, Some(Operation::Commit | Operation::Dealloc)) => Role::Ask,
+        (_, Some(operation)) if Pending::Operation.started_by(operation) => Role::Ask,
+        _ => Role::None,
     };
     flow.pairs(role, |_| true)
 }

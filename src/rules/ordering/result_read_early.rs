@@ -43,13 +43,13 @@ rule! {
 fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
     for flow in checker.flows() {
         let role = |event: Event| match (event.action, flow.operation(event)) {
-            (Action::MbarrierWait | Action::Barrier | Action::Unknown, _) => Role::MARK,
+            (Action::MbarrierWait | Action::Barrier | Action::Unknown, _) => Role::Mark,
             (_, Some(operation)) => match Pending::of(operation) {
-                Some(Pending::Operation) => Role::START,
-                Some(Pending::Load | Pending::Store) => Role::ASK,
-                None => Role::NONE,
+                Some(Pending::Operation) => Role::Start,
+                Some(Pending::Load | Pending::Store) => Role::Ask,
+                None => Role::None,
             },
-            _ => Role::NONE,
+            _ => Role::None,
         };
         // Paths with a wait and paths without may follow from the same test.
         let pairs = flow.pairs(role, |pair| {

@@ -37,13 +37,13 @@ fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
         for access in [Pending::Load, Pending::Store] {
             let loads = access == Pending::Load;
             let role = |event: Event| match (event.action, flow.operation(event)) {
-                (Action::Unknown, _) => Role::STOP,
-                (Action::MbarrierArrive, _) => Role::ASK,
-                (_, Some(operation)) if access.ended_by(operation) => Role::STOP,
+                (Action::Unknown, _) => Role::Stop,
+                (Action::MbarrierArrive, _) => Role::Ask,
+                (_, Some(operation)) if access.ended_by(operation) => Role::Stop,
                 (_, Some(operation)) if access.started_by(operation) => {
-                    Role::START.only_if(!loads || flow.is_own(event))
+                    Role::Start.only_if(!loads || flow.is_own(event))
                 }
-                _ => Role::NONE,
+                _ => Role::None,
             };
             let mut pairs = flow.pairs_ending(
                 role,

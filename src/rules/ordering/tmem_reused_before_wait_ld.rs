@@ -44,15 +44,15 @@ rule! {
 /// Pending loads with live registers, and what is done to their Tensor Memory.
 pub(in crate::rules) fn pairs(checker: &Checker<'_>, flow: &Flow<'_>) -> Vec<Pair> {
     let role = |event: Event| match (event.action, flow.operation(event)) {
-        (Action::Unknown, _) => Role::STOP,
+        (Action::Unknown, _) => Role::Stop,
         // What a callee loads is dead when it returns.
         (_, Some(operation)) if Pending::Load.started_by(operation) => {
-            Role::START.only_if(flow.is_own(event))
+            Role::Start.only_if(flow.is_own(event))
         }
-        (_, Some(Operation::WaitLd | Operation::Alloc)) => Role::STOP,
-        (_, Some(Operation::Dealloc)) => Role::ASK,
-        (_, Some(operation)) if Pending::Operation.started_by(operation) => Role::ASK,
-        _ => Role::NONE,
+        (_, Some(Operation::WaitLd | Operation::Alloc)) => Role::Stop,
+        (_, Some(Operation::Dealloc)) => Role::Ask,
+        (_, Some(operation)) if Pending::Operation.started_by(operation) => Role::Ask,
+        _ => Role::None,
     };
     let found = flow.pairs_ending(
         role,
