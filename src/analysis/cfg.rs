@@ -6,12 +6,13 @@
 //! the graph says can happen includes all that does.
 
 use std::cell::OnceCell;
-use std::collections::HashMap;
 use std::ops::Range;
 
 use petgraph::algo::dominators::{self, Dominators};
 use petgraph::graph::{DiGraph, NodeIndex};
 use petgraph::visit::Reversed;
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
 
 use super::symbols::{Resolution, SymbolKind, Symbols};
 use crate::source::Source;
@@ -28,15 +29,18 @@ impl BlockId {
     }
 }
 
+/// Most blocks have two neighbours at most.
+type BlockIds = SmallVec<[BlockId; 2]>;
+
 /// A basic block.
 #[derive(Clone, Debug, Default)]
 pub struct Block {
     /// Its instructions, as indices into [`Module::instructions`].
-    pub instructions: Vec<u32>,
+    pub instructions: Range<u32>,
     /// Blocks that may run next.
-    pub successors: Vec<BlockId>,
+    pub successors: BlockIds,
     /// Blocks that may have run before.
-    pub predecessors: Vec<BlockId>,
+    pub predecessors: BlockIds,
     /// The last instruction, when it branches under a guard.
     pub branch: Option<u32>,
     /// Whether the function may end behind it.
@@ -112,7 +116,7 @@ impl Cfg {
 
     /// The instructions in the order of their blocks.
     pub fn instructions(&self) -> impl Iterator<Item = u32> + '_ {
-        self.blocks.iter().flat_map(|block| block.instructions.iter().copied())
+        self.blocks.iter().flat_map(|block| block.instructions.clone())
     }
 
     /// The blocks in reverse post-order: each before its successors, but for loops.
@@ -207,8 +211,8 @@ impl Builder<'_> {
         let mut blocks = vec![Block::default()];
         let mut block_of = Vec::new();
         let mut first_instruction = None;
-        let mut labels: HashMap<u32, BlockId> = HashMap::new();
-        let mut targets: HashMap<u32, Slice> = HashMap::new();
+        let mut labels: FxHashMap<u32, BlockId> = FxHashMap::default();
+        let mut targets: FxHashMap<u32, Slice> = FxHashMap::default();
         let mut pending_labels = Vec::new();
         for index in self.body.range() {
             match self.module.statements[index].kind {
@@ -228,7 +232,10 @@ impl Builder<'_> {
                     block_of.resize((instruction - first) as usize + 1, BlockId(0));
                     let id = BlockId(blocks.len() as u32 - 1);
                     block_of[(instruction - first) as usize] = id;
-                    blocks[id.index()].instructions.push(instruction);
+                    let instructions = &mut blocks[id.index()].instructions;
+                    let start =
+                        if instructions.start == instructions.end { instruction } else { instructions.start };
+                    *instructions = start..instruction + 1;
                     let raw = &self.module.instructions[instruction as usize];
                     if !matches!(self.transfer(raw), Transfer::None) {
                         blocks.push(Block::default());
@@ -240,8 +247,8 @@ impl Builder<'_> {
         let every_label: Vec<BlockId> = labels.values().copied().collect();
         for index in 0..blocks.len() {
             let next = (index + 1 < blocks.len()).then_some(BlockId(index as u32 + 1));
-            let last = blocks[index].instructions.last().copied();
-            let mut successors = Vec::new();
+            let last = blocks[index].instructions.clone().next_back();
+            let mut successors = BlockIds::new();
             let mut falls_through = true;
             if let Some(last) = last {
                 let raw = &self.module.instructions[last as usize];
@@ -249,10 +256,10 @@ impl Builder<'_> {
                     Transfer::None => None,
                     Transfer::Leave => {
                         blocks[index].leaves = true;
-                        Some(Vec::new())
+                        Some(BlockIds::new())
                     }
                     Transfer::Branch => Some(self.label(raw.operands).map_or_else(
-                        || every_label.clone(),
+                        || BlockIds::from_slice(&every_label),
                         |label| labels.get(&label).copied().into_iter().collect(),
                     )),
                     Transfer::Indexed => Some(self.indexed(raw, &targets, &labels, &every_label)),
@@ -273,7 +280,12 @@ impl Builder<'_> {
             }
             blocks[index].successors = successors;
         }
-        Cfg { blocks, block_of, first_instruction: first_instruction.unwrap_or_default(), order: OnceCell::new() }
+        Cfg {
+            blocks,
+            block_of,
+            first_instruction: first_instruction.unwrap_or_default(),
+            order: OnceCell::new(),
+        }
     }
 
     fn transfer(&self, raw: &RawInstruction) -> Transfer {
@@ -301,12 +313,12 @@ impl Builder<'_> {
     fn indexed(
         &self,
         raw: &RawInstruction,
-        targets: &HashMap<u32, Slice>,
-        labels: &HashMap<u32, BlockId>,
+        targets: &FxHashMap<u32, Slice>,
+        labels: &FxHashMap<u32, BlockId>,
         every_label: &[BlockId],
-    ) -> Vec<BlockId> {
+    ) -> BlockIds {
         let names = self.label(raw.operands).and_then(|label| targets.get(&label));
-        let Some(names) = names else { return every_label.to_vec() };
+        let Some(names) = names else { return BlockIds::from_slice(every_label) };
         names
             .range()
             .filter_map(|index| self.label(Slice { start: index as u32, len: 1 }))

@@ -53,12 +53,10 @@ impl Constants {
     pub fn new(function: &Function<'_>, uses: impl IntoIterator<Item = (u32, RegisterId)>) -> Self {
         let mut order = Vec::new();
         let mut dependents: FxHashMap<DefinitionId, Vec<DefinitionId>> = FxHashMap::default();
-        let mut work: Vec<DefinitionId> = uses
-            .into_iter()
-            .flat_map(|(instruction, register)| {
-                function.definitions.reaching(function.cfg, instruction, register)
-            })
-            .collect();
+        let mut work: Vec<DefinitionId> = Vec::new();
+        for (instruction, register) in uses {
+            work.extend(function.definitions.reaching(function.cfg, instruction, register).iter());
+        }
         let mut this = Self::default();
         while let Some(id) = work.pop() {
             if this.values.insert(id, TOP).is_some() {
@@ -103,8 +101,8 @@ impl Constants {
         if reaching.is_empty() {
             return UNKNOWN;
         }
-        let value = |id: DefinitionId| self.values.get(&id).copied().unwrap_or(UNKNOWN);
-        reaching.into_iter().fold(TOP, |joined, id| join(joined, value(id)))
+        let value = |id: &DefinitionId| self.values.get(id).copied().unwrap_or(UNKNOWN);
+        reaching.iter().fold(TOP, |joined, id| join(joined, value(id)))
     }
 }
 
@@ -135,7 +133,8 @@ impl Function<'_> {
             definition.instruction,
             &mut |register, _, access| {
                 if access == registers::Access::Read {
-                    sources.extend(self.definitions.reaching(self.cfg, definition.instruction, register));
+                    sources
+                        .extend(self.definitions.reaching(self.cfg, definition.instruction, register).iter());
                 }
             },
         );
@@ -149,7 +148,7 @@ impl Function<'_> {
         // A chain of copies cannot be longer than there are definitions.
         for _ in 0..self.definitions.len() {
             let reaching = self.definitions.reaching(self.cfg, place.0, place.1);
-            let [only] = reaching[..] else { return None };
+            let [only] = *reaching else { return None };
             let definition = self.definitions.get(only);
             let raw = &self.module.instructions[definition.instruction as usize];
             let mut words = registers::words(self.source, self.module, definition.instruction);

@@ -1,6 +1,8 @@
 //! The analyses of one function, made once and shared by all rules.
 
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
+
+use rustc_hash::FxHashMap;
 
 use super::cfg::Cfg;
 use super::constants::{Constants, Function, Known};
@@ -8,6 +10,7 @@ use super::dataflow::BitSet;
 use super::definitions::Definitions;
 use super::events::{Action, Events};
 use super::flow;
+use super::places::Place;
 use super::reach::Budget;
 use super::symbols::{RegisterId, Symbols};
 use super::uniformity::Uniformity;
@@ -31,6 +34,8 @@ pub struct FunctionFacts {
     pub budget: Budget,
     /// Who executes what; found when it is first asked for.
     pub uniformity: OnceCell<Uniformity>,
+    /// What registers hold where instructions read them as addresses, as far as it was asked for.
+    pub places: RefCell<FxHashMap<(u32, RegisterId), Place>>,
 }
 
 /// The module that functions are part of.
@@ -88,7 +93,15 @@ impl FunctionFacts {
         }
         let view = Function { source, module, symbols, cfg: &cfg, definitions: &definitions };
         let constants = Constants::new(&view, uses);
-        Self { function, cfg, definitions, constants, budget: Budget::default(), uniformity: OnceCell::new() }
+        Self {
+            function,
+            cfg,
+            definitions,
+            constants,
+            budget: Budget::default(),
+            uniformity: OnceCell::new(),
+            places: RefCell::default(),
+        }
     }
 
     /// The function as evaluation wants to see it.

@@ -90,6 +90,20 @@ fn constants(bound: &Bound<'_>, vector: &Vector<'_>, findings: &mut Vec<Diagnost
 
 /// A register that is written twice by one load.
 fn repeated(decoded: &Decoded<'_>, findings: &mut Vec<Diagnostic>) {
+    // The usual vector names registers in ascending order, each once.
+    let ascends = |elements: &[Scalar<'_>]| {
+        elements.windows(2).all(|pair| match pair {
+            [Scalar::Register(a), Scalar::Register(b)] => a.id < b.id,
+            _ => false,
+        })
+    };
+    let vectors = || decoded.operands.iter().filter(|bound| bound.slot.class == OperandClass::LoadVector);
+    let single = decoded.operands.iter().all(|bound| {
+        !matches!(bound.slot.class, OperandClass::MetadataVector | OperandClass::ReductionResult)
+    });
+    if single && vectors().all(|bound| matches!(&bound.value, Value::Vector(it) if ascends(&it.elements))) {
+        return;
+    }
     let mut written: HashMap<(RegisterId, &str), Register<'_>> = HashMap::new();
     for bound in &decoded.operands {
         let elements: &[Scalar<'_>] = match (bound.slot.class, &bound.value) {
