@@ -46,6 +46,8 @@ pub struct Function<'a> {
     pub cfg: &'a Cfg,
     /// Its definitions.
     pub definitions: &'a Definitions,
+    /// Its statements.
+    pub body: Slice,
 }
 
 impl Constants {
@@ -175,6 +177,16 @@ impl Function<'_> {
         }
     }
 
+    /// Whether the function's own instructions are all that gives the register a value. Parameters
+    /// have one before them, and registers of the module get them in other functions.
+    fn is_local(&self, register: RegisterId) -> bool {
+        let declared = self.symbols.register(register).span;
+        let body = &self.module.statements[self.body.range()];
+        body.first()
+            .zip(body.last())
+            .is_some_and(|(first, last)| first.span.start <= declared.start && declared.end <= last.span.end)
+    }
+
     /// The value of an operand where `instruction` reads it, cut to `width`.
     fn operand(&self, values: &Constants, instruction: u32, index: u32, width: u32) -> Known {
         let operand: &Operand = &self.module.operands[index as usize];
@@ -194,6 +206,7 @@ impl Function<'_> {
                 let mut packed = Known::new(0, 0);
                 for (position, index) in parts.range().enumerate() {
                     let element = self.operand(values, instruction, index as u32, part);
+                    let element = bits::within(element, part);
                     let shift = part * position as u32;
                     packed.mask |= element.mask << shift;
                     packed.value |= element.value << shift;
@@ -210,6 +223,9 @@ impl Function<'_> {
         let instruction = definition.instruction;
         let raw = &self.module.instructions[instruction as usize];
         let Some(width) = self.width(definition.register) else { return UNKNOWN };
+        if !self.is_local(definition.register) {
+            return UNKNOWN;
+        }
         // An operand without a value yet will bring this definition back when it has one.
         let mut waits = false;
         registers::accesses(
@@ -248,23 +264,22 @@ impl Function<'_> {
                 UNKNOWN
             }
         };
-        let constant = |position: u32| {
-            let known = argument(position, 64);
-            (known.mask == u64::MAX).then_some(known.value).or_else(|| {
-                let known = argument(position, 32);
-                (known.mask & 0xFFFF_FFFF == 0xFFFF_FFFF).then_some(known.value)
-            })
-        };
+        // Positions, lengths, selectors and tables are 32 bits wide, whatever the rest is.
+        let constant = |position: u32| argument(position, 32).constant(32);
         let has = |word: &str| modifiers.contains(&word);
-        let signed = matches!(ty, Type::S8 | Type::S16 | Type::S32 | Type::S64);
+        let is_signed = |ty: Type| matches!(ty, Type::S8 | Type::S16 | Type::S32 | Type::S64);
+        let signed = is_signed(ty);
         let a = argument(1, ty_width);
         let result = match name {
             "mov" => self.moved(values, instruction, definition.operand, raw.operands, ty_width, width),
-            "cvt" if types.len() == 2 && !has("sat") && !has("rn") && !has("rz") => {
-                let source_width = ty_width;
-                let from = argument(1, source_width);
-                bits::extend(from, source_width, signed)
-            }
+            "cvt" if !has("sat") => match types[..] {
+                [to, _] => {
+                    // Extended to its first type, and then to the register, which may be wider.
+                    let converted = bits::extend(a, ty_width, signed);
+                    bits::extend(converted, to.bits().unwrap_or(width).min(64), is_signed(to))
+                }
+                _ => UNKNOWN,
+            },
             "and" => bits::and(a, argument(2, ty_width)),
             "or" => {
                 let b = argument(2, ty_width);
@@ -305,7 +320,7 @@ impl Function<'_> {
                 bits::add(product, argument(3, ty_width * 2), false)
             }
             "bfe" => match (constant(2), constant(3)) {
-                (Some(at), Some(len)) if !signed => bits::bfe(a, at, len, ty_width),
+                (Some(at), Some(len)) => bits::bfe(a, at, len, ty_width, signed),
                 _ => UNKNOWN,
             },
             "bfi" => match (constant(3), constant(4)) {
@@ -326,8 +341,7 @@ impl Function<'_> {
             _ => UNKNOWN,
         };
         let produced = match name {
-            // `cvt.u64.u32` extends to its first type; `mul.wide` doubles the width.
-            "cvt" => types.first().and_then(|ty| ty.bits()).unwrap_or(width),
+            "cvt" => width,
             "mul" | "mad" if has("wide") => ty_width * 2,
             _ => ty_width,
         };

@@ -61,7 +61,7 @@ impl FunctionFacts {
                 }
             }
         }
-        let view = Function { source, module, symbols, cfg: &cfg, definitions: &definitions };
+        let view = Function { source, module, symbols, cfg: &cfg, definitions: &definitions, body };
         let constants = Constants::new(&view, uses);
         Self { function, cfg, definitions, constants }
     }
@@ -74,6 +74,7 @@ impl FunctionFacts {
             symbols: context.symbols,
             cfg: &self.cfg,
             definitions: &self.definitions,
+            body: context.module.functions[self.function as usize].body,
         }
     }
 
@@ -85,9 +86,9 @@ impl FunctionFacts {
             Scalar::Register(register) => {
                 let base = self.constants.at(&self.view(context), decoded.index, register.id);
                 match register.plus {
-                    // Nothing adds to a register in place but `alloc` and `dealloc`, and they rarely.
-                    Some(1..) => Known::new(0, 0),
-                    _ => base,
+                    None => base,
+                    // Only operands of 32 bits take it.
+                    Some(plus) => base.plus((plus & i128::from(u32::MAX)) as u64, 32),
                 }
             }
             Scalar::Variable(_) | Scalar::Float(_) | Scalar::Special(_) => Known::new(0, 0),
