@@ -120,6 +120,20 @@ impl Diagnostic {
         self
     }
 
+    /// Says where the value that is wrong was made. One that is made in many places is left to
+    /// the reader.
+    #[must_use]
+    pub fn origins(mut self, spans: &[Span]) -> Self {
+        const MANY: usize = 4;
+        if spans.len() <= MANY {
+            for (index, span) in spans.iter().enumerate() {
+                let message = if index == 0 { "the value is made here" } else { "or here" };
+                self = self.label(*span, message);
+            }
+        }
+        self
+    }
+
     /// Says what to write instead.
     #[must_use]
     pub fn help(mut self, help: impl Into<String>) -> Self {

@@ -3,7 +3,7 @@
 //!
 //! A program is made as text, which the library reads, and as a tree, which a direct interpreter
 //! here runs; the two share nothing. After each instruction a tcgen05 instruction reads what was
-//! written: an idesc (32 bits), a b-desc (64), or a ctaMask (16). Those are the probes.
+//! written as its idesc (32 bits, or 16 of them) or b-desc (64 bits). Those are the probes.
 //!
 //! One rule of the analysis is no theorem: address arithmetic on a shared-memory descriptor, a
 //! word with 0b001 in bits 46 to 48, does not carry out of its low word. The interpreter notices
@@ -16,11 +16,10 @@ use std::fmt::Write as _;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 use proptest::test_runner::{TestError, TestRunner};
-use ptx_tc::analysis::constants::Known;
-use ptx_tc::analysis::functions::{Context, FunctionFacts};
-use ptx_tc::instruction::Instruction;
-use ptx_tc::instruction::decode::Decoded;
-use ptx_tc::{Analyzed, Source};
+use ptx_tc::analysis::description::{Description, Word};
+use ptx_tc::descriptor::Known;
+use ptx_tc::diagnostic::Ptxas;
+use ptx_tc::{Options, Source, check};
 
 /// Threads that run a program together; `shfl` goes from one to the next.
 const LANES: usize = 4;
@@ -217,8 +216,8 @@ impl Writer {
         this.line(
             ".version 9.0\n.target sm_100a\n.address_size 64\n.entry k(.param .align 8 .b8 in[1024])\n{",
         );
-        this.line(".reg .pred p<3>, q<64>, e;\n.reg .b16 h<4>;\n.reg .b32 r<6>, n<64>, taddr;");
-        this.line(".reg .b64 d<4>, adesc;\n.shared .align 8 .b64 mbar;");
+        this.line(".reg .pred p<3>, q<64>, e;\n.reg .b16 h<4>;\n.reg .b32 r<6>, n<64>, w, taddr;");
+        this.line(".reg .b64 d<4>, adesc;");
         for (number, (reg, init)) in registers().zip(&program.init).enumerate() {
             match init {
                 Init::Constant(value) => this.line(&format!("mov.b{} {reg}, {value:#x};", reg.0)),
@@ -244,15 +243,14 @@ impl Writer {
     }
 
     fn probe(&mut self, reg: Reg) {
-        let probe = match reg.0 {
-            16 => format!(
-                "tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.multicast::cluster.b64 \
-                 [mbar], {reg};"
-            ),
-            32 => format!("tcgen05.mma.cta_group::1.kind::f16 [taddr], adesc, adesc, {reg}, e;"),
-            _ => format!("tcgen05.mma.cta_group::1.kind::f16 [taddr], adesc, {reg}, taddr, e;"),
-        };
-        self.line(&probe);
+        match reg.0 {
+            16 => {
+                self.line(&format!("cvt.u32.u16 w, {reg};"));
+                self.line("tcgen05.mma.cta_group::1.kind::f16 [taddr], adesc, adesc, w, e;");
+            }
+            32 => self.line(&format!("tcgen05.mma.cta_group::1.kind::f16 [taddr], adesc, adesc, {reg}, e;")),
+            _ => self.line(&format!("tcgen05.mma.cta_group::1.kind::f16 [taddr], adesc, {reg}, taddr, e;")),
+        }
     }
 
     fn statements(&mut self, body: &[Stmt]) {
@@ -585,22 +583,17 @@ fn observe(program: &Program, inputs: &[[u64; 18]; LANES]) -> Observed {
 /// What the library claims to know at each probe, and how wide that is.
 fn claims(text: &str) -> Vec<(Known, u32)> {
     let source = Source::new("program.ptx", text).unwrap();
-    let analyzed = Analyzed::new(&source);
-    assert!(analyzed.syntax_errors.is_empty(), "{:?}\n{text}", analyzed.syntax_errors[0]);
-    let symbols = analyzed.symbols();
-    let instructions = analyzed.instructions(&symbols);
-    let context = Context { source: &source, module: &analyzed.module, symbols: &symbols };
-    let facts = FunctionFacts::all(context, &instructions);
-    let claim = |decoded: &Decoded<'_>| {
-        let (scalar, width) = match &decoded.instruction {
-            Some(Instruction::Commit(commit)) => (commit.cta_mask.as_ref().unwrap(), 16),
-            Some(Instruction::Mma(mma)) if source.slice(mma.b.span()) == "adesc" => (&mma.idesc, 32),
-            Some(Instruction::Mma(mma)) => (&mma.b, 64),
-            _ => panic!("{:?}\n{text}", decoded.problems),
-        };
-        (facts[0].value(context, decoded, scalar), width)
+    let report = check(&source, &Options { describe: true, ..Options::default() });
+    let broken = report.diagnostics.iter().find(|finding| finding.ptxas == Ptxas::Rejects);
+    assert!(broken.is_none(), "{broken:?}\n{text}");
+    let claim = |probe: &Description| {
+        // What does not matter is a register that nothing sets.
+        let probed = |word: &&Word| !["adesc", "taddr"].contains(&source.slice(word.span));
+        let word = probe.words.iter().find(probed).unwrap();
+        let width = if source.slice(word.span).starts_with('w') { 16 } else { word.width };
+        (word.known, width)
     };
-    instructions.iter().map(claim).collect()
+    report.descriptors.unwrap().iter().map(claim).collect()
 }
 
 // --- random programs -------------------------------------------------------------------------

@@ -145,28 +145,43 @@ impl Function<'_> {
     }
 
     /// Where the value that `instruction` reads from `register` was made: through copies back to
-    /// the one definition it comes from, if there is only one.
-    pub fn origin(&self, instruction: u32, register: RegisterId) -> Option<Span> {
-        let mut place = (instruction, register);
-        // A chain of copies cannot be longer than there are definitions.
-        for _ in 0..self.definitions.len() {
-            let reaching = self.definitions.reaching(self.cfg, place.0, place.1);
-            let [only] = reaching[..] else { return None };
-            let definition = self.definitions.get(only);
-            let raw = &self.module.instructions[definition.instruction as usize];
-            let mut words = registers::words(self.source, self.module, definition.instruction);
-            let copied = words.next() == Some("mov") && raw.operands.len == 2;
-            let copied_from = copied
-                .then(|| self.symbols.operand(raw.operands.start + 1))
-                .filter(|_| self.module.operands[raw.operands.start as usize + 1].kind == OperandKind::Name);
-            if let Some(Resolution::Register(from)) = copied_from {
-                place = (definition.instruction, from);
+    /// the definitions that it can come from, in the order of the text.
+    pub fn origins(&self, instruction: u32, register: RegisterId) -> Vec<Span> {
+        let mut origins = Vec::new();
+        let mut work = self.definitions.reaching(self.cfg, instruction, register);
+        let mut seen: FxHashSet<DefinitionId> = work.iter().copied().collect();
+        while let Some(id) = work.pop() {
+            if let Some(from) = self.copied(id) {
+                let reaching =
+                    self.definitions.reaching(self.cfg, self.definitions.get(id).instruction, from);
+                if reaching.is_empty() {
+                    // Copied from what nothing here makes.
+                    return Vec::new();
+                }
+                work.extend(reaching.into_iter().filter(|id| seen.insert(*id)));
             } else {
+                let raw = &self.module.instructions[self.definitions.get(id).instruction as usize];
                 let operands = self.module.operands(raw.operands);
-                return Some(raw.opcode.to(operands.last().map_or(raw.opcode, |operand| operand.span)));
+                origins.push(raw.opcode.to(operands.last().map_or(raw.opcode, |operand| operand.span)));
             }
         }
-        None
+        origins.sort_unstable();
+        origins
+    }
+
+    /// The register that a definition copies.
+    fn copied(&self, id: DefinitionId) -> Option<RegisterId> {
+        let instruction = self.definitions.get(id).instruction;
+        let raw = &self.module.instructions[instruction as usize];
+        let mut words = registers::words(self.source, self.module, instruction);
+        if words.next() != Some("mov") || raw.operands.len != 2 {
+            return None;
+        }
+        let from = raw.operands.start + 1;
+        match (self.module.operands[from as usize].kind, self.symbols.operand(from)) {
+            (OperandKind::Name, Resolution::Register(from)) => Some(from),
+            _ => None,
+        }
     }
 
     /// Width of a register in bits.

@@ -103,14 +103,14 @@ pub struct Word {
     /// The operand.
     #[serde(skip)]
     pub span: Span,
-    /// Where its value was made, if there is one such place.
+    /// Where its value was made, as far as something is known of it.
     #[serde(skip)]
-    pub origin: Option<Span>,
+    pub origins: Vec<Span>,
     /// Its digits, `?` where not all four bits are known.
     pub value: String,
-    /// Ones where the bit is known.
-    #[serde(serialize_with = "hexadecimal")]
-    pub mask: u64,
+    /// Its known bits; the mask alone for programs, which have the value.
+    #[serde(rename = "mask", serialize_with = "mask")]
+    pub known: Known,
     /// Its width.
     pub width: u32,
     /// The fields that are known; by name and value for programs.
@@ -122,13 +122,12 @@ impl Word {
     /// Whether each of the bits from `low` on is known.
     pub fn is_known_from(&self, low: u32) -> bool {
         let wanted = u64::MAX >> (64 - self.width) & u64::MAX << low;
-        self.mask & wanted == wanted
+        self.known.mask & wanted == wanted
     }
 }
 
-#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde wants it so")]
-fn hexadecimal<S: Serializer>(word: &u64, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(&format!("{word:#x}"))
+fn mask<S: Serializer>(known: &Known, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&format!("{:#x}", known.mask))
 }
 
 fn by_name<S: Serializer>(fields: &[Setting<'_>], serializer: S) -> Result<S::Ok, S::Error> {
@@ -243,11 +242,14 @@ impl Describer<'_> {
         Word {
             name: descriptor.name,
             span: descriptor.span,
-            origin: scalar
-                .and_then(|scalar| self.function.origin(self.context, self.decoded, scalar))
-                .filter(|_| descriptor.word.mask != 0),
+            origins: scalar
+                .filter(|_| descriptor.word.mask != 0)
+                .map_or_else(Vec::new, |scalar| self.function.origins(self.context, self.decoded, scalar)),
             value: digits(descriptor.word, descriptor.width),
-            mask: descriptor.word.mask & u64::MAX >> (64 - descriptor.width),
+            known: Known::new(
+                descriptor.word.mask & u64::MAX >> (64 - descriptor.width),
+                descriptor.word.value,
+            ),
             width: descriptor.width,
             fields: known_fields(layout, descriptor.word),
         }

@@ -102,11 +102,11 @@ impl FunctionFacts {
         base.plus((address.offset & i128::from(u32::MAX)) as u64, 32)
     }
 
-    /// Where the value of an operand was made, if there is one such place.
-    pub fn origin(&self, context: Context<'_>, decoded: &Decoded<'_>, scalar: &Scalar<'_>) -> Option<Span> {
+    /// Where the value of an operand was made.
+    pub fn origins(&self, context: Context<'_>, decoded: &Decoded<'_>, scalar: &Scalar<'_>) -> Vec<Span> {
         match scalar {
-            Scalar::Register(register) => self.view(context).origin(decoded.index, register.id),
-            _ => None,
+            Scalar::Register(register) => self.view(context).origins(decoded.index, register.id),
+            _ => Vec::new(),
         }
     }
 }

@@ -17,8 +17,7 @@ pub(super) fn render(source: &Source, description: &Description, out: &mut dyn W
     let width = description.words.iter().map(|word| word.name.len()).max().unwrap_or(0);
     for word in &description.words {
         let fields: Vec<String> = word.fields.iter().filter_map(field).collect();
-        let made = made_elsewhere(source, description, word)
-            .map_or_else(String::new, |line| format!(" (made in line {line})"));
+        let made = made(source, word);
         let line = format!("    {:width$} {:18} {}{made}", word.name, word.value, fields.join(" "));
         writeln!(out, "{}", line.trim_end())?;
     }
@@ -59,8 +58,13 @@ fn field(setting: &Setting<'_>) -> Option<String> {
     (!unset).then(|| format!("{}={}", field.name, field.show(raw)))
 }
 
-/// The line where the value was made, if that is not the instruction's own.
-fn made_elsewhere(source: &Source, description: &Description, word: &Word) -> Option<u32> {
-    let line = source.position(word.origin?.start).line;
-    (line != source.position(description.span.start).line).then_some(line)
+/// The lines where the value was made.
+fn made(source: &Source, word: &Word) -> String {
+    let lines: Vec<String> =
+        word.origins.iter().map(|origin| source.position(origin.start).line.to_string()).collect();
+    match &lines[..] {
+        [] => String::new(),
+        [line] => format!(" (made in line {line})"),
+        lines => format!(" (made in lines {})", lines.join(", ")),
+    }
 }

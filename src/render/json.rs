@@ -76,7 +76,7 @@ struct PlacedWord<'a> {
     word: &'a Word,
     span: Place,
     /// Where the value was made.
-    origin: Option<Place>,
+    origins: Vec<Place>,
 }
 
 /// Byte offsets; lines and columns from 1, columns in Unicode scalar values.
@@ -161,7 +161,7 @@ fn placed_description<'a>(source: &Source, description: &'a Description) -> Plac
             .map(|word| PlacedWord {
                 word,
                 span: Place::new(source, word.span),
-                origin: word.origin.map(|origin| Place::new(source, origin)),
+                origins: word.origins.iter().map(|origin| Place::new(source, *origin)).collect(),
             })
             .collect(),
     }

@@ -31,7 +31,7 @@ impl Tally {
     fn count(&mut self, word: &Word, low: u32) {
         if word.is_known_from(low) {
             self.fully += 1;
-        } else if word.mask >> low != 0 {
+        } else if word.known.mask >> low != 0 {
             self.partly += 1;
         } else {
             self.unknown += 1;
