@@ -46,8 +46,6 @@ pub struct Function<'a> {
     pub cfg: &'a Cfg,
     /// Its definitions.
     pub definitions: &'a Definitions,
-    /// Its statements.
-    pub body: Slice,
 }
 
 impl Constants {
@@ -196,7 +194,7 @@ impl Function<'_> {
     /// have one before them, and registers of the module get them in other functions.
     fn is_local(&self, register: RegisterId) -> bool {
         let declared = self.symbols.register(register).span;
-        let body = &self.module.statements[self.body.range()];
+        let body = &self.module.statements[self.cfg.body().range()];
         body.first()
             .zip(body.last())
             .is_some_and(|(first, last)| first.span.start <= declared.start && declared.end <= last.span.end)

@@ -61,7 +61,7 @@ impl FunctionFacts {
                 }
             }
         }
-        let view = Function { source, module, symbols, cfg: &cfg, definitions: &definitions, body };
+        let view = Function { source, module, symbols, cfg: &cfg, definitions: &definitions };
         let constants = Constants::new(&view, uses);
         Self { function, cfg, definitions, constants }
     }
@@ -74,7 +74,6 @@ impl FunctionFacts {
             symbols: context.symbols,
             cfg: &self.cfg,
             definitions: &self.definitions,
-            body: context.module.functions[self.function as usize].body,
         }
     }
 
