@@ -57,6 +57,7 @@ pub mod syntax;
 use analysis::description::{self, Description};
 use analysis::descriptors;
 use analysis::environment::Environment;
+use analysis::events::Events;
 use analysis::functions::{Context, FunctionFacts};
 use analysis::symbols::Symbols;
 use diagnostic::{Diagnostic, Severity, suppression};
@@ -158,7 +159,8 @@ pub fn check(source: &Source, options: &Options) -> Report {
     let instructions = analyzed.instructions(&symbols);
     let environment = Environment::new(source, &analyzed.module, options.ptx_version, &options.targets);
     let context = Context { source, module: &analyzed.module, symbols: &symbols };
-    let functions = FunctionFacts::all(context, &instructions);
+    let events = Events::new(context, &instructions);
+    let functions = FunctionFacts::all(context, &instructions, &events);
     let descriptors = descriptors::find(context, &instructions, &functions, environment.features());
     let checker = Checker {
         source,
@@ -167,6 +169,7 @@ pub fn check(source: &Source, options: &Options) -> Report {
         symbols: &symbols,
         instructions: &instructions,
         environment: &environment,
+        events: &events,
         functions: &functions,
         descriptors: &descriptors,
     };

@@ -61,34 +61,31 @@ fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
     }
 }
 
+/// What is wrong with a number of columns.
+pub(super) fn fault(columns: u32, exclusive: bool) -> Option<&'static str> {
+    match columns {
+        0 => Some("zero columns"),
+        _ if exclusive => (!columns.is_multiple_of(32)).then_some("not a multiple of 32"),
+        _ if !columns.is_power_of_two() => Some("not a power of two"),
+        1..32 => Some("less than 32, the unit of allocation"),
+        513.. => Some("more than the 512 columns that there are"),
+        _ => None,
+    }
+}
+
 fn judge(operation: &str, columns: &Columns, exclusive: bool, last: u32) -> Option<Diagnostic> {
     let value = columns.value;
-    // The assembler looks at immediates only, and not whether there are as many columns that lie
-    // together.
-    let mut seen = columns.is_immediate;
-    let (wrong, rule) = if exclusive {
-        let wrong = if value == 0 {
-            Some("zero columns".to_owned())
-        } else if !value.is_multiple_of(32) {
-            Some("not a multiple of 32".to_owned())
-        } else if value > last {
-            seen = false;
-            Some(format!("more than the {last} columns that there are"))
-        } else {
-            None
-        };
-        (wrong, format!("a multiple of 32, at most {last}"))
-    } else {
-        let wrong = match value {
-            0 => Some("zero columns"),
-            _ if !value.is_power_of_two() => Some("not a power of two"),
-            1..32 => Some("less than 32, the unit of allocation"),
-            513.. => Some("more than the 512 columns that there are"),
-            _ => None,
-        };
-        (wrong.map(str::to_owned), "a power of two in [32, 512]".to_owned())
+    // The assembler looks at immediates only, and lets `.exclusive` have more columns than there are.
+    let (wrong, seen) = match fault(value, exclusive) {
+        Some(wrong) => (wrong.to_owned(), columns.is_immediate),
+        None if exclusive && value > last => (format!("more than the {last} columns that there are"), false),
+        None => return None,
     };
-    let wrong = wrong?;
+    let rule = if exclusive {
+        format!("a multiple of 32, at most {last}")
+    } else {
+        "a power of two in [32, 512]".to_owned()
+    };
     let next = if exclusive {
         value.checked_next_multiple_of(32).unwrap_or(last).clamp(32, last)
     } else {
