@@ -2,6 +2,23 @@
 //!
 //! Everything is read from the field tables of [`descriptor`](crate::descriptor). What is not
 //! known is left out; nothing is guessed.
+//!
+//! ```
+//! use ptx_tc::{Options, Source, check};
+//!
+//! let source = Source::new("kernel.ptx", ".version 9.0\n.target sm_100a\n.entry k() {\n\
+//!     .reg .pred p;\n.reg .b32 taddr, idesc;\n.reg .b64 adesc, bdesc;\n\
+//!     mov.b32 idesc, 0x08400490;\n\
+//!     tcgen05.mma.cta_group::1.kind::f16 [taddr], adesc, bdesc, idesc, p;\n}\n")?;
+//! let report = check(&source, &Options { describe: true, ..Options::default() });
+//! let descriptions = report.descriptors.unwrap();
+//! let multiply = descriptions[0].multiply.as_ref().unwrap();
+//! assert_eq!((multiply.m, multiply.n, multiply.k), (Some(128), Some(256), Some(16)));
+//! assert_eq!(multiply.b.element.unwrap().name(), "bf16");
+//! // Nothing is known of where the matrix is.
+//! assert_eq!(multiply.b.swizzle, None);
+//! # Ok::<(), ptx_tc::source::SourceError>(())
+//! ```
 
 use serde::{Serialize, Serializer};
 

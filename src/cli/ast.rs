@@ -9,6 +9,7 @@ use super::input::{self, Input};
 use super::{Outcome, output_error};
 use crate::analysis::description::Description;
 use crate::instruction::decode::Decoded;
+use crate::rules::selection::{Layer, RuleSettings};
 use crate::source::{Source, Span};
 use crate::syntax::ast::{
     Declaration, Function, Module, Operand, OperandKind, RawInstruction, Slice, Statement, StatementKind,
@@ -34,7 +35,10 @@ impl Ast {
         let analyzed = Analyzed::new(&source);
         let symbols = analyzed.symbols();
         let instructions = analyzed.instructions(&symbols);
-        let options = Options { describe: true, ..Options::default() };
+        // No rule has to run for that.
+        let nothing = Layer { select: Some(Vec::new()), ..Layer::default() };
+        let options =
+            Options { describe: true, rules: RuleSettings::default().with(&nothing), ..Options::default() };
         let descriptors = crate::check(&source, &options).descriptors.unwrap_or_default();
         let document = Printer {
             source: &source,
