@@ -863,3 +863,35 @@ fn values_from_elsewhere() {
     assert_eq!(module(&format!("{word};"), "", ""), 0);
     assert_eq!(module("", "", &format!("{word};")), low(u64::MAX, 32));
 }
+
+/// Only a number of 32 bits is taken for an offset to a descriptor; what is made for the high word
+/// fills in its fields.
+#[test]
+fn fields_of_descriptors_are_no_offsets() {
+    let high_word = |offset: &str| {
+        let text = format!(
+            ".version 9.0\n.target sm_100a\n.address_size 64\n.entry k(.param .b64 in)\n{{\n    \
+             .reg .pred e;\n    .reg .b32 r, s, taddr;\n    .reg .b64 adesc, word, offset;\n    \
+             ld.param.b64 word, [in];\n    cvt.u32.u64 r, word;\n    {offset}\n    \
+             or.b64 offset, offset, 0x4000404000010000;\n    \
+             tcgen05.mma.cta_group::1.kind::f16 [taddr], adesc, offset, taddr, e;\n    ret;\n}}\n"
+        );
+        claims(&text)[0].0.mask >> 32
+    };
+    let all = low(u64::MAX, 32);
+    for offset in [
+        "shr.s32 s, r, 4; cvt.s64.s32 offset, s;",
+        "mul.wide.s32 offset, r, 64;",
+        "mul.wide.s32 offset, r, 64; add.s64 offset, offset, -2;",
+        "and.b64 offset, word, 0x3ffff; shr.u64 offset, offset, 4;",
+    ] {
+        assert_eq!(high_word(offset), all, "{offset}");
+    }
+    for field in [
+        "mov.b64 offset, word;",
+        "shl.b64 offset, word, 32;",
+        "cvt.u64.u32 offset, r; shl.b64 offset, offset, 32;",
+    ] {
+        assert_ne!(high_word(field), all, "{field}");
+    }
+}

@@ -296,7 +296,11 @@ impl Function<'_> {
             "and" => bits::and(a, argument(2, ty_width)),
             "or" => {
                 let b = argument(2, ty_width);
-                if ty_width == 64 { descriptor_sum(a, b, bits::or(a, b)) } else { bits::or(a, b) }
+                if ty_width == 64 {
+                    self.descriptor_sum(raw.operands, instruction, a, b, bits::or(a, b))
+                } else {
+                    bits::or(a, b)
+                }
             }
             "xor" => bits::xor(a, argument(2, ty_width)),
             "not" => Known::new(a.mask, !a.value),
@@ -309,13 +313,13 @@ impl Function<'_> {
             "add" if !has("cc") && !has("sat") => {
                 let b = argument(2, ty_width);
                 let sum = bits::add(a, b, false);
-                if ty_width == 64 { descriptor_sum(a, b, sum) } else { sum }
+                if ty_width == 64 { self.descriptor_sum(raw.operands, instruction, a, b, sum) } else { sum }
             }
             "sub" if !has("cc") && !has("sat") => {
                 let b = argument(2, ty_width);
                 let difference = bits::add(a, Known::new(b.mask, !b.value), true);
                 if ty_width == 64 && bits::is_descriptor(a) {
-                    descriptor_sum(a, UNKNOWN, difference)
+                    self.descriptor_sum(raw.operands, instruction, a, UNKNOWN, difference)
                 } else {
                     difference
                 }
@@ -362,6 +366,73 @@ impl Function<'_> {
         bits::within(result, produced.min(width))
     }
 
+    /// The sum (or union) of a shared-memory descriptor and an offset: the high word is the
+    /// descriptor's.
+    ///
+    /// The start address is 14 bits wide in units of 16 bytes, far from the top of the low word, and
+    /// a shared-memory address is never negative. Code that adds to a descriptor relies on that.
+    /// An offset is a number of 32 bits; what is not may well be meant for the high word.
+    fn descriptor_sum(&self, operands: Slice, instruction: u32, a: Known, b: Known, sum: Known) -> Known {
+        const HIGH: u64 = 0xFFFF_FFFF_0000_0000;
+        let (descriptor, offset) = match (bits::is_descriptor(a), bits::is_descriptor(b)) {
+            (true, false) => (a, operands.start + 2),
+            (false, true) => (b, operands.start + 1),
+            _ => return sum,
+        };
+        if !self.is_offset(instruction, offset, 0) {
+            return sum;
+        }
+        let high = Known::new(descriptor.mask & HIGH, descriptor.value);
+        Known::new(sum.mask & !HIGH | high.mask, sum.value & !HIGH | high.value)
+    }
+
+    /// Whether an operand of 64 bits is made of numbers of 32 bits, by the way it is made.
+    fn is_offset(&self, instruction: u32, index: u32, depth: u32) -> bool {
+        // Longer chains, and loops, are nothing that compilers make of addresses.
+        const DEEP: u32 = 8;
+        let operand = &self.module.operands[index as usize];
+        if let Some(value) = literal::evaluate(self.source, self.module, operand) {
+            return i32::try_from(value).is_ok() || u32::try_from(value).is_ok();
+        }
+        let Resolution::Register(register) = self.symbols.operand(index) else { return false };
+        let reaching = self.definitions.reaching(self.cfg, instruction, register);
+        let made_of_words = |id: &DefinitionId| {
+            let instruction = self.definitions.get(*id).instruction;
+            let raw = &self.module.instructions[instruction as usize];
+            let words: Vec<&str> = registers::words(self.source, self.module, instruction).collect();
+            let ty = words.last().and_then(|word| word.parse::<Type>().ok());
+            let narrow = ty.and_then(Type::bits).is_some_and(|bits| bits <= 32);
+            let part = |position: u32| {
+                position < raw.operands.len
+                    && self.is_offset(instruction, raw.operands.start + position, depth + 1)
+            };
+            match words[0] {
+                "cvt" => narrow,
+                "mul" if words.contains(&"wide") => narrow,
+                "mad" if words.contains(&"wide") => narrow && part(3),
+                "mov" | "neg" => part(1),
+                // What a mask of 32 bits leaves is a number of 32 bits.
+                "and" => self.is_mask(raw.operands.start + 2) || part(1) && part(2),
+                "add" | "sub" | "or" | "selp" | "mul" => part(1) && part(2),
+                "shr" => part(1),
+                // Not into the high word.
+                "shl" => part(1) && self.shifts_by_less_than(raw.operands.start + 2, 16),
+                _ => false,
+            }
+        };
+        depth < DEEP && !reaching.is_empty() && reaching.iter().all(made_of_words)
+    }
+
+    fn is_mask(&self, index: u32) -> bool {
+        let mask = literal::evaluate(self.source, self.module, &self.module.operands[index as usize]);
+        mask.is_some_and(|mask| u32::try_from(mask).is_ok())
+    }
+
+    fn shifts_by_less_than(&self, index: u32, limit: i128) -> bool {
+        let by = literal::evaluate(self.source, self.module, &self.module.operands[index as usize]);
+        by.is_some_and(|by| (0..limit).contains(&by))
+    }
+
     /// `mov` with packing and unpacking.
     fn moved(
         &self,
@@ -391,22 +462,6 @@ impl Function<'_> {
             _ => false,
         }
     }
-}
-
-/// The sum (or union) of a shared-memory descriptor and an offset: the high word is the
-/// descriptor's.
-///
-/// The start address is 14 bits wide in units of 16 bytes, far from the top of the low word, and
-/// a shared-memory address is never negative. Code that adds to a descriptor relies on that.
-fn descriptor_sum(a: Known, b: Known, sum: Known) -> Known {
-    const HIGH: u64 = 0xFFFF_FFFF_0000_0000;
-    let descriptor = match (bits::is_descriptor(a), bits::is_descriptor(b)) {
-        (true, false) => a,
-        (false, true) => b,
-        _ => return sum,
-    };
-    let high = Known::new(descriptor.mask & HIGH, descriptor.value);
-    Known::new(sum.mask & !HIGH | high.mask, sum.value & !HIGH | high.value)
 }
 
 impl Known {
