@@ -5,6 +5,7 @@
 //! falls through. A label that is not known makes every labelled block a successor, so that what
 //! the graph says can happen includes all that does.
 
+use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::ops::Range;
 
@@ -50,6 +51,7 @@ pub struct Cfg {
     /// The block of each instruction, from the first instruction of the function on.
     block_of: Vec<BlockId>,
     first_instruction: u32,
+    order: OnceCell<Vec<BlockId>>,
 }
 
 /// How an instruction ends a block.
@@ -120,7 +122,11 @@ impl Cfg {
     }
 
     /// The blocks in reverse post-order: each before its successors, but for loops.
-    pub fn reverse_post_order(&self) -> Vec<BlockId> {
+    pub fn reverse_post_order(&self) -> &[BlockId] {
+        self.order.get_or_init(|| self.find_order())
+    }
+
+    fn find_order(&self) -> Vec<BlockId> {
         let mut order = Vec::with_capacity(self.blocks.len());
         let mut visited = vec![false; self.blocks.len()];
         // Blocks that no edge reaches come last; their facts are of no consequence.
@@ -273,7 +279,13 @@ impl Builder<'_> {
             }
             blocks[index].successors = successors;
         }
-        Cfg { body: self.body, blocks, block_of, first_instruction: first_instruction.unwrap_or_default() }
+        Cfg {
+            body: self.body,
+            blocks,
+            block_of,
+            first_instruction: first_instruction.unwrap_or_default(),
+            order: OnceCell::new(),
+        }
     }
 
     fn transfer(&self, raw: &RawInstruction) -> Transfer {

@@ -1,3 +1,5 @@
+use std::collections::BTreeSet;
+
 use crate::analysis::events::{Action, Event};
 use crate::analysis::flow::Role;
 use crate::diagnostic::Diagnostic;
@@ -32,16 +34,14 @@ rule! {
 }
 
 fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
-    for flow in checker.flows() {
-        // Where the matrices come by bulk copies, a store is something else.
-        let function = flow.facts.function;
-        let loads_in_bulk = checker.flows().filter_map(|flow| flow.summary()).any(|summary| {
-            summary.functions.contains(&function)
-                && (summary.unknown || summary.events.iter().any(|event| event.action == Action::BulkLoad))
-        });
-        if loads_in_bulk {
-            continue;
+    // Where the matrices come by bulk copies, a store is something else.
+    let mut loaded_in_bulk: BTreeSet<u32> = BTreeSet::new();
+    for summary in checker.flows().filter_map(|flow| flow.summary()) {
+        if summary.unknown || summary.events.iter().any(|event| event.action == Action::BulkLoad) {
+            loaded_in_bulk.extend(&summary.functions);
         }
+    }
+    for flow in checker.flows().filter(|flow| !loaded_in_bulk.contains(&flow.facts.function)) {
         let role = |event: Event| match (event.action, flow.operation(event)) {
             (Action::ProxyFence | Action::Unknown, _) => Role::Stop,
             (Action::SharedStore, _) => Role::Start,
