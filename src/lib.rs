@@ -54,6 +54,7 @@ pub mod rules;
 pub mod source;
 pub mod syntax;
 
+use analysis::description::{self, Description};
 use analysis::descriptors;
 use analysis::environment::Environment;
 use analysis::events::Events;
@@ -77,6 +78,8 @@ pub struct Options {
     pub targets: Vec<Target>,
     /// Which rules run, and how much their findings matter.
     pub rules: RuleSettings,
+    /// Whether the report describes every multiply and copy, too.
+    pub describe: bool,
 }
 
 /// What the check of one source found.
@@ -84,6 +87,8 @@ pub struct Options {
 pub struct Report {
     /// The findings in source order.
     pub diagnostics: Vec<Diagnostic>,
+    /// What is known of the descriptors of each multiply and copy, when that was asked for.
+    pub descriptors: Option<Vec<Description>>,
 }
 
 impl Report {
@@ -170,5 +175,8 @@ pub fn check(source: &Source, options: &Options) -> Report {
     };
     let mut diagnostics = checker.run(&options.rules);
     suppression::apply(source, &analyzed.module, &options.rules, &mut diagnostics);
-    Report { diagnostics }
+    let descriptors = options.describe.then(|| {
+        description::describe(context, &instructions, &functions, &descriptors, environment.features())
+    });
+    Report { diagnostics, descriptors }
 }

@@ -50,6 +50,7 @@ pub struct Block {
 /// The control-flow graph of one function.
 #[derive(Clone, Debug)]
 pub struct Cfg {
+    body: Slice,
     blocks: Vec<Block>,
     /// The block of each instruction, from the first instruction of the function on.
     block_of: Vec<BlockId>,
@@ -73,6 +74,11 @@ impl Cfg {
     /// Builds the graph of the function with this body.
     pub fn new(source: &Source, module: &Module, symbols: &Symbols, body: Slice) -> Self {
         Builder { source, module, symbols, body }.build()
+    }
+
+    /// The statements of the function.
+    pub fn body(&self) -> Slice {
+        self.body
     }
 
     /// The instructions of a body, which are numbered without gaps.
@@ -281,6 +287,7 @@ impl Builder<'_> {
             blocks[index].successors = successors;
         }
         Cfg {
+            body: self.body,
             blocks,
             block_of,
             first_instruction: first_instruction.unwrap_or_default(),

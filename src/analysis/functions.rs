@@ -123,9 +123,9 @@ impl FunctionFacts {
             Scalar::Register(register) => {
                 let base = self.constants.at(&self.view(context), decoded.index, register.id);
                 match register.plus {
-                    // Nothing adds to a register in place but `alloc` and `dealloc`, and they rarely.
-                    Some(1..) => Known::new(0, 0),
-                    _ => base,
+                    None => base,
+                    // Only operands of 32 bits take it.
+                    Some(plus) => base.plus((plus & i128::from(u32::MAX)) as u64, 32),
                 }
             }
             Scalar::Variable(_) | Scalar::Float(_) | Scalar::Special(_) => Known::new(0, 0),
@@ -139,11 +139,11 @@ impl FunctionFacts {
         base.plus((address.offset & i128::from(u32::MAX)) as u64, 32)
     }
 
-    /// Where the value of an operand was made, if there is one such place.
-    pub fn origin(&self, context: Context<'_>, decoded: &Decoded<'_>, scalar: &Scalar<'_>) -> Option<Span> {
+    /// Where the value of an operand was made.
+    pub fn origins(&self, context: Context<'_>, decoded: &Decoded<'_>, scalar: &Scalar<'_>) -> Vec<Span> {
         match scalar {
-            Scalar::Register(register) => self.view(context).origin(decoded.index, register.id),
-            _ => None,
+            Scalar::Register(register) => self.view(context).origins(decoded.index, register.id),
+            _ => Vec::new(),
         }
     }
 }

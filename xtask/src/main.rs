@@ -9,6 +9,7 @@ use clap::Parser;
 mod bench;
 mod generate;
 mod oracle;
+mod stats;
 
 /// What goes wrong in a task is for the developer who started it; text will do.
 type Result<T, E = Box<dyn Error + Send + Sync>> = std::result::Result<T, E>;
@@ -21,6 +22,8 @@ enum Task {
     Generate(generate::Arguments),
     /// Measure the speed of lexing, parsing and checking, and the memory they need.
     Bench(bench::Arguments),
+    /// Count what is known of the descriptors in the kernels of fixtures/kernels.
+    Stats,
 }
 
 /// That of the command line, so that what is measured is what users have.
@@ -32,6 +35,7 @@ fn main() -> ExitCode {
         Task::Oracle(arguments) => oracle::run(&arguments),
         Task::Generate(arguments) => generate::run(&arguments),
         Task::Bench(arguments) => bench::run(&arguments),
+        Task::Stats => stats::run(),
     };
     match result {
         Ok(true) => ExitCode::SUCCESS,
