@@ -159,8 +159,8 @@ impl Uniformity {
             return Truth::UNKNOWN;
         }
         reaching
-            .into_iter()
-            .fold(Truth::TOP, |truth, id| truth.join(self.truths.get(&id).copied().unwrap_or(Truth::UNKNOWN)))
+            .iter()
+            .fold(Truth::TOP, |truth, id| truth.join(self.truths.get(id).copied().unwrap_or(Truth::UNKNOWN)))
     }
 
     /// Starts from the assumption that everything selects one thread, and takes back what is not
