@@ -56,6 +56,7 @@ pub struct Cfg {
     block_of: Vec<BlockId>,
     first_instruction: u32,
     order: OnceCell<Vec<BlockId>>,
+    reachable: OnceCell<Vec<bool>>,
 }
 
 /// How an instruction ends a block.
@@ -128,6 +129,20 @@ impl Cfg {
     /// The blocks in reverse post-order: each before its successors, but for loops.
     pub fn reverse_post_order(&self) -> &[BlockId] {
         self.order.get_or_init(|| self.find_order())
+    }
+
+    /// Whether a path leads to the block from the function's start.
+    pub fn is_reachable(&self, block: BlockId) -> bool {
+        self.reachable.get_or_init(|| {
+            let mut reachable = vec![false; self.blocks.len()];
+            let mut work = vec![BlockId(0)];
+            while let Some(block) = work.pop() {
+                if !std::mem::replace(&mut reachable[block.index()], true) {
+                    work.extend(&self.block(block).successors);
+                }
+            }
+            reachable
+        })[block.index()]
     }
 
     fn find_order(&self) -> Vec<BlockId> {
@@ -292,6 +307,7 @@ impl Builder<'_> {
             block_of,
             first_instruction: first_instruction.unwrap_or_default(),
             order: OnceCell::new(),
+            reachable: OnceCell::new(),
         }
     }
 

@@ -33,7 +33,7 @@ pub struct Definition {
 /// true, though less is known then.
 const LIMIT: usize = 1 << 26;
 /// Definitions of one register beyond which only the nearest one in the same block is known.
-const MANY: usize = 200;
+pub const MANY: usize = 200;
 
 /// The definitions of one function.
 #[derive(Debug, Default)]

@@ -4,6 +4,7 @@
 use super::cfg::{BlockId, Cfg};
 use super::constants::Known;
 use super::dataflow::Direction;
+use super::definitions;
 use super::events::{Action, Event, Events, Summary};
 use super::functions::{Context, FunctionFacts};
 use super::places::{Place, Places};
@@ -192,7 +193,11 @@ impl<'a> Flow<'a> {
                 firsts.push((fact, event));
             }
         };
-        for &event in self.events() {
+        // What no path leads to does not happen.
+        let happens = |event: &&Event| {
+            self.cfg().block_of(event.instruction).is_some_and(|block| self.cfg().is_reachable(block))
+        };
+        for &event in self.events().iter().filter(happens) {
             let at = event.instruction;
             let Action::Call(callee) = event.action else {
                 let role = role(event);
@@ -272,8 +277,19 @@ impl<'a> Flow<'a> {
         Place { offset: place.offset.sum(by), ..place }
     }
 
-    /// Ends each load's fact where an instruction other than `mov` reads what it loaded.
-    pub fn end_at_reads(&self, reach: &mut Reach, loads: &[(Fact, Event)]) {
+    /// Whether it can be followed when what an event loads is read: the registers of a load are not
+    /// written in too many places. What a callee loads is dead when it returns.
+    pub fn follows_load(&self, event: Event) -> bool {
+        match self.instruction(event) {
+            Some(Instruction::Ld(ld)) if self.is_own(event) => loaded_registers(ld)
+                .all(|register| self.facts.definitions.of(register).len() <= definitions::MANY),
+            _ => false,
+        }
+    }
+
+    /// Ends each load's fact where an instruction other than `mov` reads what it loaded, or another
+    /// one writes there: that waits for the load.
+    pub fn end_at_uses(&self, reach: &mut Reach, loads: &[(Fact, Event)]) {
         let by_instruction: rustc_hash::FxHashMap<u32, Fact> =
             loads.iter().map(|(fact, event)| (event.instruction, *fact)).collect();
         let definitions = &self.facts.definitions;
@@ -287,6 +303,12 @@ impl<'a> Flow<'a> {
                 }
             }
         }
+        for (fact, event) in loads {
+            let Some(Instruction::Ld(ld)) = self.instruction(*event) else { continue };
+            for register in loaded_registers(ld) {
+                self.end_at_writes(reach, *fact, register);
+            }
+        }
     }
 
     /// Ends facts where a register that they depend on is written again.
@@ -297,9 +319,37 @@ impl<'a> Flow<'a> {
         }
     }
 
+    /// Loads that are pending where something happens, with a register that can still be read
+    /// afterwards; at most one load for each event that asks. `ends` adds to where loads end
+    /// otherwise: where an instruction other than `mov` reads what was loaded.
+    pub fn pending_loads(
+        &self,
+        role: impl Fn(Event) -> Role,
+        ends: impl FnOnce(&mut Reach, &[(Fact, Event)]),
+        mut relates: impl FnMut(Pair) -> bool,
+    ) -> Vec<Pair> {
+        let mut pending = Vec::new();
+        self.pairs_ending(
+            role,
+            |reach, loads| {
+                self.end_at_uses(reach, loads);
+                ends(reach, loads);
+            },
+            |pair| {
+                // Whether its registers are live is a question for all of them together.
+                pending.extend(relates(pair).then_some(pair));
+                false
+            },
+        );
+        let mut live = self.live(pending);
+        live.sort_by_key(|pair| (pair.then.instruction, pair.first.instruction));
+        live.dedup_by_key(|pair| pair.then.instruction);
+        live
+    }
+
     /// Of pairs of a load and something behind it, those where a register of the load can still be
     /// read afterwards.
-    pub fn live(&self, pairs: Vec<Pair>) -> Vec<Pair> {
+    fn live(&self, pairs: Vec<Pair>) -> Vec<Pair> {
         let definitions = &self.facts.definitions;
         let mut reach = Reach::default();
         let mut readers: Vec<(RegisterId, u32)> = Vec::new();

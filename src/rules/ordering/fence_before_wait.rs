@@ -39,14 +39,16 @@ fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
                 (Action::Unknown, _) => Role::Stop,
                 (_, Some(Operation::FenceBefore)) => Role::Ask,
                 (_, Some(operation)) if access.ended_by(operation) => Role::Stop,
-                (_, Some(operation)) if access.started_by(operation) => Role::Start,
+                (_, Some(operation)) if access.started_by(operation) => {
+                    Role::Start.only_if(access == Pending::Store || flow.follows_load(event))
+                }
                 _ => Role::None,
             };
             let pairs = flow.pairs_ending(
                 role,
                 |reach, facts| {
                     if access == Pending::Load {
-                        flow.end_at_reads(reach, facts);
+                        flow.end_at_uses(reach, facts);
                     }
                 },
                 |_| true,

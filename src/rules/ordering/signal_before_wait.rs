@@ -41,22 +41,15 @@ fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
                 (Action::MbarrierArrive, _) => Role::Ask,
                 (_, Some(operation)) if access.ended_by(operation) => Role::Stop,
                 (_, Some(operation)) if access.started_by(operation) => {
-                    Role::Start.only_if(!loads || flow.is_own(event))
+                    Role::Start.only_if(!loads || flow.follows_load(event))
                 }
                 _ => Role::None,
             };
-            let mut pairs = flow.pairs_ending(
-                role,
-                |reach, facts| {
-                    if loads {
-                        flow.end_at_reads(reach, facts);
-                    }
-                },
-                |_| true,
-            );
-            if loads {
-                pairs = flow.live(pairs);
-            }
+            let pairs = if loads {
+                flow.pending_loads(role, |_, _| {}, |_| true)
+            } else {
+                flow.pairs(role, |_| true)
+            };
             for pair in pairs {
                 let name = flow.operation(pair.first).map_or("", Operation::name);
                 let wait = if loads { "wait::ld" } else { "wait::st" };

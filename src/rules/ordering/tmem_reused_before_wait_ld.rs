@@ -45,19 +45,17 @@ rule! {
 pub(in crate::rules) fn pairs(checker: &Checker<'_>, flow: &Flow<'_>) -> Vec<Pair> {
     let role = |event: Event| match (event.action, flow.operation(event)) {
         (Action::Unknown, _) => Role::Stop,
-        // What a callee loads is dead when it returns.
         (_, Some(operation)) if Pending::Load.started_by(operation) => {
-            Role::Start.only_if(flow.is_own(event))
+            Role::Start.only_if(flow.follows_load(event))
         }
         (_, Some(Operation::WaitLd | Operation::Alloc)) => Role::Stop,
         (_, Some(Operation::Dealloc)) => Role::Ask,
         (_, Some(operation)) if Pending::Operation.started_by(operation) => Role::Ask,
         _ => Role::None,
     };
-    let found = flow.pairs_ending(
+    flow.pending_loads(
         role,
         |reach, loads| {
-            flow.end_at_reads(reach, loads);
             for (fact, event) in loads {
                 if let Some(Instruction::Ld(ld)) = flow.instruction(*event)
                     && let Some(Root::Register(register)) = flow.place(*event, &ld.taddr).map(|it| it.root)
@@ -73,8 +71,7 @@ pub(in crate::rules) fn pairs(checker: &Checker<'_>, flow: &Flow<'_>) -> Vec<Pai
                     _ => false,
                 }
         },
-    );
-    flow.live(found)
+    )
 }
 
 fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {

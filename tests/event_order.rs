@@ -1,0 +1,382 @@
+//! The rules about order against brute force: random small kernels, and a direct interpreter that
+//! explores every path and state. A hazard that a path has is found, and nothing is found that no
+//! path has.
+//!
+//! The interpreter knows the rules' conditions, but neither blocks nor dataflow: it walks from
+//! instruction to instruction with everything that it has seen.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+
+use proptest::prelude::*;
+use proptest::strategy::ValueTree as _;
+use ptx_tc::{Options, Source, check};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Op {
+    Alloc(u32),
+    Dealloc,
+    Relinquish,
+    Ld(usize),
+    Use(usize),
+    St,
+    WaitLd,
+    WaitSt,
+    Mma,
+    Commit,
+    MbarrierWait,
+    Arrive,
+    Barrier,
+    FenceBefore,
+    SharedStore,
+    ProxyFence,
+    /// To the operation with this number, or on.
+    Branch(usize),
+    Jump(usize),
+    Exit,
+}
+
+const REGISTERS: usize = 2;
+
+impl Op {
+    fn text(self) -> String {
+        match self {
+            Self::Alloc(size) => {
+                format!("tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [slot], {size};")
+            }
+            Self::Dealloc => "tcgen05.dealloc.cta_group::1.sync.aligned.b32 taddr, 128;".to_owned(),
+            Self::Relinquish => "tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned;".to_owned(),
+            Self::Ld(r) => format!("tcgen05.ld.sync.aligned.32x32b.x1.b32 {{r{r}}}, [taddr];"),
+            Self::Use(r) => format!("st.global.b32 [out], r{r};"),
+            Self::St => "tcgen05.st.sync.aligned.32x32b.x1.b32 [taddr], {s};".to_owned(),
+            Self::WaitLd => "tcgen05.wait::ld.sync.aligned;".to_owned(),
+            Self::WaitSt => "tcgen05.wait::st.sync.aligned;".to_owned(),
+            Self::Mma => "@e tcgen05.mma.cta_group::1.kind::f16 [taddr], d, d, 0x08200490, 0;".to_owned(),
+            Self::Commit => {
+                "@e tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [mbar];".to_owned()
+            }
+            Self::MbarrierWait => "mbarrier.try_wait.parity.shared::cta.b64 q, [mbar], 0;".to_owned(),
+            Self::Arrive => "mbarrier.arrive.shared::cta.b64 _, [mbar];".to_owned(),
+            Self::Barrier => "bar.sync 0;".to_owned(),
+            Self::FenceBefore => "tcgen05.fence::before_thread_sync;".to_owned(),
+            Self::SharedStore => "st.shared.b32 [tile], s;".to_owned(),
+            Self::ProxyFence => "fence.proxy.async.shared::cta;".to_owned(),
+            Self::Branch(to) => format!("@p bra L{to};"),
+            Self::Jump(to) => format!("bra L{to};"),
+            Self::Exit => "ret;".to_owned(),
+        }
+    }
+}
+
+const PROLOGUE: &str = ".version 9.0\n.target sm_100a\n.address_size 64\n\
+    .visible .entry k(.param .u64 o, .param .u64 a, .param .u32 n)\n{\n\
+    .reg .pred p, q, e;\n.reg .b32 r<4>, s, taddr, c;\n.reg .b64 d, out;\n\
+    .shared .b32 slot, tile;\n.shared .b64 mbar;\n\
+    ld.param.u64 out, [o];\nld.param.u64 d, [a];\nld.param.u32 c, [n];\nsetp.ne.u32 p, c, 0;\n\
+    mov.u32 s, c;\nmov.u32 r0, c;\nmov.u32 r1, c;\n\
+    elect.sync _|e, -1;\nbar.sync 0;\nld.shared.b32 taddr, [slot];\n";
+
+/// The module; operation `i` stands in line `FIRST + i`.
+fn module(program: &[Op]) -> String {
+    let mut text = PROLOGUE.to_owned();
+    for (index, op) in program.iter().enumerate() {
+        writeln!(text, "L{index}: {}", op.text()).unwrap();
+    }
+    writeln!(text, "L{}: ret;\n}}", program.len()).unwrap();
+    text
+}
+
+fn successors(program: &[Op], at: usize) -> Vec<usize> {
+    match program.get(at) {
+        None | Some(Op::Exit) => Vec::new(),
+        Some(Op::Jump(to)) => vec![*to],
+        Some(Op::Branch(to)) => vec![at + 1, *to],
+        Some(_) => vec![at + 1],
+    }
+}
+
+/// Everything that has happened on a path and matters later.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+struct State {
+    relinquished: bool,
+    /// The smallest allocation so far.
+    smallest: Option<u32>,
+    /// Columns since the last `dealloc`.
+    total: u32,
+    deallocated: bool,
+    /// Loads since the last `wait::ld` whose register nothing has read.
+    loading: [bool; REGISTERS],
+    /// The same, but an `alloc` ends them, too.
+    loading_here: [bool; REGISTERS],
+    storing: bool,
+    /// Accesses with neither wait nor barrier since.
+    racing_ld: bool,
+    racing_st: bool,
+    racing_mma: bool,
+    unfenced: bool,
+}
+
+impl State {
+    fn after(mut self, op: Op) -> Self {
+        match op {
+            Op::Alloc(size) => {
+                self.smallest = Some(self.smallest.map_or(size, |smallest| smallest.min(size)));
+                self.total = (self.total + size).min(1024);
+                self.deallocated = false;
+                self.loading_here = [false; REGISTERS];
+            }
+            Op::Dealloc => {
+                self.total = 0;
+                self.deallocated = true;
+            }
+            Op::Relinquish => self.relinquished = true,
+            Op::Ld(r) => {
+                self.loading[r] = true;
+                self.loading_here[r] = true;
+                self.racing_ld = true;
+            }
+            Op::Use(r) => {
+                self.loading[r] = false;
+                self.loading_here[r] = false;
+            }
+            Op::St => {
+                self.storing = true;
+                self.racing_st = true;
+            }
+            Op::WaitLd => {
+                self.loading = [false; REGISTERS];
+                self.loading_here = [false; REGISTERS];
+                self.racing_ld = false;
+            }
+            Op::WaitSt => {
+                self.storing = false;
+                self.racing_st = false;
+            }
+            Op::Mma => self.racing_mma = true,
+            Op::MbarrierWait | Op::Barrier => {
+                self.racing_ld = false;
+                self.racing_st = false;
+                self.racing_mma = false;
+            }
+            Op::SharedStore => self.unfenced = true,
+            Op::ProxyFence => self.unfenced = false,
+            Op::Commit | Op::Arrive | Op::FenceBefore | Op::Branch(_) | Op::Jump(_) | Op::Exit => {}
+        }
+        self
+    }
+}
+
+/// Whether a path from behind `at` reads `register` before it is loaded again.
+fn is_live(program: &[Op], at: usize, register: usize) -> bool {
+    let mut seen = BTreeSet::new();
+    let mut work = successors(program, at);
+    while let Some(at) = work.pop() {
+        if !seen.insert(at) {
+            continue;
+        }
+        match program.get(at) {
+            Some(Op::Use(r)) if *r == register => return true,
+            Some(Op::Ld(r)) if *r == register => {}
+            _ => work.extend(successors(program, at)),
+        }
+    }
+    false
+}
+
+/// Operations that can follow `at`.
+fn followers(program: &[Op], at: usize) -> BTreeSet<usize> {
+    let mut seen = BTreeSet::new();
+    let mut work = successors(program, at);
+    while let Some(at) = work.pop() {
+        if seen.insert(at) {
+            work.extend(successors(program, at));
+        }
+    }
+    seen
+}
+
+/// Where each rule has a reason.
+fn hazards(program: &[Op]) -> BTreeMap<&'static str, BTreeSet<usize>> {
+    let mut found: BTreeMap<&'static str, BTreeSet<usize>> = BTreeMap::new();
+    let mut seen: BTreeSet<(usize, State)> = BTreeSet::new();
+    let mut work = vec![(0, State::default())];
+    let mut races: BTreeMap<usize, BTreeSet<&'static str>> = BTreeMap::new();
+    while let Some((at, state)) = work.pop() {
+        if !seen.insert((at, state.clone())) {
+            continue;
+        }
+        let Some(op) = program.get(at) else { continue };
+        let mut hazard = |rule: &'static str, holds: bool| {
+            if holds {
+                found.entry(rule).or_default().insert(at);
+            }
+        };
+        let waits_for = |loading: &[bool; REGISTERS]| {
+            (0..REGISTERS).any(|register| loading[register] && is_live(program, at, register))
+        };
+        match op {
+            Op::Alloc(size) => {
+                hazard("TC303", state.relinquished);
+                hazard("TC302", state.smallest.is_some_and(|smallest| smallest < *size));
+                hazard("TC306", state.total + size > 512);
+            }
+            Op::Dealloc => {
+                hazard("TC308", state.deallocated);
+                hazard("TC701", waits_for(&state.loading_here));
+                hazard("TC702", state.storing);
+                let races = races.entry(at).or_default();
+                races.extend(state.racing_ld.then_some("ld"));
+                races.extend(state.racing_st.then_some("st"));
+                races.extend(state.racing_mma.then_some("mma"));
+            }
+            Op::Ld(_) | Op::St => hazard("TC308", state.deallocated),
+            Op::Mma => {
+                hazard("TC308", state.deallocated);
+                hazard("TC701", waits_for(&state.loading_here));
+                hazard("TC702", state.storing);
+                hazard("TC707", state.unfenced);
+            }
+            Op::Commit => hazard("TC702", state.storing),
+            Op::FenceBefore => hazard("TC706", state.storing || state.loading.contains(&true)),
+            Op::Arrive => hazard("TC709", state.storing || waits_for(&state.loading)),
+            _ => {}
+        }
+        let after = state.after(*op);
+        work.extend(successors(program, at).into_iter().map(|next| (next, after.clone())));
+    }
+    let reached: BTreeSet<usize> = seen.into_iter().map(|(at, _)| at).collect();
+    // A race that is certain is reported as that.
+    for (at, races) in races {
+        let is = |rule: &str| found.get(rule).is_some_and(|places| places.contains(&at));
+        let left = races.contains("mma")
+            || (races.contains("ld") && !is("TC701"))
+            || (races.contains("st") && !is("TC702"));
+        if left {
+            found.entry("TC309").or_default().insert(at);
+        }
+    }
+    for at in reached.iter().copied().filter(|at| program.get(*at) == Some(&Op::Mma)) {
+        let after = followers(program, at);
+        if !after.iter().any(|at| program.get(*at) == Some(&Op::Commit)) {
+            found.entry("TC704").or_default().insert(at);
+        }
+        let waits =
+            after.iter().filter(|at| matches!(program.get(**at), Some(Op::MbarrierWait | Op::Barrier)));
+        let waited: BTreeSet<usize> = waits.flat_map(|wait| followers(program, *wait)).collect();
+        for access in after.difference(&waited) {
+            if matches!(program.get(*access), Some(Op::Ld(_) | Op::St)) {
+                found.entry("TC703").or_default().insert(*access);
+            }
+        }
+    }
+    found
+}
+
+/// Rules that the programs are about.
+const RULES: &[&str] = &[
+    "TC302", "TC303", "TC306", "TC308", "TC309", "TC701", "TC702", "TC703", "TC704", "TC706", "TC707",
+    "TC709",
+];
+
+fn findings(program: &[Op]) -> BTreeMap<&'static str, BTreeSet<usize>> {
+    let first = PROLOGUE.lines().count() + 1;
+    let source = Source::new("k.ptx", module(program)).unwrap();
+    let mut found: BTreeMap<&'static str, BTreeSet<usize>> = BTreeMap::new();
+    for finding in check(&source, &Options::default()).diagnostics {
+        let code = finding.code.rule().code;
+        assert!(!code.starts_with("TC0") && !code.starts_with("TC1"), "{code} {}", finding.message);
+        if RULES.contains(&code) {
+            let line = source.position(finding.primary.span.start).line as usize;
+            found.entry(code).or_default().insert(line - first);
+        }
+    }
+    found
+}
+
+fn compare(program: &[Op]) -> Result<(), TestCaseError> {
+    let hazards = hazards(program);
+    let findings = findings(program);
+    for rule in RULES {
+        let none = BTreeSet::new();
+        let due = hazards.get(rule).unwrap_or(&none);
+        let found = findings.get(rule).unwrap_or(&none);
+        prop_assert!(
+            found.is_subset(due),
+            "{rule} found at {found:?}, but only {due:?} have a path to it:\n{}",
+            module(program)
+        );
+        // What has the same cause is reported once.
+        prop_assert_eq!(
+            found.is_empty(),
+            due.is_empty(),
+            "{} at {:?}, found at {:?}:\n{}",
+            rule,
+            due,
+            found,
+            module(program)
+        );
+    }
+    Ok(())
+}
+
+fn op(len: usize) -> impl Strategy<Value = Op> {
+    let target = 0..=len;
+    prop_oneof![
+        2 => prop_oneof![Just(128u32), Just(256), Just(512)].prop_map(Op::Alloc),
+        2 => Just(Op::Dealloc),
+        1 => Just(Op::Relinquish),
+        4 => (0..REGISTERS).prop_map(Op::Ld),
+        3 => (0..REGISTERS).prop_map(Op::Use),
+        2 => Just(Op::St),
+        2 => Just(Op::WaitLd),
+        2 => Just(Op::WaitSt),
+        4 => Just(Op::Mma),
+        2 => Just(Op::Commit),
+        2 => Just(Op::MbarrierWait),
+        1 => Just(Op::Arrive),
+        2 => Just(Op::Barrier),
+        1 => Just(Op::FenceBefore),
+        1 => Just(Op::SharedStore),
+        1 => Just(Op::ProxyFence),
+        5 => target.clone().prop_map(Op::Branch),
+        1 => target.prop_map(Op::Jump),
+        1 => Just(Op::Exit),
+    ]
+}
+
+fn programs() -> impl Strategy<Value = Vec<Op>> {
+    (1usize..16).prop_flat_map(|len| prop::collection::vec(op(len), len))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        // `PROPTEST_CASES` asks for more.
+        cases: ProptestConfig::default().cases.max(3000),
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn the_analysis_agrees_with_every_path(program in programs()) {
+        compare(&program)?;
+    }
+}
+
+/// The programs are not all sound, nor all unsound: each rule fires on some and not on others.
+#[test]
+fn programs_have_every_hazard() {
+    let mut runner = proptest::test_runner::TestRunner::deterministic();
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    let total = 2000;
+    for _ in 0..total {
+        let program = programs().new_tree(&mut runner).unwrap().current();
+        for rule in hazards(&program).into_keys() {
+            *counts.entry(rule).or_default() += 1;
+        }
+    }
+    println!("of {total} programs: {counts:?}");
+    for rule in RULES {
+        let count = counts.get(rule).copied().unwrap_or_default();
+        assert!(count > total / 100 && count < total * 9 / 10, "{rule} in {count} of {total} programs");
+    }
+}
