@@ -117,9 +117,13 @@ impl Places<'_> {
             if definition.operand != raw.operands.start && !self.is_pair(raw, definition.operand) {
                 return place;
             }
+            if definition.instruction == at {
+                // It is made of itself alone: nothing gave it a first value.
+                return place;
+            }
             let reader = (at, register);
             at = definition.instruction;
-            match self.step(at, raw, register) {
+            match self.step(at, raw) {
                 Next::Register(next, more) => {
                     register = next;
                     offset = offset.sum(more);
@@ -146,7 +150,7 @@ impl Places<'_> {
     }
 
     /// What an instruction makes its destination of.
-    fn step(&self, instruction: u32, raw: &RawInstruction, to: RegisterId) -> Next {
+    fn step(&self, instruction: u32, raw: &RawInstruction) -> Next {
         let view = &self.function;
         let mut words = registers::words(view.source, view.module, instruction);
         let name = words.next().unwrap_or_default();
@@ -156,7 +160,7 @@ impl Places<'_> {
             "mov" | "shfl" => self.value(instruction, raw.operands.start + 1),
             // A change of width or between address windows; nothing that has a sign is an address.
             "cvt" | "cvta" if !has("f") && !has("sat") => self.value(instruction, raw.operands.start + 1),
-            "add" | "or" if raw.operands.len == 3 => self.sum(instruction, raw, name == "or", to),
+            "add" | "or" if raw.operands.len == 3 => self.sum(instruction, raw, name == "or"),
             "sub" if raw.operands.len == 3 => match self.value(instruction, raw.operands.start + 2) {
                 Next::Root(Root::Literal, by, None) if by.constant(32).is_some() => {
                     self.value(instruction, raw.operands.start + 1).plus(by.negated())
@@ -239,7 +243,7 @@ impl Places<'_> {
     }
 
     /// `a + b`, or `a | b` where that is the same.
-    fn sum(&self, instruction: u32, raw: &RawInstruction, or: bool, to: RegisterId) -> Next {
+    fn sum(&self, instruction: u32, raw: &RawInstruction, or: bool) -> Next {
         let known = |position: u32| {
             let operand = raw.operands.start + position;
             match self.value(instruction, operand) {
@@ -260,8 +264,7 @@ impl Places<'_> {
                 continue;
             }
             let next = self.value(instruction, raw.operands.start + base).plus(by);
-            if !matches!(next, Next::Opaque) && !matches!(next, Next::Register(register, _) if register == to)
-            {
+            if !matches!(next, Next::Opaque) {
                 return next;
             }
         }

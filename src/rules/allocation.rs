@@ -20,7 +20,7 @@ pub(super) mod use_after_dealloc;
 
 /// The number of columns that an `alloc` or `dealloc` names, if it is known and one that can be
 /// allocated; of another one, only that is said.
-fn columns(checker: &Checker<'_>, decoded: &Decoded<'_>) -> Option<u32> {
+pub(super) fn columns(checker: &Checker<'_>, decoded: &Decoded<'_>) -> Option<u32> {
     let (n_cols, exclusive) = match decoded.instruction.as_ref()? {
         Instruction::Alloc(it) => (&it.n_cols, it.exclusive.is_some()),
         Instruction::Dealloc(it) => (&it.n_cols, it.exclusive.is_some()),

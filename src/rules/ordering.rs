@@ -92,6 +92,16 @@ pub(super) struct Columns {
 }
 
 impl Columns {
+    /// What the columns are counted from.
+    pub(super) fn place(&self) -> Place {
+        self.place
+    }
+
+    /// How many there are at least.
+    pub(super) fn count(&self) -> u32 {
+        self.least
+    }
+
     /// Whether both certainly touch a common column.
     pub(super) fn overlaps(&self, other: &Self) -> bool {
         let (Some(left), Some(right)) = (self.place.column(), other.place.column()) else { return false };

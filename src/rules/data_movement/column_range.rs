@@ -1,17 +1,24 @@
+use crate::analysis::events::{Action, Event};
+use crate::analysis::flow::Flow;
+use crate::analysis::places::{Slot, SlotRoot};
 use crate::diagnostic::Diagnostic;
 use crate::instruction::decode::Decoded;
 use crate::instruction::{Address, Cp, Instruction, Ld, Scalar, Shift, St};
 use crate::isa::data_movement::SHIFT_COLUMNS;
-use crate::rules::{Checker, Code, rule};
+use crate::rules::allocation::{self, slot_read_too_early};
+use crate::rules::{Checker, Code, ordering, rule};
 use crate::source::Span;
 
 rule! {
     /// ## What it does
     /// Finds loads, stores, copies and shifts that reach past the last column of Tensor Memory: a
-    /// known column plus the columns that the shape covers is over 512 (576 on `sm_107`).
+    /// known column plus the columns that the shape covers is over 512 (576 on `sm_107`). Finds
+    /// those and accumulators, too, that reach past the end of the allocation from which their
+    /// address is derived.
     ///
     /// ## Why is this bad?
-    /// There are no such columns to access. The assembler does not look at values in registers.
+    /// There are no such columns to access, or they belong to another CTA. The assembler does not
+    /// look at values in registers.
     ///
     /// ## Example
     /// ```ptx
@@ -42,6 +49,72 @@ struct Access<'a> {
 }
 
 fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
+    past_tensor_memory(checker, findings);
+    for flow in checker.flows() {
+        past_allocation(checker, &flow, findings);
+    }
+}
+
+/// Accesses through the address that an `alloc` of the same function wrote, past its end.
+fn past_allocation(checker: &Checker<'_>, flow: &Flow<'_>, findings: &mut Vec<Diagnostic>) {
+    let mut allocs: Vec<(Slot, Option<u32>, Event)> = Vec::new();
+    for event in flow.events() {
+        if let (Some(Instruction::Alloc(alloc)), Some(decoded)) =
+            (flow.instruction(*event), flow.decoded(*event))
+            && let Some(slot) = slot_read_too_early::slot(flow, *event, &alloc.dst)
+        {
+            allocs.push((slot, allocation::columns(checker, decoded), *event));
+        }
+    }
+    if allocs.is_empty() {
+        return;
+    }
+    for event in flow.events() {
+        let Some(columns) = ordering::columns(checker, flow, *event) else { continue };
+        let (Some(slot), Some(column)) = (columns.place().slot(), columns.place().column()) else { continue };
+        // One slot may serve several allocations; the largest of them is the limit.
+        let sizes: Option<Vec<(u32, Event)>> =
+            allocs.iter().filter(|(of, ..)| *of == slot).map(|(_, size, at)| Some(((*size)?, *at))).collect();
+        let Some((size, alloc)) = sizes.into_iter().flatten().max_by_key(|(size, _)| *size) else { continue };
+        let end = column + columns.count();
+        if end <= size || is_stored_to(flow, slot) {
+            continue;
+        }
+        let Some((address, _)) = flow.instruction(*event).and_then(ordering::accessed) else { continue };
+        let name = checker.source.slice(flow.span(*event));
+        findings.push(
+            Diagnostic::new(
+                Code::ColumnRange,
+                address.span,
+                format!("`{name}` reaches to column {end} of an allocation of {size}"),
+                format!("covers {} from column {column} on", count(columns.count())),
+            )
+            .label(flow.span(alloc), format!("{size} columns are allocated here"))
+            .help("allocate more columns, or access fewer"),
+        );
+    }
+}
+
+/// Whether a function writes to a slot by itself: then what is loaded there is not the allocation's.
+fn is_stored_to(flow: &Flow<'_>, slot: Slot) -> bool {
+    let raw = |event: &Event| &flow.context.module.instructions[event.instruction as usize];
+    let stores = flow.events().iter().filter(|event| event.action == Action::SharedStore);
+    stores.map(|event| flow.places().address(event.instruction, raw(event).operands.start)).any(|place| {
+        place.and_then(|place| place.as_slot()).is_none_or(|stored| {
+            // Another variable is another place; within one, and in a register, who knows.
+            stored == slot || stored.root == slot.root || !matches!(stored.root, SlotRoot::Variable(_))
+        })
+    })
+}
+
+fn count(columns: u32) -> String {
+    match columns {
+        1 => "1 column".to_owned(),
+        columns => format!("{columns} columns"),
+    }
+}
+
+fn past_tensor_memory(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
     let last = checker.environment.features().columns();
     for (decoded, instruction) in checker.typed() {
         let Some(access) = access(decoded, instruction) else { continue };
@@ -57,10 +130,7 @@ fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
                 continue;
             }
             let name = checker.source.slice(decoded.name);
-            let columns = match access.columns {
-                1 => "1 column".to_owned(),
-                columns => format!("{columns} columns"),
-            };
+            let columns = count(access.columns);
             findings.push(
                 Diagnostic::new(
                     Code::ColumnRange,
