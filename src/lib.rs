@@ -4,8 +4,9 @@
 //!
 //! ```text
 //! Source ─► lexer::Token ─► structure ─► grammar + ast::Builder ─► ast::Module
-//!    ─► analysis (symbols, environment, calls) ─► decode ─► Instruction
-//!    ─► rules ─► Diagnostic ─► suppression ─► render
+//!    ─► analysis (symbols, environment) ─► decode ─► Instruction
+//!    ─► analysis (events, control flow, constants, order) ─► rules ─► Diagnostic
+//!    ─► suppression ─► render
 //! ```
 //!
 //! One direction, no step back. Each stage reads only what stands to its left and is total: it
@@ -15,8 +16,8 @@
 //! - [`syntax`] makes a flat tree of a whole PTX module, whatever instructions it has.
 //! - [`isa`] is data: the words of tcgen05, *the* instruction table, the gates of targets and
 //!   versions. It looks at no program.
-//! - [`analysis`] finds out what a module means: which declaration a name is, which function calls
-//!   which.
+//! - [`analysis`] finds out what a module means: which declaration a name is, which bits of a
+//!   register are known, what can have happened before what, who executes it.
 //! - [`descriptor`] turns the fields of descriptors into bits and back, and says which words are
 //!   wrong; rules and the commands `encode` and `decode` call it.
 //! - [`instruction`] holds the typed tcgen05 instructions and their decoder, which derives

@@ -96,6 +96,7 @@ fn successors(program: &[Op], at: usize) -> Vec<usize> {
 }
 
 /// Everything that has happened on a path and matters later.
+#[allow(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct State {
     relinquished: bool,

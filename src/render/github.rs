@@ -21,9 +21,13 @@ pub fn render(files: &[Checked], out: &mut dyn Write) -> io::Result<()> {
             let span = finding.primary.span;
             let (start, end) = (file.source.position(span.start), file.source.position(span.end));
             let mut message = format!("{}: {}", finding.message, finding.primary.message);
-            if let Some(help) = &finding.help {
-                message.push_str("\nhelp: ");
-                message.push_str(help);
+            for (word, remark) in [("note", &finding.note), ("help", &finding.help)] {
+                if let Some(remark) = remark {
+                    message.push('\n');
+                    message.push_str(word);
+                    message.push_str(": ");
+                    message.push_str(remark);
+                }
             }
             write!(
                 out,

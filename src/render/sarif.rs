@@ -242,6 +242,9 @@ fn level(severity: Severity) -> &'static str {
 
 fn finding<'a>(source: &Source, diagnostic: &'a Diagnostic) -> Finding<'a> {
     let mut text = format!("{}: {}", diagnostic.message, diagnostic.primary.message);
+    if let Some(note) = &diagnostic.note {
+        let _ = write!(text, "\nnote: {note}");
+    }
     if let Some(help) = &diagnostic.help {
         let _ = write!(text, "\nhelp: {help}");
     }
