@@ -16,6 +16,8 @@ mod encode;
 mod explain;
 mod expression;
 mod input;
+#[cfg(feature = "lsp")]
+mod lsp;
 
 /// Checks PTX for the tcgen05 instructions of Blackwell GPUs.
 #[derive(Debug, Parser)]
@@ -39,6 +41,9 @@ enum Command {
     Decode(decode::Decode),
     /// Print the typed syntax tree of a file as JSON.
     Ast(ast::Ast),
+    /// Serve an editor: the Language Server Protocol on standard input and output.
+    #[cfg(feature = "lsp")]
+    Lsp(lsp::Lsp),
     /// Print a completion script for a shell.
     Completions {
         /// The shell.
@@ -90,6 +95,11 @@ pub fn main() -> ExitCode {
             return if trouble { Outcome::Trouble.into() } else { Outcome::Clean.into() };
         }
     };
+    #[cfg(feature = "lsp")]
+    if let Command::Lsp(_) = arguments.command {
+        // Its writer has the lock on standard output.
+        return lsp::run();
+    }
     let out = &mut io::stdout().lock();
     let result = match arguments.command {
         Command::Check(check) => check.run(out),
@@ -98,6 +108,8 @@ pub fn main() -> ExitCode {
         Command::Encode(encode) => encode.run(out),
         Command::Decode(decode) => decode.run(out),
         Command::Ast(ast) => ast.run(out),
+        #[cfg(feature = "lsp")]
+        Command::Lsp(_) => Ok(Outcome::Clean),
         Command::Completions { shell } => {
             clap_complete::generate(shell, &mut Arguments::command(), "ptx-tc", out);
             Ok(Outcome::Clean)

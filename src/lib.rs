@@ -44,6 +44,8 @@ pub mod descriptor;
 pub mod diagnostic;
 pub mod instruction;
 pub mod isa;
+#[cfg(feature = "lsp")]
+pub mod lsp;
 #[cfg(feature = "cli")]
 pub mod render;
 pub mod rules;
@@ -116,15 +118,30 @@ impl<'s> Analyzed<'s> {
 pub fn check(source: &Source, options: &Options) -> Report {
     let analyzed = Analyzed::new(source);
     let symbols = analyzed.symbols();
-    let instructions = analyzed.instructions(&symbols);
-    let environment = Environment::new(source, &analyzed.module, options.ptx_version, &options.targets);
+    let found =
+        check_resolved(source, &analyzed.module, &analyzed.syntax_errors, &symbols, options, &|| false);
+    Report { diagnostics: found.unwrap_or_default() }
+}
+
+/// Checks a module that is parsed and resolved already, or gives up (`None`) as soon as `cancelled`
+/// says that nobody waits for the findings any more.
+pub fn check_resolved(
+    source: &Source,
+    module: &Module,
+    syntax_errors: &[SyntaxError],
+    symbols: &Symbols,
+    options: &Options,
+    cancelled: &dyn Fn() -> bool,
+) -> Option<Vec<Diagnostic>> {
+    let instructions = decode::decode_all(source, module, symbols);
+    let environment = Environment::new(source, module, options.ptx_version, &options.targets);
     let checker = Checker {
         source,
-        syntax_errors: &analyzed.syntax_errors,
-        module: &analyzed.module,
-        symbols: &symbols,
+        syntax_errors,
+        module,
+        symbols,
         instructions: &instructions,
         environment: &environment,
     };
-    Report { diagnostics: checker.run() }
+    checker.run_unless(cancelled)
 }

@@ -188,14 +188,22 @@ impl Rule {
 impl<'a> Checker<'a> {
     /// Runs every rule that is not off; findings in source order.
     pub fn run(&self) -> Vec<Diagnostic> {
+        self.run_unless(&|| false).unwrap_or_default()
+    }
+
+    /// Like [`Checker::run`], but stops between two rules once `cancelled` says so.
+    pub fn run_unless(&self, cancelled: &dyn Fn() -> bool) -> Option<Vec<Diagnostic>> {
         let mut findings = Vec::new();
         for rule in RULES {
+            if cancelled() {
+                return None;
+            }
             if rule.severity != Severity::Off {
                 (rule.check)(self, &mut findings);
             }
         }
         findings.sort_by_key(|finding| (finding.primary.span, finding.code));
-        findings
+        Some(findings)
     }
 
     /// The tcgen05 instructions that are understood completely.

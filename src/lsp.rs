@@ -1,0 +1,31 @@
+//! The language server: `ptx-tc lsp`.
+//!
+//! ```text
+//! stdin ─► transport ─► main_loop ─► documents (text, lines, versions)
+//!                          │  ▲              │
+//!                          │  └── worker ◄───┘   Source ─► Snapshot ─► findings
+//!                          ▼
+//!                       handlers ─► hover, completion, navigation, ... ─► to_proto ─► stdout
+//! ```
+//!
+//! The server differs from the command line only before `Source` and behind the findings.
+//!
+//! - The main thread owns the documents. It never parses one: after a change it hands the new text
+//!   to the [`worker`], which makes a [`snapshot::Snapshot`] (tree and names) first and the
+//!   findings behind it. A newer version supersedes an older one at the next step.
+//! - A request is answered from the snapshot of exactly the version that it was asked about. One
+//!   that comes while that snapshot is being made waits for it; if the text changes meanwhile it
+//!   fails with `ContentModified`. No answer is ever stale.
+//! - The features know spans and text, nothing of the protocol. [`handlers`] calls them and
+//!   [`to_proto`] turns what they say into the protocol's types.
+
+mod documents;
+mod handlers;
+mod main_loop;
+mod settings;
+mod snapshot;
+mod to_proto;
+mod transport;
+mod worker;
+
+pub use main_loop::run;

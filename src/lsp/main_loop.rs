@@ -1,0 +1,512 @@
+//! The conversation with the client.
+
+use std::collections::HashMap;
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crossbeam_channel::{Receiver, Sender, select};
+use lsp_server::{ErrorCode, Message, Notification, Request, RequestId, Response};
+use lsp_types::notification::{self as notifications, Notification as _};
+use lsp_types::request::{self as requests, Request as _};
+use lsp_types::{InitializeParams, Uri};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::documents::{Place, Text};
+use super::handlers::{self, Context, Failure, Needs};
+use super::settings::{self, Client};
+use super::snapshot::Snapshot;
+use super::to_proto;
+use super::transport::{Outgoing, Transport};
+use super::worker::{self, Event, Job};
+use crate::Options;
+use crate::source::Span;
+
+/// Serves one client on standard input and output until it leaves; whether it said goodbye.
+///
+/// # Errors
+/// When a thread cannot be started or standard output cannot be written to.
+pub fn run() -> io::Result<bool> {
+    let transport = Transport::stdio()?;
+    let polite = match initialize(&transport) {
+        Some((client, options)) => {
+            let (jobs, news) = worker::start()?;
+            let mut server = Server::new(client, options, transport.outgoing.clone(), jobs);
+            server.serve(&transport.incoming, &news)
+        }
+        None => false,
+    };
+    transport.finish()?;
+    Ok(polite)
+}
+
+/// Waits for `initialize` and answers it; `None` when the client leaves before.
+fn initialize(transport: &Transport) -> Option<(Client, Result<Options, String>)> {
+    for message in &transport.incoming {
+        match message {
+            Message::Request(request) if request.method == requests::Initialize::METHOD => {
+                let params = match serde_json::from_value::<InitializeParams>(request.params) {
+                    Ok(params) => params,
+                    Err(error) => {
+                        let code = ErrorCode::InvalidParams as i32;
+                        let answer = Response::new_err(request.id, code, error.to_string());
+                        transport.outgoing.send(answer.into()).ok()?;
+                        continue;
+                    }
+                };
+                let client = Client::new(&params);
+                let settings = params.initialization_options.unwrap_or_default();
+                let answer = Response::new_ok(request.id, to_proto::capabilities(&client));
+                transport.outgoing.send(answer.into()).ok()?;
+                return Some((client, settings::options(&settings)));
+            }
+            Message::Request(request) => {
+                let code = ErrorCode::ServerNotInitialized as i32;
+                let answer = Response::new_err(request.id, code, "send `initialize` first".to_owned());
+                transport.outgoing.send(answer.into()).ok()?;
+            }
+            Message::Notification(it) if it.method == notifications::Exit::METHOD => return None,
+            Message::Notification(_) | Message::Response(_) => {}
+        }
+    }
+    None
+}
+
+/// An open document.
+struct Document {
+    uri: Uri,
+    /// The client's number.
+    version: i32,
+    text: Text,
+    /// Our number; unlike the client's it never repeats.
+    revision: u64,
+    /// Tells the worker which revision is the latest.
+    latest: Arc<AtomicU64>,
+    /// Whether the worker has to be told of the text.
+    dirty: bool,
+    /// What is known of this revision.
+    state: State,
+    /// Requests that wait for more to be known.
+    waiting: Vec<(Request, Needs)>,
+}
+
+enum State {
+    Pending,
+    /// The text could not be parsed at all.
+    Failed,
+    Known(Arc<Snapshot>),
+}
+
+struct Server {
+    client: Client,
+    options: Options,
+    out: Sender<Outgoing>,
+    jobs: Sender<Job>,
+    documents: HashMap<String, Document>,
+    revisions: u64,
+    /// Our requests to the client are numbered; those for settings are remembered.
+    requests: i32,
+    asked_for_settings: Option<RequestId>,
+    shutting_down: bool,
+}
+
+impl Server {
+    fn new(
+        client: Client,
+        options: Result<Options, String>,
+        out: Sender<Outgoing>,
+        jobs: Sender<Job>,
+    ) -> Self {
+        let mut server = Self {
+            client,
+            options: Options::default(),
+            out,
+            jobs,
+            documents: HashMap::new(),
+            revisions: 0,
+            requests: 0,
+            asked_for_settings: None,
+            shutting_down: false,
+        };
+        server.configure(options);
+        server
+    }
+
+    /// Runs until the client leaves; whether it said goodbye.
+    fn serve(&mut self, incoming: &Receiver<Message>, news: &Receiver<Event>) -> bool {
+        loop {
+            select! {
+                recv(incoming) -> message => {
+                    let Ok(message) = message else { return self.shutting_down };
+                    if self.message(message) {
+                        return self.shutting_down;
+                    }
+                    // All edits that wait are applied before the text is looked at.
+                    while let Ok(message) = incoming.try_recv() {
+                        if self.message(message) {
+                            return self.shutting_down;
+                        }
+                    }
+                    self.dispatch();
+                }
+                recv(news) -> event => {
+                    let Ok(event) = event else { return false };
+                    self.event(event);
+                }
+            }
+        }
+    }
+
+    /// Takes one message; whether it was the last.
+    fn message(&mut self, message: Message) -> bool {
+        match message {
+            Message::Request(request) => self.request(request),
+            Message::Notification(it) if it.method == notifications::Exit::METHOD => return true,
+            Message::Notification(notification) => self.notification(notification),
+            Message::Response(response) => self.response(response),
+        }
+        false
+    }
+
+    fn send(&self, message: impl Into<Outgoing>) {
+        // When the writer is gone the client is, too, and the input ends soon.
+        let _ = self.out.send(message.into());
+    }
+
+    fn fail(&self, id: RequestId, failure: Failure) {
+        let mut response = Response::new_err(id, failure.code as i32, failure.message);
+        if let Err(error) = &mut response.response_result {
+            error.data = failure.data;
+        }
+        self.send(response);
+    }
+
+    fn notify<N: lsp_types::notification::Notification>(&self, params: N::Params) {
+        self.send(Notification::new(N::METHOD.to_owned(), params));
+    }
+
+    fn ask<R: lsp_types::request::Request>(&mut self, params: R::Params) -> RequestId {
+        self.requests += 1;
+        let id = RequestId::from(format!("ptx-tc-{}", self.requests));
+        self.send(Request::new(id.clone(), R::METHOD.to_owned(), params));
+        id
+    }
+
+    // ---- requests ----
+
+    fn request(&mut self, request: Request) {
+        if self.shutting_down {
+            return self
+                .fail(request.id, Failure::new(ErrorCode::InvalidRequest, "the server is shutting down"));
+        }
+        match request.method.as_str() {
+            requests::Shutdown::METHOD => {
+                self.shutting_down = true;
+                self.send(Response::new_ok(request.id, Value::Null));
+            }
+            requests::WorkspaceSymbolRequest::METHOD => self.workspace_symbols(request),
+            requests::ExecuteCommand::METHOD => self.execute(request),
+            method => {
+                let Some(needs) = handlers::needs(method) else {
+                    let failure = Failure::new(ErrorCode::MethodNotFound, format!("no method `{method}`"));
+                    return self.fail(request.id, failure);
+                };
+                let Some(uri) = document_of(&request) else {
+                    let failure = Failure::new(ErrorCode::InvalidParams, "no `textDocument.uri`");
+                    return self.fail(request.id, failure);
+                };
+                let Some(document) = self.documents.get_mut(&uri) else {
+                    let failure = Failure::new(ErrorCode::InvalidParams, format!("`{uri}` is not open"));
+                    return self.fail(request.id, failure);
+                };
+                document.waiting.push((request, needs));
+                self.answer(&uri);
+            }
+        }
+    }
+
+    /// Answers the requests to a document that have what they need.
+    fn answer(&mut self, uri: &str) {
+        let Some(document) = self.documents.get_mut(uri) else { return };
+        let snapshot = match &document.state {
+            State::Pending => return,
+            State::Failed => None,
+            State::Known(snapshot) => Some(Arc::clone(snapshot)),
+        };
+        let checked = snapshot.as_ref().is_none_or(|it| it.is_checked());
+        let waiting = std::mem::take(&mut document.waiting);
+        let (ready, waiting): (Vec<_>, Vec<_>) =
+            waiting.into_iter().partition(|(_, needs)| checked || *needs == Needs::Tree);
+        document.waiting = waiting;
+        let (uri, version) = (document.uri.clone(), document.version);
+        for (request, _) in ready {
+            let Request { id, method, params } = request;
+            let Some(snapshot) = &snapshot else {
+                self.fail(id, Failure::new(ErrorCode::RequestFailed, "the text cannot be parsed"));
+                continue;
+            };
+            let context = Context { client: &self.client, snapshot, uri: &uri, version };
+            let result = catch_unwind(AssertUnwindSafe(|| handlers::handle(&context, &method, params)))
+                .unwrap_or_else(|_| {
+                    Err(Failure::new(ErrorCode::InternalError, format!("`{method}` failed")))
+                });
+            match result {
+                Ok(value) => self.send(Response::new_ok(id, value)),
+                Err(failure) => self.fail(id, failure),
+            }
+        }
+    }
+
+    fn workspace_symbols(&mut self, request: Request) {
+        let Ok(params) = serde_json::from_value::<lsp_types::WorkspaceSymbolParams>(request.params) else {
+            return self.fail(request.id, Failure::new(ErrorCode::InvalidParams, "no `query`"));
+        };
+        let mut documents: Vec<_> = self
+            .documents
+            .values()
+            .filter_map(|document| match &document.state {
+                State::Known(snapshot) => Some((&document.uri, snapshot.as_ref())),
+                State::Pending | State::Failed => None,
+            })
+            .collect();
+        documents.sort_by(|(one, _), (other, _)| one.cmp(other));
+        let symbols = handlers::workspace_symbols(&self.client, &documents, &params.query);
+        self.send(Response::new_ok(request.id, symbols));
+    }
+
+    fn execute(&mut self, request: Request) {
+        let params = serde_json::from_value::<lsp_types::ExecuteCommandParams>(request.params);
+        let explained = params.ok().and_then(|params| handlers::explain(&params));
+        match explained {
+            Some((text, message)) => {
+                self.notify::<notifications::ShowMessage>(lsp_types::ShowMessageParams {
+                    typ: lsp_types::MessageType::INFO,
+                    message,
+                });
+                self.send(Response::new_ok(request.id, text));
+            }
+            None => self.fail(request.id, Failure::new(ErrorCode::InvalidParams, "no such command or rule")),
+        }
+    }
+
+    fn cancel(&mut self, id: &RequestId) {
+        let mut cancelled = Vec::new();
+        for document in self.documents.values_mut() {
+            document.waiting.retain(|(request, _)| {
+                let hit = request.id == *id;
+                if hit {
+                    cancelled.push(request.id.clone());
+                }
+                !hit
+            });
+        }
+        for id in cancelled {
+            self.fail(id, Failure::new(ErrorCode::RequestCanceled, "cancelled"));
+        }
+    }
+
+    // ---- notifications ----
+
+    fn notification(&mut self, notification: Notification) {
+        let method = notification.method.clone();
+        let result = match method.as_str() {
+            notifications::DidOpenTextDocument::METHOD => params(notification).map(|it| self.open(it)),
+            notifications::DidChangeTextDocument::METHOD => {
+                params(notification).and_then(|it| self.change(it))
+            }
+            notifications::DidCloseTextDocument::METHOD => params(notification).map(|it| self.close(&it)),
+            notifications::DidChangeConfiguration::METHOD => params(notification).map(|it| self.settings(it)),
+            notifications::Cancel::METHOD => params(notification).map(|it: lsp_types::CancelParams| {
+                self.cancel(&match it.id {
+                    lsp_types::NumberOrString::Number(id) => id.into(),
+                    lsp_types::NumberOrString::String(id) => id.into(),
+                });
+            }),
+            // `initialized`, `didSave`, `$/setTrace` and whatever else there may be.
+            _ => Ok(()),
+        };
+        if let Err(error) = result {
+            self.log(format!("`{method}`: {error}"));
+        }
+    }
+
+    fn log(&self, message: String) {
+        let typ = lsp_types::MessageType::ERROR;
+        self.notify::<notifications::LogMessage>(lsp_types::LogMessageParams { typ, message });
+    }
+
+    fn open(&mut self, params: lsp_types::DidOpenTextDocumentParams) {
+        let item = params.text_document;
+        let key = item.uri.as_str().to_owned();
+        if let Some(earlier) = self.documents.remove(&key) {
+            self.abandon(earlier);
+        }
+        let document = Document {
+            uri: item.uri,
+            version: item.version,
+            text: Text::new(item.text),
+            revision: 0,
+            latest: Arc::default(),
+            dirty: false,
+            state: State::Pending,
+            waiting: Vec::new(),
+        };
+        self.documents.insert(key.clone(), document);
+        self.renew(&key);
+    }
+
+    fn change(&mut self, params: lsp_types::DidChangeTextDocumentParams) -> Result<(), String> {
+        let key = params.text_document.uri.as_str();
+        let encoding = self.client.encoding;
+        let Some(document) = self.documents.get_mut(key) else { return Err(format!("`{key}` is not open")) };
+        document.version = params.text_document.version;
+        for change in params.content_changes {
+            let Some(range) = change.range else {
+                document.text = Text::new(change.text);
+                continue;
+            };
+            let offset = |place: lsp_types::Position| {
+                let place = Place { line: place.line, character: place.character };
+                document.text.offset(place, encoding)
+            };
+            // The protocol moves places outside the text to its nearest end; a range that ends
+            // before it starts is turned round.
+            let (start, end) = (offset(range.start), offset(range.end));
+            document.text.replace(Span::new(start.min(end), start.max(end)), &change.text);
+        }
+        self.renew(key);
+        Ok(())
+    }
+
+    fn close(&mut self, params: &lsp_types::DidCloseTextDocumentParams) {
+        let Some(document) = self.documents.remove(params.text_document.uri.as_str()) else { return };
+        if !self.client.pulls_diagnostics {
+            self.notify::<notifications::PublishDiagnostics>(lsp_types::PublishDiagnosticsParams {
+                uri: document.uri.clone(),
+                diagnostics: Vec::new(),
+                version: None,
+            });
+        }
+        self.abandon(document);
+    }
+
+    /// Fails what still waits for a document, or a version of it, that is no more.
+    fn abandon(&mut self, document: Document) {
+        document.latest.store(u64::MAX, Ordering::Relaxed);
+        for (request, needs) in document.waiting {
+            self.fail(request.id, Failure::superseded(needs));
+        }
+    }
+
+    /// Makes what was known of the document's text void.
+    fn renew(&mut self, key: &str) {
+        let Some(document) = self.documents.get_mut(key) else { return };
+        self.revisions += 1;
+        document.revision = self.revisions;
+        document.latest.store(self.revisions, Ordering::Relaxed);
+        document.state = State::Pending;
+        document.dirty = true;
+        for (request, needs) in std::mem::take(&mut document.waiting) {
+            self.fail(request.id, Failure::superseded(needs));
+        }
+    }
+
+    /// Hands changed texts to the worker.
+    fn dispatch(&mut self) {
+        for (uri, document) in &mut self.documents {
+            if std::mem::take(&mut document.dirty) {
+                let job = Job {
+                    uri: uri.clone(),
+                    revision: document.revision,
+                    text: document.text.clone(),
+                    options: self.options.clone(),
+                    latest: Arc::clone(&document.latest),
+                };
+                if self.jobs.send(job).is_err() {
+                    document.state = State::Failed;
+                }
+            }
+        }
+    }
+
+    // ---- settings ----
+
+    fn settings(&mut self, params: lsp_types::DidChangeConfigurationParams) {
+        if params.settings.is_null() && self.client.configuration {
+            let item =
+                lsp_types::ConfigurationItem { scope_uri: None, section: Some(settings::SECTION.into()) };
+            let params = lsp_types::ConfigurationParams { items: vec![item] };
+            self.asked_for_settings = Some(self.ask::<requests::WorkspaceConfiguration>(params));
+        } else {
+            self.configure(settings::options(&params.settings));
+        }
+    }
+
+    fn response(&mut self, response: Response) {
+        if self.asked_for_settings.take_if(|id| *id == response.id).is_some()
+            && let Ok(settings) = response.response_result
+        {
+            self.configure(settings::options(settings.get(0).unwrap_or(&Value::Null)));
+            self.dispatch();
+        }
+    }
+
+    /// Checks every document anew with other options.
+    fn configure(&mut self, options: Result<Options, String>) {
+        match options {
+            Ok(options) => self.options = options,
+            Err(message) => {
+                let typ = lsp_types::MessageType::ERROR;
+                let params =
+                    lsp_types::ShowMessageParams { typ, message: format!("ptx-tc settings: {message}") };
+                return self.notify::<notifications::ShowMessage>(params);
+            }
+        }
+        let keys: Vec<String> = self.documents.keys().cloned().collect();
+        for key in &keys {
+            self.renew(key);
+        }
+        if self.client.refreshes_diagnostics && !keys.is_empty() {
+            self.ask::<requests::WorkspaceDiagnosticRefresh>(());
+        }
+    }
+
+    // ---- news from the worker ----
+
+    fn event(&mut self, event: Event) {
+        let (uri, revision) = match &event {
+            Event::Parsed { uri, revision, .. } | Event::Checked { uri, revision } => {
+                (uri.clone(), *revision)
+            }
+        };
+        let Some(document) = self.documents.get_mut(&uri) else { return };
+        if document.revision != revision {
+            return;
+        }
+        if let Event::Parsed { snapshot, .. } = event {
+            document.state = snapshot.map_or(State::Failed, State::Known);
+        } else if let State::Known(snapshot) = &document.state
+            && !self.client.pulls_diagnostics
+        {
+            let diagnostics = to_proto::diagnostics(&self.client, snapshot, &document.uri);
+            let params = lsp_types::PublishDiagnosticsParams {
+                uri: document.uri.clone(),
+                diagnostics,
+                version: Some(document.version),
+            };
+            self.notify::<notifications::PublishDiagnostics>(params);
+        }
+        self.answer(&uri);
+    }
+}
+
+fn params<T: DeserializeOwned>(notification: Notification) -> Result<T, String> {
+    serde_json::from_value(notification.params).map_err(|error| error.to_string())
+}
+
+/// The document that a request is about; all of ours name it in the same place.
+fn document_of(request: &Request) -> Option<String> {
+    Some(request.params.pointer("/textDocument/uri")?.as_str()?.to_owned())
+}

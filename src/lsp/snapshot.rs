@@ -1,0 +1,144 @@
+//! What is known of one version of a document.
+
+use std::sync::OnceLock;
+
+use super::documents::Text;
+use crate::analysis::symbols::Symbols;
+use crate::diagnostic::Diagnostic;
+use crate::instruction::decode::{self, Decoded};
+use crate::source::{Source, Span};
+use crate::syntax::ast::{Module, Operand, OperandKind, RawInstruction, Slice, Statement, StatementKind};
+use crate::syntax::parser::SyntaxError;
+use crate::{Analyzed, Options};
+
+/// One version of a document, parsed and resolved.
+#[derive(Debug)]
+pub(super) struct Snapshot {
+    pub(super) text: Text,
+    pub(super) source: Source,
+    pub(super) module: Module,
+    pub(super) symbols: Symbols,
+    pub(super) syntax_errors: Vec<SyntaxError>,
+    /// What the module is checked against instead of its own word.
+    pub(super) options: Options,
+    /// The findings, once they are known.
+    diagnostics: OnceLock<Vec<Diagnostic>>,
+}
+
+impl Snapshot {
+    /// Parses and resolves; `None` when the text is longer than spans can say.
+    pub(super) fn new(name: &str, text: Text, options: Options) -> Option<Self> {
+        let source = Source::new(name, text.as_str()).ok()?;
+        let analyzed = Analyzed::new(&source);
+        let symbols = analyzed.symbols();
+        let Analyzed { module, syntax_errors, .. } = analyzed;
+        let diagnostics = OnceLock::new();
+        Some(Self { text, source, module, symbols, syntax_errors, options, diagnostics })
+    }
+
+    /// Finds what there is to find, unless `cancelled` says meanwhile that nobody wants to know.
+    pub(super) fn check(&self, cancelled: &dyn Fn() -> bool) -> bool {
+        let findings = crate::check_resolved(
+            &self.source,
+            &self.module,
+            &self.syntax_errors,
+            &self.symbols,
+            &self.options,
+            cancelled,
+        );
+        findings.is_some_and(|findings| self.diagnostics.set(findings).is_ok())
+    }
+
+    /// The findings; none before [`Snapshot::check`].
+    pub(super) fn diagnostics(&self) -> &[Diagnostic] {
+        self.diagnostics.get().map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// Whether the findings are known.
+    pub(super) fn is_checked(&self) -> bool {
+        self.diagnostics.get().is_some()
+    }
+
+    /// The text that `span` covers.
+    pub(super) fn slice(&self, span: Span) -> &str {
+        self.source.slice(span)
+    }
+
+    /// The statement at `offset`, or that ends there, with its index.
+    pub(super) fn statement(&self, offset: u32) -> Option<(u32, &Statement)> {
+        let statements = &self.module.statements;
+        let behind = statements.partition_point(|statement| statement.span.start <= offset);
+        // Of two that touch, the one that starts there counts.
+        let index = behind.checked_sub(1)?;
+        let statement = &statements[index];
+        (offset <= statement.span.end).then_some((index as u32, statement))
+    }
+
+    /// The instruction at `offset` with the index of its statement and its own.
+    pub(super) fn instruction(&self, offset: u32) -> Option<(u32, u32, &RawInstruction)> {
+        let (index, statement) = self.statement(offset)?;
+        match statement.kind {
+            StatementKind::Instruction(instruction) => {
+                Some((index, instruction, &self.module.instructions[instruction as usize]))
+            }
+            _ => None,
+        }
+    }
+
+    /// Decodes the instruction of a statement, if it is one of tcgen05.
+    pub(super) fn decode(&self, statement: u32) -> Option<Decoded<'_>> {
+        decode::decode_statement(&self.source, &self.module, &self.symbols, statement)
+    }
+
+    /// The statements that `span` touches, with the index of each.
+    pub(super) fn statements(&self, span: Span) -> impl Iterator<Item = (u32, &Statement)> {
+        let statements = &self.module.statements;
+        let first = statements.partition_point(|it| it.span.start <= span.start).saturating_sub(1);
+        statements[first..]
+            .iter()
+            .enumerate()
+            .map(move |(at, statement)| ((first + at) as u32, statement))
+            .take_while(move |(_, statement)| statement.span.start <= span.end)
+    }
+
+    /// The innermost operand at `offset` among `operands`, with its index.
+    pub(super) fn operand(&self, operands: Slice, offset: u32) -> Option<(u32, &Operand)> {
+        let index = operands.range().find(|&index| {
+            let span = self.module.operands[index].span;
+            span.start <= offset && offset <= span.end
+        })?;
+        let operand = &self.module.operands[index];
+        self.parts(operand).and_then(|parts| self.operand(parts, offset)).or(Some((index as u32, operand)))
+    }
+
+    /// Where the parts of an operand are.
+    pub(super) fn parts(&self, operand: &Operand) -> Option<Slice> {
+        match operand.kind {
+            OperandKind::Name
+            | OperandKind::Integer
+            | OperandKind::Float
+            | OperandKind::String
+            | OperandKind::Sink => None,
+            OperandKind::Vector(slice)
+            | OperandKind::Address(slice)
+            | OperandKind::List(slice)
+            | OperandKind::Unary(_, slice)
+            | OperandKind::Binary(_, slice)
+            | OperandKind::Conditional(slice)
+            | OperandKind::Cast(slice)
+            | OperandKind::Apply(slice)
+            | OperandKind::Element(slice) => Some(slice),
+        }
+    }
+
+    /// Calls `visit` with every leaf of `operands`, in source order where the tree has it.
+    pub(super) fn leaves(&self, operands: Slice, visit: &mut dyn FnMut(u32, &Operand)) {
+        for index in operands.range() {
+            let operand = &self.module.operands[index];
+            match self.parts(operand) {
+                Some(parts) => self.leaves(parts, visit),
+                None => visit(index as u32, operand),
+            }
+        }
+    }
+}

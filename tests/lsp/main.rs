@@ -1,0 +1,4 @@
+//! The language server, end to end: the built binary and real LSP.
+
+mod client;
+mod diagnostics;
