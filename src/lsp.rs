@@ -19,12 +19,26 @@
 //! - The features know spans and text, nothing of the protocol. [`handlers`] calls them and
 //!   [`to_proto`] turns what they say into the protocol's types.
 
+mod actions;
+mod completion;
+mod context;
+mod descriptors;
 mod documents;
+mod format;
+mod gates;
 mod handlers;
+mod hints;
+mod hover;
+mod links;
 mod main_loop;
+mod navigation;
+mod outline;
+mod scope;
 mod settings;
+mod signature;
 mod snapshot;
 mod to_proto;
+mod tokens;
 mod transport;
 mod worker;
 

@@ -58,7 +58,7 @@ fn initialize(transport: &Transport) -> Option<(Client, Result<Options, String>)
                 };
                 let client = Client::new(&params);
                 let settings = params.initialization_options.unwrap_or_default();
-                let answer = Response::new_ok(request.id, to_proto::capabilities(&client));
+                let answer = Response::new_ok(request.id, to_proto::capabilities(client));
                 transport.outgoing.send(answer.into()).ok()?;
                 return Some((client, settings::options(&settings)));
             }
@@ -247,7 +247,7 @@ impl Server {
                 self.fail(id, Failure::new(ErrorCode::RequestFailed, "the text cannot be parsed"));
                 continue;
             };
-            let context = Context { client: &self.client, snapshot, uri: &uri, version };
+            let context = Context { client: self.client, snapshot, uri: &uri, version };
             let result = catch_unwind(AssertUnwindSafe(|| handlers::handle(&context, &method, params)))
                 .unwrap_or_else(|_| {
                     Err(Failure::new(ErrorCode::InternalError, format!("`{method}` failed")))
@@ -267,12 +267,12 @@ impl Server {
             .documents
             .values()
             .filter_map(|document| match &document.state {
-                State::Known(snapshot) => Some((&document.uri, snapshot.as_ref())),
+                State::Known(snapshot) => Some((&document.uri, document.version, snapshot.as_ref())),
                 State::Pending | State::Failed => None,
             })
             .collect();
-        documents.sort_by(|(one, _), (other, _)| one.cmp(other));
-        let symbols = handlers::workspace_symbols(&self.client, &documents, &params.query);
+        documents.sort_by_key(|(uri, ..)| *uri);
+        let symbols = handlers::workspace_symbols(self.client, &documents, &params.query);
         self.send(Response::new_ok(request.id, symbols));
     }
 
@@ -317,7 +317,9 @@ impl Server {
                 params(notification).and_then(|it| self.change(it))
             }
             notifications::DidCloseTextDocument::METHOD => params(notification).map(|it| self.close(&it)),
-            notifications::DidChangeConfiguration::METHOD => params(notification).map(|it| self.settings(it)),
+            notifications::DidChangeConfiguration::METHOD => {
+                params(notification).map(|it| self.settings(&it))
+            }
             notifications::Cancel::METHOD => params(notification).map(|it: lsp_types::CancelParams| {
                 self.cancel(&match it.id {
                     lsp_types::NumberOrString::Number(id) => id.into(),
@@ -433,7 +435,7 @@ impl Server {
 
     // ---- settings ----
 
-    fn settings(&mut self, params: lsp_types::DidChangeConfigurationParams) {
+    fn settings(&mut self, params: &lsp_types::DidChangeConfigurationParams) {
         if params.settings.is_null() && self.client.configuration {
             let item =
                 lsp_types::ConfigurationItem { scope_uri: None, section: Some(settings::SECTION.into()) };
@@ -490,7 +492,7 @@ impl Server {
         } else if let State::Known(snapshot) = &document.state
             && !self.client.pulls_diagnostics
         {
-            let diagnostics = to_proto::diagnostics(&self.client, snapshot, &document.uri);
+            let diagnostics = to_proto::diagnostics(self.client, snapshot, &document.uri);
             let params = lsp_types::PublishDiagnosticsParams {
                 uri: document.uri.clone(),
                 diagnostics,

@@ -11,6 +11,7 @@ use crate::isa::targets::{PtxVersion, Target};
 
 /// What the client can do.
 #[derive(Clone, Copy, Debug)]
+#[allow(clippy::struct_excessive_bools, reason = "each is a capability of its own")]
 pub(super) struct Client {
     /// What a column counts.
     pub(super) encoding: Encoding,
@@ -22,6 +23,8 @@ pub(super) struct Client {
     pub(super) related_information: bool,
     /// It has places to jump to in inserted text.
     pub(super) snippets: bool,
+    /// It knows edits that name the version of the text that they are for.
+    pub(super) document_changes: bool,
     /// It shows symbols as a tree.
     pub(super) symbol_tree: bool,
     /// It can be asked for settings.
@@ -47,6 +50,9 @@ impl Client {
                 // A client that pulls does not say it there.
                 .unwrap_or(document.is_some_and(|it| it.diagnostic.is_some())),
             snippets: snippets().unwrap_or_default(),
+            document_changes: workspace
+                .and_then(|it| it.workspace_edit.as_ref()?.document_changes)
+                .unwrap_or_default(),
             symbol_tree: document
                 .and_then(|it| it.document_symbol.as_ref()?.hierarchical_document_symbol_support)
                 .unwrap_or_default(),

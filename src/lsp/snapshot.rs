@@ -3,11 +3,12 @@
 use std::sync::OnceLock;
 
 use super::documents::Text;
-use crate::analysis::symbols::Symbols;
+use crate::analysis::environment::Environment;
+use crate::analysis::symbols::{Resolution, Symbols};
 use crate::diagnostic::Diagnostic;
 use crate::instruction::decode::{self, Decoded};
 use crate::source::{Source, Span};
-use crate::syntax::ast::{Module, Operand, OperandKind, RawInstruction, Slice, Statement, StatementKind};
+use crate::syntax::ast::{Module, Operand, OperandKind, Slice, Statement, StatementKind};
 use crate::syntax::parser::SyntaxError;
 use crate::{Analyzed, Options};
 
@@ -74,20 +75,76 @@ impl Snapshot {
         (offset <= statement.span.end).then_some((index as u32, statement))
     }
 
-    /// The instruction at `offset` with the index of its statement and its own.
-    pub(super) fn instruction(&self, offset: u32) -> Option<(u32, u32, &RawInstruction)> {
-        let (index, statement) = self.statement(offset)?;
-        match statement.kind {
-            StatementKind::Instruction(instruction) => {
-                Some((index, instruction, &self.module.instructions[instruction as usize]))
-            }
-            _ => None,
-        }
-    }
-
     /// Decodes the instruction of a statement, if it is one of tcgen05.
     pub(super) fn decode(&self, statement: u32) -> Option<Decoded<'_>> {
         decode::decode_statement(&self.source, &self.module, &self.symbols, statement)
+    }
+
+    /// The tcgen05 instructions that `span` touches.
+    pub(super) fn tcgen05(&self, span: Span) -> impl Iterator<Item = Decoded<'_>> {
+        self.statements(span).filter_map(|(index, statement)| {
+            let StatementKind::Instruction(instruction) = statement.kind else { return None };
+            let opcode = self.module.instructions[instruction as usize].opcode;
+            // Most instructions of a module are others; they need not be decoded to see that.
+            let bytes = self.source.text().as_bytes();
+            bytes[opcode.range()].starts_with(b"tcgen05").then(|| self.decode(index)).flatten()
+        })
+    }
+
+    /// What the module is checked against.
+    pub(super) fn environment(&self) -> Environment {
+        Environment::new(&self.source, &self.module, self.options.ptx_version, &self.options.targets)
+    }
+
+    /// The name at `offset` and what it means, whether it is used there or declared.
+    pub(super) fn name(&self, offset: u32) -> Option<(Span, Resolution)> {
+        self.used_name(offset).or_else(|| {
+            let (id, symbol) = self
+                .symbols
+                .all()
+                .find(|(_, symbol)| symbol.span.start <= offset && offset <= symbol.span.end)?;
+            Some((symbol.span, Resolution::Symbol(id)))
+        })
+    }
+
+    /// The name at `offset` and what it means, in an operand or a guard.
+    pub(super) fn used_name(&self, offset: u32) -> Option<(Span, Resolution)> {
+        let (_, statement) = self.statement(offset)?;
+        let operands = match statement.kind {
+            StatementKind::Instruction(index) => {
+                let instruction = &self.module.instructions[index as usize];
+                if let Some(guard) = instruction.guard
+                    && guard.name.start <= offset
+                    && offset <= guard.name.end
+                {
+                    return Some((guard.name, self.symbols.guard(index)));
+                }
+                instruction.operands
+            }
+            StatementKind::BranchTargets(names)
+            | StatementKind::CallTargets(names)
+            | StatementKind::Alias(names) => names,
+            StatementKind::Declaration(index) => {
+                let declarators = self.module.declarations[index as usize].declarators;
+                let initializers = self.module.declarators[declarators.range()].iter();
+                return initializers
+                    .filter_map(|it| it.initializer)
+                    .find_map(|start| self.name_in(Slice { start, len: 1 }, offset));
+            }
+            _ => return None,
+        };
+        self.name_in(operands, offset)
+    }
+
+    fn name_in(&self, operands: Slice, offset: u32) -> Option<(Span, Resolution)> {
+        let (index, operand) = self.operand(operands, offset)?;
+        (operand.kind == OperandKind::Name).then(|| (operand.span, self.symbols.operand(index)))
+    }
+
+    /// The line that `span` stands in, without the blanks around it.
+    pub(super) fn line_with(&self, span: Span) -> String {
+        let line = self.text.line(self.text.line_of(span.start));
+        self.slice(line).trim().trim_end_matches([',', ';']).to_owned()
     }
 
     /// The statements that `span` touches, with the index of each.
@@ -108,37 +165,37 @@ impl Snapshot {
             span.start <= offset && offset <= span.end
         })?;
         let operand = &self.module.operands[index];
-        self.parts(operand).and_then(|parts| self.operand(parts, offset)).or(Some((index as u32, operand)))
-    }
-
-    /// Where the parts of an operand are.
-    pub(super) fn parts(&self, operand: &Operand) -> Option<Slice> {
-        match operand.kind {
-            OperandKind::Name
-            | OperandKind::Integer
-            | OperandKind::Float
-            | OperandKind::String
-            | OperandKind::Sink => None,
-            OperandKind::Vector(slice)
-            | OperandKind::Address(slice)
-            | OperandKind::List(slice)
-            | OperandKind::Unary(_, slice)
-            | OperandKind::Binary(_, slice)
-            | OperandKind::Conditional(slice)
-            | OperandKind::Cast(slice)
-            | OperandKind::Apply(slice)
-            | OperandKind::Element(slice) => Some(slice),
-        }
+        parts(operand).and_then(|parts| self.operand(parts, offset)).or(Some((index as u32, operand)))
     }
 
     /// Calls `visit` with every leaf of `operands`, in source order where the tree has it.
     pub(super) fn leaves(&self, operands: Slice, visit: &mut dyn FnMut(u32, &Operand)) {
         for index in operands.range() {
             let operand = &self.module.operands[index];
-            match self.parts(operand) {
+            match parts(operand) {
                 Some(parts) => self.leaves(parts, visit),
                 None => visit(index as u32, operand),
             }
         }
+    }
+}
+
+/// Where the parts of an operand are.
+fn parts(operand: &Operand) -> Option<Slice> {
+    match operand.kind {
+        OperandKind::Name
+        | OperandKind::Integer
+        | OperandKind::Float
+        | OperandKind::String
+        | OperandKind::Sink => None,
+        OperandKind::Vector(slice)
+        | OperandKind::Address(slice)
+        | OperandKind::List(slice)
+        | OperandKind::Unary(_, slice)
+        | OperandKind::Binary(_, slice)
+        | OperandKind::Conditional(slice)
+        | OperandKind::Cast(slice)
+        | OperandKind::Apply(slice)
+        | OperandKind::Element(slice) => Some(slice),
     }
 }

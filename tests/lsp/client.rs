@@ -1,6 +1,8 @@
 //! A client that speaks real LSP with the built binary.
 
-use std::io::{BufRead, BufReader, Read, Write};
+#![allow(clippy::needless_pass_by_value, reason = "params are written in place with `json!`")]
+
+use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;

@@ -42,7 +42,7 @@ fn are_what_the_command_line_finds() {
             let source = ptx_tc::Source::new("kernel.ptx", text.clone()).unwrap();
             let report = ptx_tc::check(&source, &ptx_tc::Options::default());
             let expected: Vec<&str> = report.diagnostics.iter().map(|it| it.code.rule().code).collect();
-            let version = number as i32 + 2;
+            let version = i32::try_from(number).unwrap() + 2;
             client.open("");
             client.change(version, json!([{ "text": text }]));
             assert_eq!(codes(&client.pushed(version)), expected);

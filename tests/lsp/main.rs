@@ -2,3 +2,6 @@
 
 mod client;
 mod diagnostics;
+mod editing;
+mod reading;
+mod robustness;

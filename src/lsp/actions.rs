@@ -1,0 +1,81 @@
+//! What can be done about findings.
+
+use super::snapshot::Snapshot;
+use crate::diagnostic::{Applicability, Diagnostic, Edit, Fix};
+use crate::source::Span;
+
+/// Something to do about a finding.
+pub(super) enum Action<'a> {
+    /// Its own repair.
+    Fix { diagnostic: &'a Diagnostic, fix: &'a Fix },
+    /// A comment that silences it.
+    Suppress { diagnostic: &'a Diagnostic, edit: Edit },
+    /// Its documentation.
+    Explain { diagnostic: &'a Diagnostic },
+    /// Every repair that can be applied unasked.
+    FixAll { edits: Vec<Edit>, count: usize },
+}
+
+/// What can be done about the findings that touch `span`.
+pub(super) fn actions(snapshot: &Snapshot, span: Span) -> Vec<Action<'_>> {
+    let here = |it: &&Diagnostic| {
+        let place = it.primary.span;
+        place.start <= span.end && span.start <= place.end
+    };
+    let found: Vec<&Diagnostic> = snapshot.diagnostics().iter().filter(here).collect();
+    let mut actions = Vec::new();
+    for &diagnostic in &found {
+        if let Some(fix) = &diagnostic.fix {
+            actions.push(Action::Fix { diagnostic, fix });
+        }
+    }
+    let (edits, count) = all_safe(snapshot.diagnostics());
+    if count > 0 {
+        actions.push(Action::FixAll { edits, count });
+    }
+    for &diagnostic in &found {
+        actions.push(Action::Suppress { diagnostic, edit: suppression(snapshot, diagnostic) });
+    }
+    actions.extend(found.iter().map(|diagnostic| Action::Explain { diagnostic }));
+    actions
+}
+
+/// The safe repairs that do not touch each other, in source order, and how many they are.
+fn all_safe(diagnostics: &[Diagnostic]) -> (Vec<Edit>, usize) {
+    let mut edits: Vec<Edit> = Vec::new();
+    let mut count = 0;
+    let fixes = diagnostics.iter().filter_map(|it| it.fix.as_ref());
+    for fix in fixes.filter(|fix| fix.applicability == Applicability::Safe) {
+        // Two insertions at one place would have an order that nobody chose.
+        let apart = |edit: &Edit| {
+            edits.iter().all(|other| {
+                edit.span.start > other.span.end
+                    || edit.span.end < other.span.start
+                    || edit.span != other.span && edit.span.start == other.span.end
+            })
+        };
+        if fix.edits.iter().all(apart) {
+            edits.extend(fix.edits.iter().cloned());
+            count += 1;
+        }
+    }
+    edits.sort_by_key(|edit| edit.span);
+    (edits, count)
+}
+
+/// A comment on the line above the finding. One that is there already takes the code in.
+fn suppression(snapshot: &Snapshot, diagnostic: &Diagnostic) -> Edit {
+    let code = diagnostic.code.rule().code;
+    let number = snapshot.text.line_of(diagnostic.primary.span.start);
+    let line = snapshot.text.line(number);
+    if let Some(above) = number.checked_sub(1).map(|above| snapshot.text.line(above)) {
+        let text = snapshot.slice(above).trim_end();
+        if text.trim_start().starts_with("// ptx-tc: allow(") && text.ends_with(')') {
+            let at = above.start + text.len() as u32 - 1;
+            return Edit { span: Span::at(at), text: format!(", {code}") };
+        }
+    }
+    let text = snapshot.slice(line);
+    let indent = &text[..text.len() - text.trim_start().len()];
+    Edit { span: Span::at(line.start), text: format!("{indent}// ptx-tc: allow({code})\n") }
+}
