@@ -8,6 +8,7 @@ use clap::Parser;
 
 mod bench;
 mod generate;
+mod lsp_bench;
 mod oracle;
 
 /// What goes wrong in a task is for the developer who started it; text will do.
@@ -21,6 +22,8 @@ enum Task {
     Generate(generate::Arguments),
     /// Measure the speed of lexing, parsing and checking, and the memory they need.
     Bench(bench::Arguments),
+    /// Measure how long an editor waits for the language server.
+    LspBench(lsp_bench::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -28,6 +31,7 @@ fn main() -> ExitCode {
         Task::Oracle(arguments) => oracle::run(&arguments),
         Task::Generate(arguments) => generate::run(&arguments),
         Task::Bench(arguments) => bench::run(&arguments),
+        Task::LspBench(arguments) => lsp_bench::run(&arguments),
     };
     match result {
         Ok(true) => ExitCode::SUCCESS,
