@@ -1,5 +1,12 @@
 //! What a module means beyond the form of its statements.
 
 pub mod calls;
+pub mod cfg;
+pub mod constants;
+pub mod dataflow;
+pub mod definitions;
+pub mod descriptors;
 pub mod environment;
+pub mod functions;
+pub mod registers;
 pub mod symbols;

@@ -11,13 +11,16 @@ use clap::{CommandFactory, Parser, Subcommand};
 
 mod ast;
 mod check;
+pub(crate) mod config;
 mod decode;
 mod encode;
 mod explain;
 mod expression;
+mod init;
 mod input;
 #[cfg(feature = "lsp")]
 mod lsp;
+mod repair;
 
 /// Checks PTX for the tcgen05 instructions of Blackwell GPUs.
 #[derive(Debug, Parser)]
@@ -31,6 +34,8 @@ struct Arguments {
 enum Command {
     /// Check PTX files.
     Check(check::Check),
+    /// Write a configuration with comments.
+    Init(init::Init),
     /// Explain a rule.
     Explain(explain::Explain),
     /// List the rules.
@@ -44,6 +49,9 @@ enum Command {
     /// Serve an editor: the Language Server Protocol on standard input and output.
     #[cfg(feature = "lsp")]
     Lsp(lsp::Lsp),
+    /// Print the manual page.
+    #[command(hide = true)]
+    Man,
     /// Print a completion script for a shell.
     Completions {
         /// The shell.
@@ -103,6 +111,7 @@ pub fn main() -> ExitCode {
     let out = &mut io::stdout().lock();
     let result = match arguments.command {
         Command::Check(check) => check.run(out),
+        Command::Init(init) => init.run(out),
         Command::Explain(explain) => explain.run(out),
         Command::Rules(rules) => rules.run(out),
         Command::Encode(encode) => encode.run(out),
@@ -110,6 +119,7 @@ pub fn main() -> ExitCode {
         Command::Ast(ast) => ast.run(out),
         #[cfg(feature = "lsp")]
         Command::Lsp(_) => Ok(Outcome::Clean),
+        Command::Man => man(out).map_err(output_error).map(|()| Outcome::Clean),
         Command::Completions { shell } => {
             clap_complete::generate(shell, &mut Arguments::command(), "ptx-tc", out);
             Ok(Outcome::Clean)
@@ -128,6 +138,25 @@ pub fn main() -> ExitCode {
             Outcome::Trouble.into()
         }
     }
+}
+
+/// The manual page, with the options of each command.
+fn man(out: &mut dyn Write) -> io::Result<()> {
+    let mut command = Arguments::command().disable_help_subcommand(true);
+    command.build();
+    let page = clap_mangen::Man::new(command.clone());
+    page.render_title(out)?;
+    page.render_name_section(out)?;
+    page.render_synopsis_section(out)?;
+    page.render_description_section(out)?;
+    page.render_options_section(out)?;
+    for subcommand in command.get_subcommands().filter(|subcommand| !subcommand.is_hide_set()) {
+        writeln!(out, ".SH {}", subcommand.get_name().to_uppercase())?;
+        let page = clap_mangen::Man::new(subcommand.clone());
+        page.render_description_section(out)?;
+        page.render_options_section(out)?;
+    }
+    Ok(())
 }
 
 /// Shows the tool's own trouble.

@@ -3,6 +3,8 @@
 use serde::Serialize;
 use strum::{Display, EnumString, IntoStaticStr};
 
+pub mod suppression;
+
 use crate::rules::Code;
 use crate::source::Span;
 
@@ -148,6 +150,12 @@ impl Fix {
             title: title.into(),
             edits: vec![Edit { span, text: text.into() }],
         }
+    }
+
+    /// A repair that exchanges two texts and can be applied unasked.
+    pub fn swap(title: impl Into<String>, left: (Span, String), right: (Span, String)) -> Self {
+        let edits = vec![Edit { span: left.0, text: right.1 }, Edit { span: right.0, text: left.1 }];
+        Self { applicability: Applicability::Safe, title: title.into(), edits }
     }
 
     /// A repair by one edit that someone has to look at.

@@ -3,6 +3,25 @@
 //! [`decode`] makes them from raw ones with the help of the instruction table. A field that is an
 //! enum holds the ISA's own words; an operand keeps the span it was written at. An instruction
 //! whose form is broken has no typed value: its problems are in [`decode::Decoded::problems`].
+//!
+//! ```
+//! use ptx_tc::instruction::Instruction;
+//! use ptx_tc::isa::vocabulary::{LdShape, Num};
+//! use ptx_tc::{Analyzed, Source};
+//!
+//! let source = Source::new("kernel.ptx", ".version 9.0\n.target sm_100a\n.entry k() {\n\
+//!     .reg .b32 r<4>, taddr;\n\
+//!     tcgen05.ld.sync.aligned.16x128b.x2.b32 {r0, r1, r2, r3}, [taddr+8];\n}\n")?;
+//! let analyzed = Analyzed::new(&source);
+//! let symbols = analyzed.symbols();
+//! let decoded = analyzed.instructions(&symbols);
+//!
+//! let Some(Instruction::Ld(ld)) = &decoded[0].instruction else { panic!("no load") };
+//! assert_eq!((ld.shape.value, ld.num.value), (LdShape::S16x128b, Num::X2));
+//! assert_eq!(ld.r.elements.len(), 4);
+//! assert_eq!(source.slice(ld.shape.span), ".16x128b");
+//! # Ok::<(), ptx_tc::source::SourceError>(())
+//! ```
 
 use serde::Serialize;
 

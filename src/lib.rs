@@ -5,7 +5,7 @@
 //! ```text
 //! Source ─► lexer::Token ─► structure ─► grammar + ast::Builder ─► ast::Module
 //!    ─► analysis (symbols, environment, calls) ─► decode ─► Instruction
-//!    ─► rules ─► Diagnostic ─► render
+//!    ─► rules ─► Diagnostic ─► suppression ─► render
 //! ```
 //!
 //! One direction, no step back. Each stage reads only what stands to its left and is total: it
@@ -23,8 +23,9 @@
 //!   everything from the table.
 //! - [`rules`] is the list of rules; each is one file with its documentation, check and fix. To
 //!   see how a rule looks, open any.
-//! - [`diagnostic`] is what they produce; `render` and `cli` show it. Renderers know no rules, and
-//!   rules know no formats.
+//! - [`diagnostic`] is what they produce, without what comments silence; `render` and `cli` show it.
+//!   Renderers know no rules, and rules know no formats.
+//! - [`mod@fix`] applies the repairs that findings offer.
 //!
 //! # Use
 //!
@@ -37,11 +38,14 @@
 //! assert_eq!(report.diagnostics[0].code.rule().name, "missing-qualifier");
 //! ```
 
+#![warn(missing_docs)]
+
 pub mod analysis;
 #[cfg(feature = "cli")]
 pub mod cli;
 pub mod descriptor;
 pub mod diagnostic;
+pub mod fix;
 pub mod instruction;
 pub mod isa;
 #[cfg(feature = "lsp")]
@@ -52,23 +56,28 @@ pub mod rules;
 pub mod source;
 pub mod syntax;
 
+use analysis::descriptors;
 use analysis::environment::Environment;
+use analysis::functions::{Context, FunctionFacts};
 use analysis::symbols::Symbols;
-use diagnostic::{Diagnostic, Severity};
+use diagnostic::{Diagnostic, Severity, suppression};
 use instruction::decode::{self, Decoded};
 use isa::targets::{PtxVersion, Target};
 use rules::Checker;
+use rules::selection::RuleSettings;
 pub use source::Source;
 use syntax::ast::Module;
 use syntax::parser::{self, SyntaxError};
 
 /// What to check against, where it is not the module's own word.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Options {
     /// Instead of the module's `.version`.
     pub ptx_version: Option<PtxVersion>,
     /// Instead of the module's `.target`; each is checked.
     pub targets: Vec<Target>,
+    /// Which rules run, and how much their findings matter.
+    pub rules: RuleSettings,
 }
 
 /// What the check of one source found.
@@ -115,12 +124,46 @@ impl<'s> Analyzed<'s> {
 }
 
 /// Checks one source with all rules.
+///
+/// ```
+/// use ptx_tc::diagnostic::Severity;
+/// use ptx_tc::rules::selection::{Layer, RuleSettings};
+/// use ptx_tc::{Options, Source, check};
+///
+/// let source = Source::new("kernel.ptx", ".version 9.0\n.target sm_100a\n.entry k() {\n\
+///     .reg .b32 t;\n\
+///     tcgen05.dealloc.cta_group::1.sync.aligned.b32 t, 48;\n}\n")?;
+/// let report = check(&source, &Options::default());
+/// let finding = &report.diagnostics[0];
+/// assert_eq!(finding.code.to_string(), "TC301");
+/// assert_eq!(source.slice(finding.primary.span), "48");
+/// assert_eq!(finding.fix.as_ref().unwrap().edits[0].text, "64");
+///
+/// // For another target, and with another opinion about the rule.
+/// let layer = Layer { severity: vec![("TC301".parse()?, Severity::Warning)], ..Layer::default() };
+/// let options = Options {
+///     targets: vec!["sm_103a".parse()?],
+///     rules: RuleSettings::default().with(&layer),
+///     ..Options::default()
+/// };
+/// assert_eq!(check(&source, &options).count(Severity::Warning), 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn check(source: &Source, options: &Options) -> Report {
     let analyzed = Analyzed::new(source);
     let symbols = analyzed.symbols();
-    let found =
-        check_resolved(source, &analyzed.module, &analyzed.syntax_errors, &symbols, options, &|| false);
-    Report { diagnostics: found.unwrap_or_default() }
+    let Analyzed { module, syntax_errors, .. } = &analyzed;
+    let checked = check_resolved(source, module, syntax_errors, &symbols, options, &|| false);
+    Report { diagnostics: checked.map(|checked| checked.diagnostics).unwrap_or_default() }
+}
+
+/// The findings of a check, and the analyses of functions that it made for them.
+#[derive(Debug)]
+pub struct Checked {
+    /// The findings in source order.
+    pub diagnostics: Vec<Diagnostic>,
+    /// The functions with tcgen05 instructions.
+    pub functions: Vec<FunctionFacts>,
 }
 
 /// Checks a module that is parsed and resolved already, or gives up (`None`) as soon as `cancelled`
@@ -132,9 +175,18 @@ pub fn check_resolved(
     symbols: &Symbols,
     options: &Options,
     cancelled: &dyn Fn() -> bool,
-) -> Option<Vec<Diagnostic>> {
+) -> Option<Checked> {
     let instructions = decode::decode_all(source, module, symbols);
     let environment = Environment::new(source, module, options.ptx_version, &options.targets);
+    if cancelled() {
+        return None;
+    }
+    let context = Context { source, module, symbols };
+    let functions = FunctionFacts::all(context, &instructions);
+    if cancelled() {
+        return None;
+    }
+    let descriptors = descriptors::find(context, &instructions, &functions, environment.features());
     let checker = Checker {
         source,
         syntax_errors,
@@ -142,6 +194,10 @@ pub fn check_resolved(
         symbols,
         instructions: &instructions,
         environment: &environment,
+        functions: &functions,
+        descriptors: &descriptors,
     };
-    checker.run_unless(cancelled)
+    let mut diagnostics = checker.run_unless(&options.rules, cancelled)?;
+    suppression::apply(source, module, &options.rules, &mut diagnostics);
+    Some(Checked { diagnostics, functions })
 }

@@ -21,6 +21,7 @@
 
 mod actions;
 mod completion;
+mod configuration;
 mod context;
 mod descriptors;
 mod documents;

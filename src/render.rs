@@ -6,8 +6,11 @@ use crate::Report;
 use crate::diagnostic::Severity;
 use crate::source::Source;
 
+pub mod github;
 pub mod human;
 pub mod json;
+pub mod sarif;
+pub mod statistics;
 
 /// One source and what was found in it.
 #[derive(Debug)]
@@ -27,6 +30,10 @@ pub enum Format {
     Concise,
     /// One JSON document.
     Json,
+    /// SARIF 2.1.0, for code scanning.
+    Sarif,
+    /// Annotations of GitHub Actions.
+    Github,
 }
 
 /// Totals over several sources.
@@ -68,5 +75,12 @@ pub fn render(files: &[Checked], format: Format, color: bool, out: &mut dyn Writ
         Format::Human => human::render(files, human::Style::Rich, color, out),
         Format::Concise => human::render(files, human::Style::Short, color, out),
         Format::Json => json::render(files, out),
+        Format::Sarif => sarif::render(files, out),
+        Format::Github => github::render(files, out),
     }
+}
+
+/// `1 file`, `2 files`
+pub(crate) fn plural(count: usize, word: &str) -> String {
+    format!("{count} {word}{}", if count == 1 { "" } else { "s" })
 }

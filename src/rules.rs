@@ -9,19 +9,27 @@ use std::fmt;
 use serde::{Serialize, Serializer};
 use strum::{EnumIter, IntoEnumIterator, IntoStaticStr};
 
+use crate::analysis::constants::Known;
+use crate::analysis::descriptors::Descriptors;
 use crate::analysis::environment::Environment;
+use crate::analysis::functions::{Context, FunctionFacts};
 use crate::analysis::symbols::Symbols;
 use crate::diagnostic::{Diagnostic, Ptxas, Severity};
 use crate::instruction::decode::Decoded;
+use crate::instruction::{Address, Scalar};
 
-use crate::source::Source;
+use crate::rules::selection::RuleSettings;
+use crate::source::{Source, Span};
 use crate::syntax::ast::Module;
 use crate::syntax::parser::SyntaxError;
 
 mod allocation;
 mod data_movement;
+mod descriptors;
 mod form;
 mod multiply;
+pub mod selection;
+mod style;
 mod syntax;
 mod targets;
 
@@ -40,6 +48,10 @@ pub struct Checker<'a> {
     pub instructions: &'a [Decoded<'a>],
     /// The versions and targets to check against.
     pub environment: &'a Environment,
+    /// The functions with tcgen05 instructions.
+    pub functions: &'a [FunctionFacts],
+    /// The descriptors of multiplies and copies.
+    pub descriptors: &'a [Descriptors],
 }
 
 /// One rule.
@@ -136,6 +148,29 @@ rules! {
     Ashift = multiply::ashift,
     ScaleInputD = multiply::scale_input_d,
     Decompress = multiply::decompress,
+    // TC6 Descriptor values
+    IdescReservedBits = descriptors::idesc_reserved_bits,
+    IdescTypes = descriptors::idesc_types,
+    IdescShape = descriptors::idesc_shape,
+    IdescSparsity = descriptors::idesc_sparsity,
+    IdescTransposeNegate = descriptors::idesc_transpose_negate,
+    IdescSaturateShift = descriptors::idesc_saturate_shift,
+    IdescScale = descriptors::idesc_scale,
+    IdescK96 = descriptors::idesc_k96,
+    IdescAshiftM = descriptors::idesc_ashift_m,
+    SparsitySelector = descriptors::sparsity_selector,
+    SmemDescFixedBits = descriptors::smem_desc_fixed_bits,
+    SmemDescSwizzle = descriptors::smem_desc_swizzle,
+    SmemDescAbsoluteStride = descriptors::smem_desc_absolute_stride,
+    SmemDescSwizzleType = descriptors::smem_desc_swizzle_type,
+    ZeroColumnMask = descriptors::zero_column_mask,
+    AccumulatorColumns = descriptors::accumulator_columns,
+    LaneAlignment = descriptors::lane_alignment,
+    TransposedAInTensorMemory = descriptors::transposed_a_in_tensor_memory,
+    // TC9 Style
+    QualifierOrder = style::qualifier_order,
+    FamilyPortability = style::family_portability,
+    UnusedSuppression = style::unused_suppression,
 }
 
 impl Code {
@@ -187,23 +222,56 @@ impl Rule {
 
 impl<'a> Checker<'a> {
     /// Runs every rule that is not off; findings in source order.
-    pub fn run(&self) -> Vec<Diagnostic> {
-        self.run_unless(&|| false).unwrap_or_default()
+    pub fn run(&self, settings: &RuleSettings) -> Vec<Diagnostic> {
+        self.run_unless(settings, &|| false).unwrap_or_default()
     }
 
     /// Like [`Checker::run`], but stops between two rules once `cancelled` says so.
-    pub fn run_unless(&self, cancelled: &dyn Fn() -> bool) -> Option<Vec<Diagnostic>> {
-        let mut findings = Vec::new();
-        for rule in RULES {
+    pub fn run_unless(
+        &self,
+        settings: &RuleSettings,
+        cancelled: &dyn Fn() -> bool,
+    ) -> Option<Vec<Diagnostic>> {
+        let mut findings: Vec<Diagnostic> = Vec::new();
+        for code in Code::all().filter(|code| settings.runs(*code)) {
             if cancelled() {
                 return None;
             }
-            if rule.severity != Severity::Off {
-                (rule.check)(self, &mut findings);
+            let before = findings.len();
+            (code.rule().check)(self, &mut findings);
+            if let Some(severity) = settings.override_of(code) {
+                findings[before..].iter_mut().for_each(|finding| finding.severity = severity);
             }
         }
         findings.sort_by_key(|finding| (finding.primary.span, finding.code));
         Some(findings)
+    }
+
+    /// The module, for the analyses of its functions.
+    pub fn context(&self) -> Context<'a> {
+        Context { source: self.source, module: self.module, symbols: self.symbols }
+    }
+
+    /// The analyses of the function that an instruction stands in.
+    pub fn function(&self, decoded: &Decoded<'_>) -> Option<&'a FunctionFacts> {
+        let function = decoded.function?;
+        let at = self.functions.binary_search_by_key(&function, |facts| facts.function).ok()?;
+        self.functions.get(at)
+    }
+
+    /// The known bits of an address in Tensor Memory.
+    pub fn address(&self, decoded: &Decoded<'_>, address: &Address<'_>) -> Option<Known> {
+        Some(self.function(decoded)?.address(self.context(), decoded, address))
+    }
+
+    /// The known bits of an operand.
+    pub fn value(&self, decoded: &Decoded<'_>, scalar: &Scalar<'_>) -> Option<Known> {
+        Some(self.function(decoded)?.value(self.context(), decoded, scalar))
+    }
+
+    /// Where the value of an operand was made.
+    pub fn origin(&self, decoded: &Decoded<'_>, scalar: &Scalar<'_>) -> Option<Span> {
+        self.function(decoded)?.origin(self.context(), decoded, scalar)
     }
 
     /// The tcgen05 instructions that are understood completely.

@@ -2,49 +2,11 @@
 
 use std::fs;
 use std::io::Write;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::path::PathBuf;
+use std::process::Stdio;
 
-fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-}
-
-fn ptx_tc(arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_ptx-tc"));
-    command.args(arguments).current_dir(root()).env_remove("CLICOLOR_FORCE").env("NO_COLOR", "1");
-    command
-}
-
-fn run(arguments: &[&str]) -> Output {
-    ptx_tc(arguments).output().unwrap()
-}
-
-fn with_stdin(arguments: &[&str], text: &[u8]) -> Output {
-    let mut child = ptx_tc(arguments)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    child.stdin.take().unwrap().write_all(text).unwrap();
-    child.wait_with_output().unwrap()
-}
-
-fn stdout(output: &Output) -> String {
-    String::from_utf8(output.stdout.clone()).unwrap()
-}
-
-fn stderr(output: &Output) -> String {
-    String::from_utf8(output.stderr.clone()).unwrap()
-}
-
-/// A directory of its own for one test.
-fn scratch(name: &str) -> PathBuf {
-    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-    let _ = fs::remove_dir_all(&path);
-    fs::create_dir_all(&path).unwrap();
-    path
-}
+mod common;
+use common::{ptx_tc, root, run, scratch, stderr, stdout, with_stdin};
 
 const BAD: &str = "fixtures/rules/TC301/invalid_48.ptx";
 const GOOD: &str = "fixtures/rules/TC301/valid_sizes.ptx";
@@ -219,6 +181,17 @@ fn ast_prints_the_typed_tree() {
 }
 
 #[test]
+fn no_progress_where_nobody_watches() {
+    let directory = scratch("many");
+    for index in 0..250 {
+        fs::copy(root().join(GOOD), directory.join(format!("{index}.ptx"))).unwrap();
+    }
+    let output = run(&["check", directory.to_str().unwrap()]);
+    assert_eq!(stderr(&output), "");
+    assert_eq!(stdout(&output), "250 files checked, nothing found\n");
+}
+
+#[test]
 fn completions_are_printed() {
     let output = run(&["completions", "bash"]);
     assert!(stdout(&output).contains("ptx-tc"));
@@ -235,4 +208,12 @@ fn a_closed_pipe_is_no_failure() {
     let output = child.wait_with_output().unwrap();
     assert!(!stderr(&output).contains("panicked"), "{}", stderr(&output));
     assert_ne!(output.status.code(), Some(101));
+}
+
+#[test]
+fn the_manual_page_names_every_option() {
+    let page = stdout(&run(&["man"]));
+    for word in [".TH", "CHECK", "EXPLAIN", "unsafe\\-fixes"] {
+        assert!(page.contains(word), "{word}");
+    }
 }

@@ -8,13 +8,17 @@ use std::path::Path;
 use ptx_tc::diagnostic::{Ptxas, Severity};
 use ptx_tc::render::{self, Checked, Format};
 use ptx_tc::rules::RULES;
-use ptx_tc::{Options, Source, check};
+use ptx_tc::{Source, check};
+
+mod common;
+use common::options;
 
 fn checked(path: &Path) -> Checked {
     // Snapshots name the fixture, not where the checkout is.
     let name = path.strip_prefix(env!("CARGO_MANIFEST_DIR")).unwrap_or(path).display().to_string();
     let source = Source::from_bytes(name, fs::read(path).unwrap()).unwrap();
-    let report = check(&source, &Options::default());
+    let code = path.parent().unwrap().file_name().unwrap().to_str().unwrap();
+    let report = check(&source, &options(code));
     Checked { source, report }
 }
 
@@ -88,7 +92,7 @@ fn documentation_examples() {
         let (example, repair) = rule.docs.split_once("## Use instead").unwrap();
         let found = |docs: &str| -> Vec<&'static str> {
             let source = Source::new(rule.code, as_module(&code_block(docs))).unwrap();
-            check(&source, &Options::default()).diagnostics.iter().map(|it| it.code.rule().code).collect()
+            check(&source, &options(rule.code)).diagnostics.iter().map(|it| it.code.rule().code).collect()
         };
         let bad = found(example);
         assert!(

@@ -1,5 +1,6 @@
 //! The versions and targets that a module is checked against.
 
+use crate::descriptor::Features;
 use crate::isa::targets::{PtxVersion, Target};
 use crate::source::{Source, Span, Spanned};
 use crate::syntax::ast::{Module, OperandKind};
@@ -41,6 +42,15 @@ impl Environment {
             targets.iter().copied().map(|value| vec![Setting { value, span: None }]).collect()
         };
         Self { version, targets }
+    }
+}
+
+impl Environment {
+    /// What descriptors can say under the version and the first of the targets.
+    pub fn features(&self) -> Features {
+        let version = self.version.map_or(PtxVersion::LATEST, |version| version.value);
+        let target = self.targets.iter().flatten().find(|target| target.value.has_tensor_memory());
+        target.map_or(Features::ANY, |target| Features::of(target.value, version))
     }
 }
 

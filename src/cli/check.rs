@@ -1,16 +1,22 @@
 //! `ptx-tc check`
 
-use std::io::{self, IsTerminal, Write};
+use std::fs::File;
+use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::PathBuf;
+use std::str::FromStr;
 
 use clap::ValueEnum;
+use indicatif::{ProgressBar, ProgressDrawTarget};
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 
-use super::input::{self, InputError};
-use super::{Outcome, output_error, report_trouble};
+use super::config::{Configs, Wishes};
+use super::input::{self, Input, InputError};
+use super::{Outcome, output_error, repair, report_trouble};
 use crate::Options;
+use crate::diagnostic::{Applicability, Severity};
 use crate::isa::targets::{PtxVersion, Target};
-use crate::render::{self, Checked, Format, Summary};
+use crate::render::{self, Checked, Format, Summary, statistics};
+use crate::rules::selection::{Layer, Selector};
 
 /// Check PTX files.
 #[derive(Debug, clap::Args)]
@@ -27,7 +33,13 @@ pub(super) struct Check {
     /// How to write the findings.
     #[arg(long, value_enum, default_value_t = FormatArgument::Human)]
     format: FormatArgument,
-    /// What standard input is called in messages.
+    /// Write the findings to this file instead of standard output.
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Count the findings of each rule instead of showing them.
+    #[arg(long)]
+    statistics: bool,
+    /// What standard input is called in messages, and where its configuration is looked for.
     #[arg(long, value_name = "NAME", default_value = "<stdin>")]
     stdin_filename: String,
     /// Exit with 0 whatever is found.
@@ -39,6 +51,43 @@ pub(super) struct Check {
     /// Write nothing when nothing was found.
     #[arg(short, long)]
     quiet: bool,
+    #[command(flatten)]
+    rules: RuleArguments,
+    #[command(flatten)]
+    fixes: FixArguments,
+}
+
+/// Which rules run.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Rules")]
+struct RuleArguments {
+    /// Run these rules only: codes, names, or families such as TC3, with commas between them.
+    #[arg(long, value_name = "CODES", value_delimiter = ',')]
+    select: Option<Vec<Selector>>,
+    /// Do not run these rules.
+    #[arg(long, value_name = "CODES", value_delimiter = ',')]
+    ignore: Vec<Selector>,
+    /// Give findings of a rule another severity: off, info, warning or error.
+    #[arg(long, value_name = "CODE=LEVEL", value_delimiter = ',', value_parser = severity)]
+    severity: Vec<(Selector, Severity)>,
+    /// Use this configuration, not the nearest `ptx-tc.toml` above each file.
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+}
+
+/// What is repaired.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Fixes")]
+struct FixArguments {
+    /// Apply the safe fixes; the text from standard input goes, fixed, to standard output.
+    #[arg(long)]
+    fix: bool,
+    /// Apply all fixes: also those that guess, or change what the program does.
+    #[arg(long)]
+    unsafe_fixes: bool,
+    /// Show what the fixes would change, and change nothing.
+    #[arg(long)]
+    diff: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -49,38 +98,51 @@ enum FormatArgument {
     Concise,
     /// One JSON document.
     Json,
+    /// SARIF 2.1.0, for code scanning.
+    Sarif,
+    /// Annotations of GitHub Actions.
+    Github,
+}
+
+/// More files than this take long enough for someone to wonder.
+const PROGRESS_FROM: usize = 200;
+
+/// What became of one input.
+struct Done {
+    checked: Checked,
+    fixed: usize,
+    /// A patch, or the fixed text of standard input.
+    output: Vec<u8>,
 }
 
 impl Check {
     pub(super) fn run(&self, out: &mut dyn Write) -> miette::Result<Outcome> {
         let (inputs, mut errors) = input::find(&self.paths);
-        let options = Options { ptx_version: self.ptx_version, targets: self.target.clone() };
-        let pool = rayon::ThreadPoolBuilder::new()
-            .num_threads(self.jobs.unwrap_or(0))
-            .build()
-            .map_err(|error| miette::miette!("cannot start threads: {error}"))?;
-        let results: Vec<Result<Checked, InputError>> = pool.install(|| {
-            inputs
-                .par_iter()
-                .map(|input| {
-                    let source = input.read(&self.stdin_filename)?;
-                    let report = crate::check(&source, &options);
-                    Ok(Checked { source, report })
-                })
-                .collect()
-        });
-        let mut files = Vec::with_capacity(results.len());
-        for result in results {
+        let jobs = self.jobs(inputs)?;
+        let mut files = Vec::with_capacity(jobs.len());
+        let (mut fixed, mut fixed_files) = (0, 0);
+        for result in self.process(&jobs)? {
             match result {
-                Ok(file) => files.push(file),
+                Ok(done) => {
+                    out.write_all(&done.output).map_err(output_error)?;
+                    fixed += done.fixed;
+                    fixed_files += usize::from(done.fixed > 0);
+                    files.push(done.checked);
+                }
                 Err(error) => errors.push(error),
             }
         }
         let summary = Summary::of(&files);
-        let found = summary.errors + summary.warnings + summary.infos > 0;
         let trouble = !errors.is_empty();
-        if !(self.quiet && !found || files.is_empty() && trouble && self.format != FormatArgument::Json) {
-            render::render(&files, self.format.into(), use_color(), out).map_err(output_error)?;
+        self.report(&files, trouble, out)?;
+        if fixed > 0 && !self.quiet {
+            let verb = if self.fixes.diff { "would fix" } else { "fixed" };
+            let _ = writeln!(
+                io::stderr(),
+                "{verb} {} in {}",
+                render::plural(fixed, "finding"),
+                render::plural(fixed_files, "file")
+            );
         }
         for error in errors {
             report_trouble(&error.into());
@@ -93,6 +155,125 @@ impl Check {
             Outcome::Clean
         })
     }
+
+    /// Each input with its options; without what configurations exclude.
+    fn jobs(&self, inputs: Vec<Input>) -> miette::Result<Vec<(Input, Options)>> {
+        let mut configs = Configs::new(self.rules.config.as_deref())?;
+        let wishes = Wishes {
+            targets: self.target.clone(),
+            ptx_version: self.ptx_version,
+            rules: Layer {
+                select: self.rules.select.clone(),
+                ignore: self.rules.ignore.clone(),
+                severity: self.rules.severity.clone(),
+            },
+        };
+        let mut jobs = Vec::with_capacity(inputs.len());
+        for input in inputs {
+            let path = input.location(&self.stdin_filename);
+            let config = configs.of(&path)?;
+            if config.as_ref().is_some_and(|config| input != Input::Stdin && config.excludes(&path)) {
+                continue;
+            }
+            let options = wishes.options(config.as_deref(), &path);
+            jobs.push((input, options));
+        }
+        Ok(jobs)
+    }
+
+    fn process(&self, jobs: &[(Input, Options)]) -> miette::Result<Vec<Result<Done, InputError>>> {
+        // Threads cost more than a file or two.
+        if jobs.len() < 3 {
+            return Ok(jobs.iter().map(|(input, options)| self.process_one(input, options)).collect());
+        }
+        let pool = rayon::ThreadPoolBuilder::new()
+            .num_threads(self.jobs.unwrap_or(0))
+            .build()
+            .map_err(|error| miette::miette!("cannot start threads: {error}"))?;
+        let progress = self.progress(jobs.len());
+        let results = pool.install(|| {
+            jobs.par_iter()
+                .map(|(input, options)| {
+                    let result = self.process_one(input, options);
+                    progress.inc(1);
+                    result
+                })
+                .collect()
+        });
+        progress.finish_and_clear();
+        Ok(results)
+    }
+
+    fn progress(&self, files: usize) -> ProgressBar {
+        let shown = files >= PROGRESS_FROM && !self.quiet && io::stderr().is_terminal();
+        let target = if shown { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
+        ProgressBar::with_draw_target(Some(files as u64), target)
+    }
+
+    fn process_one(&self, input: &Input, options: &Options) -> Result<Done, InputError> {
+        let name = input.name(&self.stdin_filename);
+        let bytes = input.bytes(&name)?;
+        let allowed = match &self.fixes {
+            FixArguments { unsafe_fixes: true, .. } => Applicability::Unsafe,
+            FixArguments { fix: true, .. } | FixArguments { diff: true, .. } => Applicability::Safe,
+            _ => {
+                let source = input::source(&name, bytes)?;
+                let report = crate::check(&source, options);
+                return Ok(Done { checked: Checked { source, report }, fixed: 0, output: Vec::new() });
+            }
+        };
+        let (checked, repair) = repair::repair(&name, bytes, options, allowed, self.fixes.diff)?;
+        let output = match input {
+            _ if self.fixes.diff => repair.diff(&name),
+            Input::Stdin => repair.after,
+            Input::File(path) if repair.applied > 0 => {
+                repair::replace(path, &repair.after)
+                    .map_err(|error| InputError::Unwritable { path: name, error })?;
+                Vec::new()
+            }
+            Input::File(_) => Vec::new(),
+        };
+        Ok(Done { checked, fixed: repair.applied, output })
+    }
+
+    /// Shows the findings where they are to go.
+    fn report(&self, files: &[Checked], trouble: bool, out: &mut dyn Write) -> miette::Result<()> {
+        let found = files.iter().any(|file| !file.report.diagnostics.is_empty());
+        let is_document = matches!(self.format, FormatArgument::Json | FormatArgument::Sarif);
+        if let Some(path) = &self.output {
+            let unwritable = |error| InputError::Unwritable { path: path.display().to_string(), error };
+            let mut file = BufWriter::new(File::create(path).map_err(unwritable)?);
+            self.render(files, false, &mut file).and_then(|()| file.flush()).map_err(unwritable)?;
+            return Ok(());
+        }
+        if self.quiet && !found || files.is_empty() && trouble && !is_document || self.fixes.diff {
+            return Ok(());
+        }
+        let fixes = self.fixes.fix || self.fixes.unsafe_fixes;
+        if fixes && self.paths.iter().any(|path| input::is_stdin(path)) {
+            // Standard output has the fixed text.
+            let stderr = io::stderr();
+            let color = use_color(stderr.is_terminal());
+            return self.render(files, color, &mut stderr.lock()).map_err(output_error);
+        }
+        self.render(files, use_color(io::stdout().is_terminal()), out).map_err(output_error)
+    }
+
+    fn render(&self, files: &[Checked], color: bool, out: &mut dyn Write) -> io::Result<()> {
+        if self.statistics {
+            return statistics::render(files, self.format == FormatArgument::Json, out);
+        }
+        render::render(files, self.format.into(), color, out)
+    }
+}
+
+/// `TC301=warning`
+fn severity(text: &str) -> Result<(Selector, Severity), String> {
+    let (rule, level) = text.split_once('=').ok_or("write CODE=LEVEL, for example TC301=warning")?;
+    let rule = rule.parse().map_err(|error: crate::rules::selection::UnknownRule| error.to_string())?;
+    let level = Severity::from_str(level)
+        .map_err(|_| format!("`{level}` is no severity; write off, info, warning or error"))?;
+    Ok((rule, level))
 }
 
 impl From<FormatArgument> for Format {
@@ -101,13 +282,15 @@ impl From<FormatArgument> for Format {
             FormatArgument::Human => Self::Human,
             FormatArgument::Concise => Self::Concise,
             FormatArgument::Json => Self::Json,
+            FormatArgument::Sarif => Self::Sarif,
+            FormatArgument::Github => Self::Github,
         }
     }
 }
 
 /// Colour on a terminal only, and not where the user has said no (<https://no-color.org>).
-fn use_color() -> bool {
+fn use_color(is_terminal: bool) -> bool {
     let forced = std::env::var_os("CLICOLOR_FORCE").is_some_and(|value| value != "0");
     let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    forced || io::stdout().is_terminal() && !refused
+    forced || is_terminal && !refused
 }

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::{Outcome, output_error};
 use crate::diagnostic::{Ptxas, Severity};
-use crate::rules::{Code, RULES, Rule};
+use crate::rules::{Code, RULES, Rule, selection};
 
 /// Explain a rule.
 #[derive(Debug, clap::Args)]
@@ -61,11 +61,7 @@ impl Explain {
 }
 
 fn unknown_rule(wanted: &str) -> UnknownRule {
-    let nearest = RULES
-        .iter()
-        .flat_map(|rule| [rule.code, rule.name])
-        .min_by_key(|name| strsim::damerau_levenshtein(&name.to_lowercase(), &wanted.to_lowercase()))
-        .unwrap_or_default();
+    let nearest = selection::UnknownRule::new(wanted).nearest;
     UnknownRule {
         wanted: wanted.to_owned(),
         help: format!("did you mean `{nearest}`? `ptx-tc rules` lists all"),

@@ -32,6 +32,12 @@ pub(super) enum InputError {
         #[source]
         error: SourceError,
     },
+    #[error("cannot write `{path}`")]
+    Unwritable {
+        path: String,
+        #[source]
+        error: io::Error,
+    },
     #[error("no PTX file below `{path}`")]
     #[diagnostic(help("directories are searched for `*.ptx`, without what `.gitignore` names"))]
     NothingBelow { path: String },
@@ -42,7 +48,7 @@ pub(super) fn find(paths: &[PathBuf]) -> (Vec<Input>, Vec<InputError>) {
     let mut inputs = Vec::new();
     let mut errors = Vec::new();
     for path in paths {
-        if path.as_os_str() == STDIN {
+        if is_stdin(path) {
             inputs.push(Input::Stdin);
         } else if path.is_dir() {
             let before = inputs.len();
@@ -55,6 +61,11 @@ pub(super) fn find(paths: &[PathBuf]) -> (Vec<Input>, Vec<InputError>) {
         }
     }
     (inputs, errors)
+}
+
+/// Whether the path stands for standard input.
+pub(super) fn is_stdin(path: &Path) -> bool {
+    path.as_os_str() == STDIN
 }
 
 fn walk(directory: &Path, inputs: &mut Vec<Input>, errors: &mut Vec<InputError>) {
@@ -76,16 +87,48 @@ fn walk(directory: &Path, inputs: &mut Vec<Input>, errors: &mut Vec<InputError>)
 }
 
 impl Input {
-    /// Reads the text; `stdin_name` is what standard input is called.
-    pub(super) fn read(&self, stdin_name: &str) -> Result<Source, InputError> {
-        let (name, bytes) = match self {
+    /// What it is called in messages; `stdin_name` is standard input's name.
+    pub(super) fn name(&self, stdin_name: &str) -> String {
+        match self {
+            Self::Stdin => stdin_name.to_owned(),
+            Self::File(path) => path.display().to_string(),
+        }
+    }
+
+    /// The absolute path, without `..` and links in the directories, to find a configuration by.
+    pub(super) fn location(&self, stdin_name: &str) -> PathBuf {
+        let path = match self {
+            Self::Stdin => Path::new(stdin_name),
+            Self::File(path) => path,
+        };
+        let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+        match (path.parent().map(fs::canonicalize), path.file_name()) {
+            (Some(Ok(directory)), Some(name)) => directory.join(name),
+            _ => path,
+        }
+    }
+
+    /// Reads the bytes; `name` is for messages.
+    pub(super) fn bytes(&self, name: &str) -> Result<Vec<u8>, InputError> {
+        let bytes = match self {
             Self::Stdin => {
                 let mut bytes = Vec::new();
-                (stdin_name.to_owned(), io::stdin().lock().read_to_end(&mut bytes).map(|_| bytes))
+                io::stdin().lock().read_to_end(&mut bytes).map(|_| bytes)
             }
-            Self::File(path) => (path.display().to_string(), fs::read(path)),
+            Self::File(path) => fs::read(path),
         };
-        let bytes = bytes.map_err(|error| InputError::Unreadable { path: name.clone(), error })?;
-        Source::from_bytes(name.clone(), bytes).map_err(|error| InputError::NoText { path: name, error })
+        bytes.map_err(|error| InputError::Unreadable { path: name.to_owned(), error })
     }
+
+    /// Reads the text; `stdin_name` is what standard input is called.
+    pub(super) fn read(&self, stdin_name: &str) -> Result<Source, InputError> {
+        let name = self.name(stdin_name);
+        let bytes = self.bytes(&name)?;
+        source(&name, bytes)
+    }
+}
+
+/// The bytes as a text.
+pub(super) fn source(name: &str, bytes: Vec<u8>) -> Result<Source, InputError> {
+    Source::from_bytes(name, bytes).map_err(|error| InputError::NoText { path: name.to_owned(), error })
 }

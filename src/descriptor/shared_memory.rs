@@ -1,5 +1,7 @@
 //! The descriptor of a matrix in shared memory: where it is and how it lies there (9.7.16.4.1).
 
+#![allow(missing_docs, reason = "the `into_str` that strum derives has no documentation")]
+
 use std::sync::LazyLock;
 
 use serde::{Serialize, Serializer};

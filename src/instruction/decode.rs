@@ -702,6 +702,24 @@ fn align(
     qualifiers: &Qualifiers,
     values: &[(Value<'_>, Span)],
 ) -> Option<Vec<Step>> {
+    // What sound code looks like: each position that the form has, but perhaps the optional ones.
+    let mut rest = values.iter().peekable();
+    let mut plain = Vec::with_capacity(values.len());
+    for slot in form.present(qualifiers) {
+        match rest.peek() {
+            Some((value, _)) if fits_shape(slot.class, value) => {
+                plain.push(Step::Take(slot));
+                rest.next();
+            }
+            _ if slot.optional => {}
+            _ => break,
+        }
+    }
+    let required = |step: &&Step| matches!(step, Step::Take(slot) if !slot.optional);
+    let due = form.present(qualifiers).filter(|slot| !slot.optional).count();
+    if rest.peek().is_none() && plain.iter().filter(required).count() == due {
+        return Some(plain);
+    }
     let flexible: Vec<(usize, bool)> = form
         .operands
         .iter()

@@ -1,5 +1,7 @@
 //! The types of matrix elements, accumulators and scale factors, as descriptors name them.
 
+#![allow(missing_docs, reason = "the `into_str` that strum derives has no documentation")]
+
 use serde::{Serialize, Serializer};
 use strum::{Display, EnumIter, EnumString, IntoStaticStr, VariantArray};
 

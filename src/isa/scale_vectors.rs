@@ -14,6 +14,15 @@ pub const fn allowed(kind: Kind) -> &'static [ScaleVectorSize] {
     }
 }
 
+/// The name of the same size that family-specific targets know, too.
+pub const fn portable(size: ScaleVectorSize) -> Option<ScaleVectorSize> {
+    match size {
+        ScaleVectorSize::X1 | ScaleVectorSize::X2 => Some(ScaleVectorSize::Block32),
+        ScaleVectorSize::X4 => Some(ScaleVectorSize::Block16),
+        ScaleVectorSize::Block16 | ScaleVectorSize::Block32 => None,
+    }
+}
+
 /// Whether the size has to be written: mxf4nvf4 has no default (9.7.16.10.9.1).
 pub const fn must_be_stated(kind: Kind) -> bool {
     matches!(kind, Kind::Mxf4nvf4)

@@ -12,16 +12,18 @@ use lsp_types::notification::{self as notifications, Notification as _};
 use lsp_types::request::{self as requests, Request as _};
 use lsp_types::{InitializeParams, Uri};
 use serde::de::DeserializeOwned;
-use serde_json::Value;
+use serde_json::{Value, json};
 
+use super::configuration::Reader;
 use super::documents::{Place, Text};
 use super::handlers::{self, Context, Failure, Needs};
-use super::settings::{self, Client};
+use super::settings::{Client, SECTION, Settings};
 use super::snapshot::Snapshot;
 use super::to_proto;
 use super::transport::{Outgoing, Transport};
-use super::worker::{self, Event, Job};
+use super::worker::{self, Event, Job, Jobs};
 use crate::Options;
+use crate::cli::config::FILE_NAME;
 use crate::source::Span;
 
 /// Serves one client on standard input and output until it leaves; whether it said goodbye.
@@ -31,9 +33,9 @@ use crate::source::Span;
 pub fn run() -> io::Result<bool> {
     let transport = Transport::stdio()?;
     let polite = match initialize(&transport) {
-        Some((client, options)) => {
+        Some((client, settings)) => {
             let (jobs, news) = worker::start()?;
-            let mut server = Server::new(client, options, transport.outgoing.clone(), jobs);
+            let mut server = Server::new(client, settings, transport.outgoing.clone(), jobs);
             server.serve(&transport.incoming, &news)
         }
         None => false,
@@ -43,7 +45,7 @@ pub fn run() -> io::Result<bool> {
 }
 
 /// Waits for `initialize` and answers it; `None` when the client leaves before.
-fn initialize(transport: &Transport) -> Option<(Client, Result<Options, String>)> {
+fn initialize(transport: &Transport) -> Option<(Client, Result<Settings, String>)> {
     for message in &transport.incoming {
         match message {
             Message::Request(request) if request.method == requests::Initialize::METHOD => {
@@ -60,7 +62,7 @@ fn initialize(transport: &Transport) -> Option<(Client, Result<Options, String>)
                 let settings = params.initialization_options.unwrap_or_default();
                 let answer = Response::new_ok(request.id, to_proto::capabilities(client));
                 transport.outgoing.send(answer.into()).ok()?;
-                return Some((client, settings::options(&settings)));
+                return Some((client, Settings::read(&settings)));
             }
             Message::Request(request) => {
                 let code = ErrorCode::ServerNotInitialized as i32;
@@ -80,6 +82,8 @@ struct Document {
     /// The client's number.
     version: i32,
     text: Text,
+    /// How it is checked.
+    options: Options,
     /// Our number; unlike the client's it never repeats.
     revision: u64,
     /// Tells the worker which revision is the latest.
@@ -101,9 +105,11 @@ enum State {
 
 struct Server {
     client: Client,
-    options: Options,
+    settings: Settings,
+    /// What was wrong with the configuration when it was last read; it is said once.
+    complaint: Option<String>,
     out: Sender<Outgoing>,
-    jobs: Sender<Job>,
+    jobs: Jobs,
     documents: HashMap<String, Document>,
     revisions: u64,
     /// Our requests to the client are numbered; those for settings are remembered.
@@ -113,15 +119,11 @@ struct Server {
 }
 
 impl Server {
-    fn new(
-        client: Client,
-        options: Result<Options, String>,
-        out: Sender<Outgoing>,
-        jobs: Sender<Job>,
-    ) -> Self {
+    fn new(client: Client, settings: Result<Settings, String>, out: Sender<Outgoing>, jobs: Jobs) -> Self {
         let mut server = Self {
             client,
-            options: Options::default(),
+            settings: Settings::default(),
+            complaint: None,
             out,
             jobs,
             documents: HashMap::new(),
@@ -130,7 +132,7 @@ impl Server {
             asked_for_settings: None,
             shutting_down: false,
         };
-        server.configure(options);
+        server.configure(settings);
         server
     }
 
@@ -317,8 +319,17 @@ impl Server {
                 params(notification).and_then(|it| self.change(it))
             }
             notifications::DidCloseTextDocument::METHOD => params(notification).map(|it| self.close(&it)),
+            notifications::Initialized::METHOD => {
+                self.initialized();
+                Ok(())
+            }
             notifications::DidChangeConfiguration::METHOD => {
                 params(notification).map(|it| self.settings(&it))
+            }
+            // Only configurations are watched.
+            notifications::DidChangeWatchedFiles::METHOD => {
+                self.reconfigure();
+                Ok(())
             }
             notifications::Cancel::METHOD => params(notification).map(|it: lsp_types::CancelParams| {
                 self.cancel(&match it.id {
@@ -326,7 +337,7 @@ impl Server {
                     lsp_types::NumberOrString::String(id) => id.into(),
                 });
             }),
-            // `initialized`, `didSave`, `$/setTrace` and whatever else there may be.
+            // `didSave`, `$/setTrace` and whatever else there may be.
             _ => Ok(()),
         };
         if let Err(error) = result {
@@ -345,10 +356,12 @@ impl Server {
         if let Some(earlier) = self.documents.remove(&key) {
             self.abandon(earlier);
         }
+        let options = self.options(std::slice::from_ref(&key)).pop().unwrap_or_default();
         let document = Document {
             uri: item.uri,
             version: item.version,
             text: Text::new(item.text),
+            options,
             revision: 0,
             latest: Arc::default(),
             dirty: false,
@@ -364,6 +377,7 @@ impl Server {
         let encoding = self.client.encoding;
         let Some(document) = self.documents.get_mut(key) else { return Err(format!("`{key}` is not open")) };
         document.version = params.text_document.version;
+        let mut misplaced = None;
         for change in params.content_changes {
             let Some(range) = change.range else {
                 document.text = Text::new(change.text);
@@ -373,13 +387,22 @@ impl Server {
                 let place = Place { line: place.line, character: place.character };
                 document.text.offset(place, encoding)
             };
-            // The protocol moves places outside the text to its nearest end; a range that ends
-            // before it starts is turned round.
+            // The protocol moves places outside the text to its nearest end. For a line that is not
+            // there, or a range that ends before it starts, it has no rule: the client is told.
+            if range.end.line >= document.text.line_count() || range.end < range.start {
+                misplaced = Some(range);
+            }
             let (start, end) = (offset(range.start), offset(range.end));
             document.text.replace(Span::new(start.min(end), start.max(end)), &change.text);
         }
         self.renew(key);
-        Ok(())
+        match misplaced {
+            None => Ok(()),
+            Some(lsp_types::Range { start, end }) => Err(format!(
+                "the edit from {}:{} to {}:{} is not in the text of `{key}`",
+                start.line, start.character, end.line, end.character
+            )),
+        }
     }
 
     fn close(&mut self, params: &lsp_types::DidCloseTextDocumentParams) {
@@ -423,10 +446,10 @@ impl Server {
                     uri: uri.clone(),
                     revision: document.revision,
                     text: document.text.clone(),
-                    options: self.options.clone(),
+                    options: document.options.clone(),
                     latest: Arc::clone(&document.latest),
                 };
-                if self.jobs.send(job).is_err() {
+                if !self.jobs.put(job) {
                     document.state = State::Failed;
                 }
             }
@@ -435,44 +458,93 @@ impl Server {
 
     // ---- settings ----
 
-    fn settings(&mut self, params: &lsp_types::DidChangeConfigurationParams) {
-        if params.settings.is_null() && self.client.configuration {
-            let item =
-                lsp_types::ConfigurationItem { scope_uri: None, section: Some(settings::SECTION.into()) };
+    /// The client is ready for requests: it is asked for its settings and for news of files.
+    fn initialized(&mut self) {
+        if self.client.watches_files {
+            let pattern = format!("**/{FILE_NAME}");
+            let options = json!({ "watchers": [{ "globPattern": pattern }] });
+            let registration = lsp_types::Registration {
+                id: "configurations".to_owned(),
+                method: notifications::DidChangeWatchedFiles::METHOD.to_owned(),
+                register_options: Some(options),
+            };
+            self.ask::<requests::RegisterCapability>(lsp_types::RegistrationParams {
+                registrations: vec![registration],
+            });
+        }
+        self.ask_for_settings();
+    }
+
+    fn ask_for_settings(&mut self) {
+        if self.client.configuration {
+            let item = lsp_types::ConfigurationItem { scope_uri: None, section: Some(SECTION.into()) };
             let params = lsp_types::ConfigurationParams { items: vec![item] };
             self.asked_for_settings = Some(self.ask::<requests::WorkspaceConfiguration>(params));
+        }
+    }
+
+    fn settings(&mut self, params: &lsp_types::DidChangeConfigurationParams) {
+        if params.settings.is_null() {
+            self.ask_for_settings();
         } else {
-            self.configure(settings::options(&params.settings));
+            self.configure(Settings::read(&params.settings));
         }
     }
 
     fn response(&mut self, response: Response) {
         if self.asked_for_settings.take_if(|id| *id == response.id).is_some()
             && let Ok(settings) = response.response_result
+            // A client that has none leaves those that it began with.
+            && let Some(settings) = settings.get(0).filter(|it| !it.is_null())
         {
-            self.configure(settings::options(settings.get(0).unwrap_or(&Value::Null)));
-            self.dispatch();
+            self.configure(Settings::read(settings));
         }
     }
 
-    /// Checks every document anew with other options.
-    fn configure(&mut self, options: Result<Options, String>) {
-        match options {
-            Ok(options) => self.options = options,
-            Err(message) => {
-                let typ = lsp_types::MessageType::ERROR;
-                let params =
-                    lsp_types::ShowMessageParams { typ, message: format!("ptx-tc settings: {message}") };
-                return self.notify::<notifications::ShowMessage>(params);
+    /// Takes other settings of the client.
+    fn configure(&mut self, settings: Result<Settings, String>) {
+        match settings {
+            Ok(settings) => {
+                self.settings = settings;
+                self.reconfigure();
+            }
+            Err(message) => self.complain(format!("ptx-tc settings: {message}")),
+        }
+    }
+
+    /// Checks those documents anew whose options have changed.
+    fn reconfigure(&mut self) {
+        let keys: Vec<String> = self.documents.keys().cloned().collect();
+        let mut changed = false;
+        for (key, options) in keys.iter().zip(self.options(&keys)) {
+            if let Some(document) = self.documents.get_mut(key)
+                && document.options != options
+            {
+                document.options = options;
+                self.renew(key);
+                changed = true;
             }
         }
-        let keys: Vec<String> = self.documents.keys().cloned().collect();
-        for key in &keys {
-            self.renew(key);
-        }
-        if self.client.refreshes_diagnostics && !keys.is_empty() {
+        if changed && self.client.refreshes_diagnostics {
             self.ask::<requests::WorkspaceDiagnosticRefresh>(());
         }
+    }
+
+    /// The options for documents, by the configurations on disk. A new mistake in them is said.
+    fn options(&mut self, uris: &[String]) -> Vec<Options> {
+        let mut reader = Reader::new(&self.settings);
+        let (options, problems): (Vec<_>, Vec<_>) = uris.iter().map(|uri| reader.options(uri)).unzip();
+        let problem = problems.into_iter().flatten().next();
+        if let Some(problem) = problem.clone().filter(|_| problem != self.complaint) {
+            self.complain(format!("ptx-tc: {problem}"));
+        }
+        self.complaint = problem;
+        options
+    }
+
+    fn complain(&self, message: String) {
+        let typ = lsp_types::MessageType::ERROR;
+        self.notify::<notifications::ShowMessage>(lsp_types::ShowMessageParams { typ, message });
     }
 
     // ---- news from the worker ----

@@ -4,13 +4,14 @@ use std::sync::OnceLock;
 
 use super::documents::Text;
 use crate::analysis::environment::Environment;
+use crate::analysis::functions::FunctionFacts;
 use crate::analysis::symbols::{Resolution, Symbols};
 use crate::diagnostic::Diagnostic;
 use crate::instruction::decode::{self, Decoded};
 use crate::source::{Source, Span};
 use crate::syntax::ast::{Module, Operand, OperandKind, Slice, Statement, StatementKind};
 use crate::syntax::parser::SyntaxError;
-use crate::{Analyzed, Options};
+use crate::{Analyzed, Checked, Options};
 
 /// One version of a document, parsed and resolved.
 #[derive(Debug)]
@@ -22,8 +23,8 @@ pub(super) struct Snapshot {
     pub(super) syntax_errors: Vec<SyntaxError>,
     /// What the module is checked against instead of its own word.
     pub(super) options: Options,
-    /// The findings, once they are known.
-    diagnostics: OnceLock<Vec<Diagnostic>>,
+    /// The findings and the analyses behind them, once they are known.
+    checked: OnceLock<Checked>,
 }
 
 impl Snapshot {
@@ -33,13 +34,13 @@ impl Snapshot {
         let analyzed = Analyzed::new(&source);
         let symbols = analyzed.symbols();
         let Analyzed { module, syntax_errors, .. } = analyzed;
-        let diagnostics = OnceLock::new();
-        Some(Self { text, source, module, symbols, syntax_errors, options, diagnostics })
+        let checked = OnceLock::new();
+        Some(Self { text, source, module, symbols, syntax_errors, options, checked })
     }
 
     /// Finds what there is to find, unless `cancelled` says meanwhile that nobody wants to know.
     pub(super) fn check(&self, cancelled: &dyn Fn() -> bool) -> bool {
-        let findings = crate::check_resolved(
+        let checked = crate::check_resolved(
             &self.source,
             &self.module,
             &self.syntax_errors,
@@ -47,17 +48,22 @@ impl Snapshot {
             &self.options,
             cancelled,
         );
-        findings.is_some_and(|findings| self.diagnostics.set(findings).is_ok())
+        checked.is_some_and(|checked| self.checked.set(checked).is_ok())
     }
 
     /// The findings; none before [`Snapshot::check`].
     pub(super) fn diagnostics(&self) -> &[Diagnostic] {
-        self.diagnostics.get().map(Vec::as_slice).unwrap_or_default()
+        self.checked.get().map(|checked| checked.diagnostics.as_slice()).unwrap_or_default()
+    }
+
+    /// The analyses of the functions with tcgen05 instructions; none before [`Snapshot::check`].
+    pub(super) fn functions(&self) -> &[FunctionFacts] {
+        self.checked.get().map(|checked| checked.functions.as_slice()).unwrap_or_default()
     }
 
     /// Whether the findings are known.
     pub(super) fn is_checked(&self) -> bool {
-        self.diagnostics.get().is_some()
+        self.checked.get().is_some()
     }
 
     /// The text that `span` covers.

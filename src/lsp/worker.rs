@@ -1,11 +1,12 @@
 //! Parsing and checking beside the main loop.
 
+use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-use crossbeam_channel::{Receiver, Sender, unbounded};
+use crossbeam_channel::{Receiver, Sender, TrySendError, bounded, unbounded};
 
 use super::documents::Text;
 use super::snapshot::Snapshot;
@@ -33,13 +34,45 @@ pub(super) enum Event {
     Checked { uri: String, revision: u64 },
 }
 
-/// Starts the worker; it ends when the sender of jobs is dropped.
-pub(super) fn start() -> std::io::Result<(Sender<Job>, Receiver<Event>)> {
-    let (jobs, queue) = unbounded::<Job>();
+/// Where jobs for the worker are put. There is at most one for each document: a newer version takes
+/// the place of one that nobody looked at, so that fast typing piles nothing up.
+pub(super) struct Jobs {
+    waiting: Arc<Mutex<VecDeque<Job>>>,
+    bell: Sender<()>,
+}
+
+impl Jobs {
+    /// Hands a job to the worker; whether there still is one.
+    pub(super) fn put(&self, job: Job) -> bool {
+        {
+            let mut waiting = lock(&self.waiting);
+            match waiting.iter_mut().find(|other| other.uri == job.uri) {
+                Some(other) => *other = job,
+                None => waiting.push_back(job),
+            }
+        }
+        // When the bell has rung already, the worker will find this job, too.
+        !matches!(self.bell.try_send(()), Err(TrySendError::Disconnected(())))
+    }
+}
+
+fn lock(jobs: &Mutex<VecDeque<Job>>) -> MutexGuard<'_, VecDeque<Job>> {
+    // Nothing that panics runs while it is held.
+    jobs.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Starts the worker; it ends when its jobs are dropped.
+pub(super) fn start() -> std::io::Result<(Jobs, Receiver<Event>)> {
+    let (bell, rings) = bounded(1);
     let (events, news) = unbounded();
+    let waiting = Arc::new(Mutex::new(VecDeque::new()));
+    let jobs = Jobs { waiting: Arc::clone(&waiting), bell };
     thread::Builder::new().name("worker".to_owned()).spawn(move || {
-        for job in queue {
-            work(job, &events);
+        for () in rings {
+            loop {
+                let Some(job) = lock(&waiting).pop_front() else { break };
+                work(job, &events);
+            }
         }
     })?;
     Ok((jobs, news))

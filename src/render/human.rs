@@ -7,7 +7,7 @@ use codespan_reporting::diagnostic::{self as codespan, LabelStyle};
 use codespan_reporting::files::{self, Files};
 use codespan_reporting::term::{self, Chars, Config, DisplayStyle, termcolor};
 
-use super::{Checked, Summary};
+use super::{Checked, Summary, plural};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::source::Source;
 
@@ -79,8 +79,8 @@ fn convert(finding: &Diagnostic) -> codespan::Diagnostic<()> {
         .with_notes(notes)
 }
 
-fn totals(summary: &Summary) -> String {
-    let plural = |count: usize, word: &str| format!("{count} {word}{}", if count == 1 { "" } else { "s" });
+/// What a run amounts to, in a line.
+pub(super) fn totals(summary: &Summary) -> String {
     if summary.errors + summary.warnings + summary.infos == 0 {
         return format!("{} checked, nothing found", plural(summary.files, "file"));
     }

@@ -44,7 +44,8 @@ fn set_availability(decoded: &Decoded<'_>, targets: &[Setting<Target>], version:
     for target in targets {
         let no_tensor_memory = !TENSOR_TARGETS.contains(&target.value);
         let refusals = if no_tensor_memory { Vec::new() } else { refusals(decoded, target.value, version) };
-        let candidate = Availability { targets: targets.to_vec(), no_tensor_memory, refusals };
+        let targets = if no_tensor_memory || !refusals.is_empty() { targets.to_vec() } else { Vec::new() };
+        let candidate = Availability { targets, no_tensor_memory, refusals };
         let cost = |it: &Availability| (it.no_tensor_memory, it.refusals.len());
         if best.as_ref().is_none_or(|it| cost(&candidate) < cost(it)) {
             best = Some(candidate);

@@ -18,6 +18,7 @@ use super::ast::{BinaryOperator, Linkage, StateSpace};
 #[derive(Logos, Clone, Copy, Debug, PartialEq, Eq)]
 #[logos(skip(r"[ \t\r\n]+"))]
 #[logos(error(LexError, |lexer| LexError::of(lexer.slice())))]
+#[allow(missing_docs, reason = "most are named as they are written")]
 pub enum Token {
     #[token("//", line_comment)]
     #[token("/*", block_comment)]

@@ -107,6 +107,33 @@ impl SyntaxError {
 }
 
 /// Parses a whole module. Total: any text yields a tree.
+///
+/// ```
+/// use ptx_tc::Source;
+/// use ptx_tc::syntax::ast::StatementKind;
+/// use ptx_tc::syntax::parser::parse;
+///
+/// let source = Source::new("kernel.ptx", ".version 9.0\n.target sm_100a\n\
+///     .entry k() { .reg .b32 %r<2>; mov.b32 %r0, ; add.s32 %r1, %r0, 1; }\n")?;
+/// let parsed = parse(&source);
+///
+/// // One statement is broken; the ones around it are not.
+/// assert_eq!(parsed.errors.len(), 1);
+/// assert_eq!(source.slice(parsed.errors[0].span()), ";");
+/// let opcodes: Vec<&str> = parsed
+///     .module
+///     .statements
+///     .iter()
+///     .filter_map(|statement| match statement.kind {
+///         StatementKind::Instruction(index) => {
+///             Some(source.slice(parsed.module.instructions[index as usize].opcode))
+///         }
+///         _ => None,
+///     })
+///     .collect();
+/// assert_eq!(opcodes, ["add.s32"]);
+/// # Ok::<(), ptx_tc::source::SourceError>(())
+/// ```
 pub fn parse(source: &Source) -> Parsed {
     let mut tokens = Structure::new(source.text());
     let mut builder = Builder::new(source.text());

@@ -10,6 +10,7 @@ use ptx_tc::{Options, Source, check};
 
 use crate::{Result, root};
 
+mod rule_docs;
 mod svg;
 
 #[derive(Debug, clap::Args)]
@@ -21,14 +22,15 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
     let readme = fs::read_to_string(root().join("README.md"))?;
-    let files = [
-        ("README.md", between(&readme, "rules", &rules_table())?),
-        ("docs/finding.svg", picture()?),
-        ("docs/gates.md", gates()),
+    let mut files = vec![
+        ("README.md".to_owned(), between(&readme, "rules", &rules_table())?),
+        ("docs/finding.svg".to_owned(), picture()?),
+        ("docs/gates.md".to_owned(), gates()),
     ];
-    let mut current = true;
+    files.extend(rule_docs::pages());
+    let mut current = rule_docs::remove_strangers(arguments.check)?;
     for (path, text) in files {
-        let path_in_root = root().join(path);
+        let path_in_root = root().join(&path);
         if fs::read_to_string(&path_in_root).is_ok_and(|found| found == text) {
             continue;
         }
@@ -36,6 +38,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
             println!("{path} is not current; run `cargo xtask generate`");
             current = false;
         } else {
+            fs::create_dir_all(path_in_root.parent().unwrap_or(&path_in_root))?;
             fs::write(path_in_root, text)?;
             println!("wrote {path}");
         }
@@ -57,7 +60,7 @@ fn rules_table() -> String {
         let summary = rule.summary().replace('|', "\\|");
         let _ = writeln!(
             text,
-            "| {} | {} | {} | {} | {summary} |",
+            "| [{0}](docs/rules/{0}.md) | {1} | {2} | {3} | {summary} |",
             rule.code, rule.name, rule.severity, rule.ptxas
         );
     }

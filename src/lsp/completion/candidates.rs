@@ -148,6 +148,8 @@ fn pass<'a>(
         symbols: &symbols,
         instructions: &instructions,
         environment,
+        functions: &[],
+        descriptors: &[],
     };
     let mut findings: Vec<Diagnostic> = Vec::new();
     for &code in RELEVANT {

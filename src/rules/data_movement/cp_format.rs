@@ -41,7 +41,12 @@ fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
                 "this has to come second",
             )
             .label(dst.span, "this has to come first")
-            .help(format!("write `.{}.{}`", dst.value, src.value)),
+            .help(format!("write `.{}.{}`", dst.value, src.value))
+            .fix(Some(Fix::swap(
+                "Put the destination format first",
+                (src.span, format!(".{}", src.value)),
+                (dst.span, format!(".{}", dst.value)),
+            ))),
             (None, Some(src)) => {
                 finding(src.span, "a source format without a destination format", "decompresses into what?")
                     .help("write `.b8x16` before it")

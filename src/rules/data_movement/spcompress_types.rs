@@ -1,4 +1,4 @@
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Fix};
 use crate::isa::vocabulary::Slot;
 use crate::rules::{Checker, Code, rule};
 
@@ -51,7 +51,12 @@ fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
                 "this has to come second",
             )
             .label(data.span, "this has to come first")
-            .help(format!("write `.{}.{}`", data.value.spelling(), metadata.value.spelling())),
+            .help(format!("write `.{}.{}`", data.value.spelling(), metadata.value.spelling()))
+            .fix(Some(Fix::swap(
+                "Put the data type first",
+                (metadata.span, format!(".{}", metadata.value.spelling())),
+                (data.span, format!(".{}", data.value.spelling())),
+            ))),
         );
     }
 }

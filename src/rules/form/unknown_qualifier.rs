@@ -1,4 +1,4 @@
-use crate::diagnostic::{Diagnostic, Fix, Ptxas};
+use crate::diagnostic::{Applicability, Diagnostic, Edit, Fix, Ptxas};
 use crate::instruction::form::Problem;
 use crate::rules::{Checker, Code, rule};
 use crate::source::list_words;
@@ -65,7 +65,15 @@ fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
                             format!("misplaced `{word}`"),
                             "this is part of the operation's name, not a qualifier",
                         )
-                        .help(format!("write `tcgen05.{operation}` and then the qualifiers")),
+                        .help(format!("write `tcgen05.{operation}` and then the qualifiers"))
+                        .fix(Some(Fix {
+                            applicability: Applicability::Safe,
+                            title: format!("Write `tcgen05.{operation}`"),
+                            edits: vec![
+                                Edit { span: decoded.name, text: format!("tcgen05.{operation}") },
+                                Edit { span: *span, text: String::new() },
+                            ],
+                        })),
                     );
                 }
                 _ => {}

@@ -1,4 +1,4 @@
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Fix};
 use crate::rules::{Checker, Code, rule};
 use crate::syntax::lexer::LexError;
 use crate::syntax::parser::SyntaxError;
@@ -54,6 +54,9 @@ fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
         };
         let mut finding = Diagnostic::new(Code::InvalidToken, *span, message, label);
         finding.help = help.map(str::to_owned);
+        if *error == LexError::ByteOrderMark {
+            finding.fix = Some(Fix::safe("Remove the byte order mark", *span, ""));
+        }
         findings.push(finding);
     }
 }

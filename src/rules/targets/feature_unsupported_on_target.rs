@@ -1,8 +1,11 @@
-use crate::diagnostic::Diagnostic;
+use crate::analysis::environment::Setting;
+use crate::diagnostic::{Diagnostic, Fix};
+use crate::instruction::decode::Decoded;
 use crate::isa::targets::{Target, Unavailable};
+use crate::rules::style::family_portability;
 use crate::rules::targets::{availability, names};
 use crate::rules::{Checker, Code, rule};
-use crate::source::list_words;
+use crate::source::{Span, list_words};
 
 rule! {
     /// ## What it does
@@ -52,8 +55,23 @@ fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
                     finding = finding.label(span, "the module's target");
                 }
                 let has = list_words(refusal.gate.targets.iter().map(Target::to_string), "and");
-                findings.push(finding.help(format!("targets that have it: {has}")));
+                let fix = repair(checker, decoded, refusal.span)
+                    .or_else(|| retarget(&availability.targets, refusal.gate.targets));
+                findings.push(finding.help(format!("targets that have it: {has}")).fix(fix));
             }
         }
     }
+}
+
+/// Another spelling that the target has.
+fn repair(checker: &Checker<'_>, decoded: &Decoded<'_>, refused: Span) -> Option<Fix> {
+    let (size, portable) = family_portability::portable_name(checker, decoded)?;
+    (size.span == refused).then(|| family_portability::repair(size.span, portable))
+}
+
+/// The architecture-specific target of the same GPU, where that has the feature.
+fn retarget(targets: &[Setting<Target>], having: &[Target]) -> Option<Fix> {
+    let [Setting { value, span: Some(span) }] = targets else { return None };
+    let specific = Target::a(value.sm);
+    having.contains(&specific).then(|| Fix::guess(format!("Target {specific}"), *span, specific.to_string()))
 }

@@ -1,0 +1,333 @@
+//! Control flow: the basic blocks of one function.
+//!
+//! A block is a run of instructions that is entered at its start and left at its end. Edges come
+//! from `bra`, `brx.idx` with its targets, `ret`, `exit` and `trap`; a guarded one of them also
+//! falls through. A label that is not known makes every labelled block a successor, so that what
+//! the graph says can happen includes all that does.
+
+use std::collections::HashMap;
+
+use petgraph::algo::dominators::{self, Dominators};
+use petgraph::graph::{DiGraph, NodeIndex};
+use petgraph::visit::Reversed;
+
+use super::symbols::{Resolution, SymbolKind, Symbols};
+use crate::source::Source;
+use crate::syntax::ast::{Module, RawInstruction, Slice, StatementKind};
+
+/// Index of a basic block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct BlockId(pub u32);
+
+impl BlockId {
+    /// As an index into vectors beside the blocks.
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// A basic block.
+#[derive(Clone, Debug, Default)]
+pub struct Block {
+    /// Its instructions, as indices into [`Module::instructions`].
+    pub instructions: Vec<u32>,
+    /// Blocks that may run next.
+    pub successors: Vec<BlockId>,
+    /// Blocks that may have run before.
+    pub predecessors: Vec<BlockId>,
+    /// The last instruction, when it branches under a guard.
+    pub branch: Option<u32>,
+}
+
+/// The control-flow graph of one function.
+#[derive(Clone, Debug)]
+pub struct Cfg {
+    blocks: Vec<Block>,
+    /// The block of each instruction, from the first instruction of the function on.
+    block_of: Vec<BlockId>,
+    first_instruction: u32,
+}
+
+/// How an instruction ends a block.
+enum Transfer {
+    /// It does not.
+    None,
+    /// To a label.
+    Branch,
+    /// To one of a list of labels.
+    Indexed,
+    /// Out of the function.
+    Leave,
+}
+
+impl Cfg {
+    /// Builds the graph of the function with this body.
+    pub fn new(source: &Source, module: &Module, symbols: &Symbols, body: Slice) -> Self {
+        Builder { source, module, symbols, body }.build()
+    }
+
+    /// The blocks; the first one is the entry.
+    pub fn blocks(&self) -> impl Iterator<Item = (BlockId, &Block)> {
+        self.blocks.iter().enumerate().map(|(index, block)| (BlockId(index as u32), block))
+    }
+
+    /// Number of blocks; at least one.
+    pub fn len(&self) -> usize {
+        self.blocks.len()
+    }
+
+    /// Never: a function has an entry.
+    pub fn is_empty(&self) -> bool {
+        self.blocks.is_empty()
+    }
+
+    /// The block with this index.
+    pub fn block(&self, id: BlockId) -> &Block {
+        &self.blocks[id.index()]
+    }
+
+    /// The block that an instruction of the function stands in.
+    pub fn block_of(&self, instruction: u32) -> Option<BlockId> {
+        let index = instruction.checked_sub(self.first_instruction)?;
+        self.block_of.get(index as usize).copied()
+    }
+
+    /// The instructions in the order of their blocks.
+    pub fn instructions(&self) -> impl Iterator<Item = u32> + '_ {
+        self.blocks.iter().flat_map(|block| block.instructions.iter().copied())
+    }
+
+    /// The blocks in reverse post-order: each before its successors, but for loops.
+    pub fn reverse_post_order(&self) -> Vec<BlockId> {
+        let mut order = Vec::with_capacity(self.blocks.len());
+        let mut visited = vec![false; self.blocks.len()];
+        // Blocks that no edge reaches come last; their facts are of no consequence.
+        for root in 0..self.blocks.len() {
+            let mut stack = vec![(BlockId(root as u32), 0)];
+            if std::mem::replace(&mut visited[root], true) {
+                continue;
+            }
+            let from = order.len();
+            while let Some((block, next)) = stack.last_mut() {
+                if let Some(&successor) = self.blocks[block.index()].successors.get(*next) {
+                    *next += 1;
+                    if !std::mem::replace(&mut visited[successor.index()], true) {
+                        stack.push((successor, 0));
+                    }
+                } else {
+                    order.push(*block);
+                    stack.pop();
+                }
+            }
+            order[from..].reverse();
+        }
+        order
+    }
+
+    fn graph(&self) -> (DiGraph<(), ()>, NodeIndex) {
+        let mut graph = DiGraph::with_capacity(self.blocks.len() + 1, self.blocks.len() * 2);
+        for _ in &self.blocks {
+            graph.add_node(());
+        }
+        // One node behind all ends, for post-dominance.
+        let exit = graph.add_node(());
+        for (index, block) in self.blocks.iter().enumerate() {
+            for successor in &block.successors {
+                graph.add_edge(NodeIndex::new(index), NodeIndex::new(successor.index()), ());
+            }
+            if block.successors.is_empty() {
+                graph.add_edge(NodeIndex::new(index), exit, ());
+            }
+        }
+        (graph, exit)
+    }
+
+    /// Which blocks every path to a block goes through.
+    pub fn dominators(&self) -> Dominators<NodeIndex> {
+        dominators::simple_fast(&self.graph().0, NodeIndex::new(0))
+    }
+
+    /// The branches that decide whether each block runs: its control dependences (Ferrante,
+    /// Ottenstein and Warren), each with the successor through which the block is reached.
+    pub fn control_dependences(&self) -> Vec<Vec<(BlockId, BlockId)>> {
+        let (graph, exit) = self.graph();
+        let post = dominators::simple_fast(Reversed(&graph), exit);
+        let mut dependences = vec![Vec::new(); self.blocks.len()];
+        for (index, block) in self.blocks.iter().enumerate() {
+            if block.successors.len() < 2 {
+                continue;
+            }
+            let stop = post.immediate_dominator(NodeIndex::new(index));
+            for &successor in &block.successors {
+                let mut runner = Some(NodeIndex::new(successor.index()));
+                while let Some(node) = runner {
+                    if Some(node) == stop || node == exit {
+                        break;
+                    }
+                    dependences[node.index()].push((BlockId(index as u32), successor));
+                    runner = post.immediate_dominator(node).filter(|next| *next != node);
+                }
+            }
+        }
+        dependences
+    }
+}
+
+struct Builder<'a> {
+    source: &'a Source,
+    module: &'a Module,
+    symbols: &'a Symbols,
+    body: Slice,
+}
+
+impl Builder<'_> {
+    fn build(&self) -> Cfg {
+        let mut blocks = vec![Block::default()];
+        let mut block_of = Vec::new();
+        let mut first_instruction = None;
+        let mut labels: HashMap<u32, BlockId> = HashMap::new();
+        let mut targets: HashMap<u32, Slice> = HashMap::new();
+        let mut pending_labels = Vec::new();
+        for index in self.body.range() {
+            match self.module.statements[index].kind {
+                StatementKind::Label => {
+                    if blocks.last().is_some_and(|block| !block.instructions.is_empty()) {
+                        blocks.push(Block::default());
+                    }
+                    labels.insert(index as u32, BlockId(blocks.len() as u32 - 1));
+                    pending_labels.push(index as u32);
+                }
+                StatementKind::BranchTargets(names) => {
+                    targets.extend(pending_labels.drain(..).map(|label| (label, names)));
+                }
+                StatementKind::Instruction(instruction) => {
+                    pending_labels.clear();
+                    let first = *first_instruction.get_or_insert(instruction);
+                    block_of.resize((instruction - first) as usize + 1, BlockId(0));
+                    let id = BlockId(blocks.len() as u32 - 1);
+                    block_of[(instruction - first) as usize] = id;
+                    blocks[id.index()].instructions.push(instruction);
+                    let raw = &self.module.instructions[instruction as usize];
+                    if !matches!(self.transfer(raw), Transfer::None) {
+                        blocks.push(Block::default());
+                    }
+                }
+                _ => {}
+            }
+        }
+        let every_label: Vec<BlockId> = labels.values().copied().collect();
+        for index in 0..blocks.len() {
+            let next = (index + 1 < blocks.len()).then_some(BlockId(index as u32 + 1));
+            let last = blocks[index].instructions.last().copied();
+            let mut successors = Vec::new();
+            let mut falls_through = true;
+            if let Some(last) = last {
+                let raw = &self.module.instructions[last as usize];
+                let jumps = match self.transfer(raw) {
+                    Transfer::None => None,
+                    Transfer::Leave => Some(Vec::new()),
+                    Transfer::Branch => Some(self.label(raw.operands).map_or_else(
+                        || every_label.clone(),
+                        |label| labels.get(&label).copied().into_iter().collect(),
+                    )),
+                    Transfer::Indexed => Some(self.indexed(raw, &targets, &labels, &every_label)),
+                };
+                if let Some(jumps) = jumps {
+                    successors.extend(jumps);
+                    falls_through = raw.guard.is_some();
+                    blocks[index].branch = raw.guard.map(|_| last);
+                }
+            }
+            if falls_through {
+                successors.extend(next);
+            }
+            successors.sort_unstable();
+            successors.dedup();
+            for successor in &successors {
+                blocks[successor.index()].predecessors.push(BlockId(index as u32));
+            }
+            blocks[index].successors = successors;
+        }
+        Cfg { blocks, block_of, first_instruction: first_instruction.unwrap_or_default() }
+    }
+
+    fn transfer(&self, raw: &RawInstruction) -> Transfer {
+        let opcode = self.source.slice(raw.opcode);
+        match opcode.split('.').next().unwrap_or_default().trim_end() {
+            "bra" => Transfer::Branch,
+            "brx" => Transfer::Indexed,
+            "ret" | "exit" | "trap" => Transfer::Leave,
+            _ => Transfer::None,
+        }
+    }
+
+    /// The statement of the label that the last operand names.
+    fn label(&self, operands: Slice) -> Option<u32> {
+        let last = operands.range().next_back()?;
+        match self.symbols.operand(last as u32) {
+            Resolution::Symbol(id) => match self.symbols.symbol(id).kind {
+                SymbolKind::Label { statement } => Some(statement),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    fn indexed(
+        &self,
+        raw: &RawInstruction,
+        targets: &HashMap<u32, Slice>,
+        labels: &HashMap<u32, BlockId>,
+        every_label: &[BlockId],
+    ) -> Vec<BlockId> {
+        let names = self.label(raw.operands).and_then(|label| targets.get(&label));
+        let Some(names) = names else { return every_label.to_vec() };
+        names
+            .range()
+            .filter_map(|index| self.label(Slice { start: index as u32, len: 1 }))
+            .filter_map(|label| labels.get(&label).copied())
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::syntax::parser::parse;
+
+    fn edges(body: &str) -> Vec<Vec<u32>> {
+        let text =
+            format!(".version 9.0\n.target sm_100a\n.entry k() {{ .reg .pred p; .reg .b32 r; {body} }}");
+        let source = Source::new("t", text).unwrap();
+        let module = parse(&source).module;
+        let symbols = Symbols::new(&source, &module);
+        let (_, function) = module.bodies().next().unwrap();
+        let cfg = Cfg::new(&source, &module, &symbols, function.body);
+        cfg.blocks.iter().map(|block| block.successors.iter().map(|it| it.0).collect()).collect()
+    }
+
+    #[test]
+    fn branches_and_falls() {
+        assert_eq!(
+            edges("mov.b32 r, 0; @p bra L; mov.b32 r, 1; L: ret;"),
+            [vec![1, 2], vec![2], vec![], vec![]]
+        );
+        assert_eq!(
+            edges("L: mov.b32 r, 0; @!p bra L; bra.uni M; M: exit;"),
+            [vec![0, 1], vec![2], vec![], vec![]]
+        );
+        assert_eq!(edges("@p ret; mov.b32 r, 0;"), [vec![1], vec![]]);
+    }
+
+    #[test]
+    fn jump_tables() {
+        let body = "T: .branchtargets A, B; brx.idx r, T; A: mov.b32 r, 0; B: ret; C: ret;";
+        assert_eq!(edges(body), [vec![1, 2], vec![2], vec![], vec![], vec![]]);
+    }
+
+    #[test]
+    fn labels_of_inner_scopes() {
+        let body = "{ L: mov.b32 r, 0; @p bra L; } { L: mov.b32 r, 1; @p bra L; }";
+        assert_eq!(edges(body), [vec![0, 1], vec![1, 2], vec![]]);
+    }
+}

@@ -1,0 +1,168 @@
+//! Arithmetic on words of which some bits are known. A [`Known`] has no width of its own; bits
+//! above the width of a value are known to be zero when they matter, and cut off by [`within`].
+
+use super::{Known, UNKNOWN};
+
+const fn ones(width: u32) -> u64 {
+    if width >= 64 { u64::MAX } else { (1 << width) - 1 }
+}
+
+/// The low `width` bits; what is above is known to be zero.
+pub(super) fn cut(known: Known, width: u32) -> Known {
+    Known::new(known.mask | !ones(width), known.value & ones(width))
+}
+
+/// The low `width` bits; nothing is known of what is above, unless the width is all.
+pub(super) fn within(known: Known, width: u32) -> Known {
+    Known::new(known.mask & ones(width), known.value)
+}
+
+/// Extends a value of `width` bits by zeros or by its sign.
+pub(super) fn extend(known: Known, width: u32, signed: bool) -> Known {
+    let low = cut(known, width);
+    if !signed || width >= 64 {
+        return low;
+    }
+    let sign = 1 << (width - 1);
+    let above = !ones(width);
+    match (known.mask & sign != 0, known.value & sign != 0) {
+        (true, false) => low,
+        (true, true) => Known::new(low.mask, low.value | above),
+        (false, _) => Known::new(low.mask & !above, low.value),
+    }
+}
+
+fn zeros(known: Known) -> u64 {
+    known.mask & !known.value
+}
+
+fn ones_of(known: Known) -> u64 {
+    known.value
+}
+
+fn of(zeros: u64, ones: u64) -> Known {
+    Known::new(zeros | ones, ones)
+}
+
+pub(super) fn and(a: Known, b: Known) -> Known {
+    of(zeros(a) | zeros(b), ones_of(a) & ones_of(b))
+}
+
+pub(super) fn or(a: Known, b: Known) -> Known {
+    of(zeros(a) & zeros(b), ones_of(a) | ones_of(b))
+}
+
+pub(super) fn xor(a: Known, b: Known) -> Known {
+    Known::new(a.mask & b.mask, a.value ^ b.value)
+}
+
+/// Any function of three bits, given as a table of its eight results.
+pub(super) fn lop3(a: Known, b: Known, c: Known, table: u64) -> Known {
+    let (mut can_be_one, mut can_be_zero) = (0, 0);
+    for row in 0..8u64 {
+        // Where this row of the table can apply: each input is, or may be, the row's bit.
+        let may = |input: Known, bit: u64| if bit == 1 { !zeros(input) } else { !ones_of(input) };
+        let applies = may(a, row >> 2 & 1) & may(b, row >> 1 & 1) & may(c, row & 1);
+        if table >> row & 1 == 1 {
+            can_be_one |= applies;
+        } else {
+            can_be_zero |= applies;
+        }
+    }
+    of(!can_be_one, !can_be_zero)
+}
+
+pub(super) fn shl(a: Known, by: u64, width: u32) -> Known {
+    if by >= u64::from(width) {
+        return Known::from(0u64);
+    }
+    let filled = ones(by as u32);
+    cut(Known::new(a.mask << by | filled, a.value << by), width)
+}
+
+pub(super) fn shr(a: Known, by: u64, width: u32, signed: bool) -> Known {
+    let extended = extend(a, width, signed);
+    let by = by.min(u64::from(width));
+    if by >= 64 {
+        return if signed { shr(a, 63, width, true) } else { Known::from(0u64) };
+    }
+    let (mask, value) = if signed {
+        // An unknown sign stays unknown in every bit that it fills.
+        let arithmetic = |word: u64| (word.cast_signed() >> by).cast_unsigned();
+        (arithmetic(extended.mask), arithmetic(extended.value))
+    } else {
+        (extended.mask >> by | !(u64::MAX >> by), extended.value >> by)
+    };
+    let result = Known::new(mask, value);
+    cut(result, width)
+}
+
+/// The sum; a bit is known where both bits and the carry into it are.
+pub(super) fn add(a: Known, b: Known, carry: bool) -> Known {
+    let carry = u64::from(carry);
+    let least = ones_of(a).wrapping_add(ones_of(b)).wrapping_add(carry);
+    let most = (!zeros(a)).wrapping_add(!zeros(b)).wrapping_add(carry);
+    // The carry into a bit is known where the smallest and the largest operands agree on it.
+    let carries_in_most = most ^ zeros(a) ^ zeros(b);
+    let carries_in_least = least ^ ones_of(a) ^ ones_of(b);
+    let carry_known = !(carries_in_most ^ carries_in_least);
+    Known::new(carry_known & a.mask & b.mask, least)
+}
+
+/// The product of two values of `width` bits, twice as wide.
+pub(super) fn multiply(a: Known, b: Known, width: u32, signed: bool) -> Known {
+    let (a, b) = (extend(a, width, signed), extend(b, width, signed));
+    if a.mask == u64::MAX && b.mask == u64::MAX {
+        return Known::from(a.value.wrapping_mul(b.value));
+    }
+    // What is certain: trailing zeros add up, and a product has as many bits as its factors.
+    let trailing = ((!zeros(a)).trailing_zeros() + (!zeros(b)).trailing_zeros()).min(64);
+    let bits = |known: Known| 64 - (!zeros(known)).leading_zeros();
+    let significant = bits(a) + bits(b);
+    let leading = if significant < 64 { !ones(significant) } else { 0 };
+    Known::new(leading | ones(trailing), 0)
+}
+
+pub(super) fn bfe(a: Known, at: u64, len: u64, width: u32) -> Known {
+    let (at, len) = (at & 0xFF, len & 0xFF);
+    if at >= u64::from(width) || len == 0 {
+        return Known::from(0u64);
+    }
+    cut(shr(a, at, width, false), len.min(64) as u32)
+}
+
+pub(super) fn bfi(insert: Known, base: Known, at: u64, len: u64, width: u32) -> Known {
+    let (at, len) = (at & 0xFF, len & 0xFF);
+    if at >= u64::from(width) || len == 0 {
+        return base;
+    }
+    let field = (ones(len.min(64) as u32) << at) & ones(width);
+    let inserted = Known::new(insert.mask << at, insert.value << at);
+    Known::new(base.mask & !field | inserted.mask & field, base.value & !field | inserted.value & field)
+}
+
+/// Picks four of the eight bytes of two words; the high bit of a selector replicates the sign.
+pub(super) fn prmt(a: Known, b: Known, selector: u64) -> Known {
+    let mask = a.mask & ones(32) | b.mask << 32;
+    let value = a.value & ones(32) | b.value << 32;
+    let mut result = UNKNOWN;
+    for byte in 0..4 {
+        let select = selector >> (byte * 4) & 0xF;
+        let from = (select & 7) * 8;
+        let (mut byte_mask, mut byte_value) = (mask >> from & 0xFF, value >> from & 0xFF);
+        if select & 8 != 0 {
+            byte_mask = if byte_mask & 0x80 != 0 { 0xFF } else { 0 };
+            byte_value = if byte_value & 0x80 != 0 { 0xFF } else { 0 };
+        }
+        result.mask |= byte_mask << (byte * 8);
+        result.value |= (byte_value & byte_mask) << (byte * 8);
+    }
+    result
+}
+
+/// Whether the high word is that of a shared-memory descriptor: all known, with the fixed bits
+/// 46 to 48 that every descriptor has and no sign-extended number does.
+pub(super) fn is_descriptor(known: Known) -> bool {
+    const FIXED: u64 = 0b111 << 46;
+    known.mask >> 32 == 0xFFFF_FFFF && known.value & FIXED == 0b001 << 46
+}

@@ -1,0 +1,208 @@
+//! The dataflow engine: bit-vector problems over a control-flow graph.
+//!
+//! Facts are numbered. Each block generates some and ends others; a worklist carries them along
+//! (or against) the edges until nothing changes. *May* problems join by union, *must* problems by
+//! intersection. Every analysis that asks "what can have happened before here" is one of these;
+//! no rule walks the graph by itself.
+
+use super::cfg::{BlockId, Cfg};
+
+/// A set of small numbers.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct BitSet {
+    words: Vec<u64>,
+}
+
+impl BitSet {
+    /// The empty set, with room for numbers below `len`.
+    pub fn new(len: usize) -> Self {
+        Self { words: vec![0; len.div_ceil(64)] }
+    }
+
+    /// All numbers below `len`.
+    pub fn full(len: usize) -> Self {
+        let mut words = vec![u64::MAX; len.div_ceil(64)];
+        if let (Some(last), rest @ 1..) = (words.last_mut(), len % 64) {
+            *last = (1 << rest) - 1;
+        }
+        Self { words }
+    }
+
+    /// Adds `bit`.
+    pub fn insert(&mut self, bit: usize) {
+        self.words[bit / 64] |= 1 << (bit % 64);
+    }
+
+    /// Removes `bit`.
+    pub fn remove(&mut self, bit: usize) {
+        self.words[bit / 64] &= !(1 << (bit % 64));
+    }
+
+    /// Whether `bit` is in the set.
+    pub fn contains(&self, bit: usize) -> bool {
+        self.words.get(bit / 64).is_some_and(|word| word & 1 << (bit % 64) != 0)
+    }
+
+    /// Adds all of `other`.
+    pub fn union(&mut self, other: &Self) {
+        for (word, other) in self.words.iter_mut().zip(&other.words) {
+            *word |= other;
+        }
+    }
+
+    /// Keeps what is in `other`, too.
+    pub fn intersect(&mut self, other: &Self) {
+        for (word, other) in self.words.iter_mut().zip(&other.words) {
+            *word &= other;
+        }
+    }
+
+    /// Removes all of `other`.
+    pub fn subtract(&mut self, other: &Self) {
+        for (word, other) in self.words.iter_mut().zip(&other.words) {
+            *word &= !other;
+        }
+    }
+
+    /// Removes everything.
+    pub fn clear(&mut self) {
+        self.words.fill(0);
+    }
+
+    /// The smallest number in it.
+    pub fn first(&self) -> Option<usize> {
+        let index = self.words.iter().position(|&word| word != 0)?;
+        Some(index * 64 + self.words[index].trailing_zeros() as usize)
+    }
+
+    /// The numbers in it, ascending.
+    pub fn iter(&self) -> impl Iterator<Item = usize> + '_ {
+        self.words.iter().enumerate().flat_map(|(index, &word)| {
+            std::iter::successors(Some(word), |rest| Some(rest & rest.wrapping_sub(1)))
+                .take_while(|&rest| rest != 0)
+                .map(move |rest| index * 64 + rest.trailing_zeros() as usize)
+        })
+    }
+}
+
+/// Which way facts travel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// With the flow: what has happened.
+    Forward,
+    /// Against it: what will happen.
+    Backward,
+}
+
+/// How facts of several paths join.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Join {
+    /// On some path.
+    May,
+    /// On every path.
+    Must,
+}
+
+/// What one block does to the facts.
+#[derive(Clone, Debug)]
+pub struct Effect {
+    /// Facts that hold behind the block, whatever held before.
+    pub generate: BitSet,
+    /// Facts that end in the block.
+    pub kill: BitSet,
+}
+
+impl Effect {
+    /// Changes nothing.
+    pub fn none(len: usize) -> Self {
+        Self { generate: BitSet::new(len), kill: BitSet::new(len) }
+    }
+
+    /// From here on `fact` holds.
+    pub fn generate(&mut self, fact: usize) {
+        self.generate.insert(fact);
+        self.kill.remove(fact);
+    }
+
+    /// From here on `fact` does not hold.
+    pub fn kill(&mut self, fact: usize) {
+        self.generate.remove(fact);
+        self.kill.insert(fact);
+    }
+
+    /// The facts behind the block, of those before it.
+    pub fn apply(&self, facts: &mut BitSet) {
+        facts.subtract(&self.kill);
+        facts.union(&self.generate);
+    }
+}
+
+/// Solves a problem of `len` facts; the result is what holds where each block is entered (left,
+/// when it runs backward). Nothing holds at the function's own start (end).
+pub fn solve(cfg: &Cfg, direction: Direction, join: Join, len: usize, effects: &[Effect]) -> Vec<BitSet> {
+    let start = || match join {
+        Join::May => BitSet::new(len),
+        Join::Must => BitSet::full(len),
+    };
+    let mut before: Vec<BitSet> = (0..cfg.len()).map(|_| start()).collect();
+    let mut after: Vec<BitSet> = (0..cfg.len()).map(|_| start()).collect();
+    let mut order = cfg.reverse_post_order();
+    if direction == Direction::Backward {
+        order.reverse();
+    }
+    let position: Vec<usize> = {
+        let mut position = vec![0; cfg.len()];
+        for (at, block) in order.iter().enumerate() {
+            position[block.index()] = at;
+        }
+        position
+    };
+    // Blocks that wait, by their place in the order: inner loops settle before what follows them.
+    let mut waiting = BitSet::full(order.len());
+    while let Some(at) = waiting.first() {
+        waiting.remove(at);
+        let block = order[at];
+        let (sources, targets) = match direction {
+            Direction::Forward => (&cfg.block(block).predecessors, &cfg.block(block).successors),
+            Direction::Backward => (&cfg.block(block).successors, &cfg.block(block).predecessors),
+        };
+        let is_start = match direction {
+            Direction::Forward => block == BlockId(0),
+            Direction::Backward => sources.is_empty(),
+        };
+        let mut facts = if is_start { BitSet::new(len) } else { start() };
+        for source in sources {
+            match join {
+                Join::May => facts.union(&after[source.index()]),
+                Join::Must => facts.intersect(&after[source.index()]),
+            }
+        }
+        before[block.index()].clone_from(&facts);
+        effects[block.index()].apply(&mut facts);
+        if facts != after[block.index()] {
+            after[block.index()] = facts;
+            for target in targets {
+                waiting.insert(position[target.index()]);
+            }
+        }
+    }
+    before
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sets() {
+        let mut set = BitSet::new(130);
+        for bit in [0, 63, 64, 129] {
+            set.insert(bit);
+        }
+        assert_eq!(set.iter().collect::<Vec<_>>(), [0, 63, 64, 129]);
+        set.remove(63);
+        assert!(set.contains(64) && !set.contains(63) && !set.contains(1000));
+        assert_eq!(BitSet::full(65).iter().count(), 65);
+        assert_eq!(BitSet::full(64).iter().count(), 64);
+    }
+}

@@ -1,0 +1,160 @@
+//! The descriptors of each multiply and copy, as far as their bits are known, and what is wrong
+//! with them. The [`descriptor`](crate::descriptor) module judges; this brings it the words.
+
+use super::functions::{Context, FunctionFacts};
+use crate::descriptor::idesc_check::{self, Facts, Multiply};
+use crate::descriptor::{Check, Features, Known, Problem, shared_memory, zero_column_mask};
+use crate::instruction::decode::Decoded;
+use crate::instruction::{Instruction, MatrixA, Mma, Scalar};
+use crate::isa::vocabulary::Kind;
+use crate::source::Span;
+
+/// A descriptor of an instruction and what is known of it.
+#[derive(Clone, Debug)]
+pub struct Descriptor {
+    /// What it is called in the ISA.
+    pub name: &'static str,
+    /// The operand.
+    pub span: Span,
+    /// Where its value was made, if something is wrong with it and there is one such place.
+    pub origin: Option<Span>,
+    /// Its known bits.
+    pub word: Known,
+    /// Its width.
+    pub width: u32,
+    /// What is wrong with it.
+    pub problems: Vec<Problem>,
+}
+
+/// The descriptors of one instruction.
+#[derive(Clone, Debug)]
+pub struct Descriptors {
+    /// The instruction, as an index into the decoded ones.
+    pub instruction: usize,
+    /// What the instruction descriptor says of the matrices; nothing for copies.
+    pub facts: Facts,
+    /// All of them, in the order of the operands.
+    pub descriptors: Vec<Descriptor>,
+}
+
+/// Finds the descriptors of every typed multiply and copy.
+pub fn find(
+    context: Context<'_>,
+    instructions: &[Decoded<'_>],
+    functions: &[FunctionFacts],
+    features: Features,
+) -> Vec<Descriptors> {
+    let mut found = Vec::new();
+    for (index, decoded) in instructions.iter().enumerate() {
+        if !matches!(decoded.instruction, Some(Instruction::Mma(_) | Instruction::Cp(_))) {
+            continue;
+        }
+        let Some(place) = decoded.function else { continue };
+        let Ok(at) = functions.binary_search_by_key(&place, |facts| facts.function) else { continue };
+        let function = &functions[at];
+        let finder = Finder { context, decoded, function, features };
+        match &decoded.instruction {
+            Some(Instruction::Mma(mma)) => {
+                let (facts, descriptors) = finder.multiply(mma);
+                found.push(Descriptors { instruction: index, facts, descriptors });
+            }
+            Some(Instruction::Cp(cp)) => {
+                let descriptors = vec![finder.shared("s-desc", &cp.s_desc, None, None)];
+                found.push(Descriptors { instruction: index, facts: Facts::default(), descriptors });
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+struct Finder<'a> {
+    context: Context<'a>,
+    decoded: &'a Decoded<'a>,
+    function: &'a FunctionFacts,
+    features: Features,
+}
+
+impl Finder<'_> {
+    fn descriptor(&self, name: &'static str, scalar: &Scalar<'_>, width: u32) -> Descriptor {
+        Descriptor {
+            name,
+            span: scalar.span(),
+            origin: None,
+            word: self.function.value(self.context, self.decoded, scalar),
+            width,
+            problems: Vec::new(),
+        }
+    }
+
+    fn shared(
+        &self,
+        name: &'static str,
+        scalar: &Scalar<'_>,
+        transposed: Option<bool>,
+        element_bits: Option<u32>,
+    ) -> Descriptor {
+        let descriptor = self.descriptor(name, scalar, 64);
+        let matrix = shared_memory::Matrix { transposed, element_bits, features: self.features };
+        let problems = shared_memory::check(&matrix, descriptor.word);
+        self.judged(descriptor, scalar, problems)
+    }
+
+    /// The descriptor with what is wrong with it; most have nothing, and need no origin.
+    fn judged(&self, mut descriptor: Descriptor, scalar: &Scalar<'_>, problems: Vec<Problem>) -> Descriptor {
+        if !problems.is_empty() {
+            descriptor.origin = self.function.origin(self.context, self.decoded, scalar);
+            descriptor.problems = problems;
+        }
+        descriptor
+    }
+
+    fn multiply(&self, mma: &Mma<'_>) -> (Facts, Vec<Descriptor>) {
+        let kind = mma.kind.value;
+        let idesc = self.descriptor("idesc", &mma.idesc, 32);
+        let multiply = Multiply {
+            kind,
+            ws: Some(mma.weight_stationary),
+            cta_group: Some(mma.cta_group.value),
+            sparse: Some(mma.sparse.is_some()),
+            ashift: mma.ashift.is_some(),
+            scale_vector_size: mma.scale_vector_size.map(|size| size.value),
+            features: self.features,
+        };
+        let facts = idesc_check::facts(kind, self.features.generation, idesc.word);
+        let problems = idesc_check::check(&multiply, idesc.word);
+        let idesc = self.judged(idesc, &mma.idesc, problems);
+        let bits = |element: Option<crate::isa::element_types::ElementType>| {
+            element.map(|element| element.container_bits(kind)).or(fixed_bits(kind))
+        };
+        let mut descriptors = Vec::new();
+        if let MatrixA::Descriptor(a) = &mma.a {
+            descriptors.push(self.shared("a-desc", a, facts.transpose_a, bits(facts.a)));
+        }
+        descriptors.push(self.shared("b-desc", &mma.b, facts.transpose_b, bits(facts.b)));
+        descriptors.push(idesc);
+        if let Some(scalar) = &mma.zero_column_mask {
+            let mask = self.descriptor("zero-column-mask-desc", scalar, 64);
+            let problems = zero_column_mask::check(facts.m, mask.word);
+            descriptors.push(self.judged(mask, scalar, problems));
+        }
+        (facts, descriptors)
+    }
+}
+
+/// Bits of an element where the kind alone decides.
+fn fixed_bits(kind: Kind) -> Option<u32> {
+    match kind {
+        Kind::F16 | Kind::Ti16 => Some(16),
+        Kind::Tf32 => Some(32),
+        Kind::I8 => Some(8),
+        Kind::F8f6f4 | Kind::Mxf8f6f4 | Kind::Mxf4 | Kind::Mxf4nvf4 => None,
+    }
+}
+
+impl Descriptor {
+    /// The problems of one sort.
+    pub fn problems_of(&self, check: Check) -> impl Iterator<Item = &Problem> {
+        self.problems.iter().filter(move |problem| problem.check == check)
+    }
+}

@@ -1,0 +1,111 @@
+//! The analyses of one function, made once and shared by all rules.
+
+use super::cfg::Cfg;
+use super::constants::{Constants, Function, Known};
+use super::definitions::Definitions;
+use super::symbols::{RegisterId, Symbols};
+use crate::instruction::Scalar;
+use crate::instruction::decode::{Decoded, Value};
+use crate::instruction::{Address, Base};
+use crate::source::{Source, Span};
+use crate::syntax::ast::Module;
+
+/// A function with tcgen05 instructions and what is known of it.
+#[derive(Debug)]
+pub struct FunctionFacts {
+    /// Its index in [`Module::functions`].
+    pub function: u32,
+    /// Its control flow.
+    pub cfg: Cfg,
+    /// Its definitions of registers.
+    pub definitions: Definitions,
+    /// The known bits of what its tcgen05 instructions read.
+    pub constants: Constants,
+}
+
+/// The module that functions are part of.
+#[derive(Clone, Copy, Debug)]
+pub struct Context<'a> {
+    /// The text.
+    pub source: &'a Source,
+    /// Its syntax tree.
+    pub module: &'a Module,
+    /// What its names mean.
+    pub symbols: &'a Symbols,
+}
+
+impl FunctionFacts {
+    /// Analyses every function that has tcgen05 instructions; in the order of the module.
+    pub fn all(context: Context<'_>, instructions: &[Decoded<'_>]) -> Vec<Self> {
+        let mut facts = Vec::new();
+        for group in instructions.chunk_by(|a, b| a.function == b.function) {
+            if let Some(function) = group.first().and_then(|decoded| decoded.function) {
+                facts.push(Self::new(context, function, group));
+            }
+        }
+        facts
+    }
+
+    fn new(context: Context<'_>, function: u32, instructions: &[Decoded<'_>]) -> Self {
+        let Context { source, module, symbols } = context;
+        let body = module.functions[function as usize].body;
+        let cfg = Cfg::new(source, module, symbols, body);
+        let definitions = Definitions::new(source, module, symbols, &cfg);
+        let mut uses: Vec<(u32, RegisterId)> = Vec::new();
+        for decoded in instructions {
+            for bound in &decoded.operands {
+                if let Value::Scalar(Scalar::Register(register))
+                | Value::Address(Address { base: Base::Register(register), .. }) = &bound.value
+                {
+                    uses.push((decoded.index, register.id));
+                }
+            }
+        }
+        let view = Function { source, module, symbols, cfg: &cfg, definitions: &definitions };
+        let constants = Constants::new(&view, uses);
+        Self { function, cfg, definitions, constants }
+    }
+
+    /// The function as evaluation wants to see it.
+    pub fn view<'a>(&'a self, context: Context<'a>) -> Function<'a> {
+        Function {
+            source: context.source,
+            module: context.module,
+            symbols: context.symbols,
+            cfg: &self.cfg,
+            definitions: &self.definitions,
+        }
+    }
+
+    /// The known bits of an operand of a tcgen05 instruction.
+    pub fn value(&self, context: Context<'_>, decoded: &Decoded<'_>, scalar: &Scalar<'_>) -> Known {
+        match scalar {
+            Scalar::Immediate(immediate) => Known::from((immediate.value & i128::from(u64::MAX)) as u64),
+            Scalar::Register(register) if register.component => Known::new(0, 0),
+            Scalar::Register(register) => {
+                let base = self.constants.at(&self.view(context), decoded.index, register.id);
+                match register.plus {
+                    // Nothing adds to a register in place but `alloc` and `dealloc`, and they rarely.
+                    Some(1..) => Known::new(0, 0),
+                    _ => base,
+                }
+            }
+            Scalar::Variable(_) | Scalar::Float(_) | Scalar::Special(_) => Known::new(0, 0),
+        }
+    }
+
+    /// The known bits of an address in Tensor Memory, its offset included.
+    pub fn address(&self, context: Context<'_>, decoded: &Decoded<'_>, address: &Address<'_>) -> Known {
+        let Base::Register(register) = address.base else { return Known::new(0, 0) };
+        let base = self.constants.at(&self.view(context), decoded.index, register.id);
+        base.plus((address.offset & i128::from(u32::MAX)) as u64, 32)
+    }
+
+    /// Where the value of an operand was made, if there is one such place.
+    pub fn origin(&self, context: Context<'_>, decoded: &Decoded<'_>, scalar: &Scalar<'_>) -> Option<Span> {
+        match scalar {
+            Scalar::Register(register) => self.view(context).origin(decoded.index, register.id),
+            _ => None,
+        }
+    }
+}

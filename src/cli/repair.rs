@@ -1,0 +1,71 @@
+//! Fixing a file, and showing what that would change.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::Path;
+
+use similar::TextDiff;
+
+use super::input::{self, InputError};
+use crate::Options;
+use crate::diagnostic::Applicability;
+use crate::fix::{self, Fixed};
+use crate::render::Checked;
+
+/// A text before and after.
+#[derive(Debug)]
+pub(super) struct Repair {
+    before: Vec<u8>,
+    pub(super) after: Vec<u8>,
+    pub(super) applied: usize,
+}
+
+/// Applies fixes; returns what is found after them or, with `keep`, before.
+pub(super) fn repair(
+    name: &str,
+    before: Vec<u8>,
+    options: &Options,
+    allowed: Applicability,
+    keep: bool,
+) -> Result<(Checked, Repair), InputError> {
+    let fixed = fix::fix(name, before.clone(), options, allowed);
+    let Fixed { bytes: after, applied, source, report } =
+        fixed.map_err(|error| InputError::NoText { path: name.to_owned(), error })?;
+    let checked = if keep && applied > 0 {
+        let source = input::source(name, before.clone())?;
+        let report = crate::check(&source, options);
+        Checked { source, report }
+    } else {
+        Checked { source, report }
+    };
+    Ok((checked, Repair { before, after, applied }))
+}
+
+impl Repair {
+    /// The change as a patch; empty when there is none.
+    pub(super) fn diff(&self, name: &str) -> Vec<u8> {
+        let mut patch = Vec::new();
+        let diff = TextDiff::from_lines(self.before.as_slice(), self.after.as_slice());
+        // Writing to a vector does not fail.
+        let _ = diff.unified_diff().header(name, name).to_writer(&mut patch);
+        patch
+    }
+}
+
+/// Puts `bytes` in place of the file in one step: nobody sees half of it, and a crash leaves the
+/// old one.
+pub(super) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    // A link stays one.
+    let path = fs::canonicalize(path)?;
+    let permissions = fs::metadata(&path)?.permissions();
+    if permissions.readonly() {
+        return Err(io::Error::new(io::ErrorKind::PermissionDenied, "the file is read-only"));
+    }
+    let directory = path.parent().unwrap_or(Path::new("."));
+    let mut file = tempfile::Builder::new().prefix(".ptx-tc-").tempfile_in(directory)?;
+    file.write_all(bytes)?;
+    file.as_file().set_permissions(permissions)?;
+    file.as_file().sync_all()?;
+    file.persist(&path).map_err(|error| error.error)?;
+    Ok(())
+}

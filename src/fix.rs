@@ -1,0 +1,204 @@
+//! Repairing a text: fixes applied until nothing is left to apply.
+//!
+//! A round checks the text, takes the fixes that do not touch each other in source order, and
+//! applies them; what touches waits for the next round, which sees the text as it is by then. A fix
+//! after which less of the text parses than before is dropped, whatever its rule believed.
+//!
+//! Edits are made to the bytes of the file, not to the text: bytes that are no UTF-8 stay.
+
+use std::collections::BTreeMap;
+
+use crate::diagnostic::{Applicability, Diagnostic, Edit, Fix, Severity};
+use crate::source::{Source, SourceError};
+use crate::syntax::parser;
+use crate::{Options, Report, check};
+
+/// A repair that needs more rounds is going in circles.
+const MAX_ROUNDS: usize = 64;
+
+/// A text after its repair.
+#[derive(Debug)]
+pub struct Fixed {
+    /// The repaired bytes.
+    pub bytes: Vec<u8>,
+    /// How many fixes were applied.
+    pub applied: usize,
+    /// The repaired text.
+    pub source: Source,
+    /// What is still found in it.
+    pub report: Report,
+}
+
+/// Applies the fixes for what `check` finds: the safe ones, or with [`Applicability::Unsafe`] all.
+///
+/// ```
+/// use ptx_tc::Options;
+/// use ptx_tc::diagnostic::Applicability;
+/// use ptx_tc::fix::fix;
+///
+/// let text = ".version 9.0\n.target sm_100a\n.entry k() { tcgen05.wait::ld; }\n";
+/// let fixed = fix("kernel.ptx", text.into(), &Options::default(), Applicability::Safe)?;
+/// assert_eq!(fixed.applied, 2);
+/// assert!(fixed.source.text().contains("tcgen05.wait::ld.sync.aligned;"));
+/// # Ok::<(), ptx_tc::source::SourceError>(())
+/// ```
+///
+/// # Errors
+/// When the bytes, or what they become, cannot be a [`Source`].
+pub fn fix(
+    name: &str,
+    bytes: Vec<u8>,
+    options: &Options,
+    allowed: Applicability,
+) -> Result<Fixed, SourceError> {
+    let source = Source::from_bytes(name, bytes.clone())?;
+    let report = check(&source, options);
+    let mut fixed = Fixed { bytes, applied: 0, source, report };
+    for _ in 0..MAX_ROUNDS {
+        let fixes = choose(&fixed.report.diagnostics, allowed);
+        let Some((bytes, source, count)) = attempt(&fixed, name, &fixes)? else { break };
+        let report = check(&source, options);
+        fixed = Fixed { bytes, applied: fixed.applied + count, source, report };
+    }
+    Ok(fixed)
+}
+
+/// Whether [`fix`] may apply the repair.
+pub fn is_applicable(fix: &Fix, allowed: Applicability) -> bool {
+    fix.applicability == Applicability::Safe || allowed == Applicability::Unsafe
+}
+
+/// The fixes of one round: of those that touch each other, the first.
+fn choose(findings: &[Diagnostic], allowed: Applicability) -> Vec<&Fix> {
+    let mut candidates: Vec<&Fix> = findings
+        .iter()
+        .filter(|finding| finding.severity != Severity::Off)
+        .filter_map(|finding| finding.fix.as_ref())
+        .filter(|fix| is_applicable(fix, allowed) && !fix.edits.is_empty())
+        .collect();
+    candidates.sort_by_key(|fix| fix.edits.iter().map(|edit| edit.span).min());
+    let mut taken = Taken::default();
+    candidates.retain(|fix| taken.take(fix));
+    candidates
+}
+
+/// Ranges of a text that are to be replaced; none touches another.
+#[derive(Default)]
+struct Taken {
+    end_by_start: BTreeMap<u32, u32>,
+}
+
+impl Taken {
+    /// Takes the ranges of a fix, unless one of them touches what is taken. Two insertions at one
+    /// place touch: which comes first would matter.
+    fn take(&mut self, fix: &Fix) -> bool {
+        let touches = |edit: &Edit| {
+            let before = self.end_by_start.range(..=edit.span.end).next_back();
+            before.is_some_and(|(_, end)| *end >= edit.span.start)
+        };
+        if fix.edits.iter().any(touches) {
+            return false;
+        }
+        self.end_by_start.extend(fix.edits.iter().map(|edit| (edit.span.start, edit.span.end)));
+        true
+    }
+}
+
+type Attempt = Option<(Vec<u8>, Source, usize)>;
+
+/// Applies `fixes`; without those that break the syntax, if some do. None when none is left.
+fn attempt(before: &Fixed, name: &str, fixes: &[&Fix]) -> Result<Attempt, SourceError> {
+    if fixes.is_empty() {
+        return Ok(None);
+    }
+    let bytes = apply(&before.bytes, fixes.iter().flat_map(|fix| &fix.edits));
+    let source = Source::from_bytes(name, bytes.clone())?;
+    let errors = |source: &Source| parser::parse(source).errors.len();
+    if bytes != before.bytes && errors(&source) <= errors(&before.source) {
+        return Ok(Some((bytes, source, fixes.len())));
+    }
+    let [_] = fixes else {
+        let (left, right) = fixes.split_at(fixes.len() / 2);
+        // What was dropped in one half does not stand in the way of the other in the next round.
+        return match attempt(before, name, left)? {
+            Some(done) => Ok(Some(done)),
+            None => attempt(before, name, right),
+        };
+    };
+    Ok(None)
+}
+
+/// `bytes` with the edits, which do not overlap, made.
+pub fn apply<'a>(bytes: &[u8], edits: impl IntoIterator<Item = &'a Edit>) -> Vec<u8> {
+    let mut edits: Vec<&Edit> = edits.into_iter().collect();
+    edits.sort_by_key(|edit| edit.span);
+    let mut result = Vec::with_capacity(bytes.len());
+    let mut done = 0;
+    for edit in edits {
+        let range = edit.span.range();
+        if range.start < done || range.end > bytes.len() {
+            continue;
+        }
+        result.extend_from_slice(&bytes[done..range.start]);
+        result.extend_from_slice(edit.text.as_bytes());
+        done = range.end;
+    }
+    result.extend_from_slice(&bytes[done..]);
+    result
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fixed(text: &[u8], allowed: Applicability) -> Fixed {
+        fix("k.ptx", text.to_vec(), &Options::default(), allowed).unwrap()
+    }
+
+    const HEADER: &str = ".version 9.0\n.target sm_100a\n.entry k() {\n.reg .b32 r0, t;\n";
+
+    #[test]
+    fn rounds_go_on_until_nothing_is_left() {
+        let text = format!("{HEADER}tcgen05.wait::ld;\ntcgen05.wait::st.aligned.sync.sync;\n}}\n");
+        let fixed = fixed(text.as_bytes(), Applicability::Safe);
+        let expected =
+            format!("{HEADER}tcgen05.wait::ld.sync.aligned;\ntcgen05.wait::st.sync.aligned;\n}}\n");
+        assert_eq!(String::from_utf8(fixed.bytes).unwrap(), expected);
+        assert_eq!(fixed.applied, 4);
+        assert!(fixed.report.diagnostics.is_empty());
+    }
+
+    #[test]
+    fn other_bytes_stay() {
+        let mut text = b"// caf\xe9 \xff\r\n".to_vec();
+        text.extend(HEADER.bytes());
+        text.extend(b"tcgen05.wait::ld.sync; // \xe9\r\n}\r\n");
+        let fixed = fixed(&text, Applicability::Safe);
+        assert!(fixed.bytes.starts_with(b"// caf\xe9 \xff\r\n.version"));
+        assert!(fixed.bytes.ends_with(b"tcgen05.wait::ld.sync.aligned; // \xe9\r\n}\r\n"));
+    }
+
+    #[test]
+    fn a_fix_that_breaks_the_syntax_is_dropped() {
+        let source = Source::new("k.ptx", format!("{HEADER}mov.b32 r0, t;\n}}\n")).unwrap();
+        let report = check(&source, &Options::default());
+        let before = Fixed { bytes: source.text().as_bytes().to_vec(), applied: 0, source, report };
+        let at = |needle: &str, text: &str| {
+            let start = before.source.text().find(needle).unwrap() as u32;
+            Fix::safe("", crate::source::Span::new(start, start + needle.len() as u32), text)
+        };
+        let (good, bad) = (at("mov.b32", "mov.u32"), at(";\n}", "{\n}"));
+        let (bytes, _, count) = attempt(&before, "k.ptx", &[&good, &bad]).unwrap().unwrap();
+        assert!(String::from_utf8(bytes).unwrap().contains("mov.u32 r0, t;\n}"));
+        assert_eq!(count, 1);
+        assert!(attempt(&before, "k.ptx", &[&bad]).unwrap().is_none());
+    }
+
+    #[test]
+    fn unsafe_fixes_only_when_asked() {
+        let text = b".version 9.0\n.target sm_100\n.entry k() { tcgen05.fence::after_thread_sync; }\n";
+        assert_eq!(fixed(text, Applicability::Safe).applied, 0);
+        let fixed = fixed(text, Applicability::Unsafe);
+        assert!(fixed.bytes.starts_with(b".version 9.0\n.target sm_100a\n"));
+    }
+}

@@ -1,0 +1,51 @@
+//! Findings as workflow commands, which GitHub Actions shows beside the lines of a pull request.
+
+use std::io::{self, Write};
+
+use super::Checked;
+use crate::diagnostic::Severity;
+
+/// Writes one line for each finding.
+///
+/// # Errors
+/// When `out` cannot be written to.
+pub fn render(files: &[Checked], out: &mut dyn Write) -> io::Result<()> {
+    for file in files {
+        for finding in &file.report.diagnostics {
+            let command = match finding.severity {
+                Severity::Error => "error",
+                Severity::Warning => "warning",
+                Severity::Info | Severity::Off => "notice",
+            };
+            let rule = finding.code.rule();
+            let span = finding.primary.span;
+            let (start, end) = (file.source.position(span.start), file.source.position(span.end));
+            let mut message = format!("{}: {}", finding.message, finding.primary.message);
+            if let Some(help) = &finding.help {
+                message.push_str("\nhelp: ");
+                message.push_str(help);
+            }
+            write!(
+                out,
+                "::{command} title={},file={},line={}",
+                property(&format!("{} {}", rule.code, rule.name)),
+                property(&file.source.name().replace('\\', "/")),
+                start.line,
+            )?;
+            // Columns of different lines are an error to GitHub.
+            if start.line == end.line {
+                write!(out, ",col={},endColumn={}", start.column, end.column)?;
+            }
+            writeln!(out, ",endLine={}::{}", end.line, data(&message))?;
+        }
+    }
+    Ok(())
+}
+
+fn data(text: &str) -> String {
+    text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
+}
+
+fn property(text: &str) -> String {
+    data(text).replace(':', "%3A").replace(',', "%2C")
+}

@@ -1,0 +1,59 @@
+//! TC6: the values of descriptors, as far as their bits are known.
+//!
+//! The judging is done once for all rules, by [`analysis::descriptors`](crate::analysis::descriptors);
+//! each rule reports its own sort of problem.
+
+use crate::descriptor::Check;
+use crate::diagnostic::Diagnostic;
+use crate::rules::{Checker, Code};
+
+pub(super) mod accumulator_columns;
+pub(super) mod idesc_ashift_m;
+pub(super) mod idesc_k96;
+pub(super) mod idesc_reserved_bits;
+pub(super) mod idesc_saturate_shift;
+pub(super) mod idesc_scale;
+pub(super) mod idesc_shape;
+pub(super) mod idesc_sparsity;
+pub(super) mod idesc_transpose_negate;
+pub(super) mod idesc_types;
+pub(super) mod lane_alignment;
+pub(super) mod smem_desc_absolute_stride;
+pub(super) mod smem_desc_fixed_bits;
+pub(super) mod smem_desc_swizzle;
+pub(super) mod smem_desc_swizzle_type;
+pub(super) mod sparsity_selector;
+pub(super) mod transposed_a_in_tensor_memory;
+pub(super) mod zero_column_mask;
+
+/// Reports the problems of one sort.
+fn report(checker: &Checker<'_>, check: Check, code: Code, findings: &mut Vec<Diagnostic>) {
+    for multiply in checker.descriptors {
+        let decoded = &checker.instructions[multiply.instruction];
+        for descriptor in &multiply.descriptors {
+            for problem in descriptor.problems_of(check) {
+                let mut finding = Diagnostic::new(
+                    code,
+                    descriptor.span,
+                    format!("`{}`: {}", descriptor.name, problem.expected()),
+                    problem.found(),
+                );
+                if let Some(origin) = descriptor.origin {
+                    finding = finding.label(origin, "the value is made here");
+                }
+                let name = checker.source.slice(decoded.name);
+                let all = match descriptor.word.constant(descriptor.width) {
+                    Some(word) => format!(
+                        "the whole word is {word:#0width$x}; ",
+                        width = descriptor.width as usize / 4 + 2
+                    ),
+                    None => String::new(),
+                };
+                findings.push(finding.help(format!(
+                    "{all}see {} for what `{name}` takes; `ptx-tc decode` shows every field",
+                    problem.reference
+                )));
+            }
+        }
+    }
+}

@@ -1,0 +1,27 @@
+use super::report;
+use crate::descriptor::Check;
+use crate::rules::{Code, rule};
+
+rule! {
+    /// ## What it does
+    /// Finds `.ashift` with M other than 128 or 256.
+    ///
+    /// ## Why is this bad?
+    /// The rows of A can be shifted only where they fill the datapath.
+    ///
+    /// ## Example
+    /// ```ptx
+    /// mov.b32 idesc, 0x04200490;
+    /// tcgen05.mma.cta_group::1.kind::f16.ashift [taddr], [taddr2], bdesc, idesc, p;
+    /// ```
+    ///
+    /// ## Use instead
+    /// ```ptx
+    /// mov.b32 idesc, 0x08200490;
+    /// tcgen05.mma.cta_group::1.kind::f16.ashift [taddr], [taddr2], bdesc, idesc, p;
+    /// ```
+    ///
+    /// ## References
+    /// PTX ISA, section 9.7.16.10.9.1
+    "TC609" "idesc-ashift-m" Error Silent |checker, findings| report(checker, Check::AshiftM, Code::IdescAshiftM, findings)
+}

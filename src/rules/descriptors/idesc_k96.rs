@@ -1,0 +1,27 @@
+use super::report;
+use crate::descriptor::Check;
+use crate::rules::{Code, rule};
+
+rule! {
+    /// ## What it does
+    /// Finds K = 96 on a target that does not have it, or with sparsity.
+    ///
+    /// ## Why is this bad?
+    /// Only `sm_103a` and `sm_107a` multiply with K = 96, and only dense matrices.
+    ///
+    /// ## Example
+    /// ```ptx
+    /// mov.b32 idesc, 0x88400480;
+    /// tcgen05.mma.cta_group::1.kind::mxf4nvf4.block_scale.block16 [taddr], adesc, bdesc, idesc, [sa], [sb], p;
+    /// ```
+    ///
+    /// ## Use instead
+    /// ```ptx
+    /// mov.b32 idesc, 0x08200480;
+    /// tcgen05.mma.cta_group::1.kind::mxf4nvf4.block_scale.block16 [taddr], adesc, bdesc, idesc, [sa], [sb], p;
+    /// ```
+    ///
+    /// ## References
+    /// PTX ISA, section 9.7.16.2.1.1
+    "TC608" "idesc-k96" Error Silent |checker, findings| report(checker, Check::K96, Code::IdescK96, findings)
+}

@@ -1,0 +1,27 @@
+use super::report;
+use crate::descriptor::Check;
+use crate::rules::{Code, rule};
+
+rule! {
+    /// ## What it does
+    /// Finds a sparsity bit in the instruction descriptor that differs from `.sp`.
+    ///
+    /// ## Why is this bad?
+    /// The bit and the qualifier have to agree.
+    ///
+    /// ## Example
+    /// ```ptx
+    /// mov.b32 idesc, 0x08200494;
+    /// tcgen05.mma.cta_group::1.kind::f16 [taddr], adesc, bdesc, idesc, p;
+    /// ```
+    ///
+    /// ## Use instead
+    /// ```ptx
+    /// mov.b32 idesc, 0x08200490;
+    /// tcgen05.mma.cta_group::1.kind::f16 [taddr], adesc, bdesc, idesc, p;
+    /// ```
+    ///
+    /// ## References
+    /// PTX ISA, Tables 42, 43 and 44
+    "TC604" "idesc-sparsity" Error Silent |checker, findings| report(checker, Check::Sparsity, Code::IdescSparsity, findings)
+}

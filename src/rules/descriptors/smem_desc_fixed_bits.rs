@@ -1,0 +1,28 @@
+use super::report;
+use crate::descriptor::Check;
+use crate::rules::{Code, rule};
+
+rule! {
+    /// ## What it does
+    /// Finds fixed bits of a shared-memory descriptor that have another value.
+    ///
+    /// ## Why is this bad?
+    /// Bits 46 to 48 are 0b001 and bits 53 to 60 are zero on Blackwell. A descriptor made for
+    /// Hopper does not have them; strides in bytes instead of units of 16 overflow into them.
+    ///
+    /// ## Example
+    /// ```ptx
+    /// mov.b64 adesc, 0x4000004000010040;
+    /// tcgen05.cp.cta_group::1.128x256b [taddr], adesc;
+    /// ```
+    ///
+    /// ## Use instead
+    /// ```ptx
+    /// mov.b64 adesc, 0x4000404000010040;
+    /// tcgen05.cp.cta_group::1.128x256b [taddr], adesc;
+    /// ```
+    ///
+    /// ## References
+    /// PTX ISA, Table 40
+    "TC611" "smem-desc-fixed-bits" Error Silent |checker, findings| report(checker, Check::FixedBits, Code::SmemDescFixedBits, findings)
+}

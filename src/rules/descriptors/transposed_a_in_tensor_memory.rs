@@ -1,0 +1,50 @@
+use crate::diagnostic::Diagnostic;
+use crate::instruction::{Instruction, MatrixA};
+use crate::rules::{Checker, Code, rule};
+
+rule! {
+    /// ## What it does
+    /// Finds multiplies with A in Tensor Memory whose instruction descriptor transposes A.
+    ///
+    /// ## Why is this bad?
+    /// A matrix in Tensor Memory is row-major; only shared memory has transposed layouts.
+    ///
+    /// ## Example
+    /// ```ptx
+    /// mov.b32 idesc, 0x08208490;
+    /// tcgen05.mma.cta_group::1.kind::f16 [taddr], [taddr2], bdesc, idesc, p;
+    /// ```
+    ///
+    /// ## Use instead
+    /// ```ptx
+    /// mov.b32 idesc, 0x08200490;
+    /// tcgen05.mma.cta_group::1.kind::f16 [taddr], [taddr2], bdesc, idesc, p;
+    /// ```
+    ///
+    /// ## References
+    /// PTX ISA, Table 51
+    "TC618" "transposed-a-in-tensor-memory" Warning Silent check
+}
+
+fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
+    for multiply in checker.descriptors {
+        let decoded = &checker.instructions[multiply.instruction];
+        let Some(Instruction::Mma(mma)) = &decoded.instruction else { continue };
+        let MatrixA::TensorMemory(address) = &mma.a else { continue };
+        if multiply.facts.transpose_a != Some(true) {
+            continue;
+        }
+        let mut finding = Diagnostic::new(
+            Code::TransposedAInTensorMemory,
+            mma.idesc.span(),
+            "A is in Tensor Memory and cannot be transposed",
+            "the transpose-A bit (bit 15) is set",
+        )
+        .label(address.span, "A")
+        .help("clear bit 15, or keep A in shared memory");
+        if let Some(origin) = checker.origin(decoded, &mma.idesc) {
+            finding = finding.label(origin, "the value is made here");
+        }
+        findings.push(finding);
+    }
+}

@@ -1,0 +1,29 @@
+use crate::diagnostic::Diagnostic;
+use crate::rules::{Checker, rule};
+
+rule! {
+    /// ## What it does
+    /// Finds suppression comments that suppress nothing, name no rule, or cannot be understood.
+    ///
+    /// ## Why is this bad?
+    /// A suppression that has outlived its reason hides the next mistake on its line; one with a
+    /// misspelt name never worked.
+    ///
+    /// ## Example
+    /// ```ptx
+    /// // ptx-tc: allow(TC301)
+    /// tcgen05.wait::ld.sync.aligned;
+    /// ```
+    ///
+    /// ## Use instead
+    /// ```ptx
+    /// tcgen05.wait::ld.sync.aligned;
+    /// ```
+    ///
+    /// ## References
+    /// none: the assembler sees only a comment
+    "TC903" "unused-suppression" Warning Silent check
+}
+
+/// The findings come from `diagnostic::suppression`, which alone knows what the comments did.
+fn check(_: &Checker<'_>, _: &mut Vec<Diagnostic>) {}
