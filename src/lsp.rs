@@ -32,6 +32,7 @@ mod hints;
 mod hover;
 mod links;
 mod main_loop;
+mod multiply;
 mod navigation;
 mod outline;
 mod scope;
@@ -41,6 +42,7 @@ mod snapshot;
 mod to_proto;
 mod tokens;
 mod transport;
+mod values;
 mod worker;
 
 pub use main_loop::run;

@@ -102,23 +102,18 @@ pub fn decode_all<'s>(source: &'s Source, module: &'s Module, symbols: &Symbols)
     decoded
 }
 
-/// Decodes the instruction of one statement, if it is one of tcgen05.
+/// Decodes the instruction of one statement in a function, if it is one of tcgen05.
 pub fn decode_statement<'s>(
     source: &'s Source,
     module: &'s Module,
     symbols: &Symbols,
     statement: u32,
+    function: Option<u32>,
 ) -> Option<Decoded<'s>> {
-    let before = module.statements.get(..=statement as usize)?;
-    let StatementKind::Instruction(index) = before.last()?.kind else { return None };
-    let function = before.iter().rev().find_map(|it| match it.kind {
-        StatementKind::FunctionOpen(function) => Some(Some(function)),
-        StatementKind::FunctionClose | StatementKind::UnknownFunctionOpen => Some(None),
-        _ => None,
-    });
+    let at = module.statements.get(statement as usize)?;
+    let StatementKind::Instruction(index) = at.kind else { return None };
     let raw = &module.instructions[index as usize];
-    let place = (statement, index, function.flatten());
-    Decoder { source, module, symbols }.decode(raw, place, before.last()?.span)
+    Decoder { source, module, symbols }.decode(raw, (statement, index, function), at.span)
 }
 
 struct Decoder<'a, 's> {

@@ -1,25 +1,23 @@
-//! The fields of a descriptor that is written as a constant.
+//! The fields of a descriptor, as far as its bits are known.
 
 use super::snapshot::Snapshot;
-use crate::descriptor::{Features, Layout, instruction, shared_memory, zero_column_mask};
+use super::values;
+use crate::descriptor::{Field, Known, Layout, Values, instruction, shared_memory, zero_column_mask};
 use crate::instruction::decode::{Bound, Decoded, Value};
 use crate::isa::instructions::OperandClass;
-use crate::isa::targets::PtxVersion;
 use crate::isa::vocabulary::{Kind, Slot};
 
-/// The layout and the word, if the operand is a constant descriptor.
-pub(super) fn decode(
-    snapshot: &Snapshot,
-    decoded: &Decoded<'_>,
-    bound: &Bound<'_>,
-) -> Option<(&'static Layout, u64)> {
+/// A descriptor of which something is known.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Word {
+    pub(super) layout: &'static Layout,
+    pub(super) known: Known,
+}
+
+/// The descriptor that an operand is, if anything is known of it.
+pub(super) fn word(snapshot: &Snapshot, decoded: &Decoded<'_>, bound: &Bound<'_>) -> Option<Word> {
     let Value::Scalar(scalar) = &bound.value else { return None };
-    // Cut to 64 bits as the assembler does; a negative number is its two's complement.
-    let word = scalar.immediate()?.value as u64;
-    let environment = snapshot.environment();
-    let version = environment.version.map_or(PtxVersion::LATEST, |version| version.value);
-    let target = environment.targets.first().and_then(|set| set.first());
-    let features = target.map_or(Features::ANY, |target| Features::of(target.value, version));
+    let features = snapshot.environment().features();
     let layout = match bound.slot.class {
         OperandClass::InstructionDescriptor => instruction::Format {
             kind: decoded.qualifiers.get::<Kind>()?.value,
@@ -33,33 +31,56 @@ pub(super) fn decode(
         OperandClass::ZeroColumnMask => zero_column_mask::layout(),
         _ => return None,
     };
-    Some((layout, if layout.width == 32 { word & u64::from(u32::MAX) } else { word }))
+    let known = values::operand(snapshot, decoded, scalar)?;
+    let known = Known::new(known.mask & (u64::MAX >> (64 - layout.width)), known.value);
+    (known.mask != 0).then_some(Word { layout, known })
 }
 
-/// The fields as a table in Markdown.
-pub(super) fn table(layout: &'static Layout, word: u64) -> String {
-    let title = layout.title.trim_start_matches("the ");
-    let digits = layout.width as usize / 4 + 2;
-    let mut text = format!("`{word:#0digits$x}` as {title} ({})\n\n", layout.table);
-    text.push_str("| bits | field | value | meaning |\n|---|---|---|---|\n");
-    for setting in layout.settings(word) {
-        let field = setting.field;
-        let bits: Vec<String> = field.bits.iter().rev().map(ToString::to_string).collect();
-        let value = field.show(setting.raw);
-        text.push_str(&format!("| {} | {} | {value} | {} |\n", bits.join(", "), field.name, field.meaning));
+impl Word {
+    /// The fields as a table in Markdown.
+    pub(super) fn table(self) -> String {
+        let Self { layout, known } = self;
+        let title = layout.title.trim_start_matches("the ");
+        let mut text = format!("`{}` as {title} ({})\n\n", hex(known, layout.width), layout.table);
+        text.push_str("| bits | field | value | meaning |\n|---|---|---|---|\n");
+        for field in &layout.fields {
+            let bits: Vec<String> = field.bits.iter().rev().map(ToString::to_string).collect();
+            let value = known.raw(field).map_or_else(|| "not known".to_owned(), |raw| field.show(raw));
+            text.push_str(&format!(
+                "| {} | {} | {value} | {} |\n",
+                bits.join(", "),
+                field.name,
+                field.meaning
+            ));
+        }
+        text
     }
-    text
+
+    /// The known fields in a line, without those that say "no".
+    pub(super) fn line(self) -> String {
+        let telling = |field: &&Field| !matches!(field.values, Values::Fixed(_));
+        let fields = self.layout.fields.iter().filter(telling).filter_map(|field| {
+            let raw = self.known.raw(field)?;
+            match field.values {
+                Values::Flag if raw == 0 => None,
+                Values::Flag => Some(field.name.to_owned()),
+                _ => Some(format!("{} {}", field.name, field.show(raw))),
+            }
+        });
+        fields.collect::<Vec<_>>().join(", ")
+    }
 }
 
-/// The fields that say most, in a few words.
-pub(super) fn summary(layout: &'static Layout, word: u64) -> Option<String> {
-    const TELLING: &[&str] = &["m", "n", "k", "a", "b", "d"];
-    let parts: Vec<String> = TELLING
-        .iter()
-        .filter_map(|name| {
-            let field = layout.field(name)?;
-            Some(format!("{name}={}", field.show(field.get(word))))
-        })
-        .collect();
-    (!parts.is_empty()).then(|| parts.join(" "))
+/// The word in hexadecimal; digits that are not known as a whole are `?`.
+pub(super) fn hex(known: Known, width: u32) -> String {
+    let digits = (0..width / 4).rev().map(|digit| {
+        let mask = 0xf << (digit * 4);
+        match known.mask & mask {
+            all if all == mask => {
+                char::from_digit((known.value >> (digit * 4)) as u32 & 0xf, 16).unwrap_or('?')
+            }
+            _ => '?',
+        }
+    });
+    std::iter::once("0x".to_owned()).chain(digits.map(String::from)).collect()
 }

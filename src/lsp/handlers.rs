@@ -48,13 +48,13 @@ impl Failure {
     }
 
     /// The text changed before the answer was there.
-    pub(super) fn superseded(needs: Needs) -> Self {
-        match needs {
-            Needs::Tree => Self::new(ErrorCode::ContentModified, "the text has changed"),
-            Needs::Findings => Self {
+    pub(super) fn superseded(method: &str) -> Self {
+        match method {
+            requests::DocumentDiagnosticRequest::METHOD => Self {
                 data: Some(json!({ "retriggerRequest": true })),
                 ..Self::new(ErrorCode::ServerCancelled, "the text has changed")
             },
+            _ => Self::new(ErrorCode::ContentModified, "the text has changed"),
         }
     }
 }
@@ -64,9 +64,12 @@ type Answer = Result<Value, Failure>;
 /// What a method needs; `None` if there is no such method.
 pub(super) fn needs(method: &str) -> Option<Needs> {
     Some(match method {
-        requests::DocumentDiagnosticRequest::METHOD | requests::CodeActionRequest::METHOD => Needs::Findings,
-        requests::HoverRequest::METHOD
-        | requests::Completion::METHOD
+        // What is known of values comes with the findings.
+        requests::DocumentDiagnosticRequest::METHOD
+        | requests::CodeActionRequest::METHOD
+        | requests::HoverRequest::METHOD
+        | requests::InlayHintRequest::METHOD => Needs::Findings,
+        requests::Completion::METHOD
         | requests::SignatureHelpRequest::METHOD
         | requests::GotoDefinition::METHOD
         | requests::GotoDeclaration::METHOD
@@ -78,7 +81,6 @@ pub(super) fn needs(method: &str) -> Option<Needs> {
         | requests::FoldingRangeRequest::METHOD
         | requests::SemanticTokensFullRequest::METHOD
         | requests::SemanticTokensRangeRequest::METHOD
-        | requests::InlayHintRequest::METHOD
         | requests::DocumentLinkRequest::METHOD
         | requests::Formatting::METHOD => Needs::Tree,
         _ => return None,

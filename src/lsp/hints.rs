@@ -1,7 +1,8 @@
 //! What is not written but follows from what is, beside the text.
 
+use super::multiply::Multiply;
 use super::snapshot::Snapshot;
-use super::{descriptors, hover};
+use super::{hover, values};
 use crate::instruction::decode::{Bound, Decoded, Value};
 use crate::isa::instructions::OperandClass;
 use crate::source::Span;
@@ -19,6 +20,11 @@ pub(super) fn hints(snapshot: &Snapshot, span: Span) -> Vec<Hint> {
     let mut hints = Vec::new();
     for decoded in snapshot.tcgen05(span) {
         registers(&decoded, &mut hints);
+        if let Some(multiply) = Multiply::new(snapshot, &decoded)
+            && let Some(label) = multiply.label()
+        {
+            hints.push(Hint { at: decoded.span.end, label, tooltip: multiply.describe() });
+        }
         for bound in &decoded.operands {
             hints.extend(constant(snapshot, &decoded, bound));
         }
@@ -43,21 +49,14 @@ fn registers(decoded: &Decoded<'_>, hints: &mut Vec<Hint>) {
     }
 }
 
-/// What a constant says.
+/// What a constant says. The descriptors of a multiply are said together, behind it.
 fn constant(snapshot: &Snapshot, decoded: &Decoded<'_>, bound: &Bound<'_>) -> Option<Hint> {
-    if let Some((layout, word)) = descriptors::decode(snapshot, decoded, bound) {
-        let label = descriptors::summary(layout, word)?;
-        return Some(Hint { at: bound.span.end, label, tooltip: descriptors::table(layout, word) });
-    }
     let Value::Scalar(scalar) = &bound.value else { return None };
-    let immediate = scalar.immediate()?;
-    let value = immediate.value;
+    let value = values::constant(snapshot, decoded, scalar, 32)?;
     let label = match bound.slot.class {
         OperandClass::Columns => hover::count(u32::try_from(value).ok()?, "column"),
         // A bit for each CTA of the cluster.
-        OperandClass::CtaMask16 | OperandClass::CtaMask32 => {
-            hover::count(u32::try_from(value).ok()?.count_ones(), "CTA")
-        }
+        OperandClass::CtaMask16 | OperandClass::CtaMask32 => hover::count(value.count_ones(), "CTA"),
         OperandClass::ScaleInputD => format!("D / {}", 1u64.checked_shl(u32::try_from(value).ok()?)?),
         _ => return None,
     };

@@ -1,7 +1,8 @@
 //! What a word means.
 
+use super::multiply::Multiply;
 use super::snapshot::Snapshot;
-use super::{descriptors, gates, links};
+use super::{descriptors, gates, links, values};
 use crate::analysis::symbols::{Resolution, Symbol, SymbolKind};
 use crate::instruction::Instruction;
 use crate::instruction::decode::{Bound, Decoded, Value};
@@ -9,7 +10,7 @@ use crate::isa::instructions::{InstructionForm, QualifierSlot};
 use crate::isa::targets::{PtxVersion, Target};
 use crate::isa::vocabulary::{LdShape, Num, Qualifier};
 use crate::source::{Span, Spanned};
-use crate::syntax::ast::{OperandKind, StatementKind};
+use crate::syntax::ast::{OperandKind, StatementKind, Type};
 
 /// An explanation of a place, in Markdown.
 #[derive(Debug)]
@@ -26,7 +27,9 @@ pub(super) fn hover(snapshot: &Snapshot, offset: u32) -> Option<Hover> {
             let decoded = snapshot.decode(index);
             decoded
                 .as_ref()
-                .and_then(|decoded| opcode(decoded, offset).or_else(|| operand(snapshot, decoded, offset)))
+                .and_then(|decoded| {
+                    opcode(snapshot, decoded, offset).or_else(|| operand(snapshot, decoded, offset))
+                })
                 .or_else(|| name(snapshot, offset))
         }
         StatementKind::Target => header(snapshot, offset, target),
@@ -41,7 +44,7 @@ fn touches(span: Span, offset: u32) -> bool {
 
 // ---- the opcode ----
 
-fn opcode(decoded: &Decoded<'_>, offset: u32) -> Option<Hover> {
+fn opcode(snapshot: &Snapshot, decoded: &Decoded<'_>, offset: u32) -> Option<Hover> {
     let form = decoded.form?;
     if offset < decoded.opcode.start || offset > decoded.opcode.end {
         return None;
@@ -52,10 +55,11 @@ fn opcode(decoded: &Decoded<'_>, offset: u32) -> Option<Hover> {
     if let Some(qualifier) = found {
         return Some(Hover { span: qualifier.span, markdown: self::qualifier(form, qualifier.value) });
     }
-    touches(decoded.name, offset).then(|| Hover { span: decoded.name, markdown: operation(form, decoded) })
+    touches(decoded.name, offset)
+        .then(|| Hover { span: decoded.name, markdown: operation(snapshot, form, decoded) })
 }
 
-fn operation(form: &InstructionForm, decoded: &Decoded<'_>) -> String {
+fn operation(snapshot: &Snapshot, form: &InstructionForm, decoded: &Decoded<'_>) -> String {
     let mut text = format!(
         "```ptx\n{}\n```\n\n**`tcgen05.{}`** {}\n",
         form.syntax(),
@@ -64,6 +68,9 @@ fn operation(form: &InstructionForm, decoded: &Decoded<'_>) -> String {
     );
     if let Some(moved) = decoded.instruction.as_ref().and_then(moved) {
         text.push_str(&format!("\n{moved}\n"));
+    }
+    if let Some(multiply) = Multiply::new(snapshot, decoded) {
+        text.push_str(&format!("\n{}", multiply.describe()));
     }
     text.push_str("\nAvailable:\n\n");
     text.push_str(&format!("- {}\n", gates::describe(None)));
@@ -166,9 +173,10 @@ fn operand(snapshot: &Snapshot, decoded: &Decoded<'_>, offset: u32) -> Option<Ho
     Some(Hover { span, markdown: text })
 }
 
+/// What the operand is known to hold.
 fn constant(snapshot: &Snapshot, decoded: &Decoded<'_>, bound: &Bound<'_>) -> Option<String> {
-    if let Some((layout, word)) = descriptors::decode(snapshot, decoded, bound) {
-        return Some(descriptors::table(layout, word));
+    if let Some(word) = descriptors::word(snapshot, decoded, bound) {
+        return Some(word.table());
     }
     let Value::Scalar(scalar) = &bound.value else { return None };
     let value = scalar.immediate()?.value;
@@ -187,6 +195,14 @@ fn name(snapshot: &Snapshot, offset: u32) -> Option<Hover> {
                 let family = snapshot.slice(symbol.span);
                 let last = count.saturating_sub(1);
                 text.push_str(&format!("One of the {count} registers `{family}0` to `{family}{last}`.\n"));
+            }
+            if let Some(known) = values::register(snapshot, span, id) {
+                let SymbolKind::Register { ty, .. } = symbol.kind else { return None };
+                let width = ty.and_then(Type::bits).unwrap_or(64).min(64);
+                text.push_str(&match known.constant(width) {
+                    Some(value) => format!("\nAlways {value} = {value:#x} here.\n"),
+                    None => format!("\nIts known bits here: `{}`.\n", descriptors::hex(known, width)),
+                });
             }
             text
         }

@@ -420,8 +420,8 @@ impl Server {
     /// Fails what still waits for a document, or a version of it, that is no more.
     fn abandon(&mut self, document: Document) {
         document.latest.store(u64::MAX, Ordering::Relaxed);
-        for (request, needs) in document.waiting {
-            self.fail(request.id, Failure::superseded(needs));
+        for (request, _) in document.waiting {
+            self.fail(request.id, Failure::superseded(&request.method));
         }
     }
 
@@ -433,8 +433,8 @@ impl Server {
         document.latest.store(self.revisions, Ordering::Relaxed);
         document.state = State::Pending;
         document.dirty = true;
-        for (request, needs) in std::mem::take(&mut document.waiting) {
-            self.fail(request.id, Failure::superseded(needs));
+        for (request, _) in std::mem::take(&mut document.waiting) {
+            self.fail(request.id, Failure::superseded(&request.method));
         }
     }
 

@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 
 use super::documents::Text;
 use crate::analysis::environment::Environment;
-use crate::analysis::functions::FunctionFacts;
+use crate::analysis::functions::{Context, FunctionFacts};
 use crate::analysis::symbols::{Resolution, Symbols};
 use crate::diagnostic::Diagnostic;
 use crate::instruction::decode::{self, Decoded};
@@ -81,9 +81,27 @@ impl Snapshot {
         (offset <= statement.span.end).then_some((index as u32, statement))
     }
 
+    /// The instruction at `offset`: the index of its statement, and its own.
+    pub(super) fn instruction(&self, offset: u32) -> Option<(u32, u32)> {
+        let (index, statement) = self.statement(offset)?;
+        let StatementKind::Instruction(instruction) = statement.kind else { return None };
+        Some((index, instruction))
+    }
+
+    /// The function that a statement stands in.
+    pub(super) fn function_of(&self, statement: u32) -> Option<u32> {
+        let place = self.module.statements.get(statement as usize)?.span.start;
+        let functions = &self.module.functions;
+        let before = functions.partition_point(|function| function.name.start <= place);
+        // The nearest that has a body: prototypes may stand between.
+        let at = functions[..before].iter().rposition(|function| function.body.len > 0)?;
+        functions[at].body.range().contains(&(statement as usize)).then_some(at as u32)
+    }
+
     /// Decodes the instruction of a statement, if it is one of tcgen05.
     pub(super) fn decode(&self, statement: u32) -> Option<Decoded<'_>> {
-        decode::decode_statement(&self.source, &self.module, &self.symbols, statement)
+        let function = self.function_of(statement);
+        decode::decode_statement(&self.source, &self.module, &self.symbols, statement, function)
     }
 
     /// The tcgen05 instructions that `span` touches.
@@ -95,6 +113,11 @@ impl Snapshot {
             let bytes = self.source.text().as_bytes();
             bytes[opcode.range()].starts_with(b"tcgen05").then(|| self.decode(index)).flatten()
         })
+    }
+
+    /// The module, as analyses want to see it.
+    pub(super) fn context(&self) -> Context<'_> {
+        Context { source: &self.source, module: &self.module, symbols: &self.symbols }
     }
 
     /// What the module is checked against.

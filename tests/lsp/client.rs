@@ -74,7 +74,7 @@ impl Client {
         input.flush().unwrap();
     }
 
-    fn message(&mut self, mut message: Value) {
+    pub(crate) fn message(&mut self, mut message: Value) {
         message["jsonrpc"] = "2.0".into();
         self.raw(&message.to_string());
     }

@@ -108,6 +108,14 @@ fn edits_at_impossible_places_are_moved_inside() {
     client.change(5, edit(u32::MAX, u32::MAX, u32::MAX, u32::MAX));
     client.request("textDocument/hover", at(&json!({ "line": 0, "character": 0 })));
     assert!(!client.pushed(5).as_array().unwrap().is_empty());
+    for place in ["99:0 to 99:0", "1:2 to 0:1", "4294967295:4294967295"] {
+        let logged = client.notification("window/logMessage");
+        assert!(logged["message"].as_str().unwrap().contains(place), "{logged}");
+    }
+    assert!(
+        client.inbox.iter().all(|it| it["method"] != "window/logMessage"),
+        "behind a line's end is allowed"
+    );
     client.stop();
 }
 
@@ -131,5 +139,38 @@ fn a_huge_document_and_a_cancelled_request() {
     let hover = client.request("textDocument/hover", at(&json!({ "line": 100_000, "character": 10 })));
     assert!(hover["contents"]["value"].as_str().unwrap().contains("%r<10>"));
     assert_eq!(client.pushed(1), json!([]));
+    client.stop();
+}
+
+/// A module of about this size, with one finding in its last line but two.
+fn large(megabytes: usize) -> String {
+    let line = "\tadd.s32 %r1, %r2, %r3;\n";
+    kernel(&(line.repeat(megabytes * 1_000_000 / line.len()) + "\ttcgen05.wait::ld.sync;\n\tret;"))
+}
+
+#[test]
+fn closing_during_a_check() {
+    let mut client = Client::start();
+    client.open(&large(4));
+    let hover = client.send("textDocument/hover", at(&json!({ "line": 0, "character": 0 })));
+    client.notify("textDocument/didClose", document());
+    assert_eq!(client.response(hover)["error"]["code"], -32801, "the content was modified");
+    let cleared = client.notification("textDocument/publishDiagnostics");
+    assert_eq!(cleared, json!({ "uri": URI, "diagnostics": [] }));
+    client.open(&kernel("\ttcgen05.wait::ld.sync;"));
+    assert_eq!(client.pushed(1)[0]["range"]["start"]["line"], 9, "of the second document");
+    client.stop();
+}
+
+#[test]
+fn a_document_of_100_megabytes_is_checked() {
+    let mut client = Client::start();
+    let text = large(100);
+    client.open(&text);
+    let found = client.pushed(1);
+    assert_eq!(found[0]["code"], "TC104");
+    let place = json!({ "line": text.lines().count() - 3, "character": 12 });
+    let hover = client.request("textDocument/hover", at(&place));
+    assert!(hover["contents"]["value"].as_str().unwrap().contains("tcgen05.wait::ld"), "{hover}");
     client.stop();
 }
