@@ -16,11 +16,11 @@ pub(super) enum Action<'a> {
     FixAll { edits: Vec<Edit>, count: usize },
 }
 
-/// What can be done about the findings that touch `span`.
-pub(super) fn actions(snapshot: &Snapshot, span: Span) -> Vec<Action<'_>> {
+/// What can be done about the findings that touch `span`, and those at the places of `meant`.
+pub(super) fn actions<'s>(snapshot: &'s Snapshot, span: Span, meant: &[Span]) -> Vec<Action<'s>> {
     let here = |it: &&Diagnostic| {
         let place = it.primary.span;
-        place.start <= span.end && span.start <= place.end
+        place.start <= span.end && span.start <= place.end || meant.contains(&place)
     };
     let found: Vec<&Diagnostic> = snapshot.diagnostics().iter().filter(here).collect();
     let mut actions = Vec::new();

@@ -97,7 +97,10 @@ pub(super) fn handle(context: &Context<'_>, method: &str, params: Value) -> Answ
         }
         requests::CodeActionRequest::METHOD => {
             let params: types::CodeActionParams = read(params)?;
-            let found = actions::actions(context.snapshot, context.span(params.range));
+            // Some editors mean all findings of a line, wherever in it the cursor is.
+            let meant: Vec<Span> =
+                params.context.diagnostics.iter().map(|it| context.span(it.range)).collect();
+            let found = actions::actions(context.snapshot, context.span(params.range), &meant);
             answer(to_proto::code_actions(context, found, params.context.only.as_deref()))
         }
         requests::HoverRequest::METHOD => {
