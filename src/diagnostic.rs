@@ -51,6 +51,8 @@ pub struct Diagnostic {
     pub primary: Label,
     /// Its causes.
     pub labels: Vec<Label>,
+    /// Which documented guarantee is missing, with its section.
+    pub note: Option<String>,
     /// What to write instead.
     pub help: Option<String>,
     /// The repair.
@@ -108,6 +110,7 @@ impl Diagnostic {
             message: message.into(),
             primary: Label { span, message: label.into() },
             labels: Vec::new(),
+            note: None,
             help: None,
             fix: None,
         }
@@ -117,6 +120,13 @@ impl Diagnostic {
     #[must_use]
     pub fn label(mut self, span: Span, message: impl Into<String>) -> Self {
         self.labels.push(Label { span, message: message.into() });
+        self
+    }
+
+    /// Names the guarantee that is missing.
+    #[must_use]
+    pub fn note(mut self, note: impl Into<String>) -> Self {
+        self.note = Some(note.into());
         self
     }
 

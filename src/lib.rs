@@ -58,6 +58,7 @@ pub mod syntax;
 
 use analysis::descriptors;
 use analysis::environment::Environment;
+use analysis::events::Events;
 use analysis::functions::{Context, FunctionFacts};
 use analysis::symbols::Symbols;
 use diagnostic::{Diagnostic, Severity, suppression};
@@ -182,7 +183,8 @@ pub fn check_resolved(
         return None;
     }
     let context = Context { source, module, symbols };
-    let functions = FunctionFacts::all(context, &instructions);
+    let events = Events::new(context, &instructions);
+    let functions = FunctionFacts::all(context, &instructions, &events);
     if cancelled() {
         return None;
     }
@@ -194,6 +196,7 @@ pub fn check_resolved(
         symbols,
         instructions: &instructions,
         environment: &environment,
+        events: &events,
         functions: &functions,
         descriptors: &descriptors,
     };

@@ -12,6 +12,8 @@ use strum::{EnumIter, IntoEnumIterator, IntoStaticStr};
 use crate::analysis::constants::Known;
 use crate::analysis::descriptors::Descriptors;
 use crate::analysis::environment::Environment;
+use crate::analysis::events::Events;
+use crate::analysis::flow::Flow;
 use crate::analysis::functions::{Context, FunctionFacts};
 use crate::analysis::symbols::Symbols;
 use crate::diagnostic::{Diagnostic, Ptxas, Severity};
@@ -27,7 +29,9 @@ mod allocation;
 mod data_movement;
 mod descriptors;
 mod form;
+mod issue;
 mod multiply;
+mod ordering;
 pub mod selection;
 mod style;
 mod syntax;
@@ -48,7 +52,9 @@ pub struct Checker<'a> {
     pub instructions: &'a [Decoded<'a>],
     /// The versions and targets to check against.
     pub environment: &'a Environment,
-    /// The functions with tcgen05 instructions.
+    /// What happens in the functions with tcgen05 instructions, and in those they call.
+    pub events: &'a Events,
+    /// The functions with tcgen05 instructions, and those that call them.
     pub functions: &'a [FunctionFacts],
     /// The descriptors of multiplies and copies.
     pub descriptors: &'a [Descriptors],
@@ -133,7 +139,18 @@ rules! {
     UnknownTarget = targets::unknown_target,
     // TC3 Tensor Memory allocation
     NcolsInvalid = allocation::ncols_invalid,
+    NcolsIncreases = allocation::ncols_increases,
+    AllocAfterRelinquish = allocation::alloc_after_relinquish,
+    MissingDealloc = allocation::missing_dealloc,
+    DeallocSizeMismatch = allocation::dealloc_size_mismatch,
+    OverAllocation = allocation::over_allocation,
+    TensorMemoryWithoutAlloc = allocation::tensor_memory_without_alloc,
+    UseAfterDealloc = allocation::use_after_dealloc,
+    DeallocRacesAccess = allocation::dealloc_races_access,
     MixedCtaGroup = allocation::mixed_cta_group,
+    CtaGroup2WithoutCluster = allocation::cta_group_2_without_cluster,
+    SlotReadTooEarly = allocation::slot_read_too_early,
+    LiteralTmemAddress = allocation::literal_tmem_address,
     // TC4 Data movement
     ShapeNum = data_movement::shape_num,
     HalfSplitOffset = data_movement::half_split_offset,
@@ -147,6 +164,7 @@ rules! {
     CollectorBuffer = multiply::collector_buffer,
     Ashift = multiply::ashift,
     ScaleInputD = multiply::scale_input_d,
+    CollectorUseWithoutFill = multiply::collector_use_without_fill,
     Decompress = multiply::decompress,
     // TC6 Descriptor values
     IdescReservedBits = descriptors::idesc_reserved_bits,
@@ -167,6 +185,19 @@ rules! {
     AccumulatorColumns = descriptors::accumulator_columns,
     LaneAlignment = descriptors::lane_alignment,
     TransposedAInTensorMemory = descriptors::transposed_a_in_tensor_memory,
+    // TC7 Ordering
+    TmemReusedBeforeWaitLd = ordering::tmem_reused_before_wait_ld,
+    MissingWaitSt = ordering::missing_wait_st,
+    ResultReadEarly = ordering::result_read_early,
+    MissingCommit = ordering::missing_commit,
+    FenceBeforeWait = ordering::fence_before_wait,
+    MissingProxyFence = ordering::missing_proxy_fence,
+    MissingAfterFence = ordering::missing_after_fence,
+    SignalBeforeWait = ordering::signal_before_wait,
+    NoMbarrierWait = ordering::no_mbarrier_wait,
+    // TC8 Who issues it
+    AlignedInOneThread = issue::aligned_in_one_thread,
+    IssuedByEveryThread = issue::issued_by_every_thread,
     // TC9 Style
     QualifierOrder = style::qualifier_order,
     FamilyPortability = style::family_portability,
@@ -257,6 +288,12 @@ impl<'a> Checker<'a> {
         let function = decoded.function?;
         let at = self.functions.binary_search_by_key(&function, |facts| facts.function).ok()?;
         self.functions.get(at)
+    }
+
+    /// The functions as the rules about ordering see them.
+    pub fn flows(&self) -> impl Iterator<Item = Flow<'a>> {
+        let (context, instructions, all) = (self.context(), self.instructions, self.events);
+        self.functions.iter().map(move |facts| Flow { context, instructions, all, facts })
     }
 
     /// The known bits of an address in Tensor Memory.

@@ -145,7 +145,7 @@ fn a_file_of_100_mb() {
 fn target_and_version_override_the_module() {
     let fixture = "fixtures/rules/TC202/valid_shift.ptx";
     let found = |arguments: &[&str]| {
-        let mut all = vec!["check", fixture, "--format", "concise"];
+        let mut all = vec!["check", fixture, "--format", "concise", "--select", "TC2"];
         all.extend(arguments);
         stdout(&run(&all))
     };

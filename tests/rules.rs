@@ -11,7 +11,7 @@ use ptx_tc::rules::RULES;
 use ptx_tc::{Source, check};
 
 mod common;
-use common::options;
+use common::{excerpt_options, options};
 
 fn checked(path: &Path) -> Checked {
     // Snapshots name the fixture, not where the checkout is.
@@ -92,7 +92,11 @@ fn documentation_examples() {
         let (example, repair) = rule.docs.split_once("## Use instead").unwrap();
         let found = |docs: &str| -> Vec<&'static str> {
             let source = Source::new(rule.code, as_module(&code_block(docs))).unwrap();
-            check(&source, &options(rule.code)).diagnostics.iter().map(|it| it.code.rule().code).collect()
+            check(&source, &excerpt_options(rule.code))
+                .diagnostics
+                .iter()
+                .map(|it| it.code.rule().code)
+                .collect()
         };
         let bad = found(example);
         assert!(
@@ -120,6 +124,6 @@ fn as_module(example: &str) -> String {
     format!(
         ".version 9.4\n.target {target}\n.visible .entry k()\n{{\n    .reg .pred p;\n    \
          .reg .b32 r<8>, taddr, taddr2, idesc, sa, sb;\n    .reg .b64 adesc, bdesc;\n    \
-         .shared .b32 slot;\n{example}\n}}\n"
+         .reg .pred elected;\n    .shared .b32 slot, slot2;\n    .shared .b64 mbar;\n{example}\n}}\n"
     )
 }

@@ -3,12 +3,16 @@
 use std::fs;
 use std::path::Path;
 
-use ptx_tc::{Options, Source, check};
+use ptx_tc::{Source, check};
+
+mod common;
+use common::options;
 
 fn findings(name: &str) -> Vec<(u32, &'static str)> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/syntax").join(name);
     let source = Source::from_bytes(name, fs::read(path).unwrap()).unwrap();
-    let report = check(&source, &Options::default());
+    // Examples are no whole kernels.
+    let report = check(&source, &options("TC001"));
     report
         .diagnostics
         .iter()

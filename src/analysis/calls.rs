@@ -78,16 +78,35 @@ impl CallGraph {
         }
         reached
     }
+
+    /// Every function that can reach one of `functions` by direct calls, these included.
+    pub fn callers(&self, functions: &[u32]) -> BTreeSet<u32> {
+        let mut callers: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+        for (caller, callees) in &self.calls {
+            for callee in callees {
+                callers.entry(*callee).or_default().push(*caller);
+            }
+        }
+        let mut reached = BTreeSet::new();
+        let mut work = functions.to_vec();
+        while let Some(function) = work.pop() {
+            if reached.insert(function) {
+                work.extend(callers.get(&function).into_iter().flatten());
+            }
+        }
+        reached
+    }
 }
 
-fn is_call(opcode: &str) -> bool {
+/// Whether an opcode is that of a call.
+pub(super) fn is_call(opcode: &str) -> bool {
     opcode
         .strip_prefix("call")
         .is_some_and(|rest| rest.is_empty() || !rest.starts_with(|c: char| c.is_alphanumeric()))
 }
 
 /// The functions that the operands name, by their definition.
-fn functions_named(module: &Module, symbols: &Symbols, operands: Slice) -> Vec<u32> {
+pub(super) fn functions_named(module: &Module, symbols: &Symbols, operands: Slice) -> Vec<u32> {
     let mut found = Vec::new();
     for index in operands.range() {
         let operand = &module.operands[index];

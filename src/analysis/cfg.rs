@@ -6,6 +6,7 @@
 //! the graph says can happen includes all that does.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 use petgraph::algo::dominators::{self, Dominators};
 use petgraph::graph::{DiGraph, NodeIndex};
@@ -37,6 +38,8 @@ pub struct Block {
     pub predecessors: Vec<BlockId>,
     /// The last instruction, when it branches under a guard.
     pub branch: Option<u32>,
+    /// Whether the function may end behind it.
+    pub leaves: bool,
 }
 
 /// The control-flow graph of one function.
@@ -64,6 +67,19 @@ impl Cfg {
     /// Builds the graph of the function with this body.
     pub fn new(source: &Source, module: &Module, symbols: &Symbols, body: Slice) -> Self {
         Builder { source, module, symbols, body }.build()
+    }
+
+    /// The instructions of a body, which are numbered without gaps.
+    pub fn instruction_range(module: &Module, body: Slice) -> Range<u32> {
+        let mut indices = module.statements[body.range()].iter().filter_map(|it| match it.kind {
+            StatementKind::Instruction(index) => Some(index),
+            _ => None,
+        });
+        match (indices.next(), indices.next_back()) {
+            (Some(first), Some(last)) => first..last + 1,
+            (Some(only), None) => only..only + 1,
+            _ => 0..0,
+        }
     }
 
     /// The blocks; the first one is the entry.
@@ -135,7 +151,7 @@ impl Cfg {
             for successor in &block.successors {
                 graph.add_edge(NodeIndex::new(index), NodeIndex::new(successor.index()), ());
             }
-            if block.successors.is_empty() {
+            if block.leaves || block.successors.is_empty() {
                 graph.add_edge(NodeIndex::new(index), exit, ());
             }
         }
@@ -154,7 +170,7 @@ impl Cfg {
         let post = dominators::simple_fast(Reversed(&graph), exit);
         let mut dependences = vec![Vec::new(); self.blocks.len()];
         for (index, block) in self.blocks.iter().enumerate() {
-            if block.successors.len() < 2 {
+            if block.successors.len() + usize::from(block.leaves) < 2 {
                 continue;
             }
             let stop = post.immediate_dominator(NodeIndex::new(index));
@@ -225,7 +241,10 @@ impl Builder<'_> {
                 let raw = &self.module.instructions[last as usize];
                 let jumps = match self.transfer(raw) {
                     Transfer::None => None,
-                    Transfer::Leave => Some(Vec::new()),
+                    Transfer::Leave => {
+                        blocks[index].leaves = true;
+                        Some(Vec::new())
+                    }
                     Transfer::Branch => Some(self.label(raw.operands).map_or_else(
                         || every_label.clone(),
                         |label| labels.get(&label).copied().into_iter().collect(),

@@ -390,6 +390,18 @@ impl Known {
         bits::within(bits::add(low, Known::from(constant), false), width)
     }
 
+    /// The sum of 64 bits.
+    #[must_use]
+    pub fn sum(self, other: Self) -> Self {
+        if other.mask == u64::MAX && other.value == 0 { self } else { bits::add(self, other, false) }
+    }
+
+    /// What has to be added to make zero, in 64 bits.
+    #[must_use]
+    pub fn negated(self) -> Self {
+        bits::add(Self::from(0u64), Self::new(self.mask, !self.value), true)
+    }
+
     /// The bits from `by` on.
     #[must_use]
     pub fn shifted_right(self, by: u32) -> Self {

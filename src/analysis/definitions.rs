@@ -45,21 +45,27 @@ pub struct Definitions {
     fact: Vec<u32>,
     /// By block: the facts that hold at its entry. Empty when the limit was hit.
     reaching: Vec<BitSet>,
+    /// Instructions that read a watched register.
+    reads: Vec<(u32, RegisterId)>,
 }
 
 impl Definitions {
-    /// Finds the definitions of a function and what they reach.
-    pub fn new(source: &Source, module: &Module, symbols: &Symbols, cfg: &Cfg) -> Self {
+    /// Finds the definitions of a function and what they reach, and who reads the registers in
+    /// `watched`.
+    pub fn new(source: &Source, module: &Module, symbols: &Symbols, cfg: &Cfg, watched: &BitSet) -> Self {
         let mut definitions = Vec::new();
+        let mut reads = Vec::new();
         for instruction in cfg.instructions() {
             let guarded = module.instructions[instruction as usize].guard.is_some();
             registers::accesses(source, module, symbols, instruction, &mut |register, operand, access| {
                 if access == Access::Write {
                     definitions.push(Definition { instruction, operand, register, guarded });
+                } else if watched.contains(register.0 as usize) {
+                    reads.push((instruction, register));
                 }
             });
         }
-        let mut this = Self { definitions, ..Self::default() };
+        let mut this = Self { definitions, reads, ..Self::default() };
         this.sort();
         this.solve(cfg);
         this
@@ -115,6 +121,11 @@ impl Definitions {
             effect.generate(self.fact[id.0 as usize] as usize);
         }
         self.reaching = dataflow::solve(cfg, Direction::Forward, Join::May, facts.len(), &effects);
+    }
+
+    /// The instructions that read a register that was to be watched, in their order.
+    pub fn reads(&self) -> &[(u32, RegisterId)] {
+        &self.reads
     }
 
     /// The definition with this index.

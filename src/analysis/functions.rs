@@ -2,11 +2,14 @@
 
 use super::cfg::Cfg;
 use super::constants::{Constants, Function, Known};
+use super::dataflow::BitSet;
 use super::definitions::Definitions;
+use super::events::{Action, Events};
+use super::flow;
+use super::reach::Budget;
 use super::symbols::{RegisterId, Symbols};
-use crate::instruction::Scalar;
 use crate::instruction::decode::{Decoded, Value};
-use crate::instruction::{Address, Base};
+use crate::instruction::{Address, Base, Instruction, Scalar};
 use crate::source::{Source, Span};
 use crate::syntax::ast::Module;
 
@@ -21,6 +24,8 @@ pub struct FunctionFacts {
     pub definitions: Definitions,
     /// The known bits of what its tcgen05 instructions read.
     pub constants: Constants,
+    /// How much the questions about its order may still cost.
+    pub budget: Budget,
 }
 
 /// The module that functions are part of.
@@ -35,22 +40,37 @@ pub struct Context<'a> {
 }
 
 impl FunctionFacts {
-    /// Analyses every function that has tcgen05 instructions; in the order of the module.
-    pub fn all(context: Context<'_>, instructions: &[Decoded<'_>]) -> Vec<Self> {
+    /// Analyses every function that has tcgen05 instructions or calls one that has; in the order of
+    /// the module.
+    pub fn all(context: Context<'_>, instructions: &[Decoded<'_>], events: &Events) -> Vec<Self> {
+        let mut watched = BitSet::new(context.symbols.register_count() as usize);
+        for decoded in instructions {
+            if let Some(Instruction::Ld(ld)) = &decoded.instruction {
+                flow::loaded_registers(ld).for_each(|register| watched.insert(register.0 as usize));
+            }
+        }
+        let is_tensor = |function: u32| {
+            let happens = events.summary(function).map_or(&[][..], |summary| &summary.events);
+            happens.iter().any(|event| matches!(event.action, Action::Tensor(_)))
+        };
         let mut facts = Vec::new();
-        for group in instructions.chunk_by(|a, b| a.function == b.function) {
-            if let Some(function) = group.first().and_then(|decoded| decoded.function) {
-                facts.push(Self::new(context, function, group));
+        for function in events.functions() {
+            let range =
+                Cfg::instruction_range(context.module, context.module.functions[function as usize].body);
+            let start = instructions.partition_point(|decoded| decoded.index < range.start);
+            let end = instructions.partition_point(|decoded| decoded.index < range.end);
+            if start < end || is_tensor(function) {
+                facts.push(Self::new(context, function, &instructions[start..end], &watched));
             }
         }
         facts
     }
 
-    fn new(context: Context<'_>, function: u32, instructions: &[Decoded<'_>]) -> Self {
+    fn new(context: Context<'_>, function: u32, instructions: &[Decoded<'_>], watched: &BitSet) -> Self {
         let Context { source, module, symbols } = context;
         let body = module.functions[function as usize].body;
         let cfg = Cfg::new(source, module, symbols, body);
-        let definitions = Definitions::new(source, module, symbols, &cfg);
+        let definitions = Definitions::new(source, module, symbols, &cfg, watched);
         let mut uses: Vec<(u32, RegisterId)> = Vec::new();
         for decoded in instructions {
             for bound in &decoded.operands {
@@ -63,7 +83,7 @@ impl FunctionFacts {
         }
         let view = Function { source, module, symbols, cfg: &cfg, definitions: &definitions };
         let constants = Constants::new(&view, uses);
-        Self { function, cfg, definitions, constants }
+        Self { function, cfg, definitions, constants, budget: Budget::default() }
     }
 
     /// The function as evaluation wants to see it.

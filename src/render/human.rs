@@ -69,6 +69,9 @@ fn convert(finding: &Diagnostic) -> codespan::Diagnostic<()> {
             .with_message(label.message.clone())
     }));
     let mut notes = Vec::new();
+    if let Some(note) = &finding.note {
+        notes.push(format!("note: {note}"));
+    }
     if let Some(help) = &finding.help {
         notes.push(format!("help: {help}"));
     }

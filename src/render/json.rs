@@ -32,6 +32,8 @@ struct Finding<'a> {
     severity: Severity,
     ptxas: Ptxas,
     message: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    note: Option<&'a str>,
     help: Option<&'a str>,
     url: String,
     span: Place,
@@ -114,6 +116,7 @@ fn finding<'a>(source: &Source, diagnostic: &'a Diagnostic) -> Finding<'a> {
         severity: diagnostic.severity,
         ptxas: diagnostic.ptxas,
         message: &diagnostic.message,
+        note: diagnostic.note.as_deref(),
         help: diagnostic.help.as_deref(),
         url: rule.url(),
         span: Place::new(source, diagnostic.primary.span),

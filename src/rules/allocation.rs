@@ -1,4 +1,31 @@
 //! TC3: allocation of Tensor Memory.
 
+use crate::instruction::Instruction;
+use crate::instruction::decode::Decoded;
+use crate::rules::Checker;
+
+pub(super) mod alloc_after_relinquish;
+pub(super) mod cta_group_2_without_cluster;
+pub(super) mod dealloc_races_access;
+pub(super) mod dealloc_size_mismatch;
+pub(super) mod literal_tmem_address;
+pub(super) mod missing_dealloc;
 pub(super) mod mixed_cta_group;
+pub(super) mod ncols_increases;
 pub(super) mod ncols_invalid;
+pub(super) mod over_allocation;
+pub(super) mod slot_read_too_early;
+pub(super) mod tensor_memory_without_alloc;
+pub(super) mod use_after_dealloc;
+
+/// The number of columns that an `alloc` or `dealloc` names, if it is known and one that can be
+/// allocated; of another one, only that is said.
+fn columns(checker: &Checker<'_>, decoded: &Decoded<'_>) -> Option<u32> {
+    let (n_cols, exclusive) = match decoded.instruction.as_ref()? {
+        Instruction::Alloc(it) => (&it.n_cols, it.exclusive.is_some()),
+        Instruction::Dealloc(it) => (&it.n_cols, it.exclusive.is_some()),
+        _ => return None,
+    };
+    let columns = checker.value(decoded, n_cols)?.constant(32)? as u32;
+    ncols_invalid::fault(columns, exclusive).is_none().then_some(columns)
+}

@@ -52,14 +52,36 @@ pub fn scratch(name: &str) -> PathBuf {
     path
 }
 
+/// The rules that look at a kernel as a whole.
+const WHOLE_KERNEL: &[&str] = &[
+    "TC302", "TC303", "TC304", "TC305", "TC306", "TC307", "TC308", "TC309", "TC311", "TC312", "TC313",
+    "TC507", "TC7", "TC8",
+];
+/// Those of them that miss something in any excerpt of a kernel.
+const WHOLE_KERNEL_PRESENCE: &[&str] = &["TC304", "TC307", "TC704", "TC710", "TC802"];
+
 /// How to check the fixtures of a rule: the rule runs even if it is off by default; style is a
-/// matter of its own rules' fixtures only.
+/// matter of its own rules' fixtures only. The fixtures of rules about one instruction are kernels
+/// of little more than that instruction, which the rules about whole kernels have nothing to say of.
 pub fn options(code: &str) -> Options {
+    let is_about_kernels = WHOLE_KERNEL.iter().any(|prefix| code.starts_with(prefix));
+    options_without(code, if is_about_kernels { &[] } else { WHOLE_KERNEL })
+}
+
+/// How to check an excerpt of a kernel in the documentation of a rule.
+pub fn excerpt_options(code: &str) -> Options {
+    let is_about_kernels = WHOLE_KERNEL.iter().any(|prefix| code.starts_with(prefix));
+    let ignored = if is_about_kernels { WHOLE_KERNEL_PRESENCE } else { WHOLE_KERNEL };
+    options_without(code, &ignored.iter().copied().filter(|it| *it != code).collect::<Vec<_>>())
+}
+
+fn options_without(code: &str, ignored: &[&str]) -> Options {
     let selector = |text: &str| text.parse::<Selector>().unwrap();
     let is_off = Code::parse(code).unwrap().rule().severity == Severity::Off;
+    let style = (!code.starts_with("TC9")).then_some("TC9");
     let layer = Layer {
         severity: if is_off { vec![(selector(code), Severity::Warning)] } else { Vec::new() },
-        ignore: if code.starts_with("TC9") { Vec::new() } else { vec![selector("TC9")] },
+        ignore: ignored.iter().copied().chain(style).map(selector).collect(),
         ..Layer::default()
     };
     Options { rules: RuleSettings::default().with(&layer), ..Options::default() }

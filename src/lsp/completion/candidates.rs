@@ -8,6 +8,7 @@
 
 use crate::Source;
 use crate::analysis::environment::Environment;
+use crate::analysis::events::Events;
 use crate::analysis::symbols::Symbols;
 use crate::diagnostic::Diagnostic;
 use crate::instruction::decode;
@@ -148,6 +149,7 @@ fn pass<'a>(
         symbols: &symbols,
         instructions: &instructions,
         environment,
+        events: &Events::default(),
         functions: &[],
         descriptors: &[],
     };

@@ -39,29 +39,23 @@ fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
     }
 }
 
+/// What is wrong with a number of columns.
+pub(super) fn fault(columns: u32, exclusive: bool) -> Option<&'static str> {
+    match columns {
+        0 => Some("zero columns"),
+        _ if exclusive => (!columns.is_multiple_of(32)).then_some("not a multiple of 32"),
+        _ if !columns.is_power_of_two() => Some("not a power of two"),
+        1..32 => Some("less than 32, the unit of allocation"),
+        513.. => Some("more than the 512 columns that there are"),
+        _ => None,
+    }
+}
+
 fn judge(operation: &str, immediate: Immediate, exclusive: bool) -> Option<Diagnostic> {
     // The operand is 32 bits wide, and the assembler cuts it before it looks.
     let columns = u32::try_from(immediate.value & 0xFFFF_FFFF).unwrap_or_default();
-    let (wrong, rule) = if exclusive {
-        let wrong = if columns == 0 {
-            Some("zero columns")
-        } else if !columns.is_multiple_of(32) {
-            Some("not a multiple of 32")
-        } else {
-            None
-        };
-        (wrong, "a multiple of 32")
-    } else {
-        let wrong = match columns {
-            0 => Some("zero columns"),
-            _ if !columns.is_power_of_two() => Some("not a power of two"),
-            1..32 => Some("less than 32, the unit of allocation"),
-            513.. => Some("more than the 512 columns that there are"),
-            _ => None,
-        };
-        (wrong, "a power of two in [32, 512]")
-    };
-    let wrong = wrong?;
+    let wrong = fault(columns, exclusive)?;
+    let rule = if exclusive { "a multiple of 32" } else { "a power of two in [32, 512]" };
     let next = if exclusive {
         columns.checked_next_multiple_of(32).unwrap_or(32).max(32)
     } else {

@@ -1,0 +1,324 @@
+//! One function as the rules about ordering see it: its events, the questions they ask about them,
+//! and the addresses that its tcgen05 instructions use.
+
+use super::cfg::Cfg;
+use super::dataflow::Direction;
+use super::events::{Action, Event, Events, Summary};
+use super::functions::{Context, FunctionFacts};
+use super::places::{Place, Places};
+use super::reach::{Fact, Reach};
+use super::registers;
+use super::symbols::RegisterId;
+use crate::instruction::decode::Decoded;
+use crate::instruction::{Address, Base, Instruction, Scalar};
+use crate::isa::vocabulary::Operation;
+use crate::source::Span;
+
+/// What an event means to a question.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Role {
+    /// Nothing.
+    #[default]
+    None,
+    /// The question is asked here.
+    Ask,
+    /// What started before is marked here.
+    Mark,
+    /// What started before ends here.
+    Stop,
+    /// Something starts here.
+    Start,
+    /// The question is asked here, and something starts here.
+    AskAndStart,
+}
+
+impl Role {
+    /// `self` where `condition` holds.
+    #[must_use]
+    pub const fn only_if(self, condition: bool) -> Self {
+        if condition { self } else { Self::None }
+    }
+}
+
+/// An answer: `first` can have happened before `then`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pair {
+    /// What happened.
+    pub first: Event,
+    /// Where that matters.
+    pub then: Event,
+    /// Whether it can have gone past a mark in between.
+    pub marked: bool,
+}
+
+/// One function with its events.
+#[derive(Clone, Copy, Debug)]
+pub struct Flow<'a> {
+    /// The module.
+    pub context: Context<'a>,
+    /// All tcgen05 instructions of the module.
+    pub instructions: &'a [Decoded<'a>],
+    /// What happens in its functions.
+    pub all: &'a Events,
+    /// The function.
+    pub facts: &'a FunctionFacts,
+}
+
+impl<'a> Flow<'a> {
+    /// Its control flow.
+    pub fn cfg(&self) -> &'a Cfg {
+        &self.facts.cfg
+    }
+
+    /// Whether it is a kernel.
+    pub fn is_entry(&self) -> bool {
+        self.context.module.functions[self.facts.function as usize].is_entry
+    }
+
+    /// Its events, in the order of its instructions.
+    pub fn events(&self) -> &'a [Event] {
+        self.all.of(self.facts.function)
+    }
+
+    /// What may happen while it runs.
+    pub fn summary(&self) -> Option<&'a Summary> {
+        self.all.summary(self.facts.function)
+    }
+
+    /// The typed instruction of an event, if it is one of tcgen05 and understood.
+    pub fn instruction(&self, event: Event) -> Option<&'a Instruction<'a>> {
+        self.decoded(event)?.instruction.as_ref()
+    }
+
+    /// The tcgen05 instruction of an event.
+    pub fn decoded(&self, event: Event) -> Option<&'a Decoded<'a>> {
+        match event.action {
+            Action::Tensor(index) => self.instructions.get(index as usize),
+            _ => None,
+        }
+    }
+
+    /// The tcgen05 operation of an event, understood or not.
+    pub fn operation(&self, event: Event) -> Option<Operation> {
+        Some(self.decoded(event)?.form?.operation)
+    }
+
+    /// Where an event is written: the operation's name, or the opcode.
+    pub fn span(&self, event: Event) -> Span {
+        self.decoded(event).map_or_else(
+            || self.context.module.instructions[event.instruction as usize].opcode,
+            |decoded| decoded.name,
+        )
+    }
+
+    /// Whether an event happens in this function itself, not in one that it calls.
+    pub fn is_own(&self, event: Event) -> bool {
+        self.cfg().block_of(event.instruction).is_some()
+    }
+
+    /// Pairs of events of which the second can follow the first, with no event between that stops;
+    /// at most one first for each second. `relates` says which of them matter.
+    ///
+    /// A call counts as what may happen in it, in any order: if something in it can stop, it stops.
+    pub fn pairs(&self, role: impl Fn(Event) -> Role, relates: impl FnMut(Pair) -> bool) -> Vec<Pair> {
+        self.pairs_ending(role, |_, _| {}, relates)
+    }
+
+    /// The same, with more places where single events end: `ends` is given the question and the
+    /// facts of the events that start one.
+    pub fn pairs_ending(
+        &self,
+        role: impl Fn(Event) -> Role,
+        ends: impl FnOnce(&mut Reach, &[(Fact, Event)]),
+        mut relates: impl FnMut(Pair) -> bool,
+    ) -> Vec<Pair> {
+        let mut reach = Reach::default();
+        let mut firsts: Vec<(Fact, Event)> = Vec::new();
+        let mut thens: Vec<Event> = Vec::new();
+        self.lay_out(&role, &mut reach, &mut firsts, &mut thens);
+        if firsts.is_empty() || thens.is_empty() {
+            return Vec::new();
+        }
+        ends(&mut reach, &firsts);
+        let mut pairs = Vec::new();
+        reach.solve(self.cfg(), Direction::Forward, &self.facts.budget, &mut |ask, fact, marked| {
+            let first = firsts[fact.0 as usize].1;
+            let pair = Pair { first, then: thens[ask.0 as usize], marked };
+            let found = relates(pair);
+            if found {
+                pairs.push(pair);
+            }
+            found
+        });
+        pairs.sort_by_key(|pair| (pair.then.instruction, pair.first.instruction));
+        pairs
+    }
+
+    /// The events that ask and that nothing reaches that starts: neither from before them, nor, if
+    /// `direction` is backward, from behind.
+    pub fn unreached(&self, direction: Direction, role: impl Fn(Event) -> Role) -> Vec<Event> {
+        let mut reach = Reach::default();
+        let mut firsts = Vec::new();
+        let mut thens = Vec::new();
+        self.lay_out(&role, &mut reach, &mut firsts, &mut thens);
+        let mut reached = vec![false; thens.len()];
+        reach.solve(self.cfg(), direction, &self.facts.budget, &mut |ask, _, _| {
+            reached[ask.0 as usize] = true;
+            true
+        });
+        if self.facts.budget.is_spent() {
+            return Vec::new();
+        }
+        thens.into_iter().zip(reached).filter(|(_, reached)| !reached).map(|(event, _)| event).collect()
+    }
+
+    fn lay_out(
+        &self,
+        role: &impl Fn(Event) -> Role,
+        reach: &mut Reach,
+        firsts: &mut Vec<(Fact, Event)>,
+        thens: &mut Vec<Event>,
+    ) {
+        let mut enact = |reach: &mut Reach, at: u32, event: Event, role: Role| {
+            if matches!(role, Role::Ask | Role::AskAndStart) {
+                reach.ask(at);
+                thens.push(event);
+            }
+            if matches!(role, Role::Start | Role::AskAndStart) {
+                let fact = reach.fact();
+                reach.start(at, fact);
+                firsts.push((fact, event));
+            }
+        };
+        for &event in self.events() {
+            let at = event.instruction;
+            let Action::Call(callee) = event.action else {
+                let role = role(event);
+                if role == Role::Mark {
+                    reach.mark(at);
+                }
+                if role == Role::Stop {
+                    reach.stop(at);
+                }
+                enact(reach, at, event, role);
+                continue;
+            };
+            let Some(summary) = self.all.summary(callee) else { continue };
+            let unknown = summary.unknown.then_some(Event { action: Action::Unknown, ..event });
+            let roles = || summary.events.iter().copied().chain(unknown).map(|inner| (inner, role(inner)));
+            if roles().any(|(_, role)| role == Role::Stop) {
+                reach.stop(at);
+                continue;
+            }
+            if roles().any(|(_, role)| role == Role::Mark) {
+                reach.mark(at);
+                continue;
+            }
+            for (inner, role) in roles() {
+                enact(reach, at, inner, role);
+            }
+        }
+    }
+
+    /// The addresses of the function.
+    pub fn places(&self) -> Places<'a> {
+        Places { function: self.facts.view(self.context), constants: &self.facts.constants }
+    }
+
+    /// What an address in an instruction of this function is made of.
+    pub fn place(&self, event: Event, address: &Address<'_>) -> Option<Place> {
+        if !self.is_own(event) {
+            return None;
+        }
+        let Base::Register(register) = address.base else { return None };
+        let place = self.places().of(event.instruction, register.id);
+        let by = super::constants::Known::from((address.offset & i128::from(u64::MAX)) as u64);
+        Some(Place { offset: place.offset.sum(by), ..place })
+    }
+
+    /// What a value in an instruction of this function is made of.
+    pub fn scalar_place(&self, event: Event, scalar: &Scalar<'_>) -> Option<Place> {
+        match scalar {
+            Scalar::Register(register) if !register.component && self.is_own(event) => {
+                let place = self.places().of(event.instruction, register.id);
+                let by = register.plus.unwrap_or_default() & i128::from(u64::MAX);
+                Some(Place { offset: place.offset.sum(super::constants::Known::from(by as u64)), ..place })
+            }
+            _ => None,
+        }
+    }
+
+    /// Ends each load's fact where an instruction other than `mov` reads what it loaded.
+    pub fn end_at_reads(&self, reach: &mut Reach, loads: &[(Fact, Event)]) {
+        let by_instruction: rustc_hash::FxHashMap<u32, Fact> =
+            loads.iter().map(|(fact, event)| (event.instruction, *fact)).collect();
+        let definitions = &self.facts.definitions;
+        for &(instruction, register) in definitions.reads() {
+            if registers::mnemonic(self.context.source, self.context.module, instruction) == "mov" {
+                continue;
+            }
+            for id in definitions.reaching(self.cfg(), instruction, register) {
+                if let Some(fact) = by_instruction.get(&definitions.get(id).instruction) {
+                    reach.end(instruction, *fact);
+                }
+            }
+        }
+    }
+
+    /// Ends facts where a register that they depend on is written again.
+    pub fn end_at_writes(&self, reach: &mut Reach, fact: Fact, register: RegisterId) {
+        let definitions = &self.facts.definitions;
+        for id in definitions.of(register) {
+            reach.end(definitions.get(*id).instruction, fact);
+        }
+    }
+
+    /// Of pairs of a load and something behind it, those where a register of the load can still be
+    /// read afterwards.
+    pub fn live(&self, pairs: Vec<Pair>) -> Vec<Pair> {
+        let definitions = &self.facts.definitions;
+        let mut reach = Reach::default();
+        let mut readers: Vec<(RegisterId, u32)> = Vec::new();
+        let mut registers: Vec<Vec<RegisterId>> = Vec::new();
+        for pair in &pairs {
+            let fact = reach.fact();
+            reach.start(pair.then.instruction, fact);
+            let loaded = match self.instruction(pair.first) {
+                Some(Instruction::Ld(ld)) => loaded_registers(ld).collect(),
+                _ => Vec::new(),
+            };
+            for register in &loaded {
+                for id in definitions.of(*register) {
+                    if !definitions.get(*id).guarded {
+                        reach.end(definitions.get(*id).instruction, fact);
+                    }
+                }
+            }
+            registers.push(loaded);
+        }
+        if pairs.is_empty() {
+            return pairs;
+        }
+        for &(instruction, register) in definitions.reads() {
+            reach.ask(instruction);
+            readers.push((register, instruction));
+        }
+        let mut live = vec![false; pairs.len()];
+        reach.solve(self.cfg(), Direction::Forward, &self.facts.budget, &mut |ask, fact, _| {
+            let index = fact.0 as usize;
+            live[index] = live[index] || registers[index].contains(&readers[ask.0 as usize].0);
+            false
+        });
+        pairs.into_iter().zip(live).filter(|(_, live)| *live).map(|(pair, _)| pair).collect()
+    }
+}
+
+/// The registers that a load writes.
+pub fn loaded_registers<'i>(ld: &'i crate::instruction::Ld<'_>) -> impl Iterator<Item = RegisterId> + 'i {
+    let results = ld.reduction.iter().filter_map(|reduction| reduction.result.as_ref());
+    let metadata = ld.metadata.iter().flat_map(|vector| &vector.elements);
+    ld.r.elements.iter().chain(metadata).chain(results).filter_map(|scalar| match scalar {
+        Scalar::Register(register) => Some(register.id),
+        _ => None,
+    })
+}

@@ -1,0 +1,288 @@
+//! Addresses as what they are made of: a root and a constant offset.
+//!
+//! The address of an accumulator is nearly always the word that `alloc` wrote to a slot in shared
+//! memory, plus something. Two addresses with the same root can be compared, as far as their
+//! offsets are known; of others nothing is said. An address that may be several things is opaque:
+//! its root is the register that holds it, which means the same only until it is written again.
+
+use super::constants::{Constants, Function, Known};
+use super::registers;
+use super::symbols::{RegisterId, Resolution, SymbolId, SymbolKind};
+use crate::syntax::ast::{BinaryOperator, OperandKind, RawInstruction, StateSpace};
+use crate::syntax::literal;
+
+/// What an address is counted from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Root {
+    /// Nothing: the offset is the address.
+    Literal,
+    /// A variable in memory.
+    Variable(SymbolId),
+    /// The word in shared memory at this place, as `alloc` left it.
+    Slot(Slot),
+    /// Whatever a register holds.
+    Register(RegisterId),
+}
+
+/// A word in shared memory: where an allocation is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Slot {
+    /// What its address is counted from.
+    pub root: SlotRoot,
+    /// The bytes from there on.
+    pub offset: u64,
+}
+
+/// What the address of a slot is counted from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SlotRoot {
+    /// The start of shared memory.
+    Literal,
+    /// A variable.
+    Variable(SymbolId),
+    /// Whatever a register holds.
+    Register(RegisterId),
+}
+
+/// An address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// What it is counted from.
+    pub root: Root,
+    /// The known bits of what is added.
+    pub offset: Known,
+    /// The instruction that loaded the slot.
+    pub load: Option<u32>,
+}
+
+/// Copies and additions that are followed before an address is called opaque.
+const LONGEST: usize = 200;
+
+impl Place {
+    fn opaque(register: RegisterId, offset: Known) -> Self {
+        Self { root: Root::Register(register), offset, load: None }
+    }
+
+    /// The slot that it was loaded from.
+    pub fn slot(&self) -> Option<Slot> {
+        match self.root {
+            Root::Slot(slot) => Some(slot),
+            _ => None,
+        }
+    }
+
+    /// The column of Tensor Memory, counted from the root.
+    pub fn column(&self) -> Option<u32> {
+        self.offset.constant(16).map(|column| column as u32)
+    }
+
+    /// This place as that of a word in shared memory.
+    pub fn as_slot(&self) -> Option<Slot> {
+        let root = match self.root {
+            Root::Literal => SlotRoot::Literal,
+            Root::Variable(variable) => SlotRoot::Variable(variable),
+            Root::Register(register) => SlotRoot::Register(register),
+            Root::Slot(_) => return None,
+        };
+        // Shared addresses have 32 bits, however wide the register is.
+        Some(Slot { root, offset: self.offset.constant(32)? })
+    }
+}
+
+/// Finds the places of one function.
+#[derive(Clone, Copy, Debug)]
+pub struct Places<'a> {
+    /// The function.
+    pub function: Function<'a>,
+    /// What is known of its registers.
+    pub constants: &'a Constants,
+}
+
+impl Places<'_> {
+    /// What `register` holds where `instruction` reads it.
+    pub fn of(&self, instruction: u32, register: RegisterId) -> Place {
+        let view = &self.function;
+        let mut at = instruction;
+        let mut register = register;
+        let mut offset = Known::from(0u64);
+        let mut place = Place::opaque(register, offset);
+        for _ in 0..LONGEST {
+            let mut reaching = view.definitions.reaching(view.cfg, at, register).into_iter();
+            let (Some(only), None) = (reaching.next(), reaching.next()) else {
+                return Place::opaque(register, offset);
+            };
+            let definition = *view.definitions.get(only);
+            place = Place::opaque(register, offset);
+            let raw = &view.module.instructions[definition.instruction as usize];
+            // Another destination than the first, such as one half of an unpacked word.
+            if definition.operand != raw.operands.start && !self.is_pair(raw, definition.operand) {
+                return place;
+            }
+            let reader = (at, register);
+            at = definition.instruction;
+            match self.step(at, raw, register) {
+                Next::Register(next, more) => {
+                    register = next;
+                    offset = offset.sum(more);
+                }
+                Next::Root(root, more, load) => return Place { root, offset: offset.sum(more), load },
+                Next::Opaque => {
+                    // A column that is computed is a literal all the same.
+                    let known = self.constants.at(view, reader.0, reader.1);
+                    return if known.constant(16).is_some() {
+                        Place { root: Root::Literal, offset: offset.sum(known), load: None }
+                    } else {
+                        place
+                    };
+                }
+            }
+        }
+        place
+    }
+
+    /// Whether `operand` is the `d` of `d|p`.
+    fn is_pair(&self, raw: &RawInstruction, operand: u32) -> bool {
+        let first = self.function.module.operands(raw.operands).first();
+        matches!(first.map(|first| first.kind), Some(OperandKind::Binary(_, parts)) if parts.start == operand)
+    }
+
+    /// What an instruction makes its destination of.
+    fn step(&self, instruction: u32, raw: &RawInstruction, to: RegisterId) -> Next {
+        let view = &self.function;
+        let mut words = registers::words(view.source, view.module, instruction);
+        let name = words.next().unwrap_or_default();
+        let words: Vec<&str> = words.collect();
+        let has = |prefix: &str| words.iter().any(|word| word.starts_with(prefix));
+        match name {
+            "mov" | "shfl" => self.value(instruction, raw.operands.start + 1),
+            // A change of width or between address windows; nothing that has a sign is an address.
+            "cvt" | "cvta" if !has("f") && !has("sat") => self.value(instruction, raw.operands.start + 1),
+            "add" | "or" if raw.operands.len == 3 => self.sum(instruction, raw, name == "or", to),
+            "sub" if raw.operands.len == 3 => match self.value(instruction, raw.operands.start + 2) {
+                Next::Root(Root::Literal, by, None) if by.constant(32).is_some() => {
+                    self.value(instruction, raw.operands.start + 1).plus(by.negated())
+                }
+                _ => Next::Opaque,
+            },
+            "ld" if !words.iter().any(|word| matches!(*word, "v2" | "v4" | "v8")) => {
+                let shared = has("shared");
+                let elsewhere =
+                    ["global", "local", "const", "param"].iter().any(|space| words.contains(space));
+                match self.address(instruction, raw.operands.start + 1) {
+                    Some(place) if shared || (!elsewhere && self.is_shared(&place)) => {
+                        match place.as_slot() {
+                            Some(slot) => Next::Root(Root::Slot(slot), Known::from(0u64), Some(instruction)),
+                            None => Next::Opaque,
+                        }
+                    }
+                    _ => Next::Opaque,
+                }
+            }
+            _ => Next::Opaque,
+        }
+    }
+
+    fn is_shared(&self, place: &Place) -> bool {
+        match place.root {
+            Root::Variable(variable) => matches!(
+                self.function.symbols.symbol(variable).kind,
+                SymbolKind::Variable { space: StateSpace::Shared, .. }
+            ),
+            _ => false,
+        }
+    }
+
+    /// The place that `[...]` names in an instruction of any kind.
+    pub fn address(&self, instruction: u32, operand: u32) -> Option<Place> {
+        let module = self.function.module;
+        let OperandKind::Address(parts) = module.operands[operand as usize].kind else { return None };
+        if parts.len != 1 {
+            return None;
+        }
+        let inner = &module.operands[parts.start as usize];
+        let (base, offset) = match inner.kind {
+            OperandKind::Binary(BinaryOperator::Add, sum) if sum.len == 2 => {
+                let right = &module.operands[sum.start as usize + 1];
+                (sum.start, literal::evaluate(self.function.source, module, right)?)
+            }
+            _ => (parts.start, 0),
+        };
+        let by = Known::from((offset & i128::from(u64::MAX)) as u64);
+        match self.value(instruction, base).plus(by) {
+            Next::Register(register, by) => {
+                let place = self.of(instruction, register);
+                Some(Place { offset: place.offset.sum(by), ..place })
+            }
+            Next::Root(root, offset, load) => Some(Place { root, offset, load }),
+            Next::Opaque => None,
+        }
+    }
+
+    /// A plain operand.
+    fn value(&self, _: u32, operand: u32) -> Next {
+        let view = &self.function;
+        let Some(found) = view.module.operands.get(operand as usize) else { return Next::Opaque };
+        if let Some(value) = literal::evaluate(view.source, view.module, found) {
+            return Next::Root(Root::Literal, Known::from((value & i128::from(u64::MAX)) as u64), None);
+        }
+        if found.kind != OperandKind::Name {
+            return Next::Opaque;
+        }
+        match view.symbols.operand(operand) {
+            Resolution::Register(register) => Next::Register(register, Known::from(0u64)),
+            Resolution::Symbol(symbol)
+                if matches!(view.symbols.symbol(symbol).kind, SymbolKind::Variable { .. }) =>
+            {
+                Next::Root(Root::Variable(symbol), Known::from(0u64), None)
+            }
+            _ => Next::Opaque,
+        }
+    }
+
+    /// `a + b`, or `a | b` where that is the same.
+    fn sum(&self, instruction: u32, raw: &RawInstruction, or: bool, to: RegisterId) -> Next {
+        let known = |position: u32| {
+            let operand = raw.operands.start + position;
+            match self.value(instruction, operand) {
+                Next::Root(Root::Literal, by, None) => by,
+                Next::Register(register, _) => self.constants.at(&self.function, instruction, register),
+                _ => Known::new(0, 0),
+            }
+        };
+        for (base, by) in [(1, 2), (2, 1)] {
+            let by = known(by);
+            // A lane may be unknown as long as the column is.
+            if by.constant(16).is_none() {
+                continue;
+            }
+            // `alloc` gives columns in units of 32, and its lane is 0; nothing else is known of
+            // what is joined with `or`.
+            if or && by.constant(16).is_some_and(|column| column >= 32) {
+                continue;
+            }
+            let next = self.value(instruction, raw.operands.start + base).plus(by);
+            if !matches!(next, Next::Opaque) && !matches!(next, Next::Register(register, _) if register == to)
+            {
+                return next;
+            }
+        }
+        Next::Opaque
+    }
+}
+
+/// What a definition makes its register of.
+enum Next {
+    Register(RegisterId, Known),
+    Root(Root, Known, Option<u32>),
+    Opaque,
+}
+
+impl Next {
+    fn plus(self, by: Known) -> Self {
+        match self {
+            Self::Register(register, offset) => Self::Register(register, offset.sum(by)),
+            Self::Root(root, offset, load) => Self::Root(root, offset.sum(by), load),
+            Self::Opaque => Self::Opaque,
+        }
+    }
+}

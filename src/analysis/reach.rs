@@ -1,0 +1,402 @@
+//! What can have happened before what: the question behind every rule about ordering.
+//!
+//! A rule says where facts *start* (an `mma` was issued), where they *end* (a wait), and where it
+//! *asks* which of them may still hold. All of that is laid out as steps at instructions; one
+//! worklist carries the facts along the control flow, 64 at a time, and visits only the blocks
+//! that a fact can reach. A path that goes through a guarded instruction both executes it and
+//! does not.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::cfg::{BlockId, Cfg};
+use super::dataflow::Direction;
+
+/// Something that starts somewhere and holds until it ends, by its number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Fact(pub u32);
+
+/// A place where a rule wants to know which facts may hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Ask(pub u32);
+
+/// What happens at an instruction, in the order in which it happens there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Step {
+    Ask(Ask),
+    /// Facts that hold are marked from here on.
+    Mark,
+    /// Every fact ends.
+    Stop,
+    End(Fact),
+    Start(Fact),
+}
+
+/// How much work one function may cause before its analysis is given up.
+#[derive(Debug)]
+pub struct Budget {
+    /// Atomic only so that facts about functions can go from thread to thread.
+    left: AtomicU64,
+}
+
+impl Budget {
+    /// Steps and visits of blocks that all questions about one function may take together.
+    pub const LIMIT: u64 = 30_000_000;
+
+    /// Whether it was used up, so that some questions have no complete answer.
+    pub fn is_spent(&self) -> bool {
+        self.left.load(Ordering::Relaxed) == 0
+    }
+
+    /// Takes `amount`; false when there is nothing left.
+    fn take(&self, amount: u64) -> bool {
+        self.left.store(self.left.load(Ordering::Relaxed).saturating_sub(amount), Ordering::Relaxed);
+        !self.is_spent()
+    }
+}
+
+impl Default for Budget {
+    fn default() -> Self {
+        Self { left: AtomicU64::new(Self::LIMIT) }
+    }
+}
+
+/// A question about one function.
+#[derive(Debug, Default)]
+pub struct Reach {
+    steps: Vec<(u32, Step)>,
+    /// Facts that hold when the function is entered.
+    entry: Vec<Fact>,
+    facts: u32,
+    asks: u32,
+}
+
+/// Facts that hold, and those of them that went past a mark; one bit each.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct State {
+    holds: u64,
+    marked: u64,
+}
+
+impl Reach {
+    /// A fact of its own, that starts nowhere yet.
+    pub fn fact(&mut self) -> Fact {
+        self.facts += 1;
+        Fact(self.facts - 1)
+    }
+
+    /// `fact` holds behind `instruction`.
+    pub fn start(&mut self, instruction: u32, fact: Fact) {
+        self.steps.push((instruction, Step::Start(fact)));
+    }
+
+    /// `fact` holds where the function is entered.
+    pub fn start_at_entry(&mut self, fact: Fact) {
+        self.entry.push(fact);
+    }
+
+    /// `fact` does not hold behind `instruction`.
+    pub fn end(&mut self, instruction: u32, fact: Fact) {
+        self.steps.push((instruction, Step::End(fact)));
+    }
+
+    /// No fact holds behind `instruction`.
+    pub fn stop(&mut self, instruction: u32) {
+        self.steps.push((instruction, Step::Stop));
+    }
+
+    /// The facts that hold at `instruction` are marked from there on.
+    pub fn mark(&mut self, instruction: u32) {
+        self.steps.push((instruction, Step::Mark));
+    }
+
+    /// Which facts may hold just before `instruction`?
+    pub fn ask(&mut self, instruction: u32) -> Ask {
+        self.asks += 1;
+        self.steps.push((instruction, Step::Ask(Ask(self.asks - 1))));
+        Ask(self.asks - 1)
+    }
+
+    /// Answers the questions: `found` is called with facts that may hold, whether each can hold
+    /// marked, and returns true when it needs no more facts for this place.
+    pub fn solve(
+        mut self,
+        cfg: &Cfg,
+        direction: Direction,
+        budget: &Budget,
+        found: &mut dyn FnMut(Ask, Fact, bool) -> bool,
+    ) {
+        if self.facts == 0 || self.asks == 0 || !budget.take(self.steps.len() as u64) {
+            return;
+        }
+        self.steps.sort_unstable();
+        self.steps.dedup();
+        if direction == Direction::Backward {
+            // Of one instruction, the steps keep their order.
+            self.steps.sort_by_key(|(instruction, _)| Reverse(*instruction));
+        }
+        let mut solver = Solver::new(&self, cfg, direction, budget);
+        if self.facts > 64 {
+            // Most of the time nothing is wrong: one pass with all facts as one says so.
+            let mut hit = false;
+            solver.run(Lanes::All, &mut |_, _, _| {
+                hit = true;
+                true
+            });
+            if !hit {
+                return;
+            }
+        }
+        let mut answered = vec![false; self.asks as usize];
+        for first in (0..self.facts).step_by(64) {
+            solver.run(Lanes::From(first), &mut |ask, fact, marked| {
+                let answered = &mut answered[ask.0 as usize];
+                if !*answered {
+                    *answered = found(ask, fact, marked);
+                }
+                *answered
+            });
+        }
+    }
+}
+
+/// Which facts the bits of a state stand for.
+#[derive(Clone, Copy)]
+enum Lanes {
+    /// Bit 0 for all of them; none ends by itself.
+    All,
+    /// 64 facts from this one on.
+    From(u32),
+}
+
+impl Lanes {
+    fn bit(self, fact: Fact) -> u64 {
+        match self {
+            Self::All => 1,
+            Self::From(first) => match fact.0.checked_sub(first) {
+                Some(lane @ 0..64) => 1 << lane,
+                _ => 0,
+            },
+        }
+    }
+}
+
+struct Solver<'a> {
+    question: &'a Reach,
+    cfg: &'a Cfg,
+    direction: Direction,
+    budget: &'a Budget,
+    /// By block: its steps.
+    ranges: Vec<Range<u32>>,
+    /// By block: its place in the order of the work.
+    position: Vec<u32>,
+    /// By block: what holds where it is entered.
+    before: Vec<State>,
+}
+
+impl<'a> Solver<'a> {
+    fn new(question: &'a Reach, cfg: &'a Cfg, direction: Direction, budget: &'a Budget) -> Self {
+        let mut ranges = vec![0..0; cfg.len()];
+        let mut index = 0;
+        for group in question.steps.chunk_by(|a, b| a.0 == b.0 || cfg.block_of(a.0) == cfg.block_of(b.0)) {
+            let end = index + group.len() as u32;
+            if let Some(block) = group.first().and_then(|(instruction, _)| cfg.block_of(*instruction)) {
+                ranges[block.index()] = index..end;
+            }
+            index = end;
+        }
+        let mut position = vec![0; cfg.len()];
+        let order = cfg.reverse_post_order();
+        for (at, block) in order.iter().enumerate() {
+            position[block.index()] = match direction {
+                Direction::Forward => at as u32,
+                Direction::Backward => (order.len() - at) as u32,
+            };
+        }
+        Self { question, cfg, direction, budget, ranges, position, before: vec![State::default(); cfg.len()] }
+    }
+
+    /// Carries the facts of `lanes` until nothing changes, then answers.
+    fn run(&mut self, lanes: Lanes, found: &mut dyn FnMut(Ask, Fact, bool) -> bool) {
+        let starts: Vec<u32> = self
+            .question
+            .steps
+            .iter()
+            .enumerate()
+            .filter(|(_, (_, step))| matches!(step, Step::Start(fact) if lanes.bit(*fact) != 0))
+            .map(|(index, _)| index as u32)
+            .collect();
+        let mut waiting = BinaryHeap::new();
+        let mut touched = Vec::new();
+        for index in &starts {
+            if let Some(block) = self.cfg.block_of(self.question.steps[*index as usize].0) {
+                waiting.push(Reverse((self.position[block.index()], block)));
+                touched.push(block);
+            }
+        }
+        let entering = self.question.entry.iter().fold(0, |bits, fact| bits | lanes.bit(*fact));
+        if entering != 0 {
+            self.before[0].holds |= entering;
+            waiting.push(Reverse((self.position[0], BlockId(0))));
+            touched.push(BlockId(0));
+        }
+        while let Some(Reverse((position, block))) = waiting.pop() {
+            while waiting.peek() == Some(&Reverse((position, block))) {
+                waiting.pop();
+            }
+            if !self.budget.take(1) {
+                break;
+            }
+            let after = self.transfer(block, lanes, &starts, &mut |_, _| {});
+            if after.holds == 0 {
+                continue;
+            }
+            let next = match self.direction {
+                Direction::Forward => &self.cfg.block(block).successors,
+                Direction::Backward => &self.cfg.block(block).predecessors,
+            };
+            for &next in next {
+                let before = &mut self.before[next.index()];
+                let joined =
+                    State { holds: before.holds | after.holds, marked: before.marked | after.marked };
+                if joined != *before {
+                    *before = joined;
+                    waiting.push(Reverse((self.position[next.index()], next)));
+                    touched.push(next);
+                }
+            }
+        }
+        touched.sort_unstable();
+        touched.dedup();
+        for block in &touched {
+            self.transfer(*block, lanes, &starts, &mut |ask, state| {
+                let mut rest = state.holds;
+                while rest != 0 {
+                    let lane = rest.trailing_zeros();
+                    rest &= rest - 1;
+                    let first = match lanes {
+                        Lanes::All => 0,
+                        Lanes::From(first) => first,
+                    };
+                    let done = found(ask, Fact(first + lane), state.marked & 1 << lane != 0);
+                    if done || !self.budget.take(1) {
+                        break;
+                    }
+                }
+            });
+        }
+        for block in touched {
+            self.before[block.index()] = State::default();
+        }
+    }
+
+    /// What holds behind a block; `ask` is called with what holds at each question.
+    fn transfer(
+        &self,
+        block: BlockId,
+        lanes: Lanes,
+        starts: &[u32],
+        ask: &mut dyn FnMut(Ask, State),
+    ) -> State {
+        let mut state = self.before[block.index()];
+        let range = self.ranges[block.index()].clone();
+        let mut index = range.start;
+        let mut taken = 0;
+        while index < range.end {
+            if state.holds == 0 {
+                // Nothing happens before the next start.
+                match starts.get(starts.partition_point(|start| *start < index)) {
+                    Some(start) if *start < range.end => index = *start,
+                    _ => break,
+                }
+            }
+            match self.question.steps[index as usize].1 {
+                Step::Ask(place) => ask(place, state),
+                Step::Mark => state.marked |= state.holds,
+                Step::Stop => state = State::default(),
+                Step::End(fact) => {
+                    if let Lanes::From(_) = lanes {
+                        let bit = lanes.bit(fact);
+                        state.holds &= !bit;
+                        state.marked &= !bit;
+                    }
+                }
+                Step::Start(fact) => state.holds |= lanes.bit(fact),
+            }
+            index += 1;
+            taken += 1;
+        }
+        self.budget.take(taken);
+        state
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::symbols::Symbols;
+    use crate::source::Source;
+    use crate::syntax::parser::parse;
+
+    /// Starts a fact at each `mov r, 1`, stops at `membar`, marks at `fence`, asks at each `mov r, 0`.
+    fn answers(body: &str) -> Vec<(u32, u32, bool)> {
+        let text =
+            format!(".version 9.0\n.target sm_100a\n.entry k() {{ .reg .pred p; .reg .b32 r; {body} }}");
+        let source = Source::new("t", text).unwrap();
+        let module = parse(&source).module;
+        let symbols = Symbols::new(&source, &module);
+        let (_, function) = module.bodies().next().unwrap();
+        let cfg = Cfg::new(&source, &module, &symbols, function.body);
+        let mut reach = Reach::default();
+        for (index, raw) in module.instructions.iter().enumerate() {
+            let index = index as u32;
+            let last = module.operands(raw.operands).last().map(|operand| source.slice(operand.span));
+            match (source.slice(raw.opcode), last) {
+                ("mov.b32", Some("1")) => {
+                    let fact = reach.fact();
+                    reach.start(index, fact);
+                }
+                ("mov.b32", _) => {
+                    reach.ask(index);
+                }
+                ("membar.cta", _) => reach.stop(index),
+                ("fence.sc.cta", _) => reach.mark(index),
+                _ => {}
+            }
+        }
+        let mut found = Vec::new();
+        reach.solve(&cfg, Direction::Forward, &Budget::default(), &mut |ask, fact, marked| {
+            found.push((ask.0, fact.0, marked));
+            false
+        });
+        found.sort_unstable();
+        found
+    }
+
+    const START: &str = "mov.b32 r, 1;";
+    const ASK: &str = "mov.b32 r, 0;";
+
+    #[test]
+    fn straight_lines_and_stops() {
+        assert_eq!(answers(&format!("{ASK} {START} {ASK}")), [(1, 0, false)]);
+        assert_eq!(answers(&format!("{START} membar.cta; {ASK}")), []);
+        assert_eq!(answers(&format!("{START} fence.sc.cta; {ASK}")), [(0, 0, true)]);
+    }
+
+    #[test]
+    fn branches_and_loops() {
+        assert_eq!(answers(&format!("{START} @p bra L; membar.cta; L: {ASK}")), [(0, 0, false)]);
+        assert_eq!(answers(&format!("L: {ASK} {START} @p bra L; ret;")), [(0, 0, false)]);
+        assert_eq!(answers(&format!("@p bra L; {START} ret; L: {ASK}")), []);
+        assert_eq!(answers(&format!("{START} @p bra L; fence.sc.cta; L: {ASK}")), [(0, 0, true)]);
+    }
+
+    #[test]
+    fn more_facts_than_bits() {
+        let body = format!("{} {ASK} membar.cta; {ASK}", START.repeat(150));
+        let expected: Vec<_> = (0..150).map(|fact| (0, fact, false)).collect();
+        assert_eq!(answers(&body), expected);
+    }
+}

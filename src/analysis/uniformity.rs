@@ -1,0 +1,732 @@
+//! Who executes: conditions that hold for one thread of a warp, and conditions that might.
+//!
+//! Two questions with opposite cautions. *Does only one thread of a warp get here?* is answered
+//! yes only for the idioms of election that are proved: `elect.sync`, a comparison of `%laneid` or
+//! `%tid.x` with a constant, and what is computed from them. *Can a condition on the way have
+//! selected one thread?* is answered no only where every condition is the same for a whole warp.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::cfg::BlockId;
+use super::constants::Function;
+use super::definitions::DefinitionId;
+use super::registers::{self, Access};
+use super::symbols::{RegisterId, Resolution};
+use crate::syntax::ast::{BinaryOperator, Guard, OperandKind, RawInstruction, Slice, UnaryOperator};
+use crate::syntax::literal;
+
+/// The instruction that elects: `elect.sync`, or the comparison with a constant.
+type Cause = u32;
+
+/// Whether a value selects one thread. `Holds` of both is the state before anything is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Selects {
+    /// Nothing has contradicted it: the value never occurs, or its cause is not found yet.
+    Vacuous,
+    /// At most one thread of a warp has this value.
+    One(Cause),
+    /// Several threads may have it.
+    Several,
+}
+
+impl Selects {
+    /// Both have to hold.
+    fn and(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Several, _) | (_, Self::Several) => Self::Several,
+            (Self::Vacuous, other) => other,
+            (one, Self::Vacuous) => one,
+            (Self::One(a), Self::One(b)) => Self::One(a.min(b)),
+        }
+    }
+
+    /// Either does.
+    fn or(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Several, other) => other,
+            (one, Self::Several) => one,
+            (Self::Vacuous, _) | (_, Self::Vacuous) => Self::Vacuous,
+            (Self::One(a), Self::One(b)) => Self::One(a.min(b)),
+        }
+    }
+}
+
+/// What a predicate, or an integer as a truth value, selects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Truth {
+    /// Who has it true, or not zero.
+    yes: Selects,
+    /// Who has it false, or zero.
+    no: Selects,
+}
+
+impl Truth {
+    const TOP: Self = Self { yes: Selects::Vacuous, no: Selects::Vacuous };
+    const UNKNOWN: Self = Self { yes: Selects::Several, no: Selects::Several };
+
+    fn not(self) -> Self {
+        Self { yes: self.no, no: self.yes }
+    }
+
+    fn not_if(self, negated: bool) -> Self {
+        if negated { self.not() } else { self }
+    }
+
+    fn join(self, other: Self) -> Self {
+        Self { yes: self.yes.and(other.yes), no: self.no.and(other.no) }
+    }
+
+    fn constant(value: i128) -> Self {
+        if value == 0 {
+            Self { yes: Selects::Vacuous, no: Selects::Several }
+        } else {
+            Self { yes: Selects::Several, no: Selects::Vacuous }
+        }
+    }
+}
+
+/// Who executes the blocks of one function.
+#[derive(Debug)]
+pub struct Uniformity {
+    /// By block: what elected the one thread that gets there.
+    one_thread: Vec<Option<Cause>>,
+    /// By block: the branches that decide, directly or not, whether it runs.
+    dependences: Vec<Vec<(BlockId, BlockId)>>,
+    truths: FxHashMap<DefinitionId, Truth>,
+}
+
+impl Uniformity {
+    /// Analyses a function; `interesting` are the blocks that will be asked about, and `guards` the
+    /// guarded instructions.
+    pub fn new(function: &Function<'_>, interesting: &[BlockId], guards: &[u32]) -> Self {
+        let cfg = function.cfg;
+        let dependences = cfg.control_dependences();
+        let mut this = Self { one_thread: vec![None; cfg.len()], dependences, truths: FxHashMap::default() };
+        let branches: Vec<u32> = {
+            let mut blocks: Vec<BlockId> =
+                interesting.iter().flat_map(|block| this.conditions(*block)).collect();
+            blocks.sort_unstable();
+            blocks.dedup();
+            blocks.into_iter().filter_map(|block| cfg.block(block).branch).collect()
+        };
+        let roots = branches.iter().chain(guards).filter_map(|instruction| {
+            match function.symbols.guard(*instruction) {
+                Resolution::Register(register) => Some((*instruction, register)),
+                _ => None,
+            }
+        });
+        this.find_truths(function, roots.collect());
+        this.find_one_thread(function, &branches);
+        this
+    }
+
+    /// The blocks whose branches decide whether `block` runs, directly or through others.
+    fn conditions(&self, block: BlockId) -> Vec<BlockId> {
+        let mut seen = FxHashSet::default();
+        let mut found = Vec::new();
+        let mut work = vec![block];
+        while let Some(block) = work.pop() {
+            for (branch, _) in &self.dependences[block.index()] {
+                if seen.insert(*branch) {
+                    found.push(*branch);
+                    work.push(*branch);
+                }
+            }
+        }
+        found
+    }
+
+    /// What elected the one thread that executes `instruction`, if it is only one of a warp: by the
+    /// instruction's guard, or on the way to its block.
+    pub fn elected_by(&self, function: &Function<'_>, instruction: u32) -> Option<Cause> {
+        let raw = &function.module.instructions[instruction as usize];
+        let by_guard = raw.guard.and_then(|guard| match self.guard(function, instruction, guard).yes {
+            Selects::One(cause) => Some(cause),
+            _ => None,
+        });
+        by_guard.or_else(|| self.one_thread[function.cfg.block_of(instruction)?.index()])
+    }
+
+    /// What the guard of an instruction selects, its negation included.
+    fn guard(&self, function: &Function<'_>, instruction: u32, guard: Guard) -> Truth {
+        match function.symbols.guard(instruction) {
+            Resolution::Register(register) => self.at(function, instruction, register).not_if(guard.negated),
+            _ => Truth::UNKNOWN,
+        }
+    }
+
+    fn at(&self, function: &Function<'_>, instruction: u32, register: RegisterId) -> Truth {
+        let reaching = function.definitions.reaching(function.cfg, instruction, register);
+        if reaching.is_empty() {
+            return Truth::UNKNOWN;
+        }
+        reaching
+            .into_iter()
+            .fold(Truth::TOP, |truth, id| truth.join(self.truths.get(&id).copied().unwrap_or(Truth::UNKNOWN)))
+    }
+
+    /// Starts from the assumption that everything selects one thread, and takes back what is not
+    /// so until nothing changes.
+    fn find_truths(&mut self, function: &Function<'_>, roots: Vec<(u32, RegisterId)>) {
+        let reaching = |(instruction, register): (u32, RegisterId)| {
+            function.definitions.reaching(function.cfg, instruction, register)
+        };
+        let mut work: Vec<DefinitionId> = roots.into_iter().flat_map(reaching).collect();
+        let mut order = Vec::new();
+        while let Some(id) = work.pop() {
+            if self.truths.insert(id, Truth::TOP).is_none() {
+                order.push(id);
+                work.extend(truth_sources(function, id));
+            }
+        }
+        order.sort_unstable();
+        loop {
+            let mut changed = false;
+            for id in &order {
+                let old = self.truths[id];
+                let new = old.join(self.evaluate(function, *id));
+                if new != old {
+                    self.truths.insert(*id, new);
+                    changed = true;
+                }
+            }
+            if !changed {
+                break;
+            }
+        }
+    }
+
+    fn evaluate(&self, function: &Function<'_>, id: DefinitionId) -> Truth {
+        let definition = function.definitions.get(id);
+        let instruction = definition.instruction;
+        let raw = &function.module.instructions[instruction as usize];
+        if let Some(guard) = raw.guard
+            && let selects @ (Selects::One(_) | Selects::Vacuous) =
+                self.guard(function, instruction, guard).yes
+        {
+            // Only that thread has what is written here.
+            return Truth { yes: selects, no: selects };
+        }
+        let words: Vec<&str> = registers::words(function.source, function.module, instruction).collect();
+        let operand = |position: u32| {
+            if position < raw.operands.len {
+                self.operand(function, instruction, raw.operands.start + position)
+            } else {
+                Truth::UNKNOWN
+            }
+        };
+        match words[0] {
+            "elect" => {
+                let pair = function.module.operands(raw.operands).first().map(|first| first.kind);
+                match pair {
+                    Some(OperandKind::Binary(BinaryOperator::Or, parts))
+                        if definition.operand == parts.start + 1 =>
+                    {
+                        Truth { yes: Selects::One(instruction), no: Selects::Several }
+                    }
+                    _ => Truth::UNKNOWN,
+                }
+            }
+            "mov" | "cvt" => operand(1),
+            "not" if words.last() == Some(&"pred") => operand(1).not(),
+            "and" => Truth { yes: operand(1).yes.or(operand(2).yes), no: Selects::Several },
+            "or" => Truth { yes: Selects::Several, no: operand(1).no.or(operand(2).no) },
+            "xor" if words.last() == Some(&"pred") => match constant(function, raw.operands, 2) {
+                Some(value) => operand(1).not_if(value != 0),
+                None => Truth::UNKNOWN,
+            },
+            "selp" => {
+                let (a, b, p) = (operand(1), operand(2), operand(3));
+                Truth {
+                    yes: exclusive(a.yes.or(p.yes), b.yes.or(p.no)),
+                    no: exclusive(a.no.or(p.yes), b.no.or(p.no)),
+                }
+            }
+            "setp" => self.compare(function, instruction, raw, &words, definition.operand),
+            _ => Truth::UNKNOWN,
+        }
+    }
+
+    fn compare(
+        &self,
+        function: &Function<'_>,
+        instruction: u32,
+        raw: &RawInstruction,
+        words: &[&str],
+        written: u32,
+    ) -> Truth {
+        let Some(comparison) = words.get(1) else { return Truth::UNKNOWN };
+        let (left, right, comparison) =
+            match (constant(function, raw.operands, 1), constant(function, raw.operands, 2)) {
+                (_, Some(right)) => (1, right, *comparison),
+                (Some(left), None) => (2, left, mirrored(comparison)),
+                (None, None) => {
+                    return self.combined(function, instruction, raw, words, written, Truth::UNKNOWN);
+                }
+            };
+        let value = self.operand(function, instruction, raw.operands.start + left);
+        let is_lane = identifies_lane(function, instruction, raw.operands.start + left);
+        let one = Selects::One(instruction);
+        let several = Selects::Several;
+        let truth = match (comparison, right) {
+            // Exactly one value passes, or is left out.
+            ("eq", _) if is_lane => Truth { yes: one, no: several },
+            ("lt" | "lo", 1) | ("le" | "ls", 0) if is_lane => Truth { yes: one, no: several },
+            ("ne", _) if is_lane => Truth { yes: several, no: one },
+            ("ge" | "hs", 1) | ("gt" | "hi", 0) if is_lane => Truth { yes: several, no: one },
+            ("eq", 0) | ("lo", 1) => value.not(),
+            ("ne" | "hi", 0) | ("hs", 1) => value,
+            ("eq", _) => Truth { yes: value.yes, no: several },
+            ("ne", _) => Truth { yes: several, no: value.yes },
+            ("gt", 0..) | ("ge", 1..) => Truth { yes: value.yes, no: several },
+            _ => Truth::UNKNOWN,
+        };
+        self.combined(function, instruction, raw, words, written, truth)
+    }
+
+    /// `setp.eq.and p|q, a, b, c`: the comparison with a predicate, and its negation with it.
+    fn combined(
+        &self,
+        function: &Function<'_>,
+        instruction: u32,
+        raw: &RawInstruction,
+        words: &[&str],
+        written: u32,
+        truth: Truth,
+    ) -> Truth {
+        let first = function.module.operands(raw.operands).first().map(|first| first.kind);
+        let negated = matches!(
+            first,
+            Some(OperandKind::Binary(BinaryOperator::Or, parts)) if written == parts.start + 1
+        );
+        let truth = truth.not_if(negated);
+        let with = || self.operand(function, instruction, raw.operands.start + 3);
+        match words.get(2) {
+            Some(&"and") => Truth { yes: truth.yes.or(with().yes), no: Selects::Several },
+            Some(&"or") => Truth { yes: Selects::Several, no: truth.no.or(with().no) },
+            Some(&"xor") => Truth::UNKNOWN,
+            _ => truth,
+        }
+    }
+
+    fn operand(&self, function: &Function<'_>, instruction: u32, index: u32) -> Truth {
+        let operand = &function.module.operands[index as usize];
+        if let Some(value) = literal::evaluate(function.source, function.module, operand) {
+            return Truth::constant(value);
+        }
+        match operand.kind {
+            OperandKind::Name => match function.symbols.operand(index) {
+                Resolution::Register(register) => self.at(function, instruction, register),
+                _ => Truth::UNKNOWN,
+            },
+            OperandKind::Unary(UnaryOperator::Not, part) if part.len == 1 => {
+                self.operand(function, instruction, part.start).not()
+            }
+            _ => Truth::UNKNOWN,
+        }
+    }
+
+    /// A block is executed by one thread where every edge into it is.
+    fn find_one_thread(&mut self, function: &Function<'_>, branches: &[u32]) {
+        let cfg = function.cfg;
+        let mut edges: FxHashMap<(BlockId, BlockId), Cause> = FxHashMap::default();
+        for &branch in branches {
+            let Some(block) = cfg.block_of(branch) else { continue };
+            let Some(guard) = function.module.instructions[branch as usize].guard else { continue };
+            let truth = self.guard(function, branch, guard);
+            let next = BlockId(block.0 + 1);
+            let leaves =
+                !matches!(registers::mnemonic(function.source, function.module, branch), "bra" | "brx");
+            for &successor in &cfg.block(block).successors {
+                let selects = if successor != next {
+                    truth.yes
+                } else if leaves || cfg.block(block).successors.len() > 1 {
+                    truth.no
+                } else {
+                    Selects::Several
+                };
+                if let Selects::One(cause) = selects {
+                    edges.insert((block, successor), cause);
+                }
+            }
+        }
+        if edges.is_empty() {
+            return;
+        }
+        let order = cfg.reverse_post_order();
+        let mut states = vec![Selects::Vacuous; cfg.len()];
+        states[0] = Selects::Several;
+        loop {
+            let mut changed = false;
+            for block in &order[..] {
+                if *block == BlockId(0) {
+                    continue;
+                }
+                let state = cfg.block(*block).predecessors.iter().fold(Selects::Vacuous, |state, from| {
+                    state.and(match edges.get(&(*from, *block)) {
+                        Some(cause) => Selects::One(*cause),
+                        None => states[from.index()],
+                    })
+                });
+                if state != states[block.index()] {
+                    states[block.index()] = state;
+                    changed = true;
+                }
+            }
+            if !changed {
+                break;
+            }
+        }
+        for (state, found) in states.iter().zip(&mut self.one_thread) {
+            if let Selects::One(cause) = state {
+                *found = Some(*cause);
+            }
+        }
+    }
+
+    /// Whether a condition that decides whether `instruction` runs could be true for one thread of
+    /// a warp and false for another.
+    pub fn may_be_selected(&self, function: &Function<'_>, instruction: u32) -> bool {
+        let Some(block) = function.cfg.block_of(instruction) else { return true };
+        let mut work: Vec<DefinitionId> = Vec::new();
+        let mut seen: FxHashSet<DefinitionId> = FxHashSet::default();
+        let mut branches_seen: FxHashSet<BlockId> = FxHashSet::default();
+        // Adds what a guard is made of; false when nothing is known of it.
+        let guard = |work: &mut Vec<DefinitionId>, instruction: u32| -> bool {
+            let Resolution::Register(register) = function.symbols.guard(instruction) else { return false };
+            let reaching = function.definitions.reaching(function.cfg, instruction, register);
+            let known = !reaching.is_empty();
+            work.extend(reaching);
+            known
+        };
+        let mut decide = |work: &mut Vec<DefinitionId>, block: BlockId| -> bool {
+            self.conditions(block).into_iter().all(|condition| {
+                !branches_seen.insert(condition)
+                    || function.cfg.block(condition).branch.is_some_and(|branch| guard(work, branch))
+            })
+        };
+        let raw = &function.module.instructions[instruction as usize];
+        if raw.guard.is_some() && !guard(&mut work, instruction) || !decide(&mut work, block) {
+            return true;
+        }
+        while let Some(id) = work.pop() {
+            if !seen.insert(id) {
+                continue;
+            }
+            let definition = *function.definitions.get(id);
+            let at = definition.instruction;
+            if definition.guarded && !guard(&mut work, at) {
+                return true;
+            }
+            // Which of several definitions it was, something decided.
+            if function.definitions.of(definition.register).len() > 1
+                && let Some(block) = function.cfg.block_of(at)
+                && !decide(&mut work, block)
+            {
+                return true;
+            }
+            match lanes(function, at) {
+                Lanes::Differ => return true,
+                Lanes::Same => {}
+                Lanes::AsOperands => {
+                    let mut known = true;
+                    registers::accesses(
+                        function.source,
+                        function.module,
+                        function.symbols,
+                        at,
+                        &mut |register, _, access| {
+                            if access == Access::Read {
+                                let reaching = function.definitions.reaching(function.cfg, at, register);
+                                known &= !reaching.is_empty();
+                                work.extend(reaching);
+                            }
+                        },
+                    );
+                    if !known {
+                        return true;
+                    }
+                }
+            }
+        }
+        false
+    }
+}
+
+/// What two threads have, one by `a` and one by `b`, unless one of them never occurs.
+fn exclusive(a: Selects, b: Selects) -> Selects {
+    match (a, b) {
+        (Selects::Vacuous, other) | (other, Selects::Vacuous) => other,
+        (Selects::One(a), Selects::One(b)) if a == b => Selects::One(a),
+        _ => Selects::Several,
+    }
+}
+
+fn mirrored(comparison: &str) -> &str {
+    match comparison {
+        "lt" => "gt",
+        "le" => "ge",
+        "gt" => "lt",
+        "ge" => "le",
+        "lo" => "hi",
+        "ls" => "hs",
+        "hi" => "lo",
+        "hs" => "ls",
+        same => same,
+    }
+}
+
+/// The literal at a position.
+fn constant(function: &Function<'_>, operands: Slice, position: u32) -> Option<i128> {
+    let operand = function.module.operands(operands).get(position as usize)?;
+    literal::evaluate(function.source, function.module, operand)
+}
+
+/// The definitions whose truth that of a definition is made of.
+fn truth_sources(function: &Function<'_>, id: DefinitionId) -> Vec<DefinitionId> {
+    let instruction = function.definitions.get(id).instruction;
+    let raw = &function.module.instructions[instruction as usize];
+    let mut sources = Vec::new();
+    if raw.guard.is_some()
+        && let Resolution::Register(register) = function.symbols.guard(instruction)
+    {
+        sources.extend(function.definitions.reaching(function.cfg, instruction, register));
+    }
+    let name = registers::mnemonic(function.source, function.module, instruction);
+    if matches!(name, "mov" | "cvt" | "not" | "and" | "or" | "xor" | "selp" | "setp") {
+        registers::accesses(
+            function.source,
+            function.module,
+            function.symbols,
+            instruction,
+            &mut |register, _, access| {
+                if access == Access::Read {
+                    sources.extend(function.definitions.reaching(function.cfg, instruction, register));
+                }
+            },
+        );
+    }
+    sources
+}
+
+/// Copies that are followed when a lane is looked for.
+const LONGEST: usize = 20;
+
+/// Whether no two threads of a warp have the same value: `%laneid`, `%tid.x`, or what keeps the
+/// low five bits of one of them.
+fn identifies_lane(function: &Function<'_>, instruction: u32, operand: u32) -> bool {
+    let (mut at, mut index) = (instruction, operand);
+    for _ in 0..LONGEST {
+        let found = &function.module.operands[index as usize];
+        if found.kind != OperandKind::Name {
+            return false;
+        }
+        let register = match function.symbols.operand(index) {
+            Resolution::Special => {
+                return matches!(function.source.slice(found.span), "%laneid" | "%tid.x" | "%tid");
+            }
+            Resolution::Register(register) => register,
+            _ => return false,
+        };
+        let [only] = function.definitions.reaching(function.cfg, at, register)[..] else { return false };
+        at = function.definitions.get(only).instruction;
+        let raw = &function.module.instructions[at as usize];
+        let keeps = match registers::mnemonic(function.source, function.module, at) {
+            "mov" | "cvt" => true,
+            "and" => constant(function, raw.operands, 2).is_some_and(|mask| mask & 31 == 31),
+            "rem" => constant(function, raw.operands, 2).is_some_and(|by| by > 0 && by % 32 == 0),
+            _ => false,
+        };
+        if !keeps || raw.operands.len < 2 || raw.guard.is_some() {
+            return false;
+        }
+        index = raw.operands.start + 1;
+    }
+    false
+}
+
+/// How what an instruction writes differs between the threads of a warp.
+enum Lanes {
+    /// It may differ.
+    Differ,
+    /// It does not.
+    Same,
+    /// It differs where an operand does.
+    AsOperands,
+}
+
+fn lanes(function: &Function<'_>, instruction: u32) -> Lanes {
+    let raw = &function.module.instructions[instruction as usize];
+    let words: Vec<&str> = registers::words(function.source, function.module, instruction).collect();
+    let number = |position: u32| constant(function, raw.operands, position);
+    match words[0] {
+        "elect" | "vote" | "match" | "activemask" | "atom" | "call" | "redux" => return Lanes::Differ,
+        "ld" | "ldu"
+            if !words
+                .iter()
+                .any(|word| word.starts_with("shared") || word.starts_with("param") || *word == "const") =>
+        {
+            return Lanes::Differ;
+        }
+        "shfl" if words.contains(&"idx") => return Lanes::Same,
+        "shr" if number(2).is_some_and(|by| by >= 5) => return Lanes::Same,
+        "and" if number(2).is_some_and(|mask| mask.trailing_zeros() >= 5) => return Lanes::Same,
+        "bfe" if number(2).is_some_and(|at| at >= 5) => return Lanes::Same,
+        "div" if number(2).is_some_and(|by| by > 0 && by % 32 == 0) => return Lanes::Same,
+        "setp" if splits_between_warps(function, instruction, raw, &words) => return Lanes::Same,
+        _ => {}
+    }
+    // Registers of the machine that differ between the threads of a warp.
+    let differs = raw.operands.range().any(|index| reads_lane(function, index as u32));
+    if differs { Lanes::Differ } else { Lanes::AsOperands }
+}
+
+fn reads_lane(function: &Function<'_>, index: u32) -> bool {
+    let operand = &function.module.operands[index as usize];
+    if operand.kind == OperandKind::Name && function.symbols.operand(index) == Resolution::Special {
+        let name = function.source.slice(operand.span);
+        return ["%tid", "%laneid", "%lanemask"].iter().any(|prefix| name.starts_with(prefix));
+    }
+    match operand.kind {
+        OperandKind::Vector(parts) => parts.range().any(|part| reads_lane(function, part as u32)),
+        _ => false,
+    }
+}
+
+/// Whether a comparison of `%tid.x` with a constant has the same result in a whole warp.
+fn splits_between_warps(
+    function: &Function<'_>,
+    instruction: u32,
+    raw: &RawInstruction,
+    words: &[&str],
+) -> bool {
+    let Some(bound) = constant(function, raw.operands, 2) else { return false };
+    let aligned = match words.get(1) {
+        Some(&("lt" | "ge" | "lo" | "hs")) => bound % 32 == 0,
+        Some(&("gt" | "le" | "hi" | "ls")) => bound.rem_euclid(32) == 31,
+        _ => false,
+    };
+    // A predicate that is combined with the comparison is a condition of its own.
+    aligned && raw.operands.len == 3 && is_thread_index(function, instruction, raw.operands.start + 1)
+}
+
+/// Whether a value is `%tid.x` plus a multiple of 32.
+fn is_thread_index(function: &Function<'_>, instruction: u32, operand: u32) -> bool {
+    let (mut at, mut index) = (instruction, operand);
+    for _ in 0..LONGEST {
+        let found = &function.module.operands[index as usize];
+        let register = match (found.kind, function.symbols.operand(index)) {
+            (OperandKind::Name, Resolution::Special) => {
+                return matches!(function.source.slice(found.span), "%tid.x" | "%tid");
+            }
+            (OperandKind::Name, Resolution::Register(register)) => register,
+            _ => return false,
+        };
+        let [only] = function.definitions.reaching(function.cfg, at, register)[..] else { return false };
+        at = function.definitions.get(only).instruction;
+        let raw = &function.module.instructions[at as usize];
+        let keeps = match registers::mnemonic(function.source, function.module, at) {
+            "mov" | "cvt" => raw.operands.len == 2,
+            "add" | "sub" => constant(function, raw.operands, 2).is_some_and(|by| by % 32 == 0),
+            _ => false,
+        };
+        if !keeps || raw.guard.is_some() {
+            return false;
+        }
+        index = raw.operands.start + 1;
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::cfg::Cfg;
+    use crate::analysis::dataflow::BitSet;
+    use crate::analysis::definitions::Definitions;
+    use crate::analysis::symbols::Symbols;
+    use crate::source::Source;
+    use crate::syntax::parser::parse;
+
+    /// For the instruction `trap`: whether one thread gets there, and whether one may be selected.
+    fn trap(body: &str) -> (bool, bool) {
+        let text = format!(
+            ".version 9.0\n.target sm_100a\n.entry k(.param .u32 n) {{ .reg .pred p<9>; .reg .b32 r<9>; \
+             .reg .b64 d<9>; {body} }}"
+        );
+        let source = Source::new("t", text).unwrap();
+        let module = parse(&source).module;
+        let symbols = Symbols::new(&source, &module);
+        let (_, body) = module.bodies().next().unwrap();
+        let cfg = Cfg::new(&source, &module, &symbols, body.body);
+        let definitions = Definitions::new(&source, &module, &symbols, &cfg, &BitSet::new(0));
+        let function = Function {
+            source: &source,
+            module: &module,
+            symbols: &symbols,
+            cfg: &cfg,
+            definitions: &definitions,
+        };
+        let at = module.instructions.iter().position(|it| source.slice(it.opcode) == "trap").unwrap() as u32;
+        let block = cfg.block_of(at).unwrap();
+        let uniformity = Uniformity::new(&function, &[block], &[at]);
+        (uniformity.elected_by(&function, at).is_some(), uniformity.may_be_selected(&function, at))
+    }
+
+    const ONE: (bool, bool) = (true, true);
+    const ALL: (bool, bool) = (false, false);
+    const PERHAPS: (bool, bool) = (false, true);
+
+    #[test]
+    fn elections() {
+        assert_eq!(trap("elect.sync r0|p0, -1; @p0 trap; ret;"), ONE);
+        assert_eq!(trap("elect.sync _|p0, -1; not.pred p1, p0; @p1 bra L; trap; L: ret;"), ONE);
+        assert_eq!(trap("elect.sync r0|p0, -1; @!p0 bra L; trap; L: ret;"), ONE);
+        assert_eq!(trap("elect.sync r0|p0, -1; @p0 bra L; trap; L: ret;"), PERHAPS);
+        assert_eq!(
+            trap(
+                "mov.u32 r1, 0; mov.u32 r2, r1; { .reg .pred px; elect.sync r0|px, -1; @px mov.s32 r2, 1; } \
+                 setp.eq.s32 p1, r2, 0; @p1 bra L; trap; L: ret;"
+            ),
+            ONE
+        );
+        assert_eq!(
+            trap("elect.sync r0|p0, -1; selp.u32 r1, 1, 0, p0; setp.ne.s32 p1, r1, 0; @p1 trap;"),
+            ONE
+        );
+        assert_eq!(
+            trap(
+                "mov.u32 r1, %tid.x; setp.lt.u32 p1, r1, 32; elect.sync r0|p0, -1; and.pred p2, p1, p0; @p2 trap;"
+            ),
+            ONE
+        );
+        assert_eq!(trap("elect.sync r0|p0, -1; @!p0 exit; trap;"), ONE);
+        assert_eq!(trap("elect.sync r0|p0, -1; @p0 bra L; bar.sync 0; L: trap;"), ALL);
+    }
+
+    #[test]
+    fn lanes() {
+        assert_eq!(trap("mov.u32 r1, %tid.x; setp.eq.s32 p1, r1, 0; @p1 trap;"), ONE);
+        assert_eq!(trap("mov.u32 r1, %tid.x; setp.ne.s32 p1, r1, 0; @p1 bra L; trap; L: ret;"), ONE);
+        assert_eq!(trap("mov.u32 r1, %laneid; setp.eq.s32 p1, r1, 3; @p1 trap;"), ONE);
+        assert_eq!(trap("mov.u32 r1, %tid.x; and.b32 r2, r1, 31; setp.eq.s32 p1, r2, 0; @p1 trap;"), ONE);
+        assert_eq!(trap("mov.u32 r1, %tid.x; setp.lt.u32 p1, r1, 7; @p1 trap;"), PERHAPS);
+    }
+
+    #[test]
+    fn warps() {
+        assert_eq!(trap("trap;"), ALL);
+        assert_eq!(trap("mov.u32 r1, %tid.x; shr.u32 r2, r1, 5; setp.eq.s32 p1, r2, 0; @p1 trap;"), ALL);
+        assert_eq!(trap("mov.u32 r1, %tid.x; setp.lt.u32 p1, r1, 32; @p1 trap;"), ALL);
+        assert_eq!(trap("mov.u32 r1, %tid.x; add.s32 r2, r1, -64; setp.gt.u32 p1, r2, 63; @!p1 trap;"), ALL);
+        assert_eq!(
+            trap("ld.param.u32 r1, [n]; L: add.s32 r1, r1, -1; setp.ne.s32 p1, r1, 0; trap; @p1 bra L;"),
+            ALL
+        );
+        assert_eq!(trap("ld.global.u32 r1, [d0]; setp.ne.s32 p1, r1, 0; @p1 trap;"), PERHAPS);
+        let (_, perhaps) = trap(
+            "elect.sync r0|p0, -1; mov.u32 r1, 0; @!p0 bra M; mov.u32 r1, 1; M: setp.ne.s32 p1, r1, 0; @p1 trap;",
+        );
+        assert!(perhaps);
+    }
+}

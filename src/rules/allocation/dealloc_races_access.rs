@@ -1,0 +1,100 @@
+use crate::analysis::events::{Action, Event};
+use crate::analysis::flow::Role;
+use crate::diagnostic::Diagnostic;
+use crate::instruction::Instruction;
+use crate::isa::vocabulary::Operation;
+use crate::rules::ordering::{self, Pending};
+use crate::rules::{Checker, Code, rule};
+
+rule! {
+    /// ## What it does
+    /// Finds a `dealloc` that can execute while an access of Tensor Memory is still under way:
+    /// behind `ld` or `st` with no `wait`, barrier or wait on an mbarrier between, or behind `mma`,
+    /// `cp` or `shift` with no barrier or wait on an mbarrier between.
+    ///
+    /// ## Why is this bad?
+    /// The columns can be handed to another CTA while they are still read or written. A barrier is
+    /// needed where other warps access them, too.
+    ///
+    /// ## Example
+    /// ```ptx
+    /// tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [slot], 128;
+    /// ld.shared.b32 taddr, [slot];
+    /// tcgen05.mma.cta_group::1.kind::f16 [taddr], adesc, bdesc, 0x08200490, p;
+    /// tcgen05.dealloc.cta_group::1.sync.aligned.b32 taddr, 128;
+    /// ```
+    ///
+    /// ## Use instead
+    /// ```ptx
+    /// tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [slot], 128;
+    /// ld.shared.b32 taddr, [slot];
+    /// tcgen05.mma.cta_group::1.kind::f16 [taddr], adesc, bdesc, 0x08200490, p;
+    /// tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [mbar];
+    /// WAIT:
+    /// mbarrier.try_wait.parity.shared::cta.b64 p, [mbar], 0;
+    /// @!p bra WAIT;
+    /// tcgen05.dealloc.cta_group::1.sync.aligned.b32 taddr, 128;
+    /// ```
+    ///
+    /// ## References
+    /// PTX ISA, sections 9.7.16.6 and 9.7.16.7.1
+    "TC309" "dealloc-races-access" Warning Silent check
+}
+
+fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
+    for flow in checker.flows() {
+        for access in [Pending::Load, Pending::Store, Pending::Operation] {
+            let role = |event: Event| match (event.action, flow.operation(event)) {
+                (Action::Barrier | Action::WarpBarrier | Action::MbarrierWait | Action::Unknown, _) => {
+                    Role::Stop
+                }
+                (_, Some(Operation::Dealloc)) => Role::Ask,
+                (_, Some(operation)) if access.ended_by(operation) => Role::Stop,
+                (_, Some(operation)) if access.started_by(operation) => Role::Start,
+                _ => Role::None,
+            };
+            let pairs = flow.pairs(role, |_| true);
+            if pairs.is_empty() {
+                continue;
+            }
+            // Where it is certain, a rule of its own says so.
+            let certain = match access {
+                Pending::Load => ordering::tmem_reused_before_wait_ld::pairs(checker, &flow),
+                Pending::Store => ordering::missing_wait_st::pairs(&flow),
+                Pending::Operation => Vec::new(),
+            };
+            for pair in pairs {
+                if certain.iter().any(|other| other.then == pair.then) {
+                    continue;
+                }
+                let Some(Instruction::Dealloc(_)) = flow.instruction(pair.then) else { continue };
+                let name = flow.operation(pair.first).map_or("", Operation::name);
+                let missing = match access {
+                    Pending::Load => "no `tcgen05.wait::ld`, barrier or wait on an mbarrier",
+                    Pending::Store => "no `tcgen05.wait::st`, barrier or wait on an mbarrier",
+                    Pending::Operation => "no barrier or wait on an mbarrier",
+                };
+                findings.push(
+                    Diagnostic::new(
+                        Code::DeallocRacesAccess,
+                        flow.span(pair.then),
+                        format!("Tensor Memory can be deallocated while `tcgen05.{name}` still accesses it"),
+                        format!("{missing} before this"),
+                    )
+                    .label(flow.span(pair.first), "still accesses Tensor Memory")
+                    .note(
+                        "accesses of Tensor Memory must be synchronised with `dealloc` \
+                         (PTX ISA, 9.7.16.6.2 and 9.7.16.7.1)",
+                    )
+                    .help(match access {
+                        Pending::Load => "put `tcgen05.wait::ld` and a barrier before the `dealloc`",
+                        Pending::Store => "put `tcgen05.wait::st` and a barrier before the `dealloc`",
+                        Pending::Operation => {
+                            "wait on the mbarrier that `tcgen05.commit` signals before the `dealloc`"
+                        }
+                    }),
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,77 @@
+use crate::analysis::flow::Flow;
+use crate::analysis::places::Root;
+use crate::descriptor::tmem_address::COLUMNS;
+use crate::diagnostic::Diagnostic;
+use crate::instruction::Instruction;
+use crate::rules::allocation::columns;
+use crate::rules::ordering::accessed;
+use crate::rules::{Checker, Code, rule};
+
+rule! {
+    /// ## What it does
+    /// Finds uses of a literal column of Tensor Memory in a kernel that allocates fewer than 512
+    /// columns.
+    ///
+    /// ## Why is this bad?
+    /// Which columns `alloc` gives is known only at run time, unless it gives all of them. Shipped
+    /// kernels rely on being alone on their multiprocessor, so the rule is off by default.
+    ///
+    /// ## Example
+    /// ```ptx
+    /// tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [slot], 128;
+    /// mov.b32 taddr, 0;
+    /// tcgen05.ld.sync.aligned.32x32b.x1.b32 {r0}, [taddr];
+    /// tcgen05.wait::ld.sync.aligned;
+    /// ```
+    ///
+    /// ## Use instead
+    /// ```ptx
+    /// tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [slot], 128;
+    /// ld.shared.b32 taddr, [slot];
+    /// tcgen05.ld.sync.aligned.32x32b.x1.b32 {r0}, [taddr];
+    /// tcgen05.wait::ld.sync.aligned;
+    /// ```
+    ///
+    /// ## References
+    /// PTX ISA, section 9.7.16.7.1
+    "TC313" "literal-tmem-address" Off Silent check
+}
+
+fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
+    for flow in checker.flows().filter(Flow::is_entry) {
+        let Some(summary) = flow.summary().filter(|summary| !summary.unknown) else { continue };
+        let mut allocs = Vec::new();
+        for event in &summary.events {
+            if let (Some(Instruction::Alloc(_)), Some(decoded)) =
+                (flow.instruction(*event), flow.decoded(*event))
+            {
+                allocs.push((columns(checker, decoded), decoded.name));
+            }
+        }
+        let total: Option<u32> = allocs.iter().map(|(size, _)| *size).sum();
+        let (Some(total), Some((_, alloc))) = (total.filter(|total| *total < COLUMNS), allocs.first()) else {
+            continue;
+        };
+        for event in flow.events() {
+            let Some((address, _)) = flow.instruction(*event).and_then(accessed) else { continue };
+            let Some(place) = flow.place(*event, address).filter(|place| place.root == Root::Literal) else {
+                continue;
+            };
+            let Some(column) = place.column() else { continue };
+            findings.push(
+                Diagnostic::new(
+                    Code::LiteralTmemAddress,
+                    address.span,
+                    format!("column {column} is used as if it were allocated"),
+                    "a literal column",
+                )
+                .label(
+                    *alloc,
+                    format!("{total} of {COLUMNS} columns are allocated; which, is known at run time"),
+                )
+                .note("`alloc` writes the address of the columns to shared memory (PTX ISA, 9.7.16.7.1)")
+                .help("load the address that `tcgen05.alloc` wrote"),
+            );
+        }
+    }
+}

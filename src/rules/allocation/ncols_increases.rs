@@ -1,0 +1,63 @@
+use crate::analysis::flow::Role;
+use crate::diagnostic::Diagnostic;
+use crate::instruction::Instruction;
+use crate::rules::allocation::columns;
+use crate::rules::{Checker, Code, rule};
+
+rule! {
+    /// ## What it does
+    /// Finds allocations that are larger than one which can execute before them in the same
+    /// kernel.
+    ///
+    /// ## Why is this bad?
+    /// The number of columns must not increase between any two allocations in the execution order
+    /// of a CTA. A kernel that breaks this can wait for ever for columns that fragmentation keeps
+    /// from it.
+    ///
+    /// ## Example
+    /// ```ptx
+    /// tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [slot], 64;
+    /// tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [slot], 128;
+    /// ```
+    ///
+    /// ## Use instead
+    /// ```ptx
+    /// tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [slot], 128;
+    /// tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [slot], 64;
+    /// ```
+    ///
+    /// ## References
+    /// PTX ISA, section 9.7.16.7.1
+    "TC302" "ncols-increases" Error Silent check
+}
+
+fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
+    for flow in checker.flows() {
+        let size = |event| columns(checker, flow.decoded(event)?);
+        let pairs = flow.pairs(
+            |event| {
+                let allocates = matches!(flow.instruction(event), Some(Instruction::Alloc(_)));
+                Role::AskAndStart.only_if(allocates && size(event).is_some())
+            },
+            |pair| size(pair.first) < size(pair.then),
+        );
+        for pair in pairs {
+            let (Some(before), Some(after)) = (size(pair.first), size(pair.then)) else { continue };
+            let Some(Instruction::Alloc(alloc)) = flow.instruction(pair.then) else { continue };
+            findings.push(
+                Diagnostic::new(
+                    Code::NcolsIncreases,
+                    alloc.n_cols.span(),
+                    format!("an allocation of {after} columns can follow one of {before}"),
+                    format!("{after} columns"),
+                )
+                .label(flow.span(pair.first), format!("{before} columns are allocated here before"))
+                .note(
+                    "the number of columns must not increase between two allocations in the execution \
+                     order of a CTA (PTX ISA, 9.7.16.7.1)",
+                )
+                .help("allocate the larger piece first, or both at once"),
+            );
+        }
+    }
+}

@@ -1,0 +1,144 @@
+use std::collections::BTreeSet;
+
+use crate::analysis::dataflow::Direction;
+use crate::analysis::events::{Action, Event};
+use crate::analysis::flow::Flow;
+use crate::analysis::places::Slot;
+use crate::analysis::reach::Reach;
+use crate::diagnostic::Diagnostic;
+use crate::instruction::{Address, Base, Instruction};
+use crate::rules::ordering::accessed;
+use crate::rules::{Checker, Code, rule};
+
+rule! {
+    /// ## What it does
+    /// Finds loads of the slot in shared memory to which `alloc` writes its address, on a path from
+    /// the kernel's start with neither that `alloc` nor a barrier or wait on an mbarrier before.
+    ///
+    /// ## Why is this bad?
+    /// Another warp executes the `alloc`; without a barrier its result may not be there yet.
+    ///
+    /// ## Example
+    /// ```ptx
+    /// @p bra READ;
+    /// tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [slot], 128;
+    /// READ:
+    /// ld.shared.b32 taddr, [slot];
+    /// tcgen05.ld.sync.aligned.32x32b.x1.b32 {r0}, [taddr];
+    /// tcgen05.wait::ld.sync.aligned;
+    /// ```
+    ///
+    /// ## Use instead
+    /// ```ptx
+    /// @p bra READ;
+    /// tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [slot], 128;
+    /// READ:
+    /// bar.sync 0;
+    /// ld.shared.b32 taddr, [slot];
+    /// tcgen05.ld.sync.aligned.32x32b.x1.b32 {r0}, [taddr];
+    /// tcgen05.wait::ld.sync.aligned;
+    /// ```
+    ///
+    /// ## References
+    /// PTX ISA, section 9.7.16.7.1
+    "TC312" "slot-read-too-early" Error Silent check
+}
+
+/// The slot that an `alloc` writes to.
+pub(in crate::rules) fn slot(flow: &Flow<'_>, event: Event, dst: &Address<'_>) -> Option<Slot> {
+    match dst.base {
+        Base::Register(_) => flow.place(event, dst)?.as_slot(),
+        Base::Variable(_) => {
+            let raw = &flow.context.module.instructions[event.instruction as usize];
+            flow.places().address(event.instruction, raw.operands.start)?.as_slot()
+        }
+    }
+}
+
+fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
+    for flow in checker.flows().filter(Flow::is_entry) {
+        let allocs: Vec<(Event, Slot)> = flow
+            .events()
+            .iter()
+            .filter_map(|event| match flow.instruction(*event)? {
+                Instruction::Alloc(alloc) => Some((*event, slot(&flow, *event, &alloc.dst)?)),
+                _ => None,
+            })
+            .collect();
+        if allocs.is_empty() {
+            continue;
+        }
+        // The loads of these slots whose value is used as an address.
+        let mut loads: BTreeSet<u32> = BTreeSet::new();
+        let mut slots: Vec<(u32, Slot)> = Vec::new();
+        for event in flow.events() {
+            let Some(instruction) = flow.instruction(*event) else { continue };
+            let place = match instruction {
+                Instruction::Dealloc(dealloc) => flow.scalar_place(*event, &dealloc.taddr),
+                _ => accessed(instruction).and_then(|(address, _)| flow.place(*event, address)),
+            };
+            if let Some((slot, load)) = place.and_then(|place| Some((place.slot()?, place.load?)))
+                && allocs.iter().any(|(_, written)| *written == slot)
+                && loads.insert(load)
+            {
+                slots.push((load, slot));
+            }
+        }
+        for (index, (_, slot)) in allocs.iter().enumerate() {
+            if allocs[..index].iter().any(|(_, before)| before == slot) {
+                continue;
+            }
+            let mut reach = Reach::default();
+            let entry = reach.fact();
+            reach.start_at_entry(entry);
+            for event in flow.events() {
+                let stops = match event.action {
+                    Action::Barrier | Action::WarpBarrier | Action::MbarrierWait | Action::Unknown => true,
+                    Action::Tensor(_) => {
+                        allocs.iter().any(|(alloc, written)| alloc == event && written == slot)
+                    }
+                    Action::Call(callee) => flow.all.summary(callee).is_none_or(|summary| {
+                        summary.unknown
+                            || summary.events.iter().any(|event| {
+                                matches!(
+                                    event.action,
+                                    Action::Barrier | Action::WarpBarrier | Action::MbarrierWait
+                                ) || matches!(flow.instruction(*event), Some(Instruction::Alloc(_)))
+                            })
+                    }),
+                    _ => false,
+                };
+                if stops {
+                    reach.stop(event.instruction);
+                }
+            }
+            let asked: Vec<u32> =
+                slots.iter().filter(|(_, read)| read == slot).map(|(load, _)| *load).collect();
+            for load in &asked {
+                reach.ask(*load);
+            }
+            reach.solve(flow.cfg(), Direction::Forward, &flow.facts.budget, &mut |ask, _, _| {
+                let raw = &checker.module.instructions[asked[ask.0 as usize] as usize];
+                let alloc = allocs.iter().find(|(_, written)| written == slot);
+                let mut finding = Diagnostic::new(
+                    Code::SlotReadTooEarly,
+                    raw.opcode,
+                    "the address of the allocation can be loaded before it is written",
+                    "no barrier on a path from the kernel's start to here",
+                );
+                if let Some((alloc, _)) = alloc {
+                    finding = finding.label(flow.span(*alloc), "this writes it, perhaps in another warp");
+                }
+                findings.push(
+                    finding
+                        .note(
+                            "the store of `alloc` is a weak memory operation: other threads see it only \
+                             after synchronisation (PTX ISA, 9.7.16.7.1)",
+                        )
+                        .help("put a barrier, such as `bar.sync 0;`, between the `alloc` and the load"),
+                );
+                true
+            });
+        }
+    }
+}

@@ -1,0 +1,72 @@
+use crate::analysis::events::Action;
+use crate::analysis::flow::Flow;
+use crate::diagnostic::Diagnostic;
+use crate::instruction::Instruction;
+use crate::isa::vocabulary::Operation;
+use crate::rules::ordering::accessed;
+use crate::rules::{Checker, Code, rule};
+
+rule! {
+    /// ## What it does
+    /// Finds kernels that use Tensor Memory through an address from their own shared memory, while
+    /// neither they nor a function that they call allocates.
+    ///
+    /// ## Why is this bad?
+    /// Nobody wrote the address there. Tensor Memory has to be allocated before it is used.
+    ///
+    /// ## Example
+    /// ```ptx
+    /// ld.shared.b32 taddr, [slot];
+    /// tcgen05.ld.sync.aligned.32x32b.x1.b32 {r0}, [taddr];
+    /// tcgen05.wait::ld.sync.aligned;
+    /// ```
+    ///
+    /// ## Use instead
+    /// ```ptx
+    /// tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [slot], 32;
+    /// ld.shared.b32 taddr, [slot];
+    /// tcgen05.ld.sync.aligned.32x32b.x1.b32 {r0}, [taddr];
+    /// tcgen05.wait::ld.sync.aligned;
+    /// ```
+    ///
+    /// ## References
+    /// PTX ISA, section 9.7.16.1
+    "TC307" "tensor-memory-without-alloc" Warning Silent check
+}
+
+fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
+    for flow in checker.flows().filter(Flow::is_entry) {
+        let Some(summary) = flow.summary().filter(|summary| !summary.unknown) else { continue };
+        if summary.events.iter().any(|event| flow.operation(*event) == Some(Operation::Alloc)) {
+            continue;
+        }
+        let found = flow.events().iter().find_map(|event| {
+            if !matches!(event.action, Action::Tensor(_)) {
+                return None;
+            }
+            let instruction = flow.instruction(*event)?;
+            let place = match instruction {
+                Instruction::Dealloc(dealloc) => flow.scalar_place(*event, &dealloc.taddr),
+                _ => accessed(instruction).and_then(|(address, _)| flow.place(*event, address)),
+            }?;
+            Some((*event, place.slot().and(place.load)?))
+        });
+        if let Some((event, load)) = found {
+            let kernel = checker.source.slice(checker.module.functions[flow.facts.function as usize].name);
+            findings.push(
+                Diagnostic::new(
+                    Code::TensorMemoryWithoutAlloc,
+                    flow.span(event),
+                    format!("kernel `{kernel}` uses Tensor Memory that it never allocates"),
+                    "uses Tensor Memory",
+                )
+                .label(
+                    checker.module.instructions[load as usize].opcode,
+                    "the address is loaded from shared memory here, where no `tcgen05.alloc` put it",
+                )
+                .note("Tensor Memory must be allocated before it is used (PTX ISA, 9.7.16.1)")
+                .help("execute `tcgen05.alloc` in one warp, and load the address after a barrier"),
+            );
+        }
+    }
+}

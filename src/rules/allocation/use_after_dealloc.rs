@@ -1,0 +1,119 @@
+use crate::analysis::events::{Action, Event};
+use crate::analysis::flow::{Flow, Role};
+use crate::analysis::places::{Place, Root};
+use crate::diagnostic::Diagnostic;
+use crate::instruction::Instruction;
+use crate::isa::vocabulary::Operation;
+use crate::rules::ordering::accessed;
+use crate::rules::{Checker, Code, rule};
+
+rule! {
+    /// ## What it does
+    /// Finds an allocation that is used or deallocated again after its `dealloc`: the address comes
+    /// from the same slot in shared memory, or is the same value, and no `alloc` lies between.
+    ///
+    /// ## Why is this bad?
+    /// The columns may belong to another CTA by then.
+    ///
+    /// ## Example
+    /// ```ptx
+    /// tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [slot], 32;
+    /// ld.shared.b32 taddr, [slot];
+    /// tcgen05.dealloc.cta_group::1.sync.aligned.b32 taddr, 32;
+    /// tcgen05.ld.sync.aligned.32x32b.x1.b32 {r0}, [taddr];
+    /// tcgen05.wait::ld.sync.aligned;
+    /// ```
+    ///
+    /// ## Use instead
+    /// ```ptx
+    /// tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [slot], 32;
+    /// ld.shared.b32 taddr, [slot];
+    /// tcgen05.ld.sync.aligned.32x32b.x1.b32 {r0}, [taddr];
+    /// tcgen05.wait::ld.sync.aligned;
+    /// tcgen05.dealloc.cta_group::1.sync.aligned.b32 taddr, 32;
+    /// ```
+    ///
+    /// ## References
+    /// PTX ISA, section 9.7.16.7.1
+    "TC308" "use-after-dealloc" Error Silent check
+}
+
+/// The address that an instruction uses or frees.
+fn place(flow: &Flow<'_>, event: Event) -> Option<Place> {
+    match flow.instruction(event)? {
+        Instruction::Dealloc(dealloc) => flow.scalar_place(event, &dealloc.taddr),
+        instruction => accessed(instruction).and_then(|(address, _)| flow.place(event, address)),
+    }
+}
+
+/// Whether two addresses lie in the same allocation, the first one being its start.
+fn same_allocation(freed: &Place, used: &Place) -> bool {
+    match (freed.root, used.root) {
+        // A literal column says nothing of who allocated it.
+        (Root::Literal | Root::Variable(_), _) => false,
+        (Root::Slot(freed), Root::Slot(used)) => freed == used,
+        (freed_root, used_root) => {
+            freed_root == used_root && freed.column().is_some() && freed.offset == used.offset
+        }
+    }
+}
+
+fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
+    for flow in checker.flows() {
+        let role = |event: Event| match flow.operation(event) {
+            _ if event.action == Action::Unknown => Role::Stop,
+            Some(Operation::Alloc) => Role::Stop,
+            Some(Operation::Dealloc) => Role::AskAndStart,
+            Some(
+                Operation::RelinquishAllocPermit
+                | Operation::WaitLd
+                | Operation::WaitSt
+                | Operation::FenceBefore
+                | Operation::FenceAfter
+                | Operation::Commit,
+            )
+            | None => Role::None,
+            Some(_) => Role::Ask,
+        };
+        let pairs = flow.pairs_ending(
+            role,
+            |reach, freed| {
+                for (fact, event) in freed {
+                    if let Some(Root::Register(register)) = place(&flow, *event).map(|place| place.root) {
+                        flow.end_at_writes(reach, *fact, register);
+                    }
+                }
+            },
+            |pair| match (place(&flow, pair.first), place(&flow, pair.then)) {
+                (Some(freed), Some(used)) => same_allocation(&freed, &used),
+                _ => false,
+            },
+        );
+        let mut reported = Vec::new();
+        for pair in pairs {
+            // What follows the first offence has the same cause.
+            if reported.contains(&pair.first.instruction) {
+                continue;
+            }
+            reported.push(pair.first.instruction);
+            let again = flow.operation(pair.then) == Some(Operation::Dealloc);
+            let what = if again { "deallocated again" } else { "used after it was deallocated" };
+            let label = if again { "deallocates it again" } else { "uses it" };
+            findings.push(
+                Diagnostic::new(
+                    Code::UseAfterDealloc,
+                    flow.span(pair.then),
+                    format!("Tensor Memory is {what}"),
+                    label,
+                )
+                .label(flow.span(pair.first), "deallocated here")
+                .note("`taddr` must point to a previous allocation (PTX ISA, 9.7.16.7.1)")
+                .help(if again {
+                    "deallocate each allocation once"
+                } else {
+                    "move the `tcgen05.dealloc` behind the last use"
+                }),
+            );
+        }
+    }
+}

@@ -1,0 +1,99 @@
+use std::collections::BTreeMap;
+
+use crate::analysis::events::{Action, Event};
+use crate::analysis::registers;
+use crate::diagnostic::Diagnostic;
+use crate::isa::vocabulary::{Operation, Slot};
+use crate::rules::issue::uniformity;
+use crate::rules::{Checker, Code, rule};
+
+rule! {
+    /// ## What it does
+    /// Finds `.sync.aligned` instructions that are guarded by, or can only be reached through, a
+    /// condition that holds for one thread of a warp.
+    ///
+    /// ## Why is this bad?
+    /// All threads of the warp must execute them together. One thread alone waits for the others
+    /// for ever, or the behaviour is undefined.
+    ///
+    /// ## Example
+    /// ```ptx
+    /// elect.sync _|p, -1;
+    /// @p tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [slot], 128;
+    /// ```
+    ///
+    /// ## Use instead
+    /// ```ptx
+    /// tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [slot], 128;
+    /// ```
+    ///
+    /// ## References
+    /// PTX ISA, section 9.7.16.5
+    "TC801" "aligned-in-one-thread" Error Silent check
+}
+
+fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
+    for flow in checker.flows() {
+        // Calls count as what is in the function.
+        let aligned = |event: &Event| {
+            flow.decoded(*event).is_some_and(|it| it.qualifiers.in_slot(Slot::Aligned).is_some())
+        };
+        let mut concerned: Vec<(Event, Event)> = Vec::new();
+        for event in flow.events() {
+            match event.action {
+                Action::Tensor(_) if aligned(event) => concerned.push((*event, *event)),
+                Action::Call(callee) => {
+                    let inner = flow
+                        .all
+                        .summary(callee)
+                        .and_then(|summary| summary.events.iter().find(|it| aligned(it)));
+                    concerned.extend(inner.map(|inner| (*event, *inner)));
+                }
+                _ => {}
+            }
+        }
+        if concerned.is_empty() {
+            continue;
+        }
+        let events: Vec<Event> = concerned.iter().map(|(event, _)| *event).collect();
+        let uniformity = uniformity(&flow, &events);
+        let view = flow.facts.view(flow.context);
+        // One election with many loads behind it is one mistake.
+        let mut found: BTreeMap<u32, Vec<(Event, Event)>> = BTreeMap::new();
+        for (event, inner) in concerned {
+            if let Some(cause) = uniformity.elected_by(&view, event.instruction) {
+                found.entry(cause).or_default().push((event, inner));
+            }
+        }
+        for (cause, offences) in found {
+            let Some(((event, inner), more)) = offences.split_first() else { continue };
+            let name = flow.operation(*inner).map_or("", Operation::name);
+            let raw = &checker.module.instructions[cause as usize];
+            let elects = registers::mnemonic(checker.source, checker.module, cause) == "elect";
+            let mut finding = Diagnostic::new(
+                Code::AlignedInOneThread,
+                flow.span(*event),
+                format!("`tcgen05.{name}` is `.sync.aligned`, but only one thread of the warp gets here"),
+                "needs all threads of the warp",
+            )
+            .label(
+                raw.opcode,
+                if elects { "this elects one thread" } else { "this is true for one thread of a warp only" },
+            );
+            if event != inner {
+                finding = finding.label(flow.span(*inner), "the instruction, in the function that is called");
+            }
+            if let Some((last, _)) = more.last() {
+                finding = finding.label(flow.span(*last), format!("and {} more, up to here", more.len()));
+            }
+            findings.push(
+                finding
+                    .note(
+                        "`.aligned` requires all threads of the warp to execute the same instruction; a whole \
+                         warp issues it (PTX ISA, 9.7.16.5, Table 46)",
+                    )
+                    .help(format!("execute `tcgen05.{name}` outside of the elected branch")),
+            );
+        }
+    }
+}

@@ -1,0 +1,96 @@
+use std::collections::BTreeSet;
+
+use crate::analysis::events::Event;
+use crate::analysis::flow::Flow;
+use crate::diagnostic::Diagnostic;
+use crate::isa::vocabulary::Operation;
+use crate::rules::issue::uniformity;
+use crate::rules::{Checker, Code, rule};
+use crate::syntax::literal;
+
+rule! {
+    /// ## What it does
+    /// Finds `mma`, `cp`, `shift` and `commit` of a kernel that no condition restricts to one
+    /// thread: there is none on the way, or only tests that are the same for a whole warp.
+    ///
+    /// ## Why is this bad?
+    /// Each thread that executes one of these starts the whole operation: 32 multiplies instead of
+    /// one, and 32 arrivals at the mbarrier.
+    ///
+    /// ## Example
+    /// ```ptx
+    /// tcgen05.mma.cta_group::1.kind::f16 [taddr], adesc, bdesc, 0x08200490, p;
+    /// ```
+    ///
+    /// ## Use instead
+    /// ```ptx
+    /// elect.sync _|elected, -1;
+    /// @elected tcgen05.mma.cta_group::1.kind::f16 [taddr], adesc, bdesc, 0x08200490, p;
+    /// ```
+    ///
+    /// ## References
+    /// PTX ISA, section 9.7.16.5
+    "TC802" "issued-by-every-thread" Warning Silent check
+}
+
+/// Whether the kernel says that its blocks have one thread.
+fn has_one_thread(checker: &Checker<'_>, flow: &Flow<'_>) -> bool {
+    let function = &checker.module.functions[flow.facts.function as usize];
+    checker.module.directives[function.directives.range()].iter().any(|directive| {
+        let limits = matches!(checker.source.slice(directive.name), ".reqntid" | ".maxntid");
+        limits
+            && checker
+                .module
+                .operands(directive.operands)
+                .iter()
+                .all(|operand| literal::evaluate(checker.source, checker.module, operand) == Some(1))
+    })
+}
+
+fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
+    for flow in checker.flows().filter(Flow::is_entry) {
+        let issued: Vec<Event> = flow
+            .events()
+            .iter()
+            .copied()
+            .filter(|event| {
+                matches!(
+                    flow.operation(*event),
+                    Some(
+                        Operation::Mma
+                            | Operation::MmaWs
+                            | Operation::Cp
+                            | Operation::Shift
+                            | Operation::Commit
+                    )
+                )
+            })
+            .collect();
+        if issued.is_empty() || has_one_thread(checker, &flow) {
+            continue;
+        }
+        let uniformity = uniformity(&flow, &issued);
+        let view = flow.facts.view(flow.context);
+        let mut reported = BTreeSet::new();
+        for event in issued {
+            // What stands together has the same cause.
+            let guarded = checker.module.instructions[event.instruction as usize].guard.is_some();
+            let block = flow.cfg().block_of(event.instruction);
+            if reported.contains(&(block, guarded)) || uniformity.may_be_selected(&view, event.instruction) {
+                continue;
+            }
+            reported.insert((block, guarded));
+            let name = flow.operation(event).map_or("", Operation::name);
+            findings.push(
+                Diagnostic::new(
+                    Code::IssuedByEveryThread,
+                    flow.span(event),
+                    format!("every thread of a warp issues this `tcgen05.{name}`"),
+                    "no condition on the way selects one thread",
+                )
+                .note("an issue from a single thread initiates the operation (PTX ISA, 9.7.16.5, Table 46)")
+                .help("elect a thread with `elect.sync _|p, -1;` and issue it under `@p`"),
+            );
+        }
+    }
+}

@@ -1,0 +1,78 @@
+use crate::analysis::events::{Action, Event};
+use crate::analysis::flow::Role;
+use crate::diagnostic::Diagnostic;
+use crate::isa::vocabulary::Operation;
+use crate::rules::ordering::Pending;
+use crate::rules::{Checker, Code, rule};
+
+rule! {
+    /// ## What it does
+    /// Finds a `tcgen05.fence::before_thread_sync` behind a `ld` or `st` with no `wait` between.
+    /// A load one of whose registers has been used is complete.
+    ///
+    /// ## Why is this bad?
+    /// The fence orders operations, it does not wait for them. The thread that is signalled next
+    /// may overwrite what is still being read, or read what is not yet written.
+    ///
+    /// ## Example
+    /// ```ptx
+    /// tcgen05.st.sync.aligned.32x32b.x1.b32 [taddr], {r0};
+    /// tcgen05.fence::before_thread_sync;
+    /// ```
+    ///
+    /// ## Use instead
+    /// ```ptx
+    /// tcgen05.st.sync.aligned.32x32b.x1.b32 [taddr], {r0};
+    /// tcgen05.wait::st.sync.aligned;
+    /// tcgen05.fence::before_thread_sync;
+    /// ```
+    ///
+    /// ## References
+    /// PTX ISA, section 9.7.16.6.4.4
+    "TC706" "fence-before-wait" Warning Silent check
+}
+
+fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
+    for flow in checker.flows() {
+        for access in [Pending::Load, Pending::Store] {
+            let role = |event: Event| match (event.action, flow.operation(event)) {
+                (Action::Unknown, _) => Role::Stop,
+                (_, Some(Operation::FenceBefore)) => Role::Ask,
+                (_, Some(operation)) if access.ended_by(operation) => Role::Stop,
+                (_, Some(operation)) if access.started_by(operation) => Role::Start,
+                _ => Role::None,
+            };
+            let pairs = flow.pairs_ending(
+                role,
+                |reach, facts| {
+                    if access == Pending::Load {
+                        flow.end_at_reads(reach, facts);
+                    }
+                },
+                |_| true,
+            );
+            let (name, wait) = match access {
+                Pending::Store => ("st", "wait::st"),
+                Pending::Load | Pending::Operation => ("ld", "wait::ld"),
+            };
+            for pair in pairs {
+                findings.push(
+                    Diagnostic::new(
+                        Code::FenceBeforeWait,
+                        flow.span(pair.then),
+                        format!(
+                            "`tcgen05.fence::before_thread_sync` before the `tcgen05.{name}` is waited for"
+                        ),
+                        "the fence does not wait",
+                    )
+                    .label(flow.span(pair.first), "may still be under way")
+                    .note(format!(
+                        "a thread must wait for its `tcgen05.{name}` explicitly before it synchronises with \
+                         another (PTX ISA, 9.7.16.6.4.4)"
+                    ))
+                    .help(format!("put `tcgen05.{wait}.sync.aligned;` before the fence")),
+                );
+            }
+        }
+    }
+}

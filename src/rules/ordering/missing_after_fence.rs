@@ -1,0 +1,68 @@
+use crate::analysis::events::{Action, Event};
+use crate::analysis::flow::Role;
+use crate::diagnostic::Diagnostic;
+use crate::isa::vocabulary::Operation;
+use crate::rules::ordering::Pending;
+use crate::rules::{Checker, Code, rule};
+
+rule! {
+    /// ## What it does
+    /// Finds accesses of Tensor Memory that follow a wait on an mbarrier or a barrier with no
+    /// `tcgen05.fence::after_thread_sync` between.
+    ///
+    /// ## Why is this bad?
+    /// By the ISA's words an asynchronous operation is ordered behind a synchronisation only by
+    /// that fence. Nearly all shipped kernels do without it, so the rule is off by default.
+    ///
+    /// ## Example
+    /// ```ptx
+    /// bar.sync 0;
+    /// tcgen05.ld.sync.aligned.32x32b.x1.b32 {r0}, [taddr];
+    /// tcgen05.wait::ld.sync.aligned;
+    /// ```
+    ///
+    /// ## Use instead
+    /// ```ptx
+    /// bar.sync 0;
+    /// tcgen05.fence::after_thread_sync;
+    /// tcgen05.ld.sync.aligned.32x32b.x1.b32 {r0}, [taddr];
+    /// tcgen05.wait::ld.sync.aligned;
+    /// ```
+    ///
+    /// ## References
+    /// PTX ISA, section 9.7.16.6.3
+    "TC708" "missing-after-fence" Off Silent check
+}
+
+fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
+    for flow in checker.flows() {
+        let role = |event: Event| match (event.action, flow.operation(event)) {
+            (Action::Unknown, _) | (_, Some(Operation::FenceAfter)) => Role::Stop,
+            (Action::MbarrierWait | Action::Barrier, _) => Role::Start,
+            (_, Some(operation)) => Role::Ask.only_if(Pending::of(operation).is_some()),
+            _ => Role::None,
+        };
+        let mut reported = Vec::new();
+        for pair in flow.pairs(role, |_| true) {
+            if reported.contains(&pair.first.instruction) {
+                continue;
+            }
+            reported.push(pair.first.instruction);
+            let name = flow.operation(pair.then).map_or("", Operation::name);
+            findings.push(
+                Diagnostic::new(
+                    Code::MissingAfterFence,
+                    flow.span(pair.then),
+                    format!("`tcgen05.{name}` follows a synchronisation without `fence::after_thread_sync`"),
+                    "not ordered behind it",
+                )
+                .label(flow.span(pair.first), "synchronises with other threads")
+                .note(
+                    "an operation behind `fence::after_thread_sync` is ordered after what was synchronised \
+                     (PTX ISA, 9.7.16.6.3)",
+                )
+                .help("put `tcgen05.fence::after_thread_sync;` behind the synchronisation"),
+            );
+        }
+    }
+}

@@ -1,0 +1,76 @@
+use crate::analysis::dataflow::Direction;
+use crate::analysis::events::{Action, Event};
+use crate::analysis::flow::{Flow, Role};
+use crate::diagnostic::Diagnostic;
+use crate::isa::vocabulary::{CtaGroup, Operation};
+use crate::rules::ordering::Pending;
+use crate::rules::{Checker, Code, rule};
+
+rule! {
+    /// ## What it does
+    /// Finds a `mma`, `cp` or `shift` of a kernel from which no `tcgen05.commit` of the same
+    /// `.cta_group` can be reached.
+    ///
+    /// ## Why is this bad?
+    /// `commit` is the only way to learn that they are complete.
+    ///
+    /// ## Example
+    /// ```ptx
+    /// tcgen05.mma.cta_group::1.kind::f16 [taddr], adesc, bdesc, 0x08200490, p;
+    /// ```
+    ///
+    /// ## Use instead
+    /// ```ptx
+    /// tcgen05.mma.cta_group::1.kind::f16 [taddr], adesc, bdesc, 0x08200490, p;
+    /// tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [mbar];
+    /// ```
+    ///
+    /// ## References
+    /// PTX ISA, sections 9.7.16.6.2.1.1 and 9.7.16.12.1
+    "TC704" "missing-commit" Warning Silent check
+}
+
+fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
+    for flow in checker.flows().filter(Flow::is_entry) {
+        for group in [CtaGroup::One, CtaGroup::Two] {
+            let role = |event: Event| {
+                if event.action == Action::Unknown {
+                    return Role::Start;
+                }
+                let Some(decoded) = flow.decoded(event) else { return Role::None };
+                // A group that is missing or wrong has a finding of its own.
+                let of_group = decoded.qualifiers.get::<CtaGroup>().map(|it| it.value == group);
+                match flow.operation(event) {
+                    Some(Operation::Commit) => Role::Start.only_if(of_group != Some(false)),
+                    Some(operation) if Pending::Operation.started_by(operation) => {
+                        Role::Ask.only_if(of_group == Some(true) && flow.is_own(event))
+                    }
+                    _ => Role::None,
+                }
+            };
+            let uncommitted = flow.unreached(Direction::Backward, role);
+            let Some((first, more)) = uncommitted.split_first() else { continue };
+            let name = flow.operation(*first).map_or("", Operation::name);
+            let mut finding = Diagnostic::new(
+                Code::MissingCommit,
+                flow.span(*first),
+                format!("no `tcgen05.commit.{group}` can follow this `tcgen05.{name}`"),
+                "its completion is never signalled",
+            );
+            if let Some(last) = more.last() {
+                let count = more.len();
+                finding = finding.label(flow.span(*last), format!("nor that of {count} more, up to here"));
+            }
+            findings.push(
+                finding
+                    .note(
+                        "`tcgen05.commit` tracks the completion of `mma`, `cp` and `shift` \
+                         (PTX ISA, 9.7.16.6.2.1.1)",
+                    )
+                    .help(format!(
+                        "execute `tcgen05.commit.{group}.mbarrier::arrive::one` in the same thread behind it"
+                    )),
+            );
+        }
+    }
+}

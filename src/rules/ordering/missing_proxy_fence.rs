@@ -1,0 +1,74 @@
+use crate::analysis::events::{Action, Event};
+use crate::analysis::flow::Role;
+use crate::diagnostic::Diagnostic;
+use crate::isa::vocabulary::Operation;
+use crate::rules::{Checker, Code, rule};
+
+rule! {
+    /// ## What it does
+    /// Finds a `mma` or `cp` behind a store to shared memory in the same thread with no
+    /// `fence.proxy.async` between, in kernels that load nothing into shared memory in bulk.
+    ///
+    /// ## Why is this bad?
+    /// `mma` and `cp` read shared memory through the async proxy, the store goes through the generic
+    /// one. Without the fence they may read what was there before.
+    ///
+    /// ## Example
+    /// ```ptx
+    /// st.shared.b32 [slot], r0;
+    /// tcgen05.cp.cta_group::1.128x256b [taddr], adesc;
+    /// ```
+    ///
+    /// ## Use instead
+    /// ```ptx
+    /// st.shared.b32 [slot], r0;
+    /// fence.proxy.async.shared::cta;
+    /// tcgen05.cp.cta_group::1.128x256b [taddr], adesc;
+    /// ```
+    ///
+    /// ## References
+    /// PTX ISA, section 9.7.16.6.5
+    "TC707" "missing-proxy-fence" Warning Silent check
+}
+
+fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
+    for flow in checker.flows() {
+        // Where the matrices come by bulk copies, a store is something else.
+        let function = flow.facts.function;
+        let loads_in_bulk = checker.flows().filter_map(|flow| flow.summary()).any(|summary| {
+            summary.functions.contains(&function)
+                && (summary.unknown || summary.events.iter().any(|event| event.action == Action::BulkLoad))
+        });
+        if loads_in_bulk {
+            continue;
+        }
+        let role = |event: Event| match (event.action, flow.operation(event)) {
+            (Action::ProxyFence | Action::Unknown, _) => Role::Stop,
+            (Action::SharedStore, _) => Role::Start,
+            (_, Some(Operation::Mma | Operation::MmaWs | Operation::Cp)) => Role::Ask,
+            _ => Role::None,
+        };
+        let mut reported = Vec::new();
+        for pair in flow.pairs(role, |_| true) {
+            if reported.contains(&pair.first.instruction) {
+                continue;
+            }
+            reported.push(pair.first.instruction);
+            let name = flow.operation(pair.then).map_or("", Operation::name);
+            findings.push(
+                Diagnostic::new(
+                    Code::MissingProxyFence,
+                    flow.span(pair.then),
+                    format!("`tcgen05.{name}` can read shared memory before it sees the store"),
+                    "reads through the async proxy",
+                )
+                .label(flow.span(pair.first), "stores through the generic proxy")
+                .note(
+                    "accesses through different proxies need a cross-proxy fence: `fence.proxy.async` \
+                     (PTX ISA, 9.7.16.6.5)",
+                )
+                .help("put `fence.proxy.async.shared::cta;` behind the store, before the barrier"),
+            );
+        }
+    }
+}

@@ -1,0 +1,73 @@
+use crate::analysis::events::{Action, Event};
+use crate::analysis::flow::{Flow, Pair, Role};
+use crate::diagnostic::Diagnostic;
+use crate::isa::vocabulary::Operation;
+use crate::rules::ordering::Pending;
+use crate::rules::{Checker, Code, rule};
+
+rule! {
+    /// ## What it does
+    /// Finds a `mma`, `cp`, `shift`, `commit` or `dealloc` that follows a `tcgen05.st` in the same
+    /// thread with no `wait::st` between.
+    ///
+    /// ## Why is this bad?
+    /// A store is asynchronous and not pipelined with these: a multiply may read what was there
+    /// before. A `ld` or `st` behind it is pipelined and needs no wait.
+    ///
+    /// ## Example
+    /// ```ptx
+    /// tcgen05.st.sync.aligned.32x32b.x1.b32 [taddr2], {r0};
+    /// tcgen05.mma.cta_group::1.kind::f16 [taddr], [taddr2], bdesc, 0x08200490, p;
+    /// ```
+    ///
+    /// ## Use instead
+    /// ```ptx
+    /// tcgen05.st.sync.aligned.32x32b.x1.b32 [taddr2], {r0};
+    /// tcgen05.wait::st.sync.aligned;
+    /// tcgen05.mma.cta_group::1.kind::f16 [taddr], [taddr2], bdesc, 0x08200490, p;
+    /// ```
+    ///
+    /// ## References
+    /// PTX ISA, section 9.7.16.6.2
+    "TC702" "missing-wait-st" Error Silent check
+}
+
+/// Pending stores and what is not ordered behind them.
+pub(in crate::rules) fn pairs(flow: &Flow<'_>) -> Vec<Pair> {
+    let role = |event: Event| match (event.action, flow.operation(event)) {
+        (Action::Unknown, _) | (_, Some(Operation::WaitSt)) => Role::Stop,
+        (_, Some(Operation::St)) => Role::Start,
+        (_, Some(Operation::Commit | Operation::Dealloc)) => Role::Ask,
+        (_, Some(operation)) if Pending::Operation.started_by(operation) => Role::Ask,
+        _ => Role::None,
+    };
+    flow.pairs(role, |_| true)
+}
+
+fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
+    for flow in checker.flows() {
+        let mut reported = Vec::new();
+        for pair in pairs(&flow) {
+            // What follows the first offence has the same cause.
+            if reported.contains(&pair.first.instruction) {
+                continue;
+            }
+            reported.push(pair.first.instruction);
+            let name = flow.operation(pair.then).map_or("", Operation::name);
+            findings.push(
+                Diagnostic::new(
+                    Code::MissingWaitSt,
+                    flow.span(pair.then),
+                    format!("`tcgen05.{name}` follows `tcgen05.st` with no `tcgen05.wait::st` between"),
+                    "the store may not be complete here",
+                )
+                .label(flow.span(pair.first), "stored here")
+                .note(format!(
+                    "`tcgen05.st` and `tcgen05.{name}` are not pipelined; `wait::st` orders them \
+                     (PTX ISA, 9.7.16.6.2)"
+                ))
+                .help(format!("put `tcgen05.wait::st.sync.aligned;` before the `tcgen05.{name}`")),
+            );
+        }
+    }
+}

@@ -1,0 +1,66 @@
+use crate::analysis::events::Action;
+use crate::analysis::flow::Flow;
+use crate::diagnostic::Diagnostic;
+use crate::isa::vocabulary::Operation;
+use crate::rules::{Checker, Code, rule};
+
+rule! {
+    /// ## What it does
+    /// Finds kernels that issue `mma`, `cp` or `commit` while nothing in them or in what they call
+    /// waits on any mbarrier.
+    ///
+    /// ## Why is this bad?
+    /// Nobody learns when the operations are complete: their result is read too early, or the kernel
+    /// exits while they run.
+    ///
+    /// ## Example
+    /// ```ptx
+    /// tcgen05.mma.cta_group::1.kind::f16 [taddr], adesc, bdesc, 0x08200490, p;
+    /// tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [mbar];
+    /// ```
+    ///
+    /// ## Use instead
+    /// ```ptx
+    /// tcgen05.mma.cta_group::1.kind::f16 [taddr], adesc, bdesc, 0x08200490, p;
+    /// tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [mbar];
+    /// WAIT:
+    /// mbarrier.try_wait.parity.shared::cta.b64 p, [mbar], 0;
+    /// @!p bra WAIT;
+    /// ```
+    ///
+    /// ## References
+    /// PTX ISA, section 9.7.16.6.2.1.1
+    "TC710" "no-mbarrier-wait" Warning Silent check
+}
+
+fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
+    for flow in checker.flows().filter(Flow::is_entry) {
+        let Some(summary) = flow.summary().filter(|summary| !summary.unknown) else { continue };
+        if summary.events.iter().any(|event| event.action == Action::MbarrierWait) {
+            continue;
+        }
+        let of = |operations: &[Operation]| {
+            summary.events.iter().rfind(|event| {
+                flow.operation(**event).is_some_and(|operation| operations.contains(&operation))
+            })
+        };
+        let issued = [Operation::Mma, Operation::MmaWs, Operation::Cp, Operation::Commit];
+        let Some(event) = of(&[Operation::Commit]).or_else(|| of(&issued)) else { continue };
+        let name = flow.operation(*event).map_or("", Operation::name);
+        let kernel = checker.module.functions[flow.facts.function as usize].name;
+        findings.push(
+            Diagnostic::new(
+                Code::NoMbarrierWait,
+                flow.span(*event),
+                format!("nothing in kernel `{}` waits on an mbarrier", checker.source.slice(kernel)),
+                format!("when `tcgen05.{name}` is complete, nobody learns"),
+            )
+            .label(kernel, "no `mbarrier.try_wait` or `mbarrier.test_wait`")
+            .note(
+                "completion of `mma`, `cp` and `shift` is observed through the mbarrier that `commit` \
+                 signals (PTX ISA, 9.7.16.6.2.1.1)",
+            )
+            .help("wait with `mbarrier.try_wait` on the mbarrier that `tcgen05.commit` signals"),
+        );
+    }
+}

@@ -1,0 +1,92 @@
+use crate::analysis::events::{Action, Event};
+use crate::analysis::flow::Role;
+use crate::diagnostic::Diagnostic;
+use crate::isa::vocabulary::Operation;
+use crate::rules::ordering::{Pending, columns, operands_read};
+use crate::rules::{Checker, Code, rule};
+
+rule! {
+    /// ## What it does
+    /// Finds loads and stores of Tensor Memory behind a `mma`, `cp` or `shift` of the same thread
+    /// with no wait on an mbarrier and no barrier on any path between. Accesses that are provably
+    /// disjoint are left alone.
+    ///
+    /// ## Why is this bad?
+    /// The operation is asynchronous: `ld` reads the accumulator before the multiply is done, `st`
+    /// overwrites what it reads.
+    ///
+    /// ## Example
+    /// ```ptx
+    /// tcgen05.mma.cta_group::1.kind::f16 [taddr], adesc, bdesc, 0x08200490, p;
+    /// tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [mbar];
+    /// tcgen05.ld.sync.aligned.32x32b.x1.b32 {r0}, [taddr];
+    /// tcgen05.wait::ld.sync.aligned;
+    /// ```
+    ///
+    /// ## Use instead
+    /// ```ptx
+    /// tcgen05.mma.cta_group::1.kind::f16 [taddr], adesc, bdesc, 0x08200490, p;
+    /// tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [mbar];
+    /// WAIT:
+    /// mbarrier.try_wait.parity.shared::cta.b64 p, [mbar], 0;
+    /// @!p bra WAIT;
+    /// tcgen05.fence::after_thread_sync;
+    /// tcgen05.ld.sync.aligned.32x32b.x1.b32 {r0}, [taddr];
+    /// tcgen05.wait::ld.sync.aligned;
+    /// ```
+    ///
+    /// ## References
+    /// PTX ISA, sections 9.7.16.6.2.1.1 and 9.7.16.6.4.2
+    "TC703" "result-read-early" Error Silent check
+}
+
+fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
+    for flow in checker.flows() {
+        let role = |event: Event| match (event.action, flow.operation(event)) {
+            (Action::MbarrierWait | Action::Barrier | Action::Unknown, _) => Role::Mark,
+            (_, Some(operation)) => match Pending::of(operation) {
+                Some(Pending::Operation) => Role::Start,
+                Some(Pending::Load | Pending::Store) => Role::Ask,
+                None => Role::None,
+            },
+            _ => Role::None,
+        };
+        // Paths with a wait and paths without may follow from the same test.
+        let pairs = flow.pairs(role, |pair| {
+            if pair.marked {
+                return false;
+            }
+            let Some(access) = columns(checker, &flow, pair.then) else { return true };
+            let disjoint = |other| -> bool { Option::is_some_and(other, |it| access.is_disjoint(&it)) };
+            let stores = flow.operation(pair.then) == Some(Operation::St);
+            let result = columns(checker, &flow, pair.first);
+            !(disjoint(result) && (!stores || operands_read(&flow, pair.first).into_iter().all(disjoint)))
+        });
+        let mut reported = Vec::new();
+        for pair in pairs {
+            if reported.contains(&pair.first.instruction) {
+                continue;
+            }
+            reported.push(pair.first.instruction);
+            let first = flow.operation(pair.first).map_or("", Operation::name);
+            let then = flow.operation(pair.then).map_or("", Operation::name);
+            findings.push(
+                Diagnostic::new(
+                    Code::ResultReadEarly,
+                    flow.span(pair.then),
+                    format!("`tcgen05.{then}` can execute before the `tcgen05.{first}` is complete"),
+                    "no wait on an mbarrier and no barrier on any path to here",
+                )
+                .label(flow.span(pair.first), "still under way")
+                .note(format!(
+                    "completion of `tcgen05.{first}` is observed by waiting on the mbarrier that \
+                     `tcgen05.commit` signals (PTX ISA, 9.7.16.6.2.1.1)"
+                ))
+                .help(
+                    "wait with `mbarrier.try_wait` on the mbarrier of the `tcgen05.commit`, then execute \
+                     `tcgen05.fence::after_thread_sync`",
+                ),
+            );
+        }
+    }
+}

@@ -1,0 +1,80 @@
+use crate::analysis::events::{Action, Event};
+use crate::analysis::flow::Role;
+use crate::diagnostic::Diagnostic;
+use crate::isa::vocabulary::Operation;
+use crate::rules::ordering::Pending;
+use crate::rules::{Checker, Code, rule};
+
+rule! {
+    /// ## What it does
+    /// Finds an `mbarrier.arrive` behind a `tcgen05.st` with no `wait::st` between, or behind a
+    /// `tcgen05.ld` with no `wait::ld` between whose registers are read only afterwards.
+    ///
+    /// ## Why is this bad?
+    /// A thread must wait for its operations before it signals another thread that may access the
+    /// same Tensor Memory. Some shipped kernels do not, so this only informs.
+    ///
+    /// ## Example
+    /// ```ptx
+    /// tcgen05.st.sync.aligned.32x32b.x1.b32 [taddr], {r0};
+    /// mbarrier.arrive.shared::cta.b64 _, [mbar];
+    /// ```
+    ///
+    /// ## Use instead
+    /// ```ptx
+    /// tcgen05.st.sync.aligned.32x32b.x1.b32 [taddr], {r0};
+    /// tcgen05.wait::st.sync.aligned;
+    /// mbarrier.arrive.shared::cta.b64 _, [mbar];
+    /// ```
+    ///
+    /// ## References
+    /// PTX ISA, section 9.7.16.6.4.4
+    "TC709" "signal-before-wait" Info Silent check
+}
+
+fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
+    for flow in checker.flows() {
+        for access in [Pending::Load, Pending::Store] {
+            let loads = access == Pending::Load;
+            let role = |event: Event| match (event.action, flow.operation(event)) {
+                (Action::Unknown, _) => Role::Stop,
+                (Action::MbarrierArrive, _) => Role::Ask,
+                (_, Some(operation)) if access.ended_by(operation) => Role::Stop,
+                (_, Some(operation)) if access.started_by(operation) => {
+                    Role::Start.only_if(!loads || flow.is_own(event))
+                }
+                _ => Role::None,
+            };
+            let mut pairs = flow.pairs_ending(
+                role,
+                |reach, facts| {
+                    if loads {
+                        flow.end_at_reads(reach, facts);
+                    }
+                },
+                |_| true,
+            );
+            if loads {
+                pairs = flow.live(pairs);
+            }
+            for pair in pairs {
+                let name = flow.operation(pair.first).map_or("", Operation::name);
+                let wait = if loads { "wait::ld" } else { "wait::st" };
+                findings.push(
+                    Diagnostic::new(
+                        Code::SignalBeforeWait,
+                        flow.span(pair.then),
+                        format!("an mbarrier is signalled before the `tcgen05.{name}` is waited for"),
+                        "signals another thread",
+                    )
+                    .label(flow.span(pair.first), "may still be under way")
+                    .note(format!(
+                        "a thread must wait for its `tcgen05.{name}` explicitly before it synchronises with \
+                         another (PTX ISA, 9.7.16.6.4.4)"
+                    ))
+                    .help(format!("put `tcgen05.{wait}.sync.aligned;` before the `mbarrier.arrive`")),
+                );
+            }
+        }
+    }
+}

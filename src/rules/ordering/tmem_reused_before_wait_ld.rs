@@ -1,0 +1,104 @@
+use crate::analysis::events::{Action, Event};
+use crate::analysis::flow::{Flow, Pair, Role};
+use crate::analysis::places::Root;
+use crate::diagnostic::Diagnostic;
+use crate::instruction::Instruction;
+use crate::isa::vocabulary::Operation;
+use crate::rules::ordering::{Pending, columns};
+use crate::rules::{Checker, Code, rule};
+
+rule! {
+    /// ## What it does
+    /// Finds Tensor Memory that is overwritten or deallocated while a `tcgen05.ld` may still read
+    /// it: there is no `wait::ld`, no instruction has used a loaded register yet, and one will.
+    ///
+    /// ## Why is this bad?
+    /// A load is asynchronous and not pipelined with `mma`, `cp`, `shift` and `dealloc`: it may read
+    /// what they write. A `st` behind it is pipelined and needs no wait; so does an instruction that
+    /// reads a loaded register.
+    ///
+    /// ## Example
+    /// ```ptx
+    /// tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [slot], 128;
+    /// ld.shared.b32 taddr, [slot];
+    /// tcgen05.ld.sync.aligned.32x32b.x1.b32 {r0}, [taddr];
+    /// tcgen05.mma.cta_group::1.kind::f16 [taddr], adesc, bdesc, 0x08200490, p;
+    /// st.global.b32 [adesc], r0;
+    /// ```
+    ///
+    /// ## Use instead
+    /// ```ptx
+    /// tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [slot], 128;
+    /// ld.shared.b32 taddr, [slot];
+    /// tcgen05.ld.sync.aligned.32x32b.x1.b32 {r0}, [taddr];
+    /// tcgen05.wait::ld.sync.aligned;
+    /// tcgen05.mma.cta_group::1.kind::f16 [taddr], adesc, bdesc, 0x08200490, p;
+    /// st.global.b32 [adesc], r0;
+    /// ```
+    ///
+    /// ## References
+    /// PTX ISA, sections 9.7.16.6.2 and 9.7.16.6.4.5
+    "TC701" "tmem-reused-before-wait-ld" Error Silent check
+}
+
+/// Pending loads with live registers, and what is done to their Tensor Memory.
+pub(in crate::rules) fn pairs(checker: &Checker<'_>, flow: &Flow<'_>) -> Vec<Pair> {
+    let role = |event: Event| match (event.action, flow.operation(event)) {
+        (Action::Unknown, _) => Role::Stop,
+        // What a callee loads is dead when it returns.
+        (_, Some(operation)) if Pending::Load.started_by(operation) => {
+            Role::Start.only_if(flow.is_own(event))
+        }
+        (_, Some(Operation::WaitLd | Operation::Alloc)) => Role::Stop,
+        (_, Some(Operation::Dealloc)) => Role::Ask,
+        (_, Some(operation)) if Pending::Operation.started_by(operation) => Role::Ask,
+        _ => Role::None,
+    };
+    let found = flow.pairs_ending(
+        role,
+        |reach, loads| {
+            flow.end_at_reads(reach, loads);
+            for (fact, event) in loads {
+                if let Some(Instruction::Ld(ld)) = flow.instruction(*event)
+                    && let Some(Root::Register(register)) = flow.place(*event, &ld.taddr).map(|it| it.root)
+                {
+                    flow.end_at_writes(reach, *fact, register);
+                }
+            }
+        },
+        |pair| {
+            flow.operation(pair.then) == Some(Operation::Dealloc)
+                || match (columns(checker, flow, pair.first), columns(checker, flow, pair.then)) {
+                    (Some(read), Some(written)) => read.overlaps(&written),
+                    _ => false,
+                }
+        },
+    );
+    flow.live(found)
+}
+
+fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
+    for flow in checker.flows() {
+        for pair in pairs(checker, &flow) {
+            let name = flow.operation(pair.then).map_or("", Operation::name);
+            let (what, label) = match flow.operation(pair.then) {
+                Some(Operation::Dealloc) => ("deallocated", "deallocates it"),
+                _ => ("overwritten", "writes the same columns"),
+            };
+            findings.push(
+                Diagnostic::new(
+                    Code::TmemReusedBeforeWaitLd,
+                    flow.span(pair.then),
+                    format!("Tensor Memory is {what} while `tcgen05.ld` may still read it"),
+                    label,
+                )
+                .label(flow.span(pair.first), "this load may not have read it yet")
+                .note(format!(
+                    "`tcgen05.ld` and `tcgen05.{name}` are not pipelined; `wait::ld` orders them \
+                     (PTX ISA, 9.7.16.6.2 and 9.7.16.6.4.5)"
+                ))
+                .help(format!("put `tcgen05.wait::ld.sync.aligned;` before the `tcgen05.{name}`")),
+            );
+        }
+    }
+}
