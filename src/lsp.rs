@@ -1,7 +1,7 @@
 //! The language server: `ptx-tc lsp`.
 //!
 //! ```text
-//! stdin ─► transport ─► main_loop ─► documents (text, lines, versions)
+//! stdin ─► transport ─► main_loop ─► document (text, lines, versions)
 //!                          │  ▲              │
 //!                          │  └── worker ◄───┘   Source ─► Snapshot ─► findings
 //!                          ▼
@@ -15,7 +15,9 @@
 //!   findings behind it. A newer version supersedes an older one at the next step.
 //! - A request is answered from the snapshot of exactly the version that it was asked about. One
 //!   that comes while that snapshot is being made waits for it; if the text changes meanwhile it
-//!   fails with `ContentModified`. No answer is ever stale.
+//!   fails with `ContentModified`. No answer is ever stale. Completion in a large text that has just
+//!   changed is the one exception: the place is that of the new text, the names those of the last
+//!   snapshot.
 //! - The features know spans and text, nothing of the protocol. [`handlers`] calls them and
 //!   [`to_proto`] turns what they say into the protocol's types.
 
@@ -24,7 +26,7 @@ mod completion;
 mod configuration;
 mod context;
 mod descriptors;
-mod documents;
+mod document;
 mod format;
 mod gates;
 mod handlers;
@@ -39,6 +41,7 @@ mod scope;
 mod settings;
 mod signature;
 mod snapshot;
+mod text;
 mod to_proto;
 mod tokens;
 mod transport;

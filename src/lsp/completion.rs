@@ -3,6 +3,7 @@
 use super::context::{self, Context, Opcode, OperandPlace};
 use super::scope::{self, Kind as NameKind, Name};
 use super::snapshot::Snapshot;
+use super::text::Text;
 use super::{gates, hover};
 use crate::instruction::form::Qualifiers;
 use crate::isa::instructions::{InstructionForm, OperandClass, OperandSlot, Shape};
@@ -43,9 +44,21 @@ pub(super) enum Kind {
     Value,
 }
 
-/// What fits at `offset`; in the order in which it should be shown.
-pub(super) fn complete(snapshot: &Snapshot, offset: u32) -> Vec<Item> {
-    let Some(context) = Context::new(snapshot, offset) else { return Vec::new() };
+/// A place in a text, and what is known of it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct View<'a> {
+    pub(super) text: &'a Text,
+    pub(super) offset: u32,
+    /// The names come from here. It may be of an earlier text, when a large one has just changed.
+    pub(super) snapshot: &'a Snapshot,
+    /// Where the place was in that text.
+    pub(super) place: u32,
+}
+
+/// What fits at a place; in the order in which it should be shown.
+pub(super) fn complete(view: View<'_>) -> Vec<Item> {
+    let View { offset, .. } = view;
+    let Some(context) = Context::new(view.text, offset) else { return Vec::new() };
     let word = context.word();
     let directive = context.tokens().first().map(|(token, _)| *token);
     match directive {
@@ -57,13 +70,13 @@ pub(super) fn complete(snapshot: &Snapshot, offset: u32) -> Vec<Item> {
         && context.tokens().len() <= 3
         && last.end >= offset
     {
-        return names(snapshot, &context, |name| name.is_register(&[Type::Pred]));
+        return names(view, &context, |name| name.is_register(&[Type::Pred]));
     }
     match (context.opcode(), context.operand()) {
-        (Some((text, opcode)), None) => at_opcode(snapshot, &context, text, opcode),
-        (Some((text, _)), Some(place)) => at_operand(snapshot, &context, text, place),
+        (Some((text, opcode)), None) => at_opcode(view, &context, text, opcode),
+        (Some((text, _)), Some(place)) => at_operand(view, &context, text, place),
         // Nothing, or a word that starts with a dot.
-        (None, _) if context.tokens().len() <= 1 => statement(snapshot, word),
+        (None, _) if context.tokens().len() <= 1 => statement(view, word),
         (None, _) => Vec::new(),
     }
 }
@@ -83,8 +96,8 @@ fn item(label: impl Into<String>, kind: Kind, replace: Span) -> Item {
 
 // ---- the start of a statement ----
 
-fn statement(snapshot: &Snapshot, word: Span) -> Vec<Item> {
-    let inside = scope::in_function(snapshot, word.start);
+fn statement(view: View<'_>, word: Span) -> Vec<Item> {
+    let inside = scope::in_function(view.snapshot, view.place - (view.offset - word.start).min(view.place));
     let directives: &[(&str, &str)] = if inside {
         &[
             (".reg", "declares registers"),
@@ -116,10 +129,10 @@ fn statement(snapshot: &Snapshot, word: Span) -> Vec<Item> {
             (".pragma", "advises the assembler"),
         ]
     };
-    let written = snapshot.slice(word);
+    let written = view.text.as_str().get(word.range()).unwrap_or_default();
     let mut items = Vec::new();
     if inside && !written.starts_with('.') {
-        items.extend(operations(snapshot, word, "tcgen05."));
+        items.extend(operations(view.snapshot, word, "tcgen05."));
     }
     items.extend(
         directives
@@ -152,22 +165,22 @@ fn versions(word: Span) -> Vec<Item> {
 
 // ---- the opcode ----
 
-fn at_opcode(snapshot: &Snapshot, context: &Context<'_>, text: &str, opcode: Span) -> Vec<Item> {
+fn at_opcode(view: View<'_>, context: &Context<'_>, text: &str, opcode: Span) -> Vec<Item> {
     let words: Vec<&str> = text.split('.').collect();
-    let [first, behind @ .., last] = words.as_slice() else { return statement(snapshot, opcode) };
+    let [first, behind @ .., last] = words.as_slice() else { return statement(view, opcode) };
     if *first != "tcgen05" {
         return Vec::new();
     }
     let partial = Span::new(opcode.end - last.len() as u32, opcode.end);
     let Some(mut opcode) = context::read(behind) else {
         let replace = Span::new(opcode.start + "tcgen05.".len() as u32, opcode.end);
-        return if behind.is_empty() { operations(snapshot, replace, "") } else { Vec::new() };
+        return if behind.is_empty() { operations(view.snapshot, replace, "") } else { Vec::new() };
     };
     opcode.qualifiers.extend(context.behind().filter_map(Qualifier::parse));
-    let mut items = qualifiers(snapshot, &opcode, partial);
+    let mut items = qualifiers(view.snapshot, &opcode, partial);
     // `ld` may become `ld.red`.
     let written = format!("{}.", behind.join("."));
-    let environment = snapshot.environment();
+    let environment = view.snapshot.environment();
     for operation in Operation::iter() {
         if let Some(rest) = operation.name().strip_prefix(&written)
             && gates::open(&environment, operation, &[])
@@ -281,18 +294,18 @@ fn qualifiers(snapshot: &Snapshot, opcode: &Opcode, replace: Span) -> Vec<Item> 
 
 // ---- operands ----
 
-fn at_operand(snapshot: &Snapshot, context: &Context<'_>, opcode: &str, place: OperandPlace) -> Vec<Item> {
+fn at_operand(view: View<'_>, context: &Context<'_>, opcode: &str, place: OperandPlace) -> Vec<Item> {
     let words: Vec<&str> = opcode.split('.').collect();
     match words.as_slice() {
         ["tcgen05", behind @ ..] => match context::read(behind) {
-            Some(opcode) => at_tcgen05_operand(snapshot, context, &opcode, place),
+            Some(opcode) => at_tcgen05_operand(view, context, &opcode, place),
             None => Vec::new(),
         },
-        ["bra", ..] => names(snapshot, context, |name| name.kind == NameKind::Label),
+        ["bra", ..] => names(view, context, |name| name.kind == NameKind::Label),
         ["call", ..] if place.within.is_none() => {
-            names(snapshot, context, |name| name.kind == NameKind::Function)
+            names(view, context, |name| name.kind == NameKind::Function)
         }
-        _ => names(snapshot, context, |name| !matches!(name.kind, NameKind::Label | NameKind::Function)),
+        _ => names(view, context, |name| !matches!(name.kind, NameKind::Label | NameKind::Function)),
     }
 }
 
@@ -306,7 +319,7 @@ pub(super) fn known(qualifiers: &[Qualifier]) -> Qualifiers {
 }
 
 fn at_tcgen05_operand(
-    snapshot: &Snapshot,
+    view: View<'_>,
     context: &Context<'_>,
     opcode: &Opcode,
     place: OperandPlace,
@@ -336,7 +349,7 @@ fn at_tcgen05_operand(
         .take(optional + 1)
         .map(|(_, slot)| slot.class);
     let classes: Vec<OperandClass> = possible.collect();
-    items.extend(names(snapshot, context, |name| classes.iter().any(|class| fits(*class, place, name))));
+    items.extend(names(view, context, |name| classes.iter().any(|class| fits(*class, place, name))));
     items
 }
 
@@ -356,13 +369,13 @@ fn fits(class: OperandClass, place: OperandPlace, name: &Name<'_>) -> bool {
 }
 
 /// The visible names for which `wanted` holds, the nearest declaration first.
-fn names(snapshot: &Snapshot, context: &Context<'_>, wanted: impl Fn(&Name<'_>) -> bool) -> Vec<Item> {
+fn names(view: View<'_>, context: &Context<'_>, wanted: impl Fn(&Name<'_>) -> bool) -> Vec<Item> {
     /// Of a family with thousands of registers, those that match what is written are enough.
     const MOST: u32 = 256;
     let written = context.word_text();
     let word = context.word();
     let mut items = Vec::new();
-    for name in scope::visible(snapshot, context.offset).iter().filter(|name| wanted(name)) {
+    for name in scope::visible(view.snapshot, view.place).iter().filter(|name| wanted(name)) {
         let (kind, detail) = match name.kind {
             NameKind::Register { ty, .. } => {
                 (Kind::Register, ty.map(|ty| format!(".reg .{ty}")).unwrap_or_default())

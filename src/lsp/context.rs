@@ -3,7 +3,7 @@
 //! A statement that is being written does not parse, and what is wrong with it may swallow the ones
 //! behind it. So completion and signature help look at the tokens before the cursor.
 
-use super::snapshot::Snapshot;
+use super::text::Text;
 use crate::isa::instructions::InstructionForm;
 use crate::isa::vocabulary::{Operation, Qualifier};
 use crate::source::Span;
@@ -32,10 +32,10 @@ pub(super) struct OperandPlace {
 
 impl<'s> Context<'s> {
     /// `None` in a comment.
-    pub(super) fn new(snapshot: &'s Snapshot, offset: u32) -> Option<Self> {
-        let text = snapshot.source.text();
-        let first_line = snapshot.text.line_of(offset.saturating_sub(WINDOW));
-        let start = snapshot.text.line(first_line).start;
+    pub(super) fn new(text: &'s Text, offset: u32) -> Option<Self> {
+        let first_line = text.line_of(offset.saturating_sub(WINDOW));
+        let start = text.line(first_line).start;
+        let text = text.as_str();
         let before = text.get(start as usize..offset as usize)?;
         let mut tokens: Vec<(Token, Span)> = Vec::new();
         let mut end = 0;

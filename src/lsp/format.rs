@@ -263,7 +263,7 @@ fn blank_between(left: Piece<'_>, right: Piece<'_>) -> bool {
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::documents::Text;
+    use super::super::text::Text;
     use super::*;
     use crate::Options;
     use crate::syntax::lexer;

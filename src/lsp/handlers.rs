@@ -7,10 +7,11 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use super::documents::Place;
+use super::completion::View;
 use super::navigation::Occurrence;
 use super::settings::Client;
 use super::snapshot::Snapshot;
+use super::text::{Change, Place, Text};
 use super::{
     actions, completion, format, hints, hover, links, navigation, outline, signature, to_proto, tokens,
 };
@@ -28,6 +29,8 @@ pub(super) struct Context<'a> {
 /// What has to be known of a document before a request can be answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Needs {
+    /// Nothing but the text.
+    Text,
     /// The tree and the names.
     Tree,
     /// The findings.
@@ -64,13 +67,13 @@ type Answer = Result<Value, Failure>;
 /// What a method needs; `None` if there is no such method.
 pub(super) fn needs(method: &str) -> Option<Needs> {
     Some(match method {
+        requests::SignatureHelpRequest::METHOD => Needs::Text,
         // What is known of values comes with the findings.
         requests::DocumentDiagnosticRequest::METHOD
         | requests::CodeActionRequest::METHOD
         | requests::HoverRequest::METHOD
         | requests::InlayHintRequest::METHOD => Needs::Findings,
         requests::Completion::METHOD
-        | requests::SignatureHelpRequest::METHOD
         | requests::GotoDefinition::METHOD
         | requests::GotoDeclaration::METHOD
         | requests::References::METHOD
@@ -109,14 +112,8 @@ pub(super) fn handle(context: &Context<'_>, method: &str, params: Value) -> Answ
             answer(hover::hover(context.snapshot, offset).map(|it| to_proto::hover(context, it)))
         }
         requests::Completion::METHOD => {
-            let params: types::CompletionParams = read(params)?;
-            let offset = context.offset(params.text_document_position.position);
-            answer(to_proto::completion(context, completion::complete(context.snapshot, offset)))
-        }
-        requests::SignatureHelpRequest::METHOD => {
-            let params: types::SignatureHelpParams = read(params)?;
-            let offset = context.offset(params.text_document_position_params.position);
-            answer(signature::signature(context.snapshot, offset).map(to_proto::signature))
+            let snapshot = context.snapshot;
+            early(context.client, &snapshot.text, method, params, Some((snapshot, &[])))
         }
         requests::GotoDefinition::METHOD | requests::GotoDeclaration::METHOD => {
             let params: types::GotoDefinitionParams = read(params)?;
@@ -149,6 +146,35 @@ pub(super) fn handle(context: &Context<'_>, method: &str, params: Value) -> Answ
             answer(to_proto::workspace_edit(context, &edits))
         }
         _ => handle_document(context, method, params),
+    }
+}
+
+/// Answers a request that comes while someone types, from the text as it is. Names come from the
+/// last tree, which may be of an earlier text: then with the edits that have happened since.
+pub(super) fn early(
+    client: Client,
+    text: &Text,
+    method: &str,
+    params: Value,
+    last: Option<(&Snapshot, &[Change])>,
+) -> Answer {
+    let place = |position: types::Position| {
+        let place = Place { line: position.line, character: position.character };
+        text.offset(place, client.encoding)
+    };
+    match (method, last) {
+        (requests::SignatureHelpRequest::METHOD, _) => {
+            let params: types::SignatureHelpParams = read(params)?;
+            let offset = place(params.text_document_position_params.position);
+            answer(signature::signature(text, offset).map(to_proto::signature))
+        }
+        (requests::Completion::METHOD, Some((snapshot, changes))) => {
+            let params: types::CompletionParams = read(params)?;
+            let offset = place(params.text_document_position.position);
+            let view = View { text, offset, snapshot, place: Change::before(changes, offset) };
+            answer(to_proto::completion(client, text, completion::complete(view)))
+        }
+        _ => Err(Failure::new(ErrorCode::MethodNotFound, format!("no method `{method}`"))),
     }
 }
 

@@ -4,21 +4,21 @@ use std::collections::HashMap;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 
 use crossbeam_channel::{Receiver, Sender, select};
 use lsp_server::{ErrorCode, Message, Notification, Request, RequestId, Response};
+use lsp_types::InitializeParams;
 use lsp_types::notification::{self as notifications, Notification as _};
 use lsp_types::request::{self as requests, Request as _};
-use lsp_types::{InitializeParams, Uri};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::configuration::Reader;
-use super::documents::{Place, Text};
+use super::document::{Document, State};
 use super::handlers::{self, Context, Failure, Needs};
 use super::settings::{Client, SECTION, Settings};
-use super::snapshot::Snapshot;
+use super::text::{Change, Place, Text};
 use super::to_proto;
 use super::transport::{Outgoing, Transport};
 use super::worker::{self, Event, Job, Jobs};
@@ -74,33 +74,6 @@ fn initialize(transport: &Transport) -> Option<(Client, Result<Settings, String>
         }
     }
     None
-}
-
-/// An open document.
-struct Document {
-    uri: Uri,
-    /// The client's number.
-    version: i32,
-    text: Text,
-    /// How it is checked.
-    options: Options,
-    /// Our number; unlike the client's it never repeats.
-    revision: u64,
-    /// Tells the worker which revision is the latest.
-    latest: Arc<AtomicU64>,
-    /// Whether the worker has to be told of the text.
-    dirty: bool,
-    /// What is known of this revision.
-    state: State,
-    /// Requests that wait for more to be known.
-    waiting: Vec<(Request, Needs)>,
-}
-
-enum State {
-    Pending,
-    /// The text could not be parsed at all.
-    Failed,
-    Known(Arc<Snapshot>),
 }
 
 struct Server {
@@ -223,6 +196,14 @@ impl Server {
                     let failure = Failure::new(ErrorCode::InvalidParams, format!("`{uri}` is not open"));
                     return self.fail(request.id, failure);
                 };
+                if document.answers_early(&request.method, needs) {
+                    let last = document.last.as_ref().map(|(snapshot, changes)| (&**snapshot, &**changes));
+                    let Request { id, method, params } = request;
+                    let text = &document.text;
+                    let result =
+                        guarded(&method, || handlers::early(self.client, text, &method, params, last));
+                    return self.respond(id, result);
+                }
                 document.waiting.push((request, needs));
                 self.answer(&uri);
             }
@@ -240,7 +221,7 @@ impl Server {
         let checked = snapshot.as_ref().is_none_or(|it| it.is_checked());
         let waiting = std::mem::take(&mut document.waiting);
         let (ready, waiting): (Vec<_>, Vec<_>) =
-            waiting.into_iter().partition(|(_, needs)| checked || *needs == Needs::Tree);
+            waiting.into_iter().partition(|(_, needs)| checked || *needs != Needs::Findings);
         document.waiting = waiting;
         let (uri, version) = (document.uri.clone(), document.version);
         for (request, _) in ready {
@@ -250,14 +231,15 @@ impl Server {
                 continue;
             };
             let context = Context { client: self.client, snapshot, uri: &uri, version };
-            let result = catch_unwind(AssertUnwindSafe(|| handlers::handle(&context, &method, params)))
-                .unwrap_or_else(|_| {
-                    Err(Failure::new(ErrorCode::InternalError, format!("`{method}` failed")))
-                });
-            match result {
-                Ok(value) => self.send(Response::new_ok(id, value)),
-                Err(failure) => self.fail(id, failure),
-            }
+            let result = guarded(&method, || handlers::handle(&context, &method, params));
+            self.respond(id, result);
+        }
+    }
+
+    fn respond(&self, id: RequestId, result: Result<Value, Failure>) {
+        match result {
+            Ok(value) => self.send(Response::new_ok(id, value)),
+            Err(failure) => self.fail(id, failure),
         }
     }
 
@@ -366,6 +348,7 @@ impl Server {
             latest: Arc::default(),
             dirty: false,
             state: State::Pending,
+            last: None,
             waiting: Vec::new(),
         };
         self.documents.insert(key.clone(), document);
@@ -377,10 +360,12 @@ impl Server {
         let encoding = self.client.encoding;
         let Some(document) = self.documents.get_mut(key) else { return Err(format!("`{key}` is not open")) };
         document.version = params.text_document.version;
+        document.retire();
         let mut misplaced = None;
         for change in params.content_changes {
             let Some(range) = change.range else {
                 document.text = Text::new(change.text);
+                document.last = None;
                 continue;
             };
             let offset = |place: lsp_types::Position| {
@@ -393,7 +378,11 @@ impl Server {
                 misplaced = Some(range);
             }
             let (start, end) = (offset(range.start), offset(range.end));
-            document.text.replace(Span::new(start.min(end), start.max(end)), &change.text);
+            let span = Span::new(start.min(end), start.max(end));
+            document.text.replace(span, &change.text);
+            if let Some((_, changes)) = &mut document.last {
+                changes.push(Change { span, inserted: change.text.len() as u32 });
+            }
         }
         self.renew(key);
         match misplaced {
@@ -561,6 +550,7 @@ impl Server {
         }
         if let Event::Parsed { snapshot, .. } = event {
             document.state = snapshot.map_or(State::Failed, State::Known);
+            document.last = None;
         } else if let State::Known(snapshot) = &document.state
             && !self.client.pulls_diagnostics
         {
@@ -578,6 +568,12 @@ impl Server {
 
 fn params<T: DeserializeOwned>(notification: Notification) -> Result<T, String> {
     serde_json::from_value(notification.params).map_err(|error| error.to_string())
+}
+
+/// Handlers promise never to panic; should one do so all the same, only its request fails.
+fn guarded(method: &str, handle: impl FnOnce() -> Result<Value, Failure>) -> Result<Value, Failure> {
+    catch_unwind(AssertUnwindSafe(handle))
+        .unwrap_or_else(|_| Err(Failure::new(ErrorCode::InternalError, format!("`{method}` failed"))))
 }
 
 /// The document that a request is about; all of ours name it in the same place.

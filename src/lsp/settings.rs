@@ -7,7 +7,7 @@ use std::str::FromStr;
 use lsp_types::InitializeParams;
 use serde_json::Value;
 
-use super::documents::Encoding;
+use super::text::Encoding;
 use crate::cli::config::Wishes;
 use crate::diagnostic::Severity;
 use crate::rules::selection::{Layer, Selector};

@@ -2,7 +2,7 @@
 
 use super::completion;
 use super::context::{self, Context};
-use super::snapshot::Snapshot;
+use super::text::Text;
 use crate::isa::instructions::OperandSlot;
 
 /// The operands of the instruction at a place.
@@ -16,11 +16,11 @@ pub(super) struct Signature {
 }
 
 /// The operands of the tcgen05 instruction at `offset`, and which of them that is.
-pub(super) fn signature(snapshot: &Snapshot, offset: u32) -> Option<Signature> {
-    let context = Context::new(snapshot, offset)?;
+pub(super) fn signature(text: &Text, offset: u32) -> Option<Signature> {
+    let context = Context::new(text, offset)?;
     let place = context.operand()?;
-    let (text, _) = context.opcode()?;
-    let words: Vec<&str> = text.strip_prefix("tcgen05.")?.split('.').collect();
+    let (written, _) = context.opcode()?;
+    let words: Vec<&str> = written.strip_prefix("tcgen05.")?.split('.').collect();
     let opcode = context::read(&words)?;
     let known = completion::known(&opcode.qualifiers);
     let parameters: Vec<(String, String)> = opcode
@@ -33,7 +33,7 @@ pub(super) fn signature(snapshot: &Snapshot, offset: u32) -> Option<Signature> {
         .collect();
     let shown: Vec<&str> = parameters.iter().map(|(syntax, _)| syntax.as_str()).collect();
     Some(Signature {
-        label: format!("{text} {}", shown.join(", ")),
+        label: format!("{written} {}", shown.join(", ")),
         documentation: opcode.form.operation.explanation().to_owned(),
         active: place.index,
         parameters,

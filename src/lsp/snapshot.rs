@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use super::documents::Text;
+use super::text::Text;
 use crate::analysis::environment::Environment;
 use crate::analysis::functions::{Context, FunctionFacts};
 use crate::analysis::symbols::{Resolution, Symbols};

@@ -6,7 +6,6 @@ use strum::IntoEnumIterator;
 
 use super::actions::Action;
 use super::completion::{self, Item};
-use super::documents::{Encoding, Text};
 use super::handlers::Context;
 use super::hints::Hint;
 use super::hover::Hover;
@@ -16,6 +15,7 @@ use super::outline::{self, Fold, ItemKind};
 use super::settings::Client;
 use super::signature::Signature;
 use super::snapshot::Snapshot;
+use super::text::{Encoding, Text};
 use super::tokens::{Class, Word};
 use crate::diagnostic::{Applicability, Diagnostic, Edit, Severity};
 use crate::rules::Code;
@@ -243,18 +243,19 @@ pub(super) fn code_actions(
 
 // ---- completion and signatures ----
 
-pub(super) fn completion(context: &Context<'_>, items: Vec<Item>) -> Value {
+pub(super) fn completion(client: Client, text: &Text, items: Vec<Item>) -> Value {
     let items: Vec<types::CompletionItem> = items
         .into_iter()
-        .filter(|item| context.client.snippets || !item.snippet)
+        .filter(|item| client.snippets || !item.snippet)
         .enumerate()
-        .map(|(index, item)| completion_item(context, index, item))
+        .map(|(index, item)| completion_item(client, text, index, item))
         .collect();
     json!({ "isIncomplete": false, "items": items })
 }
 
-fn completion_item(context: &Context<'_>, index: usize, item: Item) -> types::CompletionItem {
-    let edit = types::TextEdit { range: context.range(item.replace), new_text: item.insert };
+fn completion_item(client: Client, text: &Text, index: usize, item: Item) -> types::CompletionItem {
+    let range = range(text, client.encoding, item.replace);
+    let edit = types::TextEdit { range, new_text: item.insert };
     types::CompletionItem {
         label: item.label,
         kind: Some(match item.kind {

@@ -8,8 +8,8 @@ use std::thread;
 
 use crossbeam_channel::{Receiver, Sender, TrySendError, bounded, unbounded};
 
-use super::documents::Text;
 use super::snapshot::Snapshot;
+use super::text::Text;
 use crate::Options;
 
 /// A version of a document to look at.

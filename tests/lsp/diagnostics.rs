@@ -4,8 +4,7 @@ use serde_json::{Value, json};
 
 use crate::client::{Client, URI, capabilities, document, kernel};
 
-const BAD: &str =
-    "\ttcgen05.dealloc.cta_group::1.sync.aligned.b32 %r1, 48;\n\ttcgen05.wait::ld.sync;";
+const BAD: &str = "\ttcgen05.dealloc.cta_group::1.sync.aligned.b32 %r1, 48;\n\ttcgen05.wait::ld.sync;";
 
 fn codes(diagnostics: &Value) -> Vec<&str> {
     diagnostics.as_array().unwrap().iter().map(|it| it["code"].as_str().unwrap()).collect()

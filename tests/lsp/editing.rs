@@ -249,3 +249,26 @@ fn layout() {
     );
     client.stop();
 }
+
+#[test]
+fn completion_in_a_large_text_does_not_wait_and_says_the_same() {
+    let filler = "\tadd.s32 %r1, %r2, %r3;\n".repeat(100_000);
+    let mut client = Client::start();
+    client.open(&kernel(&format!("\t.reg .b32 early;\n{filler}\t{{ .reg .b32 inner; }}\n\tret;")));
+    client.pushed(1);
+    let insert = |line: u32, text: &str| {
+        let place = json!({ "line": line, "character": 0 });
+        json!([{ "range": { "start": place, "end": place }, "text": text }])
+    };
+    client.change(2, insert(9, "\tret;\n\tret;\n"));
+    client.change(3, insert(100_012, "\tadd.s32 %r1, ea\n"));
+    let place = json!({ "line": 100_012, "character": 16 });
+    let at_once = client.request("textDocument/completion", at(&place));
+    client.pushed(3);
+    let later = client.request("textDocument/completion", at(&place));
+    assert_eq!(at_once, later);
+    let Value::Array(items) = &later["items"] else { panic!("{later}") };
+    let names = labels(items);
+    assert!(names.contains(&"early") && names.contains(&"%r9") && !names.contains(&"inner"), "{names:?}");
+    client.stop();
+}

@@ -77,15 +77,18 @@ fn measure(binary: &Path, arguments: &Arguments, title: &str, text: &str) -> Res
     }
     // The edits so far are lines before the place.
     let line = place.0 + 2 * arguments.edits as u32;
-    for (title, method) in [
-        ("hover", "textDocument/hover"),
-        ("completion of a qualifier", "textDocument/completion"),
-        ("definition", "textDocument/definition"),
+    let operand = place.2;
+    for (title, method, column) in [
+        ("hover", "textDocument/hover", place.1),
+        ("hover over an operand", "textDocument/hover", operand),
+        ("completion of a qualifier", "textDocument/completion", place.1),
+        ("completion of an operand", "textDocument/completion", operand),
+        ("definition", "textDocument/definition", operand),
     ] {
         let mut times = Vec::new();
         for _ in 0..arguments.edits {
             let start = Instant::now();
-            session.request(method, &at(line, place.1))?;
+            session.request(method, &at(line, column))?;
             times.push(start.elapsed());
         }
         print(title, &times);
@@ -94,33 +97,37 @@ fn measure(binary: &Path, arguments: &Arguments, title: &str, text: &str) -> Res
     session.close()
 }
 
-/// What many edits leave in memory.
+/// What many edits leave in memory: after the first tenth of them, and after all.
 fn memory(binary: &Path, arguments: &Arguments, text: &str) -> Result<()> {
     let mut session = Session::open(binary, text)?;
     session.findings(1)?;
-    let before = session.resident()?;
+    let mut resident = vec![session.resident()?];
     let last = arguments.many as i32 + 1;
     for version in 2..=last {
         session.edit(version, 0)?;
         // Undone by the next one, so that the text does not grow.
-        if version % 100 == 0 {
+        let measured = version == last / 10 || version == last;
+        if version % 100 == 0 || measured {
             session.findings(version)?;
         }
+        if measured {
+            resident.push(session.resident()?);
+        }
     }
-    session.findings(last)?;
-    let after = session.resident()?;
-    println!("memory: {before:.1} MB, after {} edits {after:.1} MB", arguments.many);
+    let shown: Vec<String> = resident.iter().map(|size| format!("{size:.1} MB")).collect();
+    println!("memory at first, after {} and after {} edits: {}", last / 10, last - 1, shown.join(", "));
     session.close()
 }
 
-/// A line with a load, and a column within one of its qualifiers.
-fn tensor_line(text: &str) -> Option<(u32, u32)> {
+/// A line with a load, a column within one of its qualifiers, and one within its address.
+fn tensor_line(text: &str) -> Option<(u32, u32, u32)> {
     let lines: Vec<&str> = text.lines().collect();
     let middle = lines.len() / 2;
     let (at, column) = (0..lines.len())
         .map(|step| (middle + step) % lines.len())
         .find_map(|at| Some((at, lines[at].find("tcgen05.ld.sync.aligned.")?)))?;
-    Some((at as u32, (column + "tcgen05.ld.sync.".len()) as u32))
+    let address = lines[at].rfind('[')? + 1;
+    Some((at as u32, (column + "tcgen05.ld.sync.".len()) as u32, address as u32))
 }
 
 fn at(line: u32, character: u32) -> Value {

@@ -1,3 +1,5 @@
+use std::collections::BTreeSet;
+
 use crate::analysis::events::{Action, Event};
 use crate::analysis::flow::Role;
 use crate::diagnostic::Diagnostic;
@@ -32,14 +34,15 @@ rule! {
 }
 
 fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
+    // Where the matrices come by bulk copies, a store is something else.
+    let loads_in_bulk: BTreeSet<u32> = checker
+        .flows()
+        .filter_map(|flow| flow.summary())
+        .filter(|summary| summary.unknown || summary.events.iter().any(|it| it.action == Action::BulkLoad))
+        .flat_map(|summary| summary.functions.iter().copied())
+        .collect();
     for flow in checker.flows() {
-        // Where the matrices come by bulk copies, a store is something else.
-        let function = flow.facts.function;
-        let loads_in_bulk = checker.flows().filter_map(|flow| flow.summary()).any(|summary| {
-            summary.functions.contains(&function)
-                && (summary.unknown || summary.events.iter().any(|event| event.action == Action::BulkLoad))
-        });
-        if loads_in_bulk {
+        if loads_in_bulk.contains(&flow.facts.function) {
             continue;
         }
         let role = |event: Event| match (event.action, flow.operation(event)) {

@@ -25,6 +25,28 @@ pub(super) struct Place {
     pub(super) character: u32,
 }
 
+/// A part of a text that was replaced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Change {
+    /// What was replaced, in the text before it.
+    pub(super) span: Span,
+    /// How long the new part is.
+    pub(super) inserted: u32,
+}
+
+impl Change {
+    /// Where `offset` was before these changes; what is new was where it was inserted.
+    pub(super) fn before(changes: &[Self], offset: u32) -> u32 {
+        changes.iter().rev().fold(offset, |offset, change| {
+            let end = change.span.start + change.inserted;
+            match offset {
+                behind if behind >= end => behind - end + change.span.end,
+                within => within.min(change.span.start),
+            }
+        })
+    }
+}
+
 /// A text with the starts of its lines. Cheap to clone.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Text {
@@ -170,6 +192,15 @@ mod tests {
         assert_eq!(text.place(7, Encoding::Utf16), place(0, 4));
         assert_eq!(text.place(7, Encoding::Utf8), place(0, 7));
         assert_eq!(text.place(12, Encoding::Utf8), place(2, 0));
+    }
+
+    #[test]
+    fn places_are_followed_back() {
+        let change = |start, end, inserted| Change { span: Span::new(start, end), inserted };
+        // `abcdef`, `aXYdef`, `aXYde`, `!aXYde`
+        let changes = [change(1, 3, 2), change(5, 6, 0), change(0, 0, 1)];
+        let before: Vec<u32> = (0..7).map(|offset| Change::before(&changes, offset)).collect();
+        assert_eq!(before, [0, 0, 1, 1, 3, 4, 6]);
     }
 
     proptest! {
