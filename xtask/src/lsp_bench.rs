@@ -17,10 +17,10 @@ pub(crate) struct Arguments {
     megabytes: usize,
     /// Edits, and requests of each kind, that are measured.
     #[arg(long, default_value_t = 50)]
-    edits: usize,
+    edits: i32,
     /// Edits before the memory is measured.
     #[arg(long, default_value_t = 10_000)]
-    many: usize,
+    many: i32,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
@@ -60,15 +60,15 @@ fn measure(binary: &Path, arguments: &Arguments, title: &str, text: &str) -> Res
     print("open to findings", &[start.elapsed()]);
     let mut findings = Vec::new();
     let mut after_edit = Vec::new();
-    for version in 2..arguments.edits as i32 + 2 {
+    for version in 2..arguments.edits + 2 {
         let start = Instant::now();
         session.edit(version, place.0)?;
         session.findings(version)?;
         findings.push(start.elapsed());
     }
     print("keystroke to findings", &findings);
-    for version in 2..arguments.edits as i32 + 2 {
-        let version = version + arguments.edits as i32;
+    for version in 2..arguments.edits + 2 {
+        let version = version + arguments.edits;
         let start = Instant::now();
         session.edit(version, place.0)?;
         session.request("textDocument/completion", &at(place.0 + version as u32 - 1, place.1))?;
@@ -102,7 +102,7 @@ fn memory(binary: &Path, arguments: &Arguments, text: &str) -> Result<()> {
     let mut session = Session::open(binary, text)?;
     session.findings(1)?;
     let mut resident = vec![session.resident()?];
-    let last = arguments.many as i32 + 1;
+    let last = arguments.many + 1;
     for version in 2..=last {
         session.edit(version, 0)?;
         // Undone by the next one, so that the text does not grow.
