@@ -248,7 +248,7 @@ fn apply(text: &str, mut edits: Vec<Edit>) -> (String, Vec<(usize, isize)>) {
         out.push_str(&text[at..range.start]);
         out.push_str(&new);
         at = range.end;
-        shifts.push((range.end, out.len() as isize - at as isize));
+        shifts.push((range.end, out.len().cast_signed() - at.cast_signed()));
     }
     out.push_str(&text[at..]);
     (out, shifts)
@@ -315,7 +315,7 @@ fn injected_bugs() {
             let moved = |offset: usize| {
                 let at = shifts.partition_point(|(end, _)| *end <= offset);
                 let shift = if at == 0 { 0 } else { shifts[at - 1].1 };
-                usize::try_from(offset as isize + shift).unwrap()
+                usize::try_from(offset.cast_signed() + shift).unwrap()
             };
             let mutated = Source::new(&name, text).unwrap();
             let report = check(&mutated, &Options::default());

@@ -7,6 +7,7 @@
 
 use std::collections::HashMap;
 use std::ops::Range;
+use std::sync::OnceLock;
 
 use petgraph::algo::dominators::{self, Dominators};
 use petgraph::graph::{DiGraph, NodeIndex};
@@ -49,6 +50,7 @@ pub struct Cfg {
     /// The block of each instruction, from the first instruction of the function on.
     block_of: Vec<BlockId>,
     first_instruction: u32,
+    order: OnceLock<Vec<BlockId>>,
 }
 
 /// How an instruction ends a block.
@@ -114,7 +116,11 @@ impl Cfg {
     }
 
     /// The blocks in reverse post-order: each before its successors, but for loops.
-    pub fn reverse_post_order(&self) -> Vec<BlockId> {
+    pub fn reverse_post_order(&self) -> &[BlockId] {
+        self.order.get_or_init(|| self.find_order())
+    }
+
+    fn find_order(&self) -> Vec<BlockId> {
         let mut order = Vec::with_capacity(self.blocks.len());
         let mut visited = vec![false; self.blocks.len()];
         // Blocks that no edge reaches come last; their facts are of no consequence.
@@ -267,7 +273,12 @@ impl Builder<'_> {
             }
             blocks[index].successors = successors;
         }
-        Cfg { blocks, block_of, first_instruction: first_instruction.unwrap_or_default() }
+        Cfg {
+            blocks,
+            block_of,
+            first_instruction: first_instruction.unwrap_or_default(),
+            order: OnceLock::new(),
+        }
     }
 
     fn transfer(&self, raw: &RawInstruction) -> Transfer {

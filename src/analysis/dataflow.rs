@@ -146,7 +146,7 @@ pub fn solve(cfg: &Cfg, direction: Direction, join: Join, len: usize, effects: &
     };
     let mut before: Vec<BitSet> = (0..cfg.len()).map(|_| start()).collect();
     let mut after: Vec<BitSet> = (0..cfg.len()).map(|_| start()).collect();
-    let mut order = cfg.reverse_post_order();
+    let mut order = cfg.reverse_post_order().to_vec();
     if direction == Direction::Backward {
         order.reverse();
     }

@@ -1,7 +1,7 @@
 //! One function as the rules about ordering see it: its events, the questions they ask about them,
 //! and the addresses that its tcgen05 instructions use.
 
-use super::cfg::Cfg;
+use super::cfg::{BlockId, Cfg};
 use super::dataflow::Direction;
 use super::events::{Action, Event, Events, Summary};
 use super::functions::{Context, FunctionFacts};
@@ -9,6 +9,7 @@ use super::places::{Place, Places};
 use super::reach::{Fact, Reach};
 use super::registers;
 use super::symbols::RegisterId;
+use super::uniformity::Uniformity;
 use crate::instruction::decode::Decoded;
 use crate::instruction::{Address, Base, Instruction, Scalar};
 use crate::isa::vocabulary::Operation;
@@ -218,6 +219,22 @@ impl<'a> Flow<'a> {
                 enact(reach, at, inner, role);
             }
         }
+    }
+
+    /// Who executes its tcgen05 instructions and its calls.
+    pub fn uniformity(&self) -> &'a Uniformity {
+        self.facts.uniformity.get_or_init(|| {
+            let asked = || {
+                let of_interest =
+                    |event: &&Event| matches!(event.action, Action::Tensor(_) | Action::Call(_));
+                self.events().iter().filter(of_interest).map(|event| event.instruction)
+            };
+            let is_guarded = |index: &u32| self.context.module.instructions[*index as usize].guard.is_some();
+            let mut blocks: Vec<BlockId> = asked().filter_map(|index| self.cfg().block_of(index)).collect();
+            blocks.dedup();
+            let guarded: Vec<u32> = asked().filter(is_guarded).collect();
+            Uniformity::new(&self.facts.view(self.context), &blocks, &guarded)
+        })
     }
 
     /// The addresses of the function.

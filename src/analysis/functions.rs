@@ -1,5 +1,7 @@
 //! The analyses of one function, made once and shared by all rules.
 
+use std::sync::OnceLock;
+
 use super::cfg::Cfg;
 use super::constants::{Constants, Function, Known};
 use super::dataflow::BitSet;
@@ -8,6 +10,7 @@ use super::events::{Action, Events};
 use super::flow;
 use super::reach::Budget;
 use super::symbols::{RegisterId, Symbols};
+use super::uniformity::Uniformity;
 use crate::instruction::decode::{Decoded, Value};
 use crate::instruction::{Address, Base, Instruction, Scalar};
 use crate::source::{Source, Span};
@@ -26,6 +29,8 @@ pub struct FunctionFacts {
     pub constants: Constants,
     /// How much the questions about its order may still cost.
     pub budget: Budget,
+    /// Who executes what; found when it is first asked for.
+    pub uniformity: OnceLock<Uniformity>,
 }
 
 /// The module that functions are part of.
@@ -83,7 +88,7 @@ impl FunctionFacts {
         }
         let view = Function { source, module, symbols, cfg: &cfg, definitions: &definitions };
         let constants = Constants::new(&view, uses);
-        Self { function, cfg, definitions, constants, budget: Budget::default() }
+        Self { function, cfg, definitions, constants, budget: Budget::default(), uniformity: OnceLock::new() }
     }
 
     /// The function as evaluation wants to see it.

@@ -358,7 +358,7 @@ impl Uniformity {
         states[0] = Selects::Several;
         loop {
             let mut changed = false;
-            for block in &order[..] {
+            for block in order {
                 if *block == BlockId(0) {
                     continue;
                 }

@@ -58,8 +58,9 @@ fn refusals(decoded: &Decoded<'_>, target: Target, version: PtxVersion) -> Vec<R
     GATES
         .iter()
         .filter_map(|gate| {
-            let (span, feature) = uses(decoded, gate)?;
+            // Most gates are open.
             let reason = targets::available(gate.targets, gate.since, target, version).err()?;
+            let (span, feature) = uses(decoded, gate)?;
             Some(Refusal { gate, feature, span, reason })
         })
         .collect()

@@ -26,6 +26,10 @@ enum Task {
     LspBench(lsp_bench::Arguments),
 }
 
+/// That of the command line, so that what is measured is what users have.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     let result = match Task::parse() {
         Task::Oracle(arguments) => oracle::run(&arguments),

@@ -44,6 +44,11 @@ fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
     if uses.values().flat_map(BTreeMap::keys).collect::<BTreeSet<_>>().len() < 2 {
         return;
     }
+    // Kernels cannot be called: without other functions each is judged by itself.
+    let is_entry = |function: &u32| checker.module.functions[*function as usize].is_entry;
+    if uses.iter().all(|(function, groups)| is_entry(function) && groups.len() < 2) {
+        return;
+    }
     let graph = CallGraph::new(checker.source, checker.module, checker.symbols);
     let mut reported = BTreeSet::new();
     for (kernel, function) in checker.module.bodies().filter(|(_, function)| function.is_entry) {

@@ -4,7 +4,6 @@ use crate::analysis::events::{Action, Event};
 use crate::analysis::registers;
 use crate::diagnostic::Diagnostic;
 use crate::isa::vocabulary::{Operation, Slot};
-use crate::rules::issue::uniformity;
 use crate::rules::{Checker, Code, rule};
 
 rule! {
@@ -55,8 +54,7 @@ fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
         if concerned.is_empty() {
             continue;
         }
-        let events: Vec<Event> = concerned.iter().map(|(event, _)| *event).collect();
-        let uniformity = uniformity(&flow, &events);
+        let uniformity = flow.uniformity();
         let view = flow.facts.view(flow.context);
         // One election with many loads behind it is one mistake.
         let mut found: BTreeMap<u32, Vec<(Event, Event)>> = BTreeMap::new();

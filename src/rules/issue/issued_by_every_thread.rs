@@ -4,7 +4,6 @@ use crate::analysis::events::Event;
 use crate::analysis::flow::Flow;
 use crate::diagnostic::Diagnostic;
 use crate::isa::vocabulary::Operation;
-use crate::rules::issue::uniformity;
 use crate::rules::{Checker, Code, rule};
 use crate::syntax::literal;
 
@@ -69,7 +68,7 @@ fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
         if issued.is_empty() || has_one_thread(checker, &flow) {
             continue;
         }
-        let uniformity = uniformity(&flow, &issued);
+        let uniformity = flow.uniformity();
         let view = flow.facts.view(flow.context);
         let mut reported = BTreeSet::new();
         for event in issued {

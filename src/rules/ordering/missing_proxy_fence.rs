@@ -35,16 +35,13 @@ rule! {
 
 fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
     // Where the matrices come by bulk copies, a store is something else.
-    let loads_in_bulk: BTreeSet<u32> = checker
-        .flows()
-        .filter_map(|flow| flow.summary())
-        .filter(|summary| summary.unknown || summary.events.iter().any(|it| it.action == Action::BulkLoad))
-        .flat_map(|summary| summary.functions.iter().copied())
-        .collect();
-    for flow in checker.flows() {
-        if loads_in_bulk.contains(&flow.facts.function) {
-            continue;
+    let mut loaded_in_bulk: BTreeSet<u32> = BTreeSet::new();
+    for summary in checker.flows().filter_map(|flow| flow.summary()) {
+        if summary.unknown || summary.events.iter().any(|event| event.action == Action::BulkLoad) {
+            loaded_in_bulk.extend(&summary.functions);
         }
+    }
+    for flow in checker.flows().filter(|flow| !loaded_in_bulk.contains(&flow.facts.function)) {
         let role = |event: Event| match (event.action, flow.operation(event)) {
             (Action::ProxyFence | Action::Unknown, _) => Role::Stop,
             (Action::SharedStore, _) => Role::Start,
