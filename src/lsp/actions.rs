@@ -1,7 +1,10 @@
 //! What can be done about findings.
 
+use super::document::LARGE;
 use super::snapshot::Snapshot;
+use super::text::difference;
 use crate::diagnostic::{Applicability, Diagnostic, Edit, Fix};
+use crate::fix;
 use crate::source::Span;
 
 /// Something to do about a finding.
@@ -29,7 +32,7 @@ pub(super) fn actions<'s>(snapshot: &'s Snapshot, span: Span, meant: &[Span]) ->
             actions.push(Action::Fix { diagnostic, fix });
         }
     }
-    let (edits, count) = all_safe(snapshot.diagnostics());
+    let (edits, count) = all_safe(snapshot);
     if count > 0 {
         actions.push(Action::FixAll { edits, count });
     }
@@ -40,27 +43,20 @@ pub(super) fn actions<'s>(snapshot: &'s Snapshot, span: Span, meant: &[Span]) ->
     actions
 }
 
-/// The safe repairs that do not touch each other, in source order, and how many they are.
-fn all_safe(diagnostics: &[Diagnostic]) -> (Vec<Edit>, usize) {
-    let mut edits: Vec<Edit> = Vec::new();
-    let mut count = 0;
-    let fixes = diagnostics.iter().filter_map(|it| it.fix.as_ref());
-    for fix in fixes.filter(|fix| fix.applicability == Applicability::Safe) {
-        // Two insertions at one place would have an order that nobody chose.
-        let apart = |edit: &Edit| {
-            edits.iter().all(|other| {
-                edit.span.start > other.span.end
-                    || edit.span.end < other.span.start
-                    || edit.span != other.span && edit.span.start == other.span.end
-            })
-        };
-        if fix.edits.iter().all(apart) {
-            edits.extend(fix.edits.iter().cloned());
-            count += 1;
+/// What `ptx-tc check --fix` would change, and how many repairs that are. In a large text, only its
+/// first round: the others would have to check it again while someone waits.
+fn all_safe(snapshot: &Snapshot) -> (Vec<Edit>, usize) {
+    let fixes = fix::choose(snapshot.diagnostics(), Applicability::Safe);
+    let text = snapshot.source.text();
+    if !fixes.is_empty() && text.len() < LARGE {
+        let fixed = fix::fix("fixed", text.into(), &snapshot.options, Applicability::Safe);
+        if let Ok(fixed) = fixed {
+            return (vec![difference(text, fixed.source.text())], fixed.applied);
         }
     }
+    let mut edits: Vec<Edit> = fixes.iter().flat_map(|fix| fix.edits.iter().cloned()).collect();
     edits.sort_by_key(|edit| edit.span);
-    (edits, count)
+    (edits, fixes.len())
 }
 
 /// A comment on the line above the finding. One that is there already takes the code in.

@@ -36,7 +36,7 @@ pub(super) struct Document {
 }
 
 /// Texts from this size on take longer to parse than someone who types should wait.
-const LARGE: usize = 1_000_000;
+pub(super) const LARGE: usize = 1_000_000;
 
 impl Document {
     /// Keeps what is known of a large text while the next version is being looked at.

@@ -212,7 +212,8 @@ fn handle_document(context: &Context<'_>, method: &str, params: Value) -> Answer
                 spaces: params.options.insert_spaces,
             };
             let text = format::format(context.snapshot, style);
-            answer(text.map(|text| to_proto::whole_text(context, everything, &text)).unwrap_or_default())
+            let edits = text.iter().map(|text| to_proto::whole_text(context, text));
+            answer(edits.collect::<Vec<_>>())
         }
         _ => Err(Failure::new(ErrorCode::MethodNotFound, format!("no method `{method}`"))),
     }

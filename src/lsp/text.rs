@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use crate::diagnostic::Edit;
 use crate::source::Span;
 
 /// What a column counts.
@@ -133,6 +134,22 @@ impl Text {
         content.replace_range(span.range(), by);
         Arc::make_mut(&mut self.lines).replace(content, span, by.len() as u32);
     }
+}
+
+/// One edit that turns `old` into `new`, without what both start and end with.
+pub(super) fn difference(old: &str, new: &str) -> Edit {
+    let mut start = old.bytes().zip(new.bytes()).take_while(|(one, other)| one == other).count();
+    while !old.is_char_boundary(start) {
+        start -= 1;
+    }
+    let longest = old.len().min(new.len()) - start;
+    let same = |(one, other): &(u8, u8)| one == other;
+    let mut end = old.bytes().rev().zip(new.bytes().rev()).take(longest).take_while(same).count();
+    while !old.is_char_boundary(old.len() - end) {
+        end -= 1;
+    }
+    let span = Span::new(start as u32, (old.len() - end) as u32);
+    Edit { span, text: new.get(start..new.len() - end).unwrap_or_default().to_owned() }
 }
 
 /// The end of the last character that ends at `at` or before.

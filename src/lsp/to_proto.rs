@@ -15,7 +15,7 @@ use super::outline::{self, Fold, ItemKind};
 use super::settings::Client;
 use super::signature::Signature;
 use super::snapshot::Snapshot;
-use super::text::{Encoding, Text};
+use super::text::{Encoding, Text, difference};
 use super::tokens::{Class, Word};
 use crate::diagnostic::{Applicability, Diagnostic, Edit, Severity};
 use crate::rules::Code;
@@ -126,7 +126,7 @@ pub(super) fn diagnostic(
 /// What can go without loss is greyed out; what has a new name is struck through.
 fn tags(diagnostic: &Diagnostic) -> Option<Vec<DiagnosticTag>> {
     match diagnostic.code {
-        Code::RepeatedQualifier => Some(vec![DiagnosticTag::UNNECESSARY]),
+        Code::RepeatedQualifier | Code::UnusedSuppression => Some(vec![DiagnosticTag::UNNECESSARY]),
         Code::UnknownTarget if diagnostic.fix.is_some() => Some(vec![DiagnosticTag::DEPRECATED]),
         _ => None,
     }
@@ -174,22 +174,9 @@ pub(super) fn workspace_edit(context: &Context<'_>, edits: &[Edit]) -> Value {
     json!({ "changes": { (context.uri.as_str()): edits } })
 }
 
-/// One edit that turns the text into `new`, without what both start and end with.
-pub(super) fn whole_text(context: &Context<'_>, all: Span, new: &str) -> Vec<types::TextEdit> {
-    let old = context.snapshot.source.text();
-    let mut start = old.bytes().zip(new.bytes()).take_while(|(one, other)| one == other).count();
-    while !old.is_char_boundary(start) {
-        start -= 1;
-    }
-    let longest = old.len().min(new.len()) - start;
-    let same = |(one, other): &(u8, u8)| one == other;
-    let mut end = old.bytes().rev().zip(new.bytes().rev()).take(longest).take_while(same).count();
-    while !old.is_char_boundary(old.len() - end) {
-        end -= 1;
-    }
-    let span = Span::new(start as u32, all.end - end as u32);
-    let text = new.get(start..new.len() - end).unwrap_or_default().to_owned();
-    vec![text_edit(context, &Edit { span, text })]
+/// One edit that turns the text into `new`.
+pub(super) fn whole_text(context: &Context<'_>, new: &str) -> types::TextEdit {
+    text_edit(context, &difference(context.snapshot.source.text(), new))
 }
 
 pub(super) fn code_actions(

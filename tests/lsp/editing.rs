@@ -209,6 +209,12 @@ fn actions_repair_suppress_and_explain() {
     let kinds = actions(&mut client, &json!(["source.fixAll"]));
     assert_eq!(kinds.len(), 1, "{kinds:?}");
     assert_eq!(kinds[0]["kind"], "source.fixAll.ptx-tc");
+    client.change(2, json!([{ "text": applied(&text, &kinds[0]["edit"]) }]));
+    let left = client.pushed(2);
+    assert!(left.as_array().unwrap().iter().all(|it| it["code"] != "TC104"), "fixed: {left}");
+    client.change(3, json!([{ "text": suppressed }]));
+    let left = client.pushed(3);
+    assert!(left.as_array().unwrap().iter().all(|it| it["code"] != "TC104"), "suppressed: {left}");
     let error = client.error("workspace/executeCommand", json!({ "command": "no.such" }));
     assert_eq!(error["code"], -32602);
     client.stop();
