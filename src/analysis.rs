@@ -5,6 +5,7 @@ pub mod cfg;
 pub mod constants;
 pub mod dataflow;
 pub mod definitions;
+pub mod description;
 pub mod descriptors;
 pub mod environment;
 pub mod events;

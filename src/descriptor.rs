@@ -136,6 +136,17 @@ impl Features {
     }
 }
 
+impl Features {
+    /// Columns of Tensor Memory.
+    pub const fn columns(self) -> u32 {
+        match self.generation {
+            Generation::Blackwell => tmem_address::COLUMNS,
+            // What `.exclusive` can allocate there (PTX ISA 9.4).
+            Generation::Rubin => 576,
+        }
+    }
+}
+
 /// Something that is wrong with a descriptor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {

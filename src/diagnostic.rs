@@ -123,6 +123,20 @@ impl Diagnostic {
         self
     }
 
+    /// Says where the value that is wrong was made. One that is made in many places is left to
+    /// the reader.
+    #[must_use]
+    pub fn origins(mut self, spans: &[Span]) -> Self {
+        const MANY: usize = 4;
+        if spans.len() <= MANY {
+            for (index, span) in spans.iter().enumerate() {
+                let message = if index == 0 { "the value is made here" } else { "or here" };
+                self = self.label(*span, message);
+            }
+        }
+        self
+    }
+
     /// Names the guarantee that is missing.
     #[must_use]
     pub fn note(mut self, note: impl Into<String>) -> Self {

@@ -56,6 +56,7 @@ pub mod rules;
 pub mod source;
 pub mod syntax;
 
+use analysis::description::{self, Description};
 use analysis::descriptors;
 use analysis::environment::Environment;
 use analysis::events::Events;
@@ -79,13 +80,17 @@ pub struct Options {
     pub targets: Vec<Target>,
     /// Which rules run, and how much their findings matter.
     pub rules: RuleSettings,
+    /// Whether the report describes every multiply and copy, too.
+    pub describe: bool,
 }
 
 /// What the check of one source found.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Report {
     /// The findings in source order.
     pub diagnostics: Vec<Diagnostic>,
+    /// What is known of the descriptors of each multiply and copy, when that was asked for.
+    pub descriptors: Option<Vec<Description>>,
 }
 
 impl Report {
@@ -155,14 +160,14 @@ pub fn check(source: &Source, options: &Options) -> Report {
     let symbols = analyzed.symbols();
     let Analyzed { module, syntax_errors, .. } = &analyzed;
     let checked = check_resolved(source, module, syntax_errors, &symbols, options, &|| false);
-    Report { diagnostics: checked.map(|checked| checked.diagnostics).unwrap_or_default() }
+    checked.map_or_else(Report::default, |checked| checked.report)
 }
 
-/// The findings of a check, and the analyses of functions that it made for them.
+/// What a check found, and the analyses of functions that it made for that.
 #[derive(Debug)]
 pub struct Checked {
-    /// The findings in source order.
-    pub diagnostics: Vec<Diagnostic>,
+    /// What it found.
+    pub report: Report,
     /// The functions with tcgen05 instructions.
     pub functions: Vec<FunctionFacts>,
 }
@@ -202,5 +207,8 @@ pub fn check_resolved(
     };
     let mut diagnostics = checker.run_unless(&options.rules, cancelled)?;
     suppression::apply(source, module, &options.rules, &mut diagnostics);
-    Some(Checked { diagnostics, functions })
+    let descriptors = options.describe.then(|| {
+        description::describe(context, &instructions, &functions, &descriptors, environment.features())
+    });
+    Some(Checked { report: Report { diagnostics, descriptors }, functions })
 }

@@ -6,6 +6,7 @@ use crate::Report;
 use crate::diagnostic::Severity;
 use crate::source::Source;
 
+mod descriptors;
 pub mod github;
 pub mod human;
 pub mod json;

@@ -18,7 +18,7 @@ use crate::analysis::functions::{Context, FunctionFacts};
 use crate::analysis::symbols::Symbols;
 use crate::diagnostic::{Diagnostic, Ptxas, Severity};
 use crate::instruction::decode::Decoded;
-use crate::instruction::{Address, Scalar};
+use crate::instruction::{Address, Base, Scalar};
 
 use crate::rules::selection::RuleSettings;
 use crate::source::{Source, Span};
@@ -156,7 +156,10 @@ rules! {
     HalfSplitOffset = data_movement::half_split_offset,
     CpMulticast = data_movement::cp_multicast,
     CpFormat = data_movement::cp_format,
+    ShiftLaneAlignment = data_movement::shift_lane_alignment,
+    ColumnRange = data_movement::column_range,
     SpcompressTypes = data_movement::spcompress_types,
+    LaneRestriction = data_movement::lane_restriction,
     // TC5 Matrix multiply
     BlockScale = multiply::block_scale,
     ScaleVectorSize = multiply::scale_vector_size,
@@ -307,8 +310,17 @@ impl<'a> Checker<'a> {
     }
 
     /// Where the value of an operand was made.
-    pub fn origin(&self, decoded: &Decoded<'_>, scalar: &Scalar<'_>) -> Option<Span> {
-        self.function(decoded)?.origin(self.context(), decoded, scalar)
+    pub fn origins(&self, decoded: &Decoded<'_>, scalar: &Scalar<'_>) -> Vec<Span> {
+        let facts = self.function(decoded);
+        facts.map_or_else(Vec::new, |facts| facts.origins(self.context(), decoded, scalar))
+    }
+
+    /// Where the base of an address was made.
+    pub fn address_origins(&self, decoded: &Decoded<'_>, address: &Address<'_>) -> Vec<Span> {
+        match address.base {
+            Base::Register(register) => self.origins(decoded, &Scalar::Register(register)),
+            Base::Variable(_) => Vec::new(),
+        }
     }
 
     /// The tcgen05 instructions that are understood completely.

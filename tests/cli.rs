@@ -217,3 +217,55 @@ fn the_manual_page_names_every_option() {
         assert!(page.contains(word), "{word}");
     }
 }
+
+/// Constants, an address or two at run time, and a word of which nothing is known.
+const DESCRIPTORS: &str = ".version 9.3
+.target sm_100a
+.visible .entry k(.param .b32 address)
+{
+    .reg .pred p;
+    .reg .b32 r<4>, taddr, idesc;
+    .reg .b64 d<4>, zmask, unknown;
+    ld.param.b32 r0, [address];
+    mov.b32 idesc, 0x08400490;
+    shr.u32 r1, r0, 4;
+    cvt.u64.u32 d0, r1;
+    or.b64 d1, d0, 0x4000404000010000;
+    add.s64 d2, d1, 64;
+    tcgen05.mma.cta_group::1.kind::f16 [taddr], d1, d2, idesc, p;
+    and.b32 r2, taddr, 0x40000000;
+    or.b32 r3, r2, 0x08a00480;
+    mov.b64 zmask, 0x0003028000000000;
+    tcgen05.mma.ws.cta_group::1.kind::f16 [taddr], [taddr], unknown, 0x08210490, p, zmask;
+    tcgen05.mma.cta_group::1.kind::mxf8f6f4.block_scale.block32 [taddr], d1, d2, r3, [taddr], [taddr], p;
+    tcgen05.cp.cta_group::1.128x256b [taddr], 0x4000404000010040;
+    tcgen05.mma.cta_group::1.kind::f16 [taddr], unknown, unknown, r0, p;
+    ret;
+}
+";
+
+#[test]
+fn descriptors_are_shown_on_request() {
+    let run = |arguments: &[&str]| {
+        let output = with_stdin(arguments, DESCRIPTORS.as_bytes());
+        assert_eq!(output.status.code(), Some(0), "{}", stdout(&output));
+        stdout(&output)
+    };
+    insta::assert_snapshot!("descriptors", run(&["check", "-", "--show-descriptors", "--select", "TC6"]));
+    let document = |text: String| serde_json::from_str::<serde_json::Value>(&text).unwrap();
+    let json = document(run(&["check", "-", "--show-descriptors", "--format", "json"]));
+    insta::assert_json_snapshot!("descriptors_json", json["files"][0]["descriptors"]);
+    // Nobody gets them unasked.
+    let plain = document(run(&["check", "-", "--format", "json"]));
+    assert!(plain["files"][0].get("descriptors").is_none());
+
+    let tree = document(run(&["ast", "-"]));
+    let kernel = tree["items"].as_array().unwrap().last().unwrap();
+    let described = kernel["body"].as_array().unwrap().iter().filter_map(|item| item.get("descriptors"));
+    for (described, shown) in described.zip(json["files"][0]["descriptors"].as_array().unwrap()) {
+        for field in ["instruction", "kind", "m", "n", "k", "a", "b", "d"] {
+            assert_eq!(described.get(field), shown.get(field));
+        }
+        assert_eq!(described["words"][0]["fields"], shown["words"][0]["fields"]);
+    }
+}

@@ -55,3 +55,38 @@ fn every_statement_is_understood() {
     }
     assert!(instructions > 5_000, "{instructions} tcgen05 instructions");
 }
+
+/// Compilers put the descriptors of a kernel together from constants, and nothing of these is lost:
+/// the whole instruction descriptor, and of shared-memory descriptors all but the address.
+#[test]
+fn descriptors_are_known() {
+    let options = Options { describe: true, ..Options::default() };
+    let [mut triton, mut others] = [0, 0];
+    for path in kernels() {
+        let name = path.file_name().unwrap().to_str().unwrap();
+        // Functions that get descriptors as parameters.
+        if name.contains("_debug_") || name.starts_with("cuda_ptx_") || name.starts_with("ptx_variety_") {
+            continue;
+        }
+        let source = Source::from_bytes(name, fs::read(&path).unwrap()).unwrap();
+        for description in check(&source, &options).descriptors.unwrap() {
+            for word in &description.words {
+                let low = match word.name {
+                    "idesc" => 0,
+                    // A kernel here has it as its parameter.
+                    "zero-column-mask-desc" => continue,
+                    _ => 32,
+                };
+                assert!(word.is_known_from(low), "{name}: {} {} {word:?}", word.name, word.value);
+            }
+            if description.multiply.is_some() {
+                *(if name.starts_with("triton_") || name.starts_with("gluon_") {
+                    &mut triton
+                } else {
+                    &mut others
+                }) += 1;
+            }
+        }
+    }
+    assert!(triton > 100 && others > 1_000, "{triton} and {others} multiplies");
+}

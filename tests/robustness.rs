@@ -6,9 +6,14 @@ use proptest::prelude::*;
 use ptx_tc::source::SourceError;
 use ptx_tc::{Options, Source, check};
 
+/// Everything that a check can be asked for.
+fn options() -> Options {
+    Options { describe: true, ..Options::default() }
+}
+
 fn codes(text: &str) -> Vec<&'static str> {
     let source = Source::new("t.ptx", text).unwrap();
-    check(&source, &Options::default()).diagnostics.iter().map(|it| it.code.rule().code).collect()
+    check(&source, &options()).diagnostics.iter().map(|it| it.code.rule().code).collect()
 }
 
 const HEADER: &str = ".version 9.0\n.target sm_100a\n";
@@ -115,7 +120,7 @@ proptest! {
             }
         }
         let source = Source::new("t.ptx", text.as_str()).unwrap();
-        let report = check(&source, &Options::default());
+        let report = check(&source, &options());
         for diagnostic in &report.diagnostics {
             for span in std::iter::once(diagnostic.primary.span).chain(diagnostic.labels.iter().map(|it| it.span)) {
                 prop_assert!(span.start <= span.end && span.end as usize <= text.len(), "{span:?} in {text:?}");
@@ -130,7 +135,7 @@ proptest! {
     #[test]
     fn random_bytes_never_panic(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
         if let Ok(source) = Source::from_bytes("t.ptx", bytes) {
-            check(&source, &Options::default());
+            check(&source, &options());
         }
     }
 
@@ -196,7 +201,7 @@ fn binary_files_are_named() {
 fn bytes_that_are_no_utf8_matter_outside_comments_only() {
     let check_bytes = |bytes: &[u8]| {
         let source = Source::from_bytes("t.ptx", [HEADER.as_bytes(), bytes].concat()).unwrap();
-        let report = check(&source, &Options::default());
+        let report = check(&source, &options());
         let found: Vec<_> =
             report.diagnostics.iter().map(|it| (it.code.rule().code, it.primary.span.start)).collect();
         found

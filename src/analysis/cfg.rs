@@ -5,13 +5,14 @@
 //! falls through. A label that is not known makes every labelled block a successor, so that what
 //! the graph says can happen includes all that does.
 
-use std::collections::HashMap;
+use std::cell::OnceCell;
 use std::ops::Range;
-use std::sync::OnceLock;
 
 use petgraph::algo::dominators::{self, Dominators};
 use petgraph::graph::{DiGraph, NodeIndex};
 use petgraph::visit::Reversed;
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
 
 use super::symbols::{Resolution, SymbolKind, Symbols};
 use crate::source::Source;
@@ -28,15 +29,18 @@ impl BlockId {
     }
 }
 
+/// Most blocks have two neighbours at most.
+type BlockIds = SmallVec<[BlockId; 2]>;
+
 /// A basic block.
 #[derive(Clone, Debug, Default)]
 pub struct Block {
     /// Its instructions, as indices into [`Module::instructions`].
-    pub instructions: Vec<u32>,
+    pub instructions: Range<u32>,
     /// Blocks that may run next.
-    pub successors: Vec<BlockId>,
+    pub successors: BlockIds,
     /// Blocks that may have run before.
-    pub predecessors: Vec<BlockId>,
+    pub predecessors: BlockIds,
     /// The last instruction, when it branches under a guard.
     pub branch: Option<u32>,
     /// Whether the function may end behind it.
@@ -46,11 +50,12 @@ pub struct Block {
 /// The control-flow graph of one function.
 #[derive(Clone, Debug)]
 pub struct Cfg {
+    body: Slice,
     blocks: Vec<Block>,
     /// The block of each instruction, from the first instruction of the function on.
     block_of: Vec<BlockId>,
     first_instruction: u32,
-    order: OnceLock<Vec<BlockId>>,
+    order: OnceCell<Vec<BlockId>>,
 }
 
 /// How an instruction ends a block.
@@ -69,6 +74,11 @@ impl Cfg {
     /// Builds the graph of the function with this body.
     pub fn new(source: &Source, module: &Module, symbols: &Symbols, body: Slice) -> Self {
         Builder { source, module, symbols, body }.build()
+    }
+
+    /// The statements of the function.
+    pub fn body(&self) -> Slice {
+        self.body
     }
 
     /// The instructions of a body, which are numbered without gaps.
@@ -112,7 +122,7 @@ impl Cfg {
 
     /// The instructions in the order of their blocks.
     pub fn instructions(&self) -> impl Iterator<Item = u32> + '_ {
-        self.blocks.iter().flat_map(|block| block.instructions.iter().copied())
+        self.blocks.iter().flat_map(|block| block.instructions.clone())
     }
 
     /// The blocks in reverse post-order: each before its successors, but for loops.
@@ -207,8 +217,8 @@ impl Builder<'_> {
         let mut blocks = vec![Block::default()];
         let mut block_of = Vec::new();
         let mut first_instruction = None;
-        let mut labels: HashMap<u32, BlockId> = HashMap::new();
-        let mut targets: HashMap<u32, Slice> = HashMap::new();
+        let mut labels: FxHashMap<u32, BlockId> = FxHashMap::default();
+        let mut targets: FxHashMap<u32, Slice> = FxHashMap::default();
         let mut pending_labels = Vec::new();
         for index in self.body.range() {
             match self.module.statements[index].kind {
@@ -228,7 +238,10 @@ impl Builder<'_> {
                     block_of.resize((instruction - first) as usize + 1, BlockId(0));
                     let id = BlockId(blocks.len() as u32 - 1);
                     block_of[(instruction - first) as usize] = id;
-                    blocks[id.index()].instructions.push(instruction);
+                    let instructions = &mut blocks[id.index()].instructions;
+                    let start =
+                        if instructions.start == instructions.end { instruction } else { instructions.start };
+                    *instructions = start..instruction + 1;
                     let raw = &self.module.instructions[instruction as usize];
                     if !matches!(self.transfer(raw), Transfer::None) {
                         blocks.push(Block::default());
@@ -240,8 +253,8 @@ impl Builder<'_> {
         let every_label: Vec<BlockId> = labels.values().copied().collect();
         for index in 0..blocks.len() {
             let next = (index + 1 < blocks.len()).then_some(BlockId(index as u32 + 1));
-            let last = blocks[index].instructions.last().copied();
-            let mut successors = Vec::new();
+            let last = blocks[index].instructions.clone().next_back();
+            let mut successors = BlockIds::new();
             let mut falls_through = true;
             if let Some(last) = last {
                 let raw = &self.module.instructions[last as usize];
@@ -249,10 +262,10 @@ impl Builder<'_> {
                     Transfer::None => None,
                     Transfer::Leave => {
                         blocks[index].leaves = true;
-                        Some(Vec::new())
+                        Some(BlockIds::new())
                     }
                     Transfer::Branch => Some(self.label(raw.operands).map_or_else(
-                        || every_label.clone(),
+                        || BlockIds::from_slice(&every_label),
                         |label| labels.get(&label).copied().into_iter().collect(),
                     )),
                     Transfer::Indexed => Some(self.indexed(raw, &targets, &labels, &every_label)),
@@ -274,10 +287,11 @@ impl Builder<'_> {
             blocks[index].successors = successors;
         }
         Cfg {
+            body: self.body,
             blocks,
             block_of,
             first_instruction: first_instruction.unwrap_or_default(),
-            order: OnceLock::new(),
+            order: OnceCell::new(),
         }
     }
 
@@ -306,12 +320,12 @@ impl Builder<'_> {
     fn indexed(
         &self,
         raw: &RawInstruction,
-        targets: &HashMap<u32, Slice>,
-        labels: &HashMap<u32, BlockId>,
+        targets: &FxHashMap<u32, Slice>,
+        labels: &FxHashMap<u32, BlockId>,
         every_label: &[BlockId],
-    ) -> Vec<BlockId> {
+    ) -> BlockIds {
         let names = self.label(raw.operands).and_then(|label| targets.get(&label));
-        let Some(names) = names else { return every_label.to_vec() };
+        let Some(names) = names else { return BlockIds::from_slice(every_label) };
         names
             .range()
             .filter_map(|index| self.label(Slice { start: index as u32, len: 1 }))

@@ -53,12 +53,10 @@ impl Constants {
     pub fn new(function: &Function<'_>, uses: impl IntoIterator<Item = (u32, RegisterId)>) -> Self {
         let mut order = Vec::new();
         let mut dependents: FxHashMap<DefinitionId, Vec<DefinitionId>> = FxHashMap::default();
-        let mut work: Vec<DefinitionId> = uses
-            .into_iter()
-            .flat_map(|(instruction, register)| {
-                function.definitions.reaching(function.cfg, instruction, register)
-            })
-            .collect();
+        let mut work: Vec<DefinitionId> = Vec::new();
+        for (instruction, register) in uses {
+            work.extend(function.definitions.reaching(function.cfg, instruction, register).iter());
+        }
         let mut this = Self::default();
         while let Some(id) = work.pop() {
             if this.values.insert(id, TOP).is_some() {
@@ -103,8 +101,8 @@ impl Constants {
         if reaching.is_empty() {
             return UNKNOWN;
         }
-        let value = |id: DefinitionId| self.values.get(&id).copied().unwrap_or(UNKNOWN);
-        reaching.into_iter().fold(TOP, |joined, id| join(joined, value(id)))
+        let value = |id: &DefinitionId| self.values.get(id).copied().unwrap_or(UNKNOWN);
+        reaching.iter().fold(TOP, |joined, id| join(joined, value(id)))
     }
 }
 
@@ -135,7 +133,8 @@ impl Function<'_> {
             definition.instruction,
             &mut |register, _, access| {
                 if access == registers::Access::Read {
-                    sources.extend(self.definitions.reaching(self.cfg, definition.instruction, register));
+                    sources
+                        .extend(self.definitions.reaching(self.cfg, definition.instruction, register).iter());
                 }
             },
         );
@@ -143,28 +142,43 @@ impl Function<'_> {
     }
 
     /// Where the value that `instruction` reads from `register` was made: through copies back to
-    /// the one definition it comes from, if there is only one.
-    pub fn origin(&self, instruction: u32, register: RegisterId) -> Option<Span> {
-        let mut place = (instruction, register);
-        // A chain of copies cannot be longer than there are definitions.
-        for _ in 0..self.definitions.len() {
-            let reaching = self.definitions.reaching(self.cfg, place.0, place.1);
-            let [only] = reaching[..] else { return None };
-            let definition = self.definitions.get(only);
-            let raw = &self.module.instructions[definition.instruction as usize];
-            let mut words = registers::words(self.source, self.module, definition.instruction);
-            let copied = words.next() == Some("mov") && raw.operands.len == 2;
-            let copied_from = copied
-                .then(|| self.symbols.operand(raw.operands.start + 1))
-                .filter(|_| self.module.operands[raw.operands.start as usize + 1].kind == OperandKind::Name);
-            if let Some(Resolution::Register(from)) = copied_from {
-                place = (definition.instruction, from);
+    /// the definitions that it can come from, in the order of the text.
+    pub fn origins(&self, instruction: u32, register: RegisterId) -> Vec<Span> {
+        let mut origins = Vec::new();
+        let mut work = self.definitions.reaching(self.cfg, instruction, register).into_owned();
+        let mut seen: FxHashSet<DefinitionId> = work.iter().copied().collect();
+        while let Some(id) = work.pop() {
+            if let Some(from) = self.copied(id) {
+                let reaching =
+                    self.definitions.reaching(self.cfg, self.definitions.get(id).instruction, from);
+                if reaching.is_empty() {
+                    // Copied from what nothing here makes.
+                    return Vec::new();
+                }
+                work.extend(reaching.iter().copied().filter(|id| seen.insert(*id)));
             } else {
+                let raw = &self.module.instructions[self.definitions.get(id).instruction as usize];
                 let operands = self.module.operands(raw.operands);
-                return Some(raw.opcode.to(operands.last().map_or(raw.opcode, |operand| operand.span)));
+                origins.push(raw.opcode.to(operands.last().map_or(raw.opcode, |operand| operand.span)));
             }
         }
-        None
+        origins.sort_unstable();
+        origins
+    }
+
+    /// The register that a definition copies.
+    fn copied(&self, id: DefinitionId) -> Option<RegisterId> {
+        let instruction = self.definitions.get(id).instruction;
+        let raw = &self.module.instructions[instruction as usize];
+        let mut words = registers::words(self.source, self.module, instruction);
+        if words.next() != Some("mov") || raw.operands.len != 2 {
+            return None;
+        }
+        let from = raw.operands.start + 1;
+        match (self.module.operands[from as usize].kind, self.symbols.operand(from)) {
+            (OperandKind::Name, Resolution::Register(from)) => Some(from),
+            _ => None,
+        }
     }
 
     /// Width of a register in bits.
@@ -173,6 +187,16 @@ impl Function<'_> {
             SymbolKind::Register { ty: Some(ty), vector: 1, .. } => ty.bits().filter(|bits| *bits <= 64),
             _ => None,
         }
+    }
+
+    /// Whether the function's own instructions are all that gives the register a value. Parameters
+    /// have one before them, and registers of the module get them in other functions.
+    fn is_local(&self, register: RegisterId) -> bool {
+        let declared = self.symbols.register(register).span;
+        let body = &self.module.statements[self.cfg.body().range()];
+        body.first()
+            .zip(body.last())
+            .is_some_and(|(first, last)| first.span.start <= declared.start && declared.end <= last.span.end)
     }
 
     /// The value of an operand where `instruction` reads it, cut to `width`.
@@ -194,6 +218,7 @@ impl Function<'_> {
                 let mut packed = Known::new(0, 0);
                 for (position, index) in parts.range().enumerate() {
                     let element = self.operand(values, instruction, index as u32, part);
+                    let element = bits::within(element, part);
                     let shift = part * position as u32;
                     packed.mask |= element.mask << shift;
                     packed.value |= element.value << shift;
@@ -210,6 +235,9 @@ impl Function<'_> {
         let instruction = definition.instruction;
         let raw = &self.module.instructions[instruction as usize];
         let Some(width) = self.width(definition.register) else { return UNKNOWN };
+        if !self.is_local(definition.register) {
+            return UNKNOWN;
+        }
         // An operand without a value yet will bring this definition back when it has one.
         let mut waits = false;
         registers::accesses(
@@ -248,27 +276,30 @@ impl Function<'_> {
                 UNKNOWN
             }
         };
-        let constant = |position: u32| {
-            let known = argument(position, 64);
-            (known.mask == u64::MAX).then_some(known.value).or_else(|| {
-                let known = argument(position, 32);
-                (known.mask & 0xFFFF_FFFF == 0xFFFF_FFFF).then_some(known.value)
-            })
-        };
+        // Positions, lengths, selectors and tables are 32 bits wide, whatever the rest is.
+        let constant = |position: u32| argument(position, 32).constant(32);
         let has = |word: &str| modifiers.contains(&word);
-        let signed = matches!(ty, Type::S8 | Type::S16 | Type::S32 | Type::S64);
+        let is_signed = |ty: Type| matches!(ty, Type::S8 | Type::S16 | Type::S32 | Type::S64);
+        let signed = is_signed(ty);
         let a = argument(1, ty_width);
         let result = match name {
             "mov" => self.moved(values, instruction, definition.operand, raw.operands, ty_width, width),
-            "cvt" if types.len() == 2 && !has("sat") && !has("rn") && !has("rz") => {
-                let source_width = ty_width;
-                let from = argument(1, source_width);
-                bits::extend(from, source_width, signed)
-            }
+            "cvt" if !has("sat") => match types[..] {
+                [to, _] => {
+                    // Extended to its first type, and then to the register, which may be wider.
+                    let converted = bits::extend(a, ty_width, signed);
+                    bits::extend(converted, to.bits().unwrap_or(width).min(64), is_signed(to))
+                }
+                _ => UNKNOWN,
+            },
             "and" => bits::and(a, argument(2, ty_width)),
             "or" => {
                 let b = argument(2, ty_width);
-                if ty_width == 64 { descriptor_sum(a, b, bits::or(a, b)) } else { bits::or(a, b) }
+                if ty_width == 64 {
+                    self.descriptor_sum(raw.operands, instruction, a, b, bits::or(a, b))
+                } else {
+                    bits::or(a, b)
+                }
             }
             "xor" => bits::xor(a, argument(2, ty_width)),
             "not" => Known::new(a.mask, !a.value),
@@ -281,13 +312,13 @@ impl Function<'_> {
             "add" if !has("cc") && !has("sat") => {
                 let b = argument(2, ty_width);
                 let sum = bits::add(a, b, false);
-                if ty_width == 64 { descriptor_sum(a, b, sum) } else { sum }
+                if ty_width == 64 { self.descriptor_sum(raw.operands, instruction, a, b, sum) } else { sum }
             }
             "sub" if !has("cc") && !has("sat") => {
                 let b = argument(2, ty_width);
                 let difference = bits::add(a, Known::new(b.mask, !b.value), true);
                 if ty_width == 64 && bits::is_descriptor(a) {
-                    descriptor_sum(a, UNKNOWN, difference)
+                    self.descriptor_sum(raw.operands, instruction, a, UNKNOWN, difference)
                 } else {
                     difference
                 }
@@ -305,7 +336,7 @@ impl Function<'_> {
                 bits::add(product, argument(3, ty_width * 2), false)
             }
             "bfe" => match (constant(2), constant(3)) {
-                (Some(at), Some(len)) if !signed => bits::bfe(a, at, len, ty_width),
+                (Some(at), Some(len)) => bits::bfe(a, at, len, ty_width, signed),
                 _ => UNKNOWN,
             },
             "bfi" => match (constant(3), constant(4)) {
@@ -326,13 +357,79 @@ impl Function<'_> {
             _ => UNKNOWN,
         };
         let produced = match name {
-            // `cvt.u64.u32` extends to its first type; `mul.wide` doubles the width.
-            "cvt" => types.first().and_then(|ty| ty.bits()).unwrap_or(width),
+            "cvt" => width,
             "mul" | "mad" if has("wide") => ty_width * 2,
             _ => ty_width,
         };
         // A register wider than the type keeps undefined bits above it.
         bits::within(result, produced.min(width))
+    }
+
+    /// The sum (or union) of a shared-memory descriptor and an offset: the high word is the
+    /// descriptor's.
+    ///
+    /// The start address is 14 bits wide in units of 16 bytes, far from the top of the low word, and
+    /// a shared-memory address is never negative. Code that adds to a descriptor relies on that.
+    /// An offset is a number of 32 bits; what is not may well be meant for the high word.
+    fn descriptor_sum(&self, operands: Slice, instruction: u32, a: Known, b: Known, sum: Known) -> Known {
+        const HIGH: u64 = 0xFFFF_FFFF_0000_0000;
+        let (descriptor, offset) = match (bits::is_descriptor(a), bits::is_descriptor(b)) {
+            (true, false) => (a, operands.start + 2),
+            (false, true) => (b, operands.start + 1),
+            _ => return sum,
+        };
+        if !self.is_offset(instruction, offset, 0) {
+            return sum;
+        }
+        let high = Known::new(descriptor.mask & HIGH, descriptor.value);
+        Known::new(sum.mask & !HIGH | high.mask, sum.value & !HIGH | high.value)
+    }
+
+    /// Whether an operand of 64 bits is made of numbers of 32 bits, by the way it is made.
+    fn is_offset(&self, instruction: u32, index: u32, depth: u32) -> bool {
+        // Longer chains, and loops, are nothing that compilers make of addresses.
+        const DEEP: u32 = 8;
+        let operand = &self.module.operands[index as usize];
+        if let Some(value) = literal::evaluate(self.source, self.module, operand) {
+            return i32::try_from(value).is_ok() || u32::try_from(value).is_ok();
+        }
+        let Resolution::Register(register) = self.symbols.operand(index) else { return false };
+        let reaching = self.definitions.reaching(self.cfg, instruction, register);
+        let made_of_words = |id: &DefinitionId| {
+            let instruction = self.definitions.get(*id).instruction;
+            let raw = &self.module.instructions[instruction as usize];
+            let words: Vec<&str> = registers::words(self.source, self.module, instruction).collect();
+            let ty = words.last().and_then(|word| word.parse::<Type>().ok());
+            let narrow = ty.and_then(Type::bits).is_some_and(|bits| bits <= 32);
+            let part = |position: u32| {
+                position < raw.operands.len
+                    && self.is_offset(instruction, raw.operands.start + position, depth + 1)
+            };
+            match words[0] {
+                "cvt" => narrow,
+                "mul" if words.contains(&"wide") => narrow,
+                "mad" if words.contains(&"wide") => narrow && part(3),
+                "mov" | "neg" => part(1),
+                // What a mask of 32 bits leaves is a number of 32 bits.
+                "and" => self.is_mask(raw.operands.start + 2) || part(1) && part(2),
+                "add" | "sub" | "or" | "selp" | "mul" => part(1) && part(2),
+                "shr" => part(1),
+                // Not into the high word.
+                "shl" => part(1) && self.shifts_by_less_than(raw.operands.start + 2, 16),
+                _ => false,
+            }
+        };
+        depth < DEEP && !reaching.is_empty() && reaching.iter().all(made_of_words)
+    }
+
+    fn is_mask(&self, index: u32) -> bool {
+        let mask = literal::evaluate(self.source, self.module, &self.module.operands[index as usize]);
+        mask.is_some_and(|mask| u32::try_from(mask).is_ok())
+    }
+
+    fn shifts_by_less_than(&self, index: u32, limit: i128) -> bool {
+        let by = literal::evaluate(self.source, self.module, &self.module.operands[index as usize]);
+        by.is_some_and(|by| (0..limit).contains(&by))
     }
 
     /// `mov` with packing and unpacking.
@@ -364,22 +461,6 @@ impl Function<'_> {
             _ => false,
         }
     }
-}
-
-/// The sum (or union) of a shared-memory descriptor and an offset: the high word is the
-/// descriptor's.
-///
-/// The start address is 14 bits wide in units of 16 bytes, far from the top of the low word, and
-/// a shared-memory address is never negative. Code that adds to a descriptor relies on that.
-fn descriptor_sum(a: Known, b: Known, sum: Known) -> Known {
-    const HIGH: u64 = 0xFFFF_FFFF_0000_0000;
-    let descriptor = match (bits::is_descriptor(a), bits::is_descriptor(b)) {
-        (true, false) => a,
-        (false, true) => b,
-        _ => return sum,
-    };
-    let high = Known::new(descriptor.mask & HIGH, descriptor.value);
-    Known::new(sum.mask & !HIGH | high.mask, sum.value & !HIGH | high.value)
 }
 
 impl Known {

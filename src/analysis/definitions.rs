@@ -3,6 +3,8 @@
 //! Nearly all registers that compilers emit have one definition, and for those nothing has to be
 //! solved. Only definitions of registers with several become facts of the dataflow problem.
 
+use std::borrow::Cow;
+
 use super::cfg::{BlockId, Cfg};
 use super::dataflow::{self, BitSet, Direction, Effect, Join};
 use super::registers::{self, Access};
@@ -154,30 +156,33 @@ impl Definitions {
 
     /// The definitions of `register` that may have made the value that `instruction` reads; none
     /// when there are too many to tell.
-    pub fn reaching(&self, cfg: &Cfg, instruction: u32, register: RegisterId) -> Vec<DefinitionId> {
+    pub fn reaching(&self, cfg: &Cfg, instruction: u32, register: RegisterId) -> Cow<'_, [DefinitionId]> {
         let all = self.of(register);
         if all.len() < 2 {
-            return all.to_vec();
+            return Cow::Borrowed(all);
         }
         let solved = !self.reaching.is_empty() && all.len() <= MANY;
-        let Some(block) = cfg.block_of(instruction) else { return all.to_vec() };
+        let Some(block) = cfg.block_of(instruction) else { return Cow::Borrowed(all) };
         let mut found = Vec::new();
         let before = all.partition_point(|id| self.get(*id).instruction < instruction);
-        for id in all[..before].iter().rev().take(MANY) {
+        for (index, id) in all[..before].iter().enumerate().rev().take(MANY) {
             let definition = self.get(*id);
             if cfg.block_of(definition.instruction) != Some(block) {
                 break;
             }
+            if !definition.guarded && found.is_empty() {
+                return Cow::Borrowed(&all[index..=index]);
+            }
             found.push(*id);
             if !definition.guarded {
-                return found;
+                return Cow::Owned(found);
             }
         }
         if !solved {
-            return if all.len() <= MANY { all.to_vec() } else { Vec::new() };
+            return Cow::Borrowed(if all.len() <= MANY { all } else { &[] });
         }
         found.extend(self.entering(block, all).filter(|id| !found.contains(id)).collect::<Vec<_>>());
-        found
+        Cow::Owned(found)
     }
 
     fn entering<'a>(

@@ -16,8 +16,8 @@ pub struct Descriptor {
     pub name: &'static str,
     /// The operand.
     pub span: Span,
-    /// Where its value was made, if something is wrong with it and there is one such place.
-    pub origin: Option<Span>,
+    /// Where its value was made, if something is wrong with it.
+    pub origins: Vec<Span>,
     /// Its known bits.
     pub word: Known,
     /// Its width.
@@ -80,7 +80,7 @@ impl Finder<'_> {
         Descriptor {
             name,
             span: scalar.span(),
-            origin: None,
+            origins: Vec::new(),
             word: self.function.value(self.context, self.decoded, scalar),
             width,
             problems: Vec::new(),
@@ -103,7 +103,7 @@ impl Finder<'_> {
     /// The descriptor with what is wrong with it; most have nothing, and need no origin.
     fn judged(&self, mut descriptor: Descriptor, scalar: &Scalar<'_>, problems: Vec<Problem>) -> Descriptor {
         if !problems.is_empty() {
-            descriptor.origin = self.function.origin(self.context, self.decoded, scalar);
+            descriptor.origins = self.function.origins(self.context, self.decoded, scalar);
             descriptor.problems = problems;
         }
         descriptor

@@ -2,6 +2,7 @@
 //! and the addresses that its tcgen05 instructions use.
 
 use super::cfg::{BlockId, Cfg};
+use super::constants::Known;
 use super::dataflow::Direction;
 use super::events::{Action, Event, Events, Summary};
 use super::functions::{Context, FunctionFacts};
@@ -248,21 +249,27 @@ impl<'a> Flow<'a> {
             return None;
         }
         let Base::Register(register) = address.base else { return None };
-        let place = self.places().of(event.instruction, register.id);
-        let by = super::constants::Known::from((address.offset & i128::from(u64::MAX)) as u64);
-        Some(Place { offset: place.offset.sum(by), ..place })
+        Some(self.register_place(event, register.id, address.offset))
     }
 
     /// What a value in an instruction of this function is made of.
     pub fn scalar_place(&self, event: Event, scalar: &Scalar<'_>) -> Option<Place> {
         match scalar {
             Scalar::Register(register) if !register.component && self.is_own(event) => {
-                let place = self.places().of(event.instruction, register.id);
-                let by = register.plus.unwrap_or_default() & i128::from(u64::MAX);
-                Some(Place { offset: place.offset.sum(super::constants::Known::from(by as u64)), ..place })
+                Some(self.register_place(event, register.id, register.plus.unwrap_or_default()))
             }
             _ => None,
         }
+    }
+
+    /// What a register holds where an instruction reads it, plus a constant.
+    fn register_place(&self, event: Event, register: RegisterId, plus: i128) -> Place {
+        let mut known = self.facts.places.borrow_mut();
+        let place = *known
+            .entry((event.instruction, register))
+            .or_insert_with(|| self.places().of(event.instruction, register));
+        let by = Known::from((plus & i128::from(u64::MAX)) as u64);
+        Place { offset: place.offset.sum(by), ..place }
     }
 
     /// Ends each load's fact where an instruction other than `mov` reads what it loaded.
@@ -274,8 +281,8 @@ impl<'a> Flow<'a> {
             if registers::mnemonic(self.context.source, self.context.module, instruction) == "mov" {
                 continue;
             }
-            for id in definitions.reaching(self.cfg(), instruction, register) {
-                if let Some(fact) = by_instruction.get(&definitions.get(id).instruction) {
+            for id in definitions.reaching(self.cfg(), instruction, register).iter() {
+                if let Some(fact) = by_instruction.get(&definitions.get(*id).instruction) {
                     reach.end(instruction, *fact);
                 }
             }

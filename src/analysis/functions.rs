@@ -1,6 +1,8 @@
 //! The analyses of one function, made once and shared by all rules.
 
-use std::sync::OnceLock;
+use std::cell::{OnceCell, RefCell};
+
+use rustc_hash::FxHashMap;
 
 use super::cfg::Cfg;
 use super::constants::{Constants, Function, Known};
@@ -8,6 +10,7 @@ use super::dataflow::BitSet;
 use super::definitions::Definitions;
 use super::events::{Action, Events};
 use super::flow;
+use super::places::Place;
 use super::reach::Budget;
 use super::symbols::{RegisterId, Symbols};
 use super::uniformity::Uniformity;
@@ -30,7 +33,9 @@ pub struct FunctionFacts {
     /// How much the questions about its order may still cost.
     pub budget: Budget,
     /// Who executes what; found when it is first asked for.
-    pub uniformity: OnceLock<Uniformity>,
+    pub uniformity: OnceCell<Uniformity>,
+    /// What registers hold where instructions read them as addresses, as far as it was asked for.
+    pub places: RefCell<FxHashMap<(u32, RegisterId), Place>>,
 }
 
 /// The module that functions are part of.
@@ -88,7 +93,15 @@ impl FunctionFacts {
         }
         let view = Function { source, module, symbols, cfg: &cfg, definitions: &definitions };
         let constants = Constants::new(&view, uses);
-        Self { function, cfg, definitions, constants, budget: Budget::default(), uniformity: OnceLock::new() }
+        Self {
+            function,
+            cfg,
+            definitions,
+            constants,
+            budget: Budget::default(),
+            uniformity: OnceCell::new(),
+            places: RefCell::default(),
+        }
     }
 
     /// The function as evaluation wants to see it.
@@ -110,9 +123,9 @@ impl FunctionFacts {
             Scalar::Register(register) => {
                 let base = self.constants.at(&self.view(context), decoded.index, register.id);
                 match register.plus {
-                    // Nothing adds to a register in place but `alloc` and `dealloc`, and they rarely.
-                    Some(1..) => Known::new(0, 0),
-                    _ => base,
+                    None => base,
+                    // Only operands of 32 bits take it.
+                    Some(plus) => base.plus((plus & i128::from(u32::MAX)) as u64, 32),
                 }
             }
             Scalar::Variable(_) | Scalar::Float(_) | Scalar::Special(_) => Known::new(0, 0),
@@ -126,11 +139,11 @@ impl FunctionFacts {
         base.plus((address.offset & i128::from(u32::MAX)) as u64, 32)
     }
 
-    /// Where the value of an operand was made, if there is one such place.
-    pub fn origin(&self, context: Context<'_>, decoded: &Decoded<'_>, scalar: &Scalar<'_>) -> Option<Span> {
+    /// Where the value of an operand was made.
+    pub fn origins(&self, context: Context<'_>, decoded: &Decoded<'_>, scalar: &Scalar<'_>) -> Vec<Span> {
         match scalar {
-            Scalar::Register(register) => self.view(context).origin(decoded.index, register.id),
-            _ => None,
+            Scalar::Register(register) => self.view(context).origins(decoded.index, register.id),
+            _ => Vec::new(),
         }
     }
 }

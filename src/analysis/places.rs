@@ -107,8 +107,7 @@ impl Places<'_> {
         let mut offset = Known::from(0u64);
         let mut place = Place::opaque(register, offset);
         for _ in 0..LONGEST {
-            let mut reaching = view.definitions.reaching(view.cfg, at, register).into_iter();
-            let (Some(only), None) = (reaching.next(), reaching.next()) else {
+            let [only] = *view.definitions.reaching(view.cfg, at, register) else {
                 return Place::opaque(register, offset);
             };
             let definition = *view.definitions.get(only);

@@ -6,10 +6,10 @@
 //! that a fact can reach. A path that goes through a guarded instruction both executes it and
 //! does not.
 
+use std::cell::Cell;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::ops::Range;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::cfg::{BlockId, Cfg};
 use super::dataflow::Direction;
@@ -37,8 +37,7 @@ enum Step {
 /// How much work one function may cause before its analysis is given up.
 #[derive(Debug)]
 pub struct Budget {
-    /// Atomic only so that facts about functions can go from thread to thread.
-    left: AtomicU64,
+    left: Cell<u64>,
 }
 
 impl Budget {
@@ -47,19 +46,19 @@ impl Budget {
 
     /// Whether it was used up, so that some questions have no complete answer.
     pub fn is_spent(&self) -> bool {
-        self.left.load(Ordering::Relaxed) == 0
+        self.left.get() == 0
     }
 
     /// Takes `amount`; false when there is nothing left.
     fn take(&self, amount: u64) -> bool {
-        self.left.store(self.left.load(Ordering::Relaxed).saturating_sub(amount), Ordering::Relaxed);
+        self.left.set(self.left.get().saturating_sub(amount));
         !self.is_spent()
     }
 }
 
 impl Default for Budget {
     fn default() -> Self {
-        Self { left: AtomicU64::new(Self::LIMIT) }
+        Self { left: Cell::new(Self::LIMIT) }
     }
 }
 

@@ -45,7 +45,6 @@ fn only_reads(opcode: &str) -> bool {
         "prefetch",
         "stackrestore",
         "griddepcontrol",
-        "wgmma",
         "discard",
         "applypriority",
     ];

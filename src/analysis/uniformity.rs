@@ -103,10 +103,8 @@ impl Uniformity {
         let dependences = cfg.control_dependences();
         let mut this = Self { one_thread: vec![None; cfg.len()], dependences, truths: FxHashMap::default() };
         let branches: Vec<u32> = {
-            let mut blocks: Vec<BlockId> =
-                interesting.iter().flat_map(|block| this.conditions(*block)).collect();
+            let mut blocks = this.conditions(interesting);
             blocks.sort_unstable();
-            blocks.dedup();
             blocks.into_iter().filter_map(|block| cfg.block(block).branch).collect()
         };
         let roots = branches.iter().chain(guards).filter_map(|instruction| {
@@ -120,11 +118,11 @@ impl Uniformity {
         this
     }
 
-    /// The blocks whose branches decide whether `block` runs, directly or through others.
-    fn conditions(&self, block: BlockId) -> Vec<BlockId> {
+    /// The blocks whose branches decide whether one of `blocks` runs, directly or through others.
+    fn conditions(&self, blocks: &[BlockId]) -> Vec<BlockId> {
         let mut seen = FxHashSet::default();
         let mut found = Vec::new();
-        let mut work = vec![block];
+        let mut work = blocks.to_vec();
         while let Some(block) = work.pop() {
             for (branch, _) in &self.dependences[block.index()] {
                 if seen.insert(*branch) {
@@ -161,17 +159,17 @@ impl Uniformity {
             return Truth::UNKNOWN;
         }
         reaching
-            .into_iter()
-            .fold(Truth::TOP, |truth, id| truth.join(self.truths.get(&id).copied().unwrap_or(Truth::UNKNOWN)))
+            .iter()
+            .fold(Truth::TOP, |truth, id| truth.join(self.truths.get(id).copied().unwrap_or(Truth::UNKNOWN)))
     }
 
     /// Starts from the assumption that everything selects one thread, and takes back what is not
     /// so until nothing changes.
     fn find_truths(&mut self, function: &Function<'_>, roots: Vec<(u32, RegisterId)>) {
-        let reaching = |(instruction, register): (u32, RegisterId)| {
-            function.definitions.reaching(function.cfg, instruction, register)
-        };
-        let mut work: Vec<DefinitionId> = roots.into_iter().flat_map(reaching).collect();
+        let mut work: Vec<DefinitionId> = Vec::new();
+        for (instruction, register) in roots {
+            work.extend(function.definitions.reaching(function.cfg, instruction, register).iter());
+        }
         let mut order = Vec::new();
         while let Some(id) = work.pop() {
             if self.truths.insert(id, Truth::TOP).is_none() {
@@ -396,11 +394,11 @@ impl Uniformity {
             let Resolution::Register(register) = function.symbols.guard(instruction) else { return false };
             let reaching = function.definitions.reaching(function.cfg, instruction, register);
             let known = !reaching.is_empty();
-            work.extend(reaching);
+            work.extend(reaching.iter());
             known
         };
         let mut decide = |work: &mut Vec<DefinitionId>, block: BlockId| -> bool {
-            self.conditions(block).into_iter().all(|condition| {
+            self.conditions(&[block]).into_iter().all(|condition| {
                 !branches_seen.insert(condition)
                     || function.cfg.block(condition).branch.is_some_and(|branch| guard(work, branch))
             })
@@ -439,7 +437,7 @@ impl Uniformity {
                             if access == Access::Read {
                                 let reaching = function.definitions.reaching(function.cfg, at, register);
                                 known &= !reaching.is_empty();
-                                work.extend(reaching);
+                                work.extend(reaching.iter());
                             }
                         },
                     );
@@ -490,7 +488,7 @@ fn truth_sources(function: &Function<'_>, id: DefinitionId) -> Vec<DefinitionId>
     if raw.guard.is_some()
         && let Resolution::Register(register) = function.symbols.guard(instruction)
     {
-        sources.extend(function.definitions.reaching(function.cfg, instruction, register));
+        sources.extend(function.definitions.reaching(function.cfg, instruction, register).iter());
     }
     let name = registers::mnemonic(function.source, function.module, instruction);
     if matches!(name, "mov" | "cvt" | "not" | "and" | "or" | "xor" | "selp" | "setp") {
@@ -501,7 +499,7 @@ fn truth_sources(function: &Function<'_>, id: DefinitionId) -> Vec<DefinitionId>
             instruction,
             &mut |register, _, access| {
                 if access == Access::Read {
-                    sources.extend(function.definitions.reaching(function.cfg, instruction, register));
+                    sources.extend(function.definitions.reaching(function.cfg, instruction, register).iter());
                 }
             },
         );

@@ -7,12 +7,14 @@ use serde_json::{Map, Value, json};
 
 use super::input::{self, Input};
 use super::{Outcome, output_error};
-use crate::Analyzed;
+use crate::analysis::description::Description;
 use crate::instruction::decode::Decoded;
+use crate::rules::selection::{Layer, RuleSettings};
 use crate::source::{Source, Span};
 use crate::syntax::ast::{
     Declaration, Function, Module, Operand, OperandKind, RawInstruction, Slice, Statement, StatementKind,
 };
+use crate::{Analyzed, Options};
 
 /// Print the typed syntax tree of a file as JSON.
 #[derive(Debug, clap::Args)]
@@ -33,8 +35,18 @@ impl Ast {
         let analyzed = Analyzed::new(&source);
         let symbols = analyzed.symbols();
         let instructions = analyzed.instructions(&symbols);
-        let document =
-            Printer { source: &source, module: &analyzed.module, instructions: &instructions }.document();
+        // No rule has to run for that.
+        let nothing = Layer { select: Some(Vec::new()), ..Layer::default() };
+        let options =
+            Options { describe: true, rules: RuleSettings::default().with(&nothing), ..Options::default() };
+        let descriptors = crate::check(&source, &options).descriptors.unwrap_or_default();
+        let document = Printer {
+            source: &source,
+            module: &analyzed.module,
+            instructions: &instructions,
+            descriptors: &descriptors,
+        }
+        .document();
         serde_json::to_writer_pretty(&mut *out, &document)
             .map_err(Into::into)
             .and_then(|()| writeln!(out))
@@ -50,6 +62,8 @@ struct Printer<'a> {
     source: &'a Source,
     module: &'a Module,
     instructions: &'a [Decoded<'a>],
+    /// In the order of the instructions.
+    descriptors: &'a [Description],
 }
 
 impl Printer<'_> {
@@ -189,6 +203,10 @@ impl Printer<'_> {
             Some(instruction) => item.insert("tcgen05".to_owned(), json!(instruction)),
             None => item.insert("operands".to_owned(), self.operands(raw.operands, 0)),
         };
+        let described = self.descriptors.binary_search_by_key(&(statement as u32), |it| it.statement);
+        if let Ok(index) = described {
+            item.insert("descriptors".to_owned(), json!(self.descriptors[index]));
+        }
         item
     }
 

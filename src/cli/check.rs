@@ -20,6 +20,7 @@ use crate::rules::selection::{Layer, Selector};
 
 /// Check PTX files.
 #[derive(Debug, clap::Args)]
+#[allow(clippy::struct_excessive_bools, reason = "each is an option of its own")]
 pub(super) struct Check {
     /// Files, directories to search for `*.ptx`, or `-` for standard input.
     #[arg(required = true, value_name = "PATH")]
@@ -42,6 +43,9 @@ pub(super) struct Check {
     /// What standard input is called in messages, and where its configuration is looked for.
     #[arg(long, value_name = "NAME", default_value = "<stdin>")]
     stdin_filename: String,
+    /// Show what is known of the descriptors of each multiply and copy (human and json formats).
+    #[arg(long)]
+    show_descriptors: bool,
     /// Exit with 0 whatever is found.
     #[arg(long)]
     exit_zero: bool,
@@ -175,7 +179,8 @@ impl Check {
             if config.as_ref().is_some_and(|config| input != Input::Stdin && config.excludes(&path)) {
                 continue;
             }
-            let options = wishes.options(config.as_deref(), &path);
+            let options =
+                Options { describe: self.show_descriptors, ..wishes.options(config.as_deref(), &path) };
             jobs.push((input, options));
         }
         Ok(jobs)

@@ -2,6 +2,9 @@
 
 use super::vocabulary::{CpShape, LdShape, Num, WarpMulticast};
 
+/// Columns whose rows `shift` moves: its implicit shape is `.31x256b` (9.7.16.2.3).
+pub const SHIFT_COLUMNS: u32 = 256 / 32;
+
 impl LdShape {
     /// Registers per thread for `.x1`, the first row of Tables 47 and 48.
     pub const fn registers(self) -> u32 {
@@ -30,6 +33,16 @@ impl LdShape {
             Self::S32x32b | Self::S16x32bx2 => 1,
         };
         per_repetition * num.factor() * if packed { 2 } else { 1 }
+    }
+
+    /// Lanes of Tensor Memory that one access covers from its address on (9.7.16.2.3).
+    ///
+    /// The second half of `.16x32bx2` lies elsewhere and is not counted.
+    pub const fn lanes(self) -> u32 {
+        match self {
+            Self::S16x64b | Self::S16x128b | Self::S16x256b | Self::S16x32bx2 => 16,
+            Self::S32x32b => 32,
+        }
     }
 
     /// Whether `ld.red` reduces this shape (9.7.16.8.3).

@@ -1,6 +1,6 @@
 //! What is known of one version of a document.
 
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use super::text::Text;
 use crate::analysis::environment::Environment;
@@ -24,7 +24,15 @@ pub(super) struct Snapshot {
     /// What the module is checked against instead of its own word.
     pub(super) options: Options,
     /// The findings and the analyses behind them, once they are known.
-    checked: OnceLock<Checked>,
+    checked: OnceLock<Known>,
+}
+
+/// What a check has found out.
+#[derive(Debug)]
+struct Known {
+    diagnostics: Vec<Diagnostic>,
+    /// Locked, because they remember what they are asked.
+    functions: Mutex<Vec<FunctionFacts>>,
 }
 
 impl Snapshot {
@@ -48,17 +56,23 @@ impl Snapshot {
             &self.options,
             cancelled,
         );
-        checked.is_some_and(|checked| self.checked.set(checked).is_ok())
+        checked.is_some_and(|Checked { report, functions }| {
+            let known = Known { diagnostics: report.diagnostics, functions: Mutex::new(functions) };
+            self.checked.set(known).is_ok()
+        })
     }
 
     /// The findings; none before [`Snapshot::check`].
     pub(super) fn diagnostics(&self) -> &[Diagnostic] {
-        self.checked.get().map(|checked| checked.diagnostics.as_slice()).unwrap_or_default()
+        self.checked.get().map(|known| known.diagnostics.as_slice()).unwrap_or_default()
     }
 
-    /// The analyses of the functions with tcgen05 instructions; none before [`Snapshot::check`].
-    pub(super) fn functions(&self) -> &[FunctionFacts] {
-        self.checked.get().map(|checked| checked.functions.as_slice()).unwrap_or_default()
+    /// Asks the analyses of a function with tcgen05 instructions; there are none before
+    /// [`Snapshot::check`].
+    pub(super) fn facts<T>(&self, function: u32, ask: impl FnOnce(&FunctionFacts) -> Option<T>) -> Option<T> {
+        let functions = self.checked.get()?.functions.lock().unwrap_or_else(PoisonError::into_inner);
+        let at = functions.binary_search_by_key(&function, |facts| facts.function).ok()?;
+        ask(functions.get(at)?)
     }
 
     /// Whether the findings are known.

@@ -15,8 +15,8 @@ pub(super) fn operand(snapshot: &Snapshot, decoded: &Decoded<'_>, scalar: &Scala
         // Cut to 64 bits as the assembler does; a negative number is its two's complement.
         return Some(Known::from((immediate.value & i128::from(u64::MAX)) as u64));
     }
-    let facts = facts(snapshot, decoded.function?)?;
-    Some(facts.value(snapshot.context(), decoded, scalar)).filter(|known| known.mask != 0)
+    let value = |facts: &FunctionFacts| Some(facts.value(snapshot.context(), decoded, scalar));
+    snapshot.facts(decoded.function?, value).filter(|known| known.mask != 0)
 }
 
 /// The value of such an operand, if all of its `width` bits are known.
@@ -33,25 +33,20 @@ pub(super) fn constant(
 /// writes the register there.
 pub(super) fn register(snapshot: &Snapshot, span: Span, register: RegisterId) -> Option<Known> {
     let (index, instruction) = snapshot.instruction(span.start)?;
-    let facts = facts(snapshot, snapshot.function_of(index)?)?;
-    let context = snapshot.context();
-    let view = facts.view(context);
-    let written = facts.definitions.of(register).iter().any(|id| {
-        let definition = facts.definitions.get(*id);
-        let place = snapshot.module.operands[definition.operand as usize].span;
-        definition.instruction == instruction && place == span
-    });
-    // Within a block, what the next instruction reads is what this one has written.
-    let reader = if written { instruction + 1 } else { instruction };
-    if facts.cfg.block_of(reader)? != facts.cfg.block_of(instruction)? {
-        return None;
-    }
-    let constants = Constants::new(&view, [(reader, register)]);
-    Some(constants.at(&view, reader, register)).filter(|known| known.mask != 0)
-}
-
-fn facts(snapshot: &Snapshot, function: u32) -> Option<&FunctionFacts> {
-    let functions = snapshot.functions();
-    let at = functions.binary_search_by_key(&function, |facts| facts.function).ok()?;
-    functions.get(at)
+    let known = |facts: &FunctionFacts| {
+        let view = facts.view(snapshot.context());
+        let written = facts.definitions.of(register).iter().any(|id| {
+            let definition = facts.definitions.get(*id);
+            let place = snapshot.module.operands[definition.operand as usize].span;
+            definition.instruction == instruction && place == span
+        });
+        // Within a block, what the next instruction reads is what this one has written.
+        let reader = if written { instruction + 1 } else { instruction };
+        if facts.cfg.block_of(reader)? != facts.cfg.block_of(instruction)? {
+            return None;
+        }
+        let constants = Constants::new(&view, [(reader, register)]);
+        Some(constants.at(&view, reader, register))
+    };
+    snapshot.facts(snapshot.function_of(index)?, known).filter(|known| known.mask != 0)
 }

@@ -7,7 +7,7 @@ use codespan_reporting::diagnostic::{self as codespan, LabelStyle};
 use codespan_reporting::files::{self, Files};
 use codespan_reporting::term::{self, Chars, Config, DisplayStyle, termcolor};
 
-use super::{Checked, Summary, plural};
+use super::{Checked, Summary, descriptors, plural};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::source::Source;
 
@@ -48,6 +48,11 @@ pub fn render(files: &[Checked], style: Style, color: bool, out: &mut dyn Write)
     }
     drop(writer);
     if style == Style::Rich {
+        for file in files {
+            for description in file.report.descriptors.iter().flatten() {
+                descriptors::render(&file.source, description, out)?;
+            }
+        }
         writeln!(out, "{}", totals(&Summary::of(files)))?;
     }
     Ok(())

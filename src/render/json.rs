@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use serde::Serialize;
 
 use super::{Checked, Summary};
+use crate::analysis::description::{Description, Multiply, Word};
 use crate::diagnostic::{Applicability, Diagnostic, Fix, Ptxas, Severity};
 use crate::rules::Code;
 use crate::source::{Source, Span};
@@ -23,6 +24,8 @@ struct Document<'a> {
 struct File<'a> {
     path: &'a str,
     diagnostics: Vec<Finding<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    descriptors: Option<Vec<PlacedDescription<'a>>>,
 }
 
 #[derive(Serialize)]
@@ -58,6 +61,24 @@ struct PlacedFix<'a> {
 struct PlacedEdit<'a> {
     span: Place,
     text: &'a str,
+}
+
+#[derive(Serialize)]
+struct PlacedDescription<'a> {
+    instruction: &'a str,
+    span: Place,
+    #[serde(flatten)]
+    multiply: Option<&'a Multiply>,
+    words: Vec<PlacedWord<'a>>,
+}
+
+#[derive(Serialize)]
+struct PlacedWord<'a> {
+    #[serde(flatten)]
+    word: &'a Word,
+    span: Place,
+    /// Where the value was made.
+    origins: Vec<Place>,
 }
 
 /// Byte offsets; lines and columns from 1, columns in Unicode scalar values.
@@ -98,6 +119,11 @@ pub fn render(files: &[Checked], out: &mut dyn Write) -> io::Result<()> {
             .map(|file| File {
                 path: file.source.name(),
                 diagnostics: file.report.diagnostics.iter().map(|it| finding(&file.source, it)).collect(),
+                descriptors: file
+                    .report
+                    .descriptors
+                    .as_ref()
+                    .map(|all| all.iter().map(|it| placed_description(&file.source, it)).collect()),
             })
             .collect(),
         summary: Summary::of(files),
@@ -124,6 +150,23 @@ fn finding<'a>(source: &Source, diagnostic: &'a Diagnostic) -> Finding<'a> {
             .map(|label| PlacedLabel { span: Place::new(source, label.span), message: &label.message })
             .collect(),
         fix: diagnostic.fix.as_ref().map(|fix| placed_fix(source, fix)),
+    }
+}
+
+fn placed_description<'a>(source: &Source, description: &'a Description) -> PlacedDescription<'a> {
+    PlacedDescription {
+        instruction: &description.instruction,
+        span: Place::new(source, description.span),
+        multiply: description.multiply.as_ref(),
+        words: description
+            .words
+            .iter()
+            .map(|word| PlacedWord {
+                word,
+                span: Place::new(source, word.span),
+                origins: word.origins.iter().map(|origin| Place::new(source, *origin)).collect(),
+            })
+            .collect(),
     }
 }
 

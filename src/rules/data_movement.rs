@@ -5,10 +5,13 @@ use crate::instruction::Instruction;
 use crate::isa::vocabulary::DataType;
 use crate::rules::Code;
 
+pub(super) mod column_range;
 pub(super) mod cp_format;
 pub(super) mod cp_multicast;
 pub(super) mod half_split_offset;
+pub(super) mod lane_restriction;
 pub(super) mod shape_num;
+pub(super) mod shift_lane_alignment;
 pub(super) mod spcompress_types;
 
 /// `.abs` and `.NaN` of `ld.red` mean something for floating point only (errata E2).

@@ -32,15 +32,13 @@ fn report(checker: &Checker<'_>, check: Check, code: Code, findings: &mut Vec<Di
         let decoded = &checker.instructions[multiply.instruction];
         for descriptor in &multiply.descriptors {
             for problem in descriptor.problems_of(check) {
-                let mut finding = Diagnostic::new(
+                let finding = Diagnostic::new(
                     code,
                     descriptor.span,
                     format!("`{}`: {}", descriptor.name, problem.expected()),
                     problem.found(),
-                );
-                if let Some(origin) = descriptor.origin {
-                    finding = finding.label(origin, "the value is made here");
-                }
+                )
+                .origins(&descriptor.origins);
                 let name = checker.source.slice(decoded.name);
                 let all = match descriptor.word.constant(descriptor.width) {
                     Some(word) => format!(

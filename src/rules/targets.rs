@@ -1,6 +1,6 @@
 //! TC2: what exists on which target and since which version.
 //!
-//! [`availability`] asks the one question for an instruction and everything it uses; the rules
+//! [`unavailable`] asks the one question for an instruction and everything it uses; the rules
 //! only say which kind of answer they report.
 
 use crate::analysis::environment::Setting;
@@ -33,37 +33,57 @@ struct Refusal {
     reason: Unavailable,
 }
 
-/// For each set of targets, what of this instruction is not available.
-fn availability(checker: &Checker<'_>, decoded: &Decoded<'_>) -> Vec<Availability> {
+/// A target and the gates that are closed on it under the module's version.
+struct Closed {
+    no_tensor_memory: bool,
+    gates: Vec<(&'static Gate, Unavailable)>,
+}
+
+/// What is not available of each instruction, for each set of targets.
+fn unavailable<'c>(
+    checker: &'c Checker<'_>,
+) -> impl Iterator<Item = (&'c Decoded<'c>, Availability)> + use<'c> {
     let version = checker.environment.version.map_or(PtxVersion::LATEST, |version| version.value);
-    checker.environment.targets.iter().map(|targets| set_availability(decoded, targets, version)).collect()
-}
-
-fn set_availability(decoded: &Decoded<'_>, targets: &[Setting<Target>], version: PtxVersion) -> Availability {
-    let mut best: Option<Availability> = None;
-    for target in targets {
-        let no_tensor_memory = !TENSOR_TARGETS.contains(&target.value);
-        let refusals = if no_tensor_memory { Vec::new() } else { refusals(decoded, target.value, version) };
-        let targets = if no_tensor_memory || !refusals.is_empty() { targets.to_vec() } else { Vec::new() };
-        let candidate = Availability { targets, no_tensor_memory, refusals };
-        let cost = |it: &Availability| (it.no_tensor_memory, it.refusals.len());
-        if best.as_ref().is_none_or(|it| cost(&candidate) < cost(it)) {
-            best = Some(candidate);
-        }
-    }
-    best.unwrap_or(Availability { targets: Vec::new(), no_tensor_memory: false, refusals: Vec::new() })
-}
-
-fn refusals(decoded: &Decoded<'_>, target: Target, version: PtxVersion) -> Vec<Refusal> {
-    GATES
+    let sets: Vec<(&[Setting<Target>], Vec<Closed>)> = checker
+        .environment
+        .targets
         .iter()
-        .filter_map(|gate| {
-            // Most gates are open.
-            let reason = targets::available(gate.targets, gate.since, target, version).err()?;
+        .map(|targets| (&targets[..], targets.iter().map(|target| closed(target.value, version)).collect()))
+        .collect();
+    checker.instructions.iter().flat_map(move |decoded| {
+        let found = sets.iter().filter_map(|(targets, closed)| of_set(decoded, targets, closed));
+        found.map(|availability| (decoded, availability)).collect::<Vec<_>>()
+    })
+}
+
+fn closed(target: Target, version: PtxVersion) -> Closed {
+    let closed = |gate: &'static Gate| {
+        Some((gate, targets::available(gate.targets, gate.since, target, version).err()?))
+    };
+    Closed {
+        no_tensor_memory: !TENSOR_TARGETS.contains(&target),
+        gates: GATES.iter().filter_map(closed).collect(),
+    }
+}
+
+/// What the best of a set of targets lacks for an instruction.
+fn of_set(decoded: &Decoded<'_>, targets: &[Setting<Target>], closed: &[Closed]) -> Option<Availability> {
+    let refusals = |closed: &Closed| -> Vec<Refusal> {
+        if closed.no_tensor_memory {
+            return Vec::new();
+        }
+        let refusal = |(gate, reason): &(&'static Gate, Unavailable)| {
             let (span, feature) = uses(decoded, gate)?;
-            Some(Refusal { gate, feature, span, reason })
-        })
-        .collect()
+            Some(Refusal { gate, feature, span, reason: *reason })
+        };
+        closed.gates.iter().filter_map(refusal).collect()
+    };
+    let (no_tensor_memory, refusals) = closed
+        .iter()
+        .map(|closed| (closed.no_tensor_memory, refusals(closed)))
+        .min_by_key(|(no_tensor_memory, refusals)| (*no_tensor_memory, refusals.len()))?;
+    let lacks = no_tensor_memory || !refusals.is_empty();
+    lacks.then(|| Availability { targets: targets.to_vec(), no_tensor_memory, refusals })
 }
 
 /// Where the instruction uses the feature of a gate, if it does, and how it calls it.

@@ -10,6 +10,7 @@ mod bench;
 mod generate;
 mod lsp_bench;
 mod oracle;
+mod stats;
 
 /// What goes wrong in a task is for the developer who started it; text will do.
 type Result<T, E = Box<dyn Error + Send + Sync>> = std::result::Result<T, E>;
@@ -24,6 +25,8 @@ enum Task {
     Bench(bench::Arguments),
     /// Measure how long an editor waits for the language server.
     LspBench(lsp_bench::Arguments),
+    /// Count what is known of the descriptors in the kernels of fixtures/kernels.
+    Stats,
 }
 
 /// That of the command line, so that what is measured is what users have.
@@ -36,6 +39,7 @@ fn main() -> ExitCode {
         Task::Generate(arguments) => generate::run(&arguments),
         Task::Bench(arguments) => bench::run(&arguments),
         Task::LspBench(arguments) => lsp_bench::run(&arguments),
+        Task::Stats => stats::run(),
     };
     match result {
         Ok(true) => ExitCode::SUCCESS,

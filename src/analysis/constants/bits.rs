@@ -123,12 +123,14 @@ pub(super) fn multiply(a: Known, b: Known, width: u32, signed: bool) -> Known {
     Known::new(leading | ones(trailing), 0)
 }
 
-pub(super) fn bfe(a: Known, at: u64, len: u64, width: u32) -> Known {
+pub(super) fn bfe(a: Known, at: u64, len: u64, width: u32, signed: bool) -> Known {
     let (at, len) = (at & 0xFF, len & 0xFF);
-    if at >= u64::from(width) || len == 0 {
+    if len == 0 {
         return Known::from(0u64);
     }
-    cut(shr(a, at, width, false), len.min(64) as u32)
+    // What lies above the value is its sign, or zero.
+    let field = extend(shr(a, at, width, signed), len.min(u64::from(width)) as u32, signed);
+    cut(field, width)
 }
 
 pub(super) fn bfi(insert: Known, base: Known, at: u64, len: u64, width: u32) -> Known {

@@ -1,3 +1,4 @@
+use crate::analysis::events::{Event, Summary};
 use crate::analysis::flow::Role;
 use crate::diagnostic::Diagnostic;
 use crate::instruction::Instruction;
@@ -33,6 +34,12 @@ rule! {
 
 fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
     for flow in checker.flows() {
+        // One allocation follows only itself.
+        let allocates = |event: &&Event| matches!(flow.instruction(**event), Some(Instruction::Alloc(_)));
+        let several = |summary: &Summary| summary.events.iter().filter(allocates).nth(1).is_some();
+        if !flow.summary().is_some_and(several) {
+            continue;
+        }
         let size = |event| columns(checker, flow.decoded(event)?);
         let pairs = flow.pairs(
             |event| {

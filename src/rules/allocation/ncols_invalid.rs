@@ -1,15 +1,17 @@
-use crate::diagnostic::{Diagnostic, Fix};
-use crate::instruction::{Immediate, Instruction};
+use crate::diagnostic::{Diagnostic, Fix, Ptxas};
+use crate::instruction::Instruction;
 use crate::rules::{Checker, Code, rule};
+use crate::source::Span;
 
 rule! {
     /// ## What it does
     /// Finds numbers of columns that cannot be allocated: they are powers of two from 32 to 512,
-    /// or with `.exclusive` multiples of 32.
+    /// or with `.exclusive` multiples of 32 up to 512 (576 on `sm_107`). Registers count, too, where
+    /// their value is known.
     ///
     /// ## Why is this bad?
     /// Tensor Memory is handed out in units of 32 columns and powers of two. The assembler
-    /// refuses other immediates, but says nothing of registers.
+    /// refuses most other immediates, but says nothing of registers.
     ///
     /// ## Example
     /// ```ptx
@@ -26,16 +28,36 @@ rule! {
     "TC301" "ncols-invalid" Error Rejects check
 }
 
+/// A number of columns and where it comes from.
+struct Columns {
+    /// Cut to the 32 bits of the operand, as the assembler does before it looks.
+    value: u32,
+    /// As it was written.
+    written: i128,
+    span: Span,
+    /// Where it was made, if it is in a register.
+    origins: Vec<Span>,
+    is_immediate: bool,
+}
+
 fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
-    for (_, instruction) in checker.typed() {
+    let last = checker.environment.features().columns();
+    for (decoded, instruction) in checker.typed() {
         let (operation, n_cols, exclusive) = match instruction {
             Instruction::Alloc(it) => ("tcgen05.alloc", it.n_cols, it.exclusive),
             Instruction::Dealloc(it) => ("tcgen05.dealloc", it.n_cols, it.exclusive),
             _ => continue,
         };
-        if let Some(immediate) = n_cols.immediate() {
-            findings.extend(judge(operation, immediate, exclusive.is_some()));
-        }
+        let known = checker.value(decoded, &n_cols).and_then(|known| known.constant(32));
+        let Some(value) = known.and_then(|value| u32::try_from(value).ok()) else { continue };
+        let columns = Columns {
+            value,
+            written: n_cols.immediate().map_or_else(|| value.into(), |immediate| immediate.value),
+            span: n_cols.span(),
+            origins: checker.origins(decoded, &n_cols),
+            is_immediate: n_cols.immediate().is_some(),
+        };
+        findings.extend(judge(operation, &columns, exclusive.is_some(), last));
     }
 }
 
@@ -51,24 +73,35 @@ pub(super) fn fault(columns: u32, exclusive: bool) -> Option<&'static str> {
     }
 }
 
-fn judge(operation: &str, immediate: Immediate, exclusive: bool) -> Option<Diagnostic> {
-    // The operand is 32 bits wide, and the assembler cuts it before it looks.
-    let columns = u32::try_from(immediate.value & 0xFFFF_FFFF).unwrap_or_default();
-    let wrong = fault(columns, exclusive)?;
-    let rule = if exclusive { "a multiple of 32" } else { "a power of two in [32, 512]" };
-    let next = if exclusive {
-        columns.checked_next_multiple_of(32).unwrap_or(32).max(32)
-    } else {
-        columns.checked_next_power_of_two().unwrap_or(512).clamp(32, 512)
+fn judge(operation: &str, columns: &Columns, exclusive: bool, last: u32) -> Option<Diagnostic> {
+    let value = columns.value;
+    // The assembler looks at immediates only, and lets `.exclusive` have more columns than there are.
+    let (wrong, seen) = match fault(value, exclusive) {
+        Some(wrong) => (wrong.to_owned(), columns.is_immediate),
+        None if exclusive && value > last => (format!("more than the {last} columns that there are"), false),
+        None => return None,
     };
+    let rule = if exclusive {
+        format!("a multiple of 32, at most {last}")
+    } else {
+        "a power of two in [32, 512]".to_owned()
+    };
+    let next = if exclusive {
+        value.checked_next_multiple_of(32).unwrap_or(last).clamp(32, last)
+    } else {
+        value.checked_next_power_of_two().unwrap_or(512).clamp(32, 512)
+    };
+    let fix = Fix::guess(format!("Use {next} columns"), columns.span, next.to_string());
     Some(
         Diagnostic::new(
             Code::NcolsInvalid,
-            immediate.span,
+            columns.span,
             format!("`nCols` of `{operation}` must be {rule}"),
-            format!("{} is {wrong}", immediate.value),
+            format!("{} is {wrong}", columns.written),
         )
-        .help(format!("write {next}, the next valid size"))
-        .fix(Some(Fix::guess(format!("Use {next} columns"), immediate.span, next.to_string()))),
+        .origins(&columns.origins)
+        .help(format!("write {next}, the {} valid size", if value > next { "largest" } else { "next" }))
+        .fix(columns.is_immediate.then_some(fix))
+        .ptxas(if seen { Ptxas::Rejects } else { Ptxas::Silent }),
     )
 }

@@ -1,4 +1,3 @@
-use crate::descriptor::tmem_address::COLUMNS;
 use crate::diagnostic::Diagnostic;
 use crate::instruction::Instruction;
 use crate::rules::{Checker, Code, rule};
@@ -29,6 +28,7 @@ rule! {
 }
 
 fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
+    let columns = checker.environment.features().columns();
     for multiply in checker.descriptors {
         let decoded = &checker.instructions[multiply.instruction];
         let Some(Instruction::Mma(mma)) = &decoded.instruction else { continue };
@@ -37,20 +37,21 @@ fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
             continue;
         };
         let end = column + u64::from(n);
-        if end <= u64::from(COLUMNS) {
+        if end <= u64::from(columns) {
             continue;
         }
         findings.push(
             Diagnostic::new(
                 Code::AccumulatorColumns,
                 mma.d.span,
-                format!("the accumulator reaches to column {end} of {COLUMNS}"),
+                format!("the accumulator reaches to column {end} of {columns}"),
                 format!("starts at column {column}"),
             )
+            .origins(&checker.address_origins(decoded, &mma.d))
             .label(mma.idesc.span(), format!("N is {n}"))
             .help(format!(
                 "an accumulator with N = {n} starts at column {} or before",
-                COLUMNS.saturating_sub(n)
+                columns.saturating_sub(n)
             )),
         );
     }

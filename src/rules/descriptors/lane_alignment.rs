@@ -68,6 +68,7 @@ fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
                     format!("the lane of `{name}` must be {due}"),
                     format!("the lane is {lane} over a multiple of 32"),
                 )
+                .origins(&checker.address_origins(decoded, address))
                 .label(
                     mma.idesc.span(),
                     multiply.facts.m.map_or("the descriptor".to_owned(), |m| format!("M is {m}")),

@@ -34,17 +34,16 @@ fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
         if multiply.facts.transpose_a != Some(true) {
             continue;
         }
-        let mut finding = Diagnostic::new(
-            Code::TransposedAInTensorMemory,
-            mma.idesc.span(),
-            "A is in Tensor Memory and cannot be transposed",
-            "the transpose-A bit (bit 15) is set",
-        )
-        .label(address.span, "A")
-        .help("clear bit 15, or keep A in shared memory");
-        if let Some(origin) = checker.origin(decoded, &mma.idesc) {
-            finding = finding.label(origin, "the value is made here");
-        }
-        findings.push(finding);
+        findings.push(
+            Diagnostic::new(
+                Code::TransposedAInTensorMemory,
+                mma.idesc.span(),
+                "A is in Tensor Memory and cannot be transposed",
+                "the transpose-A bit (bit 15) is set",
+            )
+            .label(address.span, "A")
+            .origins(&checker.origins(decoded, &mma.idesc))
+            .help("clear bit 15, or keep A in shared memory"),
+        );
     }
 }

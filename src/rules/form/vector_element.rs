@@ -1,12 +1,13 @@
 use std::collections::HashMap;
 
 use crate::analysis::symbols::RegisterId;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Applicability, Diagnostic, Edit, Fix};
 use crate::instruction::decode::{Bound, Decoded, Value};
 use crate::instruction::form::Problem;
 use crate::instruction::{Register, Scalar, Vector};
 use crate::isa::instructions::OperandClass;
 use crate::rules::{Checker, Code, rule};
+use crate::source::Span;
 
 rule! {
     /// ## What it does
@@ -33,9 +34,16 @@ rule! {
 }
 
 fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
+    let mut names = Names { text: checker.source.text(), next: 0 };
     for decoded in checker.instructions {
         for problem in &decoded.problems {
             if let Problem::Element { span, found } = problem {
+                let fix = match checker.source.slice(*span) {
+                    "_" if loads(decoded) => {
+                        Some(names.declare(decoded, *span, "Load into a register that nobody reads", None))
+                    }
+                    text => bracketed(text).map(|name| Fix::guess("Remove the brackets", *span, name)),
+                };
                 findings.push(
                     Diagnostic::new(
                         Code::VectorElement,
@@ -43,21 +51,76 @@ fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
                         format!("{found} cannot be an element of a vector"),
                         "a 32-bit register is due here",
                     )
-                    .help("name a register; one whose value is not needed does"),
+                    .help("name a register; one whose value is not needed does")
+                    .fix(fix),
                 );
             }
         }
         for bound in decoded.operands.iter().filter(|bound| bound.fits) {
             if let Value::Vector(vector) = &bound.value {
-                constants(bound, vector, findings);
+                constants(decoded, bound, vector, &mut names, findings);
             }
         }
         repeated(decoded, findings);
     }
 }
 
+/// Names for new registers, none of which the text has yet.
+struct Names<'s> {
+    text: &'s str,
+    next: u32,
+}
+
+impl Names<'_> {
+    /// Puts a new register in the place of an element: one that gets `value` first, if there is one.
+    fn declare(&mut self, decoded: &Decoded<'_>, element: Span, title: &str, value: Option<&str>) -> Fix {
+        let name = loop {
+            let name = format!("element{}", self.next);
+            self.next += 1;
+            if !self.text.contains(&name) {
+                break name;
+            }
+        };
+        // A line of its own for each statement, where the instruction has one.
+        let before = &self.text[..decoded.span.start as usize];
+        let line = &before[before.rfind('\n').map_or(0, |end| end + 1)..];
+        let separator = if line.trim().is_empty() { format!("\n{line}") } else { " ".to_owned() };
+        let mut text = format!(".reg .b32 {name};{separator}");
+        if let Some(value) = value {
+            text += &format!("mov.b32 {name}, {value};{separator}");
+        }
+        Fix {
+            applicability: Applicability::Safe,
+            title: title.to_owned(),
+            edits: vec![
+                Edit { span: Span::at(decoded.span.start), text },
+                Edit { span: element, text: name },
+            ],
+        }
+    }
+}
+
+/// Whether the vector of an instruction is written.
+fn loads(decoded: &Decoded<'_>) -> bool {
+    decoded.form.is_some_and(|form| form.operands.iter().any(|slot| slot.class == OperandClass::LoadVector))
+}
+
+/// The register of `[register]`.
+fn bracketed(text: &str) -> Option<&str> {
+    let name = text.strip_prefix('[')?.strip_suffix(']')?.trim();
+    let is_name = name.starts_with(|first: char| first.is_ascii_alphabetic() || "_$%".contains(first))
+        && name.chars().all(|it| it.is_ascii_alphanumeric() || "_$%.".contains(it));
+    is_name.then_some(name)
+}
+
 /// Constants stand only in vectors that are read, and there beside a register.
-fn constants(bound: &Bound<'_>, vector: &Vector<'_>, findings: &mut Vec<Diagnostic>) {
+fn constants(
+    decoded: &Decoded<'_>,
+    bound: &Bound<'_>,
+    vector: &Vector<'_>,
+    names: &mut Names<'_>,
+    findings: &mut Vec<Diagnostic>,
+) {
     let facts = bound.slot.class.facts();
     for element in &vector.elements {
         let found = match element {
@@ -75,7 +138,13 @@ fn constants(bound: &Bound<'_>, vector: &Vector<'_>, findings: &mut Vec<Diagnost
         );
     }
     let integers = |element: &Scalar<'_>| matches!(element, Scalar::Immediate(_));
-    if facts.immediate && !vector.elements.is_empty() && vector.elements.iter().all(integers) {
+    if facts.immediate
+        && vector.elements.iter().all(integers)
+        && let Some(first) = vector.elements.first()
+    {
+        let value = &names.text[first.span().range()];
+        let title = "Move the first constant into a register";
+        let fix = names.declare(decoded, first.span(), title, Some(value));
         findings.push(
             Diagnostic::new(
                 Code::VectorElement,
@@ -83,13 +152,28 @@ fn constants(bound: &Bound<'_>, vector: &Vector<'_>, findings: &mut Vec<Diagnost
                 "a vector of integer constants alone",
                 "the assembler wants at least one register",
             )
-            .help("move one of the constants into a register first"),
+            .help("move one of the constants into a register first")
+            .fix(Some(fix)),
         );
     }
 }
 
 /// A register that is written twice by one load.
 fn repeated(decoded: &Decoded<'_>, findings: &mut Vec<Diagnostic>) {
+    // The usual vector names registers in ascending order, each once.
+    let ascends = |elements: &[Scalar<'_>]| {
+        elements.windows(2).all(|pair| match pair {
+            [Scalar::Register(a), Scalar::Register(b)] => a.id < b.id,
+            _ => false,
+        })
+    };
+    let vectors = || decoded.operands.iter().filter(|bound| bound.slot.class == OperandClass::LoadVector);
+    let single = decoded.operands.iter().all(|bound| {
+        !matches!(bound.slot.class, OperandClass::MetadataVector | OperandClass::ReductionResult)
+    });
+    if single && vectors().all(|bound| matches!(&bound.value, Value::Vector(it) if ascends(&it.elements))) {
+        return;
+    }
     let mut written: HashMap<(RegisterId, &str), Register<'_>> = HashMap::new();
     for bound in &decoded.operands {
         let elements: &[Scalar<'_>] = match (bound.slot.class, &bound.value) {

@@ -1,7 +1,9 @@
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
+use crate::analysis::cfg::BlockId;
 use crate::analysis::events::Event;
 use crate::analysis::flow::Flow;
+use crate::analysis::symbols::{RegisterId, Resolution};
 use crate::diagnostic::Diagnostic;
 use crate::isa::vocabulary::Operation;
 use crate::rules::{Checker, Code, rule};
@@ -71,14 +73,20 @@ fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
         let uniformity = flow.uniformity();
         let view = flow.facts.view(flow.context);
         let mut reported = BTreeSet::new();
+        let mut judged: BTreeMap<(Option<BlockId>, Option<RegisterId>), bool> = BTreeMap::new();
         for event in issued {
             // What stands together has the same cause.
-            let guarded = checker.module.instructions[event.instruction as usize].guard.is_some();
+            let guard = match checker.symbols.guard(event.instruction) {
+                Resolution::Register(register) => Some(register),
+                _ => None,
+            };
             let block = flow.cfg().block_of(event.instruction);
-            if reported.contains(&(block, guarded)) || uniformity.may_be_selected(&view, event.instruction) {
+            let selected = *judged
+                .entry((block, guard))
+                .or_insert_with(|| uniformity.may_be_selected(&view, event.instruction));
+            if selected || !reported.insert((block, guard.is_some())) {
                 continue;
             }
-            reported.insert((block, guarded));
             let name = flow.operation(event).map_or("", Operation::name);
             findings.push(
                 Diagnostic::new(

@@ -3,7 +3,7 @@ use crate::diagnostic::{Diagnostic, Fix};
 use crate::instruction::decode::Decoded;
 use crate::isa::targets::{Target, Unavailable};
 use crate::rules::style::family_portability;
-use crate::rules::targets::{availability, names};
+use crate::rules::targets::{names, unavailable};
 use crate::rules::{Checker, Code, rule};
 use crate::source::{Span, list_words};
 
@@ -42,23 +42,21 @@ rule! {
 }
 
 fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
-    for decoded in checker.instructions {
-        for availability in availability(checker, decoded) {
-            for refusal in availability.refusals.iter().filter(|it| it.reason == Unavailable::Target) {
-                let mut finding = Diagnostic::new(
-                    Code::FeatureUnsupportedOnTarget,
-                    refusal.span,
-                    format!("{} is not available on {}", refusal.feature, names(&availability.targets)),
-                    "this target does not have it",
-                );
-                if let Some(span) = availability.targets.first().and_then(|target| target.span) {
-                    finding = finding.label(span, "the module's target");
-                }
-                let has = list_words(refusal.gate.targets.iter().map(Target::to_string), "and");
-                let fix = repair(checker, decoded, refusal.span)
-                    .or_else(|| retarget(&availability.targets, refusal.gate.targets));
-                findings.push(finding.help(format!("targets that have it: {has}")).fix(fix));
+    for (decoded, availability) in unavailable(checker) {
+        for refusal in availability.refusals.iter().filter(|it| it.reason == Unavailable::Target) {
+            let mut finding = Diagnostic::new(
+                Code::FeatureUnsupportedOnTarget,
+                refusal.span,
+                format!("{} is not available on {}", refusal.feature, names(&availability.targets)),
+                "this target does not have it",
+            );
+            if let Some(span) = availability.targets.first().and_then(|target| target.span) {
+                finding = finding.label(span, "the module's target");
             }
+            let has = list_words(refusal.gate.targets.iter().map(Target::to_string), "and");
+            let fix = repair(checker, decoded, refusal.span)
+                .or_else(|| retarget(&availability.targets, refusal.gate.targets));
+            findings.push(finding.help(format!("targets that have it: {has}")).fix(fix));
         }
     }
 }

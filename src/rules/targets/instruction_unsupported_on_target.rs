@@ -1,7 +1,7 @@
 use crate::analysis::environment::Setting;
 use crate::diagnostic::{Diagnostic, Fix};
 use crate::isa::targets::{Portability, TENSOR_TARGETS, Target};
-use crate::rules::targets::{Availability, availability};
+use crate::rules::targets::{Availability, unavailable};
 use crate::rules::{Checker, Code, rule};
 use crate::source::{Span, list_words};
 
@@ -33,26 +33,23 @@ rule! {
 }
 
 fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
-    for decoded in checker.instructions {
+    for (decoded, Availability { targets, .. }) in unavailable(checker).filter(|(_, it)| it.no_tensor_memory)
+    {
         let Some(form) = decoded.form else { continue };
-        for Availability { targets, .. } in
-            availability(checker, decoded).iter().filter(|it| it.no_tensor_memory)
-        {
-            let names = list_words(targets.iter().map(|target| target.value.to_string()), "and");
-            let mut finding = Diagnostic::new(
-                Code::InstructionUnsupportedOnTarget,
-                decoded.name,
-                format!("`tcgen05.{}` does not exist on {names}", form.operation),
-                "this needs Tensor Memory",
-            );
-            if let Some(Setting { span: Some(span), .. }) = targets.first() {
-                finding = finding.label(*span, "the module's target");
-            }
-            findings.push(match targets.as_slice() {
-                [Setting { value, span }] => repair(finding, *value, *span),
-                _ => finding.help(all_targets()),
-            });
+        let names = list_words(targets.iter().map(|target| target.value.to_string()), "and");
+        let mut finding = Diagnostic::new(
+            Code::InstructionUnsupportedOnTarget,
+            decoded.name,
+            format!("`tcgen05.{}` does not exist on {names}", form.operation),
+            "this needs Tensor Memory",
+        );
+        if let Some(Setting { span: Some(span), .. }) = targets.first() {
+            finding = finding.label(*span, "the module's target");
         }
+        findings.push(match targets.as_slice() {
+            [Setting { value, span }] => repair(finding, *value, *span),
+            _ => finding.help(all_targets()),
+        });
     }
 }
 

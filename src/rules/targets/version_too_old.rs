@@ -1,6 +1,6 @@
 use crate::diagnostic::{Diagnostic, Fix};
 use crate::isa::targets::Unavailable;
-use crate::rules::targets::availability;
+use crate::rules::targets::unavailable;
 use crate::rules::{Checker, Code, rule};
 
 rule! {
@@ -41,32 +41,30 @@ rule! {
 
 fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
     let Some(version) = &checker.environment.version else { return };
-    for decoded in checker.instructions {
-        for availability in availability(checker, decoded) {
-            let mut reported = Vec::new();
-            for refusal in &availability.refusals {
-                let Unavailable::Version(since) = refusal.reason else { continue };
-                // A kind and its scale vector size often came together; one finding is enough.
-                if reported.contains(&since) {
-                    continue;
-                }
-                reported.push(since);
-                let mut finding = Diagnostic::new(
-                    Code::VersionTooOld,
-                    refusal.span,
-                    format!("{} needs PTX ISA {since}", refusal.feature),
-                    format!("not in PTX ISA {}", version.value),
-                )
-                .help(format!("write `.version {since}` or later"));
-                if let Some(span) = version.span {
-                    finding = finding.label(span, "the module's version").fix(Some(Fix::guess(
-                        format!("Use version {since}"),
-                        span,
-                        since.to_string(),
-                    )));
-                }
-                findings.push(finding);
+    for (_, availability) in unavailable(checker) {
+        let mut reported = Vec::new();
+        for refusal in &availability.refusals {
+            let Unavailable::Version(since) = refusal.reason else { continue };
+            // A kind and its scale vector size often came together; one finding is enough.
+            if reported.contains(&since) {
+                continue;
             }
+            reported.push(since);
+            let mut finding = Diagnostic::new(
+                Code::VersionTooOld,
+                refusal.span,
+                format!("{} needs PTX ISA {since}", refusal.feature),
+                format!("not in PTX ISA {}", version.value),
+            )
+            .help(format!("write `.version {since}` or later"));
+            if let Some(span) = version.span {
+                finding = finding.label(span, "the module's version").fix(Some(Fix::guess(
+                    format!("Use version {since}"),
+                    span,
+                    since.to_string(),
+                )));
+            }
+            findings.push(finding);
         }
     }
 }

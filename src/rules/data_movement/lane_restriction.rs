@@ -1,0 +1,64 @@
+use crate::diagnostic::Diagnostic;
+use crate::instruction::{Instruction, Ld, St};
+use crate::rules::{Checker, Code, rule};
+
+/// Lanes that a warp can access, from a multiple of this number on (9.7.16.8.1).
+const LANES_OF_A_WARP: u64 = 32;
+
+rule! {
+    /// ## What it does
+    /// Finds loads and stores whose known lane makes them reach from the 32 lanes of one warp into
+    /// those of the next.
+    ///
+    /// ## Why is this bad?
+    /// Each warp of a warpgroup can access a quarter of Tensor Memory only: 32 lanes from a multiple
+    /// of 32 on. The assembler does not look at values in registers.
+    ///
+    /// ## Example
+    /// ```ptx
+    /// mov.b32 taddr, 0x100000;
+    /// tcgen05.ld.sync.aligned.32x32b.x1.b32 {r0}, [taddr];
+    /// ```
+    ///
+    /// ## Use instead
+    /// ```ptx
+    /// mov.b32 taddr, 0x100000;
+    /// tcgen05.ld.sync.aligned.16x64b.x1.b32 {r0}, [taddr];
+    /// ```
+    ///
+    /// ## References
+    /// PTX ISA, sections 9.7.16.2.3 and 9.7.16.8.1
+    "TC408" "lane-restriction" Error Silent check
+}
+
+fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
+    for (decoded, instruction) in checker.typed() {
+        let (Instruction::Ld(Ld { shape, taddr, .. }) | Instruction::St(St { shape, taddr, .. })) =
+            instruction
+        else {
+            continue;
+        };
+        let Some(known) = checker.address(decoded, taddr) else { continue };
+        // The lane modulo 32: bits 16 to 20 of the address.
+        let Some(lane) = known.shifted_right(16).constant(5) else { continue };
+        let lanes = u64::from(shape.value.lanes());
+        if lane + lanes <= LANES_OF_A_WARP {
+            continue;
+        }
+        let due = match LANES_OF_A_WARP - lanes {
+            0 => "a multiple of 32".to_owned(),
+            last => format!("at most {last} over a multiple of 32"),
+        };
+        findings.push(
+            Diagnostic::new(
+                Code::LaneRestriction,
+                taddr.span,
+                format!("the lane of `taddr` must be {due}"),
+                format!("the lane is {lane} over a multiple of 32"),
+            )
+            .origins(&checker.address_origins(decoded, taddr))
+            .label(shape.span, format!("accesses {lanes} lanes"))
+            .help("lanes are bits 16 to 31 of the address"),
+        );
+    }
+}

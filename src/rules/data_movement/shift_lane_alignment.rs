@@ -1,0 +1,47 @@
+use crate::diagnostic::Diagnostic;
+use crate::instruction::Instruction;
+use crate::rules::{Checker, Code, rule};
+
+rule! {
+    /// ## What it does
+    /// Finds shifts of a matrix whose known lane is no multiple of 32.
+    ///
+    /// ## Why is this bad?
+    /// The shift moves the rows of one warp's 32 lanes and takes an address at their start; any
+    /// other is an illegal instruction. The assembler does not look at values in registers.
+    ///
+    /// ## Example
+    /// ```ptx
+    /// mov.b32 taddr, 0x100000;
+    /// tcgen05.shift.cta_group::1.down [taddr];
+    /// ```
+    ///
+    /// ## Use instead
+    /// ```ptx
+    /// mov.b32 taddr, 0x200000;
+    /// tcgen05.shift.cta_group::1.down [taddr];
+    /// ```
+    ///
+    /// ## References
+    /// PTX ISA, section 9.7.16.9.3
+    "TC405" "shift-lane-alignment" Error Silent check
+}
+
+fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
+    for (decoded, instruction) in checker.typed() {
+        let Instruction::Shift(shift) = instruction else { continue };
+        let Some(known) = checker.address(decoded, &shift.taddr) else { continue };
+        // The lane modulo 32: bits 16 to 20 of the address.
+        let Some(lane @ 1..) = known.shifted_right(16).constant(5) else { continue };
+        findings.push(
+            Diagnostic::new(
+                Code::ShiftLaneAlignment,
+                shift.taddr.span,
+                "the lane of `taddr` must be a multiple of 32",
+                format!("the lane is {lane} over a multiple of 32"),
+            )
+            .origins(&checker.address_origins(decoded, &shift.taddr))
+            .help("lanes are bits 16 to 31 of the address"),
+        );
+    }
+}
