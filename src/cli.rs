@@ -11,13 +11,15 @@ use clap::{CommandFactory, Parser, Subcommand};
 
 mod ast;
 mod check;
-mod config;
+pub(crate) mod config;
 mod decode;
 mod encode;
 mod explain;
 mod expression;
 mod init;
 mod input;
+#[cfg(feature = "lsp")]
+mod lsp;
 mod repair;
 
 /// Checks PTX for the tcgen05 instructions of Blackwell GPUs.
@@ -44,6 +46,9 @@ enum Command {
     Decode(decode::Decode),
     /// Print the typed syntax tree of a file as JSON.
     Ast(ast::Ast),
+    /// Serve an editor: the Language Server Protocol on standard input and output.
+    #[cfg(feature = "lsp")]
+    Lsp(lsp::Lsp),
     /// Print the manual page.
     #[command(hide = true)]
     Man,
@@ -98,6 +103,11 @@ pub fn main() -> ExitCode {
             return if trouble { Outcome::Trouble.into() } else { Outcome::Clean.into() };
         }
     };
+    #[cfg(feature = "lsp")]
+    if let Command::Lsp(_) = arguments.command {
+        // Its writer has the lock on standard output.
+        return lsp::run();
+    }
     let out = &mut io::stdout().lock();
     let result = match arguments.command {
         Command::Check(check) => check.run(out),
@@ -107,6 +117,8 @@ pub fn main() -> ExitCode {
         Command::Encode(encode) => encode.run(out),
         Command::Decode(decode) => decode.run(out),
         Command::Ast(ast) => ast.run(out),
+        #[cfg(feature = "lsp")]
+        Command::Lsp(_) => Ok(Outcome::Clean),
         Command::Man => man(out).map_err(output_error).map(|()| Outcome::Clean),
         Command::Completions { shell } => {
             clap_complete::generate(shell, &mut Arguments::command(), "ptx-tc", out);

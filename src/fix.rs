@@ -69,7 +69,7 @@ pub fn is_applicable(fix: &Fix, allowed: Applicability) -> bool {
 }
 
 /// The fixes of one round: of those that touch each other, the first.
-fn choose(findings: &[Diagnostic], allowed: Applicability) -> Vec<&Fix> {
+pub(crate) fn choose(findings: &[Diagnostic], allowed: Applicability) -> Vec<&Fix> {
     let mut candidates: Vec<&Fix> = findings
         .iter()
         .filter(|finding| finding.severity != Severity::Off)

@@ -49,6 +49,8 @@ pub mod diagnostic;
 pub mod fix;
 pub mod instruction;
 pub mod isa;
+#[cfg(feature = "lsp")]
+pub mod lsp;
 #[cfg(feature = "cli")]
 pub mod render;
 pub mod rules;
@@ -71,7 +73,7 @@ use syntax::ast::Module;
 use syntax::parser::{self, SyntaxError};
 
 /// What to check against, where it is not the module's own word.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Options {
     /// Instead of the module's `.version`.
     pub ptx_version: Option<PtxVersion>,
@@ -84,7 +86,7 @@ pub struct Options {
 }
 
 /// What the check of one source found.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Report {
     /// The findings in source order.
     pub diagnostics: Vec<Diagnostic>,
@@ -157,27 +159,57 @@ impl<'s> Analyzed<'s> {
 pub fn check(source: &Source, options: &Options) -> Report {
     let analyzed = Analyzed::new(source);
     let symbols = analyzed.symbols();
-    let instructions = analyzed.instructions(&symbols);
-    let environment = Environment::new(source, &analyzed.module, options.ptx_version, &options.targets);
-    let context = Context { source, module: &analyzed.module, symbols: &symbols };
+    let Analyzed { module, syntax_errors, .. } = &analyzed;
+    let checked = check_resolved(source, module, syntax_errors, &symbols, options, &|| false);
+    checked.map_or_else(Report::default, |checked| checked.report)
+}
+
+/// What a check found, and the analyses of functions that it made for that.
+#[derive(Debug)]
+pub struct Checked {
+    /// What it found.
+    pub report: Report,
+    /// The functions with tcgen05 instructions.
+    pub functions: Vec<FunctionFacts>,
+}
+
+/// Checks a module that is parsed and resolved already, or gives up (`None`) as soon as `cancelled`
+/// says that nobody waits for the findings any more.
+pub fn check_resolved(
+    source: &Source,
+    module: &Module,
+    syntax_errors: &[SyntaxError],
+    symbols: &Symbols,
+    options: &Options,
+    cancelled: &dyn Fn() -> bool,
+) -> Option<Checked> {
+    let instructions = decode::decode_all(source, module, symbols);
+    let environment = Environment::new(source, module, options.ptx_version, &options.targets);
+    if cancelled() {
+        return None;
+    }
+    let context = Context { source, module, symbols };
     let events = Events::new(context, &instructions);
     let functions = FunctionFacts::all(context, &instructions, &events);
+    if cancelled() {
+        return None;
+    }
     let descriptors = descriptors::find(context, &instructions, &functions, environment.features());
     let checker = Checker {
         source,
-        syntax_errors: &analyzed.syntax_errors,
-        module: &analyzed.module,
-        symbols: &symbols,
+        syntax_errors,
+        module,
+        symbols,
         instructions: &instructions,
         environment: &environment,
         events: &events,
         functions: &functions,
         descriptors: &descriptors,
     };
-    let mut diagnostics = checker.run(&options.rules);
-    suppression::apply(source, &analyzed.module, &options.rules, &mut diagnostics);
+    let mut diagnostics = checker.run_unless(&options.rules, cancelled)?;
+    suppression::apply(source, module, &options.rules, &mut diagnostics);
     let descriptors = options.describe.then(|| {
         description::describe(context, &instructions, &functions, &descriptors, environment.features())
     });
-    Report { diagnostics, descriptors }
+    Some(Checked { report: Report { diagnostics, descriptors }, functions })
 }

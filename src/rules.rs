@@ -257,8 +257,20 @@ impl Rule {
 impl<'a> Checker<'a> {
     /// Runs every rule that is not off; findings in source order.
     pub fn run(&self, settings: &RuleSettings) -> Vec<Diagnostic> {
+        self.run_unless(settings, &|| false).unwrap_or_default()
+    }
+
+    /// Like [`Checker::run`], but stops between two rules once `cancelled` says so.
+    pub fn run_unless(
+        &self,
+        settings: &RuleSettings,
+        cancelled: &dyn Fn() -> bool,
+    ) -> Option<Vec<Diagnostic>> {
         let mut findings: Vec<Diagnostic> = Vec::new();
         for code in Code::all().filter(|code| settings.runs(*code)) {
+            if cancelled() {
+                return None;
+            }
             let before = findings.len();
             (code.rule().check)(self, &mut findings);
             if let Some(severity) = settings.override_of(code) {
@@ -266,7 +278,7 @@ impl<'a> Checker<'a> {
             }
         }
         findings.sort_by_key(|finding| (finding.primary.span, finding.code));
-        findings
+        Some(findings)
     }
 
     /// The module, for the analyses of its functions.

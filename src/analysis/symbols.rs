@@ -129,10 +129,20 @@ impl Symbols {
         &self.symbols[id.0 as usize]
     }
 
+    /// Every declaration, in the order in which the walk over the module meets it.
+    pub fn all(&self) -> impl Iterator<Item = (SymbolId, &Symbol)> {
+        self.symbols.iter().enumerate().map(|(index, symbol)| (SymbolId(index as u32), symbol))
+    }
+
     /// The declaration that made a register.
     pub fn register(&self, id: RegisterId) -> &Symbol {
+        self.symbol(self.register_symbol(id))
+    }
+
+    /// The declaration that made a register, by its index.
+    pub fn register_symbol(&self, id: RegisterId) -> SymbolId {
         let at = self.registers.partition_point(|&(first, _)| first <= id).saturating_sub(1);
-        self.symbol(self.registers[at].1)
+        self.registers[at].1
     }
 
     /// Number of registers in the module.
@@ -307,6 +317,10 @@ impl<'a> Resolver<'a> {
                 SymbolKind::Variable { space: declaration.space, ty: declaration.ty }
             };
             self.bind(declarator.name, kind);
+            // `.global .u64 table = other;`
+            if let Some(initializer) = declarator.initializer {
+                self.resolve_operand(initializer as usize);
+            }
         }
     }
 

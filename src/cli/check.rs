@@ -9,14 +9,14 @@ use clap::ValueEnum;
 use indicatif::{ProgressBar, ProgressDrawTarget};
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 
-use super::config::Configs;
+use super::config::{Configs, Wishes};
 use super::input::{self, Input, InputError};
 use super::{Outcome, output_error, repair, report_trouble};
 use crate::Options;
 use crate::diagnostic::{Applicability, Severity};
 use crate::isa::targets::{PtxVersion, Target};
 use crate::render::{self, Checked, Format, Summary, statistics};
-use crate::rules::selection::{Layer, RuleSettings, Selector};
+use crate::rules::selection::{Layer, Selector};
 
 /// Check PTX files.
 #[derive(Debug, clap::Args)]
@@ -163,10 +163,14 @@ impl Check {
     /// Each input with its options; without what configurations exclude.
     fn jobs(&self, inputs: Vec<Input>) -> miette::Result<Vec<(Input, Options)>> {
         let mut configs = Configs::new(self.rules.config.as_deref())?;
-        let command_line = Layer {
-            select: self.rules.select.clone(),
-            ignore: self.rules.ignore.clone(),
-            severity: self.rules.severity.clone(),
+        let wishes = Wishes {
+            targets: self.target.clone(),
+            ptx_version: self.ptx_version,
+            rules: Layer {
+                select: self.rules.select.clone(),
+                ignore: self.rules.ignore.clone(),
+                severity: self.rules.severity.clone(),
+            },
         };
         let mut jobs = Vec::with_capacity(inputs.len());
         for input in inputs {
@@ -175,24 +179,8 @@ impl Check {
             if config.as_ref().is_some_and(|config| input != Input::Stdin && config.excludes(&path)) {
                 continue;
             }
-            let mut options = Options {
-                ptx_version: self.ptx_version,
-                targets: self.target.clone(),
-                rules: RuleSettings::default(),
-                describe: self.show_descriptors,
-            };
-            if let Some(config) = config {
-                options.ptx_version = options.ptx_version.or(config.ptx_version);
-                if options.targets.is_empty() {
-                    options.targets.clone_from(&config.targets);
-                }
-                options.rules = options.rules.with(&config.rules).with(&command_line);
-                // A rule that does not suit a file does not suit it whatever else is selected.
-                let ignore = config.ignored_in(&path);
-                options.rules = options.rules.with(&Layer { ignore, ..Layer::default() });
-            } else {
-                options.rules = options.rules.with(&command_line);
-            }
+            let options =
+                Options { describe: self.show_descriptors, ..wishes.options(config.as_deref(), &path) };
             jobs.push((input, options));
         }
         Ok(jobs)

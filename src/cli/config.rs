@@ -16,21 +16,22 @@ use miette::{NamedSource, SourceSpan};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
+use crate::Options;
 use crate::diagnostic::Severity;
 use crate::isa::targets::{PtxVersion, Target};
-use crate::rules::selection::{Layer, Selector, UnknownRule};
+use crate::rules::selection::{Layer, RuleSettings, Selector, UnknownRule};
 
 /// What the file is called.
-pub(super) const FILE_NAME: &str = "ptx-tc.toml";
+pub(crate) const FILE_NAME: &str = "ptx-tc.toml";
 
 /// A configuration that was read.
 #[derive(Debug, Default)]
-pub(super) struct Config {
+pub(crate) struct Config {
     /// The directory that patterns are relative to.
     root: PathBuf,
-    pub(super) targets: Vec<Target>,
-    pub(super) ptx_version: Option<PtxVersion>,
-    pub(super) rules: Layer,
+    targets: Vec<Target>,
+    ptx_version: Option<PtxVersion>,
+    rules: Layer,
     exclude: GlobSet,
     per_file_ignores: Vec<(GlobSet, Vec<Selector>)>,
 }
@@ -59,7 +60,7 @@ pub(super) enum ConfigError {
 
 /// Which configuration a file has.
 #[derive(Debug)]
-pub(super) enum Configs {
+pub(crate) enum Configs {
     /// The one that was given for all.
     Given(Arc<Config>),
     /// The nearest above each file; remembered for each directory.
@@ -68,7 +69,7 @@ pub(super) enum Configs {
 
 impl Configs {
     /// The configuration that `given` names, or those that are found.
-    pub(super) fn new(given: Option<&Path>) -> miette::Result<Self> {
+    pub(crate) fn new(given: Option<&Path>) -> miette::Result<Self> {
         match given {
             Some(path) => Ok(Self::Given(Arc::new(Config::read(path)?))),
             None => Ok(Self::Nearest(HashMap::new())),
@@ -76,7 +77,7 @@ impl Configs {
     }
 
     /// The configuration for the file with this absolute path.
-    pub(super) fn of(&mut self, file: &Path) -> miette::Result<Option<Arc<Config>>> {
+    pub(crate) fn of(&mut self, file: &Path) -> miette::Result<Option<Arc<Config>>> {
         match self {
             Self::Given(config) => Ok(Some(Arc::clone(config))),
             Self::Nearest(known) => file.parent().map_or(Ok(None), |directory| nearest(known, directory)),
@@ -115,15 +116,48 @@ impl Config {
     }
 
     /// Whether the file with this absolute path is not to be checked.
-    pub(super) fn excludes(&self, file: &Path) -> bool {
+    pub(crate) fn excludes(&self, file: &Path) -> bool {
         file.strip_prefix(&self.root).is_ok_and(|path| self.exclude.is_match(path))
     }
 
     /// The rules that are ignored for the file with this absolute path.
-    pub(super) fn ignored_in(&self, file: &Path) -> Vec<Selector> {
+    fn ignored_in(&self, file: &Path) -> Vec<Selector> {
         let Ok(path) = file.strip_prefix(&self.root) else { return Vec::new() };
         let matching = self.per_file_ignores.iter().filter(|(globs, _)| globs.is_match(path));
         matching.flat_map(|(_, selectors)| selectors.iter().cloned()).collect()
+    }
+}
+
+/// What was asked for beside the configuration, by arguments or by an editor. It wins.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Wishes {
+    pub(crate) targets: Vec<Target>,
+    pub(crate) ptx_version: Option<PtxVersion>,
+    pub(crate) rules: Layer,
+}
+
+impl Wishes {
+    /// How to check the file with this absolute path, which has this configuration.
+    pub(crate) fn options(&self, config: Option<&Config>, path: &Path) -> Options {
+        let mut options = Options {
+            ptx_version: self.ptx_version,
+            targets: self.targets.clone(),
+            rules: RuleSettings::default(),
+            describe: false,
+        };
+        if let Some(config) = config {
+            options.ptx_version = options.ptx_version.or(config.ptx_version);
+            if options.targets.is_empty() {
+                options.targets.clone_from(&config.targets);
+            }
+            options.rules = options.rules.with(&config.rules).with(&self.rules);
+            // A rule that does not suit a file does not suit it whatever else is selected.
+            let ignore = config.ignored_in(path);
+            options.rules = options.rules.with(&Layer { ignore, ..Layer::default() });
+        } else {
+            options.rules = options.rules.with(&self.rules);
+        }
+        options
     }
 }
 

@@ -302,7 +302,7 @@ fn title(kind: Kind) -> &'static str {
 
 pub(super) const SPARSE: &str = "sparse";
 pub(super) const SELECTOR: &str = "selector";
-pub(super) const DTYPE: &str = "dtype";
+pub(crate) const DTYPE: &str = "dtype";
 pub(super) const A: &str = "a";
 pub(super) const B: &str = "b";
 pub(super) const M: &str = "m";

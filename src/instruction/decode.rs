@@ -102,6 +102,20 @@ pub fn decode_all<'s>(source: &'s Source, module: &'s Module, symbols: &Symbols)
     decoded
 }
 
+/// Decodes the instruction of one statement in a function, if it is one of tcgen05.
+pub fn decode_statement<'s>(
+    source: &'s Source,
+    module: &'s Module,
+    symbols: &Symbols,
+    statement: u32,
+    function: Option<u32>,
+) -> Option<Decoded<'s>> {
+    let at = module.statements.get(statement as usize)?;
+    let StatementKind::Instruction(index) = at.kind else { return None };
+    let raw = &module.instructions[index as usize];
+    Decoder { source, module, symbols }.decode(raw, (statement, index, function), at.span)
+}
+
 struct Decoder<'a, 's> {
     source: &'s Source,
     module: &'s Module,

@@ -78,7 +78,7 @@ impl FromStr for Selector {
 }
 
 /// Changes to the settings.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Layer {
     /// Run these rules and no others. A rule that is off by default runs when it is named itself,
     /// not when its family is.

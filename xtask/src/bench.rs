@@ -82,7 +82,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
 }
 
 /// The real kernels, again and again, under one header, with names of their own.
-fn module(size: usize) -> Result<Source> {
+pub(crate) fn module(size: usize) -> Result<Source> {
     let mut paths: Vec<_> =
         fs::read_dir(root().join("fixtures/kernels"))?.flatten().map(|entry| entry.path()).collect();
     paths.retain(|path| {

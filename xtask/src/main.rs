@@ -8,6 +8,7 @@ use clap::Parser;
 
 mod bench;
 mod generate;
+mod lsp_bench;
 mod oracle;
 mod stats;
 
@@ -22,6 +23,8 @@ enum Task {
     Generate(generate::Arguments),
     /// Measure the speed of lexing, parsing and checking, and the memory they need.
     Bench(bench::Arguments),
+    /// Measure how long an editor waits for the language server.
+    LspBench(lsp_bench::Arguments),
     /// Count what is known of the descriptors in the kernels of fixtures/kernels.
     Stats,
 }
@@ -35,6 +38,7 @@ fn main() -> ExitCode {
         Task::Oracle(arguments) => oracle::run(&arguments),
         Task::Generate(arguments) => generate::run(&arguments),
         Task::Bench(arguments) => bench::run(&arguments),
+        Task::LspBench(arguments) => lsp_bench::run(&arguments),
         Task::Stats => stats::run(),
     };
     match result {

@@ -1,0 +1,71 @@
+// The built extension with the real language client and the real server, in an editor that is none.
+
+const assert = require("node:assert");
+const Module = require("node:module");
+const { test } = require("node:test");
+
+const fake = require("./vscode.js");
+
+const TEXT = `.version 9.0
+.target sm_100a
+.entry k() {
+  .reg .b32 %r<4>;
+  tcgen05.wait::ld.sync;
+  tcgen05.dealloc.cta_group::1.sync.aligned.b32 %r0, 48;
+}
+`;
+
+function load(settings) {
+  const document = {
+    uri: new (fake([], {}).module.Uri)("file:///project/kernel.ptx"),
+    languageId: "ptx",
+    version: 1,
+    isClosed: false,
+    getText: () => TEXT,
+  };
+  const { module, seen } = fake([document], settings);
+  const original = Module._load;
+  Module._load = (request, ...rest) => (request === "vscode" ? module : original(request, ...rest));
+  try {
+    const path = require.resolve("../dist/extension.js");
+    delete require.cache[path];
+    return { extension: require(path), document, seen, module };
+  } finally {
+    Module._load = original;
+  }
+}
+
+async function eventually(condition, message) {
+  for (let tries = 0; tries < 500; tries++) {
+    if (condition()) return;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  assert.fail(message());
+}
+
+const binary = process.env.PTX_TC;
+
+test("findings arrive, hover explains, and the server ends", async () => {
+  const settings = { "ptx-tc": { path: binary, severity: { TC301: "warning" } } };
+  const { extension, document, seen, module } = load(settings);
+  await extension.activate({ subscriptions: [] });
+  assert.deepStrictEqual(seen.errors, []);
+  assert.ok(seen.commands.includes("ptx-tc.restart"), String(seen.commands));
+
+  const uri = document.uri.toString();
+  await eventually(() => seen.diagnostics.get(uri)?.length, () => "no findings");
+  const found = seen.diagnostics.get(uri).map((it) => [it.code?.value ?? it.code, it.severity]);
+  assert.deepStrictEqual(found, [["TC104", 0], ["TC301", 1]]);
+
+  const token = new module.CancellationTokenSource().token;
+  const provider = seen.providers.registerHoverProvider;
+  const hover = await provider.provideHover(document, new module.Position(4, 6), token);
+  assert.match(hover.contents[0]?.value ?? hover.contents.value, /tcgen05\.wait::ld/);
+  await extension.deactivate();
+});
+
+test("a missing program is said", async () => {
+  const { extension, seen } = load({ "ptx-tc": { path: "/no/such/program" } });
+  await extension.activate({ subscriptions: [] });
+  assert.match(seen.errors.join("\n"), /cannot start `\/no\/such\/program lsp`/);
+});

@@ -1,0 +1,77 @@
+//! What can be done about findings.
+
+use super::document::LARGE;
+use super::snapshot::Snapshot;
+use super::text::difference;
+use crate::diagnostic::{Applicability, Diagnostic, Edit, Fix};
+use crate::fix;
+use crate::source::Span;
+
+/// Something to do about a finding.
+pub(super) enum Action<'a> {
+    /// Its own repair.
+    Fix { diagnostic: &'a Diagnostic, fix: &'a Fix },
+    /// A comment that silences it.
+    Suppress { diagnostic: &'a Diagnostic, edit: Edit },
+    /// Its documentation.
+    Explain { diagnostic: &'a Diagnostic },
+    /// Every repair that can be applied unasked.
+    FixAll { edits: Vec<Edit>, count: usize },
+}
+
+/// What can be done about the findings that touch `span`, and those at the places of `meant`.
+pub(super) fn actions<'s>(snapshot: &'s Snapshot, span: Span, meant: &[Span]) -> Vec<Action<'s>> {
+    let here = |it: &&Diagnostic| {
+        let place = it.primary.span;
+        place.start <= span.end && span.start <= place.end || meant.contains(&place)
+    };
+    let found: Vec<&Diagnostic> = snapshot.diagnostics().iter().filter(here).collect();
+    let mut actions = Vec::new();
+    for &diagnostic in &found {
+        if let Some(fix) = &diagnostic.fix {
+            actions.push(Action::Fix { diagnostic, fix });
+        }
+    }
+    let (edits, count) = all_safe(snapshot);
+    if count > 0 {
+        actions.push(Action::FixAll { edits, count });
+    }
+    for &diagnostic in &found {
+        actions.push(Action::Suppress { diagnostic, edit: suppression(snapshot, diagnostic) });
+    }
+    actions.extend(found.iter().map(|diagnostic| Action::Explain { diagnostic }));
+    actions
+}
+
+/// What `ptx-tc check --fix` would change, and how many repairs that are. In a large text, only its
+/// first round: the others would have to check it again while someone waits.
+fn all_safe(snapshot: &Snapshot) -> (Vec<Edit>, usize) {
+    let fixes = fix::choose(snapshot.diagnostics(), Applicability::Safe);
+    let text = snapshot.source.text();
+    if !fixes.is_empty() && text.len() < LARGE {
+        let fixed = fix::fix("fixed", text.into(), &snapshot.options, Applicability::Safe);
+        if let Ok(fixed) = fixed {
+            return (vec![difference(text, fixed.source.text())], fixed.applied);
+        }
+    }
+    let mut edits: Vec<Edit> = fixes.iter().flat_map(|fix| fix.edits.iter().cloned()).collect();
+    edits.sort_by_key(|edit| edit.span);
+    (edits, fixes.len())
+}
+
+/// A comment on the line above the finding. One that is there already takes the code in.
+fn suppression(snapshot: &Snapshot, diagnostic: &Diagnostic) -> Edit {
+    let code = diagnostic.code.rule().code;
+    let number = snapshot.text.line_of(diagnostic.primary.span.start);
+    let line = snapshot.text.line(number);
+    if let Some(above) = number.checked_sub(1).map(|above| snapshot.text.line(above)) {
+        let text = snapshot.slice(above).trim_end();
+        if text.trim_start().starts_with("// ptx-tc: allow(") && text.ends_with(')') {
+            let at = above.start + text.len() as u32 - 1;
+            return Edit { span: Span::at(at), text: format!(", {code}") };
+        }
+    }
+    let text = snapshot.slice(line);
+    let indent = &text[..text.len() - text.trim_start().len()];
+    Edit { span: Span::at(line.start), text: format!("{indent}// ptx-tc: allow({code})\n") }
+}

@@ -1,0 +1,66 @@
+//! An open document: its text, and what is known of it.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+use lsp_server::Request;
+use lsp_types::Uri;
+use lsp_types::request::{self as requests, Request as _};
+
+use super::handlers::Needs;
+use super::snapshot::Snapshot;
+use super::text::{Change, Text};
+use crate::Options;
+
+/// An open document.
+pub(super) struct Document {
+    pub(super) uri: Uri,
+    /// The client's number.
+    pub(super) version: i32,
+    pub(super) text: Text,
+    /// How it is checked.
+    pub(super) options: Options,
+    /// Our number; unlike the client's it never repeats.
+    pub(super) revision: u64,
+    /// Tells the worker which revision is the latest.
+    pub(super) latest: Arc<AtomicU64>,
+    /// Whether the worker has to be told of the text.
+    pub(super) dirty: bool,
+    /// What is known of this revision.
+    pub(super) state: State,
+    /// What was known of an earlier one, and how the text has changed since: so that completion in
+    /// a large text need not wait.
+    pub(super) last: Option<(Arc<Snapshot>, Vec<Change>)>,
+    /// Requests that wait for more to be known.
+    pub(super) waiting: Vec<(Request, Needs)>,
+}
+
+/// Texts from this size on take longer to parse than someone who types should wait.
+pub(super) const LARGE: usize = 1_000_000;
+
+impl Document {
+    /// Keeps what is known of a large text while the next version is being looked at.
+    pub(super) fn retire(&mut self) {
+        if self.text.as_str().len() < LARGE {
+            return;
+        }
+        if let State::Known(snapshot) = std::mem::replace(&mut self.state, State::Pending) {
+            self.last = Some((snapshot, Vec::new()));
+        }
+    }
+
+    /// Whether a request need not wait for the text to be parsed.
+    pub(super) fn answers_early(&self, method: &str, needs: Needs) -> bool {
+        needs == Needs::Text
+            || method == requests::Completion::METHOD
+                && self.last.is_some()
+                && matches!(self.state, State::Pending)
+    }
+}
+
+pub(super) enum State {
+    Pending,
+    /// The text could not be parsed at all.
+    Failed,
+    Known(Arc<Snapshot>),
+}

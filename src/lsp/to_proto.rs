@@ -1,0 +1,383 @@
+//! Our types to the protocol's. Nothing else in the crate makes the latter from findings or spans.
+
+use lsp_types::{self as types, DiagnosticTag, Location, NumberOrString, Position, Range, Uri};
+use serde_json::{Value, json};
+use strum::IntoEnumIterator;
+
+use super::actions::Action;
+use super::completion::{self, Item};
+use super::handlers::Context;
+use super::hints::Hint;
+use super::hover::Hover;
+use super::links::Link;
+use super::navigation::Occurrence;
+use super::outline::{self, Fold, ItemKind};
+use super::settings::Client;
+use super::signature::Signature;
+use super::snapshot::Snapshot;
+use super::text::{Encoding, Text, difference};
+use super::tokens::{Class, Word};
+use crate::diagnostic::{Applicability, Diagnostic, Edit, Severity};
+use crate::rules::Code;
+use crate::source::Span;
+
+/// The command that explains a rule.
+pub(super) const EXPLAIN: &str = "ptx-tc.explain";
+
+/// What the server can do.
+pub(super) fn capabilities(client: Client) -> Value {
+    let encoding = match client.encoding {
+        Encoding::Utf8 => "utf-8",
+        Encoding::Utf16 => "utf-16",
+    };
+    let classes: Vec<&'static str> = Class::iter().map(Into::into).collect();
+    // As JSON, because that is what the protocol's document shows.
+    json!({
+        "capabilities": {
+            "positionEncoding": encoding,
+            "textDocumentSync": { "openClose": true, "change": types::TextDocumentSyncKind::INCREMENTAL },
+            "diagnosticProvider": {
+                "identifier": "ptx-tc",
+                "interFileDependencies": false,
+                "workspaceDiagnostics": false,
+            },
+            "hoverProvider": true,
+            "completionProvider": { "triggerCharacters": [".", ":", "%", "@", "[", "{"] },
+            "signatureHelpProvider": { "triggerCharacters": [" ", ","] },
+            "definitionProvider": true,
+            "declarationProvider": true,
+            "referencesProvider": true,
+            "documentHighlightProvider": true,
+            "renameProvider": { "prepareProvider": true },
+            "documentSymbolProvider": true,
+            "workspaceSymbolProvider": true,
+            "foldingRangeProvider": true,
+            "semanticTokensProvider": {
+                "legend": { "tokenTypes": classes, "tokenModifiers": [] },
+                "full": true,
+                "range": true,
+            },
+            "inlayHintProvider": true,
+            "documentLinkProvider": { "resolveProvider": false },
+            "documentFormattingProvider": true,
+            "codeActionProvider": { "codeActionKinds": ["quickfix", FIX_ALL] },
+            "executeCommandProvider": { "commands": [EXPLAIN] },
+        },
+        "serverInfo": { "name": "ptx-tc", "version": env!("CARGO_PKG_VERSION") },
+    })
+}
+
+/// The kind of the action that applies all safe fixes; editors run it when they save.
+const FIX_ALL: &str = "source.fixAll.ptx-tc";
+
+pub(super) fn range(text: &Text, encoding: Encoding, span: Span) -> Range {
+    let position = |offset| {
+        let place = text.place(offset, encoding);
+        Position::new(place.line, place.character)
+    };
+    Range::new(position(span.start), position(span.end))
+}
+
+/// The findings of a document.
+pub(super) fn diagnostics(client: Client, snapshot: &Snapshot, uri: &Uri) -> Vec<lsp_types::Diagnostic> {
+    snapshot.diagnostics().iter().map(|it| diagnostic(client, &snapshot.text, uri, it)).collect()
+}
+
+/// One finding.
+pub(super) fn diagnostic(
+    client: Client,
+    text: &Text,
+    uri: &Uri,
+    diagnostic: &Diagnostic,
+) -> lsp_types::Diagnostic {
+    let rule = diagnostic.code.rule();
+    let mut message = diagnostic.message.clone();
+    for part in [Some(&diagnostic.primary.message), diagnostic.help.as_ref()].into_iter().flatten() {
+        if !part.is_empty() {
+            message.push('\n');
+            message.push_str(part);
+        }
+    }
+    let place = |span| range(text, client.encoding, span);
+    let related = || {
+        let related = diagnostic.labels.iter().map(|label| types::DiagnosticRelatedInformation {
+            location: Location::new(uri.clone(), place(label.span)),
+            message: label.message.clone(),
+        });
+        related.collect()
+    };
+    lsp_types::Diagnostic {
+        range: place(diagnostic.primary.span),
+        severity: Some(match diagnostic.severity {
+            Severity::Error => types::DiagnosticSeverity::ERROR,
+            Severity::Warning => types::DiagnosticSeverity::WARNING,
+            Severity::Info | Severity::Off => types::DiagnosticSeverity::INFORMATION,
+        }),
+        code: Some(NumberOrString::String(rule.code.to_owned())),
+        code_description: rule.url().parse().ok().map(|href| types::CodeDescription { href }),
+        source: Some("ptx-tc".to_owned()),
+        message,
+        related_information: (client.related_information && !diagnostic.labels.is_empty()).then(related),
+        tags: tags(diagnostic),
+        data: Some(json!({ "name": rule.name })),
+    }
+}
+
+/// What can go without loss is greyed out; what has a new name is struck through.
+fn tags(diagnostic: &Diagnostic) -> Option<Vec<DiagnosticTag>> {
+    match diagnostic.code {
+        Code::RepeatedQualifier | Code::UnusedSuppression => Some(vec![DiagnosticTag::UNNECESSARY]),
+        Code::UnknownTarget if diagnostic.fix.is_some() => Some(vec![DiagnosticTag::DEPRECATED]),
+        _ => None,
+    }
+}
+
+pub(super) fn location(context: &Context<'_>, span: Span) -> Location {
+    Location::new(context.uri.clone(), context.range(span))
+}
+
+fn markdown(value: String) -> types::MarkupContent {
+    types::MarkupContent { kind: types::MarkupKind::Markdown, value }
+}
+
+pub(super) fn hover(context: &Context<'_>, hover: Hover) -> types::Hover {
+    types::Hover {
+        contents: types::HoverContents::Markup(markdown(hover.markdown)),
+        range: Some(context.range(hover.span)),
+    }
+}
+
+pub(super) fn highlight(context: &Context<'_>, occurrence: Occurrence) -> types::DocumentHighlight {
+    types::DocumentHighlight {
+        range: context.range(occurrence.span),
+        kind: Some(if occurrence.is_declaration {
+            types::DocumentHighlightKind::WRITE
+        } else {
+            types::DocumentHighlightKind::READ
+        }),
+    }
+}
+
+// ---- edits ----
+
+fn text_edit(context: &Context<'_>, edit: &Edit) -> types::TextEdit {
+    types::TextEdit { range: context.range(edit.span), new_text: edit.text.clone() }
+}
+
+/// Edits of the version that they were made for.
+pub(super) fn workspace_edit(context: &Context<'_>, edits: &[Edit]) -> Value {
+    let edits: Vec<types::TextEdit> = edits.iter().map(|edit| text_edit(context, edit)).collect();
+    if context.client.document_changes {
+        let document = json!({ "uri": context.uri, "version": context.version });
+        return json!({ "documentChanges": [{ "textDocument": document, "edits": edits }] });
+    }
+    json!({ "changes": { (context.uri.as_str()): edits } })
+}
+
+/// One edit that turns the text into `new`.
+pub(super) fn whole_text(context: &Context<'_>, new: &str) -> types::TextEdit {
+    text_edit(context, &difference(context.snapshot.source.text(), new))
+}
+
+pub(super) fn code_actions(
+    context: &Context<'_>,
+    actions: Vec<Action<'_>>,
+    only: Option<&[types::CodeActionKind]>,
+) -> Vec<Value> {
+    let wanted = |kind: &str| {
+        only.is_none_or(|only| {
+            only.iter().any(|it| {
+                let rest = kind.strip_prefix(it.as_str());
+                rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.') || it.as_str().is_empty())
+            })
+        })
+    };
+    let found = |it: &Diagnostic| diagnostic(context.client, &context.snapshot.text, context.uri, it);
+    actions
+        .into_iter()
+        .filter_map(|action| match action {
+            Action::Fix { diagnostic, fix } if wanted("quickfix") => Some(json!({
+                "title": fix.title,
+                "kind": "quickfix",
+                "diagnostics": [found(diagnostic)],
+                "isPreferred": fix.applicability == Applicability::Safe,
+                "edit": workspace_edit(context, &fix.edits),
+            })),
+            Action::FixAll { edits, count } if wanted(FIX_ALL) => Some(json!({
+                "title": format!("Fix all: {count} of ptx-tc's findings"),
+                "kind": FIX_ALL,
+                "edit": workspace_edit(context, &edits),
+            })),
+            Action::Suppress { diagnostic, edit } if wanted("quickfix") => Some(json!({
+                "title": format!("Suppress {} here", diagnostic.code),
+                "kind": "quickfix",
+                "diagnostics": [found(diagnostic)],
+                "edit": workspace_edit(context, &[edit]),
+            })),
+            Action::Explain { diagnostic } if wanted("quickfix") => {
+                let title = format!("Explain {}", diagnostic.code);
+                Some(json!({
+                    "title": title,
+                    "kind": "quickfix",
+                    "diagnostics": [found(diagnostic)],
+                    "command": { "title": title, "command": EXPLAIN, "arguments": [diagnostic.code] },
+                }))
+            }
+            _ => None,
+        })
+        .collect()
+}
+
+// ---- completion and signatures ----
+
+pub(super) fn completion(client: Client, text: &Text, items: Vec<Item>) -> Value {
+    let items: Vec<types::CompletionItem> = items
+        .into_iter()
+        .filter(|item| client.snippets || !item.snippet)
+        .enumerate()
+        .map(|(index, item)| completion_item(client, text, index, item))
+        .collect();
+    json!({ "isIncomplete": false, "items": items })
+}
+
+fn completion_item(client: Client, text: &Text, index: usize, item: Item) -> types::CompletionItem {
+    let range = range(text, client.encoding, item.replace);
+    let edit = types::TextEdit { range, new_text: item.insert };
+    types::CompletionItem {
+        label: item.label,
+        kind: Some(match item.kind {
+            completion::Kind::Operation => types::CompletionItemKind::KEYWORD,
+            completion::Kind::Qualifier => types::CompletionItemKind::ENUM_MEMBER,
+            completion::Kind::Skeleton => types::CompletionItemKind::SNIPPET,
+            completion::Kind::Register => types::CompletionItemKind::VARIABLE,
+            completion::Kind::Variable => types::CompletionItemKind::FIELD,
+            completion::Kind::Label => types::CompletionItemKind::REFERENCE,
+            completion::Kind::Function => types::CompletionItemKind::FUNCTION,
+            completion::Kind::Directive => types::CompletionItemKind::KEYWORD,
+            completion::Kind::Value => types::CompletionItemKind::VALUE,
+        }),
+        detail: (!item.detail.is_empty()).then_some(item.detail),
+        documentation: (!item.documentation.is_empty())
+            .then(|| types::Documentation::MarkupContent(markdown(item.documentation))),
+        // The order is ours, not that of the alphabet.
+        sort_text: Some(format!("{index:05}")),
+        insert_text_format: item.snippet.then_some(types::InsertTextFormat::SNIPPET),
+        text_edit: Some(types::CompletionTextEdit::Edit(edit)),
+        ..types::CompletionItem::default()
+    }
+}
+
+pub(super) fn signature(signature: Signature) -> types::SignatureHelp {
+    let parameters = signature.parameters.into_iter().map(|(label, noun)| types::ParameterInformation {
+        label: types::ParameterLabel::Simple(label),
+        documentation: Some(types::Documentation::String(noun)),
+    });
+    types::SignatureHelp {
+        signatures: vec![types::SignatureInformation {
+            label: signature.label,
+            documentation: Some(types::Documentation::String(signature.documentation)),
+            parameters: Some(parameters.collect()),
+            active_parameter: None,
+        }],
+        active_signature: Some(0),
+        active_parameter: Some(signature.active as u32),
+    }
+}
+
+// ---- symbols ----
+
+fn symbol_kind(kind: ItemKind) -> types::SymbolKind {
+    match kind {
+        ItemKind::Entry | ItemKind::Function => types::SymbolKind::FUNCTION,
+        ItemKind::Variable => types::SymbolKind::VARIABLE,
+        ItemKind::Label => types::SymbolKind::KEY,
+    }
+}
+
+/// As a tree, or flat for clients that know no trees.
+pub(super) fn document_symbols(context: &Context<'_>, items: Vec<outline::Item>) -> Value {
+    if context.client.symbol_tree {
+        return json!(items.into_iter().map(|item| tree(context, item)).collect::<Vec<_>>());
+    }
+    let mut symbols = Vec::new();
+    for item in items {
+        flat_symbols(context, item, None, &mut symbols);
+    }
+    json!(symbols)
+}
+
+fn tree(context: &Context<'_>, item: outline::Item) -> Value {
+    json!({
+        "name": item.name,
+        "detail": item.detail,
+        "kind": symbol_kind(item.kind),
+        "range": context.range(item.span),
+        "selectionRange": context.range(item.selection),
+        "children": item.children.into_iter().map(|child| tree(context, child)).collect::<Vec<_>>(),
+    })
+}
+
+#[allow(deprecated, reason = "the struct has a deprecated field that has to be set")]
+pub(super) fn flat_symbols(
+    context: &Context<'_>,
+    item: outline::Item,
+    container: Option<&str>,
+    symbols: &mut Vec<types::SymbolInformation>,
+) {
+    symbols.push(types::SymbolInformation {
+        name: item.name.clone(),
+        kind: symbol_kind(item.kind),
+        tags: None,
+        deprecated: None,
+        location: location(context, item.selection),
+        container_name: container.map(str::to_owned),
+    });
+    for child in item.children {
+        flat_symbols(context, child, Some(&item.name), symbols);
+    }
+}
+
+pub(super) fn fold(fold: Fold) -> types::FoldingRange {
+    types::FoldingRange {
+        start_line: fold.first,
+        end_line: fold.last,
+        kind: fold.is_comment.then_some(types::FoldingRangeKind::Comment),
+        ..types::FoldingRange::default()
+    }
+}
+
+// ---- beside the text ----
+
+/// Each word relative to the one before it, as the protocol has it.
+pub(super) fn semantic_tokens(context: &Context<'_>, words: &[Word]) -> Value {
+    let mut data: Vec<u32> = Vec::with_capacity(words.len() * 5);
+    let mut last = Position::new(0, 0);
+    for word in words {
+        let Range { start, end } = context.range(word.span);
+        if start.line != end.line {
+            continue;
+        }
+        let line = start.line - last.line;
+        let character = if line == 0 { start.character - last.character } else { start.character };
+        data.extend([line, character, end.character - start.character, word.class as u32, 0]);
+        last = start;
+    }
+    json!({ "data": data })
+}
+
+pub(super) fn inlay_hint(context: &Context<'_>, hint: Hint) -> types::InlayHint {
+    types::InlayHint {
+        position: context.range(Span::at(hint.at)).start,
+        label: types::InlayHintLabel::String(hint.label),
+        kind: None,
+        text_edits: None,
+        tooltip: Some(types::InlayHintTooltip::MarkupContent(markdown(hint.tooltip))),
+        padding_left: Some(true),
+        padding_right: None,
+        data: None,
+    }
+}
+
+pub(super) fn link(context: &Context<'_>, link: &Link) -> Value {
+    json!({ "range": context.range(link.span), "target": link.url, "tooltip": link.title })
+}

@@ -1,0 +1,52 @@
+//! What is known of values, from the analyses of the check.
+
+use super::snapshot::Snapshot;
+use crate::analysis::constants::Constants;
+use crate::analysis::functions::FunctionFacts;
+use crate::analysis::symbols::RegisterId;
+use crate::descriptor::Known;
+use crate::instruction::Scalar;
+use crate::instruction::decode::Decoded;
+use crate::source::Span;
+
+/// The known bits of an operand of a tcgen05 instruction.
+pub(super) fn operand(snapshot: &Snapshot, decoded: &Decoded<'_>, scalar: &Scalar<'_>) -> Option<Known> {
+    if let Some(immediate) = scalar.immediate() {
+        // Cut to 64 bits as the assembler does; a negative number is its two's complement.
+        return Some(Known::from((immediate.value & i128::from(u64::MAX)) as u64));
+    }
+    let value = |facts: &FunctionFacts| Some(facts.value(snapshot.context(), decoded, scalar));
+    snapshot.facts(decoded.function?, value).filter(|known| known.mask != 0)
+}
+
+/// The value of such an operand, if all of its `width` bits are known.
+pub(super) fn constant(
+    snapshot: &Snapshot,
+    decoded: &Decoded<'_>,
+    scalar: &Scalar<'_>,
+    width: u32,
+) -> Option<u64> {
+    operand(snapshot, decoded, scalar)?.constant(width)
+}
+
+/// The known bits of a register that the instruction names at `span`: behind the instruction, if it
+/// writes the register there.
+pub(super) fn register(snapshot: &Snapshot, span: Span, register: RegisterId) -> Option<Known> {
+    let (index, instruction) = snapshot.instruction(span.start)?;
+    let known = |facts: &FunctionFacts| {
+        let view = facts.view(snapshot.context());
+        let written = facts.definitions.of(register).iter().any(|id| {
+            let definition = facts.definitions.get(*id);
+            let place = snapshot.module.operands[definition.operand as usize].span;
+            definition.instruction == instruction && place == span
+        });
+        // Within a block, what the next instruction reads is what this one has written.
+        let reader = if written { instruction + 1 } else { instruction };
+        if facts.cfg.block_of(reader)? != facts.cfg.block_of(instruction)? {
+            return None;
+        }
+        let constants = Constants::new(&view, [(reader, register)]);
+        Some(constants.at(&view, reader, register))
+    };
+    snapshot.facts(snapshot.function_of(index)?, known).filter(|known| known.mask != 0)
+}

@@ -1,0 +1,10 @@
+//! The language server, end to end: the built binary and real LSP.
+
+mod client;
+mod configuration;
+mod diagnostics;
+mod editing;
+mod edits;
+mod reading;
+mod robustness;
+mod values;
