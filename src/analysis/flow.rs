@@ -1,6 +1,8 @@
 //! One function as the rules about ordering see it: its events, the questions they ask about them,
 //! and the addresses that its tcgen05 instructions use.
 
+use rustc_hash::{FxHashMap, FxHashSet};
+
 use super::cfg::{BlockId, Cfg};
 use super::constants::Known;
 use super::dataflow::Direction;
@@ -157,6 +159,12 @@ impl<'a> Flow<'a> {
         pairs
     }
 
+    /// The same, at most one second for each first as well: what follows the first offence has the
+    /// same cause.
+    pub fn first_pairs(&self, role: impl Fn(Event) -> Role, relates: impl FnMut(Pair) -> bool) -> Vec<Pair> {
+        first_of_each_cause(self.pairs(role, relates))
+    }
+
     /// The events that ask and that nothing reaches that starts: neither from before them, nor, if
     /// `direction` is backward, from behind.
     pub fn unreached(&self, direction: Direction, role: impl Fn(Event) -> Role) -> Vec<Event> {
@@ -290,7 +298,7 @@ impl<'a> Flow<'a> {
     /// Ends each load's fact where an instruction other than `mov` reads what it loaded, or another
     /// one writes there: that waits for the load.
     pub fn end_at_uses(&self, reach: &mut Reach, loads: &[(Fact, Event)]) {
-        let by_instruction: rustc_hash::FxHashMap<u32, Fact> =
+        let by_instruction: FxHashMap<u32, Fact> =
             loads.iter().map(|(fact, event)| (event.instruction, *fact)).collect();
         let definitions = &self.facts.definitions;
         for &(instruction, register) in definitions.reads() {
@@ -385,6 +393,13 @@ impl<'a> Flow<'a> {
         });
         pairs.into_iter().zip(live).filter(|(_, live)| *live).map(|(pair, _)| pair).collect()
     }
+}
+
+/// Of pairs in the order of their second events, one for each first event.
+pub fn first_of_each_cause(mut pairs: Vec<Pair>) -> Vec<Pair> {
+    let mut seen = FxHashSet::default();
+    pairs.retain(|pair| seen.insert(pair.first.instruction));
+    pairs
 }
 
 /// The registers that a load writes.

@@ -1,5 +1,5 @@
 use crate::analysis::events::{Action, Event};
-use crate::analysis::flow::{Flow, Role};
+use crate::analysis::flow::{Flow, Role, first_of_each_cause};
 use crate::analysis::places::{Place, Root};
 use crate::diagnostic::Diagnostic;
 use crate::instruction::Instruction;
@@ -89,13 +89,7 @@ fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
                 _ => false,
             },
         );
-        let mut reported = Vec::new();
-        for pair in pairs {
-            // What follows the first offence has the same cause.
-            if reported.contains(&pair.first.instruction) {
-                continue;
-            }
-            reported.push(pair.first.instruction);
+        for pair in first_of_each_cause(pairs) {
             let again = flow.operation(pair.then) == Some(Operation::Dealloc);
             let what = if again { "deallocated again" } else { "used after it was deallocated" };
             let label = if again { "deallocates it again" } else { "uses it" };

@@ -42,12 +42,7 @@ fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
             (_, Some(operation)) => Role::Ask.only_if(Pending::of(operation).is_some()),
             _ => Role::None,
         };
-        let mut reported = Vec::new();
-        for pair in flow.pairs(role, |_| true) {
-            if reported.contains(&pair.first.instruction) {
-                continue;
-            }
-            reported.push(pair.first.instruction);
+        for pair in flow.first_pairs(role, |_| true) {
             let name = flow.operation(pair.then).map_or("", Operation::name);
             findings.push(
                 Diagnostic::new(

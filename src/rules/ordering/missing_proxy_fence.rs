@@ -48,12 +48,7 @@ fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
             (_, Some(Operation::Mma | Operation::MmaWs | Operation::Cp)) => Role::Ask,
             _ => Role::None,
         };
-        let mut reported = Vec::new();
-        for pair in flow.pairs(role, |_| true) {
-            if reported.contains(&pair.first.instruction) {
-                continue;
-            }
-            reported.push(pair.first.instruction);
+        for pair in flow.first_pairs(role, |_| true) {
             let name = flow.operation(pair.then).map_or("", Operation::name);
             findings.push(
                 Diagnostic::new(

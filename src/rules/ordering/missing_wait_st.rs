@@ -1,5 +1,5 @@
 use crate::analysis::events::{Action, Event};
-use crate::analysis::flow::{Flow, Pair, Role};
+use crate::analysis::flow::{Flow, Pair, Role, first_of_each_cause};
 use crate::diagnostic::Diagnostic;
 use crate::isa::vocabulary::Operation;
 use crate::rules::ordering::Pending;
@@ -46,13 +46,7 @@ pub(in crate::rules) fn pairs(flow: &Flow<'_>) -> Vec<Pair> {
 
 fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
     for flow in checker.flows() {
-        let mut reported = Vec::new();
-        for pair in pairs(&flow) {
-            // What follows the first offence has the same cause.
-            if reported.contains(&pair.first.instruction) {
-                continue;
-            }
-            reported.push(pair.first.instruction);
+        for pair in first_of_each_cause(pairs(&flow)) {
             let name = flow.operation(pair.then).map_or("", Operation::name);
             findings.push(
                 Diagnostic::new(

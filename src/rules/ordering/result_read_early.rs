@@ -52,7 +52,7 @@ fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
             _ => Role::None,
         };
         // Paths with a wait and paths without may follow from the same test.
-        let pairs = flow.pairs(role, |pair| {
+        let pairs = flow.first_pairs(role, |pair| {
             if pair.marked {
                 return false;
             }
@@ -62,12 +62,7 @@ fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
             let result = columns(checker, &flow, pair.first);
             !(disjoint(result) && (!stores || operands_read(&flow, pair.first).into_iter().all(disjoint)))
         });
-        let mut reported = Vec::new();
         for pair in pairs {
-            if reported.contains(&pair.first.instruction) {
-                continue;
-            }
-            reported.push(pair.first.instruction);
             let first = flow.operation(pair.first).map_or("", Operation::name);
             let then = flow.operation(pair.then).map_or("", Operation::name);
             findings.push(
