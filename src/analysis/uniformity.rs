@@ -30,13 +30,14 @@ enum Selects {
 }
 
 impl Selects {
-    /// Both have to hold.
+    /// Some threads have it for one reason, some for another.
     fn and(self, other: Self) -> Self {
         match (self, other) {
-            (Self::Several, _) | (_, Self::Several) => Self::Several,
             (Self::Vacuous, other) => other,
             (one, Self::Vacuous) => one,
-            (Self::One(a), Self::One(b)) => Self::One(a.min(b)),
+            (Self::One(a), Self::One(b)) if a == b => Self::One(a),
+            // Two elections elect two threads.
+            _ => Self::Several,
         }
     }
 
@@ -235,10 +236,7 @@ impl Uniformity {
             },
             "selp" => {
                 let (a, b, p) = (operand(1), operand(2), operand(3));
-                Truth {
-                    yes: exclusive(a.yes.or(p.yes), b.yes.or(p.no)),
-                    no: exclusive(a.no.or(p.yes), b.no.or(p.no)),
-                }
+                Truth { yes: a.yes.or(p.yes).and(b.yes.or(p.no)), no: a.no.or(p.yes).and(b.no.or(p.no)) }
             }
             "setp" => self.compare(function, instruction, raw, &words, definition.operand),
             _ => Truth::UNKNOWN,
@@ -448,15 +446,6 @@ impl Uniformity {
             }
         }
         false
-    }
-}
-
-/// What two threads have, one by `a` and one by `b`, unless one of them never occurs.
-fn exclusive(a: Selects, b: Selects) -> Selects {
-    match (a, b) {
-        (Selects::Vacuous, other) | (other, Selects::Vacuous) => other,
-        (Selects::One(a), Selects::One(b)) if a == b => Selects::One(a),
-        _ => Selects::Several,
     }
 }
 
