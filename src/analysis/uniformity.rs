@@ -12,79 +12,17 @@ use super::constants::Function;
 use super::definitions::DefinitionId;
 use super::registers::{self, Access};
 use super::symbols::{RegisterId, Resolution};
-use crate::syntax::ast::{BinaryOperator, Guard, OperandKind, RawInstruction, Slice, UnaryOperator};
+use crate::syntax::ast::{BinaryOperator, Guard, OperandKind, RawInstruction, UnaryOperator};
 use crate::syntax::literal;
+
+mod lanes;
+mod truth;
+
+use lanes::{Lanes, constant, identifies_lane, lanes};
+use truth::{Selects, Truth};
 
 /// The instruction that elects: `elect.sync`, or the comparison with a constant.
 type Cause = u32;
-
-/// Whether a value selects one thread. `Holds` of both is the state before anything is known.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Selects {
-    /// Nothing has contradicted it: the value never occurs, or its cause is not found yet.
-    Vacuous,
-    /// At most one thread of a warp has this value.
-    One(Cause),
-    /// Several threads may have it.
-    Several,
-}
-
-impl Selects {
-    /// Some threads have it for one reason, some for another.
-    fn and(self, other: Self) -> Self {
-        match (self, other) {
-            (Self::Vacuous, other) => other,
-            (one, Self::Vacuous) => one,
-            (Self::One(a), Self::One(b)) if a == b => Self::One(a),
-            // Two elections elect two threads.
-            _ => Self::Several,
-        }
-    }
-
-    /// Either does.
-    fn or(self, other: Self) -> Self {
-        match (self, other) {
-            (Self::Several, other) => other,
-            (one, Self::Several) => one,
-            (Self::Vacuous, _) | (_, Self::Vacuous) => Self::Vacuous,
-            (Self::One(a), Self::One(b)) => Self::One(a.min(b)),
-        }
-    }
-}
-
-/// What a predicate, or an integer as a truth value, selects.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Truth {
-    /// Who has it true, or not zero.
-    yes: Selects,
-    /// Who has it false, or zero.
-    no: Selects,
-}
-
-impl Truth {
-    const TOP: Self = Self { yes: Selects::Vacuous, no: Selects::Vacuous };
-    const UNKNOWN: Self = Self { yes: Selects::Several, no: Selects::Several };
-
-    fn not(self) -> Self {
-        Self { yes: self.no, no: self.yes }
-    }
-
-    fn not_if(self, negated: bool) -> Self {
-        if negated { self.not() } else { self }
-    }
-
-    fn join(self, other: Self) -> Self {
-        Self { yes: self.yes.and(other.yes), no: self.no.and(other.no) }
-    }
-
-    fn constant(value: i128) -> Self {
-        if value == 0 {
-            Self { yes: Selects::Vacuous, no: Selects::Several }
-        } else {
-            Self { yes: Selects::Several, no: Selects::Vacuous }
-        }
-    }
-}
 
 /// Who executes the blocks of one function.
 #[derive(Debug)]
@@ -463,12 +401,6 @@ fn mirrored(comparison: &str) -> &str {
     }
 }
 
-/// The literal at a position.
-fn constant(function: &Function<'_>, operands: Slice, position: u32) -> Option<i128> {
-    let operand = function.module.operands(operands).get(position as usize)?;
-    literal::evaluate(function.source, function.module, operand)
-}
-
 /// The definitions whose truth that of a definition is made of.
 fn truth_sources(function: &Function<'_>, id: DefinitionId) -> Vec<DefinitionId> {
     let instruction = function.definitions.get(id).instruction;
@@ -494,135 +426,6 @@ fn truth_sources(function: &Function<'_>, id: DefinitionId) -> Vec<DefinitionId>
         );
     }
     sources
-}
-
-/// Copies that are followed when a lane is looked for.
-const LONGEST: usize = 20;
-
-/// Whether no two threads of a warp have the same value: `%laneid`, `%tid.x`, or what keeps the
-/// low five bits of one of them.
-fn identifies_lane(function: &Function<'_>, instruction: u32, operand: u32) -> bool {
-    let (mut at, mut index) = (instruction, operand);
-    for _ in 0..LONGEST {
-        let found = &function.module.operands[index as usize];
-        if found.kind != OperandKind::Name {
-            return false;
-        }
-        let register = match function.symbols.operand(index) {
-            Resolution::Special => {
-                return matches!(function.source.slice(found.span), "%laneid" | "%tid.x" | "%tid");
-            }
-            Resolution::Register(register) => register,
-            _ => return false,
-        };
-        let [only] = function.definitions.reaching(function.cfg, at, register)[..] else { return false };
-        at = function.definitions.get(only).instruction;
-        let raw = &function.module.instructions[at as usize];
-        let keeps = match registers::mnemonic(function.source, function.module, at) {
-            "mov" | "cvt" => true,
-            "and" => constant(function, raw.operands, 2).is_some_and(|mask| mask & 31 == 31),
-            "rem" => constant(function, raw.operands, 2).is_some_and(|by| by > 0 && by % 32 == 0),
-            _ => false,
-        };
-        if !keeps || raw.operands.len < 2 || raw.guard.is_some() {
-            return false;
-        }
-        index = raw.operands.start + 1;
-    }
-    false
-}
-
-/// How what an instruction writes differs between the threads of a warp.
-enum Lanes {
-    /// It may differ.
-    Differ,
-    /// It does not.
-    Same,
-    /// It differs where an operand does.
-    AsOperands,
-}
-
-fn lanes(function: &Function<'_>, instruction: u32) -> Lanes {
-    let raw = &function.module.instructions[instruction as usize];
-    let words: Vec<&str> = registers::words(function.source, function.module, instruction).collect();
-    let number = |position: u32| constant(function, raw.operands, position);
-    match words[0] {
-        "elect" | "vote" | "match" | "activemask" | "atom" | "call" | "redux" => return Lanes::Differ,
-        "ld" | "ldu"
-            if !words
-                .iter()
-                .any(|word| word.starts_with("shared") || word.starts_with("param") || *word == "const") =>
-        {
-            return Lanes::Differ;
-        }
-        "shfl" if words.contains(&"idx") => return Lanes::Same,
-        "shr" if number(2).is_some_and(|by| by >= 5) => return Lanes::Same,
-        "and" if number(2).is_some_and(|mask| mask.trailing_zeros() >= 5) => return Lanes::Same,
-        "bfe" if number(2).is_some_and(|at| at >= 5) => return Lanes::Same,
-        "div" if number(2).is_some_and(|by| by > 0 && by % 32 == 0) => return Lanes::Same,
-        "setp" if splits_between_warps(function, instruction, raw, &words) => return Lanes::Same,
-        _ => {}
-    }
-    // Registers of the machine that differ between the threads of a warp.
-    let differs = raw.operands.range().any(|index| reads_lane(function, index as u32));
-    if differs { Lanes::Differ } else { Lanes::AsOperands }
-}
-
-fn reads_lane(function: &Function<'_>, index: u32) -> bool {
-    let operand = &function.module.operands[index as usize];
-    if operand.kind == OperandKind::Name && function.symbols.operand(index) == Resolution::Special {
-        let name = function.source.slice(operand.span);
-        return ["%tid", "%laneid", "%lanemask"].iter().any(|prefix| name.starts_with(prefix));
-    }
-    match operand.kind {
-        OperandKind::Vector(parts) => parts.range().any(|part| reads_lane(function, part as u32)),
-        _ => false,
-    }
-}
-
-/// Whether a comparison of `%tid.x` with a constant has the same result in a whole warp.
-fn splits_between_warps(
-    function: &Function<'_>,
-    instruction: u32,
-    raw: &RawInstruction,
-    words: &[&str],
-) -> bool {
-    let Some(bound) = constant(function, raw.operands, 2) else { return false };
-    let aligned = match words.get(1) {
-        Some(&("lt" | "ge" | "lo" | "hs")) => bound % 32 == 0,
-        Some(&("gt" | "le" | "hi" | "ls")) => bound.rem_euclid(32) == 31,
-        _ => false,
-    };
-    // A predicate that is combined with the comparison is a condition of its own.
-    aligned && raw.operands.len == 3 && is_thread_index(function, instruction, raw.operands.start + 1)
-}
-
-/// Whether a value is `%tid.x` plus a multiple of 32.
-fn is_thread_index(function: &Function<'_>, instruction: u32, operand: u32) -> bool {
-    let (mut at, mut index) = (instruction, operand);
-    for _ in 0..LONGEST {
-        let found = &function.module.operands[index as usize];
-        let register = match (found.kind, function.symbols.operand(index)) {
-            (OperandKind::Name, Resolution::Special) => {
-                return matches!(function.source.slice(found.span), "%tid.x" | "%tid");
-            }
-            (OperandKind::Name, Resolution::Register(register)) => register,
-            _ => return false,
-        };
-        let [only] = function.definitions.reaching(function.cfg, at, register)[..] else { return false };
-        at = function.definitions.get(only).instruction;
-        let raw = &function.module.instructions[at as usize];
-        let keeps = match registers::mnemonic(function.source, function.module, at) {
-            "mov" | "cvt" => raw.operands.len == 2,
-            "add" | "sub" => constant(function, raw.operands, 2).is_some_and(|by| by % 32 == 0),
-            _ => false,
-        };
-        if !keeps || raw.guard.is_some() {
-            return false;
-        }
-        index = raw.operands.start + 1;
-    }
-    false
 }
 
 #[cfg(test)]
