@@ -1,7 +1,7 @@
 //! What a module means beyond the form of its statements.
 //!
 //! [`symbols`] and [`environment`] come before decoding. Then, for each function with tcgen05
-//! instructions, [`functions`] brings together its control flow ([`cfg`]), where its registers are
+//! instructions, [`functions`] brings together its control flow ([`mod@cfg`]), where its registers are
 //! written ([`definitions`]) and which of their bits are known ([`constants`]). [`events`] lists
 //! what happens in it that matters to order, [`reach`] answers what can have happened before what,
 //! [`places`] says which addresses are the same, and [`uniformity`] who executes. A rule about
