@@ -14,6 +14,7 @@ use petgraph::visit::Reversed;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
+use super::registers;
 use super::symbols::{Resolution, SymbolKind, Symbols};
 use crate::source::Source;
 use crate::syntax::ast::{Module, RawInstruction, Slice, StatementKind};
@@ -296,11 +297,10 @@ impl Builder<'_> {
     }
 
     fn transfer(&self, raw: &RawInstruction) -> Transfer {
-        let opcode = self.source.slice(raw.opcode);
-        match opcode.split('.').next().unwrap_or_default().trim_end() {
-            "bra" => Transfer::Branch,
-            "brx" => Transfer::Indexed,
-            "ret" | "exit" | "trap" => Transfer::Leave,
+        match registers::mnemonic_of(self.source.slice(raw.opcode)).as_bytes() {
+            b"bra" => Transfer::Branch,
+            b"brx" => Transfer::Indexed,
+            b"ret" | b"exit" | b"trap" => Transfer::Leave,
             _ => Transfer::None,
         }
     }

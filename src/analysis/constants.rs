@@ -12,6 +12,7 @@
 //! and what those are made of.
 
 use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::SmallVec;
 
 use super::cfg::Cfg;
 use super::definitions::{DefinitionId, Definitions};
@@ -123,9 +124,9 @@ fn join(left: Known, right: Known) -> Known {
 
 impl Function<'_> {
     /// The definitions that the value of a definition is made of.
-    fn sources(&self, id: DefinitionId) -> Vec<DefinitionId> {
+    fn sources(&self, id: DefinitionId) -> SmallVec<[DefinitionId; 8]> {
         let definition = self.definitions.get(id);
-        let mut sources = Vec::new();
+        let mut sources = SmallVec::new();
         registers::accesses(
             self.source,
             self.module,
@@ -133,8 +134,8 @@ impl Function<'_> {
             definition.instruction,
             &mut |register, _, access| {
                 if access == registers::Access::Read {
-                    sources
-                        .extend(self.definitions.reaching(self.cfg, definition.instruction, register).iter());
+                    let reaching = self.definitions.reaching(self.cfg, definition.instruction, register);
+                    sources.extend_from_slice(&reaching);
                 }
             },
         );
@@ -253,9 +254,9 @@ impl Function<'_> {
         if waits {
             return TOP;
         }
-        let words: Vec<&str> = registers::words(self.source, self.module, instruction).collect();
+        let words: SmallVec<[&str; 8]> = registers::words(self.source, self.module, instruction).collect();
         let Some((&name, modifiers)) = words.split_first() else { return UNKNOWN };
-        let types: Vec<Type> = modifiers.iter().filter_map(|word| word.parse().ok()).collect();
+        let types: SmallVec<[Type; 8]> = modifiers.iter().filter_map(|word| word.parse().ok()).collect();
         let Some(&ty) = types.last() else { return UNKNOWN };
         let Some(ty_width) = ty.bits() else { return UNKNOWN };
         let is_float = |ty: &Type| {
