@@ -1,3 +1,5 @@
+use std::collections::BTreeSet;
+
 use crate::analysis::events::{Action, Event};
 use crate::analysis::flow::{Flow, Role};
 use crate::analysis::places::{Place, Root};
@@ -78,24 +80,23 @@ fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
         let pairs = flow.pairs_ending(
             role,
             |reach, freed| {
-                for (fact, event) in freed {
-                    if let Some(Root::Register(register)) = place(&flow, *event).map(|place| place.root) {
-                        flow.end_at_writes(reach, *fact, register);
-                    }
-                }
+                let addressed = freed.iter().filter_map(|(fact, event)| match place(&flow, *event)?.root {
+                    Root::Register(register) => Some((*fact, register)),
+                    Root::Literal | Root::Variable(_) | Root::Slot(_) => None,
+                });
+                flow.end_at_writes(reach, addressed);
             },
             |pair| match (place(&flow, pair.first), place(&flow, pair.then)) {
                 (Some(freed), Some(used)) => same_allocation(&freed, &used),
                 _ => false,
             },
         );
-        let mut reported = Vec::new();
+        let mut reported = BTreeSet::new();
         for pair in pairs {
             // What follows the first offence has the same cause.
-            if reported.contains(&pair.first.instruction) {
+            if !reported.insert(pair.first.instruction) {
                 continue;
             }
-            reported.push(pair.first.instruction);
             let again = flow.operation(pair.then) == Some(Operation::Dealloc);
             let what = if again { "deallocated again" } else { "used after it was deallocated" };
             let label = if again { "deallocates it again" } else { "uses it" };

@@ -1,3 +1,5 @@
+use std::collections::BTreeSet;
+
 use crate::analysis::events::{Action, Event};
 use crate::analysis::flow::Role;
 use crate::diagnostic::Diagnostic;
@@ -42,12 +44,11 @@ fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
             (_, Some(operation)) => Role::Ask.only_if(Pending::of(operation).is_some()),
             _ => Role::None,
         };
-        let mut reported = Vec::new();
+        let mut reported = BTreeSet::new();
         for pair in flow.pairs(role, |_| true) {
-            if reported.contains(&pair.first.instruction) {
+            if !reported.insert(pair.first.instruction) {
                 continue;
             }
-            reported.push(pair.first.instruction);
             let name = flow.operation(pair.then).map_or("", Operation::name);
             findings.push(
                 Diagnostic::new(

@@ -48,12 +48,11 @@ fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
             (_, Some(Operation::Mma | Operation::MmaWs | Operation::Cp)) => Role::Ask,
             _ => Role::None,
         };
-        let mut reported = Vec::new();
+        let mut reported = BTreeSet::new();
         for pair in flow.pairs(role, |_| true) {
-            if reported.contains(&pair.first.instruction) {
+            if !reported.insert(pair.first.instruction) {
                 continue;
             }
-            reported.push(pair.first.instruction);
             let name = flow.operation(pair.then).map_or("", Operation::name);
             findings.push(
                 Diagnostic::new(

@@ -1,3 +1,5 @@
+use std::collections::BTreeSet;
+
 use crate::analysis::events::{Action, Event};
 use crate::analysis::flow::{Flow, Pair, Role};
 use crate::diagnostic::Diagnostic;
@@ -46,13 +48,12 @@ pub(in crate::rules) fn pairs(flow: &Flow<'_>) -> Vec<Pair> {
 
 fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
     for flow in checker.flows() {
-        let mut reported = Vec::new();
+        let mut reported = BTreeSet::new();
         for pair in pairs(&flow) {
             // What follows the first offence has the same cause.
-            if reported.contains(&pair.first.instruction) {
+            if !reported.insert(pair.first.instruction) {
                 continue;
             }
-            reported.push(pair.first.instruction);
             let name = flow.operation(pair.then).map_or("", Operation::name);
             findings.push(
                 Diagnostic::new(

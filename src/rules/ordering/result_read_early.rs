@@ -1,3 +1,5 @@
+use std::collections::BTreeSet;
+
 use crate::analysis::events::{Action, Event};
 use crate::analysis::flow::Role;
 use crate::diagnostic::Diagnostic;
@@ -53,21 +55,17 @@ fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
         };
         // Paths with a wait and paths without may follow from the same test.
         let pairs = flow.pairs(role, |pair| {
-            if pair.marked {
-                return false;
-            }
             let Some(access) = columns(checker, &flow, pair.then) else { return true };
             let disjoint = |other| -> bool { Option::is_some_and(other, |it| access.is_disjoint(&it)) };
             let stores = flow.operation(pair.then) == Some(Operation::St);
             let result = columns(checker, &flow, pair.first);
             !(disjoint(result) && (!stores || operands_read(&flow, pair.first).into_iter().all(disjoint)))
         });
-        let mut reported = Vec::new();
+        let mut reported = BTreeSet::new();
         for pair in pairs {
-            if reported.contains(&pair.first.instruction) {
+            if !reported.insert(pair.first.instruction) {
                 continue;
             }
-            reported.push(pair.first.instruction);
             let first = flow.operation(pair.first).map_or("", Operation::name);
             let then = flow.operation(pair.then).map_or("", Operation::name);
             findings.push(
