@@ -236,13 +236,14 @@ impl<'a> Flow<'a> {
             let mut blocks: Vec<BlockId> = asked().filter_map(|index| self.cfg().block_of(index)).collect();
             blocks.dedup();
             let guarded: Vec<u32> = asked().filter(is_guarded).collect();
-            Uniformity::new(&self.facts.view(self.context), &blocks, &guarded)
+            Uniformity::new(&self.facts.view(self.context), &blocks, &guarded, &self.facts.budget)
         })
     }
 
     /// The addresses of the function.
     pub fn places(&self) -> Places<'a> {
-        Places { function: self.facts.view(self.context), constants: &self.facts.constants }
+        let facts = self.facts;
+        Places { function: facts.view(self.context), constants: &facts.constants, known: &facts.places }
     }
 
     /// What an address in an instruction of this function is made of.
@@ -266,10 +267,7 @@ impl<'a> Flow<'a> {
 
     /// What a register holds where an instruction reads it, plus a constant.
     fn register_place(&self, event: Event, register: RegisterId, plus: i128) -> Place {
-        let mut known = self.facts.places.borrow_mut();
-        let place = *known
-            .entry((event.instruction, register))
-            .or_insert_with(|| self.places().of(event.instruction, register));
+        let place = self.places().of(event.instruction, register);
         let by = Known::from((plus & i128::from(u64::MAX)) as u64);
         Place { offset: place.offset.sum(by), ..place }
     }

@@ -180,6 +180,7 @@ impl Check {
                 targets: self.target.clone(),
                 rules: RuleSettings::default(),
                 describe: self.show_descriptors,
+                ..Options::default()
             };
             if let Some(config) = config {
                 options.ptx_version = options.ptx_version.or(config.ptx_version);
