@@ -23,6 +23,8 @@
 //! # Ok::<(), ptx_tc::source::SourceError>(())
 //! ```
 
+use std::sync::Arc;
+
 use serde::Serialize;
 
 use crate::analysis::symbols::RegisterId;
@@ -369,8 +371,8 @@ pub enum Base<'s> {
 /// `{a, b, ...}`
 #[derive(Clone, Debug, Serialize)]
 pub struct Vector<'s> {
-    /// Its elements.
-    pub elements: Vec<Scalar<'s>>,
+    /// Its elements, which the operand and the typed instruction share: they may be a hundred.
+    pub elements: Arc<[Scalar<'s>]>,
     /// All of it, with its braces.
     pub span: Span,
 }

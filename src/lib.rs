@@ -62,6 +62,7 @@ use analysis::descriptors;
 use analysis::environment::Environment;
 use analysis::events::Events;
 use analysis::functions::{Context, FunctionFacts};
+use analysis::reach::Budget;
 use analysis::symbols::Symbols;
 use diagnostic::{Diagnostic, Severity, suppression};
 use instruction::decode::{self, Decoded};
@@ -83,6 +84,9 @@ pub struct Options {
     pub rules: RuleSettings,
     /// Whether the report describes every multiply and copy, too.
     pub describe: bool,
+    /// Instead of [`Budget::LIMIT`]: how much work the questions about the order of one function may
+    /// cause.
+    pub analysis_budget: Option<u64>,
 }
 
 /// What the check of one source found.
@@ -190,7 +194,12 @@ pub fn check_resolved(
     }
     let context = Context { source, module, symbols };
     let events = Events::new(context, &instructions);
-    let functions = FunctionFacts::all(context, &instructions, &events);
+    let mut functions = FunctionFacts::all(context, &instructions, &events);
+    if let Some(limit) = options.analysis_budget {
+        for facts in &mut functions {
+            facts.budget = Budget::new(limit);
+        }
+    }
     if cancelled() {
         return None;
     }

@@ -118,6 +118,7 @@ rules! {
     InvalidToken = syntax::invalid_token,
     ModuleHeader = syntax::module_header,
     UndeclaredName = syntax::undeclared_name,
+    AnalysisLimit = syntax::analysis_limit,
     // TC1 Form of one instruction
     UnknownInstruction = form::unknown_instruction,
     UnknownQualifier = form::unknown_qualifier,
@@ -267,7 +268,10 @@ impl<'a> Checker<'a> {
         cancelled: &dyn Fn() -> bool,
     ) -> Option<Vec<Diagnostic>> {
         let mut findings: Vec<Diagnostic> = Vec::new();
-        for code in Code::all().filter(|code| settings.runs(*code)) {
+        // What the others have left of their budgets, only the last rule can say.
+        let is_last = |code: &Code| *code == Code::AnalysisLimit;
+        let codes = Code::all().filter(|code| !is_last(code)).chain(Code::all().filter(is_last));
+        for code in codes.filter(|code| settings.runs(*code)) {
             if cancelled() {
                 return None;
             }

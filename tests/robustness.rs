@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use proptest::prelude::*;
 use ptx_tc::source::SourceError;
-use ptx_tc::{Options, Source, check};
+use ptx_tc::{Options, Report, Source, check};
 
 /// Everything that a check can be asked for.
 fn options() -> Options {
@@ -209,4 +209,32 @@ fn bytes_that_are_no_utf8_matter_outside_comments_only() {
     assert_eq!(check_bytes(b"// caf\xe9\n"), []);
     let at = HEADER.len() as u32;
     assert_eq!(check_bytes(b"\xe9\xff .entry k() { ret; }"), [("TC002", at), ("TC002", at + 1)]);
+}
+
+/// Loops in loops, with a load in each that nothing waits for: what is true at one place depends on
+/// all others.
+fn nested_loops(depth: usize) -> String {
+    let mut text = String::from(
+        ".version 9.0\n.target sm_100a\n.visible .entry k() {\n.reg .pred p;\n.reg .b32 taddr, r<4>;\n",
+    );
+    for level in 0..depth {
+        text += &format!("L{level}:\ntcgen05.ld.sync.aligned.32x32b.x1.b32 {{r0}}, [taddr+{level}];\n");
+        text += "tcgen05.mma.cta_group::1.kind::f16 [taddr], 0, 0, 0x08200490, p;\n";
+    }
+    for level in (0..depth).rev() {
+        text += &format!("tcgen05.st.sync.aligned.32x32b.x1.b32 [taddr], {{r1}};\n@p bra L{level};\n");
+    }
+    text + "ret;\n}\n"
+}
+
+#[test]
+fn functions_too_large_to_analyse_are_named() {
+    let limits =
+        |report: &Report| report.diagnostics.iter().filter(|it| it.code.to_string() == "TC005").count();
+    let large = Source::new("large", nested_loops(5_000)).unwrap();
+    assert_eq!(limits(&check(&large, &Options::default())), 1);
+    let small = Source::new("small", nested_loops(20)).unwrap();
+    assert_eq!(limits(&check(&small, &Options::default())), 0);
+    let options = Options { analysis_budget: Some(100), ..Options::default() };
+    assert_eq!(limits(&check(&small, &options)), 1);
 }

@@ -14,6 +14,8 @@ use petgraph::visit::Reversed;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
+use super::reach::Budget;
+use super::registers;
 use super::symbols::{Resolution, SymbolKind, Symbols};
 use crate::source::Source;
 use crate::syntax::ast::{Module, RawInstruction, Slice, StatementKind};
@@ -195,8 +197,11 @@ impl Cfg {
     }
 
     /// The branches that decide whether each block runs: its control dependences (Ferrante,
-    /// Ottenstein and Warren), each with the successor through which the block is reached.
-    pub fn control_dependences(&self) -> Vec<Vec<(BlockId, BlockId)>> {
+    /// Ottenstein and Warren), each with the successor through which the block is reached; and
+    /// whether these are all, the `budget` being large enough.
+    pub fn control_dependences(&self, budget: &Budget) -> (Vec<Vec<(BlockId, BlockId)>>, bool) {
+        /// What one of them takes, in steps of the budget.
+        const EDGE: u64 = 8;
         let (graph, exit) = self.graph();
         let post = dominators::simple_fast(Reversed(&graph), exit);
         let mut dependences = vec![Vec::new(); self.blocks.len()];
@@ -211,12 +216,15 @@ impl Cfg {
                     if Some(node) == stop || node == exit {
                         break;
                     }
+                    if !budget.take(EDGE) {
+                        return (dependences, false);
+                    }
                     dependences[node.index()].push((BlockId(index as u32), successor));
                     runner = post.immediate_dominator(node).filter(|next| *next != node);
                 }
             }
         }
-        dependences
+        (dependences, true)
     }
 }
 
@@ -266,40 +274,52 @@ impl Builder<'_> {
             }
         }
         let every_label: Vec<BlockId> = labels.values().copied().collect();
-        for index in 0..blocks.len() {
-            let next = (index + 1 < blocks.len()).then_some(BlockId(index as u32 + 1));
+        // What jumps to a list of labels that another jump has, too, goes there through one block
+        // without instructions: edges from each jump to each label would be too many.
+        let mut jumps_to: FxHashMap<u32, u32> = FxHashMap::default();
+        for block in &blocks {
+            let last = block.instructions.clone().next_back();
+            let list = last.and_then(|last| self.list(&self.module.instructions[last as usize], &targets));
+            if let Some(list) = list {
+                *jumps_to.entry(list.start).or_default() += 1;
+            }
+        }
+        let mut hubs: FxHashMap<u32, BlockId> = FxHashMap::default();
+        let count = blocks.len();
+        for index in 0..count {
+            let next = (index + 1 < count).then_some(BlockId(index as u32 + 1));
             let last = blocks[index].instructions.clone().next_back();
             let mut successors = BlockIds::new();
             let mut falls_through = true;
             if let Some(last) = last {
                 let raw = &self.module.instructions[last as usize];
-                let jumps = match self.transfer(raw) {
-                    Transfer::None => None,
-                    Transfer::Leave => {
-                        blocks[index].leaves = true;
-                        Some(BlockIds::new())
+                let transfer = self.transfer(raw);
+                if let Some(list) = self.list(raw, &targets) {
+                    let all = || self.blocks_of(list, &labels, &every_label);
+                    if jumps_to[&list.start] < 2 {
+                        successors.extend(all());
+                    } else {
+                        successors.push(*hubs.entry(list.start).or_insert_with(|| {
+                            let hub = BlockId(blocks.len() as u32);
+                            blocks.push(Block::default());
+                            connect(&mut blocks, hub, all());
+                            hub
+                        }));
                     }
-                    Transfer::Branch => Some(self.label(raw.operands).map_or_else(
-                        || BlockIds::from_slice(&every_label),
-                        |label| labels.get(&label).copied().into_iter().collect(),
-                    )),
-                    Transfer::Indexed => Some(self.indexed(raw, &targets, &labels, &every_label)),
-                };
-                if let Some(jumps) = jumps {
-                    successors.extend(jumps);
-                    falls_through = raw.guard.is_some();
+                } else if matches!(transfer, Transfer::Branch) {
+                    let label = self.label(raw.operands);
+                    successors.extend(label.and_then(|label| labels.get(&label).copied()));
+                }
+                if !matches!(transfer, Transfer::None) {
+                    blocks[index].leaves = matches!(transfer, Transfer::Leave);
                     blocks[index].branch = raw.guard.map(|_| last);
+                    falls_through = raw.guard.is_some();
                 }
             }
             if falls_through {
                 successors.extend(next);
             }
-            successors.sort_unstable();
-            successors.dedup();
-            for successor in &successors {
-                blocks[successor.index()].predecessors.push(BlockId(index as u32));
-            }
-            blocks[index].successors = successors;
+            connect(&mut blocks, BlockId(index as u32), successors);
         }
         Cfg {
             body: self.body,
@@ -312,11 +332,10 @@ impl Builder<'_> {
     }
 
     fn transfer(&self, raw: &RawInstruction) -> Transfer {
-        let opcode = self.source.slice(raw.opcode);
-        match opcode.split('.').next().unwrap_or_default().trim_end() {
-            "bra" => Transfer::Branch,
-            "brx" => Transfer::Indexed,
-            "ret" | "exit" | "trap" => Transfer::Leave,
+        match registers::mnemonic_of(self.source.slice(raw.opcode)).as_bytes() {
+            b"bra" => Transfer::Branch,
+            b"brx" => Transfer::Indexed,
+            b"ret" | b"exit" | b"trap" => Transfer::Leave,
             _ => Transfer::None,
         }
     }
@@ -333,21 +352,40 @@ impl Builder<'_> {
         }
     }
 
-    fn indexed(
-        &self,
-        raw: &RawInstruction,
-        targets: &FxHashMap<u32, Slice>,
-        labels: &FxHashMap<u32, BlockId>,
-        every_label: &[BlockId],
-    ) -> BlockIds {
-        let names = self.label(raw.operands).and_then(|label| targets.get(&label));
-        let Some(names) = names else { return BlockIds::from_slice(every_label) };
-        names
-            .range()
+    /// The labels that an instruction may jump to, if it is not one that it names.
+    fn list(&self, raw: &RawInstruction, targets: &FxHashMap<u32, Slice>) -> Option<Slice> {
+        match (self.transfer(raw), self.label(raw.operands)) {
+            (Transfer::None | Transfer::Leave, _) | (Transfer::Branch, Some(_)) => None,
+            (Transfer::Branch, None) => Some(EVERY_LABEL),
+            (Transfer::Indexed, table) => {
+                Some(table.and_then(|label| targets.get(&label)).copied().unwrap_or(EVERY_LABEL))
+            }
+        }
+    }
+
+    /// The blocks at the labels of a list.
+    fn blocks_of(&self, list: Slice, labels: &FxHashMap<u32, BlockId>, every_label: &[BlockId]) -> BlockIds {
+        if list == EVERY_LABEL {
+            return BlockIds::from_slice(every_label);
+        }
+        list.range()
             .filter_map(|index| self.label(Slice { start: index as u32, len: 1 }))
             .filter_map(|label| labels.get(&label).copied())
             .collect()
     }
+}
+
+/// Stands for the list of all labels of the function.
+const EVERY_LABEL: Slice = Slice { start: u32::MAX, len: 0 };
+
+/// Makes edges from a block.
+fn connect(blocks: &mut [Block], from: BlockId, mut successors: BlockIds) {
+    successors.sort_unstable();
+    successors.dedup();
+    for successor in &successors {
+        blocks[successor.index()].predecessors.push(from);
+    }
+    blocks[from.index()].successors = successors;
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@
 //! and what those are made of.
 
 use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::SmallVec;
 
 use super::cfg::Cfg;
 use super::definitions::{DefinitionId, Definitions};
@@ -123,9 +124,9 @@ fn join(left: Known, right: Known) -> Known {
 
 impl Function<'_> {
     /// The definitions that the value of a definition is made of.
-    fn sources(&self, id: DefinitionId) -> Vec<DefinitionId> {
+    fn sources(&self, id: DefinitionId) -> SmallVec<[DefinitionId; 8]> {
         let definition = self.definitions.get(id);
-        let mut sources = Vec::new();
+        let mut sources = SmallVec::new();
         registers::accesses(
             self.source,
             self.module,
@@ -133,8 +134,8 @@ impl Function<'_> {
             definition.instruction,
             &mut |register, _, access| {
                 if access == registers::Access::Read {
-                    sources
-                        .extend(self.definitions.reaching(self.cfg, definition.instruction, register).iter());
+                    let reaching = self.definitions.reaching(self.cfg, definition.instruction, register);
+                    sources.extend_from_slice(&reaching);
                 }
             },
         );
@@ -253,9 +254,9 @@ impl Function<'_> {
         if waits {
             return TOP;
         }
-        let words: Vec<&str> = registers::words(self.source, self.module, instruction).collect();
+        let words: SmallVec<[&str; 8]> = registers::words(self.source, self.module, instruction).collect();
         let Some((&name, modifiers)) = words.split_first() else { return UNKNOWN };
-        let types: Vec<Type> = modifiers.iter().filter_map(|word| word.parse().ok()).collect();
+        let types: SmallVec<[Type; 8]> = modifiers.iter().filter_map(|word| word.parse().ok()).collect();
         let Some(&ty) = types.last() else { return UNKNOWN };
         let Some(ty_width) = ty.bits() else { return UNKNOWN };
         let is_float = |ty: &Type| {
@@ -378,7 +379,7 @@ impl Function<'_> {
             (false, true) => (b, operands.start + 1),
             _ => return sum,
         };
-        if !self.is_offset(instruction, offset, 0) {
+        if !self.is_offset(instruction, offset, 0, &mut 0) {
             return sum;
         }
         let high = Known::new(descriptor.mask & HIGH, descriptor.value);
@@ -386,24 +387,27 @@ impl Function<'_> {
     }
 
     /// Whether an operand of 64 bits is made of numbers of 32 bits, by the way it is made.
-    fn is_offset(&self, instruction: u32, index: u32, depth: u32) -> bool {
+    fn is_offset(&self, instruction: u32, index: u32, depth: u32, visited: &mut u32) -> bool {
         // Longer chains, and loops, are nothing that compilers make of addresses.
         const DEEP: u32 = 8;
+        const MANY: u32 = 500;
         let operand = &self.module.operands[index as usize];
         if let Some(value) = literal::evaluate(self.source, self.module, operand) {
             return i32::try_from(value).is_ok() || u32::try_from(value).is_ok();
         }
         let Resolution::Register(register) = self.symbols.operand(index) else { return false };
         let reaching = self.definitions.reaching(self.cfg, instruction, register);
-        let made_of_words = |id: &DefinitionId| {
+        let mut made_of_words = |id: &DefinitionId| {
+            *visited += 1;
             let instruction = self.definitions.get(*id).instruction;
             let raw = &self.module.instructions[instruction as usize];
             let words: Vec<&str> = registers::words(self.source, self.module, instruction).collect();
             let ty = words.last().and_then(|word| word.parse::<Type>().ok());
             let narrow = ty.and_then(Type::bits).is_some_and(|bits| bits <= 32);
-            let part = |position: u32| {
+            let mut part = |position: u32| {
                 position < raw.operands.len
-                    && self.is_offset(instruction, raw.operands.start + position, depth + 1)
+                    && *visited < MANY
+                    && self.is_offset(instruction, raw.operands.start + position, depth + 1, visited)
             };
             match words[0] {
                 "cvt" => narrow,
@@ -419,7 +423,7 @@ impl Function<'_> {
                 _ => false,
             }
         };
-        depth < DEEP && !reaching.is_empty() && reaching.iter().all(made_of_words)
+        depth < DEEP && !reaching.is_empty() && reaching.iter().all(&mut made_of_words)
     }
 
     fn is_mask(&self, index: u32) -> bool {

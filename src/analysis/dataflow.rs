@@ -69,9 +69,14 @@ impl BitSet {
         self.words.fill(0);
     }
 
-    /// The smallest number in it.
-    pub fn first(&self) -> Option<usize> {
-        let index = self.words.iter().position(|&word| word != 0)?;
+    /// The smallest number in it that is not below `from`.
+    pub fn first_from(&self, from: usize) -> Option<usize> {
+        let start = from / 64;
+        let rest = self.words.get(start)? & u64::MAX << (from % 64);
+        if rest != 0 {
+            return Some(start * 64 + rest.trailing_zeros() as usize);
+        }
+        let index = start + 1 + self.words[start + 1..].iter().position(|&word| word != 0)?;
         Some(index * 64 + self.words[index].trailing_zeros() as usize)
     }
 
@@ -159,8 +164,11 @@ pub fn solve(cfg: &Cfg, direction: Direction, join: Join, len: usize, effects: &
     };
     // Blocks that wait, by their place in the order: inner loops settle before what follows them.
     let mut waiting = BitSet::full(order.len());
-    while let Some(at) = waiting.first() {
+    // None before this one waits.
+    let mut from = 0;
+    while let Some(at) = waiting.first_from(from) {
         waiting.remove(at);
+        from = at + 1;
         let block = order[at];
         let (sources, targets) = match direction {
             Direction::Forward => (&cfg.block(block).predecessors, &cfg.block(block).successors),
@@ -183,6 +191,7 @@ pub fn solve(cfg: &Cfg, direction: Direction, join: Join, len: usize, effects: &
             after[block.index()] = facts;
             for target in targets {
                 waiting.insert(position[target.index()]);
+                from = from.min(position[target.index()]);
             }
         }
     }
@@ -202,6 +211,9 @@ mod tests {
         assert_eq!(set.iter().collect::<Vec<_>>(), [0, 63, 64, 129]);
         set.remove(63);
         assert!(set.contains(64) && !set.contains(63) && !set.contains(1000));
+        assert_eq!([0, 1, 64, 65, 129, 130, 500].map(|from| set.first_from(from)), {
+            [Some(0), Some(64), Some(64), Some(129), Some(129), None, None]
+        });
         assert_eq!(BitSet::full(65).iter().count(), 65);
         assert_eq!(BitSet::full(64).iter().count(), 64);
     }

@@ -47,6 +47,8 @@ pub struct Definitions {
     fact: Vec<u32>,
     /// By block: the facts that hold at its entry. Empty when the limit was hit.
     reaching: Vec<BitSet>,
+    /// Whether the limit was hit.
+    limited: bool,
     /// Instructions that read a watched register.
     reads: Vec<(u32, RegisterId)>,
 }
@@ -106,7 +108,8 @@ impl Definitions {
                 }
             }
         }
-        if facts.is_empty() || facts.len().saturating_mul(cfg.len()) > LIMIT {
+        self.limited = facts.len().saturating_mul(cfg.len()) > LIMIT;
+        if facts.is_empty() || self.limited {
             return;
         }
         let mut effects: Vec<Effect> = cfg.blocks().map(|_| Effect::none(facts.len())).collect();
@@ -123,6 +126,11 @@ impl Definitions {
             effect.generate(self.fact[id.0 as usize] as usize);
         }
         self.reaching = dataflow::solve(cfg, Direction::Forward, Join::May, facts.len(), &effects);
+    }
+
+    /// Whether it is known which definitions reach which uses, as far as their number allows.
+    pub fn is_complete(&self) -> bool {
+        !self.limited
     }
 
     /// The instructions that read a register that was to be watched, in their order.

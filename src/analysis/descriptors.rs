@@ -45,6 +45,7 @@ pub fn find(
     features: Features,
 ) -> Vec<Descriptors> {
     let mut found = Vec::new();
+    let mut last = None;
     for (index, decoded) in instructions.iter().enumerate() {
         if !matches!(decoded.instruction, Some(Instruction::Mma(_) | Instruction::Cp(_))) {
             continue;
@@ -55,7 +56,7 @@ pub fn find(
         let finder = Finder { context, decoded, function, features };
         match &decoded.instruction {
             Some(Instruction::Mma(mma)) => {
-                let (facts, descriptors) = finder.multiply(mma);
+                let (facts, descriptors) = finder.multiply(mma, &mut last);
                 found.push(Descriptors { instruction: index, facts, descriptors });
             }
             Some(Instruction::Cp(cp)) => {
@@ -66,6 +67,14 @@ pub fn find(
         }
     }
     found
+}
+
+/// A multiply with its descriptor, and what came of these.
+struct Judged {
+    multiply: Multiply,
+    word: Known,
+    facts: Facts,
+    problems: Vec<Problem>,
 }
 
 struct Finder<'a> {
@@ -109,7 +118,8 @@ impl Finder<'_> {
         descriptor
     }
 
-    fn multiply(&self, mma: &Mma<'_>) -> (Facts, Vec<Descriptor>) {
+    /// The descriptors of a multiply; most multiplies are like the `last` one.
+    fn multiply(&self, mma: &Mma<'_>, last: &mut Option<Judged>) -> (Facts, Vec<Descriptor>) {
         let kind = mma.kind.value;
         let idesc = self.descriptor("idesc", &mma.idesc, 32);
         let multiply = Multiply {
@@ -121,9 +131,18 @@ impl Finder<'_> {
             scale_vector_size: mma.scale_vector_size.map(|size| size.value),
             features: self.features,
         };
-        let facts = idesc_check::facts(kind, self.features.generation, idesc.word);
-        let problems = idesc_check::check(&multiply, idesc.word);
-        let idesc = self.judged(idesc, &mma.idesc, problems);
+        let judged = match last.take() {
+            Some(judged) if judged.multiply == multiply && judged.word == idesc.word => judged,
+            _ => Judged {
+                multiply,
+                word: idesc.word,
+                facts: idesc_check::facts(kind, self.features.generation, idesc.word),
+                problems: idesc_check::check(&multiply, idesc.word),
+            },
+        };
+        let facts = judged.facts;
+        let idesc = self.judged(idesc, &mma.idesc, judged.problems.clone());
+        *last = Some(judged);
         let bits = |element: Option<crate::isa::element_types::ElementType>| {
             element.map(|element| element.container_bits(kind)).or(fixed_bits(kind))
         };

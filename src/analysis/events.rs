@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use super::calls::{self, CallGraph};
 use super::cfg::Cfg;
 use super::functions::Context;
+use super::registers;
 use crate::instruction::decode::Decoded;
 
 /// Something that happens.
@@ -164,7 +165,7 @@ fn events(context: Context<'_>, function: u32, instructions: &[Decoded<'_>]) -> 
 
 /// The words of an opcode behind its first.
 fn modifiers(opcode: &str) -> impl Iterator<Item = &str> {
-    opcode.split('.').skip(1).map(str::trim)
+    registers::words_of(opcode).skip(1)
 }
 
 fn mbarrier(opcode: &str) -> Option<Action> {

@@ -2,15 +2,16 @@
 //! and the addresses that its tcgen05 instructions use.
 
 use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::SmallVec;
 
 use super::cfg::{BlockId, Cfg};
 use super::constants::Known;
 use super::dataflow::Direction;
-use super::definitions;
+use super::definitions::{self, Definition, DefinitionId};
 use super::events::{Action, Event, Events, Summary};
 use super::functions::{Context, FunctionFacts};
 use super::places::{Place, Places};
-use super::reach::{Fact, Reach};
+use super::reach::{Fact, Group, Reach};
 use super::registers;
 use super::symbols::RegisterId;
 use super::uniformity::Uniformity;
@@ -27,7 +28,7 @@ pub enum Role {
     None,
     /// The question is asked here.
     Ask,
-    /// What started before is marked here.
+    /// What started before is no answer from here on, whatever other paths there are.
     Mark,
     /// What started before ends here.
     Stop,
@@ -52,8 +53,6 @@ pub struct Pair {
     pub first: Event,
     /// Where that matters.
     pub then: Event,
-    /// Whether it can have gone past a mark in between.
-    pub marked: bool,
 }
 
 /// One function with its events.
@@ -146,9 +145,9 @@ impl<'a> Flow<'a> {
         }
         ends(&mut reach, &firsts);
         let mut pairs = Vec::new();
-        reach.solve(self.cfg(), Direction::Forward, &self.facts.budget, &mut |ask, fact, marked| {
+        reach.solve(self.cfg(), Direction::Forward, &self.facts.budget, &mut |ask, fact| {
             let first = firsts[fact.0 as usize].1;
-            let pair = Pair { first, then: thens[ask.0 as usize], marked };
+            let pair = Pair { first, then: thens[ask.0 as usize] };
             let found = relates(pair);
             if found {
                 pairs.push(pair);
@@ -173,7 +172,7 @@ impl<'a> Flow<'a> {
         let mut thens = Vec::new();
         self.lay_out(&role, &mut reach, &mut firsts, &mut thens);
         let mut reached = vec![false; thens.len()];
-        reach.solve(self.cfg(), direction, &self.facts.budget, &mut |ask, _, _| {
+        reach.solve(self.cfg(), direction, &self.facts.budget, &mut |ask, _| {
             reached[ask.0 as usize] = true;
             true
         });
@@ -247,13 +246,14 @@ impl<'a> Flow<'a> {
             let mut blocks: Vec<BlockId> = asked().filter_map(|index| self.cfg().block_of(index)).collect();
             blocks.dedup();
             let guarded: Vec<u32> = asked().filter(is_guarded).collect();
-            Uniformity::new(&self.facts.view(self.context), &blocks, &guarded)
+            Uniformity::new(&self.facts.view(self.context), &blocks, &guarded, &self.facts.budget)
         })
     }
 
     /// The addresses of the function.
     pub fn places(&self) -> Places<'a> {
-        Places { function: self.facts.view(self.context), constants: &self.facts.constants }
+        let facts = self.facts;
+        Places { function: facts.view(self.context), constants: &facts.constants, known: &facts.places }
     }
 
     /// What an address in an instruction of this function is made of.
@@ -277,10 +277,7 @@ impl<'a> Flow<'a> {
 
     /// What a register holds where an instruction reads it, plus a constant.
     fn register_place(&self, event: Event, register: RegisterId, plus: i128) -> Place {
-        let mut known = self.facts.places.borrow_mut();
-        let place = *known
-            .entry((event.instruction, register))
-            .or_insert_with(|| self.places().of(event.instruction, register));
+        let place = self.places().of(event.instruction, register);
         let by = Known::from((plus & i128::from(u64::MAX)) as u64);
         Place { offset: place.offset.sum(by), ..place }
     }
@@ -301,29 +298,59 @@ impl<'a> Flow<'a> {
         let by_instruction: FxHashMap<u32, Fact> =
             loads.iter().map(|(fact, event)| (event.instruction, *fact)).collect();
         let definitions = &self.facts.definitions;
+        let mut groups: FxHashMap<RegisterId, Group> = FxHashMap::default();
         for &(instruction, register) in definitions.reads() {
             if registers::mnemonic(self.context.source, self.context.module, instruction) == "mov" {
                 continue;
             }
-            for id in definitions.reaching(self.cfg(), instruction, register).iter() {
-                if let Some(fact) = by_instruction.get(&definitions.get(*id).instruction) {
-                    reach.end(instruction, *fact);
-                }
+            let reaching = definitions.reaching(self.cfg(), instruction, register);
+            let facts = |ids: &[DefinitionId]| -> SmallVec<[Fact; 4]> {
+                let fact = |id| by_instruction.get(&definitions.get(id).instruction).copied();
+                ids.iter().copied().filter_map(fact).collect()
+            };
+            // Many reads of many definitions are a step each, not one for each pair of them.
+            if reaching.len() > 1 && reaching.len() == definitions.of(register).len() {
+                let group = *groups.entry(register).or_insert_with(|| {
+                    let group = reach.group();
+                    facts(&reaching).into_iter().for_each(|fact| reach.join(fact, group));
+                    group
+                });
+                reach.end_group(instruction, group);
+            } else {
+                facts(&reaching).into_iter().for_each(|fact| reach.end(instruction, fact));
             }
         }
-        for (fact, event) in loads {
-            let Some(Instruction::Ld(ld)) = self.instruction(*event) else { continue };
-            for register in loaded_registers(ld) {
-                self.end_at_writes(reach, *fact, register);
-            }
-        }
+        let written = loads.iter().flat_map(|(fact, event)| {
+            let registers: SmallVec<[RegisterId; 8]> = match self.instruction(*event) {
+                Some(Instruction::Ld(ld)) => loaded_registers(ld).collect(),
+                _ => SmallVec::new(),
+            };
+            registers.into_iter().map(|register| (*fact, register))
+        });
+        self.end_at_writes(reach, written);
     }
 
-    /// Ends facts where a register that they depend on is written again.
-    pub fn end_at_writes(&self, reach: &mut Reach, fact: Fact, register: RegisterId) {
+    /// Ends each fact where the register beside it is written again.
+    pub fn end_at_writes(&self, reach: &mut Reach, facts: impl IntoIterator<Item = (Fact, RegisterId)>) {
+        self.end_at_definitions(reach, facts, |_| true);
+    }
+
+    fn end_at_definitions(
+        &self,
+        reach: &mut Reach,
+        facts: impl IntoIterator<Item = (Fact, RegisterId)>,
+        counts: impl Fn(&Definition) -> bool,
+    ) {
         let definitions = &self.facts.definitions;
-        for id in definitions.of(register) {
-            reach.end(definitions.get(*id).instruction, fact);
+        let mut groups: FxHashMap<RegisterId, Group> = FxHashMap::default();
+        for (fact, register) in facts {
+            let group = *groups.entry(register).or_insert_with(|| {
+                let group = reach.group();
+                let all = definitions.of(register).iter().map(|id| definitions.get(*id));
+                all.filter(|it| counts(it)).for_each(|it| reach.end_group(it.instruction, group));
+                group
+            });
+            reach.join(fact, group);
         }
     }
 
@@ -358,37 +385,36 @@ impl<'a> Flow<'a> {
     /// Of pairs of a load and something behind it, those where a register of the load can still be
     /// read afterwards.
     fn live(&self, pairs: Vec<Pair>) -> Vec<Pair> {
-        let definitions = &self.facts.definitions;
-        let mut reach = Reach::default();
-        let mut readers: Vec<(RegisterId, u32)> = Vec::new();
-        let mut registers: Vec<Vec<RegisterId>> = Vec::new();
-        for pair in &pairs {
-            let fact = reach.fact();
-            reach.start(pair.then.instruction, fact);
-            let loaded = match self.instruction(pair.first) {
-                Some(Instruction::Ld(ld)) => loaded_registers(ld).collect(),
-                _ => Vec::new(),
-            };
-            for register in &loaded {
-                for id in definitions.of(*register) {
-                    if !definitions.get(*id).guarded {
-                        reach.end(definitions.get(*id).instruction, fact);
-                    }
-                }
-            }
-            registers.push(loaded);
-        }
         if pairs.is_empty() {
             return pairs;
         }
+        let definitions = &self.facts.definitions;
+        let mut reach = Reach::default();
+        let mut ends: Vec<(Fact, RegisterId)> = Vec::new();
+        let mut registers: Vec<SmallVec<[RegisterId; 4]>> = Vec::new();
+        for pair in &pairs {
+            let fact = reach.fact();
+            reach.start(pair.then.instruction, fact);
+            let loaded: SmallVec<[RegisterId; 4]> = match self.instruction(pair.first) {
+                Some(Instruction::Ld(ld)) => loaded_registers(ld).collect(),
+                _ => SmallVec::new(),
+            };
+            ends.extend(loaded.iter().map(|register| (fact, *register)));
+            registers.push(loaded);
+        }
+        let concerned: FxHashSet<RegisterId> = ends.iter().map(|(_, register)| *register).collect();
+        self.end_at_definitions(&mut reach, ends, |definition| !definition.guarded);
+        let mut readers: Vec<RegisterId> = Vec::new();
         for &(instruction, register) in definitions.reads() {
-            reach.ask(instruction);
-            readers.push((register, instruction));
+            if concerned.contains(&register) {
+                reach.ask(instruction);
+                readers.push(register);
+            }
         }
         let mut live = vec![false; pairs.len()];
-        reach.solve(self.cfg(), Direction::Forward, &self.facts.budget, &mut |ask, fact, _| {
+        reach.solve(self.cfg(), Direction::Forward, &self.facts.budget, &mut |ask, fact| {
             let index = fact.0 as usize;
-            live[index] = live[index] || registers[index].contains(&readers[ask.0 as usize].0);
+            live[index] = live[index] || registers[index].contains(&readers[ask.0 as usize]);
             false
         });
         pairs.into_iter().zip(live).filter(|(_, live)| *live).map(|(pair, _)| pair).collect()
@@ -405,7 +431,7 @@ pub fn first_of_each_cause(mut pairs: Vec<Pair>) -> Vec<Pair> {
 /// The registers that a load writes.
 pub fn loaded_registers<'i>(ld: &'i crate::instruction::Ld<'_>) -> impl Iterator<Item = RegisterId> + 'i {
     let results = ld.reduction.iter().filter_map(|reduction| reduction.result.as_ref());
-    let metadata = ld.metadata.iter().flat_map(|vector| &vector.elements);
+    let metadata = ld.metadata.iter().flat_map(|vector| vector.elements.iter());
     ld.r.elements.iter().chain(metadata).chain(results).filter_map(|scalar| match scalar {
         Scalar::Register(register) => Some(register.id),
         _ => None,

@@ -5,6 +5,10 @@
 //! offsets are known; of others nothing is said. An address that may be several things is opaque:
 //! its root is the register that holds it, which means the same only until it is written again.
 
+use std::cell::RefCell;
+
+use rustc_hash::FxHashMap;
+
 use super::constants::{Constants, Function, Known};
 use super::registers;
 use super::symbols::{RegisterId, Resolution, SymbolId, SymbolKind};
@@ -96,11 +100,23 @@ pub struct Places<'a> {
     pub function: Function<'a>,
     /// What is known of its registers.
     pub constants: &'a Constants,
+    /// The places that are known already.
+    pub known: &'a RefCell<FxHashMap<(u32, RegisterId), Place>>,
 }
 
 impl Places<'_> {
     /// What `register` holds where `instruction` reads it.
     pub fn of(&self, instruction: u32, register: RegisterId) -> Place {
+        let key = (instruction, register);
+        let known = self.known.borrow().get(&key).copied();
+        known.unwrap_or_else(|| {
+            let place = self.find(instruction, register);
+            self.known.borrow_mut().insert(key, place);
+            place
+        })
+    }
+
+    fn find(&self, instruction: u32, register: RegisterId) -> Place {
         let view = &self.function;
         let mut at = instruction;
         let mut register = register;
@@ -127,6 +143,10 @@ impl Places<'_> {
                 Next::Register(next, more) => {
                     register = next;
                     offset = offset.sum(more);
+                    // What an address before this one was made of need not be followed again.
+                    if let Some(place) = self.known.borrow().get(&(at, register)) {
+                        return Place { offset: place.offset.sum(offset), ..*place };
+                    }
                 }
                 Next::Root(root, more, load) => return Place { root, offset: offset.sum(more), load },
                 Next::Opaque => {

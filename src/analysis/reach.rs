@@ -22,27 +22,46 @@ pub struct Fact(pub u32);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Ask(pub u32);
 
+/// Facts that end together, by its number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Group(u32);
+
 /// What happens at an instruction, in the order in which it happens there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Step {
     Ask(Ask),
-    /// Facts that hold are marked from here on.
+    /// Facts that hold are no answer from here on.
     Mark,
     /// Every fact ends.
     Stop,
     End(Fact),
+    EndGroup(Group),
     Start(Fact),
 }
 
 /// How much work one function may cause before its analysis is given up.
 #[derive(Debug)]
 pub struct Budget {
+    limit: u64,
     left: Cell<u64>,
 }
 
 impl Budget {
-    /// Steps and visits of blocks that all questions about one function may take together.
+    /// Steps and visits of blocks that all questions about one function may take together, if
+    /// nobody says otherwise.
     pub const LIMIT: u64 = 30_000_000;
+    /// What a rule may do to judge one answer, in steps.
+    const ANSWER: u64 = 16;
+
+    /// A budget of `limit` steps.
+    pub fn new(limit: u64) -> Self {
+        Self { limit, left: Cell::new(limit) }
+    }
+
+    /// How many steps it had.
+    pub fn limit(&self) -> u64 {
+        self.limit
+    }
 
     /// Whether it was used up, so that some questions have no complete answer.
     pub fn is_spent(&self) -> bool {
@@ -50,7 +69,7 @@ impl Budget {
     }
 
     /// Takes `amount`; false when there is nothing left.
-    fn take(&self, amount: u64) -> bool {
+    pub fn take(&self, amount: u64) -> bool {
         self.left.set(self.left.get().saturating_sub(amount));
         !self.is_spent()
     }
@@ -58,7 +77,7 @@ impl Budget {
 
 impl Default for Budget {
     fn default() -> Self {
-        Self { left: Cell::new(Self::LIMIT) }
+        Self::new(Self::LIMIT)
     }
 }
 
@@ -68,15 +87,25 @@ pub struct Reach {
     steps: Vec<(u32, Step)>,
     /// Facts that hold when the function is entered.
     entry: Vec<Fact>,
+    /// The groups that facts are in.
+    members: Vec<(Fact, Group)>,
     facts: u32,
     asks: u32,
+    groups: u32,
 }
 
-/// Facts that hold, and those of them that went past a mark; one bit each.
+/// Facts that hold, and those of them that can have gone past a mark; one bit each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct State {
     holds: u64,
     marked: u64,
+}
+
+impl State {
+    fn end(&mut self, facts: u64) {
+        self.holds &= !facts;
+        self.marked &= !facts;
+    }
 }
 
 impl Reach {
@@ -101,12 +130,28 @@ impl Reach {
         self.steps.push((instruction, Step::End(fact)));
     }
 
+    /// A group without members yet.
+    pub fn group(&mut self) -> Group {
+        self.groups += 1;
+        Group(self.groups - 1)
+    }
+
+    /// `fact` ends where `group` does.
+    pub fn join(&mut self, fact: Fact, group: Group) {
+        self.members.push((fact, group));
+    }
+
+    /// No fact of `group` holds behind `instruction`.
+    pub fn end_group(&mut self, instruction: u32, group: Group) {
+        self.steps.push((instruction, Step::EndGroup(group)));
+    }
+
     /// No fact holds behind `instruction`.
     pub fn stop(&mut self, instruction: u32) {
         self.steps.push((instruction, Step::Stop));
     }
 
-    /// The facts that hold at `instruction` are marked from there on.
+    /// What can have held at `instruction` is no answer from there on.
     pub fn mark(&mut self, instruction: u32) {
         self.steps.push((instruction, Step::Mark));
     }
@@ -118,20 +163,21 @@ impl Reach {
         Ask(self.asks - 1)
     }
 
-    /// Answers the questions: `found` is called with facts that may hold, whether each can hold
-    /// marked, and returns true when it needs no more facts for this place.
+    /// Answers the questions: `found` is called with facts that may hold and went past no mark, and
+    /// returns true when it needs no more facts for this place.
     pub fn solve(
         mut self,
         cfg: &Cfg,
         direction: Direction,
         budget: &Budget,
-        found: &mut dyn FnMut(Ask, Fact, bool) -> bool,
+        found: &mut dyn FnMut(Ask, Fact) -> bool,
     ) {
         if self.facts == 0 || self.asks == 0 || !budget.take(self.steps.len() as u64) {
             return;
         }
         self.steps.sort_unstable();
         self.steps.dedup();
+        self.members.sort_unstable();
         if direction == Direction::Backward {
             // Of one instruction, the steps keep their order.
             self.steps.sort_by_key(|(instruction, _)| Reverse(*instruction));
@@ -140,7 +186,7 @@ impl Reach {
         if self.facts > 64 {
             // Most of the time nothing is wrong: one pass with all facts as one says so.
             let mut hit = false;
-            solver.run(Lanes::All, &mut |_, _, _| {
+            solver.run(Lanes::All, &mut |_, _| {
                 hit = true;
                 true
             });
@@ -150,10 +196,14 @@ impl Reach {
         }
         let mut answered = vec![false; self.asks as usize];
         for first in (0..self.facts).step_by(64) {
-            solver.run(Lanes::From(first), &mut |ask, fact, marked| {
+            if budget.is_spent() {
+                break;
+            }
+            solver.run(Lanes::From(first), &mut |ask, fact| {
                 let answered = &mut answered[ask.0 as usize];
                 if !*answered {
-                    *answered = found(ask, fact, marked);
+                    budget.take(Budget::ANSWER);
+                    *answered = found(ask, fact);
                 }
                 *answered
             });
@@ -171,6 +221,14 @@ enum Lanes {
 }
 
 impl Lanes {
+    /// The facts that have a bit.
+    fn facts(self) -> Range<Fact> {
+        match self {
+            Self::All => Fact(0)..Fact(u32::MAX),
+            Self::From(first) => Fact(first)..Fact(first.saturating_add(64)),
+        }
+    }
+
     fn bit(self, fact: Fact) -> u64 {
         match self {
             Self::All => 1,
@@ -187,6 +245,10 @@ struct Solver<'a> {
     cfg: &'a Cfg,
     direction: Direction,
     budget: &'a Budget,
+    /// Where each fact starts, by fact: indices of steps.
+    starts: Vec<(Fact, u32)>,
+    /// By group: the bits of its facts in this run.
+    groups: Vec<u64>,
     /// By block: its steps.
     ranges: Vec<Range<u32>>,
     /// By block: its place in the order of the work.
@@ -214,19 +276,35 @@ impl<'a> Solver<'a> {
                 Direction::Backward => (order.len() - at) as u32,
             };
         }
-        Self { question, cfg, direction, budget, ranges, position, before: vec![State::default(); cfg.len()] }
+        let mut starts: Vec<(Fact, u32)> = Vec::with_capacity(question.facts as usize);
+        for (index, (_, step)) in question.steps.iter().enumerate() {
+            if let Step::Start(fact) = step {
+                starts.push((*fact, index as u32));
+            }
+        }
+        starts.sort_unstable();
+        Self {
+            question,
+            cfg,
+            direction,
+            budget,
+            starts,
+            groups: vec![0; question.groups as usize],
+            ranges,
+            position,
+            before: vec![State::default(); cfg.len()],
+        }
     }
 
     /// Carries the facts of `lanes` until nothing changes, then answers.
-    fn run(&mut self, lanes: Lanes, found: &mut dyn FnMut(Ask, Fact, bool) -> bool) {
-        let starts: Vec<u32> = self
-            .question
-            .steps
-            .iter()
-            .enumerate()
-            .filter(|(_, (_, step))| matches!(step, Step::Start(fact) if lanes.bit(*fact) != 0))
-            .map(|(index, _)| index as u32)
-            .collect();
+    fn run(&mut self, lanes: Lanes, found: &mut dyn FnMut(Ask, Fact) -> bool) {
+        let facts = lanes.facts();
+        let mut starts: Vec<u32> = within(&self.starts, &facts).iter().map(|(_, index)| *index).collect();
+        starts.sort_unstable();
+        let members = within(&self.question.members, &facts);
+        for (fact, group) in members {
+            self.groups[group.0 as usize] |= lanes.bit(*fact);
+        }
         let mut waiting = BinaryHeap::new();
         let mut touched = Vec::new();
         for index in &starts {
@@ -271,7 +349,11 @@ impl<'a> Solver<'a> {
         touched.dedup();
         for block in &touched {
             self.transfer(*block, lanes, &starts, &mut |ask, state| {
-                let mut rest = state.holds;
+                let mut rest = match lanes {
+                    // Of all facts as one, it cannot be said which of them are marked.
+                    Lanes::All => state.holds,
+                    Lanes::From(_) => state.holds & !state.marked,
+                };
                 while rest != 0 {
                     let lane = rest.trailing_zeros();
                     rest &= rest - 1;
@@ -279,7 +361,7 @@ impl<'a> Solver<'a> {
                         Lanes::All => 0,
                         Lanes::From(first) => first,
                     };
-                    let done = found(ask, Fact(first + lane), state.marked & 1 << lane != 0);
+                    let done = found(ask, Fact(first + lane));
                     if done || !self.budget.take(1) {
                         break;
                     }
@@ -288,6 +370,9 @@ impl<'a> Solver<'a> {
         }
         for block in touched {
             self.before[block.index()] = State::default();
+        }
+        for (_, group) in members {
+            self.groups[group.0 as usize] = 0;
         }
     }
 
@@ -315,13 +400,9 @@ impl<'a> Solver<'a> {
                 Step::Ask(place) => ask(place, state),
                 Step::Mark => state.marked |= state.holds,
                 Step::Stop => state = State::default(),
-                Step::End(fact) => {
-                    if let Lanes::From(_) = lanes {
-                        let bit = lanes.bit(fact);
-                        state.holds &= !bit;
-                        state.marked &= !bit;
-                    }
-                }
+                Step::End(_) | Step::EndGroup(_) if matches!(lanes, Lanes::All) => {}
+                Step::End(fact) => state.end(lanes.bit(fact)),
+                Step::EndGroup(group) => state.end(self.groups[group.0 as usize]),
                 Step::Start(fact) => state.holds |= lanes.bit(fact),
             }
             index += 1;
@@ -332,6 +413,13 @@ impl<'a> Solver<'a> {
     }
 }
 
+/// What a list that is sorted by fact says of these.
+fn within<'a, T>(list: &'a [(Fact, T)], facts: &Range<Fact>) -> &'a [(Fact, T)] {
+    let start = list.partition_point(|(fact, _)| *fact < facts.start);
+    let end = list.partition_point(|(fact, _)| *fact < facts.end);
+    &list[start..end]
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -340,7 +428,7 @@ mod tests {
     use crate::syntax::parser::parse;
 
     /// Starts a fact at each `mov r, 1`, stops at `membar`, marks at `fence`, asks at each `mov r, 0`.
-    fn answers(body: &str) -> Vec<(u32, u32, bool)> {
+    fn answers(body: &str) -> Vec<(u32, u32)> {
         let text =
             format!(".version 9.0\n.target sm_100a\n.entry k() {{ .reg .pred p; .reg .b32 r; {body} }}");
         let source = Source::new("t", text).unwrap();
@@ -366,8 +454,8 @@ mod tests {
             }
         }
         let mut found = Vec::new();
-        reach.solve(&cfg, Direction::Forward, &Budget::default(), &mut |ask, fact, marked| {
-            found.push((ask.0, fact.0, marked));
+        reach.solve(&cfg, Direction::Forward, &Budget::default(), &mut |ask, fact| {
+            found.push((ask.0, fact.0));
             false
         });
         found.sort_unstable();
@@ -379,23 +467,23 @@ mod tests {
 
     #[test]
     fn straight_lines_and_stops() {
-        assert_eq!(answers(&format!("{ASK} {START} {ASK}")), [(1, 0, false)]);
+        assert_eq!(answers(&format!("{ASK} {START} {ASK}")), [(1, 0)]);
         assert_eq!(answers(&format!("{START} membar.cta; {ASK}")), []);
-        assert_eq!(answers(&format!("{START} fence.sc.cta; {ASK}")), [(0, 0, true)]);
+        assert_eq!(answers(&format!("{START} fence.sc.cta; {ASK}")), []);
     }
 
     #[test]
     fn branches_and_loops() {
-        assert_eq!(answers(&format!("{START} @p bra L; membar.cta; L: {ASK}")), [(0, 0, false)]);
-        assert_eq!(answers(&format!("L: {ASK} {START} @p bra L; ret;")), [(0, 0, false)]);
+        assert_eq!(answers(&format!("{START} @p bra L; membar.cta; L: {ASK}")), [(0, 0)]);
+        assert_eq!(answers(&format!("L: {ASK} {START} @p bra L; ret;")), [(0, 0)]);
         assert_eq!(answers(&format!("@p bra L; {START} ret; L: {ASK}")), []);
-        assert_eq!(answers(&format!("{START} @p bra L; fence.sc.cta; L: {ASK}")), [(0, 0, true)]);
+        assert_eq!(answers(&format!("{START} @p bra L; fence.sc.cta; L: {ASK}")), []);
     }
 
     #[test]
     fn more_facts_than_bits() {
         let body = format!("{} {ASK} membar.cta; {ASK}", START.repeat(150));
-        let expected: Vec<_> = (0..150).map(|fact| (0, fact, false)).collect();
+        let expected: Vec<_> = (0..150).map(|fact| (0, fact)).collect();
         assert_eq!(answers(&body), expected);
     }
 }

@@ -8,14 +8,30 @@ use crate::source::Source;
 use crate::syntax::ast::{BinaryOperator, Module, OperandKind};
 
 /// The words of an opcode: `ld`, `global`, `b32`.
+pub fn words_of(opcode: &str) -> impl Iterator<Item = &str> {
+    let mut rest = Some(opcode);
+    std::iter::from_fn(move || {
+        let text = rest?;
+        // Words are too short for a search that sets up more than a loop.
+        let end = text.bytes().position(|byte| byte == b'.').unwrap_or(text.len());
+        rest = text.get(end + 1..);
+        Some(text[..end].trim())
+    })
+}
+
+/// The words of the opcode of an instruction.
 pub fn words<'s>(source: &'s Source, module: &Module, instruction: u32) -> impl Iterator<Item = &'s str> {
-    let opcode = source.slice(module.instructions[instruction as usize].opcode);
-    opcode.split('.').map(str::trim)
+    words_of(source.slice(module.instructions[instruction as usize].opcode))
 }
 
 /// The first word of an opcode.
+pub fn mnemonic_of(opcode: &str) -> &str {
+    words_of(opcode).next().unwrap_or_default()
+}
+
+/// The first word of the opcode of an instruction.
 pub fn mnemonic<'s>(source: &'s Source, module: &Module, instruction: u32) -> &'s str {
-    words(source, module, instruction).next().unwrap_or_default()
+    mnemonic_of(source.slice(module.instructions[instruction as usize].opcode))
 }
 
 /// How an instruction uses a register.
@@ -29,34 +45,15 @@ pub enum Access {
 
 /// Instructions whose first operand is read although it is neither an address nor a list.
 fn only_reads(opcode: &str) -> bool {
-    const NAMES: &[&str] = &[
-        "bra",
-        "brx",
-        "ret",
-        "exit",
-        "trap",
-        "bar",
-        "barrier",
-        "nanosleep",
-        "setmaxnreg",
-        "pmevent",
-        "membar",
-        "fence",
-        "prefetch",
-        "stackrestore",
-        "griddepcontrol",
-        "discard",
-        "applypriority",
-    ];
-    let name = opcode.split('.').next().unwrap_or_default().trim_end();
-    match name {
+    match mnemonic_of(opcode).as_bytes() {
         // `bar.red` and `barrier.cta.red` return something.
-        "bar" | "barrier" => !opcode.split('.').any(|word| word == "red"),
-        "tcgen05" => {
-            // Loads have destinations; what else starts with a register frees it.
-            opcode.split('.').nth(1).is_none_or(|word| word != "ld")
-        }
-        name => NAMES.contains(&name),
+        b"bar" | b"barrier" => words_of(opcode).all(|word| word != "red"),
+        // Loads have destinations; what else starts with a register frees it.
+        b"tcgen05" => words_of(opcode).nth(1) != Some("ld"),
+        b"bra" | b"brx" | b"ret" | b"exit" | b"trap" | b"nanosleep" | b"setmaxnreg" | b"pmevent"
+        | b"membar" | b"fence" | b"prefetch" | b"stackrestore" | b"griddepcontrol" | b"discard"
+        | b"applypriority" => true,
+        _ => false,
     }
 }
 
@@ -67,7 +64,7 @@ pub fn accesses(
     module: &Module,
     symbols: &Symbols,
     instruction: u32,
-    visit: &mut dyn FnMut(RegisterId, u32, Access),
+    visit: &mut impl FnMut(RegisterId, u32, Access),
 ) {
     let raw = &module.instructions[instruction as usize];
     let opcode = source.slice(raw.opcode);
@@ -97,7 +94,7 @@ fn walk(
     symbols: &Symbols,
     index: usize,
     access: Access,
-    visit: &mut dyn FnMut(RegisterId, u32, Access),
+    visit: &mut impl FnMut(RegisterId, u32, Access),
 ) {
     match module.operands[index].kind {
         OperandKind::Name => {

@@ -10,6 +10,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::cfg::BlockId;
 use super::constants::Function;
 use super::definitions::DefinitionId;
+use super::reach::Budget;
 use super::registers::{self, Access};
 use super::symbols::{RegisterId, Resolution};
 use crate::syntax::ast::{BinaryOperator, Guard, OperandKind, RawInstruction, UnaryOperator};
@@ -31,18 +32,24 @@ pub struct Uniformity {
     one_thread: Vec<Option<Cause>>,
     /// By block: the branches that decide, directly or not, whether it runs.
     dependences: Vec<Vec<(BlockId, BlockId)>>,
+    /// Whether all of them are there: loops in loops can have too many.
+    complete: bool,
     truths: FxHashMap<DefinitionId, Truth>,
 }
+
+/// What it takes to look at one more definition or condition, in steps of a budget.
+const VISIT: u64 = 8;
 
 impl Uniformity {
     /// Analyses a function; `interesting` are the blocks that will be asked about, and `guards` the
     /// guarded instructions.
-    pub fn new(function: &Function<'_>, interesting: &[BlockId], guards: &[u32]) -> Self {
+    pub fn new(function: &Function<'_>, interesting: &[BlockId], guards: &[u32], budget: &Budget) -> Self {
         let cfg = function.cfg;
-        let dependences = cfg.control_dependences();
-        let mut this = Self { one_thread: vec![None; cfg.len()], dependences, truths: FxHashMap::default() };
+        let (dependences, complete) = cfg.control_dependences(budget);
+        let truths = FxHashMap::default();
+        let mut this = Self { one_thread: vec![None; cfg.len()], dependences, complete, truths };
         let branches: Vec<u32> = {
-            let mut blocks = this.conditions(interesting);
+            let mut blocks = this.conditions(interesting, budget);
             blocks.sort_unstable();
             blocks.into_iter().filter_map(|block| cfg.block(block).branch).collect()
         };
@@ -57,13 +64,18 @@ impl Uniformity {
         this
     }
 
-    /// The blocks whose branches decide whether one of `blocks` runs, directly or through others.
-    fn conditions(&self, blocks: &[BlockId]) -> Vec<BlockId> {
+    /// The blocks whose branches decide whether one of `blocks` runs, directly or through others; as
+    /// many as the budget is enough for.
+    fn conditions(&self, blocks: &[BlockId], budget: &Budget) -> Vec<BlockId> {
         let mut seen = FxHashSet::default();
         let mut found = Vec::new();
         let mut work = blocks.to_vec();
         while let Some(block) = work.pop() {
-            for (branch, _) in &self.dependences[block.index()] {
+            let dependences = &self.dependences[block.index()];
+            if !budget.take(VISIT * dependences.len() as u64) {
+                break;
+            }
+            for (branch, _) in dependences {
                 if seen.insert(*branch) {
                     found.push(*branch);
                     work.push(*branch);
@@ -109,26 +121,28 @@ impl Uniformity {
         for (instruction, register) in roots {
             work.extend(function.definitions.reaching(function.cfg, instruction, register).iter());
         }
-        let mut order = Vec::new();
+        let mut waiting = Vec::new();
+        let mut dependents: FxHashMap<DefinitionId, Vec<DefinitionId>> = FxHashMap::default();
         while let Some(id) = work.pop() {
             if self.truths.insert(id, Truth::TOP).is_none() {
-                order.push(id);
-                work.extend(truth_sources(function, id));
-            }
-        }
-        order.sort_unstable();
-        loop {
-            let mut changed = false;
-            for id in &order {
-                let old = self.truths[id];
-                let new = old.join(self.evaluate(function, *id));
-                if new != old {
-                    self.truths.insert(*id, new);
-                    changed = true;
+                waiting.push(id);
+                for source in truth_sources(function, id) {
+                    dependents.entry(source).or_default().push(id);
+                    work.push(source);
                 }
             }
-            if !changed {
-                break;
+        }
+        // Taken from the end: in the order of the instructions at first.
+        waiting.sort_unstable_by_key(|id| std::cmp::Reverse(*id));
+        let mut queued: FxHashSet<DefinitionId> = waiting.iter().copied().collect();
+        while let Some(id) = waiting.pop() {
+            queued.remove(&id);
+            let old = self.truths[&id];
+            let new = old.join(self.evaluate(function, id));
+            if new != old {
+                self.truths.insert(id, new);
+                let affected = dependents.get(&id).into_iter().flatten().copied();
+                waiting.extend(affected.filter(|dependent| queued.insert(*dependent)));
             }
         }
     }
@@ -319,9 +333,12 @@ impl Uniformity {
     }
 
     /// Whether a condition that decides whether `instruction` runs could be true for one thread of
-    /// a warp and false for another.
-    pub fn may_be_selected(&self, function: &Function<'_>, instruction: u32) -> bool {
+    /// a warp and false for another; it could be when that takes more than the `budget`.
+    pub fn may_be_selected(&self, function: &Function<'_>, instruction: u32, budget: &Budget) -> bool {
         let Some(block) = function.cfg.block_of(instruction) else { return true };
+        if !self.complete || budget.is_spent() {
+            return true;
+        }
         let mut work: Vec<DefinitionId> = Vec::new();
         let mut seen: FxHashSet<DefinitionId> = FxHashSet::default();
         let mut branches_seen: FxHashSet<BlockId> = FxHashSet::default();
@@ -334,10 +351,12 @@ impl Uniformity {
             known
         };
         let mut decide = |work: &mut Vec<DefinitionId>, block: BlockId| -> bool {
-            self.conditions(&[block]).into_iter().all(|condition| {
-                !branches_seen.insert(condition)
-                    || function.cfg.block(condition).branch.is_some_and(|branch| guard(work, branch))
-            })
+            let conditions = self.conditions(&[block], budget);
+            !budget.is_spent()
+                && conditions.into_iter().all(|condition| {
+                    !branches_seen.insert(condition)
+                        || function.cfg.block(condition).branch.is_some_and(|branch| guard(work, branch))
+                })
         };
         let raw = &function.module.instructions[instruction as usize];
         if raw.guard.is_some() && !guard(&mut work, instruction) || !decide(&mut work, block) {
@@ -346,6 +365,9 @@ impl Uniformity {
         while let Some(id) = work.pop() {
             if !seen.insert(id) {
                 continue;
+            }
+            if !budget.take(VISIT) {
+                return true;
             }
             let definition = *function.definitions.get(id);
             let at = definition.instruction;
@@ -459,8 +481,9 @@ mod tests {
         };
         let at = module.instructions.iter().position(|it| source.slice(it.opcode) == "trap").unwrap() as u32;
         let block = cfg.block_of(at).unwrap();
-        let uniformity = Uniformity::new(&function, &[block], &[at]);
-        (uniformity.elected_by(&function, at).is_some(), uniformity.may_be_selected(&function, at))
+        let budget = Budget::default();
+        let uniformity = Uniformity::new(&function, &[block], &[at], &budget);
+        (uniformity.elected_by(&function, at).is_some(), uniformity.may_be_selected(&function, at, &budget))
     }
 
     const ONE: (bool, bool) = (true, true);

@@ -143,7 +143,7 @@ impl Wishes {
             ptx_version: self.ptx_version,
             targets: self.targets.clone(),
             rules: RuleSettings::default(),
-            describe: false,
+            ..Options::default()
         };
         if let Some(config) = config {
             options.ptx_version = options.ptx_version.or(config.ptx_version);

@@ -19,6 +19,7 @@ use crate::syntax::ast::{
     BinaryOperator, Module, Operand, OperandKind, RawInstruction, Slice, StatementKind, Type, UnaryOperator,
 };
 use crate::syntax::literal;
+use rustc_hash::FxHashMap;
 use strum::IntoEnumIterator;
 
 /// A tcgen05 instruction and what is known of it.
@@ -82,7 +83,13 @@ const UNDECLARED: &str = "an undeclared name";
 
 /// Decodes every tcgen05 instruction of the module.
 pub fn decode_all<'s>(source: &'s Source, module: &'s Module, symbols: &Symbols) -> Vec<Decoded<'s>> {
-    let mut decoded = Vec::new();
+    let decoder = Decoder { source, module, symbols };
+    // A module has thousands of instructions, but only a few dozen opcodes.
+    let mut known: FxHashMap<&str, Decoded<'s>> = FxHashMap::default();
+    let is_tensor =
+        |raw: &RawInstruction| source.text().as_bytes()[raw.opcode.range()].starts_with(b"tcgen05");
+    // They are large, so that a vector that grows would move megabytes.
+    let mut all = Vec::with_capacity(module.instructions.iter().filter(|raw| is_tensor(raw)).count());
     let mut function = None;
     for (index, statement) in module.statements.iter().enumerate() {
         match statement.kind {
@@ -90,16 +97,41 @@ pub fn decode_all<'s>(source: &'s Source, module: &'s Module, symbols: &Symbols)
             StatementKind::FunctionClose => function = None,
             StatementKind::Instruction(instruction) => {
                 let raw = &module.instructions[instruction as usize];
-                if source.text().as_bytes()[raw.opcode.range()].starts_with(b"tcgen05") {
-                    let decoder = Decoder { source, module, symbols };
-                    let place = (index as u32, instruction, function);
-                    decoded.extend(decoder.decode(raw, place, statement.span));
+                if !is_tensor(raw) {
+                    continue;
                 }
+                let text = source.slice(raw.opcode);
+                let mut decoded = if let Some(same) = known.get(text) {
+                    same.with_opcode_at(raw.opcode)
+                } else {
+                    let Some(decoded) = decoder.opcode(raw.opcode) else { continue };
+                    if decoded.problems.is_empty() {
+                        known.insert(text, decoded.clone());
+                    }
+                    decoded
+                };
+                decoder.complete(&mut decoded, (index as u32, instruction, function));
+                all.push(decoded);
             }
             _ => {}
         }
     }
-    decoded
+    all
+}
+
+impl Decoded<'_> {
+    /// What a sound opcode says, of the same opcode in another place.
+    fn with_opcode_at(&self, opcode: Span) -> Self {
+        let moved = |span: Span| {
+            let start = opcode.start + (span.start - self.opcode.start);
+            Span::new(start, start + span.len())
+        };
+        let mut same = self.clone();
+        same.opcode = opcode;
+        same.name = moved(self.name);
+        same.qualifiers.move_spans(moved);
+        same
+    }
 }
 
 /// Decodes the instruction of one statement in a function, if it is one of tcgen05.
@@ -110,10 +142,13 @@ pub fn decode_statement<'s>(
     statement: u32,
     function: Option<u32>,
 ) -> Option<Decoded<'s>> {
-    let at = module.statements.get(statement as usize)?;
-    let StatementKind::Instruction(index) = at.kind else { return None };
-    let raw = &module.instructions[index as usize];
-    Decoder { source, module, symbols }.decode(raw, (statement, index, function), at.span)
+    let StatementKind::Instruction(index) = module.statements.get(statement as usize)?.kind else {
+        return None;
+    };
+    let decoder = Decoder { source, module, symbols };
+    let mut decoded = decoder.opcode(module.instructions[index as usize].opcode)?;
+    decoder.complete(&mut decoded, (statement, index, function));
+    Some(decoded)
 }
 
 struct Decoder<'a, 's> {
@@ -123,23 +158,19 @@ struct Decoder<'a, 's> {
 }
 
 impl<'s> Decoder<'_, 's> {
-    fn decode(
-        &self,
-        raw: &RawInstruction,
-        (statement, index, function): (u32, u32, Option<u32>),
-        span: Span,
-    ) -> Option<Decoded<'s>> {
-        let words = split_opcode(self.source, raw.opcode);
+    /// What the opcode says by itself, if it is one of tcgen05.
+    fn opcode(&self, opcode: Span) -> Option<Decoded<'s>> {
+        let words = split_opcode(self.source, opcode);
         let (first, words) = words.split_first()?;
         if first.value != "tcgen05" {
             return None;
         }
         let mut decoded = Decoded {
-            statement,
-            index,
-            function,
-            span,
-            opcode: raw.opcode,
+            statement: 0,
+            index: 0,
+            function: None,
+            span: opcode,
+            opcode,
             name: first.span,
             form: None,
             qualifiers: Qualifiers::default(),
@@ -147,9 +178,6 @@ impl<'s> Decoder<'_, 's> {
             problems: Vec::new(),
             instruction: None,
         };
-        if let Some(guard) = raw.guard {
-            decoded.problems.extend(self.guard(guard.name, self.symbols.guard(index)));
-        }
         // White space may stand before a qualifier, but not within the name.
         if let Some(word) = words.first()
             && word.span.start != first.span.end
@@ -169,11 +197,25 @@ impl<'s> Decoder<'_, 's> {
         decoded.form = Some(form);
         decoded.name = words[..used].last().map_or(first.span, |word| first.span.to(word.span));
         qualifiers(&mut decoded, form, &words[used..]);
-        self.operands(&mut decoded, form, raw.operands);
-        if decoded.problems.iter().all(|problem| problem.is_harmless(form)) {
-            decoded.instruction = construct(operation, &decoded.qualifiers, &decoded.operands);
-        }
         Some(decoded)
+    }
+
+    /// Adds where the instruction stands - its statement, itself, its function - and what stands
+    /// before the opcode and behind it.
+    fn complete(&self, decoded: &mut Decoded<'s>, place: (u32, u32, Option<u32>)) {
+        (decoded.statement, decoded.index, decoded.function) = place;
+        decoded.span = self.module.statements[decoded.statement as usize].span;
+        let raw = &self.module.instructions[decoded.index as usize];
+        if let Some(guard) = raw.guard
+            && let Some(problem) = self.guard(guard.name, self.symbols.guard(decoded.index))
+        {
+            decoded.problems.insert(0, problem);
+        }
+        let Some(form) = decoded.form else { return };
+        self.operands(decoded, form, raw.operands);
+        if decoded.problems.iter().all(|problem| problem.is_harmless(form)) {
+            decoded.instruction = construct(form.operation, &decoded.qualifiers, &decoded.operands);
+        }
     }
 
     /// What is wrong with a guard.
@@ -436,7 +478,7 @@ impl<'s> Decoder<'_, 's> {
             };
             problems.push(Problem::Element { span: part.span, found });
         }
-        Value::Vector(Vector { elements, span })
+        Value::Vector(Vector { elements: elements.into(), span })
     }
 }
 

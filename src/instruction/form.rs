@@ -17,6 +17,11 @@ impl Qualifiers {
         self.written.push(qualifier);
     }
 
+    /// Says where each of them is written instead.
+    pub fn move_spans(&mut self, moved: impl Fn(Span) -> Span) {
+        self.written.iter_mut().for_each(|qualifier| qualifier.span = moved(qualifier.span));
+    }
+
     /// All of them, as written.
     pub fn iter(&self) -> impl Iterator<Item = Spanned<Qualifier>> + '_ {
         self.written.iter().copied()

@@ -1,5 +1,6 @@
 //! TC0: what is no PTX at all.
 
+pub(super) mod analysis_limit;
 pub(super) mod invalid_token;
 pub(super) mod module_header;
 pub(super) mod syntax_error;

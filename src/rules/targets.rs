@@ -3,9 +3,13 @@
 //! [`unavailable`] asks the one question for an instruction and everything it uses; the rules
 //! only say which kind of answer they report.
 
+use strum::IntoEnumIterator;
+
 use crate::analysis::environment::Setting;
 use crate::instruction::decode::Decoded;
+use crate::isa::instructions::InstructionForm;
 use crate::isa::targets::{self, GATES, Gate, PtxVersion, TENSOR_TARGETS, Target, Unavailable, Use};
+use crate::isa::vocabulary::Operation;
 use crate::rules::Checker;
 use crate::source::{Span, list_words};
 
@@ -36,7 +40,8 @@ struct Refusal {
 /// A target and the gates that are closed on it under the module's version.
 struct Closed {
     no_tensor_memory: bool,
-    gates: Vec<(&'static Gate, Unavailable)>,
+    /// By operation: what it may use that the target lacks.
+    gates: Vec<Vec<(&'static Gate, Unavailable)>>,
 }
 
 /// What is not available of each instruction, for each set of targets.
@@ -62,8 +67,22 @@ fn closed(target: Target, version: PtxVersion) -> Closed {
     };
     Closed {
         no_tensor_memory: !TENSOR_TARGETS.contains(&target),
-        gates: GATES.iter().filter_map(closed).collect(),
+        gates: Operation::iter()
+            .map(|operation| {
+                let form = InstructionForm::of(operation);
+                GATES.iter().filter(|gate| may_use(form, gate)).filter_map(closed).collect()
+            })
+            .collect(),
     }
+}
+
+/// Whether an instruction of this form can use the feature of a gate at all.
+fn may_use(form: &InstructionForm, gate: &Gate) -> bool {
+    gate.uses.iter().all(|part| match part {
+        Use::Operation(operations) => operations.contains(&form.operation),
+        Use::Qualifier(qualifiers) => qualifiers.iter().any(|value| form.takes(*value)),
+        Use::Operand(name) => form.operands.iter().any(|slot| slot.name == *name),
+    })
 }
 
 /// What the best of a set of targets lacks for an instruction.
@@ -76,7 +95,8 @@ fn of_set(decoded: &Decoded<'_>, targets: &[Setting<Target>], closed: &[Closed])
             let (span, feature) = uses(decoded, gate)?;
             Some(Refusal { gate, feature, span, reason: *reason })
         };
-        closed.gates.iter().filter_map(refusal).collect()
+        let gates = decoded.form.map_or(&[][..], |form| &closed.gates[form.operation as usize]);
+        gates.iter().filter_map(refusal).collect()
     };
     let (no_tensor_memory, refusals) = closed
         .iter()

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::hint::black_box;
+use std::io::Write;
 use std::process::Command;
 use std::time::Instant;
 
@@ -9,6 +10,8 @@ use ptx_tc::syntax::{lexer, parser};
 use ptx_tc::{Options, Source, check};
 
 use crate::{Result, root, target_directory};
+
+mod shapes;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
@@ -18,12 +21,18 @@ pub(crate) struct Arguments {
     /// How often each stage is measured; the median counts.
     #[arg(long, default_value_t = 7)]
     runs: usize,
+    /// Measure single functions of growing size instead.
+    #[arg(long)]
+    functions: bool,
     /// Only check the module once, for the measurement of memory.
     #[arg(long, hide = true)]
     once: bool,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
+    if arguments.functions {
+        return functions(arguments.runs.min(3));
+    }
     let source = module(arguments.megabytes * 1_000_000)?;
     let bytes = source.text().len();
     if arguments.once {
@@ -77,6 +86,29 @@ pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
             );
         }
         Err(error) => println!("ptxas           not measured: {error}"),
+    }
+    Ok(true)
+}
+
+/// Checks functions of growing size: the time for a statement has to stay the same.
+fn functions(runs: usize) -> Result<bool> {
+    const SIZES: [usize; 4] = [1_000, 10_000, 100_000, 200_000];
+    println!("check of one function, median of {runs} runs, one core: nanoseconds for each statement");
+    println!("{:<24}{}{:>12}", "", SIZES.map(|size| format!("{size:>9}")).concat(), "last in all");
+    for shape in shapes::SHAPES {
+        print!("{:<24}", shape.name);
+        let mut last = 0.0;
+        for size in SIZES {
+            let source = Source::new("bench.ptx", shape.module(size))?;
+            let bytes = source.text().len();
+            let speed = median(runs, bytes, &|| {
+                black_box(check(&source, &Options::default()));
+            });
+            last = bytes as f64 / 1e6 / speed;
+            print!("{:>9.0}", last * 1e9 / size as f64);
+            std::io::stdout().flush()?;
+        }
+        println!("{:>9.0} ms", last * 1e3);
     }
     Ok(true)
 }

@@ -1,3 +1,5 @@
+use std::collections::BTreeSet;
+
 use crate::analysis::events::{Action, Event};
 use crate::analysis::flow::Role;
 use crate::diagnostic::Diagnostic;
@@ -63,8 +65,9 @@ fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
                 Pending::Store => ordering::missing_wait_st::pairs(&flow),
                 Pending::Operation => Vec::new(),
             };
+            let certain: BTreeSet<u32> = certain.iter().map(|pair| pair.then.instruction).collect();
             for pair in pairs {
-                if certain.iter().any(|other| other.then == pair.then) {
+                if certain.contains(&pair.then.instruction) {
                     continue;
                 }
                 let Some(Instruction::Dealloc(_)) = flow.instruction(pair.then) else { continue };

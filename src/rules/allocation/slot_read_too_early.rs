@@ -117,7 +117,7 @@ fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
             for load in &asked {
                 reach.ask(*load);
             }
-            reach.solve(flow.cfg(), Direction::Forward, &flow.facts.budget, &mut |ask, _, _| {
+            reach.solve(flow.cfg(), Direction::Forward, &flow.facts.budget, &mut |ask, _| {
                 let raw = &checker.module.instructions[asked[ask.0 as usize] as usize];
                 let alloc = allocs.iter().find(|(_, written)| written == slot);
                 let mut finding = Diagnostic::new(

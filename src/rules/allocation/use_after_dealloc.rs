@@ -78,11 +78,11 @@ fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
         let pairs = flow.pairs_ending(
             role,
             |reach, freed| {
-                for (fact, event) in freed {
-                    if let Some(Root::Register(register)) = place(&flow, *event).map(|place| place.root) {
-                        flow.end_at_writes(reach, *fact, register);
-                    }
-                }
+                let addressed = freed.iter().filter_map(|(fact, event)| match place(&flow, *event)?.root {
+                    Root::Register(register) => Some((*fact, register)),
+                    Root::Literal | Root::Variable(_) | Root::Slot(_) => None,
+                });
+                flow.end_at_writes(reach, addressed);
             },
             |pair| match (place(&flow, pair.first), place(&flow, pair.then)) {
                 (Some(freed), Some(used)) => same_allocation(&freed, &used),

@@ -68,7 +68,7 @@ fn operand(bound: &Bound<'_>, findings: &mut Vec<Diagnostic>) {
             register_type(bound, register, class.address_registers(), findings);
         }
         Value::Vector(vector) => {
-            for element in &vector.elements {
+            for element in vector.elements.iter() {
                 if let Scalar::Register(register) = element {
                     register_type(bound, register, allowed, findings);
                 }

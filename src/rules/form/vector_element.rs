@@ -122,7 +122,7 @@ fn constants(
     findings: &mut Vec<Diagnostic>,
 ) {
     let facts = bound.slot.class.facts();
-    for element in &vector.elements {
+    for element in vector.elements.iter() {
         let found = match element {
             Scalar::Register(Register { plus: None, .. }) => continue,
             Scalar::Special(_) if bound.slot.class == OperandClass::LaneMask => continue,

@@ -83,7 +83,7 @@ fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
             let block = flow.cfg().block_of(event.instruction);
             let selected = *judged
                 .entry((block, guard))
-                .or_insert_with(|| uniformity.may_be_selected(&view, event.instruction));
+                .or_insert_with(|| uniformity.may_be_selected(&view, event.instruction, &flow.facts.budget));
             if selected || !reported.insert((block, guard.is_some())) {
                 continue;
             }

@@ -2,7 +2,7 @@ use crate::analysis::dataflow::Direction;
 use crate::analysis::events::{Action, Event};
 use crate::analysis::flow::{Flow, Role};
 use crate::diagnostic::Diagnostic;
-use crate::isa::vocabulary::Qualifier;
+use crate::isa::vocabulary::{Qualifier, Slot};
 use crate::rules::{Checker, Code, rule};
 use crate::source::Spanned;
 
@@ -36,6 +36,9 @@ fn collectors(
     event: Event,
 ) -> impl Iterator<Item = (&'static str, &'static str, Spanned<Qualifier>)> {
     flow.decoded(event).into_iter().flat_map(|decoded| decoded.qualifiers.iter()).filter_map(|qualifier| {
+        if !matches!(qualifier.value.slot(), Slot::CollectorA | Slot::CollectorB | Slot::CollectorWs) {
+            return None;
+        }
         let spelling: &'static str = qualifier.value.spelling();
         let (buffer, action) = spelling.strip_prefix("collector::")?.split_once("::")?;
         Some((buffer, action, qualifier))

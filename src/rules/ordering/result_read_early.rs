@@ -53,9 +53,6 @@ fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
         };
         // Paths with a wait and paths without may follow from the same test.
         let pairs = flow.first_pairs(role, |pair| {
-            if pair.marked {
-                return false;
-            }
             let Some(access) = columns(checker, &flow, pair.then) else { return true };
             let disjoint = |other| -> bool { Option::is_some_and(other, |it| access.is_disjoint(&it)) };
             let stores = flow.operation(pair.then) == Some(Operation::St);

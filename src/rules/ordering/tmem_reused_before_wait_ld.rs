@@ -56,13 +56,14 @@ pub(in crate::rules) fn pairs(checker: &Checker<'_>, flow: &Flow<'_>) -> Vec<Pai
     flow.pending_loads(
         role,
         |reach, loads| {
-            for (fact, event) in loads {
-                if let Some(Instruction::Ld(ld)) = flow.instruction(*event)
-                    && let Some(Root::Register(register)) = flow.place(*event, &ld.taddr).map(|it| it.root)
-                {
-                    flow.end_at_writes(reach, *fact, register);
+            let addressed = loads.iter().filter_map(|(fact, event)| {
+                let Some(Instruction::Ld(ld)) = flow.instruction(*event) else { return None };
+                match flow.place(*event, &ld.taddr)?.root {
+                    Root::Register(register) => Some((*fact, register)),
+                    Root::Literal | Root::Variable(_) | Root::Slot(_) => None,
                 }
-            }
+            });
+            flow.end_at_writes(reach, addressed);
         },
         |pair| {
             flow.operation(pair.then) == Some(Operation::Dealloc)

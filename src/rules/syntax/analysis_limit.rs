@@ -1,0 +1,73 @@
+use crate::diagnostic::Diagnostic;
+use crate::rules::{Checker, Code, rule};
+
+rule! {
+    /// ## What it does
+    /// Says that a function is too large for the analysis of the order in which its instructions
+    /// execute, so that rules which depend on that order may have missed something in it.
+    ///
+    /// ## Why is this bad?
+    /// A check has to end, so the work for one function is limited. What was found is right, but
+    /// silence says nothing: the rules about allocation, about ordering and about who issues an
+    /// instruction (TC3, TC507, TC7 and TC8) have not seen every path.
+    ///
+    /// The limit is 30 million steps, which is far beyond what compilers emit. The examples are
+    /// what is meant with a limit of 20.
+    ///
+    /// ## Example
+    /// ```ptx
+    /// tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [slot], 128;
+    /// bar.sync 0;
+    /// ld.shared.b32 taddr, [slot];
+    /// @p bra DONE;
+    /// tcgen05.ld.sync.aligned.32x32b.x1.b32 {r0}, [taddr];
+    /// tcgen05.wait::ld.sync.aligned;
+    /// DONE:
+    /// bar.sync 0;
+    /// tcgen05.dealloc.cta_group::1.sync.aligned.b32 taddr, 128;
+    /// ```
+    ///
+    /// ## Use instead
+    /// ```ptx
+    /// tcgen05.wait::ld.sync.aligned;
+    /// ```
+    ///
+    /// ## References
+    /// PTX ISA, section 9.7.16.6 (what the order of tcgen05 operations is)
+    "TC005" "analysis-limit" Info Silent check
+}
+
+/// Runs behind the other rules: they do the work that is limited.
+fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
+    for facts in checker.functions {
+        let spent = facts.budget.is_spent();
+        let what = match (spent, facts.definitions.is_complete()) {
+            (false, true) => continue,
+            (true, true) => "order",
+            (false, false) => "registers",
+            (true, false) => "order and its registers",
+        };
+        let limit = if spent {
+            format!("the limit is {} steps for all questions about one function", facts.budget.limit())
+        } else {
+            "definitions of registers times basic blocks exceed the limit".to_owned()
+        };
+        let name = checker.module.functions[facts.function as usize].name;
+        findings.push(
+            Diagnostic::new(
+                Code::AnalysisLimit,
+                name,
+                format!(
+                    "function `{}` is too large for the analysis of its {what}",
+                    checker.source.slice(name)
+                ),
+                "not every rule has seen all of it",
+            )
+            .note(limit)
+            .help(
+                "do not rely on silence about allocation, ordering and issue here (TC3, TC507, TC7 and TC8); \
+                 smaller functions are checked completely",
+            ),
+        );
+    }
+}
