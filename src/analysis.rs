@@ -14,6 +14,7 @@ pub mod dataflow;
 pub mod definitions;
 pub mod description;
 pub mod descriptors;
+pub mod dominance;
 pub mod environment;
 pub mod events;
 pub mod flow;

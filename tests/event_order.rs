@@ -19,10 +19,13 @@ enum Op {
     Relinquish,
     Ld(usize),
     Use(usize),
+    /// The same, through a copy.
+    UseCopy(usize),
     St,
     WaitLd,
     WaitSt,
     Mma,
+    Cp,
     Commit,
     MbarrierWait,
     Arrive,
@@ -37,9 +40,12 @@ enum Op {
 }
 
 const REGISTERS: usize = 2;
+/// More than a program has operations.
+const PREDICATES: usize = 32;
 
 impl Op {
-    fn text(self) -> String {
+    /// The text of the operation with this number; each branch has a predicate of its own.
+    fn text(self, index: usize) -> String {
         match self {
             Self::Alloc(size) => {
                 format!("tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [slot], {size};")
@@ -48,10 +54,12 @@ impl Op {
             Self::Relinquish => "tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned;".to_owned(),
             Self::Ld(r) => format!("tcgen05.ld.sync.aligned.32x32b.x1.b32 {{r{r}}}, [taddr];"),
             Self::Use(r) => format!("st.global.b32 [out], r{r};"),
+            Self::UseCopy(r) => format!("mov.b32 copy, r{r}; st.global.b32 [out], copy;"),
             Self::St => "tcgen05.st.sync.aligned.32x32b.x1.b32 [taddr], {s};".to_owned(),
             Self::WaitLd => "tcgen05.wait::ld.sync.aligned;".to_owned(),
             Self::WaitSt => "tcgen05.wait::st.sync.aligned;".to_owned(),
             Self::Mma => "@e tcgen05.mma.cta_group::1.kind::f16 [taddr], d, d, 0x08200490, 0;".to_owned(),
+            Self::Cp => "@e tcgen05.cp.cta_group::1.128x256b [taddr], d;".to_owned(),
             Self::Commit => {
                 "@e tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [mbar];".to_owned()
             }
@@ -61,7 +69,7 @@ impl Op {
             Self::FenceBefore => "tcgen05.fence::before_thread_sync;".to_owned(),
             Self::SharedStore => "st.shared.b32 [tile], s;".to_owned(),
             Self::ProxyFence => "fence.proxy.async.shared::cta;".to_owned(),
-            Self::Branch(to) => format!("@p bra L{to};"),
+            Self::Branch(to) => format!("@p{index} bra L{to};"),
             Self::Jump(to) => format!("bra L{to};"),
             Self::Exit => "ret;".to_owned(),
         }
@@ -70,17 +78,25 @@ impl Op {
 
 const PROLOGUE: &str = ".version 9.0\n.target sm_100a\n.address_size 64\n\
     .visible .entry k(.param .u64 o, .param .u64 a, .param .u32 n)\n{\n\
-    .reg .pred p, q, e;\n.reg .b32 r<4>, s, taddr, c;\n.reg .b64 d, out;\n\
+    .reg .pred p<32>, q, e;\n.reg .b32 r<4>, s, taddr, c, copy;\n.reg .b64 d, out;\n\
     .shared .b32 slot, tile;\n.shared .b64 mbar;\n\
-    ld.param.u64 out, [o];\nld.param.u64 d, [a];\nld.param.u32 c, [n];\nsetp.ne.u32 p, c, 0;\n\
+    ld.param.u64 out, [o];\nld.param.u64 d, [a];\nld.param.u32 c, [n];\n\n\
     mov.u32 s, c;\nmov.u32 r0, c;\nmov.u32 r1, c;\n\
     elect.sync _|e, -1;\nbar.sync 0;\nld.shared.b32 taddr, [slot];\n";
 
+fn prologue() -> String {
+    let mut text = PROLOGUE.to_owned();
+    for index in 0..PREDICATES {
+        writeln!(text, "setp.eq.u32 p{index}, c, {index};").unwrap();
+    }
+    text
+}
+
 /// The module; operation `i` stands in line `FIRST + i`.
 fn module(program: &[Op]) -> String {
-    let mut text = PROLOGUE.to_owned();
+    let mut text = prologue();
     for (index, op) in program.iter().enumerate() {
-        writeln!(text, "L{index}: {}", op.text()).unwrap();
+        writeln!(text, "L{index}: {}", op.text(index)).unwrap();
     }
     writeln!(text, "L{}: ret;\n}}", program.len()).unwrap();
     text
@@ -109,7 +125,13 @@ struct State {
     loading: [bool; REGISTERS],
     /// The same, but an `alloc` ends them, too.
     loading_here: [bool; REGISTERS],
+    /// Whether the last store is pending: there was no `wait::st`, and nothing used what a load
+    /// behind it read. Stores before it are complete if it is.
     storing: bool,
+    /// Whether no load is behind it.
+    last: bool,
+    /// The registers that were loaded behind it and not read since.
+    read_back: [bool; REGISTERS],
     /// Accesses with neither wait nor barrier since.
     racing_ld: bool,
     racing_st: bool,
@@ -118,6 +140,13 @@ struct State {
 }
 
 impl State {
+    /// The stores are complete.
+    fn stored(&mut self) {
+        self.storing = false;
+        self.racing_st = false;
+        self.read_back = [false; REGISTERS];
+    }
+
     fn after(mut self, op: Op) -> Self {
         match op {
             Op::Alloc(size) => {
@@ -135,25 +164,32 @@ impl State {
                 self.loading[r] = true;
                 self.loading_here[r] = true;
                 self.racing_ld = true;
+                self.last = false;
+                self.read_back[r] = true;
             }
-            Op::Use(r) => {
+            Op::Use(r) | Op::UseCopy(r) => {
                 self.loading[r] = false;
                 self.loading_here[r] = false;
+                if self.read_back[r] {
+                    self.stored();
+                }
             }
             Op::St => {
                 self.storing = true;
+                self.last = true;
+                self.read_back = [false; REGISTERS];
                 self.racing_st = true;
             }
             Op::WaitLd => {
                 self.loading = [false; REGISTERS];
                 self.loading_here = [false; REGISTERS];
                 self.racing_ld = false;
+                if self.read_back.contains(&true) {
+                    self.stored();
+                }
             }
-            Op::WaitSt => {
-                self.storing = false;
-                self.racing_st = false;
-            }
-            Op::Mma => self.racing_mma = true,
+            Op::WaitSt => self.stored(),
+            Op::Mma | Op::Cp => self.racing_mma = true,
             Op::MbarrierWait | Op::Barrier => {
                 self.racing_ld = false;
                 self.racing_st = false;
@@ -176,12 +212,73 @@ fn is_live(program: &[Op], at: usize, register: usize) -> bool {
             continue;
         }
         match program.get(at) {
-            Some(Op::Use(r)) if *r == register => return true,
+            Some(Op::Use(r) | Op::UseCopy(r)) if *r == register => return true,
             Some(Op::Ld(r)) if *r == register => {}
             _ => work.extend(successors(program, at)),
         }
     }
     false
+}
+
+/// Whether a `dealloc` that can be reached is followed by a use or another `dealloc` whatever the
+/// branches do, and by no `alloc` before. A loop comes to its end, if it has one.
+fn used_for_certain(program: &[Op]) -> bool {
+    let reached = followers(program, 0);
+    let ends = |at: usize| program.get(at).is_none_or(|op| *op == Op::Exit);
+    if reached.iter().any(|at| !ends(*at) && !followers(program, *at).into_iter().any(ends)) {
+        return false;
+    }
+    let is_dealloc = |at: &usize| program[*at] == Op::Dealloc && (*at == 0 || reached.contains(at));
+    let uses = |op: Op| matches!(op, Op::Dealloc | Op::Ld(_) | Op::St | Op::Mma | Op::Cp);
+    let is_last = |op: Option<&Op>| matches!(op, None | Some(Op::Exit | Op::Alloc(_)));
+    (0..program.len()).filter(is_dealloc).any(|freed| {
+        (0..program.len()).filter(|at| uses(program[*at])).any(|used| {
+            // Everything that can follow without the use goes on.
+            let mut seen = BTreeSet::new();
+            let mut work = successors(program, freed);
+            let mut certain = true;
+            let mut arrives = false;
+            while let Some(at) = work.pop() {
+                if at == used {
+                    arrives = true;
+                } else if seen.insert(at) {
+                    certain &= !is_last(program.get(at));
+                    work.extend(successors(program, at));
+                }
+            }
+            certain && arrives
+        })
+    })
+}
+
+/// Whether the way to a `fence::before_thread_sync` always leads through a load, and may go on from
+/// there without another load, a wait, and a use.
+fn loaded_for_certain(program: &[Op]) -> bool {
+    let fences = (0..program.len()).filter(|at| program[*at] == Op::FenceBefore);
+    let pairs = fences.flat_map(|fence| (0..program.len()).map(move |load| (load, fence)));
+    pairs.into_iter().any(|(load, fence)| {
+        let Op::Ld(register) = program[load] else { return false };
+        let reaches = |from: Vec<usize>, passes: &dyn Fn(usize) -> bool| {
+            let mut seen = BTreeSet::new();
+            let mut work = from;
+            while let Some(at) = work.pop() {
+                if at == fence {
+                    return true;
+                }
+                if passes(at) && seen.insert(at) {
+                    work.extend(successors(program, at));
+                }
+            }
+            false
+        };
+        let is_reached = fence == 0 || followers(program, 0).contains(&fence);
+        let pending = |at: usize| match program.get(at) {
+            Some(Op::Ld(_) | Op::WaitLd) => false,
+            Some(Op::Use(r) | Op::UseCopy(r)) => *r != register,
+            _ => true,
+        };
+        is_reached && !reaches(vec![0], &|at| at != load) && reaches(successors(program, load), &pending)
+    })
 }
 
 /// Operations that can follow `at`.
@@ -196,9 +293,10 @@ fn followers(program: &[Op], at: usize) -> BTreeSet<usize> {
     seen
 }
 
-/// Where each rule has a reason.
-fn hazards(program: &[Op]) -> BTreeMap<&'static str, BTreeSet<usize>> {
+/// Where each rule may have a reason, and which of them certainly have one.
+fn hazards(program: &[Op]) -> (BTreeMap<&'static str, BTreeSet<usize>>, BTreeSet<&'static str>) {
     let mut found: BTreeMap<&'static str, BTreeSet<usize>> = BTreeMap::new();
+    let mut certain: BTreeSet<&'static str> = BTreeSet::new();
     let mut seen: BTreeSet<(usize, State)> = BTreeSet::new();
     let mut work = vec![(0, State::default())];
     let mut races: BTreeMap<usize, BTreeSet<&'static str>> = BTreeMap::new();
@@ -207,9 +305,12 @@ fn hazards(program: &[Op]) -> BTreeMap<&'static str, BTreeSet<usize>> {
             continue;
         }
         let Some(op) = program.get(at) else { continue };
-        let mut hazard = |rule: &'static str, holds: bool| {
+        let mut hazard = |rule: &'static str, holds: bool, perhaps: bool| {
             if holds {
                 found.entry(rule).or_default().insert(at);
+                if !perhaps {
+                    certain.insert(rule);
+                }
             }
         };
         let waits_for = |loading: &[bool; REGISTERS]| {
@@ -217,29 +318,35 @@ fn hazards(program: &[Op]) -> BTreeMap<&'static str, BTreeSet<usize>> {
         };
         match op {
             Op::Alloc(size) => {
-                hazard("TC303", state.relinquished);
-                hazard("TC302", state.smallest.is_some_and(|smallest| smallest < *size));
-                hazard("TC306", state.total + size > 512);
+                hazard("TC303", state.relinquished, false);
+                hazard("TC302", state.smallest.is_some_and(|smallest| smallest < *size), false);
+                hazard("TC306", state.total + size > 512, false);
             }
             Op::Dealloc => {
-                hazard("TC308", state.deallocated);
-                hazard("TC701", waits_for(&state.loading_here));
-                hazard("TC702", state.storing);
+                hazard("TC308", state.deallocated, true);
+                hazard("TC701", waits_for(&state.loading_here), false);
+                hazard("TC702", state.storing, !state.last);
                 let races = races.entry(at).or_default();
                 races.extend(state.racing_ld.then_some("ld"));
                 races.extend(state.racing_st.then_some("st"));
                 races.extend(state.racing_mma.then_some("mma"));
             }
-            Op::Ld(_) | Op::St => hazard("TC308", state.deallocated),
-            Op::Mma => {
-                hazard("TC308", state.deallocated);
-                hazard("TC701", waits_for(&state.loading_here));
-                hazard("TC702", state.storing);
-                hazard("TC707", state.unfenced);
+            Op::Ld(_) | Op::St => hazard("TC308", state.deallocated, true),
+            Op::Mma | Op::Cp => {
+                hazard("TC308", state.deallocated, true);
+                hazard("TC701", waits_for(&state.loading_here), false);
+                hazard("TC702", state.storing, !state.last);
+                hazard("TC707", state.unfenced, false);
             }
-            Op::Commit => hazard("TC702", state.storing),
-            Op::FenceBefore => hazard("TC706", state.storing || state.loading.contains(&true)),
-            Op::Arrive => hazard("TC709", state.storing || waits_for(&state.loading)),
+            Op::Commit => hazard("TC702", state.storing, !state.last),
+            Op::FenceBefore => {
+                let loading = state.loading.contains(&true);
+                hazard("TC706", state.storing || loading, !(state.storing && state.last));
+            }
+            Op::Arrive => {
+                let loading = waits_for(&state.loading);
+                hazard("TC709", state.storing || loading, !(loading || state.storing && state.last));
+            }
             _ => {}
         }
         let after = state.after(*op);
@@ -254,12 +361,17 @@ fn hazards(program: &[Op]) -> BTreeMap<&'static str, BTreeSet<usize>> {
             || (races.contains("st") && !is("TC702"));
         if left {
             found.entry("TC309").or_default().insert(at);
+            certain.insert("TC309");
         }
     }
-    for at in reached.iter().copied().filter(|at| program.get(*at) == Some(&Op::Mma)) {
+    let is_operation = |at: &usize| matches!(program.get(*at), Some(Op::Mma | Op::Cp));
+    for at in reached.iter().copied().filter(is_operation) {
         let after = followers(program, at);
-        if !after.iter().any(|at| program.get(*at) == Some(&Op::Commit)) {
+        let copies = program.get(at) == Some(&Op::Cp);
+        let tracks = |op| op == Op::Commit || copies && op == Op::FenceBefore;
+        if !after.iter().any(|at| program.get(*at).copied().is_some_and(tracks)) {
             found.entry("TC704").or_default().insert(at);
+            certain.insert("TC704");
         }
         let waits =
             after.iter().filter(|at| matches!(program.get(**at), Some(Op::MbarrierWait | Op::Barrier)));
@@ -267,10 +379,18 @@ fn hazards(program: &[Op]) -> BTreeMap<&'static str, BTreeSet<usize>> {
         for access in after.difference(&waited) {
             if matches!(program.get(*access), Some(Op::Ld(_) | Op::St)) {
                 found.entry("TC703").or_default().insert(*access);
+                certain.insert("TC703");
             }
         }
     }
-    found
+    if loaded_for_certain(program) {
+        certain.insert("TC706");
+    }
+    // What no run may do is not reported, even if the graph has a path.
+    if used_for_certain(program) {
+        certain.insert("TC308");
+    }
+    (found, certain)
 }
 
 /// Rules that the programs are about.
@@ -280,7 +400,7 @@ const RULES: &[&str] = &[
 ];
 
 fn findings(program: &[Op]) -> BTreeMap<&'static str, BTreeSet<usize>> {
-    let first = PROLOGUE.lines().count() + 1;
+    let first = prologue().lines().count() + 1;
     let source = Source::new("k.ptx", module(program)).unwrap();
     let mut found: BTreeMap<&'static str, BTreeSet<usize>> = BTreeMap::new();
     for finding in check(&source, &Options::default()).diagnostics {
@@ -295,7 +415,7 @@ fn findings(program: &[Op]) -> BTreeMap<&'static str, BTreeSet<usize>> {
 }
 
 fn compare(program: &[Op]) -> Result<(), TestCaseError> {
-    let hazards = hazards(program);
+    let (hazards, certain) = hazards(program);
     let findings = findings(program);
     for rule in RULES {
         let none = BTreeSet::new();
@@ -307,9 +427,8 @@ fn compare(program: &[Op]) -> Result<(), TestCaseError> {
             module(program)
         );
         // What has the same cause is reported once.
-        prop_assert_eq!(
-            found.is_empty(),
-            due.is_empty(),
+        prop_assert!(
+            !found.is_empty() || !certain.contains(rule),
             "{} at {:?}, found at {:?}:\n{}",
             rule,
             due,
@@ -331,7 +450,9 @@ fn op(len: usize) -> impl Strategy<Value = Op> {
         2 => Just(Op::St),
         2 => Just(Op::WaitLd),
         2 => Just(Op::WaitSt),
+        1 => (0..REGISTERS).prop_map(Op::UseCopy),
         4 => Just(Op::Mma),
+        1 => Just(Op::Cp),
         2 => Just(Op::Commit),
         2 => Just(Op::MbarrierWait),
         1 => Just(Op::Arrive),
@@ -371,7 +492,7 @@ fn programs_have_every_hazard() {
     let total = 2000;
     for _ in 0..total {
         let program = programs().new_tree(&mut runner).unwrap().current();
-        for rule in hazards(&program).into_keys() {
+        for rule in hazards(&program).0.into_keys() {
             *counts.entry(rule).or_default() += 1;
         }
     }

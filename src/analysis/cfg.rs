@@ -8,12 +8,10 @@
 use std::cell::OnceCell;
 use std::ops::Range;
 
-use petgraph::algo::dominators::{self, Dominators};
-use petgraph::graph::{DiGraph, NodeIndex};
-use petgraph::visit::Reversed;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
+use super::dominance::DominatorTree;
 use super::reach::Budget;
 use super::registers;
 use super::symbols::{Resolution, SymbolKind, Symbols};
@@ -59,6 +57,8 @@ pub struct Cfg {
     first_instruction: u32,
     order: OnceCell<Vec<BlockId>>,
     reachable: OnceCell<Vec<bool>>,
+    dominators: OnceCell<DominatorTree>,
+    post_dominators: OnceCell<DominatorTree>,
 }
 
 /// How an instruction ends a block.
@@ -173,27 +173,70 @@ impl Cfg {
         order
     }
 
-    fn graph(&self) -> (DiGraph<(), ()>, NodeIndex) {
-        let mut graph = DiGraph::with_capacity(self.blocks.len() + 1, self.blocks.len() * 2);
-        for _ in &self.blocks {
-            graph.add_node(());
-        }
-        // One node behind all ends, for post-dominance.
-        let exit = graph.add_node(());
-        for (index, block) in self.blocks.iter().enumerate() {
-            for successor in &block.successors {
-                graph.add_edge(NodeIndex::new(index), NodeIndex::new(successor.index()), ());
-            }
-            if block.leaves || block.successors.is_empty() {
-                graph.add_edge(NodeIndex::new(index), exit, ());
-            }
-        }
-        (graph, exit)
+    /// Whether every path to `other` goes through `block`.
+    pub fn dominates(&self, block: BlockId, other: BlockId) -> bool {
+        let tree = self.dominators.get_or_init(|| {
+            DominatorTree::new(
+                self.blocks.len(),
+                0,
+                |block| neighbours(&self.blocks[block as usize].successors),
+                |block| neighbours(&self.blocks[block as usize].predecessors),
+            )
+        });
+        tree.dominates(block.0, other.0)
     }
 
-    /// Which blocks every path to a block goes through.
-    pub fn dominators(&self) -> Dominators<NodeIndex> {
-        dominators::simple_fast(&self.graph().0, NodeIndex::new(0))
+    /// Whether every path from `other` to the end goes through `block`.
+    pub fn post_dominates(&self, block: BlockId, other: BlockId) -> bool {
+        self.post_dominators().dominates(block.0, other.0)
+    }
+
+    /// The tree of the reversed graph, with one node behind all ends, [`Cfg::len`].
+    fn post_dominators(&self) -> &DominatorTree {
+        self.post_dominators.get_or_init(|| {
+            let exit = self.blocks.len() as u32;
+            let ends = self.ends();
+            let ends_at = |block: u32| ends.binary_search(&block).is_ok();
+            DominatorTree::new(
+                self.blocks.len() + 1,
+                exit,
+                |node| {
+                    let behind = if node == exit { ends.as_slice() } else { &[] };
+                    let before = self.blocks.get(node as usize).map(|block| &block.predecessors);
+                    behind.iter().copied().chain(before.into_iter().flat_map(|it| neighbours(it)))
+                },
+                |node| {
+                    let leaves = (node != exit && ends_at(node)).then_some(exit);
+                    let after = self.blocks.get(node as usize).map(|block| &block.successors);
+                    leaves.into_iter().chain(after.into_iter().flat_map(|it| neighbours(it)))
+                },
+            )
+        })
+    }
+
+    /// The blocks behind which the function may end, in their order. A loop without a way out is
+    /// taken to have one at its last block.
+    fn ends(&self) -> Vec<u32> {
+        let mut ends = Vec::new();
+        let mut ending = vec![false; self.blocks.len()];
+        let mut work = Vec::new();
+        let leaving = |block: &Block| block.leaves || block.successors.is_empty();
+        let (last, endless): (Vec<BlockId>, Vec<BlockId>) =
+            self.reverse_post_order().iter().rev().partition(|block| leaving(self.block(**block)));
+        for block in last.into_iter().chain(endless) {
+            if ending[block.index()] && !leaving(self.block(block)) {
+                continue;
+            }
+            ends.push(block.0);
+            work.push(block);
+            while let Some(block) = work.pop() {
+                if !std::mem::replace(&mut ending[block.index()], true) {
+                    work.extend(&self.block(block).predecessors);
+                }
+            }
+        }
+        ends.sort_unstable();
+        ends
     }
 
     /// The branches that decide whether each block runs: its control dependences (Ferrante,
@@ -202,30 +245,32 @@ impl Cfg {
     pub fn control_dependences(&self, budget: &Budget) -> (Vec<Vec<(BlockId, BlockId)>>, bool) {
         /// What one of them takes, in steps of the budget.
         const EDGE: u64 = 8;
-        let (graph, exit) = self.graph();
-        let post = dominators::simple_fast(Reversed(&graph), exit);
+        let post = self.post_dominators();
+        let exit = self.blocks.len() as u32;
         let mut dependences = vec![Vec::new(); self.blocks.len()];
         for (index, block) in self.blocks.iter().enumerate() {
             if block.successors.len() + usize::from(block.leaves) < 2 {
                 continue;
             }
-            let stop = post.immediate_dominator(NodeIndex::new(index));
+            let stop = post.immediate(index as u32);
             for &successor in &block.successors {
-                let mut runner = Some(NodeIndex::new(successor.index()));
-                while let Some(node) = runner {
-                    if Some(node) == stop || node == exit {
-                        break;
-                    }
+                let mut runner = Some(successor.0).filter(|_| stop.is_some());
+                while let Some(node) = runner.filter(|node| Some(*node) != stop && *node != exit) {
                     if !budget.take(EDGE) {
                         return (dependences, false);
                     }
-                    dependences[node.index()].push((BlockId(index as u32), successor));
-                    runner = post.immediate_dominator(node).filter(|next| *next != node);
+                    dependences[node as usize].push((BlockId(index as u32), successor));
+                    runner = post.immediate(node);
                 }
             }
         }
         (dependences, true)
     }
+}
+
+/// As the nodes of a tree.
+fn neighbours(blocks: &[BlockId]) -> impl Iterator<Item = u32> + '_ {
+    blocks.iter().map(|block| block.0)
 }
 
 struct Builder<'a> {
@@ -328,6 +373,8 @@ impl Builder<'_> {
             first_instruction: first_instruction.unwrap_or_default(),
             order: OnceCell::new(),
             reachable: OnceCell::new(),
+            dominators: OnceCell::new(),
+            post_dominators: OnceCell::new(),
         }
     }
 

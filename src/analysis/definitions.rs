@@ -5,6 +5,8 @@
 
 use std::borrow::Cow;
 
+use rustc_hash::FxHashMap;
+
 use super::cfg::{BlockId, Cfg};
 use super::dataflow::{self, BitSet, Direction, Effect, Join};
 use super::registers::{self, Access};
@@ -55,12 +57,16 @@ pub struct Definitions {
 
 impl Definitions {
     /// Finds the definitions of a function and what they reach, and who reads the registers in
-    /// `watched`.
-    pub fn new(source: &Source, module: &Module, symbols: &Symbols, cfg: &Cfg, watched: &BitSet) -> Self {
+    /// `watched`. What `mov` makes of one of these is watched as well.
+    pub fn new(source: &Source, module: &Module, symbols: &Symbols, cfg: &Cfg, watched: &mut BitSet) -> Self {
         let mut definitions = Vec::new();
         let mut reads = Vec::new();
+        // Where each copy was first met.
+        let mut copies: FxHashMap<RegisterId, u32> = FxHashMap::default();
         for instruction in cfg.instructions() {
             let guarded = module.instructions[instruction as usize].guard.is_some();
+            let written = definitions.len();
+            let read = reads.len();
             registers::accesses(source, module, symbols, instruction, &mut |register, operand, access| {
                 if access == Access::Write {
                     definitions.push(Definition { instruction, operand, register, guarded });
@@ -68,6 +74,26 @@ impl Definitions {
                     reads.push((instruction, register));
                 }
             });
+            if reads.len() > read && registers::mnemonic(source, module, instruction) == "mov" {
+                for copy in &definitions[written..] {
+                    if !watched.contains(copy.register.0 as usize) {
+                        watched.insert(copy.register.0 as usize);
+                        copies.insert(copy.register, instruction);
+                    }
+                }
+            }
+        }
+        // In a loop, what stands further up may read a copy as well.
+        if let Some(&last) = copies.values().max() {
+            for instruction in cfg.instructions().take_while(|instruction| *instruction < last) {
+                registers::accesses(source, module, symbols, instruction, &mut |register, _, access| {
+                    if access == Access::Read && copies.get(&register).is_some_and(|copy| instruction < *copy)
+                    {
+                        reads.push((instruction, register));
+                    }
+                });
+            }
+            reads.sort_unstable();
         }
         let mut this = Self { definitions, reads, ..Self::default() };
         this.sort();

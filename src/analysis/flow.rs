@@ -46,6 +46,17 @@ impl Role {
     }
 }
 
+/// Whether a pending load matters to what happens behind it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Concern {
+    /// It does not.
+    No,
+    /// If one of its registers can still be read.
+    IfLive,
+    /// It does.
+    Yes,
+}
+
 /// An answer: `first` can have happened before `then`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pair {
@@ -208,11 +219,10 @@ impl<'a> Flow<'a> {
             let at = event.instruction;
             let Action::Call(callee) = event.action else {
                 let role = role(event);
-                if role == Role::Mark {
-                    reach.mark(at);
-                }
-                if role == Role::Stop {
-                    reach.stop(at);
+                match role {
+                    Role::Mark => reach.mark(at),
+                    Role::Stop => reach.stop(at),
+                    Role::None | Role::Ask | Role::Start | Role::AskAndStart => {}
                 }
                 enact(reach, at, event, role);
                 continue;
@@ -220,11 +230,12 @@ impl<'a> Flow<'a> {
             let Some(summary) = self.all.summary(callee) else { continue };
             let unknown = summary.unknown.then_some(Event { action: Action::Unknown, ..event });
             let roles = || summary.events.iter().copied().chain(unknown).map(|inner| (inner, role(inner)));
-            if roles().any(|(_, role)| role == Role::Stop) {
+            let any = |wanted: Role| roles().any(|(_, role)| role == wanted);
+            if any(Role::Stop) {
                 reach.stop(at);
                 continue;
             }
-            if roles().any(|(_, role)| role == Role::Mark) {
+            if any(Role::Mark) {
                 reach.mark(at);
                 continue;
             }
@@ -248,6 +259,19 @@ impl<'a> Flow<'a> {
             let guarded: Vec<u32> = asked().filter(is_guarded).collect();
             Uniformity::new(&self.facts.view(self.context), &blocks, &guarded, &self.facts.budget)
         })
+    }
+
+    /// Whether two events of this function stand under different conditions, so that perhaps no run
+    /// has both.
+    pub fn may_exclude(&self, first: Event, then: Event) -> bool {
+        let function = self.facts.view(self.context);
+        self.uniformity().may_exclude(&function, first.instruction, then.instruction, &self.facts.budget)
+    }
+
+    /// Whether `first` is executed whenever `then` is, as far as conditions go.
+    pub fn accompanies(&self, first: Event, then: Event) -> bool {
+        let function = self.facts.view(self.context);
+        self.uniformity().accompanies(&function, first.instruction, then.instruction, &self.facts.budget)
     }
 
     /// The addresses of the function.
@@ -292,21 +316,20 @@ impl<'a> Flow<'a> {
         }
     }
 
-    /// Ends each load's fact where an instruction other than `mov` reads what it loaded, or another
-    /// one writes there: that waits for the load.
+    /// Ends each load's fact where an instruction other than `mov` reads what it loaded, or what
+    /// `mov` made of it, or another one writes there: that waits for the load.
     pub fn end_at_uses(&self, reach: &mut Reach, loads: &[(Fact, Event)]) {
-        let by_instruction: FxHashMap<u32, Fact> =
-            loads.iter().map(|(fact, event)| (event.instruction, *fact)).collect();
         let definitions = &self.facts.definitions;
+        let carried = self.carried(loads);
         let mut groups: FxHashMap<RegisterId, Group> = FxHashMap::default();
         for &(instruction, register) in definitions.reads() {
-            if registers::mnemonic(self.context.source, self.context.module, instruction) == "mov" {
+            if self.is_move(instruction) {
                 continue;
             }
             let reaching = definitions.reaching(self.cfg(), instruction, register);
             let facts = |ids: &[DefinitionId]| -> SmallVec<[Fact; 4]> {
-                let fact = |id| by_instruction.get(&definitions.get(id).instruction).copied();
-                ids.iter().copied().filter_map(fact).collect()
+                let of = |id: &DefinitionId| carried.get(&definitions.get(*id).instruction);
+                ids.iter().filter_map(of).flatten().copied().collect()
             };
             // Many reads of many definitions are a step each, not one for each pair of them.
             if reaching.len() > 1 && reaching.len() == definitions.of(register).len() {
@@ -328,6 +351,92 @@ impl<'a> Flow<'a> {
             registers.into_iter().map(|register| (*fact, register))
         });
         self.end_at_writes(reach, written);
+    }
+
+    fn is_move(&self, instruction: u32) -> bool {
+        registers::mnemonic(self.context.source, self.context.module, instruction) == "mov"
+    }
+
+    /// By instruction: the loads whose values may be in the registers that it writes. These are the
+    /// loads themselves and the `mov` behind them.
+    fn carried(&self, loads: &[(Fact, Event)]) -> FxHashMap<u32, SmallVec<[Fact; 2]>> {
+        let definitions = &self.facts.definitions;
+        let mut carried: FxHashMap<u32, SmallVec<[Fact; 2]>> = FxHashMap::default();
+        for (fact, event) in loads {
+            carried.entry(event.instruction).or_default().push(*fact);
+        }
+        let moves: Vec<(u32, RegisterId)> = definitions
+            .reads()
+            .iter()
+            .copied()
+            .filter(|(instruction, _)| self.is_move(*instruction))
+            .collect();
+        // Once more where a loop carries a copy backwards.
+        loop {
+            let mut changed = false;
+            for &(instruction, register) in &moves {
+                let reaching = definitions.reaching(self.cfg(), instruction, register);
+                for id in reaching.iter() {
+                    let Some(from) = carried.get(&definitions.get(*id).instruction).cloned() else {
+                        continue;
+                    };
+                    let to = carried.entry(instruction).or_default();
+                    let held = to.len();
+                    for fact in from {
+                        if !to.contains(&fact) {
+                            to.push(fact);
+                        }
+                    }
+                    changed |= to.len() > held;
+                    if !self.facts.budget.take(to.len() as u64) {
+                        return carried;
+                    }
+                }
+            }
+            if !changed {
+                return carried;
+            }
+        }
+    }
+
+    /// Ends the facts of accesses whose columns a later load reads: where `wait::ld` has waited for
+    /// that load, or where something else than `mov` reads what it loaded. `reads_same` says of an
+    /// access and a load whether it does.
+    pub fn end_where_read_again(
+        &self,
+        reach: &mut Reach,
+        accesses: &[(Fact, Event)],
+        reads_same: impl Fn(Event, Event) -> bool,
+    ) {
+        let mut loads: Vec<(Fact, Event)> = Vec::new();
+        for &event in self.events() {
+            let Some(Instruction::Ld(_)) = self.instruction(event) else { continue };
+            if !self.facts.budget.take(accesses.len() as u64) {
+                return;
+            }
+            let read = accesses.iter().filter(|(_, access)| reads_same(*access, event));
+            let covered = read.map(|(fact, _)| reach.cover(event.instruction, *fact)).count();
+            if covered > 0 {
+                loads.push((Fact(loads.len() as u32), event));
+            }
+        }
+        if loads.is_empty() {
+            return;
+        }
+        for &event in self.events() {
+            if self.operation(event) == Some(Operation::WaitLd) {
+                reach.end_covered(event.instruction);
+            }
+        }
+        let definitions = &self.facts.definitions;
+        let carried = self.carried(&loads);
+        for &(instruction, register) in definitions.reads() {
+            let reaching = definitions.reaching(self.cfg(), instruction, register);
+            let is_loaded = |id: &DefinitionId| carried.contains_key(&definitions.get(*id).instruction);
+            if reaching.iter().any(is_loaded) && !self.is_move(instruction) {
+                reach.end_covered(instruction);
+            }
+        }
     }
 
     /// Ends each fact where the register beside it is written again.
@@ -354,32 +463,33 @@ impl<'a> Flow<'a> {
         }
     }
 
-    /// Loads that are pending where something happens, with a register that can still be read
-    /// afterwards; at most one load for each event that asks. `ends` adds to where loads end
-    /// otherwise: where an instruction other than `mov` reads what was loaded.
+    /// Loads that are pending where something happens, as far as `concern` says that it matters; at
+    /// most one load for each event that asks. `ends` adds to where loads end otherwise: where an
+    /// instruction other than `mov` reads what was loaded.
     pub fn pending_loads(
         &self,
         role: impl Fn(Event) -> Role,
         ends: impl FnOnce(&mut Reach, &[(Fact, Event)]),
-        mut relates: impl FnMut(Pair) -> bool,
+        mut concern: impl FnMut(Pair) -> Concern,
     ) -> Vec<Pair> {
-        let mut pending = Vec::new();
-        self.pairs_ending(
+        let mut if_live = Vec::new();
+        let mut found = self.pairs_ending(
             role,
             |reach, loads| {
                 self.end_at_uses(reach, loads);
                 ends(reach, loads);
             },
             |pair| {
+                let concern = concern(pair);
                 // Whether its registers are live is a question for all of them together.
-                pending.extend(relates(pair).then_some(pair));
-                false
+                if_live.extend((concern == Concern::IfLive).then_some(pair));
+                concern == Concern::Yes
             },
         );
-        let mut live = self.live(pending);
-        live.sort_by_key(|pair| (pair.then.instruction, pair.first.instruction));
-        live.dedup_by_key(|pair| pair.then.instruction);
-        live
+        found.extend(self.live(if_live));
+        found.sort_by_key(|pair| (pair.then.instruction, pair.first.instruction));
+        found.dedup_by_key(|pair| pair.then.instruction);
+        found
     }
 
     /// Of pairs of a load and something behind it, those where a register of the load can still be

@@ -70,13 +70,13 @@ impl FunctionFacts {
             let start = instructions.partition_point(|decoded| decoded.index < range.start);
             let end = instructions.partition_point(|decoded| decoded.index < range.end);
             if start < end || is_tensor(function) {
-                facts.push(Self::new(context, function, &instructions[start..end], &watched));
+                facts.push(Self::new(context, function, &instructions[start..end], &mut watched));
             }
         }
         facts
     }
 
-    fn new(context: Context<'_>, function: u32, instructions: &[Decoded<'_>], watched: &BitSet) -> Self {
+    fn new(context: Context<'_>, function: u32, instructions: &[Decoded<'_>], watched: &mut BitSet) -> Self {
         let Context { source, module, symbols } = context;
         let body = module.functions[function as usize].body;
         let cfg = Cfg::new(source, module, symbols, body);

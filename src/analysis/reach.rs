@@ -34,6 +34,10 @@ enum Step {
     Mark,
     /// Every fact ends.
     Stop,
+    /// If it holds here, it is covered.
+    Cover(Fact),
+    /// Every covered fact ends.
+    EndCovered,
     End(Fact),
     EndGroup(Group),
     Start(Fact),
@@ -94,17 +98,32 @@ pub struct Reach {
     groups: u32,
 }
 
-/// Facts that hold, and those of them that can have gone past a mark; one bit each.
+/// Facts that hold, by whether something covers them on the way, and those of them that can have
+/// gone past a mark; one bit each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct State {
-    holds: u64,
+    bare: u64,
+    covered: u64,
     marked: u64,
 }
 
 impl State {
+    fn holds(self) -> u64 {
+        self.bare | self.covered
+    }
+
     fn end(&mut self, facts: u64) {
-        self.holds &= !facts;
+        self.bare &= !facts;
+        self.covered &= !facts;
         self.marked &= !facts;
+    }
+
+    fn join(self, other: Self) -> Self {
+        Self {
+            bare: self.bare | other.bare,
+            covered: self.covered | other.covered,
+            marked: self.marked | other.marked,
+        }
     }
 }
 
@@ -149,6 +168,16 @@ impl Reach {
     /// No fact holds behind `instruction`.
     pub fn stop(&mut self, instruction: u32) {
         self.steps.push((instruction, Step::Stop));
+    }
+
+    /// If `fact` holds at `instruction`, it is covered from there on.
+    pub fn cover(&mut self, instruction: u32, fact: Fact) {
+        self.steps.push((instruction, Step::Cover(fact)));
+    }
+
+    /// No fact that was covered on the way holds behind `instruction`.
+    pub fn end_covered(&mut self, instruction: u32) {
+        self.steps.push((instruction, Step::EndCovered));
     }
 
     /// What can have held at `instruction` is no answer from there on.
@@ -315,7 +344,7 @@ impl<'a> Solver<'a> {
         }
         let entering = self.question.entry.iter().fold(0, |bits, fact| bits | lanes.bit(*fact));
         if entering != 0 {
-            self.before[0].holds |= entering;
+            self.before[0].bare |= entering;
             waiting.push(Reverse((self.position[0], BlockId(0))));
             touched.push(BlockId(0));
         }
@@ -327,7 +356,7 @@ impl<'a> Solver<'a> {
                 break;
             }
             let after = self.transfer(block, lanes, &starts, &mut |_, _| {});
-            if after.holds == 0 {
+            if after.holds() == 0 {
                 continue;
             }
             let next = match self.direction {
@@ -336,8 +365,7 @@ impl<'a> Solver<'a> {
             };
             for &next in next {
                 let before = &mut self.before[next.index()];
-                let joined =
-                    State { holds: before.holds | after.holds, marked: before.marked | after.marked };
+                let joined = before.join(after);
                 if joined != *before {
                     *before = joined;
                     waiting.push(Reverse((self.position[next.index()], next)));
@@ -351,8 +379,8 @@ impl<'a> Solver<'a> {
             self.transfer(*block, lanes, &starts, &mut |ask, state| {
                 let mut rest = match lanes {
                     // Of all facts as one, it cannot be said which of them are marked.
-                    Lanes::All => state.holds,
-                    Lanes::From(_) => state.holds & !state.marked,
+                    Lanes::All => state.holds(),
+                    Lanes::From(_) => state.holds() & !state.marked,
                 };
                 while rest != 0 {
                     let lane = rest.trailing_zeros();
@@ -389,7 +417,7 @@ impl<'a> Solver<'a> {
         let mut index = range.start;
         let mut taken = 0;
         while index < range.end {
-            if state.holds == 0 {
+            if state.holds() == 0 {
                 // Nothing happens before the next start.
                 match starts.get(starts.partition_point(|start| *start < index)) {
                     Some(start) if *start < range.end => index = *start,
@@ -398,12 +426,22 @@ impl<'a> Solver<'a> {
             }
             match self.question.steps[index as usize].1 {
                 Step::Ask(place) => ask(place, state),
-                Step::Mark => state.marked |= state.holds,
+                Step::Mark => state.marked |= state.holds(),
                 Step::Stop => state = State::default(),
-                Step::End(_) | Step::EndGroup(_) if matches!(lanes, Lanes::All) => {}
+                Step::Cover(_) | Step::End(_) | Step::EndGroup(_) if matches!(lanes, Lanes::All) => {}
+                Step::Cover(fact) => {
+                    let fact = state.bare & lanes.bit(fact);
+                    state.covered |= fact;
+                    state.bare &= !fact;
+                }
+                Step::EndCovered => {
+                    let ended = state.covered & !state.bare;
+                    state.covered = 0;
+                    state.marked &= !ended;
+                }
                 Step::End(fact) => state.end(lanes.bit(fact)),
                 Step::EndGroup(group) => state.end(self.groups[group.0 as usize]),
-                Step::Start(fact) => state.holds |= lanes.bit(fact),
+                Step::Start(fact) => state.bare |= lanes.bit(fact),
             }
             index += 1;
             taken += 1;

@@ -1,7 +1,7 @@
 //! TC7: the order of asynchronous operations (9.7.16.6).
 
 use crate::analysis::events::{Action, Event};
-use crate::analysis::flow::Flow;
+use crate::analysis::flow::{Flow, Pair, Role};
 use crate::analysis::places::Place;
 use crate::instruction::{Address, Instruction, MatrixA, Mma};
 use crate::isa::datapath;
@@ -54,14 +54,35 @@ impl Pending {
         Self::of(operation) == Some(self)
     }
 
-    /// Whether behind `operation` these are complete.
-    pub(super) fn ended_by(self, operation: Operation) -> bool {
-        match self {
-            Self::Load => operation == Operation::WaitLd,
-            Self::Store => operation == Operation::WaitSt,
-            Self::Operation => false,
+    /// What `operation` means to a question about these.
+    pub(super) fn role(self, operation: Operation) -> Role {
+        match (self, operation) {
+            _ if self.started_by(operation) => Role::Start,
+            (Self::Load, Operation::WaitLd) | (Self::Store, Operation::WaitSt) => Role::Stop,
+            _ => Role::None,
         }
     }
+}
+
+/// Stores that are pending where something happens: there is no `wait::st`, and no load has read
+/// the same columns since.
+pub(super) fn pending_stores(
+    checker: &Checker<'_>,
+    flow: &Flow<'_>,
+    role: impl Fn(Event) -> Role,
+) -> Vec<Pair> {
+    let pairs = flow.pairs(&role, |_| true);
+    if pairs.is_empty() {
+        return pairs;
+    }
+    // Few do that, so it is asked for only where it may matter.
+    flow.pairs_ending(
+        &role,
+        |reach, stores| {
+            flow.end_where_read_again(reach, stores, |store, load| is_same(checker, flow, store, load));
+        },
+        |_| true,
+    )
 }
 
 /// The address in Tensor Memory that an instruction is about, and whether it is written.
@@ -135,6 +156,14 @@ pub(super) fn columns(checker: &Checker<'_>, flow: &Flow<'_>, event: Event) -> O
         _ => (1, None),
     };
     Some(Columns { place, least, most })
+}
+
+/// Whether two instructions certainly access a common column.
+pub(super) fn is_same(checker: &Checker<'_>, flow: &Flow<'_>, one: Event, other: Event) -> bool {
+    match (columns(checker, flow, one), columns(checker, flow, other)) {
+        (Some(one), Some(other)) => one.overlaps(&other),
+        _ => false,
+    }
 }
 
 /// How many columns an accumulator has at least and at most.

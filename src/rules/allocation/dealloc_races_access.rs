@@ -5,7 +5,7 @@ use crate::analysis::flow::Role;
 use crate::diagnostic::Diagnostic;
 use crate::instruction::Instruction;
 use crate::isa::vocabulary::Operation;
-use crate::rules::ordering::{self, Pending};
+use crate::rules::ordering::{self, Pending, pending_stores};
 use crate::rules::{Checker, Code, rule};
 
 rule! {
@@ -51,18 +51,20 @@ fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
                     Role::Stop
                 }
                 (_, Some(Operation::Dealloc)) => Role::Ask,
-                (_, Some(operation)) if access.ended_by(operation) => Role::Stop,
-                (_, Some(operation)) if access.started_by(operation) => Role::Start,
+                (_, Some(operation)) => access.role(operation),
                 _ => Role::None,
             };
-            let pairs = flow.pairs(role, |_| true);
+            let pairs = match access {
+                Pending::Store => pending_stores(checker, &flow, role),
+                Pending::Load | Pending::Operation => flow.pairs(role, |_| true),
+            };
             if pairs.is_empty() {
                 continue;
             }
             // Where it is certain, a rule of its own says so.
             let certain = match access {
                 Pending::Load => ordering::tmem_reused_before_wait_ld::pairs(checker, &flow),
-                Pending::Store => ordering::missing_wait_st::pairs(&flow),
+                Pending::Store => ordering::missing_wait_st::pairs(checker, &flow),
                 Pending::Operation => Vec::new(),
             };
             let certain: BTreeSet<u32> = certain.iter().map(|pair| pair.then.instruction).collect();

@@ -10,7 +10,9 @@ use crate::rules::{Checker, Code, rule};
 rule! {
     /// ## What it does
     /// Finds an allocation that is used or deallocated again after its `dealloc`: the address comes
-    /// from the same slot in shared memory, or is the same value, and no `alloc` lies between.
+    /// from the same slot in shared memory, or is the same value, and no `alloc` lies between. Two
+    /// instructions that stand under different conditions, as those of two warp roles do, are left
+    /// alone: no run may execute both.
     ///
     /// ## Why is this bad?
     /// The columns may belong to another CTA by then.
@@ -85,7 +87,9 @@ fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
                 flow.end_at_writes(reach, addressed);
             },
             |pair| match (place(&flow, pair.first), place(&flow, pair.then)) {
-                (Some(freed), Some(used)) => same_allocation(&freed, &used),
+                (Some(freed), Some(used)) => {
+                    same_allocation(&freed, &used) && !flow.may_exclude(pair.first, pair.then)
+                }
                 _ => false,
             },
         );

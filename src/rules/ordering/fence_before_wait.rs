@@ -1,14 +1,16 @@
 use crate::analysis::events::{Action, Event};
-use crate::analysis::flow::Role;
+use crate::analysis::flow::{Concern, Role};
 use crate::diagnostic::Diagnostic;
 use crate::isa::vocabulary::Operation;
-use crate::rules::ordering::Pending;
+use crate::rules::ordering::{Pending, is_same, pending_stores};
 use crate::rules::{Checker, Code, rule};
 
 rule! {
     /// ## What it does
     /// Finds a `tcgen05.fence::before_thread_sync` behind a `ld` or `st` with no `wait` between.
-    /// A load one of whose registers has been used is complete.
+    /// A load is complete when one of its registers has been used, or one of a later load of the same
+    /// columns. One that stands under a condition of its own is left alone where nothing will use
+    /// what it loaded.
     ///
     /// ## Why is this bad?
     /// The fence orders operations, it does not wait for them. The thread that is signalled next
@@ -35,24 +37,37 @@ rule! {
 fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
     for flow in checker.flows() {
         for access in [Pending::Load, Pending::Store] {
+            let loads = access == Pending::Load;
             let role = |event: Event| match (event.action, flow.operation(event)) {
                 (Action::Unknown, _) => Role::Stop,
                 (_, Some(Operation::FenceBefore)) => Role::Ask,
-                (_, Some(operation)) if access.ended_by(operation) => Role::Stop,
-                (_, Some(operation)) if access.started_by(operation) => {
-                    Role::Start.only_if(access == Pending::Store || flow.follows_load(event))
+                (_, Some(operation)) if loads && access.started_by(operation) => {
+                    Role::Start.only_if(flow.follows_load(event))
                 }
+                (_, Some(operation)) => access.role(operation),
                 _ => Role::None,
             };
-            let pairs = flow.pairs_ending(
-                role,
-                |reach, facts| {
-                    if access == Pending::Load {
-                        flow.end_at_uses(reach, facts);
-                    }
-                },
-                |_| true,
-            );
+            let pairs = if loads {
+                flow.pending_loads(
+                    role,
+                    |reach, loads| {
+                        flow.end_where_read_again(reach, loads, |earlier, later| {
+                            earlier != later && is_same(checker, &flow, earlier, later)
+                        });
+                    },
+                    |pair| {
+                        if flow.accompanies(pair.first, pair.then) {
+                            Concern::Yes
+                        } else if flow.may_exclude(pair.first, pair.then) {
+                            Concern::No
+                        } else {
+                            Concern::IfLive
+                        }
+                    },
+                )
+            } else {
+                pending_stores(checker, &flow, role)
+            };
             let (name, wait) = match access {
                 Pending::Store => ("st", "wait::st"),
                 Pending::Load | Pending::Operation => ("ld", "wait::ld"),

@@ -12,7 +12,9 @@ rule! {
     /// `.cta_group` can be reached.
     ///
     /// ## Why is this bad?
-    /// `commit` is the only way to learn that they are complete.
+    /// `commit` is the only way to learn that they are complete. A `cp` or `shift` may also be ordered
+    /// before what another thread does, with `tcgen05.fence::before_thread_sync` behind it: that
+    /// thread commits.
     ///
     /// ## Example
     /// ```ptx
@@ -26,7 +28,7 @@ rule! {
     /// ```
     ///
     /// ## References
-    /// PTX ISA, sections 9.7.16.6.2.1.1 and 9.7.16.12.1
+    /// PTX ISA, sections 9.7.16.6.2.1.1, 9.7.16.6.4.3 and 9.7.16.12.1
     "TC704" "missing-commit" Warning Silent check
 }
 
@@ -48,7 +50,17 @@ fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
                     _ => Role::None,
                 }
             };
-            let uncommitted = flow.unreached(Direction::Backward, role);
+            let handed_over = |event: Event| match flow.operation(event) {
+                Some(Operation::FenceBefore) => Role::Start,
+                _ => role(event),
+            };
+            let mut uncommitted = flow.unreached(Direction::Backward, role);
+            if !uncommitted.is_empty() {
+                let kept = flow.unreached(Direction::Backward, handed_over);
+                let is_multiply =
+                    |event: &Event| matches!(flow.operation(*event), Some(Operation::Mma | Operation::MmaWs));
+                uncommitted.retain(|event| is_multiply(event) || kept.contains(event));
+            }
             let Some((first, more)) = uncommitted.split_first() else { continue };
             let name = flow.operation(*first).map_or("", Operation::name);
             let mut finding = Diagnostic::new(

@@ -2,7 +2,7 @@ use crate::analysis::events::{Action, Event};
 use crate::analysis::flow::{Flow, Pair, Role, first_of_each_cause};
 use crate::diagnostic::Diagnostic;
 use crate::isa::vocabulary::Operation;
-use crate::rules::ordering::Pending;
+use crate::rules::ordering::{Pending, pending_stores};
 use crate::rules::{Checker, Code, rule};
 
 rule! {
@@ -12,7 +12,8 @@ rule! {
     ///
     /// ## Why is this bad?
     /// A store is asynchronous and not pipelined with these: a multiply may read what was there
-    /// before. A `ld` or `st` behind it is pipelined and needs no wait.
+    /// before. A `ld` or `st` behind it is pipelined and needs no wait; and when a `ld` of the same
+    /// columns is complete, so is the store.
     ///
     /// ## Example
     /// ```ptx
@@ -33,20 +34,20 @@ rule! {
 }
 
 /// Pending stores and what is not ordered behind them.
-pub(in crate::rules) fn pairs(flow: &Flow<'_>) -> Vec<Pair> {
+pub(in crate::rules) fn pairs(checker: &Checker<'_>, flow: &Flow<'_>) -> Vec<Pair> {
     let role = |event: Event| match (event.action, flow.operation(event)) {
-        (Action::Unknown, _) | (_, Some(Operation::WaitSt)) => Role::Stop,
-        (_, Some(Operation::St)) => Role::Start,
+        (Action::Unknown, _) => Role::Stop,
         (_, Some(Operation::Commit | Operation::Dealloc)) => Role::Ask,
         (_, Some(operation)) if Pending::Operation.started_by(operation) => Role::Ask,
+        (_, Some(operation)) => Pending::Store.role(operation),
         _ => Role::None,
     };
-    flow.pairs(role, |_| true)
+    pending_stores(checker, flow, role)
 }
 
 fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
     for flow in checker.flows() {
-        for pair in first_of_each_cause(pairs(&flow)) {
+        for pair in first_of_each_cause(pairs(checker, &flow)) {
             let name = flow.operation(pair.then).map_or("", Operation::name);
             findings.push(
                 Diagnostic::new(

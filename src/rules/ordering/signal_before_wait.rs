@@ -1,8 +1,8 @@
 use crate::analysis::events::{Action, Event};
-use crate::analysis::flow::Role;
+use crate::analysis::flow::{Concern, Role};
 use crate::diagnostic::Diagnostic;
 use crate::isa::vocabulary::Operation;
-use crate::rules::ordering::Pending;
+use crate::rules::ordering::{Pending, pending_stores};
 use crate::rules::{Checker, Code, rule};
 
 rule! {
@@ -39,16 +39,16 @@ fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
             let role = |event: Event| match (event.action, flow.operation(event)) {
                 (Action::Unknown, _) => Role::Stop,
                 (Action::MbarrierArrive, _) => Role::Ask,
-                (_, Some(operation)) if access.ended_by(operation) => Role::Stop,
-                (_, Some(operation)) if access.started_by(operation) => {
-                    Role::Start.only_if(!loads || flow.follows_load(event))
+                (_, Some(operation)) if loads && access.started_by(operation) => {
+                    Role::Start.only_if(flow.follows_load(event))
                 }
+                (_, Some(operation)) => access.role(operation),
                 _ => Role::None,
             };
             let pairs = if loads {
-                flow.pending_loads(role, |_, _| {}, |_| true)
+                flow.pending_loads(role, |_, _| {}, |_| Concern::IfLive)
             } else {
-                flow.pairs(role, |_| true)
+                pending_stores(checker, &flow, role)
             };
             for pair in pairs {
                 let name = flow.operation(pair.first).map_or("", Operation::name);

@@ -1,10 +1,10 @@
 use crate::analysis::events::{Action, Event};
-use crate::analysis::flow::{Flow, Pair, Role};
+use crate::analysis::flow::{Concern, Flow, Pair, Role};
 use crate::analysis::places::Root;
 use crate::diagnostic::Diagnostic;
 use crate::instruction::Instruction;
 use crate::isa::vocabulary::Operation;
-use crate::rules::ordering::{Pending, columns};
+use crate::rules::ordering::{Pending, is_same};
 use crate::rules::{Checker, Code, rule};
 
 rule! {
@@ -66,11 +66,9 @@ pub(in crate::rules) fn pairs(checker: &Checker<'_>, flow: &Flow<'_>) -> Vec<Pai
             flow.end_at_writes(reach, addressed);
         },
         |pair| {
-            flow.operation(pair.then) == Some(Operation::Dealloc)
-                || match (columns(checker, flow, pair.first), columns(checker, flow, pair.then)) {
-                    (Some(read), Some(written)) => read.overlaps(&written),
-                    _ => false,
-                }
+            let matters = flow.operation(pair.then) == Some(Operation::Dealloc)
+                || is_same(checker, flow, pair.first, pair.then);
+            if matters { Concern::IfLive } else { Concern::No }
         },
     )
 }
