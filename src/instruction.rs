@@ -27,7 +27,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use crate::analysis::symbols::RegisterId;
+use crate::analysis::symbols::{RegisterId, SymbolId};
 use crate::isa::vocabulary::{
     Abs, AddressSpace, Ashift, BlockScale, CollectorA, CollectorB, CollectorWs, CpShape, CtaGroup, DataType,
     Decompress, DstFormat, Exclusive, Kind, LdShape, Multicast, Nan, Num, Operation, Pack, RedOp,
@@ -112,7 +112,7 @@ pub struct Ld<'s> {
     /// `.pack::16b`
     pub pack: Option<Spanned<Pack>>,
     /// The reduction of `ld.red`.
-    pub reduction: Option<Reduction<'s>>,
+    pub reduction: Option<Box<Reduction<'s>>>,
     /// The metadata of `ld.spcompress`.
     pub metadata: Option<Vector<'s>>,
     /// The destination registers.
@@ -228,7 +228,7 @@ pub struct Mma<'s> {
     /// The instruction descriptor.
     pub idesc: Scalar<'s>,
     /// The scale matrices of A and B.
-    pub scales: Option<[Address<'s>; 2]>,
+    pub scales: Option<Box<[Address<'s>; 2]>>,
     /// Lanes of D that are left alone.
     pub disable_output_lane: Option<Vector<'s>>,
     /// Whether D is read at all.
@@ -310,15 +310,12 @@ pub struct Register<'s> {
     /// Its number in the module.
     #[serde(skip)]
     pub id: RegisterId,
-    /// Where it is declared.
-    #[serde(skip)]
-    pub declaration: Span,
     /// Whether it is one component of a vector register: `%v.x`.
     #[serde(skip)]
     pub component: bool,
     /// `%r+4` where brackets are not needed for that.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub plus: Option<i128>,
+    pub plus: Option<i64>,
 }
 
 /// A variable as an operand.
@@ -330,21 +327,49 @@ pub struct Variable<'s> {
     pub span: Span,
     /// Where it lives.
     pub space: StateSpace,
-    /// Where it is declared.
+    /// Its number in the module.
     #[serde(skip)]
-    pub declaration: Span,
+    pub id: SymbolId,
     /// `variable+4` where brackets are not needed for that.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub plus: Option<i128>,
+    pub plus: Option<i64>,
 }
 
-/// A constant integer.
+/// A constant integer of 64 bits, signed or unsigned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(into = "ImmediateFields")]
 pub struct Immediate {
-    /// Its value before it is cut to the width of the operand.
-    pub value: i128,
+    /// The low 64 bits of the value. Thousands of operands are kept: the whole of it would double
+    /// their size.
+    bits: u64,
+    negative: bool,
     /// Where.
     pub span: Span,
+}
+
+impl Immediate {
+    /// A constant that is written somewhere; of more than 64 bits, the rest is lost.
+    pub fn new(value: i128, span: Span) -> Self {
+        Self { bits: value as u64, negative: value < 0, span }
+    }
+
+    /// Its value before it is cut to the width of the operand.
+    pub fn value(self) -> i128 {
+        if self.negative { i128::from(self.bits as i64) } else { i128::from(self.bits) }
+    }
+}
+
+/// An [`Immediate`] as it is printed.
+#[derive(Serialize)]
+struct ImmediateFields {
+    value: i128,
+    span: Span,
+}
+
+impl From<Immediate> for ImmediateFields {
+    fn from(immediate: Immediate) -> Self {
+        Self { value: immediate.value(), span: immediate.span }
+    }
 }
 
 /// `[base+offset]`
@@ -352,8 +377,8 @@ pub struct Immediate {
 pub struct Address<'s> {
     /// What the offset is added to.
     pub base: Base<'s>,
-    /// The constant that is added.
-    pub offset: i128,
+    /// The constant that is added, modulo 2^64.
+    pub offset: i64,
     /// All of it, with its brackets.
     pub span: Span,
 }

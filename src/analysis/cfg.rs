@@ -379,6 +379,10 @@ impl Builder<'_> {
     }
 
     fn transfer(&self, raw: &RawInstruction) -> Transfer {
+        let opcode = &self.source.text().as_bytes()[raw.opcode.range()];
+        if !matches!(opcode, [b'b', b'r', ..] | [b'r', b'e', ..] | [b'e', b'x', ..] | [b't', b'r', ..]) {
+            return Transfer::None;
+        }
         match registers::mnemonic_of(self.source.slice(raw.opcode)).as_bytes() {
             b"bra" => Transfer::Branch,
             b"brx" => Transfer::Indexed,

@@ -11,7 +11,9 @@
 //! Only what tcgen05 instructions need is evaluated: the definitions that reach their operands,
 //! and what those are made of.
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use std::cmp::Reverse;
+
+use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
 use super::cfg::Cfg;
@@ -31,8 +33,13 @@ const UNKNOWN: Known = Known::new(0, 0);
 /// Known bits of the registers of one function, as far as they were asked for.
 #[derive(Debug, Default)]
 pub struct Constants {
-    values: FxHashMap<DefinitionId, Known>,
+    /// By definition: where its value is, or [`NO_SLOT`].
+    slots: Vec<u32>,
+    values: Vec<Known>,
 }
+
+/// A definition that was not evaluated.
+const NO_SLOT: u32 = u32::MAX;
 
 /// What an evaluation may look at.
 #[derive(Clone, Copy, Debug)]
@@ -52,38 +59,47 @@ pub struct Function<'a> {
 impl Constants {
     /// Evaluates what the `uses` need: registers and the instructions that read them.
     pub fn new(function: &Function<'_>, uses: impl IntoIterator<Item = (u32, RegisterId)>) -> Self {
-        let mut order = Vec::new();
-        let mut dependents: FxHashMap<DefinitionId, Vec<DefinitionId>> = FxHashMap::default();
+        let mut this = Self { slots: vec![NO_SLOT; function.definitions.len()], values: Vec::new() };
+        // By slot.
+        let mut order: Vec<DefinitionId> = Vec::new();
         let mut work: Vec<DefinitionId> = Vec::new();
+        // A definition, and one that its value goes into.
+        let mut feeds: Vec<(DefinitionId, u32)> = Vec::new();
         for (instruction, register) in uses {
             work.extend(function.definitions.reaching(function.cfg, instruction, register).iter());
         }
-        let mut this = Self::default();
         while let Some(id) = work.pop() {
-            if this.values.insert(id, TOP).is_some() {
+            if this.slots[id.0 as usize] != NO_SLOT {
                 continue;
             }
+            let slot = order.len() as u32;
+            this.slots[id.0 as usize] = slot;
             order.push(id);
             for source in function.sources(id) {
-                dependents.entry(source).or_default().push(id);
+                feeds.push((source, slot));
                 work.push(source);
             }
         }
-        // Values only lose bits, so that this ends: each definition changes at most once a bit.
-        let mut waiting = order;
-        waiting.sort_unstable();
-        waiting.reverse();
-        let mut queued: FxHashSet<DefinitionId> = waiting.iter().copied().collect();
-        while let Some(id) = waiting.pop() {
-            queued.remove(&id);
-            let old = this.values.get(&id).copied().unwrap_or(UNKNOWN);
+        this.values = vec![TOP; order.len()];
+        feeds.sort_unstable();
+        // Values only lose bits, so that this ends: each definition changes at most once a bit. Taken
+        // from the end: in the order of the instructions at first.
+        let mut waiting: Vec<u32> = (0..order.len() as u32).collect();
+        waiting.sort_unstable_by_key(|slot| Reverse(order[*slot as usize]));
+        let mut queued = vec![true; order.len()];
+        while let Some(slot) = waiting.pop() {
+            queued[slot as usize] = false;
+            let id = order[slot as usize];
+            let old = this.values[slot as usize];
             let new = join(old, function.evaluate(id, &this));
-            if new != old {
-                this.values.insert(id, new);
-                for dependent in dependents.get(&id).into_iter().flatten() {
-                    if queued.insert(*dependent) {
-                        waiting.push(*dependent);
-                    }
+            if new == old {
+                continue;
+            }
+            this.values[slot as usize] = new;
+            let first = feeds.partition_point(|(source, _)| *source < id);
+            for (_, fed) in feeds[first..].iter().take_while(|(source, _)| *source == id) {
+                if !std::mem::replace(&mut queued[*fed as usize], true) {
+                    waiting.push(*fed);
                 }
             }
         }
@@ -102,7 +118,10 @@ impl Constants {
         if reaching.is_empty() {
             return UNKNOWN;
         }
-        let value = |id: &DefinitionId| self.values.get(id).copied().unwrap_or(UNKNOWN);
+        let value = |id: &DefinitionId| {
+            let slot = self.slots.get(id.0 as usize).copied().unwrap_or(NO_SLOT);
+            self.values.get(slot as usize).copied().unwrap_or(UNKNOWN)
+        };
         reaching.iter().fold(TOP, |joined, id| join(joined, value(id)))
     }
 }

@@ -59,7 +59,8 @@ impl Definitions {
     /// Finds the definitions of a function and what they reach, and who reads the registers in
     /// `watched`. What `mov` makes of one of these is watched as well.
     pub fn new(source: &Source, module: &Module, symbols: &Symbols, cfg: &Cfg, watched: &mut BitSet) -> Self {
-        let mut definitions = Vec::new();
+        // Most instructions write one register.
+        let mut definitions = Vec::with_capacity(cfg.instructions().count());
         let mut reads = Vec::new();
         // Where each copy was first met.
         let mut copies: FxHashMap<RegisterId, u32> = FxHashMap::default();

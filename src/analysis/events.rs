@@ -1,13 +1,12 @@
 //! What happens in a function that matters to the order of tcgen05 operations: the instructions
 //! themselves, waits, barriers, fences, stores to shared memory, and calls.
 
-use std::collections::BTreeMap;
-
 use super::calls::{self, CallGraph};
 use super::cfg::Cfg;
 use super::functions::Context;
 use super::registers;
 use crate::instruction::decode::Decoded;
+use crate::isa::vocabulary::Operation;
 
 /// Something that happens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,8 +20,13 @@ pub struct Event {
 /// What an event is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// A tcgen05 instruction, as an index into the decoded ones.
-    Tensor(u32),
+    /// A tcgen05 instruction.
+    Tensor {
+        /// Which of the decoded ones.
+        index: u32,
+        /// What it does.
+        operation: Operation,
+    },
     /// `mbarrier.try_wait` or `mbarrier.test_wait`, whatever becomes of its result.
     MbarrierWait,
     /// `mbarrier.arrive` or `mbarrier.arrive_drop`
@@ -58,15 +62,18 @@ pub struct Summary {
 /// The events of the functions of a module.
 #[derive(Debug, Default)]
 pub struct Events {
-    functions: BTreeMap<u32, Vec<Event>>,
-    summaries: BTreeMap<u32, Summary>,
+    /// By function: its events, if it was looked at.
+    functions: Vec<Option<Vec<Event>>>,
+    /// By function.
+    summaries: Vec<Option<Summary>>,
 }
 
 impl Events {
     /// Finds the events of every function that has tcgen05 instructions, can reach one that has,
     /// or is called by one of these.
     pub fn new(context: Context<'_>, instructions: &[Decoded<'_>]) -> Self {
-        let mut this = Self::default();
+        let count = context.module.functions.len();
+        let mut this = Self { functions: vec![None; count], summaries: Vec::with_capacity(count) };
         let mut work: Vec<u32> = Vec::new();
         for group in instructions.chunk_by(|a, b| a.function == b.function) {
             work.extend(group.first().and_then(|decoded| decoded.function));
@@ -76,7 +83,7 @@ impl Events {
             work.extend(CallGraph::new(context.source, context.module, context.symbols).callers(&work));
         }
         while let Some(function) = work.pop() {
-            if this.functions.contains_key(&function) {
+            if this.functions[function as usize].is_some() {
                 continue;
             }
             let events = events(context, function, instructions);
@@ -84,28 +91,30 @@ impl Events {
                 Action::Call(callee) => Some(callee),
                 _ => None,
             }));
-            this.functions.insert(function, events);
+            this.functions[function as usize] = Some(events);
         }
-        for function in this.functions.keys() {
-            let summary = this.summarize(*function);
-            this.summaries.insert(*function, summary);
+        for function in 0..count as u32 {
+            let summary = this.functions[function as usize].is_some().then(|| this.summarize(function));
+            this.summaries.push(summary);
         }
         this
     }
 
     /// The events of one function in the order of its instructions.
     pub fn of(&self, function: u32) -> &[Event] {
-        self.functions.get(&function).map_or(&[], Vec::as_slice)
+        self.functions.get(function as usize).and_then(Option::as_ref).map_or(&[], Vec::as_slice)
     }
 
     /// The functions that have events, in the order of the module.
     pub fn functions(&self) -> impl Iterator<Item = u32> + '_ {
-        self.functions.keys().copied()
+        let has_events =
+            |(function, events): (usize, &Option<Vec<Event>>)| events.is_some().then_some(function as u32);
+        self.functions.iter().enumerate().filter_map(has_events)
     }
 
     /// What may happen while `function` runs; nothing is known of one that was not looked at.
     pub fn summary(&self, function: u32) -> Option<&Summary> {
-        self.summaries.get(&function)
+        self.summaries.get(function as usize)?.as_ref()
     }
 
     fn summarize(&self, function: u32) -> Summary {
@@ -142,7 +151,10 @@ fn events(context: Context<'_>, function: u32, instructions: &[Decoded<'_>]) -> 
                 let known = instructions.get(tensor).filter(|decoded| decoded.index == instruction);
                 known.map(|decoded| {
                     tensor += 1;
-                    if decoded.form.is_some() { Action::Tensor(tensor as u32 - 1) } else { Action::Unknown }
+                    decoded.form.map_or(Action::Unknown, |form| Action::Tensor {
+                        index: tensor as u32 - 1,
+                        operation: form.operation,
+                    })
                 })
             }
             [b'm', b'b', ..] => mbarrier(opcode),

@@ -108,14 +108,17 @@ impl<'a> Flow<'a> {
     /// The tcgen05 instruction of an event.
     pub fn decoded(&self, event: Event) -> Option<&'a Decoded<'a>> {
         match event.action {
-            Action::Tensor(index) => self.instructions.get(index as usize),
+            Action::Tensor { index, .. } => self.instructions.get(index as usize),
             _ => None,
         }
     }
 
     /// The tcgen05 operation of an event, understood or not.
     pub fn operation(&self, event: Event) -> Option<Operation> {
-        Some(self.decoded(event)?.form?.operation)
+        match event.action {
+            Action::Tensor { operation, .. } => Some(operation),
+            _ => None,
+        }
     }
 
     /// Where an event is written: the operation's name, or the opcode.
@@ -250,7 +253,7 @@ impl<'a> Flow<'a> {
         self.facts.uniformity.get_or_init(|| {
             let asked = || {
                 let of_interest =
-                    |event: &&Event| matches!(event.action, Action::Tensor(_) | Action::Call(_));
+                    |event: &&Event| matches!(event.action, Action::Tensor { .. } | Action::Call(_));
                 self.events().iter().filter(of_interest).map(|event| event.instruction)
             };
             let is_guarded = |index: &u32| self.context.module.instructions[*index as usize].guard.is_some();
@@ -300,9 +303,9 @@ impl<'a> Flow<'a> {
     }
 
     /// What a register holds where an instruction reads it, plus a constant.
-    fn register_place(&self, event: Event, register: RegisterId, plus: i128) -> Place {
+    fn register_place(&self, event: Event, register: RegisterId, plus: i64) -> Place {
         let place = self.places().of(event.instruction, register);
-        let by = Known::from((plus & i128::from(u64::MAX)) as u64);
+        let by = Known::from(plus as u64);
         Place { offset: place.offset.sum(by), ..place }
     }
 
@@ -322,6 +325,17 @@ impl<'a> Flow<'a> {
         let definitions = &self.facts.definitions;
         let carried = self.carried(loads);
         let mut groups: FxHashMap<RegisterId, Group> = FxHashMap::default();
+        // By fact, in their order: the load, and where in which block it ended last. What reads more of
+        // its registers in the same block ends nothing, unless it is loaded again between.
+        let mut ended: Vec<(u32, u32, Option<BlockId>)> =
+            loads.iter().map(|(_, event)| (event.instruction, 0, None)).collect();
+        let mut ends_here = |instruction: u32, fact: Fact| -> bool {
+            let Some((load, last, in_block)) = ended.get_mut(fact.0 as usize) else { return true };
+            let block = self.cfg().block_of(instruction);
+            let again = *in_block == block && !(*last..instruction).contains(load);
+            (*last, *in_block) = (instruction, block);
+            !again
+        };
         for &(instruction, register) in definitions.reads() {
             if self.is_move(instruction) {
                 continue;
@@ -340,12 +354,18 @@ impl<'a> Flow<'a> {
                 });
                 reach.end_group(instruction, group);
             } else {
-                facts(&reaching).into_iter().for_each(|fact| reach.end(instruction, fact));
+                for fact in facts(&reaching) {
+                    if ends_here(instruction, fact) {
+                        reach.end(instruction, fact);
+                    }
+                }
             }
         }
+        // Where only the load writes a register, nothing else does.
+        let has_others = |register: &RegisterId| definitions.of(*register).len() > 1;
         let written = loads.iter().flat_map(|(fact, event)| {
             let registers: SmallVec<[RegisterId; 8]> = match self.instruction(*event) {
-                Some(Instruction::Ld(ld)) => loaded_registers(ld).collect(),
+                Some(Instruction::Ld(ld)) => loaded_registers(ld).filter(has_others).collect(),
                 _ => SmallVec::new(),
             };
             registers.into_iter().map(|register| (*fact, register))

@@ -34,6 +34,8 @@ pub struct FunctionFacts {
     pub budget: Budget,
     /// Who executes what; found when it is first asked for.
     pub uniformity: OnceCell<Uniformity>,
+    /// Whether a load is pending where that matters; found when it is first asked for.
+    pub pending_loads: OnceCell<bool>,
     /// What registers hold where instructions read them as addresses, as far as it was asked for.
     pub places: RefCell<FxHashMap<(u32, RegisterId), Place>>,
 }
@@ -61,9 +63,9 @@ impl FunctionFacts {
         }
         let is_tensor = |function: u32| {
             let happens = events.summary(function).map_or(&[][..], |summary| &summary.events);
-            happens.iter().any(|event| matches!(event.action, Action::Tensor(_)))
+            happens.iter().any(|event| matches!(event.action, Action::Tensor { .. }))
         };
-        let mut facts = Vec::new();
+        let mut facts = Vec::with_capacity(events.functions().count());
         for function in events.functions() {
             let range =
                 Cfg::instruction_range(context.module, context.module.functions[function as usize].body);
@@ -100,6 +102,7 @@ impl FunctionFacts {
             constants,
             budget: Budget::default(),
             uniformity: OnceCell::new(),
+            pending_loads: OnceCell::new(),
             places: RefCell::default(),
         }
     }
@@ -118,14 +121,14 @@ impl FunctionFacts {
     /// The known bits of an operand of a tcgen05 instruction.
     pub fn value(&self, context: Context<'_>, decoded: &Decoded<'_>, scalar: &Scalar<'_>) -> Known {
         match scalar {
-            Scalar::Immediate(immediate) => Known::from((immediate.value & i128::from(u64::MAX)) as u64),
+            Scalar::Immediate(immediate) => Known::from(immediate.value() as u64),
             Scalar::Register(register) if register.component => Known::new(0, 0),
             Scalar::Register(register) => {
                 let base = self.constants.at(&self.view(context), decoded.index, register.id);
                 match register.plus {
                     None => base,
                     // Only operands of 32 bits take it.
-                    Some(plus) => base.plus((plus & i128::from(u32::MAX)) as u64, 32),
+                    Some(plus) => base.plus(plus as u64 & u64::from(u32::MAX), 32),
                 }
             }
             Scalar::Variable(_) | Scalar::Float(_) | Scalar::Special(_) => Known::new(0, 0),
@@ -136,7 +139,7 @@ impl FunctionFacts {
     pub fn address(&self, context: Context<'_>, decoded: &Decoded<'_>, address: &Address<'_>) -> Known {
         let Base::Register(register) = address.base else { return Known::new(0, 0) };
         let base = self.constants.at(&self.view(context), decoded.index, register.id);
-        base.plus((address.offset & i128::from(u32::MAX)) as u64, 32)
+        base.plus(address.offset as u64 & u64::from(u32::MAX), 32)
     }
 
     /// Where the value of an operand was made.

@@ -5,6 +5,8 @@
 //! this point, and an undo log that takes declarations back where their scope closes. So each name
 //! is looked up once, in constant time, and the result is kept beside the operand arena.
 
+use std::sync::atomic::{AtomicU32, Ordering};
+
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
 
@@ -105,12 +107,17 @@ impl Packed {
     }
 }
 
+/// How far from the last declaration the next one is looked for first.
+const NEARBY: usize = 16;
+
 /// All declarations of a module and what each name in it means.
 #[derive(Debug, Default)]
 pub struct Symbols {
     symbols: Vec<Symbol>,
     /// The declaration of each group of registers, by first register.
     registers: Vec<(RegisterId, SymbolId)>,
+    /// Where in `registers` the last one was found.
+    nearby: AtomicU32,
     register_count: u32,
     /// Beside [`Module::operands`].
     operands: Vec<Packed>,
@@ -141,7 +148,17 @@ impl Symbols {
 
     /// The declaration that made a register, by its index.
     pub fn register_symbol(&self, id: RegisterId) -> SymbolId {
-        let at = self.registers.partition_point(|&(first, _)| first <= id).saturating_sub(1);
+        // The declarations of a function lie together, and functions are looked at one by one.
+        let near = self.nearby.load(Ordering::Relaxed) as usize;
+        let around = near.saturating_sub(NEARBY)..(near + NEARBY).min(self.registers.len());
+        let is_around = self.registers.get(around.clone()).is_some_and(|around| {
+            around.first().is_some_and(|(first, _)| *first <= id)
+                && around.last().is_some_and(|(first, _)| *first > id)
+        });
+        let range = if is_around { around } else { 0..self.registers.len() };
+        let at = range.start + self.registers[range].partition_point(|&(first, _)| first <= id);
+        let at = at.saturating_sub(1);
+        self.nearby.store(at as u32, Ordering::Relaxed);
         self.registers[at].1
     }
 
@@ -171,6 +188,9 @@ struct Resolver<'a> {
     families: FastMap<&'a str, u32>,
     /// By name: the declaration it means now.
     bindings: Vec<Option<SymbolId>>,
+    /// Whether a register or variable is declared with a name like those of parameterised registers:
+    /// `%r7` by itself. Compilers do not.
+    numbered_names: bool,
     /// What to restore when the innermost scopes close: name and earlier meaning.
     undo: Vec<(u32, Option<SymbolId>)>,
     /// For each open scope, where its part of `undo` starts.
@@ -193,6 +213,7 @@ impl<'a> Resolver<'a> {
             names: FastMap::default(),
             families: FastMap::default(),
             bindings: Vec::new(),
+            numbered_names: false,
             undo: Vec::new(),
             marks: Vec::new(),
             labels: FastMap::default(),
@@ -331,6 +352,7 @@ impl<'a> Resolver<'a> {
         let id = *names.entry(text).or_insert(next);
         if id == next {
             self.bindings.push(None);
+            self.numbered_names |= !family && is_numbered(text);
         }
         id
     }
@@ -386,7 +408,8 @@ impl<'a> Resolver<'a> {
         // `%v.x` is a component of `%v`; `%tid.x` is none, `%tid` not being declared.
         let base = memchr::memchr(b'.', text.as_bytes()).map_or(text, |dot| &text[..dot]);
         // The innermost declaration is the latest of those that are visible.
-        let plain = self.lookup(&self.names, base);
+        let plain =
+            if self.numbered_names || !is_numbered(base) { self.lookup(&self.names, base) } else { None };
         match (plain, self.numbered(base)) {
             (Some(id), Some((numbered, register))) if numbered > id => Resolution::Register(register),
             (None, Some((_, register))) => Resolution::Register(register),
@@ -417,6 +440,11 @@ impl<'a> Resolver<'a> {
         }
         None
     }
+}
+
+/// `%r7`
+fn is_numbered(name: &str) -> bool {
+    name.starts_with('%') && name.ends_with(|last: char| last.is_ascii_digit())
 }
 
 /// Whether `name`, without its component, is a register of the machine (PTX ISA, chapter 10).

@@ -5,6 +5,8 @@
 //! the result is a typed [`Instruction`] or a list of [`Problem`]s. Nothing here knows a
 //! particular instruction but the constructors at the end.
 
+use std::cell::RefCell;
+
 use super::form::{Problem, Qualifiers};
 use super::{
     Address, Alloc, Base, Commit, Cp, Dealloc, Fence, Immediate, Instruction, Ld, MatrixA, Mma, Predicate,
@@ -83,7 +85,7 @@ const UNDECLARED: &str = "an undeclared name";
 
 /// Decodes every tcgen05 instruction of the module.
 pub fn decode_all<'s>(source: &'s Source, module: &'s Module, symbols: &Symbols) -> Vec<Decoded<'s>> {
-    let decoder = Decoder { source, module, symbols };
+    let decoder = Decoder { source, module, symbols, elements: RefCell::default() };
     // A module has thousands of instructions, but only a few dozen opcodes.
     let mut known: FxHashMap<&str, Decoded<'s>> = FxHashMap::default();
     let is_tensor =
@@ -145,7 +147,7 @@ pub fn decode_statement<'s>(
     let StatementKind::Instruction(index) = module.statements.get(statement as usize)?.kind else {
         return None;
     };
-    let decoder = Decoder { source, module, symbols };
+    let decoder = Decoder { source, module, symbols, elements: RefCell::default() };
     let mut decoded = decoder.opcode(module.instructions[index as usize].opcode)?;
     decoder.complete(&mut decoded, (statement, index, function));
     Some(decoded)
@@ -155,6 +157,8 @@ struct Decoder<'a, 's> {
     source: &'s Source,
     module: &'s Module,
     symbols: &'a Symbols,
+    /// Where the elements of a vector are collected.
+    elements: RefCell<Vec<Scalar<'s>>>,
 }
 
 impl<'s> Decoder<'_, 's> {
@@ -265,6 +269,7 @@ impl<'s> Decoder<'_, 's> {
             decoded.problems.push(Problem::Count { span, found: values.len(), least, most });
             return;
         };
+        decoded.operands.reserve_exact(values.len());
         let mut values = values.into_iter();
         let mut last = Span::at(decoded.opcode.end);
         for step in alignment {
@@ -308,7 +313,7 @@ impl<'s> Decoder<'_, 's> {
 
     fn scalar(&self, index: usize, operand: &Operand, problems: &mut Vec<Problem>) -> Value<'s> {
         if let Some(value) = literal::evaluate(self.source, self.module, operand) {
-            return Value::Scalar(Scalar::Immediate(Immediate { value, span: operand.span }));
+            return Value::Scalar(Scalar::Immediate(Immediate::new(value, operand.span)));
         }
         match operand.kind {
             OperandKind::Name => self.name(index, operand, problems),
@@ -355,7 +360,7 @@ impl<'s> Decoder<'_, 's> {
                         name: text,
                         span: operand.span,
                         space,
-                        declaration: symbol.span,
+                        id,
                         plus: None,
                     })),
                     SymbolKind::Label { .. } => Value::Other("a label"),
@@ -380,26 +385,14 @@ impl<'s> Decoder<'_, 's> {
         let selects = |it| matches!((it, vector), ("x" | "y" | "r" | "g", _) | ("z" | "w" | "b" | "a", 3..));
         let is_component = component.is_some_and(selects);
         match (vector, component) {
-            (1, None) => Value::Scalar(Scalar::Register(Register {
-                name,
-                span,
-                ty,
-                id,
-                declaration: symbol.span,
-                component: false,
-                plus: None,
-            })),
+            (1, None) => {
+                Value::Scalar(Scalar::Register(Register { name, span, ty, id, component: false, plus: None }))
+            }
             (1, Some(_)) => Value::Other("a component of a register that is no vector"),
             (_, None) => Value::Other("a vector register"),
-            (_, Some(_)) if is_component => Value::Scalar(Scalar::Register(Register {
-                name,
-                span,
-                ty,
-                id,
-                declaration: symbol.span,
-                component: true,
-                plus: None,
-            })),
+            (_, Some(_)) if is_component => {
+                Value::Scalar(Scalar::Register(Register { name, span, ty, id, component: true, plus: None }))
+            }
             (_, Some(_)) => Value::Other("no component of a vector register"),
         }
     }
@@ -409,7 +402,8 @@ impl<'s> Decoder<'_, 's> {
         let [left, right] = self.module.operands(parts) else {
             return Value::Other("an expression");
         };
-        let constant = literal::evaluate(self.source, self.module, right);
+        // Addresses are counted modulo 2^64.
+        let constant = literal::evaluate(self.source, self.module, right).map(|value| value as i64);
         match (self.value(parts.start as usize, left, problems), constant) {
             (Value::Scalar(Scalar::Register(register)), Some(plus)) => {
                 Value::Scalar(Scalar::Register(Register { span: operand.span, plus: Some(plus), ..register }))
@@ -455,13 +449,13 @@ impl<'s> Decoder<'_, 's> {
             }
         };
         match offset {
-            Some(offset) => Value::Address(Address { base, offset, span }),
+            Some(offset) => Value::Address(Address { base, offset: offset as i64, span }),
             None => Value::Other("an address with an offset that is not constant"),
         }
     }
 
     fn vector(&self, parts: Slice, span: Span, problems: &mut Vec<Problem>) -> Value<'s> {
-        let mut elements = Vec::with_capacity(parts.len as usize);
+        let mut elements = self.elements.take();
         for index in parts.range() {
             let part = &self.module.operands[index];
             let found = match self.value(index, part, problems) {
@@ -478,7 +472,10 @@ impl<'s> Decoder<'_, 's> {
             };
             problems.push(Problem::Element { span: part.span, found });
         }
-        Value::Vector(Vector { elements: elements.into(), span })
+        let vector = Vector { elements: elements.as_slice().into(), span };
+        elements.clear();
+        self.elements.replace(elements);
+        Value::Vector(vector)
     }
 }
 
@@ -971,7 +968,7 @@ fn construct<'s>(operation: Operation, q: &Qualifiers, operands: &[Bound<'s>]) -
                 shape: q.get()?,
                 num: q.get()?,
                 pack: q.get(),
-                reduction,
+                reduction: reduction.map(Box::new),
                 metadata: f.vector("metadata"),
                 r: f.vector("r")?,
                 taddr: f.address("taddr")?,
@@ -1015,7 +1012,7 @@ fn construct<'s>(operation: Operation, q: &Qualifiers, operands: &[Bound<'s>]) -
             b_meta: f.address("b-meta"),
             sparsity_metadata: f.address("sp-meta-tmem"),
             idesc: f.scalar("idesc")?,
-            scales: f.address("scale-A-tmem").zip(f.address("scale-B-tmem")).map(|(a, b)| [a, b]),
+            scales: f.address("scale-A-tmem").zip(f.address("scale-B-tmem")).map(|(a, b)| Box::new([a, b])),
             disable_output_lane: f.vector("disable-output-lane"),
             enable_input_d: f.predicate("enable-input-d")?,
             scale_input_d: f.scalar("scale-input-d"),

@@ -179,7 +179,7 @@ fn constant(snapshot: &Snapshot, decoded: &Decoded<'_>, bound: &Bound<'_>) -> Op
         return Some(word.table());
     }
     let Value::Scalar(scalar) = &bound.value else { return None };
-    let value = scalar.immediate()?.value;
+    let value = scalar.immediate()?.value();
     Some(format!("{value} = {value:#x}\n"))
 }
 

@@ -13,7 +13,7 @@ use crate::source::Span;
 pub(super) fn operand(snapshot: &Snapshot, decoded: &Decoded<'_>, scalar: &Scalar<'_>) -> Option<Known> {
     if let Some(immediate) = scalar.immediate() {
         // Cut to 64 bits as the assembler does; a negative number is its two's complement.
-        return Some(Known::from((immediate.value & i128::from(u64::MAX)) as u64));
+        return Some(Known::from(immediate.value() as u64));
     }
     let value = |facts: &FunctionFacts| Some(facts.value(snapshot.context(), decoded, scalar));
     snapshot.facts(decoded.function?, value).filter(|known| known.mask != 0)

@@ -1,8 +1,9 @@
 //! TC7: the order of asynchronous operations (9.7.16.6).
 
 use crate::analysis::events::{Action, Event};
-use crate::analysis::flow::{Flow, Pair, Role};
+use crate::analysis::flow::{Concern, Flow, Pair, Role};
 use crate::analysis::places::Place;
+use crate::analysis::reach::{Fact, Reach};
 use crate::instruction::{Address, Instruction, MatrixA, Mma};
 use crate::isa::datapath;
 use crate::isa::vocabulary::Operation;
@@ -62,6 +63,31 @@ impl Pending {
             _ => Role::None,
         }
     }
+}
+
+/// [`Flow::pending_loads`] for questions that are asked where Tensor Memory is written or freed, at
+/// fences and where mbarriers are signalled. Most functions have no pending load at any of these,
+/// which is found out once.
+pub(super) fn pending_loads(
+    flow: &Flow<'_>,
+    role: impl Fn(Event) -> Role,
+    ends: impl FnOnce(&mut Reach, &[(Fact, Event)]),
+    concern: impl FnMut(Pair) -> Concern,
+) -> Vec<Pair> {
+    let any = *flow.facts.pending_loads.get_or_init(|| {
+        let role = |event: Event| match (event.action, flow.operation(event)) {
+            (Action::Unknown, _) => Role::Stop,
+            (Action::MbarrierArrive, _) | (_, Some(Operation::Dealloc | Operation::FenceBefore)) => Role::Ask,
+            (_, Some(operation)) if Pending::Operation.started_by(operation) => Role::Ask,
+            (_, Some(operation)) => match Pending::Load.role(operation) {
+                Role::Start => Role::Start.only_if(flow.follows_load(event)),
+                role => role,
+            },
+            _ => Role::None,
+        };
+        !flow.pairs_ending(role, |reach, loads| flow.end_at_uses(reach, loads), |_| true).is_empty()
+    });
+    if any { flow.pending_loads(role, ends, concern) } else { Vec::new() }
 }
 
 /// Stores that are pending where something happens: there is no `wait::st`, and no load has read
@@ -168,7 +194,7 @@ pub(super) fn is_same(checker: &Checker<'_>, flow: &Flow<'_>, one: Event, other:
 
 /// How many columns an accumulator has at least and at most.
 fn accumulator_columns(checker: &Checker<'_>, event: Event, mma: &Mma<'_>) -> (u32, Option<u32>) {
-    let Action::Tensor(index) = event.action else { return (1, None) };
+    let Action::Tensor { index, .. } = event.action else { return (1, None) };
     let found = checker.descriptors.binary_search_by_key(&(index as usize), |it| it.instruction);
     let Some(facts) = found.ok().and_then(|at| checker.descriptors.get(at)).map(|it| &it.facts) else {
         return (1, None);
@@ -197,7 +223,7 @@ pub(super) fn operands_read(flow: &Flow<'_>, event: Event) -> Vec<Option<Columns
     a.into_iter()
         .chain(&mma.b_meta)
         .chain(&mma.sparsity_metadata)
-        .chain(mma.scales.iter().flatten())
+        .chain(mma.scales.iter().flat_map(|scales| scales.iter()))
         .map(|address| Some(Columns { place: flow.place(event, address)?, least: 1, most: Some(MOST) }))
         .collect()
 }

@@ -52,7 +52,7 @@ impl<'s> Builder<'s> {
         let module = Module {
             statements: Vec::with_capacity(statements),
             instructions: Vec::with_capacity(statements * 3 / 4),
-            operands: Vec::with_capacity(statements * 5 / 2),
+            operands: Vec::with_capacity(statements * 4),
             ..Module::default()
         };
         Self {

@@ -35,8 +35,6 @@ struct Columns {
     /// As it was written.
     written: i128,
     span: Span,
-    /// Where it was made, if it is in a register.
-    origins: Vec<Span>,
     is_immediate: bool,
 }
 
@@ -52,12 +50,13 @@ fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
         let Some(value) = known.and_then(|value| u32::try_from(value).ok()) else { continue };
         let columns = Columns {
             value,
-            written: n_cols.immediate().map_or_else(|| value.into(), |immediate| immediate.value),
+            written: n_cols.immediate().map_or_else(|| value.into(), |immediate| immediate.value()),
             span: n_cols.span(),
-            origins: checker.origins(decoded, &n_cols),
             is_immediate: n_cols.immediate().is_some(),
         };
-        findings.extend(judge(operation, &columns, exclusive.is_some(), last));
+        if let Some(finding) = judge(operation, &columns, exclusive.is_some(), last) {
+            findings.push(finding.origins(&checker.origins(decoded, &n_cols)));
+        }
     }
 }
 
@@ -99,7 +98,6 @@ fn judge(operation: &str, columns: &Columns, exclusive: bool, last: u32) -> Opti
             format!("`nCols` of `{operation}` must be {rule}"),
             format!("{} is {wrong}", columns.written),
         )
-        .origins(&columns.origins)
         .help(format!("write {next}, the {} valid size", if value > next { "largest" } else { "next" }))
         .fix(columns.is_immediate.then_some(fix))
         .ptxas(if seen { Ptxas::Rejects } else { Ptxas::Silent }),

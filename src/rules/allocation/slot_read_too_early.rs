@@ -94,7 +94,7 @@ fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
             for event in flow.events() {
                 let stops = match event.action {
                     Action::Barrier | Action::WarpBarrier | Action::MbarrierWait | Action::Unknown => true,
-                    Action::Tensor(_) => {
+                    Action::Tensor { .. } => {
                         allocs.iter().any(|(alloc, written)| alloc == event && written == slot)
                     }
                     Action::Call(callee) => flow.all.summary(callee).is_none_or(|summary| {

@@ -41,7 +41,7 @@ fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
             continue;
         }
         let found = flow.events().iter().find_map(|event| {
-            if !matches!(event.action, Action::Tensor(_)) {
+            if !matches!(event.action, Action::Tensor { .. }) {
                 return None;
             }
             let instruction = flow.instruction(*event)?;

@@ -122,7 +122,7 @@ fn past_tensor_memory(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
         let second = access.second.and_then(|offset| offset.immediate());
         // The address is 32 bits wide, and the offset is cut to that.
         let offsets = std::iter::once((0, access.address.span))
-            .chain(second.map(|offset| ((offset.value & 0xFFFF_FFFF) as u64, offset.span)));
+            .chain(second.map(|offset| ((offset.value() & 0xFFFF_FFFF) as u64, offset.span)));
         for (offset, span) in offsets {
             let Some(column) = known.plus(offset, 32).constant(16) else { continue };
             let end = column + u64::from(access.columns);

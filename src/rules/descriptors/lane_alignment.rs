@@ -47,7 +47,7 @@ fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
                 .max_by_key(|lanes| lanes.len())
                 .unwrap_or(&[0, 16]),
         };
-        let scales = mma.scales.iter().flatten();
+        let scales = mma.scales.iter().flat_map(|scales| scales.iter());
         let addresses: Vec<(&str, &Address<'_>)> = std::iter::once(("d-tmem", &mma.d))
             .chain(mma.a.address().map(|address| ("a-tmem", address)))
             .chain(mma.sparsity_metadata.iter().map(|address| ("sp-meta-tmem", address)))

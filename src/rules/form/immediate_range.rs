@@ -32,14 +32,14 @@ fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
             Instruction::Mma(mma) => {
                 if let Some(scale) = mma.scale_input_d.and_then(|scale| scale.immediate()) {
                     // The assembler cuts it to 32 bits first.
-                    let cut = Immediate { value: scale.value & 0xFFFF_FFFF, ..scale };
-                    range("scale-input-d", scale, cut.value, 15, findings);
+                    let cut = Immediate::new(scale.value() & 0xFFFF_FFFF, scale.span);
+                    range("scale-input-d", scale, cut.value(), 15, findings);
                 }
             }
             Instruction::Commit(commit) => {
                 let wide = commit.multicast.is_some_and(|it| it.value == Multicast::Cluster32b);
                 if let Some(mask) = commit.cta_mask.and_then(|mask| mask.immediate()) {
-                    range("ctaMask", mask, mask.value, if wide { 0xFFFF_FFFF } else { 0xFFFF }, findings);
+                    range("ctaMask", mask, mask.value(), if wide { 0xFFFF_FFFF } else { 0xFFFF }, findings);
                 }
             }
             _ => {}
@@ -56,7 +56,7 @@ fn range(name: &str, immediate: Immediate, value: i128, most: i128, findings: &m
             Code::ImmediateRange,
             immediate.span,
             format!("`{name}` must be in [0, {most}]"),
-            format!("this is {}", immediate.value),
+            format!("this is {}", immediate.value()),
         )
         .help(format!("write a number from 0 to {most}")),
     );

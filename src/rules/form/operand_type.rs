@@ -52,25 +52,25 @@ fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
         }
         // An operand of the wrong kind has no right type.
         for bound in decoded.operands.iter().filter(|bound| bound.fits) {
-            operand(bound, findings);
+            operand(checker, bound, findings);
         }
     }
 }
 
-fn operand(bound: &Bound<'_>, findings: &mut Vec<Diagnostic>) {
+fn operand(checker: &Checker<'_>, bound: &Bound<'_>, findings: &mut Vec<Diagnostic>) {
     let class = bound.slot.class;
     let allowed = class.facts().registers;
     match &bound.value {
         Value::Scalar(Scalar::Register(register)) | Value::Not(register) => {
-            register_type(bound, register, allowed, findings);
+            register_type(checker, bound, register, allowed, findings);
         }
         Value::Address(Address { base: Base::Register(register), .. }) => {
-            register_type(bound, register, class.address_registers(), findings);
+            register_type(checker, bound, register, class.address_registers(), findings);
         }
         Value::Vector(vector) => {
             for element in vector.elements.iter() {
                 if let Scalar::Register(register) = element {
-                    register_type(bound, register, allowed, findings);
+                    register_type(checker, bound, register, allowed, findings);
                 }
             }
             mixed_vector(bound, vector, allowed, findings);
@@ -80,6 +80,7 @@ fn operand(bound: &Bound<'_>, findings: &mut Vec<Diagnostic>) {
 }
 
 fn register_type(
+    checker: &Checker<'_>,
     bound: &Bound<'_>,
     register: &Register<'_>,
     allowed: &[Type],
@@ -98,7 +99,7 @@ fn register_type(
             format!("`{}` must be {}", bound.slot.name, wanted(allowed)),
             format!("`{}` is a `.{ty}` register", register.name),
         )
-        .label(register.declaration, "declared here")
+        .label(checker.symbols.register(register.id).span, "declared here")
         .help(format!("use a register of type {}", words())),
     );
 }

@@ -50,8 +50,8 @@ fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
     }
     for (_, instruction) in checker.typed() {
         match instruction {
-            Instruction::Alloc(alloc) => variable(&alloc.dst, alloc.space, findings),
-            Instruction::Commit(commit) => variable(&commit.mbar, commit.space, findings),
+            Instruction::Alloc(alloc) => variable(checker, &alloc.dst, alloc.space, findings),
+            Instruction::Commit(commit) => variable(checker, &commit.mbar, commit.space, findings),
             _ => {}
         }
     }
@@ -59,7 +59,12 @@ fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
 
 /// A variable must live in shared memory. With a generic address the assembler takes `.global` and
 /// `.local` ones, too; where they would lead is undefined, which it leaves to the programmer.
-fn variable(address: &Address<'_>, space: Option<Spanned<AddressSpace>>, findings: &mut Vec<Diagnostic>) {
+fn variable(
+    checker: &Checker<'_>,
+    address: &Address<'_>,
+    space: Option<Spanned<AddressSpace>>,
+    findings: &mut Vec<Diagnostic>,
+) {
     let Base::Variable(variable) = address.base else { return };
     let (right, ptxas) = match (variable.space, space) {
         (StateSpace::Shared, _) => (true, true),
@@ -75,7 +80,7 @@ fn variable(address: &Address<'_>, space: Option<Spanned<AddressSpace>>, finding
         format!("`{}` is no variable in shared memory", variable.name),
         format!("declared `.{}`", variable.space),
     )
-    .label(variable.declaration, "declared here")
+    .label(checker.symbols.symbol(variable.id).span, "declared here")
     .help("name a `.shared` variable");
     findings.push(if ptxas { finding } else { finding.ptxas(crate::diagnostic::Ptxas::Silent) });
 }

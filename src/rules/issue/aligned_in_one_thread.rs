@@ -40,7 +40,7 @@ fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
         let mut concerned: Vec<(Event, Event)> = Vec::new();
         for event in flow.events() {
             match event.action {
-                Action::Tensor(_) if aligned(event) => concerned.push((*event, *event)),
+                Action::Tensor { .. } if aligned(event) => concerned.push((*event, *event)),
                 Action::Call(callee) => {
                     let inner = flow
                         .all

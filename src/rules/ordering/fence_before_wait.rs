@@ -2,7 +2,7 @@ use crate::analysis::events::{Action, Event};
 use crate::analysis::flow::{Concern, Role};
 use crate::diagnostic::Diagnostic;
 use crate::isa::vocabulary::Operation;
-use crate::rules::ordering::{Pending, is_same, pending_stores};
+use crate::rules::ordering::{Pending, is_same, pending_loads, pending_stores};
 use crate::rules::{Checker, Code, rule};
 
 rule! {
@@ -48,7 +48,8 @@ fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
                 _ => Role::None,
             };
             let pairs = if loads {
-                flow.pending_loads(
+                pending_loads(
+                    &flow,
                     role,
                     |reach, loads| {
                         flow.end_where_read_again(reach, loads, |earlier, later| {

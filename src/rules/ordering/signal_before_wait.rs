@@ -2,7 +2,7 @@ use crate::analysis::events::{Action, Event};
 use crate::analysis::flow::{Concern, Role};
 use crate::diagnostic::Diagnostic;
 use crate::isa::vocabulary::Operation;
-use crate::rules::ordering::{Pending, pending_stores};
+use crate::rules::ordering::{Pending, pending_loads, pending_stores};
 use crate::rules::{Checker, Code, rule};
 
 rule! {
@@ -46,7 +46,7 @@ fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
                 _ => Role::None,
             };
             let pairs = if loads {
-                flow.pending_loads(role, |_, _| {}, |_| Concern::IfLive)
+                pending_loads(&flow, role, |_, _| {}, |_| Concern::IfLive)
             } else {
                 pending_stores(checker, &flow, role)
             };

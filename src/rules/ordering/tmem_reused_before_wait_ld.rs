@@ -4,7 +4,7 @@ use crate::analysis::places::Root;
 use crate::diagnostic::Diagnostic;
 use crate::instruction::Instruction;
 use crate::isa::vocabulary::Operation;
-use crate::rules::ordering::{Pending, is_same};
+use crate::rules::ordering::{Pending, is_same, pending_loads};
 use crate::rules::{Checker, Code, rule};
 
 rule! {
@@ -53,7 +53,8 @@ pub(in crate::rules) fn pairs(checker: &Checker<'_>, flow: &Flow<'_>) -> Vec<Pai
         (_, Some(operation)) if Pending::Operation.started_by(operation) => Role::Ask,
         _ => Role::None,
     };
-    flow.pending_loads(
+    pending_loads(
+        flow,
         role,
         |reach, loads| {
             let addressed = loads.iter().filter_map(|(fact, event)| {
