@@ -143,8 +143,18 @@ impl Effect {
 }
 
 /// Solves a problem of `len` facts; the result is what holds where each block is entered (left,
-/// when it runs backward). Nothing holds at the function's own start (end).
-pub fn solve(cfg: &Cfg, direction: Direction, join: Join, len: usize, effects: &[Effect]) -> Vec<BitSet> {
+/// when it runs backward). Nothing holds at the function's own start (end). `None` when that takes
+/// more than `limit` steps on words of 64 facts: loops in loops in loops can need many rounds.
+pub fn solve(
+    cfg: &Cfg,
+    direction: Direction,
+    join: Join,
+    len: usize,
+    effects: &[Effect],
+    limit: usize,
+) -> Option<Vec<BitSet>> {
+    let words = len.div_ceil(64).max(1);
+    let mut left = limit;
     let start = || match join {
         Join::May => BitSet::new(len),
         Join::Must => BitSet::full(len),
@@ -174,6 +184,7 @@ pub fn solve(cfg: &Cfg, direction: Direction, join: Join, len: usize, effects: &
             Direction::Forward => (&cfg.block(block).predecessors, &cfg.block(block).successors),
             Direction::Backward => (&cfg.block(block).successors, &cfg.block(block).predecessors),
         };
+        left = left.checked_sub(words * (sources.len() + 2))?;
         let is_start = match direction {
             Direction::Forward => block == BlockId(0),
             Direction::Backward => sources.is_empty(),
@@ -195,7 +206,7 @@ pub fn solve(cfg: &Cfg, direction: Direction, join: Join, len: usize, effects: &
             }
         }
     }
-    before
+    Some(before)
 }
 
 #[cfg(test)]

@@ -34,6 +34,8 @@ pub struct Definition {
 /// Facts times blocks beyond which every definition is taken to reach every use of its register:
 /// true, though less is known then.
 const LIMIT: usize = 1 << 26;
+/// Steps on words of facts after which the same is assumed.
+const STEPS: usize = 1 << 27;
 /// Definitions of one register beyond which only the nearest one in the same block is known.
 pub const MANY: usize = 200;
 
@@ -152,7 +154,10 @@ impl Definitions {
             }
             effect.generate(self.fact[id.0 as usize] as usize);
         }
-        self.reaching = dataflow::solve(cfg, Direction::Forward, Join::May, facts.len(), &effects);
+        match dataflow::solve(cfg, Direction::Forward, Join::May, facts.len(), &effects, STEPS) {
+            Some(reaching) => self.reaching = reaching,
+            None => self.limited = true,
+        }
     }
 
     /// Whether it is known which definitions reach which uses, as far as their number allows.

@@ -420,22 +420,27 @@ impl<'a> Flow<'a> {
     }
 
     /// Ends the facts of accesses whose columns a later load reads: where `wait::ld` has waited for
-    /// that load, or where something else than `mov` reads what it loaded. `reads_same` says of an
-    /// access and a load whether it does.
-    pub fn end_where_read_again(
+    /// that load, or where something else than `mov` reads what it loaded. `columns` says which ones
+    /// an event accesses, and `overlap` whether some are the same.
+    pub fn end_where_read_again<T>(
         &self,
         reach: &mut Reach,
         accesses: &[(Fact, Event)],
-        reads_same: impl Fn(Event, Event) -> bool,
+        columns: impl Fn(Event) -> Option<T>,
+        overlap: impl Fn(&T, &T) -> bool,
     ) {
+        let accessed: Vec<(Fact, Event, T)> =
+            accesses.iter().filter_map(|(fact, event)| Some((*fact, *event, columns(*event)?))).collect();
         let mut loads: Vec<(Fact, Event)> = Vec::new();
         for &event in self.events() {
             let Some(Instruction::Ld(_)) = self.instruction(event) else { continue };
             if !self.facts.budget.take(accesses.len() as u64) {
                 return;
             }
-            let read = accesses.iter().filter(|(_, access)| reads_same(*access, event));
-            let covered = read.map(|(fact, _)| reach.cover(event.instruction, *fact)).count();
+            let Some(read) = columns(event) else { continue };
+            let same = |(_, access, columns): &&(Fact, Event, T)| *access != event && overlap(columns, &read);
+            let same = accessed.iter().filter(same);
+            let covered = same.map(|(fact, ..)| reach.cover(event.instruction, *fact)).count();
             if covered > 0 {
                 loads.push((Fact(loads.len() as u32), event));
             }

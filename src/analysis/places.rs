@@ -29,7 +29,7 @@ pub enum Root {
 }
 
 /// A word in shared memory: where an allocation is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Slot {
     /// What its address is counted from.
     pub root: SlotRoot,
@@ -38,7 +38,7 @@ pub struct Slot {
 }
 
 /// What the address of a slot is counted from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SlotRoot {
     /// The start of shared memory.
     Literal,

@@ -5,6 +5,8 @@
 //! `%tid.x` with a constant, and what is computed from them. *Can a condition on the way have
 //! selected one thread?* is answered no only where every condition is the same for a whole warp.
 
+use std::cell::RefCell;
+
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
@@ -36,6 +38,8 @@ pub struct Uniformity {
     /// Whether all of them are there: loops in loops can have too many.
     complete: bool,
     truths: FxHashMap<DefinitionId, Truth>,
+    /// What is known to be the same for a whole warp, as far as it was asked for.
+    uniform: RefCell<FxHashSet<Step>>,
 }
 
 /// What has to be so for an instruction to be executed.
@@ -57,7 +61,8 @@ impl Uniformity {
         let cfg = function.cfg;
         let (dependences, complete) = cfg.control_dependences(budget);
         let truths = FxHashMap::default();
-        let mut this = Self { one_thread: vec![None; cfg.len()], dependences, complete, truths };
+        let uniform = RefCell::default();
+        let mut this = Self { one_thread: vec![None; cfg.len()], dependences, complete, truths, uniform };
         let branches: Vec<u32> = {
             let mut blocks = this.conditions(interesting, budget);
             blocks.sort_unstable();
@@ -449,76 +454,100 @@ impl Uniformity {
     /// a warp and false for another; it could be when that takes more than the `budget`.
     pub fn may_be_selected(&self, function: &Function<'_>, instruction: u32, budget: &Budget) -> bool {
         let Some(block) = function.cfg.block_of(instruction) else { return true };
-        if !self.complete || budget.is_spent() {
+        if !self.complete {
             return true;
         }
-        let mut work: Vec<DefinitionId> = Vec::new();
-        let mut seen: FxHashSet<DefinitionId> = FxHashSet::default();
-        let mut branches_seen: FxHashSet<BlockId> = FxHashSet::default();
-        // Adds what a guard is made of; false when nothing is known of it.
-        let guard = |work: &mut Vec<DefinitionId>, instruction: u32| -> bool {
-            let Resolution::Register(register) = function.symbols.guard(instruction) else { return false };
-            let reaching = function.definitions.reaching(function.cfg, instruction, register);
-            let known = !reaching.is_empty();
-            work.extend(reaching.iter());
-            known
-        };
-        let mut decide = |work: &mut Vec<DefinitionId>, block: BlockId| -> bool {
-            let conditions = self.conditions(&[block], budget);
-            !budget.is_spent()
-                && conditions.into_iter().all(|condition| {
-                    !branches_seen.insert(condition)
-                        || function.cfg.block(condition).branch.is_some_and(|branch| guard(work, branch))
-                })
-        };
-        let raw = &function.module.instructions[instruction as usize];
-        if raw.guard.is_some() && !guard(&mut work, instruction) || !decide(&mut work, block) {
+        let mut search = Search { function, budget, work: vec![Step::Block(block)] };
+        if function.module.instructions[instruction as usize].guard.is_some() && !search.guard(instruction) {
             return true;
         }
-        while let Some(id) = work.pop() {
-            if !seen.insert(id) {
+        let mut seen: FxHashSet<Step> = FxHashSet::default();
+        while let Some(step) = search.work.pop() {
+            if self.uniform.borrow().contains(&step) || !seen.insert(step) {
                 continue;
             }
-            if !budget.take(VISIT) {
+            let is_known = match step {
+                Step::Block(block) => search.block(&self.dependences[block.index()]),
+                Step::Definition(id) => search.definition(id),
+            };
+            if !is_known {
                 return true;
-            }
-            let definition = *function.definitions.get(id);
-            let at = definition.instruction;
-            if definition.guarded && !guard(&mut work, at) {
-                return true;
-            }
-            // Which of several definitions it was, something decided.
-            if function.definitions.of(definition.register).len() > 1
-                && let Some(block) = function.cfg.block_of(at)
-                && !decide(&mut work, block)
-            {
-                return true;
-            }
-            match lanes(function, at) {
-                Lanes::Differ => return true,
-                Lanes::Same => {}
-                Lanes::AsOperands => {
-                    let mut known = true;
-                    registers::accesses(
-                        function.source,
-                        function.module,
-                        function.symbols,
-                        at,
-                        &mut |register, _, access| {
-                            if access == Access::Read {
-                                let reaching = function.definitions.reaching(function.cfg, at, register);
-                                known &= !reaching.is_empty();
-                                work.extend(reaching.iter());
-                            }
-                        },
-                    );
-                    if !known {
-                        return true;
-                    }
-                }
             }
         }
+        // Everything that was looked at is the same for a whole warp.
+        self.uniform.borrow_mut().extend(seen);
         false
+    }
+}
+
+/// What decides who executes something, or what a value is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Step {
+    /// The branches that decide whether a block runs.
+    Block(BlockId),
+    /// What a definition is made of.
+    Definition(DefinitionId),
+}
+
+/// A search for something that may differ between the threads of a warp. Its steps return false
+/// where they find it, or can't tell.
+struct Search<'a> {
+    function: &'a Function<'a>,
+    budget: &'a Budget,
+    work: Vec<Step>,
+}
+
+impl Search<'_> {
+    /// Adds what a register is made of where an instruction reads it.
+    fn read(&mut self, instruction: u32, register: RegisterId) -> bool {
+        let reaching = self.function.definitions.reaching(self.function.cfg, instruction, register);
+        self.work.extend(reaching.iter().map(|id| Step::Definition(*id)));
+        !reaching.is_empty() && self.budget.take(VISIT * reaching.len() as u64)
+    }
+
+    fn guard(&mut self, instruction: u32) -> bool {
+        match self.function.symbols.guard(instruction) {
+            Resolution::Register(register) => self.read(instruction, register),
+            _ => false,
+        }
+    }
+
+    fn block(&mut self, dependences: &[(BlockId, BlockId)]) -> bool {
+        self.budget.take(VISIT)
+            && dependences.iter().all(|(block, _)| {
+                self.work.push(Step::Block(*block));
+                self.function.cfg.block(*block).branch.is_some_and(|branch| self.guard(branch))
+            })
+    }
+
+    fn definition(&mut self, id: DefinitionId) -> bool {
+        let function = self.function;
+        let definition = *function.definitions.get(id);
+        let at = definition.instruction;
+        if !self.budget.take(VISIT) || definition.guarded && !self.guard(at) {
+            return false;
+        }
+        // Which of several definitions it was, something decided.
+        if function.definitions.of(definition.register).len() > 1 {
+            self.work.extend(function.cfg.block_of(at).map(Step::Block));
+        }
+        match lanes(function, at) {
+            Lanes::Differ => false,
+            Lanes::Same => true,
+            Lanes::AsOperands => {
+                let mut is_known = true;
+                registers::accesses(
+                    function.source,
+                    function.module,
+                    function.symbols,
+                    at,
+                    &mut |register, _, access| {
+                        is_known &= access != Access::Read || self.read(at, register);
+                    },
+                );
+                is_known
+            }
+        }
     }
 }
 

@@ -105,7 +105,12 @@ pub(super) fn pending_stores(
     flow.pairs_ending(
         &role,
         |reach, stores| {
-            flow.end_where_read_again(reach, stores, |store, load| is_same(checker, flow, store, load));
+            flow.end_where_read_again(
+                reach,
+                stores,
+                |event| columns(checker, flow, event),
+                Columns::overlaps,
+            );
         },
         |_| true,
     )

@@ -1,5 +1,7 @@
 use std::collections::BTreeSet;
 
+use rustc_hash::{FxHashMap, FxHashSet};
+
 use crate::analysis::dataflow::Direction;
 use crate::analysis::events::{Action, Event};
 use crate::analysis::flow::Flow;
@@ -57,14 +59,20 @@ pub(in crate::rules) fn slot(flow: &Flow<'_>, event: Event, dst: &Address<'_>) -
 
 fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
     for flow in checker.flows().filter(Flow::is_entry) {
-        let allocs: Vec<(Event, Slot)> = flow
-            .events()
-            .iter()
-            .filter_map(|event| match flow.instruction(*event)? {
-                Instruction::Alloc(alloc) => Some((*event, slot(&flow, *event, &alloc.dst)?)),
-                _ => None,
-            })
-            .collect();
+        // What each `alloc` writes, and the first that writes each slot.
+        let mut written: FxHashMap<u32, Slot> = FxHashMap::default();
+        let mut allocs: Vec<(Slot, Event)> = Vec::new();
+        let mut is_written: FxHashSet<Slot> = FxHashSet::default();
+        for event in flow.events() {
+            if let Some(Instruction::Alloc(alloc)) = flow.instruction(*event)
+                && let Some(slot) = slot(&flow, *event, &alloc.dst)
+            {
+                written.insert(event.instruction, slot);
+                if is_written.insert(slot) {
+                    allocs.push((slot, *event));
+                }
+            }
+        }
         if allocs.is_empty() {
             continue;
         }
@@ -78,15 +86,15 @@ fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
                 _ => accessed(instruction).and_then(|(address, _)| flow.place(*event, address)),
             };
             if let Some((slot, load)) = place.and_then(|place| Some((place.slot()?, place.load?)))
-                && allocs.iter().any(|(_, written)| *written == slot)
+                && is_written.contains(&slot)
                 && loads.insert(load)
             {
                 slots.push((load, slot));
             }
         }
-        for (index, (_, slot)) in allocs.iter().enumerate() {
-            if allocs[..index].iter().any(|(_, before)| before == slot) {
-                continue;
+        for (slot, alloc) in &allocs {
+            if !flow.facts.budget.take(flow.events().len() as u64) {
+                break;
             }
             let mut reach = Reach::default();
             let entry = reach.fact();
@@ -94,9 +102,7 @@ fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
             for event in flow.events() {
                 let stops = match event.action {
                     Action::Barrier | Action::WarpBarrier | Action::MbarrierWait | Action::Unknown => true,
-                    Action::Tensor { .. } => {
-                        allocs.iter().any(|(alloc, written)| alloc == event && written == slot)
-                    }
+                    Action::Tensor { .. } => written.get(&event.instruction) == Some(slot),
                     Action::Call(callee) => flow.all.summary(callee).is_none_or(|summary| {
                         summary.unknown
                             || summary.events.iter().any(|event| {
@@ -119,18 +125,15 @@ fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
             }
             reach.solve(flow.cfg(), Direction::Forward, &flow.facts.budget, &mut |ask, _| {
                 let raw = &checker.module.instructions[asked[ask.0 as usize] as usize];
-                let alloc = allocs.iter().find(|(_, written)| written == slot);
-                let mut finding = Diagnostic::new(
+                let finding = Diagnostic::new(
                     Code::SlotReadTooEarly,
                     raw.opcode,
                     "the address of the allocation can be loaded before it is written",
                     "no barrier on a path from the kernel's start to here",
                 );
-                if let Some((alloc, _)) = alloc {
-                    finding = finding.label(flow.span(*alloc), "this writes it, perhaps in another warp");
-                }
                 findings.push(
                     finding
+                        .label(flow.span(*alloc), "this writes it, perhaps in another warp")
                         .note(
                             "the store of `alloc` is a weak memory operation: other threads see it only \
                              after synchronisation (PTX ISA, 9.7.16.7.1)",

@@ -1,3 +1,5 @@
+use rustc_hash::FxHashMap;
+
 use crate::analysis::events::{Action, Event};
 use crate::analysis::flow::Flow;
 use crate::analysis::places::{Slot, SlotRoot};
@@ -57,13 +59,16 @@ fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
 
 /// Accesses through the address that an `alloc` of the same function wrote, past its end.
 fn past_allocation(checker: &Checker<'_>, flow: &Flow<'_>, findings: &mut Vec<Diagnostic>) {
-    let mut allocs: Vec<(Slot, Option<u32>, Event)> = Vec::new();
+    // One slot may serve several allocations; the largest of them is the limit, if all are known.
+    let mut allocs: FxHashMap<Slot, Option<(u32, Event)>> = FxHashMap::default();
     for event in flow.events() {
         if let (Some(Instruction::Alloc(alloc)), Some(decoded)) =
             (flow.instruction(*event), flow.decoded(*event))
             && let Some(slot) = slot_read_too_early::slot(flow, *event, &alloc.dst)
         {
-            allocs.push((slot, allocation::columns(checker, decoded), *event));
+            let size = allocation::columns(checker, decoded).map(|columns| (columns, *event));
+            let largest = allocs.entry(slot).or_insert(size);
+            *largest = largest.zip(size).map(|(one, other)| if other.0 >= one.0 { other } else { one });
         }
     }
     if allocs.is_empty() {
@@ -72,10 +77,7 @@ fn past_allocation(checker: &Checker<'_>, flow: &Flow<'_>, findings: &mut Vec<Di
     for event in flow.events() {
         let Some(columns) = ordering::columns(checker, flow, *event) else { continue };
         let (Some(slot), Some(column)) = (columns.place().slot(), columns.place().column()) else { continue };
-        // One slot may serve several allocations; the largest of them is the limit.
-        let sizes: Option<Vec<(u32, Event)>> =
-            allocs.iter().filter(|(of, ..)| *of == slot).map(|(_, size, at)| Some(((*size)?, *at))).collect();
-        let Some((size, alloc)) = sizes.into_iter().flatten().max_by_key(|(size, _)| *size) else { continue };
+        let Some((size, alloc)) = allocs.get(&slot).copied().flatten() else { continue };
         let end = column + columns.count();
         if end <= size || is_stored_to(flow, slot) {
             continue;

@@ -2,7 +2,7 @@ use crate::analysis::events::{Action, Event};
 use crate::analysis::flow::{Concern, Role};
 use crate::diagnostic::Diagnostic;
 use crate::isa::vocabulary::Operation;
-use crate::rules::ordering::{Pending, is_same, pending_loads, pending_stores};
+use crate::rules::ordering::{Columns, Pending, columns, pending_loads, pending_stores};
 use crate::rules::{Checker, Code, rule};
 
 rule! {
@@ -52,9 +52,8 @@ fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
                     &flow,
                     role,
                     |reach, loads| {
-                        flow.end_where_read_again(reach, loads, |earlier, later| {
-                            earlier != later && is_same(checker, &flow, earlier, later)
-                        });
+                        let columns = |event| columns(checker, &flow, event);
+                        flow.end_where_read_again(reach, loads, columns, Columns::overlaps);
                     },
                     |pair| {
                         if flow.accompanies(pair.first, pair.then) {
