@@ -355,7 +355,7 @@ impl Immediate {
 
     /// Its value before it is cut to the width of the operand.
     pub fn value(self) -> i128 {
-        if self.negative { i128::from(self.bits as i64) } else { i128::from(self.bits) }
+        if self.negative { i128::from(self.bits.cast_signed()) } else { i128::from(self.bits) }
     }
 }
 

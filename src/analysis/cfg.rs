@@ -380,7 +380,7 @@ impl Builder<'_> {
 
     fn transfer(&self, raw: &RawInstruction) -> Transfer {
         let opcode = &self.source.text().as_bytes()[raw.opcode.range()];
-        if !matches!(opcode, [b'b', b'r', ..] | [b'r', b'e', ..] | [b'e', b'x', ..] | [b't', b'r', ..]) {
+        if !matches!(opcode, [b'b' | b't', b'r', ..] | [b'r', b'e', ..] | [b'e', b'x', ..]) {
             return Transfer::None;
         }
         match registers::mnemonic_of(self.source.slice(raw.opcode)).as_bytes() {

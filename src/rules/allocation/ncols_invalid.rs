@@ -1,5 +1,5 @@
 use crate::diagnostic::{Diagnostic, Fix, Ptxas};
-use crate::instruction::Instruction;
+use crate::instruction::{Immediate, Instruction};
 use crate::rules::{Checker, Code, rule};
 use crate::source::Span;
 
@@ -50,7 +50,7 @@ fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
         let Some(value) = known.and_then(|value| u32::try_from(value).ok()) else { continue };
         let columns = Columns {
             value,
-            written: n_cols.immediate().map_or_else(|| value.into(), |immediate| immediate.value()),
+            written: n_cols.immediate().map_or_else(|| value.into(), Immediate::value),
             span: n_cols.span(),
             is_immediate: n_cols.immediate().is_some(),
         };
