@@ -7,6 +7,8 @@
 
 use std::cell::RefCell;
 
+use rustc_hash::FxHashMap;
+
 use super::form::{Problem, Qualifiers};
 use super::{Address, Base, Immediate, Instruction, Register, Scalar, Variable, Vector};
 use crate::analysis::symbols::{RegisterId, Resolution, SymbolKind, Symbols};
@@ -16,8 +18,6 @@ use crate::syntax::ast::{
     BinaryOperator, Module, Operand, OperandKind, RawInstruction, Slice, StatementKind, Type, UnaryOperator,
 };
 use crate::syntax::literal;
-use rustc_hash::FxHashMap;
-use strum::IntoEnumIterator;
 
 mod align;
 mod construct;
