@@ -50,7 +50,7 @@ fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
         let limit = if spent {
             format!("the limit is {} steps for all questions about one function", facts.budget.limit())
         } else {
-            "definitions of registers times basic blocks exceed the limit".to_owned()
+            "its definitions of registers are too many to be followed through its blocks".to_owned()
         };
         let name = checker.module.functions[facts.function as usize].name;
         findings.push(
