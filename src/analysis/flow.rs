@@ -311,7 +311,7 @@ impl<'a> Flow<'a> {
 
     /// Whether it can be followed when what an event loads is read: the registers of a load are not
     /// written in too many places. What a callee loads is dead when it returns.
-    pub fn follows_load(&self, event: Event) -> bool {
+    fn follows_load(&self, event: Event) -> bool {
         match self.instruction(event) {
             Some(Instruction::Ld(ld)) if self.is_own(event) => loaded_registers(ld)
                 .all(|register| self.facts.definitions.of(register).len() <= definitions::MANY),
@@ -321,7 +321,7 @@ impl<'a> Flow<'a> {
 
     /// Ends each load's fact where an instruction other than `mov` reads what it loaded, or what
     /// `mov` made of it, or another one writes there: that waits for the load.
-    pub fn end_at_uses(&self, reach: &mut Reach, loads: &[(Fact, Event)]) {
+    fn end_at_uses(&self, reach: &mut Reach, loads: &[(Fact, Event)]) {
         let definitions = &self.facts.definitions;
         let carried = self.carried(loads);
         let mut groups: FxHashMap<RegisterId, Group> = FxHashMap::default();
@@ -489,7 +489,8 @@ impl<'a> Flow<'a> {
     }
 
     /// Loads that are pending where something happens, as far as `concern` says that it matters; at
-    /// most one load for each event that asks. `ends` adds to where loads end otherwise: where an
+    /// most one load for each event that asks. Loads that can't be followed to where they are used
+    /// start nothing. `ends` adds to where loads end otherwise: where an
     /// instruction other than `mov` reads what was loaded.
     pub fn pending_loads(
         &self,
@@ -499,7 +500,10 @@ impl<'a> Flow<'a> {
     ) -> Vec<Pair> {
         let mut if_live = Vec::new();
         let mut found = self.pairs_ending(
-            role,
+            |event| match role(event) {
+                Role::Start => Role::Start.only_if(self.follows_load(event)),
+                role => role,
+            },
             |reach, loads| {
                 self.end_at_uses(reach, loads);
                 ends(reach, loads);

@@ -4,11 +4,11 @@
 //! yes only for the idioms of election that are proved: `elect.sync`, a comparison of `%laneid` or
 //! `%tid.x` with a constant, and what is computed from them. *Can a condition on the way have
 //! selected one thread?* is answered no only where every condition is the same for a whole warp.
+//! A third one, *can one run execute both of these?*, compares the conditions themselves.
 
 use std::cell::RefCell;
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use smallvec::SmallVec;
 
 use super::cfg::BlockId;
 use super::constants::Function;
@@ -19,10 +19,13 @@ use super::symbols::{RegisterId, Resolution};
 use crate::syntax::ast::{BinaryOperator, Guard, OperandKind, RawInstruction, UnaryOperator};
 use crate::syntax::literal;
 
+mod conditions;
 mod lanes;
+mod selection;
 mod truth;
 
-use lanes::{Lanes, constant, identifies_lane, lanes};
+use lanes::{constant, identifies_lane};
+use selection::Step;
 use truth::{Selects, Truth};
 
 /// The instruction that elects: `elect.sync`, or the comparison with a constant.
@@ -40,15 +43,6 @@ pub struct Uniformity {
     truths: FxHashMap<DefinitionId, Truth>,
     /// What is known to be the same for a whole warp, as far as it was asked for.
     uniform: RefCell<FxHashSet<Step>>,
-}
-
-/// What has to be so for an instruction to be executed.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-enum Condition {
-    /// A predicate, made by one of some definitions, is true, or false.
-    Holds { register: RegisterId, made: Vec<DefinitionId>, negated: bool },
-    /// A block is left to this one.
-    Edge(BlockId, BlockId),
 }
 
 /// What it takes to look at one more definition or condition, in steps of a budget.
@@ -109,109 +103,6 @@ impl Uniformity {
             _ => None,
         });
         by_guard.or_else(|| self.one_thread[function.cfg.block_of(instruction)?.index()])
-    }
-
-    /// Whether each of two instructions runs under a condition that the other one does not have, so
-    /// that perhaps no run executes `first` and then `then`. An election is no such condition: it is
-    /// part of what a warp does.
-    pub fn may_exclude(&self, function: &Function<'_>, first: u32, then: u32, budget: &Budget) -> bool {
-        let blocks = (function.cfg.block_of(first), function.cfg.block_of(then));
-        let (Some(first_block), Some(then_block)) = blocks else { return true };
-        let guard = function.module.instructions[then as usize].guard;
-        let needed = guard.and_then(|guard| self.condition(function, then, guard.negated));
-        if needed.is_none() && function.cfg.post_dominates(then_block, first_block) {
-            return false;
-        }
-        let first = self.necessary(function, first, budget);
-        let then = self.necessary(function, then, budget);
-        let (Some(first), Some(then)) = (first, then) else { return true };
-        !first.is_subset(&then) && !then.is_subset(&first)
-    }
-
-    /// Whether `first` is executed whenever `then` is: on every path to it, or under no condition
-    /// that `then` does not have.
-    pub fn accompanies(&self, function: &Function<'_>, first: u32, then: u32, budget: &Budget) -> bool {
-        let guarded = function.module.instructions[first as usize].guard.is_some();
-        let blocks = (function.cfg.block_of(first), function.cfg.block_of(then));
-        if let (false, (Some(first), Some(then))) = (guarded, blocks)
-            && first != then
-            && function.cfg.dominates(first, then)
-        {
-            return true;
-        }
-        let first = self.necessary(function, first, budget);
-        let then = self.necessary(function, then, budget);
-        matches!((first, then), (Some(first), Some(then)) if first.is_subset(&then))
-    }
-
-    /// What has to hold for an instruction to be executed, elections left out; `None` when that is
-    /// too much to say.
-    fn necessary(
-        &self,
-        function: &Function<'_>,
-        instruction: u32,
-        budget: &Budget,
-    ) -> Option<FxHashSet<Condition>> {
-        let cfg = function.cfg;
-        let block = cfg.block_of(instruction)?;
-        if !self.complete {
-            return None;
-        }
-        let mut seen: FxHashSet<BlockId> = FxHashSet::default();
-        let mut edges: FxHashMap<BlockId, SmallVec<[BlockId; 2]>> = FxHashMap::default();
-        let mut work = vec![block];
-        while let Some(block) = work.pop() {
-            if !seen.insert(block) {
-                continue;
-            }
-            let dependences = &self.dependences[block.index()];
-            if !budget.take(VISIT * dependences.len() as u64) {
-                return None;
-            }
-            for &(branch, successor) in dependences {
-                // Not what decides whether a loop goes on, but whether it is entered.
-                if !cfg.is_reachable(branch) || cfg.dominates(block, branch) {
-                    continue;
-                }
-                let successors = edges.entry(branch).or_default();
-                if !successors.contains(&successor) {
-                    successors.push(successor);
-                }
-                work.push(branch);
-            }
-        }
-        let mut found = FxHashSet::default();
-        if let Some(guard) = function.module.instructions[instruction as usize].guard {
-            found.extend(self.condition(function, instruction, guard.negated));
-        }
-        for (block, successors) in edges {
-            // What lies behind all of its edges does not depend on a branch.
-            let [successor] = successors[..] else { continue };
-            let branch = cfg.block(block).branch;
-            match branch
-                .and_then(|branch| Some((branch, function.module.instructions[branch as usize].guard?)))
-            {
-                Some((branch, guard)) if !cfg.block(block).leaves || successor == BlockId(block.0 + 1) => {
-                    let taken = successor != BlockId(block.0 + 1);
-                    found.extend(self.condition(function, branch, guard.negated == taken));
-                }
-                _ => {
-                    found.insert(Condition::Edge(block, successor));
-                }
-            }
-        }
-        Some(found)
-    }
-
-    /// That the guard register of an instruction is true, or false; `None` when that is an election.
-    fn condition(&self, function: &Function<'_>, instruction: u32, negated: bool) -> Option<Condition> {
-        let Resolution::Register(register) = function.symbols.guard(instruction) else { return None };
-        if let Selects::One(_) = self.at(function, instruction, register).not_if(negated).yes {
-            return None;
-        }
-        let mut made = function.definitions.reaching(function.cfg, instruction, register).to_vec();
-        made.sort_unstable();
-        Some(Condition::Holds { register, made, negated })
     }
 
     /// What the guard of an instruction selects, its negation included.
@@ -446,106 +337,6 @@ impl Uniformity {
         for (state, found) in states.iter().zip(&mut self.one_thread) {
             if let Selects::One(cause) = state {
                 *found = Some(*cause);
-            }
-        }
-    }
-
-    /// Whether a condition that decides whether `instruction` runs could be true for one thread of
-    /// a warp and false for another; it could be when that takes more than the `budget`.
-    pub fn may_be_selected(&self, function: &Function<'_>, instruction: u32, budget: &Budget) -> bool {
-        let Some(block) = function.cfg.block_of(instruction) else { return true };
-        if !self.complete {
-            return true;
-        }
-        let mut search = Search { function, budget, work: vec![Step::Block(block)] };
-        if function.module.instructions[instruction as usize].guard.is_some() && !search.guard(instruction) {
-            return true;
-        }
-        let mut seen: FxHashSet<Step> = FxHashSet::default();
-        while let Some(step) = search.work.pop() {
-            if self.uniform.borrow().contains(&step) || !seen.insert(step) {
-                continue;
-            }
-            let is_known = match step {
-                Step::Block(block) => search.block(&self.dependences[block.index()]),
-                Step::Definition(id) => search.definition(id),
-            };
-            if !is_known {
-                return true;
-            }
-        }
-        // Everything that was looked at is the same for a whole warp.
-        self.uniform.borrow_mut().extend(seen);
-        false
-    }
-}
-
-/// What decides who executes something, or what a value is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Step {
-    /// The branches that decide whether a block runs.
-    Block(BlockId),
-    /// What a definition is made of.
-    Definition(DefinitionId),
-}
-
-/// A search for something that may differ between the threads of a warp. Its steps return false
-/// where they find it, or can't tell.
-struct Search<'a> {
-    function: &'a Function<'a>,
-    budget: &'a Budget,
-    work: Vec<Step>,
-}
-
-impl Search<'_> {
-    /// Adds what a register is made of where an instruction reads it.
-    fn read(&mut self, instruction: u32, register: RegisterId) -> bool {
-        let reaching = self.function.definitions.reaching(self.function.cfg, instruction, register);
-        self.work.extend(reaching.iter().map(|id| Step::Definition(*id)));
-        !reaching.is_empty() && self.budget.take(VISIT * reaching.len() as u64)
-    }
-
-    fn guard(&mut self, instruction: u32) -> bool {
-        match self.function.symbols.guard(instruction) {
-            Resolution::Register(register) => self.read(instruction, register),
-            _ => false,
-        }
-    }
-
-    fn block(&mut self, dependences: &[(BlockId, BlockId)]) -> bool {
-        self.budget.take(VISIT)
-            && dependences.iter().all(|(block, _)| {
-                self.work.push(Step::Block(*block));
-                self.function.cfg.block(*block).branch.is_some_and(|branch| self.guard(branch))
-            })
-    }
-
-    fn definition(&mut self, id: DefinitionId) -> bool {
-        let function = self.function;
-        let definition = *function.definitions.get(id);
-        let at = definition.instruction;
-        if !self.budget.take(VISIT) || definition.guarded && !self.guard(at) {
-            return false;
-        }
-        // Which of several definitions it was, something decided.
-        if function.definitions.of(definition.register).len() > 1 {
-            self.work.extend(function.cfg.block_of(at).map(Step::Block));
-        }
-        match lanes(function, at) {
-            Lanes::Differ => false,
-            Lanes::Same => true,
-            Lanes::AsOperands => {
-                let mut is_known = true;
-                registers::accesses(
-                    function.source,
-                    function.module,
-                    function.symbols,
-                    at,
-                    &mut |register, _, access| {
-                        is_known &= access != Access::Read || self.read(at, register);
-                    },
-                );
-                is_known
             }
         }
     }

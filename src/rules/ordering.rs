@@ -79,13 +79,10 @@ pub(super) fn pending_loads(
             (Action::Unknown, _) => Role::Stop,
             (Action::MbarrierArrive, _) | (_, Some(Operation::Dealloc | Operation::FenceBefore)) => Role::Ask,
             (_, Some(operation)) if Pending::Operation.started_by(operation) => Role::Ask,
-            (_, Some(operation)) => match Pending::Load.role(operation) {
-                Role::Start => Role::Start.only_if(flow.follows_load(event)),
-                role => role,
-            },
+            (_, Some(operation)) => Pending::Load.role(operation),
             _ => Role::None,
         };
-        !flow.pairs_ending(role, |reach, loads| flow.end_at_uses(reach, loads), |_| true).is_empty()
+        !flow.pending_loads(role, |_, _| {}, |_| Concern::Yes).is_empty()
     });
     if any { flow.pending_loads(role, ends, concern) } else { Vec::new() }
 }

@@ -41,9 +41,6 @@ fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
             let role = |event: Event| match (event.action, flow.operation(event)) {
                 (Action::Unknown, _) => Role::Stop,
                 (_, Some(Operation::FenceBefore)) => Role::Ask,
-                (_, Some(operation)) if loads && access.started_by(operation) => {
-                    Role::Start.only_if(flow.follows_load(event))
-                }
                 (_, Some(operation)) => access.role(operation),
                 _ => Role::None,
             };

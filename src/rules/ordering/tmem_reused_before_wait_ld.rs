@@ -45,12 +45,10 @@ rule! {
 pub(in crate::rules) fn pairs(checker: &Checker<'_>, flow: &Flow<'_>) -> Vec<Pair> {
     let role = |event: Event| match (event.action, flow.operation(event)) {
         (Action::Unknown, _) => Role::Stop,
-        (_, Some(operation)) if Pending::Load.started_by(operation) => {
-            Role::Start.only_if(flow.follows_load(event))
-        }
-        (_, Some(Operation::WaitLd | Operation::Alloc)) => Role::Stop,
+        (_, Some(Operation::Alloc)) => Role::Stop,
         (_, Some(Operation::Dealloc)) => Role::Ask,
         (_, Some(operation)) if Pending::Operation.started_by(operation) => Role::Ask,
+        (_, Some(operation)) => Pending::Load.role(operation),
         _ => Role::None,
     };
     pending_loads(

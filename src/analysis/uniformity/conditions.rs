@@ -1,0 +1,126 @@
+//! Under which conditions instructions are executed: whether two of them exclude each other.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::SmallVec;
+
+use super::truth::Selects;
+use super::{Uniformity, VISIT};
+use crate::analysis::cfg::BlockId;
+use crate::analysis::constants::Function;
+use crate::analysis::definitions::DefinitionId;
+use crate::analysis::reach::Budget;
+use crate::analysis::symbols::{RegisterId, Resolution};
+
+/// What has to be so for an instruction to be executed.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Condition {
+    /// A predicate, made by one of some definitions, is true, or false.
+    Holds { register: RegisterId, made: Vec<DefinitionId>, negated: bool },
+    /// A block is left to this one.
+    Edge(BlockId, BlockId),
+}
+
+impl Uniformity {
+    /// Whether each of two instructions runs under a condition that the other one does not have, so
+    /// that perhaps no run executes `first` and then `then`. An election is no such condition: it is
+    /// part of what a warp does.
+    pub fn may_exclude(&self, function: &Function<'_>, first: u32, then: u32, budget: &Budget) -> bool {
+        let blocks = (function.cfg.block_of(first), function.cfg.block_of(then));
+        let (Some(first_block), Some(then_block)) = blocks else { return true };
+        let guard = function.module.instructions[then as usize].guard;
+        let needed = guard.and_then(|guard| self.condition(function, then, guard.negated));
+        if needed.is_none() && function.cfg.post_dominates(then_block, first_block) {
+            return false;
+        }
+        let first = self.necessary(function, first, budget);
+        let then = self.necessary(function, then, budget);
+        let (Some(first), Some(then)) = (first, then) else { return true };
+        !first.is_subset(&then) && !then.is_subset(&first)
+    }
+
+    /// Whether `first` is executed whenever `then` is: on every path to it, or under no condition
+    /// that `then` does not have.
+    pub fn accompanies(&self, function: &Function<'_>, first: u32, then: u32, budget: &Budget) -> bool {
+        let guarded = function.module.instructions[first as usize].guard.is_some();
+        let blocks = (function.cfg.block_of(first), function.cfg.block_of(then));
+        if let (false, (Some(first), Some(then))) = (guarded, blocks)
+            && first != then
+            && function.cfg.dominates(first, then)
+        {
+            return true;
+        }
+        let first = self.necessary(function, first, budget);
+        let then = self.necessary(function, then, budget);
+        matches!((first, then), (Some(first), Some(then)) if first.is_subset(&then))
+    }
+
+    /// What has to hold for an instruction to be executed, elections left out; `None` when that is
+    /// too much to say.
+    fn necessary(
+        &self,
+        function: &Function<'_>,
+        instruction: u32,
+        budget: &Budget,
+    ) -> Option<FxHashSet<Condition>> {
+        let cfg = function.cfg;
+        let block = cfg.block_of(instruction)?;
+        if !self.complete {
+            return None;
+        }
+        let mut seen: FxHashSet<BlockId> = FxHashSet::default();
+        let mut edges: FxHashMap<BlockId, SmallVec<[BlockId; 2]>> = FxHashMap::default();
+        let mut work = vec![block];
+        while let Some(block) = work.pop() {
+            if !seen.insert(block) {
+                continue;
+            }
+            let dependences = &self.dependences[block.index()];
+            if !budget.take(VISIT * dependences.len() as u64) {
+                return None;
+            }
+            for &(branch, successor) in dependences {
+                // Not what decides whether a loop goes on, but whether it is entered.
+                if !cfg.is_reachable(branch) || cfg.dominates(block, branch) {
+                    continue;
+                }
+                let successors = edges.entry(branch).or_default();
+                if !successors.contains(&successor) {
+                    successors.push(successor);
+                }
+                work.push(branch);
+            }
+        }
+        let mut found = FxHashSet::default();
+        if let Some(guard) = function.module.instructions[instruction as usize].guard {
+            found.extend(self.condition(function, instruction, guard.negated));
+        }
+        for (block, successors) in edges {
+            // What lies behind all of its edges does not depend on a branch.
+            let [successor] = successors[..] else { continue };
+            let branch = cfg.block(block).branch;
+            match branch
+                .and_then(|branch| Some((branch, function.module.instructions[branch as usize].guard?)))
+            {
+                Some((branch, guard)) if !cfg.block(block).leaves || successor == BlockId(block.0 + 1) => {
+                    let taken = successor != BlockId(block.0 + 1);
+                    found.extend(self.condition(function, branch, guard.negated == taken));
+                }
+                _ => {
+                    found.insert(Condition::Edge(block, successor));
+                }
+            }
+        }
+        Some(found)
+    }
+
+    /// That the guard register of an instruction is true, or false; `None` when that is an election.
+    fn condition(&self, function: &Function<'_>, instruction: u32, negated: bool) -> Option<Condition> {
+        let Resolution::Register(register) = function.symbols.guard(instruction) else { return None };
+        if let Selects::One(_) = self.at(function, instruction, register).not_if(negated).yes {
+            return None;
+        }
+        let mut made = function.definitions.reaching(function.cfg, instruction, register).to_vec();
+        made.sort_unstable();
+        Some(Condition::Holds { register, made, negated })
+    }
+}
