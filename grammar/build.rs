@@ -1,9 +1,9 @@
-//! Generates the parser from `ptx.lalrpop`.
+//! Generates the parser from `src/ptx.lalrpop`.
 
 fn main() {
-    println!("cargo:rerun-if-changed=grammar");
-    let result = lalrpop::Configuration::new().set_in_dir("grammar").emit_rerun_directives(true).process();
+    println!("cargo:rerun-if-changed=src/ptx.lalrpop");
+    let result = lalrpop::Configuration::new().set_in_dir("src").emit_rerun_directives(true).process();
     if let Err(error) = result {
-        println!("cargo::error=grammar/ptx.lalrpop: {error}");
+        println!("cargo::error=grammar/src/ptx.lalrpop: {error}");
     }
 }

@@ -54,8 +54,7 @@ pub mod lsp;
 #[cfg(feature = "cli")]
 pub mod render;
 pub mod rules;
-pub mod source;
-pub mod syntax;
+pub(crate) mod words;
 
 use analysis::description::{self, Description};
 use analysis::descriptors;
@@ -67,9 +66,10 @@ use analysis::symbols::Symbols;
 use diagnostic::{Diagnostic, Severity, suppression};
 use instruction::decode::{self, Decoded};
 use isa::targets::{PtxVersion, Target};
+pub use ptx_syntax as syntax;
+pub use ptx_syntax::source::{self, Source};
 use rules::Checker;
 use rules::selection::RuleSettings;
-pub use source::Source;
 use syntax::ast::Module;
 use syntax::parser::{self, SyntaxError};
 

@@ -11,7 +11,8 @@ use crate::isa::instructions::InstructionForm;
 use crate::isa::targets::{self, GATES, Gate, PtxVersion, TENSOR_TARGETS, Target, Unavailable, Use};
 use crate::isa::vocabulary::Operation;
 use crate::rules::Checker;
-use crate::source::{Span, list_words};
+use crate::source::Span;
+use crate::words::list_words;
 
 pub(super) mod feature_unsupported_on_target;
 pub(super) mod instruction_unsupported_on_target;

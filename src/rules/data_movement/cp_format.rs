@@ -2,7 +2,8 @@ use crate::diagnostic::{Diagnostic, Fix};
 use crate::instruction::Instruction;
 use crate::isa::vocabulary::{DstFormat, SrcFormat};
 use crate::rules::{Checker, Code, rule};
-use crate::source::{Span, list_words};
+use crate::source::Span;
+use crate::words::list_words;
 use strum::IntoEnumIterator;
 
 rule! {

@@ -1,7 +1,7 @@
 use crate::diagnostic::Diagnostic;
 use crate::instruction::Instruction;
 use crate::rules::{Checker, Code, rule};
-use crate::source::list_words;
+use crate::words::list_words;
 
 rule! {
     /// ## What it does

@@ -2,7 +2,8 @@ use crate::diagnostic::Diagnostic;
 use crate::instruction::{Instruction, Ld, St};
 use crate::isa::vocabulary::{LdShape, Num};
 use crate::rules::{Checker, Code, rule};
-use crate::source::{Spanned, list_words};
+use crate::source::Spanned;
+use crate::words::list_words;
 
 rule! {
     /// ## What it does

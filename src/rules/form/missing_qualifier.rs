@@ -1,7 +1,8 @@
 use crate::diagnostic::{Diagnostic, Fix};
 use crate::instruction::form::Problem;
 use crate::rules::{Checker, Code, rule};
-use crate::source::{Span, list_words};
+use crate::source::Span;
+use crate::words::list_words;
 
 rule! {
     /// ## What it does

@@ -4,8 +4,8 @@ use crate::instruction::form::Problem;
 use crate::instruction::{Address, Base, Register, Scalar, Vector};
 use crate::isa::instructions::OperandClass;
 use crate::rules::{Checker, Code, rule};
-use crate::source::list_words;
 use crate::syntax::ast::Type;
+use crate::words::list_words;
 
 rule! {
     /// ## What it does

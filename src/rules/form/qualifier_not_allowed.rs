@@ -3,7 +3,8 @@ use crate::instruction::decode::Decoded;
 use crate::instruction::form::Problem;
 use crate::isa::vocabulary::Qualifier;
 use crate::rules::{Checker, Code, rule};
-use crate::source::{Spanned, list_words};
+use crate::source::Spanned;
+use crate::words::list_words;
 
 rule! {
     /// ## What it does

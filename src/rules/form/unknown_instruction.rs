@@ -1,7 +1,7 @@
 use crate::diagnostic::{Diagnostic, Fix};
 use crate::instruction::form::Problem;
 use crate::rules::{Checker, Code, rule};
-use crate::source::list_words;
+use crate::words::list_words;
 
 rule! {
     /// ## What it does

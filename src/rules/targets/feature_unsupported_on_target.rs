@@ -5,7 +5,8 @@ use crate::isa::targets::{Target, Unavailable};
 use crate::rules::style::family_portability;
 use crate::rules::targets::{names, unavailable};
 use crate::rules::{Checker, Code, rule};
-use crate::source::{Span, list_words};
+use crate::source::Span;
+use crate::words::list_words;
 
 rule! {
     /// ## What it does

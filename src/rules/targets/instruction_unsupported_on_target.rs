@@ -3,7 +3,8 @@ use crate::diagnostic::{Diagnostic, Fix};
 use crate::isa::targets::{Portability, TENSOR_TARGETS, Target};
 use crate::rules::targets::{Availability, unavailable};
 use crate::rules::{Checker, Code, rule};
-use crate::source::{Span, list_words};
+use crate::source::Span;
+use crate::words::list_words;
 
 rule! {
     /// ## What it does

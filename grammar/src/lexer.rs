@@ -1,0 +1,227 @@
+//! Text to tokens.
+//!
+//! Two choices shape the rest of the front end:
+//!
+//! - A word that starts with a letter keeps its dots: `tcgen05.mma.cta_group::1.kind::f16` and
+//!   `%tid.x` are one token each. A word that starts with a dot ends before the next one, so that
+//!   `.reg.b32` is two tokens. Suffixes as tokens of their own would collide: `.32x32b` starts
+//!   with a digit, `.x8` looks like a vector component, `.shared` is both a qualifier and a
+//!   directive. `instruction::decode` splits words where that matters.
+//! - Tokens are `Copy` and carry no text. Whoever wants it slices the source.
+
+use logos::{FilterResult, Logos};
+
+use crate::ast::{BinaryOperator, Linkage, StateSpace};
+
+/// One token. `*Open` and `*Close` variants beyond plain braces are made by
+/// the `structure` pass, which knows what a brace stands for.
+#[derive(Logos, Clone, Copy, Debug, PartialEq, Eq)]
+#[logos(skip(r"[ \t\r\n]+"))]
+#[logos(error(LexError, |lexer| LexError::of(lexer.slice())))]
+#[allow(missing_docs, reason = "most are named as they are written")]
+pub enum Token {
+    #[token("//", line_comment)]
+    #[token("/*", block_comment)]
+    #[token("#", line_marker)]
+    /// A name without dots: register, label, variable, mnemonic.
+    #[regex(r"[A-Za-z][A-Za-z0-9_$]*|[_$%][A-Za-z0-9_$]+|\$")]
+    Identifier,
+    /// A name with dots: an opcode, a register's component, a special register.
+    #[regex(r"([A-Za-z][A-Za-z0-9_$]*|[_$%][A-Za-z0-9_$]+)(\.[A-Za-z0-9_$]+|::?[A-Za-z0-9_$]+)*\.[A-Za-z0-9_$]+(::?[A-Za-z0-9_$]+)*")]
+    Dotted,
+    /// A word behind a dot that is none of the directives below. A single colon belongs to it, as in
+    /// `.sp::2:4` and in the mistake `.collector::a:fill`.
+    #[regex(r"\.[A-Za-z0-9_$]+(::?[A-Za-z0-9_$]+)*")]
+    DotWord,
+
+    #[token(".version")]
+    Version,
+    #[token(".target")]
+    Target,
+    #[token(".address_size")]
+    AddressSize,
+    #[token(".file")]
+    File,
+    #[token(".loc")]
+    Loc,
+    #[token(".section")]
+    Section,
+    #[token(".pragma")]
+    Pragma,
+    #[token(".alias")]
+    Alias,
+    #[token(".branchtargets")]
+    BranchTargets,
+    #[token(".calltargets")]
+    CallTargets,
+    #[token(".callprototype")]
+    CallPrototype,
+    #[token(".entry")]
+    Entry,
+    #[token(".func")]
+    Func,
+    #[token(".align")]
+    Align,
+    #[token(".attribute")]
+    Attribute,
+    #[token(".reg", |_| StateSpace::Reg)]
+    #[token(".sreg", |_| StateSpace::Sreg)]
+    #[token(".const", |_| StateSpace::Const)]
+    #[token(".global", |_| StateSpace::Global)]
+    #[token(".local", |_| StateSpace::Local)]
+    #[token(".param", |_| StateSpace::Param)]
+    #[token(".shared", |_| StateSpace::Shared)]
+    #[token(".tex", |_| StateSpace::Tex)]
+    Space(StateSpace),
+    #[token(".extern", |_| Linkage::Extern)]
+    #[token(".visible", |_| Linkage::Visible)]
+    #[token(".weak", |_| Linkage::Weak)]
+    #[token(".common", |_| Linkage::Common)]
+    Linkage(Linkage),
+
+    /// Decimal, octal, hexadecimal or binary, with an optional `U`.
+    #[regex(r"0[xX][0-9A-Fa-f]+U?|0[bB][01]+U?|[0-9]+U?")]
+    Integer,
+    /// `1.5`, `1e3`, `0f3F800000`, `0d3FF0000000000000`.
+    #[regex(
+        r"[0-9]+\.[0-9]*([eE][+-]?[0-9]+)?|\.[0-9]+([eE][+-]?[0-9]+)?|[0-9]+[eE][+-]?[0-9]+",
+        priority = 10
+    )]
+    #[regex(r"0[fF][0-9A-Fa-f]{8}|0[dD][0-9A-Fa-f]{16}", priority = 10)]
+    Float,
+    #[regex(r#""[^"\n]*""#)]
+    String,
+
+    #[token("_")]
+    Sink,
+    #[token("@")]
+    At,
+    #[token(",")]
+    Comma,
+    #[token(";")]
+    Semicolon,
+    #[token(":")]
+    Colon,
+    #[token("(")]
+    ParenOpen,
+    #[token(")")]
+    ParenClose,
+    #[token("[")]
+    BracketOpen,
+    #[token("]")]
+    BracketClose,
+    #[token("{")]
+    BraceOpen,
+    #[token("}")]
+    BraceClose,
+    #[token("=")]
+    Equals,
+    #[token("!")]
+    Not,
+    #[token("~")]
+    Tilde,
+    #[token("+")]
+    Plus,
+    #[token("-")]
+    Minus,
+    #[token("<")]
+    Less,
+    #[token(">")]
+    Greater,
+    #[token("?")]
+    Question,
+    #[token("|", |_| BinaryOperator::Or)]
+    #[token("*", |_| BinaryOperator::Multiply)]
+    #[token("/", |_| BinaryOperator::Divide)]
+    #[token("%", |_| BinaryOperator::Remainder)]
+    #[token("<<", |_| BinaryOperator::ShiftLeft)]
+    #[token(">>", |_| BinaryOperator::ShiftRight)]
+    #[token("<=", |_| BinaryOperator::LessOrEqual)]
+    #[token(">=", |_| BinaryOperator::GreaterOrEqual)]
+    #[token("==", |_| BinaryOperator::Equal)]
+    #[token("!=", |_| BinaryOperator::NotEqual)]
+    #[token("&", |_| BinaryOperator::And)]
+    #[token("^", |_| BinaryOperator::Xor)]
+    #[token("&&", |_| BinaryOperator::LogicalAnd)]
+    #[token("||", |_| BinaryOperator::LogicalOr)]
+    Operator(BinaryOperator),
+
+    /// `{` that opens the body of a function.
+    BodyOpen,
+    /// `{` that opens a scope between statements.
+    BlockOpen,
+    /// `{` that opens the data of a `.section`.
+    SectionOpen,
+    /// `}` that closes a body, a scope or a section.
+    BlockClose,
+    /// Text that is no token. The grammar has no rule for it.
+    Error,
+}
+
+/// Why a piece of text is no token.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LexError {
+    /// A `/*` without its `*/`.
+    UnterminatedComment,
+    /// A `"` without another one on the line.
+    UnterminatedString,
+    /// U+FEFF at the start of the file.
+    ByteOrderMark,
+    /// A character that no token starts with.
+    Character(char),
+    /// Anything else.
+    #[default]
+    NoToken,
+}
+
+impl LexError {
+    /// Says what is wrong with `text`, which the lexer could make no token of.
+    #[cold]
+    fn of(text: &str) -> Self {
+        match text.chars().next() {
+            Some('\u{feff}') => Self::ByteOrderMark,
+            Some('"') => Self::UnterminatedString,
+            Some(character) => Self::Character(character),
+            None => Self::NoToken,
+        }
+    }
+}
+
+fn line_comment(lexer: &mut logos::Lexer<'_, Token>) -> FilterResult<(), LexError> {
+    lexer.bump(rest_of_line(lexer.remainder()).len());
+    FilterResult::Skip
+}
+
+fn rest_of_line(text: &str) -> &str {
+    memchr::memchr2(b'\n', b'\r', text.as_bytes()).map_or(text, |end| &text[..end])
+}
+
+/// `# 5 "kernel.cu"` and `#line 5 "kernel.cu"`, which a preprocessor leaves behind.
+fn line_marker(lexer: &mut logos::Lexer<'_, Token>) -> FilterResult<(), LexError> {
+    let line = rest_of_line(lexer.remainder());
+    let words = line.trim_start();
+    let words = words.strip_prefix("line").unwrap_or(words).trim_start();
+    let name = words.trim_start_matches(|c: char| c.is_ascii_digit());
+    let is_marker = name.len() < words.len() && name.trim_start().starts_with('"');
+    if !is_marker {
+        return FilterResult::Error(LexError::Character('#'));
+    }
+    lexer.bump(line.len());
+    FilterResult::Skip
+}
+
+fn block_comment(lexer: &mut logos::Lexer<'_, Token>) -> FilterResult<(), LexError> {
+    let rest = lexer.remainder();
+    if let Some(at) = memchr::memmem::find(rest.as_bytes(), b"*/") {
+        lexer.bump(at + 2);
+        FilterResult::Skip
+    } else {
+        lexer.bump(rest.len());
+        FilterResult::Error(LexError::UnterminatedComment)
+    }
+}
+
+/// The tokens of `text` with their byte ranges.
+pub fn lex(text: &str) -> logos::SpannedIter<'_, Token> {
+    Token::lexer(text).spanned()
+}

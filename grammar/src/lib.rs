@@ -1,0 +1,30 @@
+//! The syntax of PTX: text becomes tokens, tokens become a flat tree.
+//!
+//! ```text
+//! Source ─► lexer::Token ─► structure ─► grammar + Builder ─► ast::Module
+//! ```
+//!
+//! The entry point is [`parser::parse`]. It never fails: it returns a [`ast::Module`] and the
+//! [errors](parser::SyntaxError) met on the way, and a broken statement costs itself alone. No
+//! opcode is named here: what instructions mean is the business of the tables in `ptx-tc`.
+//!
+//! This is a crate of its own because the generated parser takes long to compile and changes
+//! rarely.
+
+#![warn(missing_docs)]
+
+pub mod ast;
+pub(crate) mod builder;
+pub mod lexer;
+pub mod literal;
+pub mod parser;
+pub mod source;
+pub mod structure;
+
+pub use source::Source;
+
+#[allow(clippy::all, clippy::pedantic, unused, unreachable_pub, reason = "this code is generated")]
+pub(crate) mod grammar {
+    lalrpop_util::lalrpop_mod!(generated, "/ptx.rs");
+    pub(crate) use generated::ModuleParser;
+}

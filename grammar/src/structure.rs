@@ -1,0 +1,292 @@
+//! Tokens to tokens: says what each brace stands for and keeps them balanced.
+//!
+//! `{` opens a function body, a scope, a section's data or a vector, and a grammar that has to
+//! find out from context cannot recover from errors: a vector's `}` in a broken instruction would
+//! close the function. Where a statement starts is known from a few tokens, though, and with it
+//! what a brace means. This pass decides that, so that behind it
+//!
+//! - the braces that structure the module are tokens of their own and always balanced,
+//! - a missing or a stray one is reported once, here, and costs nothing else,
+//! - nesting is bounded, so that no later stage can be driven into deep recursion.
+
+use crate::lexer::{self, LexError, Token};
+use crate::parser::SyntaxError;
+use crate::source::Span;
+
+/// Scopes within scopes; the deepest in known compiler output is 7.
+const MAX_SCOPES: usize = 256;
+/// Brackets within brackets in one statement.
+const MAX_NESTING: u32 = 64;
+/// Tokens in a row that wait for an operand: signs, casts, brackets.
+const MAX_PREFIX: u32 = 256;
+
+/// What the grammar's lexer interface wants.
+pub type Positioned = Result<(u32, Token, u32), std::convert::Infallible>;
+
+/// Where in a statement the next token stands.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// Before the first token of a statement.
+    Start,
+    /// Behind a first word: `:` would make it a label.
+    Word,
+    /// Within a statement that ends with `;`.
+    Statement,
+    /// Within a directive that ends where it ends: `.loc 1 2 3`. Keeps whether an identifier may
+    /// still belong to it.
+    Loose { wants_name: bool },
+    /// Within the header of a function.
+    Header,
+    /// Within a `.pragma` of a header; its `;` does not end the header.
+    HeaderPragma,
+    /// Between `.section` and its brace.
+    SectionHeader,
+    /// Within the data of a section.
+    SectionData,
+}
+
+/// The tokens of a text, with braces told apart and balanced.
+pub struct Structure<'s> {
+    tokens: logos::SpannedIter<'s, Token>,
+    end: u32,
+    state: State,
+    /// The braces that are open, outermost first.
+    open: Vec<Span>,
+    /// Brackets of all sorts that are open in this statement, and vector braces among them.
+    nesting: u32,
+    vectors: u32,
+    /// Tokens since the last operand or comma.
+    prefix: u32,
+    /// A token that was read but not yet handed on, last first.
+    queue: Vec<(Span, Token)>,
+    /// `.visible` and the like, held back until it is known whether a function follows.
+    linkage: Vec<(Span, Token)>,
+    /// What was wrong with the braces, so far.
+    pub errors: Vec<SyntaxError>,
+}
+
+impl<'s> Structure<'s> {
+    /// Starts at the first token.
+    pub fn new(text: &'s str) -> Self {
+        Self {
+            tokens: lexer::lex(text),
+            end: text.len() as u32,
+            state: State::Start,
+            open: Vec::new(),
+            nesting: 0,
+            vectors: 0,
+            prefix: 0,
+            queue: Vec::new(),
+            linkage: Vec::new(),
+            errors: Vec::new(),
+        }
+    }
+
+    fn restart(&mut self) {
+        self.state = State::Start;
+        self.nesting = 0;
+        self.vectors = 0;
+        self.prefix = 0;
+    }
+
+    /// Reports the first bracket or sign over a limit; the parser recovers at the next `;`.
+    #[cold]
+    fn too_deep(&mut self, span: Span, depth: u32, limit: u32) -> Token {
+        if depth == limit + 1 {
+            self.errors.push(SyntaxError::TooDeep { span, limit });
+        }
+        Token::Error
+    }
+
+    /// Opens a scope; past the limit the rest of the input is given up.
+    fn open(&mut self, span: Span, as_token: Token) -> Token {
+        if self.open.len() >= MAX_SCOPES {
+            self.errors.push(SyntaxError::TooDeep { span, limit: MAX_SCOPES as u32 });
+            self.tokens = lexer::lex("");
+            self.queue.clear();
+            return Token::Semicolon;
+        }
+        self.open.push(span);
+        self.restart();
+        if as_token == Token::SectionOpen {
+            self.state = State::SectionData;
+        }
+        as_token
+    }
+
+    /// Closes the innermost scope; `None` for a brace that closes nothing.
+    fn close(&mut self, span: Span) -> Option<Token> {
+        self.restart();
+        if self.open.pop().is_none() {
+            self.errors.push(SyntaxError::StrayBrace { span });
+            return None;
+        }
+        Some(Token::BlockClose)
+    }
+
+    /// Queues a `}` for each scope that is still open where none may be.
+    fn close_all(&mut self, at: u32, before_function: bool) {
+        while let Some(brace) = self.open.pop() {
+            let outermost = self.open.is_empty();
+            if outermost {
+                self.errors.push(SyntaxError::UnclosedBrace { brace, at, before_function });
+            }
+            self.queue.push((Span::at(at), Token::BlockClose));
+        }
+    }
+
+    /// Classifies one token of the lexer; `None` when it is held back or dropped.
+    #[inline]
+    fn classify(&mut self, span: Span, token: Token) -> Option<Token> {
+        loop {
+            match self.state {
+                State::Statement => match token {
+                    Token::Semicolon => self.restart(),
+                    Token::BraceOpen | Token::ParenOpen | Token::BracketOpen => {
+                        self.nesting += 1;
+                        self.vectors += u32::from(token == Token::BraceOpen);
+                        if self.nesting > MAX_NESTING {
+                            return Some(self.too_deep(span, self.nesting, MAX_NESTING));
+                        }
+                    }
+                    Token::Comma
+                    | Token::Identifier
+                    | Token::Dotted
+                    | Token::Integer
+                    | Token::Float
+                    | Token::String => self.prefix = 0,
+                    Token::ParenClose | Token::BracketClose => {
+                        self.nesting = self.nesting.saturating_sub(1);
+                    }
+                    Token::BraceClose => {
+                        if self.vectors == 0 {
+                            return self.close(span);
+                        }
+                        self.vectors -= 1;
+                        self.nesting = self.nesting.saturating_sub(1);
+                    }
+                    Token::Entry => {
+                        self.restart();
+                        continue;
+                    }
+                    _ => {
+                        self.prefix += 1;
+                        if self.prefix > MAX_PREFIX {
+                            return Some(self.too_deep(span, self.prefix, MAX_PREFIX));
+                        }
+                    }
+                },
+                State::Start => match token {
+                    Token::Identifier => self.state = State::Word,
+                    Token::Semicolon => {}
+                    Token::BraceOpen => return Some(self.open(span, Token::BlockOpen)),
+                    Token::BraceClose => return self.close(span),
+                    Token::Linkage(_) => {
+                        self.linkage.push((span, token));
+                        return None;
+                    }
+                    Token::Entry | Token::Func => {
+                        self.state = State::Header;
+                        let start = self.linkage.first().map_or(span, |&(first, _)| first).start;
+                        if !self.open.is_empty() {
+                            self.queue.push((span, token));
+                            self.queue.extend(self.linkage.drain(..).rev());
+                            self.close_all(start, true);
+                            return None;
+                        }
+                    }
+                    Token::Section => self.state = State::SectionHeader,
+                    Token::Loc | Token::File | Token::Version | Token::AddressSize => {
+                        self.state = State::Loose { wants_name: false };
+                    }
+                    Token::Target => self.state = State::Loose { wants_name: true },
+                    _ => self.state = State::Statement,
+                },
+                State::Word => {
+                    if token == Token::Colon {
+                        self.state = State::Start;
+                    } else {
+                        self.state = State::Statement;
+                        continue;
+                    }
+                }
+                State::Loose { wants_name } => match token {
+                    Token::Comma => self.state = State::Loose { wants_name: true },
+                    Token::Identifier if wants_name => {}
+                    Token::Integer | Token::Float | Token::String | Token::Plus | Token::Minus => {
+                        self.state = State::Loose { wants_name: false };
+                    }
+                    _ => {
+                        self.state = State::Start;
+                        continue;
+                    }
+                },
+                State::Header => match token {
+                    Token::BraceOpen => return Some(self.open(span, Token::BodyOpen)),
+                    Token::Semicolon => self.restart(),
+                    Token::Pragma => self.state = State::HeaderPragma,
+                    Token::Entry | Token::Func | Token::Linkage(_) | Token::BraceClose => {
+                        self.restart();
+                        continue;
+                    }
+                    _ => {}
+                },
+                State::HeaderPragma => {
+                    if token == Token::Semicolon {
+                        self.state = State::Header;
+                    }
+                }
+                State::SectionHeader => match token {
+                    Token::BraceOpen => return Some(self.open(span, Token::SectionOpen)),
+                    Token::Semicolon | Token::BraceClose => {
+                        self.restart();
+                        continue;
+                    }
+                    _ => {}
+                },
+                State::SectionData => {
+                    if token == Token::BraceClose {
+                        return self.close(span);
+                    }
+                }
+            }
+            return Some(token);
+        }
+    }
+}
+
+impl Iterator for Structure<'_> {
+    type Item = Positioned;
+
+    #[inline]
+    fn next(&mut self) -> Option<Positioned> {
+        loop {
+            if let Some((span, token)) = self.queue.pop() {
+                return Some(Ok((span.start, token, span.end)));
+            }
+            let Some((token, range)) = self.tokens.next() else {
+                if !self.linkage.is_empty() {
+                    self.queue.extend(self.linkage.drain(..).rev());
+                    continue;
+                }
+                if self.open.is_empty() {
+                    return None;
+                }
+                self.close_all(self.end, false);
+                continue;
+            };
+            let span = Span::new(range.start as u32, range.end as u32);
+            let token = token.unwrap_or_else(|error: LexError| {
+                self.errors.push(SyntaxError::InvalidToken { span, error });
+                Token::Error
+            });
+            let Some(token) = self.classify(span, token) else { continue };
+            if !self.linkage.is_empty() {
+                self.queue.push((span, token));
+                self.queue.extend(self.linkage.drain(..).rev());
+                continue;
+            }
+            return Some(Ok((span.start, token, span.end)));
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! Findings: pushed, pulled, after edits, with settings.
+
+use serde_json::{Value, json};
+
+use super::client::{Client, URI, capabilities, document, kernel};
+
+const BAD: &str = "\ttcgen05.dealloc.cta_group::1.sync.aligned.b32 %r1, 48;\n\ttcgen05.wait::ld.sync;";
+
+fn codes(diagnostics: &Value) -> Vec<&str> {
+    diagnostics.as_array().unwrap().iter().map(|it| it["code"].as_str().unwrap()).collect()
+}
+
+fn pulling() -> Value {
+    let mut capabilities = capabilities();
+    capabilities["textDocument"]["diagnostic"] = json!({});
+    capabilities
+}
+
+#[test]
+fn are_pushed_on_open_and_change() {
+    let mut client = Client::start();
+    client.open(&kernel(BAD));
+    let pushed = client.pushed(1);
+    insta::assert_json_snapshot!(pushed);
+    // `48` becomes `64`, in the middle of the text.
+    let range = json!({ "start": { "line": 9, "character": 52 }, "end": { "line": 9, "character": 54 } });
+    client.change(2, json!([{ "range": range, "text": "64" }]));
+    assert_eq!(codes(&client.pushed(2)), ["TC104"]);
+    client.notify("textDocument/didClose", document());
+    let closed = client.notification("textDocument/publishDiagnostics");
+    assert_eq!(closed, json!({ "uri": URI, "diagnostics": [] }));
+    client.stop();
+}
+
+#[test]
+fn are_what_the_command_line_finds() {
+    for entry in std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/rules")).unwrap() {
+        let mut client = Client::start();
+        for (number, file) in std::fs::read_dir(entry.unwrap().path()).unwrap().enumerate() {
+            let Ok(text) = std::fs::read_to_string(file.unwrap().path()) else { continue };
+            let source = ptx_tc::Source::new("kernel.ptx", text.clone()).unwrap();
+            let report = ptx_tc::check(&source, &ptx_tc::Options::default());
+            let expected: Vec<&str> = report.diagnostics.iter().map(|it| it.code.rule().code).collect();
+            let version = i32::try_from(number).unwrap() + 2;
+            client.open("");
+            client.change(version, json!([{ "text": text }]));
+            assert_eq!(codes(&client.pushed(version)), expected);
+        }
+    }
+}
+
+#[test]
+fn are_pulled_by_clients_that_can() {
+    let mut client = Client::start_with(pulling(), Value::Null);
+    client.open(&kernel(BAD));
+    let report = client.request("textDocument/diagnostic", document());
+    assert_eq!(report["kind"], "full");
+    assert_eq!(codes(&report["items"]), ["TC301", "TC104"]);
+    assert!(client.inbox.is_empty(), "nothing is pushed as well: {:?}", client.inbox);
+    client.stop();
+}
+
+#[test]
+fn of_an_old_version_are_never_sent() {
+    let mut client = Client::start_with(pulling(), Value::Null);
+    client.open(&kernel(&BAD.repeat(2000)));
+    let mut requests = Vec::new();
+    for version in 2..20 {
+        requests.push(client.send("textDocument/diagnostic", document()));
+        let start = json!({ "line": 0, "character": 0 });
+        client.change(version, json!([{ "range": { "start": start, "end": start }, "text": "\n" }]));
+    }
+    requests.push(client.send("textDocument/diagnostic", document()));
+    let mut answered = 0;
+    for (version, id) in requests.into_iter().enumerate() {
+        let response = client.response(id);
+        if let Some(error) = response.get("error") {
+            assert_eq!(error["code"], -32802, "{error}");
+            assert_eq!(error["data"]["retriggerRequest"], true);
+        } else {
+            answered += 1;
+            let line = response["result"]["items"][0]["range"]["start"]["line"].as_u64();
+            assert_eq!(line, Some(9 + version as u64), "of the version that was asked about");
+        }
+    }
+    assert!(answered >= 1, "the last one is always answered");
+    client.stop();
+}
+
+#[test]
+fn count_columns_as_negotiated() {
+    let text = kernel("\t/* \u{1f600}\u{e4} */ tcgen05.wait::ld.sync;");
+    for (encodings, name, column) in [
+        (json!(["utf-16"]), "utf-16", 27),
+        (json!(["utf-8", "utf-16"]), "utf-8", 30),
+        (json!([]), "utf-16", 27),
+    ] {
+        let mut client = Client::spawn();
+        let mut capabilities = capabilities();
+        capabilities["general"]["positionEncodings"] = encodings;
+        let result = client.request("initialize", json!({ "capabilities": capabilities }));
+        assert_eq!(result["capabilities"]["positionEncoding"], name);
+        client.open(&text);
+        assert_eq!(client.pushed(1)[0]["range"]["end"]["character"], column, "{name}");
+        client.stop();
+    }
+}
+
+#[test]
+fn follow_the_settings() {
+    let body = "\ttcgen05.shift.cta_group::1.down [%r1];";
+    let mut client = Client::start_with(capabilities(), json!({ "targets": ["sm_100f"] }));
+    client.open(&kernel(body));
+    assert!(codes(&client.pushed(1)).contains(&"TC202"));
+    client.notify(
+        "workspace/didChangeConfiguration",
+        json!({ "settings": { "ptx-tc": { "ptxVersion": "8.5" } } }),
+    );
+    assert!(codes(&client.pushed(1)).contains(&"TC204"));
+    client.notify("workspace/didChangeConfiguration", json!({ "settings": {} }));
+    assert!(codes(&client.pushed(1)).iter().all(|code| !code.starts_with("TC2")));
+    client.notify("workspace/didChangeConfiguration", json!({ "settings": { "targets": ["sm_x"] } }));
+    let message = client.notification("window/showMessage");
+    assert!(message["message"].as_str().unwrap().contains("`sm_x` is no target"), "{message}");
+    client.stop();
+}

@@ -1,0 +1,24 @@
+//! All tests of the library and the binary from outside: one program, because each would link the
+//! whole library again.
+
+mod common;
+
+mod cli;
+mod descriptor_cli;
+mod descriptor_properties;
+mod descriptors;
+mod event_order;
+#[cfg(unix)]
+mod fixes;
+mod formats;
+mod injected_bugs;
+mod kernels;
+mod known_bits;
+mod lsp;
+mod mma_shapes;
+mod robustness;
+mod rule_control;
+mod rules;
+mod statements;
+mod syntax;
+mod who_executes;

@@ -1,0 +1,128 @@
+//! Every rule on its fixtures: `fixtures/rules/<CODE>/invalid*.ptx` has exactly that rule's
+//! finding, `valid*.ptx` has none, and the assembler's recorded verdict agrees.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use ptx_tc::diagnostic::{Ptxas, Severity};
+use ptx_tc::render::{self, Checked, Format};
+use ptx_tc::rules::RULES;
+use ptx_tc::{Source, check};
+
+use crate::common::{excerpt_options, options};
+
+fn checked(path: &Path) -> Checked {
+    // Snapshots name the fixture, not where the checkout is.
+    let name = path.strip_prefix(env!("CARGO_MANIFEST_DIR")).unwrap_or(path).display().to_string();
+    let source = Source::from_bytes(name, fs::read(path).unwrap()).unwrap();
+    let code = path.parent().unwrap().file_name().unwrap().to_str().unwrap();
+    let report = check(&source, &options(code));
+    Checked { source, report }
+}
+
+/// `fixtures/ptxas/rules.tsv`: the fixture, whether the assembler accepts it, its first message.
+fn verdicts() -> BTreeMap<String, bool> {
+    include_str!("../../fixtures/ptxas/rules.tsv")
+        .lines()
+        .filter(|line| !line.starts_with('#'))
+        .map(|line| {
+            let mut columns = line.split('\t');
+            let path = columns.next().unwrap().to_owned();
+            let accepted = match columns.next().unwrap() {
+                "accepts" => true,
+                "rejects" => false,
+                other => panic!("unknown verdict {other}"),
+            };
+            (path, accepted)
+        })
+        .collect()
+}
+
+#[test]
+fn fixtures() {
+    let verdicts = verdicts();
+    insta::glob!("../../fixtures/rules", "*/*.ptx", |path| {
+        let file = checked(path);
+        let code = path.parent().unwrap().file_name().unwrap().to_str().unwrap();
+        let name = path.file_stem().unwrap().to_str().unwrap();
+        let found: Vec<&str> = file.report.diagnostics.iter().map(|it| it.code.rule().code).collect();
+        if name.starts_with("valid") {
+            assert!(found.is_empty(), "{code}/{name}: {found:?}");
+        } else {
+            assert!(found.contains(&code), "{code}/{name}: found {found:?}");
+            assert!(found.iter().all(|it| *it == code), "{code}/{name}: found {found:?}");
+            let mut text = Vec::new();
+            render::render(std::slice::from_ref(&file), Format::Human, false, &mut text).unwrap();
+            insta::with_settings!({ omit_expression => true, input_file => path, snapshot_suffix => "", prepend_module_to_snapshot => false }, {
+                insta::assert_snapshot!(format!("{code}_{name}"), String::from_utf8(text).unwrap());
+            });
+        }
+        let refused = file
+            .report
+            .diagnostics
+            .iter()
+            .any(|it| it.severity == Severity::Error && it.ptxas == Ptxas::Rejects);
+        let accepted = verdicts.get(file.source.name()).unwrap_or_else(|| {
+            panic!("{} has no verdict: run `cargo xtask oracle --record`", file.source.name())
+        });
+        assert_eq!(refused, !accepted, "{}: ptxas disagrees", file.source.name());
+    });
+}
+
+#[test]
+fn every_rule_has_fixtures() {
+    for rule in RULES {
+        let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/rules").join(rule.code);
+        let names: Vec<String> = fs::read_dir(&directory)
+            .unwrap_or_else(|error| panic!("{}: {error}", directory.display()))
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        for kind in ["valid", "invalid"] {
+            assert!(names.iter().any(|name| name.starts_with(kind)), "{} has no {kind} fixture", rule.code);
+        }
+    }
+}
+
+/// The documentation of a rule shows what it finds: the example fires it, the repair does not.
+#[test]
+fn documentation_examples() {
+    for rule in RULES {
+        let (example, repair) = rule.docs.split_once("## Use instead").unwrap();
+        let found = |docs: &str| -> Vec<&'static str> {
+            let source = Source::new(rule.code, as_module(&code_block(docs))).unwrap();
+            check(&source, &excerpt_options(rule.code))
+                .diagnostics
+                .iter()
+                .map(|it| it.code.rule().code)
+                .collect()
+        };
+        let bad = found(example);
+        assert!(
+            bad.contains(&rule.code) && bad.iter().all(|it| *it == rule.code),
+            "{} finds {bad:?}",
+            rule.code
+        );
+        assert_eq!(found(repair), Vec::<&str>::new(), "{}: the repair", rule.code);
+    }
+}
+
+fn code_block(docs: &str) -> String {
+    let (_, rest) = docs.split_once("```ptx\n").expect("a code block");
+    let (code, _) = rest.split_once("```").expect("its end");
+    code.lines().map(|line| line.strip_prefix(' ').unwrap_or(line)).collect::<Vec<_>>().join("\n")
+}
+
+/// Examples are modules, or statements of a kernel for `sm_100a` with the usual registers; a module
+/// with `ld.red` needs a target that has it.
+fn as_module(example: &str) -> String {
+    if example.contains(".target") {
+        return example.to_owned();
+    }
+    let target = if example.contains("ld.red") { "sm_103a" } else { "sm_100a" };
+    format!(
+        ".version 9.4\n.target {target}\n.visible .entry k()\n{{\n    .reg .pred p;\n    \
+         .reg .b32 r<8>, taddr, taddr2, idesc, sa, sb;\n    .reg .b64 adesc, bdesc;\n    \
+         .reg .pred elected;\n    .shared .b32 slot, slot2;\n    .shared .b64 mbar;\n{example}\n}}\n"
+    )
+}
