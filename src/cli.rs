@@ -11,7 +11,6 @@ use clap::{CommandFactory, Parser, Subcommand};
 
 mod ast;
 mod check;
-pub(crate) mod config;
 mod decode;
 mod encode;
 mod explain;

@@ -3,9 +3,11 @@
 use serde::Serialize;
 use strum::{Display, EnumString, IntoStaticStr};
 
-pub mod suppression;
+mod code;
+pub mod selection;
 
-use crate::rules::Code;
+pub use code::Code;
+
 use crate::source::Span;
 
 /// How much a finding matters.
@@ -102,11 +104,10 @@ pub struct Edit {
 impl Diagnostic {
     /// A finding of `code` at `span` with the rule's own severity; `label` says what was found.
     pub fn new(code: Code, span: Span, message: impl Into<String>, label: impl Into<String>) -> Self {
-        let rule = code.rule();
         Self {
             code,
-            severity: rule.severity,
-            ptxas: rule.ptxas,
+            severity: code.severity(),
+            ptxas: code.ptxas(),
             message: message.into(),
             primary: Label { span, message: label.into() },
             labels: Vec::new(),

@@ -9,8 +9,8 @@
 pub mod data_movement;
 pub mod datapath;
 pub mod element_types;
-pub mod instructions;
 pub mod mma_shapes;
 pub mod scale_vectors;
 pub mod targets;
+pub mod tensor;
 pub mod vocabulary;

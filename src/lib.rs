@@ -36,7 +36,7 @@
 //! let source = Source::new("kernel.ptx", ".version 9.0\n.target sm_100a\n.entry k() {\n  \
 //!     tcgen05.wait::ld.sync;\n}\n").unwrap();
 //! let report = check(&source, &Options::default());
-//! assert_eq!(report.diagnostics[0].code.rule().name, "missing-qualifier");
+//! assert_eq!(report.diagnostics[0].code.name(), "missing-qualifier");
 //! ```
 
 #![warn(missing_docs)]
@@ -44,6 +44,8 @@
 pub mod analysis;
 #[cfg(feature = "cli")]
 pub mod cli;
+#[cfg(feature = "cli")]
+pub(crate) mod config;
 pub mod descriptor;
 pub mod diagnostic;
 pub mod fix;
@@ -54,6 +56,7 @@ pub mod lsp;
 #[cfg(feature = "cli")]
 pub mod render;
 pub mod rules;
+pub mod suppression;
 pub(crate) mod words;
 
 use analysis::description::{self, Description};
@@ -63,13 +66,13 @@ use analysis::events::Events;
 use analysis::functions::{Context, FunctionFacts};
 use analysis::reach::Budget;
 use analysis::symbols::Symbols;
-use diagnostic::{Diagnostic, Severity, suppression};
+use diagnostic::selection::RuleSettings;
+use diagnostic::{Diagnostic, Severity};
 use instruction::decode::{self, Decoded};
 use isa::targets::{PtxVersion, Target};
 pub use ptx_syntax as syntax;
 pub use ptx_syntax::source::{self, Source};
 use rules::Checker;
-use rules::selection::RuleSettings;
 use syntax::ast::Module;
 use syntax::parser::{self, SyntaxError};
 
@@ -138,7 +141,7 @@ impl<'s> Analyzed<'s> {
 ///
 /// ```
 /// use ptx_tc::diagnostic::Severity;
-/// use ptx_tc::rules::selection::{Layer, RuleSettings};
+/// use ptx_tc::diagnostic::selection::{Layer, RuleSettings};
 /// use ptx_tc::{Options, Source, check};
 ///
 /// let source = Source::new("kernel.ptx", ".version 9.0\n.target sm_100a\n.entry k() {\n\

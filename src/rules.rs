@@ -4,10 +4,7 @@
 //! its documentation, which `explain` and the website show, its check, and its fix. A rule reads
 //! typed values with spans from a [`Checker`]; it neither parses nor slices text.
 
-use std::fmt;
-
-use serde::{Serialize, Serializer};
-use strum::{EnumIter, IntoEnumIterator, IntoStaticStr};
+use serde::Serialize;
 
 use crate::analysis::constants::Known;
 use crate::analysis::descriptors::Descriptors;
@@ -16,11 +13,12 @@ use crate::analysis::events::Events;
 use crate::analysis::flow::Flow;
 use crate::analysis::functions::{Context, FunctionFacts};
 use crate::analysis::symbols::Symbols;
-use crate::diagnostic::{Diagnostic, Ptxas, Severity};
+pub use crate::diagnostic::Code;
+use crate::diagnostic::Diagnostic;
 use crate::instruction::decode::Decoded;
 use crate::instruction::{Address, Base, Scalar};
 
-use crate::rules::selection::RuleSettings;
+use crate::diagnostic::selection::RuleSettings;
 use crate::source::{Source, Span};
 use crate::syntax::ast::Module;
 use crate::syntax::parser::SyntaxError;
@@ -32,7 +30,7 @@ mod form;
 mod issue;
 mod multiply;
 mod ordering;
-pub mod selection;
+
 mod style;
 mod syntax;
 mod targets;
@@ -60,17 +58,29 @@ pub struct Checker<'a> {
     pub descriptors: &'a [Descriptors],
 }
 
+/// How much of a program a rule has to see.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Scope {
+    /// One statement, with what is known of its operands. Such a rule also makes sense of inline
+    /// assembly.
+    Statement,
+    /// The ways through a function and what it calls. An excerpt of a kernel that has all that
+    /// the rule looks at is judged like the whole.
+    Function,
+    /// A whole kernel: the rule says what it lacks.
+    Kernel,
+    /// The module: its header, what its functions have together, and the text as a whole.
+    Module,
+}
+
 /// One rule.
 #[derive(Debug)]
 pub struct Rule {
-    /// `TC301`; never reused.
-    pub code: &'static str,
-    /// `ncols-invalid`
-    pub name: &'static str,
-    /// How much its findings matter by default.
-    pub severity: Severity,
-    /// What the assembler does with its findings.
-    pub ptxas: Ptxas,
+    /// What its findings are called.
+    pub code: Code,
+    /// How much it has to see.
+    pub scope: Scope,
     /// Its documentation in Markdown, with the headings *What it does*, *Why is this bad?*,
     /// *Example*, *Use instead* and *References*.
     pub docs: &'static str,
@@ -80,16 +90,11 @@ pub struct Rule {
 
 /// Declares a rule; its doc comment becomes its documentation at run time, too.
 macro_rules! rule {
-    (
-        $(#[doc = $doc:literal])+
-        $code:literal $name:literal $severity:ident $ptxas:ident $check:expr
-    ) => {
+    ($(#[doc = $doc:literal])+ $code:ident $scope:ident $check:expr) => {
         $(#[doc = $doc])+
         pub(in crate::rules) static RULE: $crate::rules::Rule = $crate::rules::Rule {
-            code: $code,
-            name: $name,
-            severity: $crate::diagnostic::Severity::$severity,
-            ptxas: $crate::diagnostic::Ptxas::$ptxas,
+            code: $crate::diagnostic::Code::$code,
+            scope: $crate::rules::Scope::$scope,
             docs: concat!($($doc, "\n"),+),
             check: $check,
         };
@@ -97,16 +102,9 @@ macro_rules! rule {
 }
 use rule;
 
-/// Declares [`Code`] and [`RULES`].
+/// Declares [`RULES`].
 macro_rules! rules {
-    ($( $(#[doc = $family:literal])? $variant:ident = $($path:ident)::+, )+) => {
-        /// The code of a rule: a name for it that is cheap to compare.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, EnumIter, IntoStaticStr)]
-        #[allow(missing_docs, reason = "each is explained by its rule")]
-        pub enum Code {
-            $($variant,)+
-        }
-
+    ($($($path:ident)::+,)+) => {
         /// Every rule, in the order of the codes.
         pub static RULES: &[&Rule] = &[$(&$($path)::+::RULE,)+];
     };
@@ -114,135 +112,108 @@ macro_rules! rules {
 
 rules! {
     // TC0 Syntax
-    SyntaxError = syntax::syntax_error,
-    InvalidToken = syntax::invalid_token,
-    ModuleHeader = syntax::module_header,
-    UndeclaredName = syntax::undeclared_name,
-    AnalysisLimit = syntax::analysis_limit,
+    syntax::syntax_error,
+    syntax::invalid_token,
+    syntax::module_header,
+    syntax::undeclared_name,
+    syntax::analysis_limit,
     // TC1 Form of one instruction
-    UnknownInstruction = form::unknown_instruction,
-    UnknownQualifier = form::unknown_qualifier,
-    QualifierNotAllowed = form::qualifier_not_allowed,
-    MissingQualifier = form::missing_qualifier,
-    RepeatedQualifier = form::repeated_qualifier,
-    OperandCount = form::operand_count,
-    OperandKind = form::operand_kind,
-    OperandType = form::operand_type,
-    VectorLength = form::vector_length,
-    ImmediateRange = form::immediate_range,
-    VectorElement = form::vector_element,
-    StateSpace = form::state_space,
+    form::unknown_instruction,
+    form::unknown_qualifier,
+    form::qualifier_not_allowed,
+    form::missing_qualifier,
+    form::repeated_qualifier,
+    form::operand_count,
+    form::operand_kind,
+    form::operand_type,
+    form::vector_length,
+    form::immediate_range,
+    form::vector_element,
+    form::state_space,
     // TC2 Target and version
-    InstructionUnsupportedOnTarget = targets::instruction_unsupported_on_target,
-    FeatureUnsupportedOnTarget = targets::feature_unsupported_on_target,
-    VersionTooOld = targets::version_too_old,
-    TargetNeedsNewerVersion = targets::target_needs_newer_version,
-    UnknownTarget = targets::unknown_target,
+    targets::instruction_unsupported_on_target,
+    targets::feature_unsupported_on_target,
+    targets::version_too_old,
+    targets::target_needs_newer_version,
+    targets::unknown_target,
     // TC3 Tensor Memory allocation
-    NcolsInvalid = allocation::ncols_invalid,
-    NcolsIncreases = allocation::ncols_increases,
-    AllocAfterRelinquish = allocation::alloc_after_relinquish,
-    MissingDealloc = allocation::missing_dealloc,
-    DeallocSizeMismatch = allocation::dealloc_size_mismatch,
-    OverAllocation = allocation::over_allocation,
-    TensorMemoryWithoutAlloc = allocation::tensor_memory_without_alloc,
-    UseAfterDealloc = allocation::use_after_dealloc,
-    DeallocRacesAccess = allocation::dealloc_races_access,
-    MixedCtaGroup = allocation::mixed_cta_group,
-    CtaGroup2WithoutCluster = allocation::cta_group_2_without_cluster,
-    SlotReadTooEarly = allocation::slot_read_too_early,
-    LiteralTmemAddress = allocation::literal_tmem_address,
+    allocation::ncols_invalid,
+    allocation::ncols_increases,
+    allocation::alloc_after_relinquish,
+    allocation::missing_dealloc,
+    allocation::dealloc_size_mismatch,
+    allocation::over_allocation,
+    allocation::tensor_memory_without_alloc,
+    allocation::use_after_dealloc,
+    allocation::dealloc_races_access,
+    allocation::mixed_cta_group,
+    allocation::cta_group_2_without_cluster,
+    allocation::slot_read_too_early,
+    allocation::literal_tmem_address,
     // TC4 Data movement
-    ShapeNum = data_movement::shape_num,
-    HalfSplitOffset = data_movement::half_split_offset,
-    CpMulticast = data_movement::cp_multicast,
-    CpFormat = data_movement::cp_format,
-    ShiftLaneAlignment = data_movement::shift_lane_alignment,
-    ColumnRange = data_movement::column_range,
-    SpcompressTypes = data_movement::spcompress_types,
-    LaneRestriction = data_movement::lane_restriction,
+    data_movement::shape_num,
+    data_movement::half_split_offset,
+    data_movement::cp_multicast,
+    data_movement::cp_format,
+    data_movement::shift_lane_alignment,
+    data_movement::column_range,
+    data_movement::spcompress_types,
+    data_movement::lane_restriction,
     // TC5 Matrix multiply
-    BlockScale = multiply::block_scale,
-    ScaleVectorSize = multiply::scale_vector_size,
-    WeightStationary = multiply::weight_stationary,
-    CollectorBuffer = multiply::collector_buffer,
-    Ashift = multiply::ashift,
-    ScaleInputD = multiply::scale_input_d,
-    CollectorUseWithoutFill = multiply::collector_use_without_fill,
-    Decompress = multiply::decompress,
+    multiply::block_scale,
+    multiply::scale_vector_size,
+    multiply::weight_stationary,
+    multiply::collector_buffer,
+    multiply::ashift,
+    multiply::scale_input_d,
+    multiply::collector_use_without_fill,
+    multiply::decompress,
     // TC6 Descriptor values
-    IdescReservedBits = descriptors::idesc_reserved_bits,
-    IdescTypes = descriptors::idesc_types,
-    IdescShape = descriptors::idesc_shape,
-    IdescSparsity = descriptors::idesc_sparsity,
-    IdescTransposeNegate = descriptors::idesc_transpose_negate,
-    IdescSaturateShift = descriptors::idesc_saturate_shift,
-    IdescScale = descriptors::idesc_scale,
-    IdescK96 = descriptors::idesc_k96,
-    IdescAshiftM = descriptors::idesc_ashift_m,
-    SparsitySelector = descriptors::sparsity_selector,
-    SmemDescFixedBits = descriptors::smem_desc_fixed_bits,
-    SmemDescSwizzle = descriptors::smem_desc_swizzle,
-    SmemDescAbsoluteStride = descriptors::smem_desc_absolute_stride,
-    SmemDescSwizzleType = descriptors::smem_desc_swizzle_type,
-    ZeroColumnMask = descriptors::zero_column_mask,
-    AccumulatorColumns = descriptors::accumulator_columns,
-    LaneAlignment = descriptors::lane_alignment,
-    TransposedAInTensorMemory = descriptors::transposed_a_in_tensor_memory,
+    descriptors::idesc_reserved_bits,
+    descriptors::idesc_types,
+    descriptors::idesc_shape,
+    descriptors::idesc_sparsity,
+    descriptors::idesc_transpose_negate,
+    descriptors::idesc_saturate_shift,
+    descriptors::idesc_scale,
+    descriptors::idesc_k96,
+    descriptors::idesc_ashift_m,
+    descriptors::sparsity_selector,
+    descriptors::smem_desc_fixed_bits,
+    descriptors::smem_desc_swizzle,
+    descriptors::smem_desc_absolute_stride,
+    descriptors::smem_desc_swizzle_type,
+    descriptors::zero_column_mask,
+    descriptors::accumulator_columns,
+    descriptors::lane_alignment,
+    descriptors::transposed_a_in_tensor_memory,
     // TC7 Ordering
-    TmemReusedBeforeWaitLd = ordering::tmem_reused_before_wait_ld,
-    MissingWaitSt = ordering::missing_wait_st,
-    ResultReadEarly = ordering::result_read_early,
-    MissingCommit = ordering::missing_commit,
-    FenceBeforeWait = ordering::fence_before_wait,
-    MissingProxyFence = ordering::missing_proxy_fence,
-    MissingAfterFence = ordering::missing_after_fence,
-    SignalBeforeWait = ordering::signal_before_wait,
-    NoMbarrierWait = ordering::no_mbarrier_wait,
+    ordering::tmem_reused_before_wait_ld,
+    ordering::missing_wait_st,
+    ordering::result_read_early,
+    ordering::missing_commit,
+    ordering::fence_before_wait,
+    ordering::missing_proxy_fence,
+    ordering::missing_after_fence,
+    ordering::signal_before_wait,
+    ordering::no_mbarrier_wait,
     // TC8 Who issues it
-    AlignedInOneThread = issue::aligned_in_one_thread,
-    IssuedByEveryThread = issue::issued_by_every_thread,
+    issue::aligned_in_one_thread,
+    issue::issued_by_every_thread,
     // TC9 Style
-    QualifierOrder = style::qualifier_order,
-    FamilyPortability = style::family_portability,
-    UnusedSuppression = style::unused_suppression,
+    style::qualifier_order,
+    style::family_portability,
+    style::unused_suppression,
 }
 
 impl Code {
-    /// Every code.
-    pub fn all() -> impl Iterator<Item = Self> {
-        Self::iter()
-    }
-
     /// The rule with this code.
     pub fn rule(self) -> &'static Rule {
         RULES[self as usize]
     }
-
-    /// The code written `TC301`, or the name written `ncols-invalid`.
-    pub fn parse(text: &str) -> Option<Self> {
-        Self::iter().find(|code| code.rule().code.eq_ignore_ascii_case(text) || code.rule().name == text)
-    }
-}
-
-impl fmt::Display for Code {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.rule().code)
-    }
-}
-
-impl Serialize for Code {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.rule().code)
-    }
 }
 
 impl Rule {
-    /// The page of the rule in the project's documentation.
-    pub fn url(&self) -> String {
-        format!("https://ptx-tc.github.io/rules/{}", self.code)
-    }
-
     /// The first sentence of the documentation: what the rule finds.
     pub fn summary(&self) -> String {
         self.docs
@@ -338,17 +309,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn codes_are_unique_and_sorted() {
-        for pair in RULES.windows(2) {
-            assert!(pair[0].code < pair[1].code, "{} before {}", pair[0].code, pair[1].code);
-        }
-    }
-
-    #[test]
-    fn names_are_unique() {
+    fn every_code_has_its_rule() {
+        assert_eq!(RULES.len(), Code::all().count());
         for code in Code::all() {
-            assert_eq!(Code::parse(code.rule().name), Some(code));
-            assert_eq!(Code::parse(code.rule().code), Some(code));
+            assert_eq!(RULES[code as usize].code, code);
         }
     }
 

@@ -8,8 +8,8 @@ use serde_json::{Map, Value, json};
 use super::input::{self, Input};
 use super::{Outcome, output_error};
 use crate::analysis::description::Description;
+use crate::diagnostic::selection::{Layer, RuleSettings};
 use crate::instruction::decode::Decoded;
-use crate::rules::selection::{Layer, RuleSettings};
 use crate::source::{Source, Span};
 use crate::syntax::ast::{
     Declaration, Function, Module, Operand, OperandKind, RawInstruction, Slice, Statement, StatementKind,

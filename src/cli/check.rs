@@ -9,14 +9,14 @@ use clap::ValueEnum;
 use indicatif::{ProgressBar, ProgressDrawTarget};
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 
-use super::config::{Configs, Wishes};
 use super::input::{self, Input, InputError};
 use super::{Outcome, output_error, repair, report_trouble};
 use crate::Options;
+use crate::config::{Configs, Wishes};
+use crate::diagnostic::selection::{Layer, Selector};
 use crate::diagnostic::{Applicability, Severity};
 use crate::isa::targets::{PtxVersion, Target};
 use crate::render::{self, Checked, Format, Summary, statistics};
-use crate::rules::selection::{Layer, Selector};
 
 /// Check PTX files.
 #[derive(Debug, clap::Args)]
@@ -275,7 +275,7 @@ impl Check {
 /// `TC301=warning`
 fn severity(text: &str) -> Result<(Selector, Severity), String> {
     let (rule, level) = text.split_once('=').ok_or("write CODE=LEVEL, for example TC301=warning")?;
-    let rule = rule.parse().map_err(|error: crate::rules::selection::UnknownRule| error.to_string())?;
+    let rule = rule.parse().map_err(|error: crate::diagnostic::selection::UnknownRule| error.to_string())?;
     let level = Severity::from_str(level)
         .map_err(|_| format!("`{level}` is no severity; write off, info, warning or error"))?;
     Ok((rule, level))

@@ -6,8 +6,9 @@ use clap::ValueEnum;
 use serde::Serialize;
 
 use super::{Outcome, output_error};
+use crate::diagnostic::selection;
 use crate::diagnostic::{Ptxas, Severity};
-use crate::rules::{Code, RULES, Rule, selection};
+use crate::rules::{Code, RULES, Rule};
 
 /// Explain a rule.
 #[derive(Debug, clap::Args)]
@@ -50,9 +51,9 @@ impl Explain {
             out,
             "{} {}\nseverity: {}; ptxas: {}\n\n{}",
             rule.code,
-            rule.name,
-            rule.severity,
-            ptxas(rule.ptxas),
+            rule.code.name(),
+            rule.code.severity(),
+            ptxas(rule.code.ptxas()),
             text(rule.docs)
         )
         .map_err(output_error)?;
@@ -131,24 +132,24 @@ impl Rules {
 
 fn entry(rule: &Rule) -> RuleEntry {
     RuleEntry {
-        code: rule.code,
-        name: rule.name,
-        severity: rule.severity,
-        ptxas: rule.ptxas,
+        code: rule.code.as_str(),
+        name: rule.code.name(),
+        severity: rule.code.severity(),
+        ptxas: rule.code.ptxas(),
         summary: rule.summary(),
-        url: rule.url(),
+        url: rule.code.url(),
     }
 }
 
 fn table(out: &mut dyn Write) -> std::io::Result<()> {
-    let width = RULES.iter().map(|rule| rule.name.len()).max().unwrap_or_default();
+    let width = RULES.iter().map(|rule| rule.code.name().len()).max().unwrap_or_default();
     for rule in RULES {
         writeln!(
             out,
             "{}  {:width$}  {:<7}  {}",
             rule.code,
-            rule.name,
-            rule.severity.to_string(),
+            rule.code.name(),
+            rule.code.severity().to_string(),
             rule.summary()
         )?;
     }

@@ -4,8 +4,8 @@ use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-use super::config::{FILE_NAME, TEMPLATE};
 use super::{Outcome, output_error};
+use crate::config::{FILE_NAME, TEMPLATE};
 
 /// Write a configuration with comments.
 #[derive(Debug, clap::Args)]

@@ -12,7 +12,7 @@ use rustc_hash::FxHashMap;
 use super::form::{Problem, Qualifiers};
 use super::{Address, Base, Immediate, Instruction, Register, Scalar, Variable, Vector};
 use crate::analysis::symbols::{RegisterId, Resolution, SymbolKind, Symbols};
-use crate::isa::instructions::{Condition, InstructionForm, OperandClass, OperandSlot};
+use crate::isa::tensor::{Condition, InstructionForm, OperandClass, OperandSlot};
 use crate::source::{Source, Span};
 use crate::syntax::ast::{
     BinaryOperator, Module, Operand, OperandKind, RawInstruction, Slice, StatementKind, Type, UnaryOperator,

@@ -1,8 +1,7 @@
 //! An instruction against its row of the table, before it has types.
 
-use crate::isa::instructions::{Condition, InstructionForm, OperandSlot};
+use crate::isa::tensor::{Condition, InstructionForm, Misfit, OperandSlot};
 use crate::isa::vocabulary::{Kind, Multicast, Operation, Qualifier, Slot};
-use crate::rules::Code;
 use crate::source::{Span, Spanned};
 
 /// The qualifiers of one instruction, in the order they are written.
@@ -101,9 +100,7 @@ pub enum Problem {
         /// The qualifier.
         qualifier: Spanned<Qualifier>,
         /// Why, if the table says so.
-        reason: Option<&'static str>,
-        /// The rule that says so.
-        code: Code,
+        misfit: Option<&'static Misfit>,
     },
     /// `.ws` or another word of the operation behind a qualifier.
     Misplaced {

@@ -61,7 +61,7 @@ fn all_safe(snapshot: &Snapshot) -> (Vec<Edit>, usize) {
 
 /// A comment on the line above the finding. One that is there already takes the code in.
 fn suppression(snapshot: &Snapshot, diagnostic: &Diagnostic) -> Edit {
-    let code = diagnostic.code.rule().code;
+    let code = diagnostic.code.as_str();
     let number = snapshot.text.line_of(diagnostic.primary.span.start);
     let line = snapshot.text.line(number);
     if let Some(above) = number.checked_sub(1).map(|above| snapshot.text.line(above)) {

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use super::settings::Settings;
 use crate::Options;
-use crate::cli::config::Configs;
-use crate::rules::selection::{Layer, RuleSettings};
+use crate::config::Configs;
+use crate::diagnostic::selection::{Layer, RuleSettings};
 
 /// The configurations as they are on disk now. Not kept: they may be others the next time.
 pub(super) struct Reader<'a> {

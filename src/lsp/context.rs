@@ -4,7 +4,7 @@
 //! behind it. So completion and signature help look at the tokens before the cursor.
 
 use super::text::Text;
-use crate::isa::instructions::InstructionForm;
+use crate::isa::tensor::InstructionForm;
 use crate::isa::vocabulary::{Operation, Qualifier};
 use crate::source::Span;
 use crate::syntax::lexer::{self, Token};

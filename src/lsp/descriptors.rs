@@ -4,7 +4,7 @@ use super::snapshot::Snapshot;
 use super::values;
 use crate::descriptor::{Field, Known, Layout, Values, instruction, shared_memory, zero_column_mask};
 use crate::instruction::decode::{Bound, Decoded, Value};
-use crate::isa::instructions::OperandClass;
+use crate::isa::tensor::OperandClass;
 use crate::isa::vocabulary::{Kind, Slot};
 
 /// A descriptor of which something is known.

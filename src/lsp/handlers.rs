@@ -272,8 +272,8 @@ pub(super) fn explain(params: &ExecuteCommandParams) -> Option<(String, String)>
     }
     let code = Code::parse(params.arguments.first()?.as_str()?)?;
     let rule = code.rule();
-    let text = format!("# {} {}\n\n{}", rule.code, rule.name, rule.docs);
-    Some((text, format!("{} {}: {}", rule.code, rule.name, rule.summary())))
+    let text = format!("# {} {}\n\n{}", rule.code, rule.code.name(), rule.docs);
+    Some((text, format!("{} {}: {}", rule.code, rule.code.name(), rule.summary())))
 }
 
 fn read<T: DeserializeOwned>(params: Value) -> Result<T, Failure> {

@@ -4,7 +4,7 @@ use super::multiply::Multiply;
 use super::snapshot::Snapshot;
 use super::{hover, values};
 use crate::instruction::decode::{Bound, Decoded, Value};
-use crate::isa::instructions::OperandClass;
+use crate::isa::tensor::OperandClass;
 use crate::source::Span;
 
 /// A remark behind a place.

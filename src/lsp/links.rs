@@ -1,7 +1,7 @@
 //! Links into the ISA's online documentation.
 
 use super::snapshot::Snapshot;
-use crate::isa::instructions::InstructionForm;
+use crate::isa::tensor::InstructionForm;
 use crate::source::Span;
 
 /// The page that holds all of the ISA.

@@ -23,7 +23,7 @@ use super::to_proto;
 use super::transport::{Outgoing, Transport};
 use super::worker::{self, Event, Job, Jobs};
 use crate::Options;
-use crate::cli::config::FILE_NAME;
+use crate::config::FILE_NAME;
 use crate::source::Span;
 
 /// Serves one client on standard input and output until it leaves; whether it said goodbye.

@@ -6,8 +6,8 @@ use crate::descriptor::idesc_check::{self, Facts};
 use crate::descriptor::instruction::DTYPE;
 use crate::instruction::decode::Decoded;
 use crate::instruction::{Instruction, Mma};
-use crate::isa::instructions::OperandClass;
 use crate::isa::mma_shapes::{self, Shape, Sizes, Variant};
+use crate::isa::tensor::OperandClass;
 
 /// A multiply and what its descriptors say.
 pub(super) struct Multiply<'a> {

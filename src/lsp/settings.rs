@@ -8,9 +8,9 @@ use lsp_types::InitializeParams;
 use serde_json::Value;
 
 use super::text::Encoding;
-use crate::cli::config::Wishes;
+use crate::config::Wishes;
 use crate::diagnostic::Severity;
-use crate::rules::selection::{Layer, Selector};
+use crate::diagnostic::selection::{Layer, Selector};
 
 /// What the client can do.
 #[derive(Clone, Copy, Debug)]

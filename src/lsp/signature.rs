@@ -3,7 +3,7 @@
 use super::completion;
 use super::context::{self, Context};
 use super::text::Text;
-use crate::isa::instructions::OperandSlot;
+use crate::isa::tensor::OperandSlot;
 
 /// The operands of the instruction at a place.
 #[derive(Debug)]
@@ -27,7 +27,7 @@ pub(super) fn signature(text: &Text, offset: u32) -> Option<Signature> {
         .form
         .present(&known)
         .map(|slot| {
-            let syntax = OperandSlot { when: crate::isa::instructions::Condition::Always, ..*slot }.syntax();
+            let syntax = OperandSlot { when: crate::isa::tensor::Condition::Always, ..*slot }.syntax();
             (syntax, slot.class.facts().noun.to_owned())
         })
         .collect();

@@ -113,13 +113,13 @@ pub(super) fn diagnostic(
             Severity::Warning => types::DiagnosticSeverity::WARNING,
             Severity::Info | Severity::Off => types::DiagnosticSeverity::INFORMATION,
         }),
-        code: Some(NumberOrString::String(rule.code.to_owned())),
-        code_description: rule.url().parse().ok().map(|href| types::CodeDescription { href }),
+        code: Some(NumberOrString::String(rule.code.to_string())),
+        code_description: rule.code.url().parse().ok().map(|href| types::CodeDescription { href }),
         source: Some("ptx-tc".to_owned()),
         message,
         related_information: (client.related_information && !diagnostic.labels.is_empty()).then(related),
         tags: tags(diagnostic),
-        data: Some(json!({ "name": rule.name })),
+        data: Some(json!({ "name": rule.code.name() })),
     }
 }
 

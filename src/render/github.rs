@@ -32,7 +32,7 @@ pub fn render(files: &[Checked], out: &mut dyn Write) -> io::Result<()> {
             write!(
                 out,
                 "::{command} title={},file={},line={}",
-                property(&format!("{} {}", rule.code, rule.name)),
+                property(&format!("{} {}", rule.code, rule.code.name())),
                 property(&file.source.name().replace('\\', "/")),
                 start.line,
             )?;

@@ -82,7 +82,7 @@ fn convert(finding: &Diagnostic) -> codespan::Diagnostic<()> {
     }
     codespan::Diagnostic::new(severity)
         .with_code(rule.code)
-        .with_message(format!("{} ({})", finding.message, rule.name))
+        .with_message(format!("{} ({})", finding.message, rule.code.name()))
         .with_labels(labels)
         .with_notes(notes)
 }

@@ -138,13 +138,13 @@ fn finding<'a>(source: &Source, diagnostic: &'a Diagnostic) -> Finding<'a> {
     let labels = std::iter::once(&diagnostic.primary).chain(&diagnostic.labels);
     Finding {
         code: diagnostic.code,
-        name: rule.name,
+        name: rule.code.name(),
         severity: diagnostic.severity,
         ptxas: diagnostic.ptxas,
         message: &diagnostic.message,
         note: diagnostic.note.as_deref(),
         help: diagnostic.help.as_deref(),
-        url: rule.url(),
+        url: rule.code.url(),
         span: Place::new(source, diagnostic.primary.span),
         labels: labels
             .map(|label| PlacedLabel { span: Place::new(source, label.span), message: &label.message })

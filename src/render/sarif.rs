@@ -213,21 +213,25 @@ fn descriptor(rule: &Rule) -> Descriptor {
     let docs: Vec<&str> = rule.docs.lines().map(|line| line.strip_prefix(' ').unwrap_or(line)).collect();
     let markdown = docs.join("\n");
     Descriptor {
-        id: rule.code,
-        name: rule.name,
+        id: rule.code.as_str(),
+        name: rule.code.name(),
         short_description: Message { text: first },
         full_description: Message { text: summary },
         help: HelpText {
             text: markdown.replace("```ptx", "").replace("```", "").replace("## ", ""),
             markdown,
         },
-        help_uri: rule.url(),
+        help_uri: rule.code.url(),
         default_configuration: Configuration {
-            enabled: rule.severity != Severity::Off,
+            enabled: rule.code.severity() != Severity::Off,
             // A rule that is off warns when it is asked for.
-            level: if rule.severity == Severity::Off { "warning" } else { level(rule.severity) },
+            level: if rule.code.severity() == Severity::Off {
+                "warning"
+            } else {
+                level(rule.code.severity())
+            },
         },
-        properties: DescriptorProperties { tags: ["ptx", "tcgen05"], ptxas: rule.ptxas },
+        properties: DescriptorProperties { tags: ["ptx", "tcgen05"], ptxas: rule.code.ptxas() },
     }
 }
 

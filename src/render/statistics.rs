@@ -35,7 +35,7 @@ pub fn render(files: &[Checked], json: bool, out: &mut dyn Write) -> io::Result<
         let (code, severity) = (finding.code, finding.severity);
         let entry = entries.entry((code, severity)).or_insert_with(|| Entry {
             code,
-            name: code.rule().name,
+            name: code.name(),
             severity,
             count: 0,
             fixable: 0,

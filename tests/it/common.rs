@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use ptx_tc::Options;
+use ptx_tc::diagnostic::Code;
 use ptx_tc::diagnostic::Severity;
-use ptx_tc::rules::Code;
-use ptx_tc::rules::selection::{Layer, RuleSettings, Selector};
+use ptx_tc::diagnostic::selection::{Layer, RuleSettings, Selector};
+use ptx_tc::rules::{RULES, Rule, Scope};
 
 pub(crate) fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -51,40 +52,50 @@ pub(crate) fn scratch(name: &str) -> PathBuf {
     path
 }
 
-/// The rules that look at a kernel as a whole.
-const WHOLE_KERNEL: &[&str] = &[
-    "TC005", "TC302", "TC303", "TC304", "TC305", "TC306", "TC307", "TC308", "TC309", "TC311", "TC312",
-    "TC313", "TC507", "TC7", "TC8",
-];
-/// Those of them that miss something in any excerpt of a kernel.
-const WHOLE_KERNEL_PRESENCE: &[&str] = &["TC304", "TC307", "TC704", "TC710", "TC802"];
+/// Whether a rule looks at the ways through a function, or at a whole kernel.
+fn is_about_kernels(rule: &Rule) -> bool {
+    matches!(rule.scope, Scope::Function | Scope::Kernel)
+}
+
+fn codes(which: impl Fn(&Rule) -> bool) -> Vec<Code> {
+    RULES.iter().filter(|rule| which(rule)).map(|rule| rule.code).collect()
+}
 
 /// How to check the fixtures of a rule: the rule runs even if it is off by default; style is a
 /// matter of its own rules' fixtures only. The fixtures of rules about one instruction are kernels
 /// of little more than that instruction, which the rules about whole kernels have nothing to say of.
 pub(crate) fn options(code: &str) -> Options {
-    let is_about_kernels = WHOLE_KERNEL.iter().any(|prefix| code.starts_with(prefix));
-    options_without(code, if is_about_kernels { &[] } else { WHOLE_KERNEL })
+    let rule = Code::parse(code).unwrap().rule();
+    options_without(rule, &if is_about_kernels(rule) { Vec::new() } else { codes(is_about_kernels) })
 }
 
-/// How to check an excerpt of a kernel in the documentation of a rule.
+/// How to check an excerpt of a kernel in the documentation of a rule: what it lacks, nobody misses.
 pub(crate) fn excerpt_options(code: &str) -> Options {
-    let is_about_kernels = WHOLE_KERNEL.iter().any(|prefix| code.starts_with(prefix));
-    let ignored = if is_about_kernels { WHOLE_KERNEL_PRESENCE } else { WHOLE_KERNEL };
-    options_without(code, &ignored.iter().copied().filter(|it| *it != code).collect::<Vec<_>>())
+    let rule = Code::parse(code).unwrap().rule();
+    let mut ignored = if is_about_kernels(rule) {
+        codes(|other| other.scope == Scope::Kernel)
+    } else {
+        codes(is_about_kernels)
+    };
+    ignored.retain(|other| *other != rule.code);
+    options_without(rule, &ignored)
 }
 
-fn options_without(code: &str, ignored: &[&str]) -> Options {
-    let selector = |text: &str| text.parse::<Selector>().unwrap();
-    let is_off = Code::parse(code).unwrap().rule().severity == Severity::Off;
-    let style = (!code.starts_with("TC9")).then_some("TC9");
+fn options_without(rule: &Rule, ignored: &[Code]) -> Options {
+    let code = rule.code;
+    let is_style = code.as_str().starts_with("TC9");
+    let style = (!is_style).then(|| Selector::Family("TC9".to_owned()));
     let layer = Layer {
-        severity: if is_off { vec![(selector(code), Severity::Warning)] } else { Vec::new() },
-        ignore: ignored.iter().copied().chain(style).map(selector).collect(),
+        severity: if code.severity() == Severity::Off {
+            vec![(Selector::Rule(code), Severity::Warning)]
+        } else {
+            Vec::new()
+        },
+        ignore: ignored.iter().copied().map(Selector::Rule).chain(style).collect(),
         ..Layer::default()
     };
     // No example is as large as the real limit.
-    let analysis_budget = (code == "TC005").then_some(20);
+    let analysis_budget = (code == Code::AnalysisLimit).then_some(20);
     Options { rules: RuleSettings::default().with(&layer), analysis_budget, ..Options::default() }
 }
 

@@ -404,7 +404,7 @@ fn findings(program: &[Op]) -> BTreeMap<&'static str, BTreeSet<usize>> {
     let source = Source::new("k.ptx", module(program)).unwrap();
     let mut found: BTreeMap<&'static str, BTreeSet<usize>> = BTreeMap::new();
     for finding in check(&source, &Options::default()).diagnostics {
-        let code = finding.code.rule().code;
+        let code = finding.code.as_str();
         assert!(!code.starts_with("TC0") && !code.starts_with("TC1"), "{code} {}", finding.message);
         if RULES.contains(&code) {
             let line = source.position(finding.primary.span.start).line as usize;

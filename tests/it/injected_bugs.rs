@@ -319,7 +319,7 @@ fn injected_bugs() {
             let report = check(&mutated, &Options::default());
             let mut found: Vec<(usize, &'static str)> = Vec::new();
             for finding in &report.diagnostics {
-                let code = finding.code.rule().code;
+                let code = finding.code.as_str();
                 if bug.expected.contains(&code) {
                     found.push((finding.primary.span.range().start, code));
                     // A finding in a callee belongs to the kernels that its labels name, too.

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use ptx_tc::rules::Code;
+use ptx_tc::diagnostic::Code;
 use ptx_tc::syntax::ast::StatementKind;
 use ptx_tc::{Analyzed, Options, Source, check};
 

@@ -13,7 +13,7 @@ fn options() -> Options {
 
 fn codes(text: &str) -> Vec<&'static str> {
     let source = Source::new("t.ptx", text).unwrap();
-    check(&source, &options()).diagnostics.iter().map(|it| it.code.rule().code).collect()
+    check(&source, &options()).diagnostics.iter().map(|it| it.code.as_str()).collect()
 }
 
 const HEADER: &str = ".version 9.0\n.target sm_100a\n";
@@ -203,7 +203,7 @@ fn bytes_that_are_no_utf8_matter_outside_comments_only() {
         let source = Source::from_bytes("t.ptx", [HEADER.as_bytes(), bytes].concat()).unwrap();
         let report = check(&source, &options());
         let found: Vec<_> =
-            report.diagnostics.iter().map(|it| (it.code.rule().code, it.primary.span.start)).collect();
+            report.diagnostics.iter().map(|it| (it.code.as_str(), it.primary.span.start)).collect();
         found
     };
     assert_eq!(check_bytes(b"// caf\xe9\n"), []);

@@ -46,7 +46,7 @@ fn fixtures() {
         let file = checked(path);
         let code = path.parent().unwrap().file_name().unwrap().to_str().unwrap();
         let name = path.file_stem().unwrap().to_str().unwrap();
-        let found: Vec<&str> = file.report.diagnostics.iter().map(|it| it.code.rule().code).collect();
+        let found: Vec<&str> = file.report.diagnostics.iter().map(|it| it.code.as_str()).collect();
         if name.starts_with("valid") {
             assert!(found.is_empty(), "{code}/{name}: {found:?}");
         } else {
@@ -73,7 +73,7 @@ fn fixtures() {
 #[test]
 fn every_rule_has_fixtures() {
     for rule in RULES {
-        let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/rules").join(rule.code);
+        let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/rules").join(rule.code.as_str());
         let names: Vec<String> = fs::read_dir(&directory)
             .unwrap_or_else(|error| panic!("{}: {error}", directory.display()))
             .map(|entry| entry.unwrap().file_name().into_string().unwrap())
@@ -90,16 +90,16 @@ fn documentation_examples() {
     for rule in RULES {
         let (example, repair) = rule.docs.split_once("## Use instead").unwrap();
         let found = |docs: &str| -> Vec<&'static str> {
-            let source = Source::new(rule.code, as_module(&code_block(docs))).unwrap();
-            check(&source, &excerpt_options(rule.code))
+            let source = Source::new(rule.code.as_str(), as_module(&code_block(docs))).unwrap();
+            check(&source, &excerpt_options(rule.code.as_str()))
                 .diagnostics
                 .iter()
-                .map(|it| it.code.rule().code)
+                .map(|it| it.code.as_str())
                 .collect()
         };
         let bad = found(example);
         assert!(
-            bad.contains(&rule.code) && bad.iter().all(|it| *it == rule.code),
+            bad.contains(&rule.code.as_str()) && bad.iter().all(|it| *it == rule.code.as_str()),
             "{} finds {bad:?}",
             rule.code
         );

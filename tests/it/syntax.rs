@@ -15,7 +15,7 @@ fn findings(name: &str) -> Vec<(u32, &'static str)> {
     report
         .diagnostics
         .iter()
-        .map(|it| (source.position(it.primary.span.start).line, it.code.rule().code))
+        .map(|it| (source.position(it.primary.span.start).line, it.code.as_str()))
         .collect()
 }
 

@@ -212,7 +212,7 @@ fn findings(program: &[Guarded]) -> Vec<(&'static str, usize)> {
     let source = Source::new("k.ptx", module(program)).unwrap();
     let mut found = Vec::new();
     for finding in check(&source, &Options::default()).diagnostics {
-        let code = finding.code.rule().code;
+        let code = finding.code.as_str();
         assert!(!code.starts_with("TC0") && !code.starts_with("TC1"), "{code} {}", finding.message);
         if code.starts_with("TC8") {
             let line = source.position(finding.primary.span.start).line as usize;

@@ -61,7 +61,10 @@ fn rules_table() -> String {
         let _ = writeln!(
             text,
             "| [{0}](docs/rules/{0}.md) | {1} | {2} | {3} | {summary} |",
-            rule.code, rule.name, rule.severity, rule.ptxas
+            rule.code,
+            rule.code.name(),
+            rule.code.severity(),
+            rule.code.ptxas()
         );
     }
     text

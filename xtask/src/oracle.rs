@@ -65,7 +65,7 @@ impl Case {
     fn operation(&self) -> String {
         let words = self.statement.split_once("tcgen05.").map_or("", |(_, words)| words);
         let word = words.split(['.', ' ', ';']).next().unwrap_or_default();
-        let known = ptx_tc::isa::instructions::INSTRUCTIONS
+        let known = ptx_tc::isa::tensor::INSTRUCTIONS
             .iter()
             .any(|form| form.operation.name().split('.').next() == Some(word));
         if known { word.to_owned() } else { "(none)".to_owned() }

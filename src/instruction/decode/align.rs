@@ -3,9 +3,8 @@
 use super::{UNDECLARED, Value};
 use crate::instruction::form::{Problem, Qualifiers};
 use crate::instruction::{Base, Register, Scalar, Variable};
-use crate::isa::instructions::{InstructionForm, OperandClass, OperandSlot, Shape};
+use crate::isa::tensor::{InstructionForm, OperandClass, OperandSlot, Shape};
 use crate::isa::vocabulary::Slot;
-use crate::rules::Code;
 use crate::source::Span;
 
 /// One step of matching operands with positions.
@@ -57,7 +56,7 @@ pub(super) fn align(
         .enumerate()
         .filter_map(|(index, slot)| {
             let present = slot.when.holds(qualifiers);
-            let bends = slot.code != Code::OperandCount;
+            let bends = slot.restriction.is_some();
             (if present { slot.optional || bends } else { bends })
                 .then_some((index, present && !slot.optional))
         })

@@ -4,9 +4,8 @@ use strum::IntoEnumIterator;
 
 use super::Decoded;
 use crate::instruction::form::Problem;
-use crate::isa::instructions::{InstructionForm, QualifierSlot};
+use crate::isa::tensor::{InstructionForm, QualifierSlot};
 use crate::isa::vocabulary::{Operation, Qualifier, Slot};
-use crate::rules::Code;
 use crate::source::{Source, Span, Spanned};
 
 /// The words of an opcode, each with the span from its dot on. White space and comments may stand
@@ -98,8 +97,7 @@ pub(super) fn qualifiers(decoded: &mut Decoded<'_>, form: &'static InstructionFo
         let qualifier = Spanned::new(value, word.span);
         if form.ignores(value.slot()) {
             // Not pushed: it has no meaning here.
-            let code = Code::QualifierNotAllowed;
-            decoded.problems.push(Problem::NotAllowed { qualifier, reason: None, code });
+            decoded.problems.push(Problem::NotAllowed { qualifier, misfit: None });
             continue;
         }
         if let Some(first) = decoded.qualifiers.in_slot(value.slot()) {
@@ -108,11 +106,7 @@ pub(super) fn qualifiers(decoded: &mut Decoded<'_>, form: &'static InstructionFo
         }
         if !form.takes(value) {
             let misfit = form.misfits.iter().find(|misfit| misfit.matches.contains(value));
-            decoded.problems.push(Problem::NotAllowed {
-                qualifier,
-                reason: misfit.map(|misfit| misfit.reason),
-                code: misfit.map_or(Code::QualifierNotAllowed, |misfit| misfit.code),
-            });
+            decoded.problems.push(Problem::NotAllowed { qualifier, misfit });
             // It fills its slot all the same: that the slot is empty, too, would be said twice.
         }
         decoded.qualifiers.push(qualifier);

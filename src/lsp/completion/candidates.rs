@@ -13,7 +13,7 @@ use crate::analysis::symbols::Symbols;
 use crate::diagnostic::Diagnostic;
 use crate::instruction::decode;
 use crate::instruction::form::Qualifiers;
-use crate::isa::instructions::{InstructionForm, OperandClass, OperandSlot, QualifierSlot};
+use crate::isa::tensor::{InstructionForm, OperandClass, OperandSlot, QualifierSlot};
 use crate::isa::vocabulary::Qualifier;
 use crate::rules::{Checker, Code};
 use crate::source::{Span, Spanned};

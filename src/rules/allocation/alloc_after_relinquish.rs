@@ -25,7 +25,7 @@ rule! {
     ///
     /// ## References
     /// PTX ISA, section 9.7.16.7.1
-    "TC303" "alloc-after-relinquish" Error Silent check
+    AllocAfterRelinquish Function check
 }
 
 fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {

@@ -35,7 +35,7 @@ rule! {
     ///
     /// ## References
     /// PTX ISA, section 9.7.16.5.1
-    "TC311" "cta-group-2-without-cluster" Warning Silent check
+    CtaGroup2WithoutCluster Kernel check
 }
 
 fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {

@@ -40,7 +40,7 @@ rule! {
     ///
     /// ## References
     /// PTX ISA, sections 9.7.16.6 and 9.7.16.7.1
-    "TC309" "dealloc-races-access" Warning Silent check
+    DeallocRacesAccess Function check
 }
 
 fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {

@@ -31,7 +31,7 @@ rule! {
     ///
     /// ## References
     /// PTX ISA, section 9.7.16.7.1
-    "TC305" "dealloc-size-mismatch" Error Silent check
+    DeallocSizeMismatch Function check
 }
 
 fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {

@@ -34,7 +34,7 @@ rule! {
     ///
     /// ## References
     /// PTX ISA, section 9.7.16.7.1
-    "TC313" "literal-tmem-address" Off Silent check
+    LiteralTmemAddress Function check
 }
 
 fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {

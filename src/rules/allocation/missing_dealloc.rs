@@ -28,7 +28,7 @@ rule! {
     ///
     /// ## References
     /// PTX ISA, section 9.7.16.7.1
-    "TC304" "missing-dealloc" Error Silent check
+    MissingDealloc Kernel check
 }
 
 fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {

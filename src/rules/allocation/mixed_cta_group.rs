@@ -29,7 +29,7 @@ rule! {
     ///
     /// ## References
     /// PTX ISA, section 9.7.16.7.1
-    "TC310" "mixed-cta-group" Error Rejects check
+    MixedCtaGroup Module check
 }
 
 fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {

@@ -25,7 +25,7 @@ rule! {
     ///
     /// ## References
     /// PTX ISA, sections 9.7.16.1.2 and 9.7.16.7.1
-    "TC301" "ncols-invalid" Error Rejects check
+    NcolsInvalid Statement check
 }
 
 /// A number of columns and where it comes from.

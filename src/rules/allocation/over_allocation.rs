@@ -33,7 +33,7 @@ rule! {
     ///
     /// ## References
     /// PTX ISA, sections 9.7.16.1 and 9.7.16.7.1
-    "TC306" "over-allocation" Error Silent check
+    OverAllocation Function check
 }
 
 fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {

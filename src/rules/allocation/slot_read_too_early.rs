@@ -43,7 +43,7 @@ rule! {
     ///
     /// ## References
     /// PTX ISA, section 9.7.16.7.1
-    "TC312" "slot-read-too-early" Error Silent check
+    SlotReadTooEarly Function check
 }
 
 /// The slot that an `alloc` writes to.

@@ -31,7 +31,7 @@ rule! {
     ///
     /// ## References
     /// PTX ISA, section 9.7.16.1
-    "TC307" "tensor-memory-without-alloc" Warning Silent check
+    TensorMemoryWithoutAlloc Kernel check
 }
 
 fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {

@@ -37,7 +37,7 @@ rule! {
     ///
     /// ## References
     /// PTX ISA, section 9.7.16.7.1
-    "TC308" "use-after-dealloc" Error Silent check
+    UseAfterDealloc Function check
 }
 
 /// The address that an instruction uses or frees.

@@ -36,7 +36,7 @@ rule! {
     ///
     /// ## References
     /// PTX ISA, sections 9.7.16.1 and 9.7.16.2.3, and Tables 47 and 48
-    "TC406" "column-range" Error Silent check
+    ColumnRange Statement check
 }
 
 /// What an instruction moves to or from Tensor Memory.

@@ -25,7 +25,7 @@ rule! {
     ///
     /// ## References
     /// PTX ISA, section 9.7.16.9.2
-    "TC404" "cp-format" Error Rejects check
+    CpFormat Statement check
 }
 
 fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {

@@ -24,7 +24,7 @@ rule! {
     ///
     /// ## References
     /// PTX ISA, section 9.7.16.9.2
-    "TC403" "cp-multicast" Error Rejects check
+    CpMulticast Statement check
 }
 
 fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {

@@ -1,5 +1,6 @@
 use crate::diagnostic::{Diagnostic, Fix};
 use crate::instruction::form::Problem;
+use crate::isa::tensor::Restriction;
 use crate::rules::{Checker, Code, rule};
 use crate::source::Span;
 
@@ -24,15 +25,19 @@ rule! {
     ///
     /// ## References
     /// PTX ISA, sections 9.7.16.8.3 and 9.7.16.8.4
-    "TC402" "half-split-offset" Error Rejects check
+    HalfSplitOffset Statement check
 }
 
 fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
     for decoded in checker.instructions {
         for problem in &decoded.problems {
             let finding = match problem {
-                Problem::Absent { span, slot } if slot.code == Code::HalfSplitOffset => missing(*span),
-                Problem::Unexpected { span, slot } if slot.code == Code::HalfSplitOffset => {
+                Problem::Absent { span, slot } if slot.restriction == Some(Restriction::HalfSplitOffset) => {
+                    missing(*span)
+                }
+                Problem::Unexpected { span, slot }
+                    if slot.restriction == Some(Restriction::HalfSplitOffset) =>
+                {
                     let before = Span::new(previous_end(checker, *span), span.end);
                     Diagnostic::new(
                         Code::HalfSplitOffset,
@@ -43,7 +48,9 @@ fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
                     .help("remove the operand, or use the shape `.16x32bx2`")
                     .fix(Some(Fix::guess("Remove the operand", before, "")))
                 }
-                Problem::Kind { span, slot, found, .. } if slot.code == Code::HalfSplitOffset => {
+                Problem::Kind { span, slot, found, .. }
+                    if slot.restriction == Some(Restriction::HalfSplitOffset) =>
+                {
                     Diagnostic::new(
                         Code::HalfSplitOffset,
                         *span,

@@ -28,7 +28,7 @@ rule! {
     ///
     /// ## References
     /// PTX ISA, sections 9.7.16.2.3 and 9.7.16.8.1
-    "TC408" "lane-restriction" Error Silent check
+    LaneRestriction Statement check
 }
 
 fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {

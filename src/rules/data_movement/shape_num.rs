@@ -26,7 +26,7 @@ rule! {
     ///
     /// ## References
     /// PTX ISA, Tables 47 and 48, and section 9.7.16.8.3
-    "TC401" "shape-num" Error Rejects check
+    ShapeNum Statement check
 }
 
 fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {

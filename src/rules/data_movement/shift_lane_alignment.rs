@@ -24,7 +24,7 @@ rule! {
     ///
     /// ## References
     /// PTX ISA, section 9.7.16.9.3
-    "TC405" "shift-lane-alignment" Error Silent check
+    ShiftLaneAlignment Statement check
 }
 
 fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {

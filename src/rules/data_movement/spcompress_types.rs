@@ -32,7 +32,7 @@ rule! {
     ///
     /// ## References
     /// PTX ISA 9.4, section 9.7.18.8.3
-    "TC407" "spcompress-types" Error Rejects check
+    SpcompressTypes Statement check
 }
 
 fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {

@@ -24,7 +24,7 @@ rule! {
     ///
     /// ## References
     /// PTX ISA, section 9.7.16.1
-    "TC616" "accumulator-columns" Error Silent check
+    AccumulatorColumns Statement check
 }
 
 fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {

@@ -23,5 +23,5 @@ rule! {
     ///
     /// ## References
     /// PTX ISA, section 9.7.16.10.9.1
-    "TC609" "idesc-ashift-m" Error Silent |checker, findings| report(checker, Check::AshiftM, Code::IdescAshiftM, findings)
+    IdescAshiftM Statement |checker, findings| report(checker, Check::AshiftM, Code::IdescAshiftM, findings)
 }

@@ -23,5 +23,5 @@ rule! {
     ///
     /// ## References
     /// PTX ISA, section 9.7.16.2.1.1
-    "TC608" "idesc-k96" Error Silent |checker, findings| report(checker, Check::K96, Code::IdescK96, findings)
+    IdescK96 Statement |checker, findings| report(checker, Check::K96, Code::IdescK96, findings)
 }

@@ -24,5 +24,5 @@ rule! {
     ///
     /// ## References
     /// PTX ISA, Tables 42, 43 and 44
-    "TC601" "idesc-reserved-bits" Error Silent |checker, findings| report(checker, Check::ReservedBits, Code::IdescReservedBits, findings)
+    IdescReservedBits Statement |checker, findings| report(checker, Check::ReservedBits, Code::IdescReservedBits, findings)
 }

@@ -23,5 +23,5 @@ rule! {
     ///
     /// ## References
     /// PTX ISA, Table 42
-    "TC606" "idesc-saturate-shift" Error Silent |checker, findings| report(checker, Check::SaturateShift, Code::IdescSaturateShift, findings)
+    IdescSaturateShift Statement |checker, findings| report(checker, Check::SaturateShift, Code::IdescSaturateShift, findings)
 }

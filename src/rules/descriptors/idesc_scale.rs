@@ -25,5 +25,5 @@ rule! {
     ///
     /// ## References
     /// PTX ISA, Tables 43, 44 and 55
-    "TC607" "idesc-scale" Error Silent |checker, findings| report(checker, Check::Scale, Code::IdescScale, findings)
+    IdescScale Statement |checker, findings| report(checker, Check::Scale, Code::IdescScale, findings)
 }

@@ -24,5 +24,5 @@ rule! {
     ///
     /// ## References
     /// PTX ISA, Table 39
-    "TC603" "idesc-shape" Error Silent |checker, findings| report(checker, Check::Shape, Code::IdescShape, findings)
+    IdescShape Statement |checker, findings| report(checker, Check::Shape, Code::IdescShape, findings)
 }

@@ -23,5 +23,5 @@ rule! {
     ///
     /// ## References
     /// PTX ISA, Tables 42, 43 and 44
-    "TC604" "idesc-sparsity" Error Silent |checker, findings| report(checker, Check::Sparsity, Code::IdescSparsity, findings)
+    IdescSparsity Statement |checker, findings| report(checker, Check::Sparsity, Code::IdescSparsity, findings)
 }

@@ -25,5 +25,5 @@ rule! {
     ///
     /// ## References
     /// PTX ISA, Tables 49 and 50
-    "TC605" "idesc-transpose-negate" Error Silent |checker, findings| report(checker, Check::TransposeNegate, Code::IdescTransposeNegate, findings)
+    IdescTransposeNegate Statement |checker, findings| report(checker, Check::TransposeNegate, Code::IdescTransposeNegate, findings)
 }

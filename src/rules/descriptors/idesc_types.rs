@@ -23,5 +23,5 @@ rule! {
     ///
     /// ## References
     /// PTX ISA, Tables 39, 42, 43 and 44
-    "TC602" "idesc-types" Error Silent |checker, findings| report(checker, Check::Types, Code::IdescTypes, findings)
+    IdescTypes Statement |checker, findings| report(checker, Check::Types, Code::IdescTypes, findings)
 }

@@ -25,7 +25,7 @@ rule! {
     ///
     /// ## References
     /// PTX ISA, section 9.7.16.10.5
-    "TC617" "lane-alignment" Error Silent check
+    LaneAlignment Statement check
 }
 
 fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {

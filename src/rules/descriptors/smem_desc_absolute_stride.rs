@@ -24,5 +24,5 @@ rule! {
     ///
     /// ## References
     /// PTX ISA, section 9.7.16.3.1.2.1
-    "TC613" "smem-desc-absolute-stride" Error Silent |checker, findings| report(checker, Check::AbsoluteStride, Code::SmemDescAbsoluteStride, findings)
+    SmemDescAbsoluteStride Statement |checker, findings| report(checker, Check::AbsoluteStride, Code::SmemDescAbsoluteStride, findings)
 }

@@ -24,5 +24,5 @@ rule! {
     ///
     /// ## References
     /// PTX ISA, Table 40
-    "TC611" "smem-desc-fixed-bits" Error Silent |checker, findings| report(checker, Check::FixedBits, Code::SmemDescFixedBits, findings)
+    SmemDescFixedBits Statement |checker, findings| report(checker, Check::FixedBits, Code::SmemDescFixedBits, findings)
 }

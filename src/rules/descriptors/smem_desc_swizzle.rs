@@ -23,5 +23,5 @@ rule! {
     ///
     /// ## References
     /// PTX ISA, Table 40
-    "TC612" "smem-desc-swizzle" Error Silent |checker, findings| report(checker, Check::Swizzle, Code::SmemDescSwizzle, findings)
+    SmemDescSwizzle Statement |checker, findings| report(checker, Check::Swizzle, Code::SmemDescSwizzle, findings)
 }

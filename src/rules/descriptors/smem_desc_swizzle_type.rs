@@ -24,5 +24,5 @@ rule! {
     ///
     /// ## References
     /// PTX ISA, Table 52
-    "TC614" "smem-desc-swizzle-type" Error Silent |checker, findings| report(checker, Check::SwizzleType, Code::SmemDescSwizzleType, findings)
+    SmemDescSwizzleType Statement |checker, findings| report(checker, Check::SwizzleType, Code::SmemDescSwizzleType, findings)
 }

@@ -21,5 +21,5 @@ rule! {
     ///
     /// ## References
     /// PTX ISA, section 9.7.16.10.8.4
-    "TC610" "sparsity-selector" Error Silent |checker, findings| report(checker, Check::SparsitySelector, Code::SparsitySelector, findings)
+    SparsitySelector Statement |checker, findings| report(checker, Check::SparsitySelector, Code::SparsitySelector, findings)
 }

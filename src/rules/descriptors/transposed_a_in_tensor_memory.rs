@@ -23,7 +23,7 @@ rule! {
     ///
     /// ## References
     /// PTX ISA, Table 51
-    "TC618" "transposed-a-in-tensor-memory" Warning Silent check
+    TransposedAInTensorMemory Statement check
 }
 
 fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {

@@ -21,5 +21,5 @@ rule! {
     ///
     /// ## References
     /// PTX ISA, Table 45
-    "TC615" "zero-column-mask" Error Silent |checker, findings| report(checker, Check::ZeroColumnMask, Code::ZeroColumnMask, findings)
+    ZeroColumnMask Statement |checker, findings| report(checker, Check::ZeroColumnMask, Code::ZeroColumnMask, findings)
 }

@@ -23,7 +23,7 @@ rule! {
     ///
     /// ## References
     /// PTX ISA, sections 9.7.16.10.9.1 and 9.7.16.12.1
-    "TC110" "immediate-range" Error Rejects check
+    ImmediateRange Statement check
 }
 
 fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {

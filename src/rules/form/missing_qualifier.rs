@@ -24,7 +24,7 @@ rule! {
     ///
     /// ## References
     /// PTX ISA, sections 9.7.16.7 to 9.7.16.12
-    "TC104" "missing-qualifier" Error Rejects check
+    MissingQualifier Statement check
 }
 
 fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {

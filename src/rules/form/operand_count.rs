@@ -21,7 +21,7 @@ rule! {
     ///
     /// ## References
     /// PTX ISA, sections 9.7.16.7 to 9.7.16.12
-    "TC106" "operand-count" Error Rejects check
+    OperandCount Statement check
 }
 
 fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
@@ -46,7 +46,7 @@ fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
                         .help(syntax_help(form, decoded)),
                     );
                 }
-                Problem::Absent { span, slot } if slot.code == Code::OperandCount => findings.push(
+                Problem::Absent { span, slot } if slot.restriction.is_none() => findings.push(
                     Diagnostic::new(
                         Code::OperandCount,
                         *span,
@@ -55,7 +55,7 @@ fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
                     )
                     .help(syntax_help(form, decoded)),
                 ),
-                Problem::Unexpected { span, slot } if slot.code == Code::OperandCount => findings.push(
+                Problem::Unexpected { span, slot } if slot.restriction.is_none() => findings.push(
                     Diagnostic::new(
                         Code::OperandCount,
                         *span,
@@ -71,16 +71,14 @@ fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
 }
 
 fn syntax_help(
-    form: &'static crate::isa::instructions::InstructionForm,
+    form: &'static crate::isa::tensor::InstructionForm,
     decoded: &crate::instruction::decode::Decoded<'_>,
 ) -> String {
     let operands: Vec<String> = form
         .present(&decoded.qualifiers)
         .map(|slot| {
-            let bare = crate::isa::instructions::OperandSlot {
-                when: crate::isa::instructions::Condition::Always,
-                ..*slot
-            };
+            let bare =
+                crate::isa::tensor::OperandSlot { when: crate::isa::tensor::Condition::Always, ..*slot };
             bare.syntax()
         })
         .collect();

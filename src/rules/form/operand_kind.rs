@@ -1,5 +1,6 @@
 use crate::diagnostic::{Applicability, Diagnostic, Edit, Fix};
 use crate::instruction::form::Problem;
+use crate::isa::tensor::Restriction;
 use crate::rules::{Checker, Code, rule};
 use crate::source::Span;
 
@@ -23,7 +24,7 @@ rule! {
     ///
     /// ## References
     /// PTX ISA, sections 9.7.16.7 to 9.7.16.12
-    "TC107" "operand-kind" Error Rejects check
+    OperandKind Statement check
 }
 
 fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
@@ -31,7 +32,7 @@ fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
         for problem in &decoded.problems {
             let Problem::Kind { span, slot, found, wants_braces } = problem else { continue };
             // Half-split offsets have a rule of their own.
-            if slot.code == Code::HalfSplitOffset {
+            if slot.restriction == Some(Restriction::HalfSplitOffset) {
                 continue;
             }
             let noun = slot.class.facts().noun;

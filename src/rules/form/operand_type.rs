@@ -2,7 +2,7 @@ use crate::diagnostic::Diagnostic;
 use crate::instruction::decode::{Bound, Value};
 use crate::instruction::form::Problem;
 use crate::instruction::{Address, Base, Register, Scalar, Vector};
-use crate::isa::instructions::OperandClass;
+use crate::isa::tensor::OperandClass;
 use crate::rules::{Checker, Code, rule};
 use crate::syntax::ast::Type;
 use crate::words::list_words;
@@ -30,7 +30,7 @@ rule! {
     ///
     /// ## References
     /// PTX ISA, sections 9.7.16.7 to 9.7.16.12
-    "TC108" "operand-type" Error Rejects check
+    OperandType Statement check
 }
 
 fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {

@@ -1,7 +1,8 @@
 use crate::diagnostic::{Diagnostic, Ptxas};
+use crate::instruction::Instruction;
 use crate::instruction::decode::Decoded;
 use crate::instruction::form::Problem;
-use crate::isa::vocabulary::Qualifier;
+use crate::isa::vocabulary::{DataType, Qualifier};
 use crate::rules::{Checker, Code, rule};
 use crate::source::Spanned;
 use crate::words::list_words;
@@ -25,19 +26,19 @@ rule! {
     ///
     /// ## References
     /// PTX ISA, sections 9.7.16.7 to 9.7.16.12
-    "TC103" "qualifier-not-allowed" Error Rejects check
+    QualifierNotAllowed Statement check
 }
 
 fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
     for decoded in checker.instructions {
         for problem in &decoded.problems {
-            if let Problem::NotAllowed { qualifier, code: Code::QualifierNotAllowed, .. } = problem {
+            if let Problem::NotAllowed { qualifier, misfit: None } = problem {
                 findings.push(finding(decoded, *qualifier));
             }
         }
     }
     for (_, instruction) in checker.typed() {
-        super::super::data_movement::reduction_flags(instruction, findings);
+        reduction_flags(instruction, findings);
     }
 }
 
@@ -67,4 +68,26 @@ fn finding(decoded: &Decoded<'_>, qualifier: Spanned<Qualifier>) -> Diagnostic {
 
 fn describe(slot_exists: bool, qualifier: Qualifier) -> String {
     if slot_exists { "this one".to_owned() } else { qualifier.slot().title().to_owned() }
+}
+
+/// `.abs` and `.NaN` of `ld.red` mean something for floating point only (errata E2).
+fn reduction_flags(instruction: &Instruction<'_>, findings: &mut Vec<Diagnostic>) {
+    let Instruction::Ld(ld) = instruction else { return };
+    let Some(reduction) = &ld.reduction else { return };
+    if reduction.ty.value == DataType::F32 {
+        return;
+    }
+    let flags = [reduction.abs.map(|it| (it.span, "abs")), reduction.nan.map(|it| (it.span, "NaN"))];
+    for (span, word) in flags.into_iter().flatten() {
+        findings.push(
+            Diagnostic::new(
+                Code::QualifierNotAllowed,
+                span,
+                format!("`.{word}` is not allowed with `.{}`", reduction.ty.value),
+                "for floating point only",
+            )
+            .label(reduction.ty.span, "the type of the reduction")
+            .help(format!("remove `.{word}`, or reduce as `.f32`")),
+        );
+    }
 }

@@ -23,7 +23,7 @@ rule! {
     ///
     /// ## References
     /// PTX ISA, sections 9.7.16.7 to 9.7.16.12
-    "TC105" "repeated-qualifier" Error Rejects check
+    RepeatedQualifier Statement check
 }
 
 fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {

@@ -1,6 +1,7 @@
 use crate::diagnostic::Diagnostic;
 use crate::instruction::form::Problem;
 use crate::instruction::{Address, Base, Instruction};
+use crate::isa::tensor::Restriction;
 use crate::isa::vocabulary::AddressSpace;
 use crate::rules::{Checker, Code, rule};
 use crate::source::Spanned;
@@ -27,24 +28,24 @@ rule! {
     ///
     /// ## References
     /// PTX ISA, sections 9.7.16.7.1 and 9.7.16.12.1
-    "TC112" "state-space" Error Rejects check
+    StateSpace Statement check
 }
 
 fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
     for decoded in checker.instructions {
         for problem in &decoded.problems {
-            if let Problem::NotAllowed { qualifier, reason, code: Code::StateSpace } = problem
+            if let Problem::NotAllowed { qualifier, misfit: Some(misfit) } = problem
+                && misfit.restriction == Restriction::StateSpace
                 && let Some(form) = decoded.form
             {
                 let word = qualifier.value.spelling();
-                let mut finding = Diagnostic::new(
+                let finding = Diagnostic::new(
                     Code::StateSpace,
                     qualifier.span,
                     format!("`tcgen05.{}` does not take `.{word}`", form.operation),
                     "wrong state space",
                 );
-                finding.help = reason.map(str::to_owned);
-                findings.push(finding);
+                findings.push(finding.help(misfit.reason));
             }
         }
     }

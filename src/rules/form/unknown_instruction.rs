@@ -24,7 +24,7 @@ rule! {
     ///
     /// ## References
     /// PTX ISA, section 9.7.16
-    "TC101" "unknown-instruction" Error Rejects check
+    UnknownInstruction Statement check
 }
 
 fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {

@@ -22,7 +22,7 @@ rule! {
     ///
     /// ## References
     /// PTX ISA, section 9.7.16
-    "TC102" "unknown-qualifier" Error Rejects check
+    UnknownQualifier Statement check
 }
 
 fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {

@@ -5,7 +5,7 @@ use crate::diagnostic::{Applicability, Diagnostic, Edit, Fix};
 use crate::instruction::decode::{Bound, Decoded, Value};
 use crate::instruction::form::Problem;
 use crate::instruction::{Register, Scalar, Vector};
-use crate::isa::instructions::OperandClass;
+use crate::isa::tensor::OperandClass;
 use crate::rules::{Checker, Code, rule};
 use crate::source::Span;
 
@@ -30,7 +30,7 @@ rule! {
     ///
     /// ## References
     /// PTX ISA, sections 9.7.16.8.3 and 9.7.16.8.4
-    "TC111" "vector-element" Error Rejects check
+    VectorElement Statement check
 }
 
 fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {

@@ -25,7 +25,7 @@ rule! {
     ///
     /// ## References
     /// PTX ISA, Tables 47 and 48, and section 9.7.16.10.9.1
-    "TC109" "vector-length" Error Rejects check
+    VectorLength Statement check
 }
 
 fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {

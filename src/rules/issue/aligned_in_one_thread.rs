@@ -28,7 +28,7 @@ rule! {
     ///
     /// ## References
     /// PTX ISA, section 9.7.16.5
-    "TC801" "aligned-in-one-thread" Error Silent check
+    AlignedInOneThread Function check
 }
 
 fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {

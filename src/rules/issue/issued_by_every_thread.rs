@@ -31,7 +31,7 @@ rule! {
     ///
     /// ## References
     /// PTX ISA, section 9.7.16.5
-    "TC802" "issued-by-every-thread" Warning Silent check
+    IssuedByEveryThread Kernel check
 }
 
 /// Whether the kernel says that its blocks have one thread.

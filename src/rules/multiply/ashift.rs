@@ -25,7 +25,7 @@ rule! {
     ///
     /// ## References
     /// PTX ISA, section 9.7.16.10.9.1
-    "TC505" "ashift" Error Rejects check
+    Ashift Statement check
 }
 
 fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {

@@ -2,6 +2,7 @@ use crate::diagnostic::{Diagnostic, Fix};
 use crate::instruction::Instruction;
 use crate::instruction::decode::is_scale;
 use crate::instruction::form::Problem;
+use crate::isa::tensor::Restriction;
 use crate::rules::{Checker, Code, rule};
 use crate::source::Span;
 
@@ -26,14 +27,16 @@ rule! {
     ///
     /// ## References
     /// PTX ISA, sections 9.7.16.10.7 and 9.7.16.10.9.1
-    "TC501" "block-scale" Error Rejects check
+    BlockScale Statement check
 }
 
 fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
     for decoded in checker.instructions {
         for problem in &decoded.problems {
             let finding = match problem {
-                Problem::Absent { span, slot } if slot.code == Code::BlockScale && is_scale(slot) => {
+                Problem::Absent { span, slot }
+                    if slot.restriction == Some(Restriction::BlockScale) && is_scale(slot) =>
+                {
                     Diagnostic::new(
                         Code::BlockScale,
                         *span,
@@ -42,7 +45,9 @@ fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
                     )
                     .help("add `[scale-A-tmem], [scale-B-tmem]` before enable-input-d")
                 }
-                Problem::Unexpected { span, slot } if slot.code == Code::BlockScale && is_scale(slot) => {
+                Problem::Unexpected { span, slot }
+                    if slot.restriction == Some(Restriction::BlockScale) && is_scale(slot) =>
+                {
                     Diagnostic::new(
                         Code::BlockScale,
                         *span,
@@ -51,13 +56,15 @@ fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
                     )
                     .help("remove the scale operands, or use a kind that scales, such as `.kind::mxf8f6f4`")
                 }
-                Problem::Unexpected { span, slot } if slot.code == Code::BlockScale => Diagnostic::new(
-                    Code::BlockScale,
-                    *span,
-                    "block scaling does not go with `disable-output-lane`",
-                    "the block-scaled form has no such operand",
-                )
-                .help("remove it"),
+                Problem::Unexpected { span, slot } if slot.restriction == Some(Restriction::BlockScale) => {
+                    Diagnostic::new(
+                        Code::BlockScale,
+                        *span,
+                        "block scaling does not go with `disable-output-lane`",
+                        "the block-scaled form has no such operand",
+                    )
+                    .help("remove it")
+                }
                 _ => continue,
             };
             findings.push(finding);

@@ -1,5 +1,6 @@
 use crate::diagnostic::Diagnostic;
 use crate::instruction::form::Problem;
+use crate::isa::tensor::Restriction;
 use crate::rules::{Checker, Code, rule};
 
 rule! {
@@ -23,24 +24,24 @@ rule! {
     ///
     /// ## References
     /// PTX ISA, sections 9.7.16.10.9.1 and 9.7.16.10.9.3
-    "TC504" "collector-buffer" Error Rejects check
+    CollectorBuffer Statement check
 }
 
 fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
     for decoded in checker.instructions {
         let Some(form) = decoded.form else { continue };
         for problem in &decoded.problems {
-            let Problem::NotAllowed { qualifier, reason, code: Code::CollectorBuffer } = problem else {
+            let Problem::NotAllowed { qualifier, misfit: Some(misfit) } = problem else { continue };
+            if misfit.restriction != Restriction::CollectorBuffer {
                 continue;
-            };
-            let mut finding = Diagnostic::new(
+            }
+            let finding = Diagnostic::new(
                 Code::CollectorBuffer,
                 qualifier.span,
                 format!("`tcgen05.{}` has no such collector buffer", form.operation),
                 format!("`.{}` belongs to another form", qualifier.value.spelling()),
             );
-            finding.help = reason.map(str::to_owned);
-            findings.push(finding);
+            findings.push(finding.help(misfit.reason));
         }
     }
 }

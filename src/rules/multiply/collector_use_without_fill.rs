@@ -27,7 +27,7 @@ rule! {
     ///
     /// ## References
     /// PTX ISA, section 9.7.16.10.9
-    "TC507" "collector-use-without-fill" Warning Silent check
+    CollectorUseWithoutFill Function check
 }
 
 /// A collector buffer of an instruction, and what is done with it: `collector::a` and `use`.

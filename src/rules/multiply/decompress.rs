@@ -36,7 +36,7 @@ rule! {
     ///
     /// ## References
     /// PTX ISA 9.4, section 9.7.18.10.9.1
-    "TC508" "decompress" Error Rejects check
+    Decompress Statement check
 }
 
 fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {

@@ -1,5 +1,6 @@
 use crate::diagnostic::{Diagnostic, Ptxas};
 use crate::instruction::form::Problem;
+use crate::isa::tensor::Restriction;
 use crate::isa::vocabulary::{Kind, Slot};
 use crate::rules::{Checker, Code, rule};
 
@@ -23,14 +24,14 @@ rule! {
     ///
     /// ## References
     /// PTX ISA, section 9.7.16.10.9.1
-    "TC506" "scale-input-d" Error Rejects check
+    ScaleInputD Statement check
 }
 
 fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
     for decoded in checker.instructions {
         for problem in &decoded.problems {
             let Problem::Unexpected { span, slot } = problem else { continue };
-            if slot.code != Code::ScaleInputD {
+            if slot.restriction != Some(Restriction::ScaleInputD) {
                 continue;
             }
             let kind = decoded.qualifiers.get::<Kind>();

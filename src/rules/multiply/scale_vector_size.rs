@@ -25,7 +25,7 @@ rule! {
     ///
     /// ## References
     /// PTX ISA, Tables 54 and 55
-    "TC502" "scale-vector-size" Error Rejects check
+    ScaleVectorSize Statement check
 }
 
 fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {

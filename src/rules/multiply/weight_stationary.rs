@@ -1,5 +1,6 @@
 use crate::diagnostic::Diagnostic;
 use crate::instruction::form::Problem;
+use crate::isa::tensor::Restriction;
 use crate::rules::{Checker, Code, rule};
 
 rule! {
@@ -22,36 +23,45 @@ rule! {
     ///
     /// ## References
     /// PTX ISA, sections 9.7.16.10.9.3 and 9.7.16.10.9.4
-    "TC503" "weight-stationary" Error Rejects check
+    WeightStationary Statement check
 }
 
 fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
     for decoded in checker.instructions {
         for problem in &decoded.problems {
             match problem {
-                Problem::NotAllowed { qualifier, reason, code: Code::WeightStationary } => {
+                Problem::NotAllowed { qualifier, misfit: Some(misfit) }
+                    if misfit.restriction == Restriction::WeightStationary =>
+                {
                     let word = qualifier.value.spelling();
-                    let mut finding = Diagnostic::new(
+                    let finding = Diagnostic::new(
                         Code::WeightStationary,
                         qualifier.span,
                         format!("`tcgen05.mma.ws` does not take `.{word}`"),
                         "not in the weight-stationary form",
                     );
-                    finding.help = reason.map(str::to_owned);
-                    findings.push(finding.label(decoded.name, "`.ws` makes it weight-stationary"));
+                    findings.push(
+                        finding.help(misfit.reason).label(decoded.name, "`.ws` makes it weight-stationary"),
+                    );
                     // A block-scaled kind brings `.block_scale` and more with it: one mistake.
                     break;
                 }
-                Problem::Unexpected { span, slot } if slot.code == Code::WeightStationary => findings.push(
-                    Diagnostic::new(
-                        Code::WeightStationary,
-                        *span,
-                        format!("`tcgen05.mma.ws` does not take `{}`", slot.name),
-                        "not in the weight-stationary form",
+                Problem::Unexpected { span, slot }
+                    if slot.restriction == Some(Restriction::WeightStationary) =>
+                {
+                    findings.push(
+                        Diagnostic::new(
+                            Code::WeightStationary,
+                            *span,
+                            format!("`tcgen05.mma.ws` does not take `{}`", slot.name),
+                            "not in the weight-stationary form",
+                        )
+                        .label(decoded.name, "`.ws` makes it weight-stationary")
+                        .help(
+                            "remove it; columns can be masked with a zero-column mask behind enable-input-d",
+                        ),
                     )
-                    .label(decoded.name, "`.ws` makes it weight-stationary")
-                    .help("remove it; columns can be masked with a zero-column mask behind enable-input-d"),
-                ),
+                }
                 _ => {}
             }
         }

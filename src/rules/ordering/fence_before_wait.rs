@@ -31,7 +31,7 @@ rule! {
     ///
     /// ## References
     /// PTX ISA, section 9.7.16.6.4.4
-    "TC706" "fence-before-wait" Warning Silent check
+    FenceBeforeWait Function check
 }
 
 fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {

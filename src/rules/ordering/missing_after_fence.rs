@@ -31,7 +31,7 @@ rule! {
     ///
     /// ## References
     /// PTX ISA, section 9.7.16.6.3
-    "TC708" "missing-after-fence" Off Silent check
+    MissingAfterFence Function check
 }
 
 fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {

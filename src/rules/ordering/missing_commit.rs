@@ -29,7 +29,7 @@ rule! {
     ///
     /// ## References
     /// PTX ISA, sections 9.7.16.6.2.1.1, 9.7.16.6.4.3 and 9.7.16.12.1
-    "TC704" "missing-commit" Warning Silent check
+    MissingCommit Kernel check
 }
 
 fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {

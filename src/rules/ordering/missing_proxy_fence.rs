@@ -30,7 +30,7 @@ rule! {
     ///
     /// ## References
     /// PTX ISA, section 9.7.16.6.5
-    "TC707" "missing-proxy-fence" Warning Silent check
+    MissingProxyFence Function check
 }
 
 fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {

@@ -30,7 +30,7 @@ rule! {
     ///
     /// ## References
     /// PTX ISA, section 9.7.16.6.2
-    "TC702" "missing-wait-st" Error Silent check
+    MissingWaitSt Function check
 }
 
 /// Pending stores and what is not ordered behind them.

@@ -30,7 +30,7 @@ rule! {
     ///
     /// ## References
     /// PTX ISA, section 9.7.16.6.2.1.1
-    "TC710" "no-mbarrier-wait" Warning Silent check
+    NoMbarrierWait Kernel check
 }
 
 fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {

@@ -37,7 +37,7 @@ rule! {
     ///
     /// ## References
     /// PTX ISA, sections 9.7.16.6.2.1.1 and 9.7.16.6.4.2
-    "TC703" "result-read-early" Error Silent check
+    ResultReadEarly Function check
 }
 
 fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {

@@ -29,7 +29,7 @@ rule! {
     ///
     /// ## References
     /// PTX ISA, section 9.7.16.6.4.4
-    "TC709" "signal-before-wait" Info Silent check
+    SignalBeforeWait Function check
 }
 
 fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {

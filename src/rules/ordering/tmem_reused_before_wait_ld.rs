@@ -38,7 +38,7 @@ rule! {
     ///
     /// ## References
     /// PTX ISA, sections 9.7.16.6.2 and 9.7.16.6.4.5
-    "TC701" "tmem-reused-before-wait-ld" Error Silent check
+    TmemReusedBeforeWaitLd Function check
 }
 
 /// Pending loads with live registers, and what is done to their Tensor Memory.

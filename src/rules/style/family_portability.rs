@@ -29,7 +29,7 @@ rule! {
     ///
     /// ## References
     /// PTX ISA, Tables 54 and 55 and the *Target ISA Notes* of section 9.7.16.10.9.1
-    "TC902" "family-portability" Off Silent check
+    FamilyPortability Statement check
 }
 
 fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {

@@ -24,7 +24,7 @@ rule! {
     ///
     /// ## References
     /// PTX ISA, the *Syntax* of sections 9.7.16.7 to 9.7.16.12
-    "TC901" "qualifier-order" Info Silent check
+    QualifierOrder Statement check
 }
 
 /// Pairs whose order the assembler minds; other rules speak of them.

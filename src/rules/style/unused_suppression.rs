@@ -22,8 +22,8 @@ rule! {
     ///
     /// ## References
     /// none: the assembler sees only a comment
-    "TC903" "unused-suppression" Warning Silent check
+    UnusedSuppression Module check
 }
 
-/// The findings come from `diagnostic::suppression`, which alone knows what the comments did.
+/// The findings come from `suppression`, which alone knows what the comments did.
 fn check(_: &Checker<'_>, _: &mut Vec<Diagnostic>) {}

@@ -34,7 +34,7 @@ rule! {
     ///
     /// ## References
     /// PTX ISA, section 9.7.16.6 (what the order of tcgen05 operations is)
-    "TC005" "analysis-limit" Info Silent check
+    AnalysisLimit Function check
 }
 
 /// Runs behind the other rules: they do the work that is limited.

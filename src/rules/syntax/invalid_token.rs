@@ -22,7 +22,7 @@ rule! {
     ///
     /// ## References
     /// PTX ISA, section 4.1 (Source Format)
-    "TC002" "invalid-token" Error Rejects check
+    InvalidToken Statement check
 }
 
 fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {

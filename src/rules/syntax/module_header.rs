@@ -27,7 +27,7 @@ rule! {
     ///
     /// ## References
     /// PTX ISA, sections 11.1.1 (`.version`) and 11.1.2 (`.target`)
-    "TC003" "module-header" Error Rejects check
+    ModuleHeader Module check
 }
 
 fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {

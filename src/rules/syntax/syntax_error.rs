@@ -25,7 +25,7 @@ rule! {
     ///
     /// ## References
     /// PTX ISA, chapter 4 (Syntax)
-    "TC001" "syntax-error" Error Rejects check
+    SyntaxError Statement check
 }
 
 fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {

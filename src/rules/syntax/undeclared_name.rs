@@ -25,7 +25,7 @@ rule! {
     ///
     /// ## References
     /// PTX ISA, chapter 5 (State Spaces, Types, and Variables)
-    "TC004" "undeclared-name" Error Rejects check
+    UndeclaredName Statement check
 }
 
 fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {

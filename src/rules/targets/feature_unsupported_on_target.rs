@@ -39,7 +39,7 @@ rule! {
     ///
     /// ## References
     /// PTX ISA, *Target ISA Notes* of sections 9.7.16.7 to 9.7.16.12
-    "TC202" "feature-unsupported-on-target" Error Rejects check
+    FeatureUnsupportedOnTarget Statement check
 }
 
 fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {

@@ -30,7 +30,7 @@ rule! {
     ///
     /// ## References
     /// PTX ISA, *Target ISA Notes* of sections 9.7.16.7 to 9.7.16.12
-    "TC201" "instruction-unsupported-on-target" Error Rejects check
+    InstructionUnsupportedOnTarget Statement check
 }
 
 fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {

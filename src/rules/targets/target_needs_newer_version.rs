@@ -22,7 +22,7 @@ rule! {
     ///
     /// ## References
     /// PTX ISA, section 11.1.2 (`.target`)
-    "TC204" "target-needs-newer-version" Error Rejects check
+    TargetNeedsNewerVersion Module check
 }
 
 fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {

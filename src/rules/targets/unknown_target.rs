@@ -26,7 +26,7 @@ rule! {
     ///
     /// ## References
     /// PTX ISA, section 11.1.2 (`.target`)
-    "TC205" "unknown-target" Error Rejects check
+    UnknownTarget Module check
 }
 
 fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {

@@ -36,7 +36,7 @@ rule! {
     ///
     /// ## References
     /// PTX ISA, *PTX ISA Notes* of sections 9.7.16.7 to 9.7.16.12
-    "TC203" "version-too-old" Error Rejects check
+    VersionTooOld Statement check
 }
 
 fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {

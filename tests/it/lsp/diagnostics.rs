@@ -40,7 +40,7 @@ fn are_what_the_command_line_finds() {
             let Ok(text) = std::fs::read_to_string(file.unwrap().path()) else { continue };
             let source = ptx_tc::Source::new("kernel.ptx", text.clone()).unwrap();
             let report = ptx_tc::check(&source, &ptx_tc::Options::default());
-            let expected: Vec<&str> = report.diagnostics.iter().map(|it| it.code.rule().code).collect();
+            let expected: Vec<&str> = report.diagnostics.iter().map(|it| it.code.as_str()).collect();
             let version = i32::try_from(number).unwrap() + 2;
             client.open("");
             client.change(version, json!([{ "text": text }]));

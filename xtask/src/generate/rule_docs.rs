@@ -40,18 +40,18 @@ pub(super) fn remove_strangers(check: bool) -> Result<bool> {
 }
 
 fn page(rule: &Rule) -> String {
-    let severity = match rule.severity {
+    let severity = match rule.code.severity() {
         Severity::Off => format!(
             "Off by default: select it by name, or give it a severity (`--severity {}=warning`).",
             rule.code
         ),
         severity => format!("Severity: {severity}."),
     };
-    let ptxas = match rule.ptxas {
+    let ptxas = match rule.code.ptxas() {
         Ptxas::Rejects => "NVIDIA's assembler rejects the same input.",
         Ptxas::Silent => "NVIDIA's assembler says nothing.",
     };
-    let mut text = format!("# {} {}\n\n{severity} {ptxas}\n", rule.code, rule.name);
+    let mut text = format!("# {} {}\n\n{severity} {ptxas}\n", rule.code, rule.code.name());
     for line in rule.docs.lines() {
         let line = line.strip_prefix(' ').unwrap_or(line);
         // A heading stands apart from the text below it.
@@ -67,7 +67,7 @@ fn page(rule: &Rule) -> String {
     let _ = write!(
         text,
         "\n## Suppress it\n\n```ptx\n// ptx-tc: allow({})\n```\n\nbehind the instruction or on the line above it.\n",
-        rule.name
+        rule.code.name()
     );
     text
 }
@@ -82,7 +82,10 @@ fn index() -> String {
         let _ = writeln!(
             text,
             "| [{0}]({0}.md) | {1} | {2} | {3} | {summary} |",
-            rule.code, rule.name, rule.severity, rule.ptxas
+            rule.code,
+            rule.code.name(),
+            rule.code.severity(),
+            rule.code.ptxas()
         );
     }
     text

@@ -1,7 +1,7 @@
 //! Statements as the instruction table has them.
 
 use ptx_tc::instruction::form::Qualifiers;
-use ptx_tc::isa::instructions::{INSTRUCTIONS, InstructionForm, OperandClass, OperandSlot};
+use ptx_tc::isa::tensor::{INSTRUCTIONS, InstructionForm, OperandClass, OperandSlot};
 use ptx_tc::isa::vocabulary::{LdShape, Num, Operation, Qualifier};
 use ptx_tc::source::{Span, Spanned};
 

@@ -13,7 +13,7 @@ pub(crate) fn reason(case: &Case, findings: &[Diagnostic], accepted: bool) -> Op
     let codes: Vec<&str> = findings
         .iter()
         .filter(|finding| finding.ptxas == Ptxas::Rejects)
-        .map(|finding| finding.code.rule().code)
+        .map(|finding| finding.code.as_str())
         .collect();
     let statement = case.statement.as_str();
     let is = |operation: &str| statement.contains(&format!("tcgen05.{operation}."));

@@ -11,7 +11,7 @@ use crate::{Result, root};
 /// Prints, for the first invalid fixture of each rule, what ptxas and ptx-tc say.
 pub(crate) fn print(assembler: &Assembler) -> Result<bool> {
     for rule in ptx_tc::rules::RULES {
-        let directory = root().join("fixtures/rules").join(rule.code);
+        let directory = root().join("fixtures/rules").join(rule.code.as_str());
         let mut fixtures: Vec<_> = fs::read_dir(&directory)?
             .flatten()
             .map(|entry| entry.path())
@@ -22,7 +22,7 @@ pub(crate) fn print(assembler: &Assembler) -> Result<bool> {
             let text = fs::read_to_string(path)?;
             let output = assembler.run(&text, super::record::target_of(&text), "message.ptx")?;
             let name = path.strip_prefix(root()).unwrap_or(path).display().to_string();
-            println!("──── {} {} · {name}", rule.code, rule.name);
+            println!("──── {} {} · {name}", rule.code, rule.code.name());
             for line in output.messages.lines().filter(|line| !line.contains("aborted due to errors")) {
                 println!("ptxas   {}", line.split_once("; ").map_or(line, |(_, message)| message));
             }

@@ -1,6 +1,6 @@
 //! Statements bent: one to three things about a legal one are changed.
 
-use ptx_tc::isa::instructions::INSTRUCTIONS;
+use ptx_tc::isa::tensor::INSTRUCTIONS;
 use ptx_tc::isa::vocabulary::Qualifier;
 
 use super::enumerate::Form;

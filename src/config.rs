@@ -18,8 +18,8 @@ use toml::de::{DeTable, DeValue};
 
 use crate::Options;
 use crate::diagnostic::Severity;
+use crate::diagnostic::selection::{Layer, RuleSettings, Selector, UnknownRule};
 use crate::isa::targets::{PtxVersion, Target};
-use crate::rules::selection::{Layer, RuleSettings, Selector, UnknownRule};
 
 /// What the file is called.
 pub(crate) const FILE_NAME: &str = "ptx-tc.toml";

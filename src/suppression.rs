@@ -11,9 +11,9 @@
 
 use rustc_hash::FxHashMap;
 
-use super::{Diagnostic, Fix};
+use crate::diagnostic::selection::{RuleSettings, Selector, UnknownRule};
+use crate::diagnostic::{Diagnostic, Fix, Severity};
 use crate::rules::Code;
-use crate::rules::selection::{RuleSettings, Selector, UnknownRule};
 use crate::source::{Source, Span};
 use crate::syntax::ast::{Module, StatementKind};
 use crate::syntax::lexer::lex;
@@ -285,7 +285,7 @@ fn unreadable(directive: &Directive) -> Diagnostic {
 
 /// Whether a rule that is meant would run by default, and does not.
 fn is_idle(selector: &Selector, settings: &RuleSettings) -> bool {
-    let is_off = |code: Code| code.rule().severity == super::Severity::Off;
+    let is_off = |code: Code| code.severity() == Severity::Off;
     Code::all()
         .filter(|code| selector.matches(*code) && !settings.runs(*code))
         .any(|code| !is_off(code) || *selector == Selector::Rule(code))

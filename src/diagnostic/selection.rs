@@ -6,7 +6,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::{Code, RULES};
+use super::Code;
 use crate::diagnostic::Severity;
 
 /// One rule, or a family of them.
@@ -23,7 +23,7 @@ impl Selector {
     pub fn matches(&self, code: Code) -> bool {
         match self {
             Self::Rule(rule) => *rule == code,
-            Self::Family(prefix) => code.rule().code.starts_with(prefix.as_str()),
+            Self::Family(prefix) => code.as_str().starts_with(prefix.as_str()),
         }
     }
 
@@ -51,7 +51,7 @@ impl UnknownRule {
     pub fn new(wanted: &str) -> Self {
         let distance =
             |name: &&str| strsim::damerau_levenshtein(&name.to_lowercase(), &wanted.to_lowercase());
-        let names = RULES.iter().flat_map(|rule| [rule.code, rule.name]);
+        let names = Code::all().flat_map(|code| [code.as_str(), code.name()]);
         Self { wanted: wanted.to_owned(), nearest: names.min_by_key(distance).unwrap_or_default() }
     }
 }
@@ -72,7 +72,8 @@ impl FromStr for Selector {
             return Ok(Self::Rule(code));
         }
         let prefix = text.to_ascii_uppercase();
-        let is_family = prefix.starts_with("TC") && RULES.iter().any(|rule| rule.code.starts_with(&prefix));
+        let is_family =
+            prefix.starts_with("TC") && Code::all().any(|code| code.as_str().starts_with(&prefix));
         if is_family { Ok(Self::Family(prefix)) } else { Err(UnknownRule::new(text)) }
     }
 }
@@ -105,7 +106,7 @@ struct Setting {
 
 impl Default for RuleSettings {
     fn default() -> Self {
-        let setting = |code: Code| Setting { runs: code.rule().severity != Severity::Off, severity: None };
+        let setting = |code: Code| Setting { runs: code.severity() != Severity::Off, severity: None };
         Self { rules: Code::all().map(setting).collect() }
     }
 }
@@ -114,7 +115,7 @@ impl RuleSettings {
     /// How much findings of the rule matter; [`Severity::Off`] when it does not run.
     pub fn severity(&self, code: Code) -> Severity {
         let Setting { runs, severity } = self.rules[code as usize];
-        match (severity, code.rule().severity) {
+        match (severity, code.severity()) {
             _ if !runs => Severity::Off,
             (Some(severity), _) => severity,
             // Someone has asked for it; nothing says that it is worse than this.
@@ -130,7 +131,7 @@ impl RuleSettings {
 
     /// The severity that findings of the rule get instead of their own.
     pub(crate) fn override_of(&self, code: Code) -> Option<Severity> {
-        let own = code.rule().severity;
+        let own = code.severity();
         Some(self.severity(code)).filter(|severity| *severity != own)
     }
 
@@ -143,7 +144,7 @@ impl RuleSettings {
             let precision = |selectors: &[Selector]| {
                 selectors.iter().filter(|it| it.matches(code)).map(Selector::precision).max()
             };
-            let mut wanted = code.rule().severity != Severity::Off;
+            let mut wanted = code.severity() != Severity::Off;
             for (selector, severity) in severities.iter().filter(|(selector, _)| selector.matches(code)) {
                 setting.severity = Some(*severity);
                 if *selector == Selector::Rule(code) && !wanted {

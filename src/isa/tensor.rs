@@ -11,7 +11,6 @@ use serde::Serialize;
 use super::vocabulary::{
     AddressSpace, CtaGroup, DataType, Kind, LdShape, Multicast, Operation, Qualifier, Slot,
 };
-use crate::rules::Code;
 use crate::syntax::ast::Type;
 
 /// One row of the table.
@@ -43,18 +42,18 @@ pub struct QualifierSlot {
 }
 
 /// Qualifiers that the row does not take, to be explained by a rule of their own.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Misfit {
     /// Which.
     pub matches: Matcher,
-    /// The rule.
-    pub code: Code,
+    /// What is violated.
+    pub restriction: Restriction,
     /// Why, as the help of the finding.
     pub reason: &'static str,
 }
 
 /// A set of qualifiers.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Matcher {
     /// All of a slot.
     Slot(Slot),
@@ -83,9 +82,27 @@ pub struct OperandSlot {
     pub when: Condition,
     /// Whether it may be left out where the form has it.
     pub optional: bool,
-    /// The rule that speaks when the operand stands where the form has none, or the other way
-    /// round; [`Code::OperandCount`] if there is no special one.
-    pub code: Code,
+    /// What is violated when the operand stands where the form has none, or the other way round;
+    /// `None` where only the number of operands is wrong. Such operands come and go with a
+    /// qualifier, so that an operand too much can be told from a qualifier that is missing.
+    pub restriction: Option<Restriction>,
+}
+
+/// What a qualifier or an operand violates that a related form takes, but this one does not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Restriction {
+    /// The second half's offset goes with `.16x32bx2`.
+    HalfSplitOffset,
+    /// Scales, and the absence of a lane mask, go with block scaling.
+    BlockScale,
+    /// The scaling of D goes with certain kinds.
+    ScaleInputD,
+    /// The weight-stationary form has fewer variants.
+    WeightStationary,
+    /// Each form has collector buffers of its own.
+    CollectorBuffer,
+    /// Each address has its own state space.
+    StateSpace,
 }
 
 /// On what the presence of an operand depends.
@@ -289,7 +306,7 @@ const fn optional_of(slot: Slot, only: &'static [Qualifier]) -> QualifierSlot {
 }
 
 const fn operand(name: &'static str, class: OperandClass) -> OperandSlot {
-    OperandSlot { name, class, when: Condition::Always, optional: false, code: Code::OperandCount }
+    OperandSlot { name, class, when: Condition::Always, optional: false, restriction: None }
 }
 
 impl OperandSlot {
@@ -301,8 +318,8 @@ impl OperandSlot {
         Self { optional: true, ..self }
     }
 
-    const fn code(self, code: Code) -> Self {
-        Self { code, ..self }
+    const fn restriction(self, restriction: Restriction) -> Self {
+        Self { restriction: Some(restriction), ..self }
     }
 }
 
@@ -316,7 +333,7 @@ const REDUCED_TYPES: &[Qualifier] = &[
 
 const HALF_SPLIT_OFFSET: OperandSlot = operand("immHalfSplitoff", OperandClass::HalfSplitOffset)
     .when(Condition::With(Qualifier::LdShape(LdShape::S16x32bx2)))
-    .code(Code::HalfSplitOffset);
+    .restriction(Restriction::HalfSplitOffset);
 
 const NOT_WITH_WS: &str = "the weight-stationary form does not have it; write `tcgen05.mma` without `.ws`";
 
@@ -336,7 +353,7 @@ pub static INSTRUCTIONS: &[InstructionForm] = &[
         ],
         misfits: &[Misfit {
             matches: Matcher::Slot(Slot::AddressSpace),
-            code: Code::StateSpace,
+            restriction: Restriction::StateSpace,
             reason: "the address is written to the CTA's own shared memory: write `.shared::cta`, or nothing for a generic address",
         }],
         operands: &[operand("dst", OperandClass::AllocDestination), operand("nCols", OperandClass::Columns)],
@@ -506,7 +523,7 @@ pub static INSTRUCTIONS: &[InstructionForm] = &[
         ],
         misfits: &[Misfit {
             matches: Matcher::Slot(Slot::CollectorWs),
-            code: Code::CollectorBuffer,
+            restriction: Restriction::CollectorBuffer,
             reason: "buffers `b0` to `b3` belong to `tcgen05.mma.ws`; without `.ws` the buffer of A is used: `.collector::a::*`",
         }],
         operands: &[
@@ -518,19 +535,19 @@ pub static INSTRUCTIONS: &[InstructionForm] = &[
             operand("idesc", OperandClass::InstructionDescriptor),
             operand("scale-A-tmem", OperandClass::MmaAddress)
                 .when(Condition::BlockScaled)
-                .code(Code::BlockScale),
+                .restriction(Restriction::BlockScale),
             operand("scale-B-tmem", OperandClass::MmaAddress)
                 .when(Condition::BlockScaled)
-                .code(Code::BlockScale),
+                .restriction(Restriction::BlockScale),
             operand("disable-output-lane", OperandClass::LaneMask)
                 .when(Condition::NotBlockScaled)
                 .optional()
-                .code(Code::BlockScale),
+                .restriction(Restriction::BlockScale),
             operand("enable-input-d", OperandClass::EnableInputD),
             operand("scale-input-d", OperandClass::ScaleInputD)
                 .when(Condition::ScaledInput)
                 .optional()
-                .code(Code::ScaleInputD),
+                .restriction(Restriction::ScaleInputD),
         ],
     },
     InstructionForm {
@@ -555,42 +572,42 @@ pub static INSTRUCTIONS: &[InstructionForm] = &[
         misfits: &[
             Misfit {
                 matches: Matcher::Slot(Slot::CtaGroup),
-                code: Code::WeightStationary,
+                restriction: Restriction::WeightStationary,
                 reason: "`.ws` works on one CTA: write `.cta_group::1`",
             },
             Misfit {
                 matches: Matcher::Slot(Slot::Kind),
-                code: Code::WeightStationary,
+                restriction: Restriction::WeightStationary,
                 reason: "`.ws` has no block-scaled kinds: use `.kind::f16`, `.kind::tf32`, `.kind::f8f6f4` or `.kind::i8`, or drop `.ws`",
             },
             Misfit {
                 matches: Matcher::Slot(Slot::BlockScale),
-                code: Code::WeightStationary,
+                restriction: Restriction::WeightStationary,
                 reason: NOT_WITH_WS,
             },
             Misfit {
                 matches: Matcher::Slot(Slot::ScaleVectorSize),
-                code: Code::WeightStationary,
+                restriction: Restriction::WeightStationary,
                 reason: NOT_WITH_WS,
             },
             Misfit {
                 matches: Matcher::Slot(Slot::Ashift),
-                code: Code::WeightStationary,
+                restriction: Restriction::WeightStationary,
                 reason: NOT_WITH_WS,
             },
             Misfit {
                 matches: Matcher::Slot(Slot::Decompress),
-                code: Code::WeightStationary,
+                restriction: Restriction::WeightStationary,
                 reason: NOT_WITH_WS,
             },
             Misfit {
                 matches: Matcher::Slot(Slot::CollectorA),
-                code: Code::CollectorBuffer,
+                restriction: Restriction::CollectorBuffer,
                 reason: "`.ws` keeps B, in one of four buffers: write `.collector::b0::*` to `.collector::b3::*`",
             },
             Misfit {
                 matches: Matcher::Slot(Slot::CollectorB),
-                code: Code::CollectorBuffer,
+                restriction: Restriction::CollectorBuffer,
                 reason: "`.ws` has four buffers for B, which are numbered: write `.collector::b0::*` to `.collector::b3::*`",
             },
         ],
@@ -604,7 +621,7 @@ pub static INSTRUCTIONS: &[InstructionForm] = &[
             // stands too much.
             operand("disable-output-lane", OperandClass::LaneMask)
                 .when(Condition::BlockScaled)
-                .code(Code::WeightStationary),
+                .restriction(Restriction::WeightStationary),
             operand("enable-input-d", OperandClass::EnableInputD),
             operand("zero-column-mask-desc", OperandClass::ZeroColumnMask).optional(),
         ],
@@ -623,7 +640,7 @@ pub static INSTRUCTIONS: &[InstructionForm] = &[
         ],
         misfits: &[Misfit {
             matches: Matcher::Slot(Slot::AddressSpace),
-            code: Code::StateSpace,
+            restriction: Restriction::StateSpace,
             reason: "the mbarrier is addressed within the cluster: write `.shared::cluster`, or nothing for a generic address",
         }],
         operands: &[
