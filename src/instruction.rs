@@ -6,15 +6,15 @@
 //!
 //! ```
 //! use ptx_tc::instruction::Instruction;
+//! use ptx_tc::instruction::decode::decode_all;
 //! use ptx_tc::isa::vocabulary::{LdShape, Num};
-//! use ptx_tc::{Analyzed, Source};
+//! use ptx_tc::{Source, Unit};
 //!
 //! let source = Source::new("kernel.ptx", ".version 9.0\n.target sm_100a\n.entry k() {\n\
 //!     .reg .b32 r<4>, taddr;\n\
 //!     tcgen05.ld.sync.aligned.16x128b.x2.b32 {r0, r1, r2, r3}, [taddr+8];\n}\n")?;
-//! let analyzed = Analyzed::new(&source);
-//! let symbols = analyzed.symbols();
-//! let decoded = analyzed.instructions(&symbols);
+//! let unit = Unit::new(&source);
+//! let decoded = decode_all(&unit);
 //!
 //! let Some(Instruction::Ld(ld)) = &decoded[0].instruction else { panic!("no load") };
 //! assert_eq!((ld.shape.value, ld.num.value), (LdShape::S16x128b, Num::X2));
@@ -27,12 +27,12 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use crate::analysis::symbols::{RegisterId, SymbolId};
 use crate::isa::vocabulary::{
     Abs, AddressSpace, Ashift, BlockScale, CollectorA, CollectorB, CollectorWs, CpShape, CtaGroup, DataType,
     Decompress, DstFormat, Exclusive, Kind, LdShape, Multicast, Nan, Num, Operation, Pack, RedOp,
     ScaleVectorSize, Sparse, SrcFormat, SyncRestrict, Unpack, WarpMulticast,
 };
+use crate::resolve::symbols::{RegisterId, SymbolId};
 use crate::source::{Span, Spanned};
 use crate::syntax::ast::{StateSpace, Type};
 

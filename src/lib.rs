@@ -55,26 +55,25 @@ pub mod isa;
 pub mod lsp;
 #[cfg(feature = "cli")]
 pub mod render;
+pub mod resolve;
 pub mod rules;
 pub mod suppression;
 pub(crate) mod words;
 
 use analysis::description::{self, Description};
 use analysis::descriptors;
-use analysis::environment::Environment;
 use analysis::events::Events;
-use analysis::functions::{Context, FunctionFacts};
+use analysis::functions::FunctionFacts;
 use analysis::reach::Budget;
-use analysis::symbols::Symbols;
 use diagnostic::selection::RuleSettings;
 use diagnostic::{Diagnostic, Severity};
-use instruction::decode::{self, Decoded};
+use instruction::decode;
 use isa::targets::{PtxVersion, Target};
 pub use ptx_syntax as syntax;
 pub use ptx_syntax::source::{self, Source};
+use resolve::environment::Environment;
+pub use resolve::unit::Unit;
 use rules::Checker;
-use syntax::ast::Module;
-use syntax::parser::{self, SyntaxError};
 
 /// What to check against, where it is not the module's own word.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -108,35 +107,6 @@ impl Report {
     }
 }
 
-/// A module with everything that the analyses know of it.
-#[derive(Debug)]
-pub struct Analyzed<'s> {
-    /// The text.
-    pub source: &'s Source,
-    /// Its syntax tree.
-    pub module: Module,
-    /// What was wrong with the text.
-    pub syntax_errors: Vec<SyntaxError>,
-}
-
-impl<'s> Analyzed<'s> {
-    /// Parses `source`.
-    pub fn new(source: &'s Source) -> Self {
-        let parsed = parser::parse(source);
-        Self { source, module: parsed.module, syntax_errors: parsed.errors }
-    }
-
-    /// Resolves the names of the module.
-    pub fn symbols(&self) -> Symbols {
-        Symbols::new(self.source, &self.module)
-    }
-
-    /// Decodes the tcgen05 instructions of the module.
-    pub fn instructions(&self, symbols: &Symbols) -> Vec<Decoded<'_>> {
-        decode::decode_all(self.source, &self.module, symbols)
-    }
-}
-
 /// Checks one source with all rules.
 ///
 /// ```
@@ -164,11 +134,8 @@ impl<'s> Analyzed<'s> {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn check(source: &Source, options: &Options) -> Report {
-    let analyzed = Analyzed::new(source);
-    let symbols = analyzed.symbols();
-    let Analyzed { module, syntax_errors, .. } = &analyzed;
-    let checked = check_resolved(source, module, syntax_errors, &symbols, options, &|| false);
-    checked.map_or_else(Report::default, |checked| checked.report)
+    let unit = Unit::new(source);
+    check_unit(&unit, options, &|| false).map_or_else(Report::default, |checked| checked.report)
 }
 
 /// What a check found, and the analyses of functions that it made for that.
@@ -182,22 +149,14 @@ pub struct Checked {
 
 /// Checks a module that is parsed and resolved already, or gives up (`None`) as soon as `cancelled`
 /// says that nobody waits for the findings any more.
-pub fn check_resolved(
-    source: &Source,
-    module: &Module,
-    syntax_errors: &[SyntaxError],
-    symbols: &Symbols,
-    options: &Options,
-    cancelled: &dyn Fn() -> bool,
-) -> Option<Checked> {
-    let instructions = decode::decode_all(source, module, symbols);
-    let environment = Environment::new(source, module, options.ptx_version, &options.targets);
+pub fn check_unit(unit: &Unit, options: &Options, cancelled: &dyn Fn() -> bool) -> Option<Checked> {
+    let instructions = decode::decode_all(unit);
+    let environment = Environment::new(unit, options.ptx_version, &options.targets);
     if cancelled() {
         return None;
     }
-    let context = Context { source, module, symbols };
-    let events = Events::new(context, &instructions);
-    let mut functions = FunctionFacts::all(context, &instructions, &events);
+    let events = Events::new(unit, &instructions);
+    let mut functions = FunctionFacts::all(unit, &instructions, &events);
     if let Some(limit) = options.analysis_budget {
         for facts in &mut functions {
             facts.budget = Budget::new(limit);
@@ -206,12 +165,9 @@ pub fn check_resolved(
     if cancelled() {
         return None;
     }
-    let descriptors = descriptors::find(context, &instructions, &functions, environment.features());
+    let descriptors = descriptors::find(unit, &instructions, &functions, environment.features());
     let checker = Checker {
-        source,
-        syntax_errors,
-        module,
-        symbols,
+        unit,
         instructions: &instructions,
         environment: &environment,
         events: &events,
@@ -219,9 +175,9 @@ pub fn check_resolved(
         descriptors: &descriptors,
     };
     let mut diagnostics = checker.run_unless(&options.rules, cancelled)?;
-    suppression::apply(source, module, &options.rules, &mut diagnostics);
+    suppression::apply(unit, &options.rules, &mut diagnostics);
     let descriptors = options.describe.then(|| {
-        description::describe(context, &instructions, &functions, &descriptors, environment.features())
+        description::describe(unit, &instructions, &functions, &descriptors, environment.features())
     });
     Some(Checked { report: Report { diagnostics, descriptors }, functions })
 }

@@ -8,20 +8,18 @@ use serde::Serialize;
 
 use crate::analysis::constants::Known;
 use crate::analysis::descriptors::Descriptors;
-use crate::analysis::environment::Environment;
 use crate::analysis::events::Events;
 use crate::analysis::flow::Flow;
-use crate::analysis::functions::{Context, FunctionFacts};
-use crate::analysis::symbols::Symbols;
+use crate::analysis::functions::FunctionFacts;
 pub use crate::diagnostic::Code;
 use crate::diagnostic::Diagnostic;
 use crate::instruction::decode::Decoded;
 use crate::instruction::{Address, Base, Scalar};
+use crate::resolve::environment::Environment;
+use crate::resolve::unit::Unit;
 
 use crate::diagnostic::selection::RuleSettings;
-use crate::source::{Source, Span};
-use crate::syntax::ast::Module;
-use crate::syntax::parser::SyntaxError;
+use crate::source::Span;
 
 mod allocation;
 mod data_movement;
@@ -38,14 +36,8 @@ mod targets;
 /// What a rule may look at: everything that earlier stages know of one module.
 #[derive(Debug)]
 pub struct Checker<'a> {
-    /// The text.
-    pub source: &'a Source,
-    /// What was wrong with it.
-    pub syntax_errors: &'a [SyntaxError],
-    /// Its syntax tree.
-    pub module: &'a Module,
-    /// What its names mean.
-    pub symbols: &'a Symbols,
+    /// The text, its tree and its names.
+    pub unit: &'a Unit,
     /// Its tcgen05 instructions in source order.
     pub instructions: &'a [Decoded<'a>],
     /// The versions and targets to check against.
@@ -256,11 +248,6 @@ impl<'a> Checker<'a> {
         Some(findings)
     }
 
-    /// The module, for the analyses of its functions.
-    pub fn context(&self) -> Context<'a> {
-        Context { source: self.source, module: self.module, symbols: self.symbols }
-    }
-
     /// The analyses of the function that an instruction stands in.
     pub fn function(&self, decoded: &Decoded<'_>) -> Option<&'a FunctionFacts> {
         let function = decoded.function?;
@@ -270,24 +257,24 @@ impl<'a> Checker<'a> {
 
     /// The functions as the rules about ordering see them.
     pub fn flows(&self) -> impl Iterator<Item = Flow<'a>> {
-        let (context, instructions, all) = (self.context(), self.instructions, self.events);
-        self.functions.iter().map(move |facts| Flow { context, instructions, all, facts })
+        let (unit, instructions, all) = (self.unit, self.instructions, self.events);
+        self.functions.iter().map(move |facts| Flow { unit, instructions, all, facts })
     }
 
     /// The known bits of an address in Tensor Memory.
     pub fn address(&self, decoded: &Decoded<'_>, address: &Address<'_>) -> Option<Known> {
-        Some(self.function(decoded)?.address(self.context(), decoded, address))
+        Some(self.function(decoded)?.address(self.unit, decoded, address))
     }
 
     /// The known bits of an operand.
     pub fn value(&self, decoded: &Decoded<'_>, scalar: &Scalar<'_>) -> Option<Known> {
-        Some(self.function(decoded)?.value(self.context(), decoded, scalar))
+        Some(self.function(decoded)?.value(self.unit, decoded, scalar))
     }
 
     /// Where the value of an operand was made.
     pub fn origins(&self, decoded: &Decoded<'_>, scalar: &Scalar<'_>) -> Vec<Span> {
         let facts = self.function(decoded);
-        facts.map_or_else(Vec::new, |facts| facts.origins(self.context(), decoded, scalar))
+        facts.map_or_else(Vec::new, |facts| facts.origins(self.unit, decoded, scalar))
     }
 
     /// Where the base of an address was made.

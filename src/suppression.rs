@@ -13,6 +13,7 @@ use rustc_hash::FxHashMap;
 
 use crate::diagnostic::selection::{RuleSettings, Selector, UnknownRule};
 use crate::diagnostic::{Diagnostic, Fix, Severity};
+use crate::resolve::unit::Unit;
 use crate::rules::Code;
 use crate::source::{Source, Span};
 use crate::syntax::ast::{Module, StatementKind};
@@ -22,7 +23,8 @@ use crate::syntax::lexer::lex;
 const MARK: &str = "ptx-tc:";
 
 /// Removes the findings that comments silence, and adds those about the comments.
-pub fn apply(source: &Source, module: &Module, settings: &RuleSettings, findings: &mut Vec<Diagnostic>) {
+pub fn apply(unit: &Unit, settings: &RuleSettings, findings: &mut Vec<Diagnostic>) {
+    let Unit { source, module, .. } = unit;
     if memchr::memmem::find(source.text().as_bytes(), MARK.as_bytes()).is_none() {
         return;
     }

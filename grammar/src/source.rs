@@ -6,7 +6,7 @@
 
 use std::fmt;
 use std::ops::Range;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use serde::{Serialize, Serializer};
 
@@ -115,9 +115,14 @@ impl fmt::Display for SourceError {
 
 impl std::error::Error for SourceError {}
 
-/// A named text to check.
-#[derive(Debug)]
+/// A named text to check; a copy shares the text.
+#[derive(Clone, Debug)]
 pub struct Source {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
     name: String,
     text: String,
     lines: OnceLock<LineIndex>,
@@ -133,7 +138,7 @@ impl Source {
         if u32::try_from(text.len()).is_err() {
             return Err(SourceError::TooLong { bytes: text.len() });
         }
-        Ok(Self { name: name.into(), text, lines: OnceLock::new() })
+        Ok(Self { inner: Arc::new(Inner { name: name.into(), text, lines: OnceLock::new() }) })
     }
 
     /// A source from the bytes of a file.
@@ -157,27 +162,27 @@ impl Source {
 
     /// The name: a path, or what stands for one.
     pub fn name(&self) -> &str {
-        &self.name
+        &self.inner.name
     }
 
     /// The whole text.
     pub fn text(&self) -> &str {
-        &self.text
+        &self.inner.text
     }
 
     /// The text that `span` covers; empty when it lies outside or splits a character.
     pub fn slice(&self, span: Span) -> &str {
-        self.text.get(span.range()).unwrap_or_default()
+        self.inner.text.get(span.range()).unwrap_or_default()
     }
 
     /// The line index, computed at the first call.
     pub fn lines(&self) -> &LineIndex {
-        self.lines.get_or_init(|| LineIndex::new(&self.text))
+        self.inner.lines.get_or_init(|| LineIndex::new(&self.inner.text))
     }
 
     /// Line and column of a byte offset.
     pub fn position(&self, offset: u32) -> Position {
-        self.lines().position(&self.text, offset)
+        self.lines().position(self.text(), offset)
     }
 }
 

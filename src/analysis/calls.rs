@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::symbols::{Resolution, SymbolKind, Symbols};
-use crate::source::Source;
+use crate::resolve::symbols::{Resolution, SymbolKind, Symbols};
+use crate::resolve::unit::Unit;
 use crate::syntax::ast::{Module, OperandKind, Slice, StatementKind};
 
 /// The calls of a module, as the assembler sees them.
@@ -21,7 +21,8 @@ pub struct CallGraph {
 
 impl CallGraph {
     /// Reads the calls of every function body.
-    pub fn new(source: &Source, module: &Module, symbols: &Symbols) -> Self {
+    pub fn new(unit: &Unit) -> Self {
+        let Unit { source, module, symbols, .. } = unit;
         let mut graph = Self::default();
         let mut current = None;
         for statement in &module.statements {
@@ -49,7 +50,7 @@ impl CallGraph {
                     {
                         if let Some(initializer) = declarator.initializer {
                             let slice = Slice { start: initializer, len: 1 };
-                            graph.addressed.extend(names_in_initializer(source, module, slice));
+                            graph.addressed.extend(functions_within(module, symbols, slice));
                         }
                     }
                 }
@@ -120,22 +121,14 @@ pub(super) fn functions_named(module: &Module, symbols: &Symbols, operands: Slic
     found
 }
 
-/// Functions in an initialiser, by their spelling: initialisers are not resolved.
-fn names_in_initializer(source: &Source, module: &Module, slice: Slice) -> Vec<u32> {
+/// The functions that operands name, or parts of them.
+fn functions_within(module: &Module, symbols: &Symbols, slice: Slice) -> Vec<u32> {
     let mut found = Vec::new();
     let mut work = vec![slice];
     while let Some(slice) = work.pop() {
+        found.extend(functions_named(module, symbols, slice));
         for operand in module.operands(slice) {
             match operand.kind {
-                OperandKind::Name => {
-                    let name = source.slice(operand.span);
-                    found.extend(
-                        module
-                            .bodies()
-                            .filter(|(_, function)| source.slice(function.name) == name)
-                            .map(|(index, _)| index),
-                    );
-                }
                 OperandKind::Vector(parts) | OperandKind::Apply(parts) | OperandKind::Binary(_, parts) => {
                     work.push(parts);
                 }

@@ -14,8 +14,8 @@ use smallvec::SmallVec;
 use super::dominance::DominatorTree;
 use super::reach::Budget;
 use super::registers;
-use super::symbols::{Resolution, SymbolKind, Symbols};
-use crate::source::Source;
+use crate::resolve::symbols::{Resolution, SymbolKind};
+use crate::resolve::unit::Unit;
 use crate::syntax::ast::{Module, RawInstruction, Slice, StatementKind};
 
 /// Index of a basic block.
@@ -75,8 +75,8 @@ enum Transfer {
 
 impl Cfg {
     /// Builds the graph of the function with this body.
-    pub fn new(source: &Source, module: &Module, symbols: &Symbols, body: Slice) -> Self {
-        Builder { source, module, symbols, body }.build()
+    pub fn new(unit: &Unit, body: Slice) -> Self {
+        Builder { unit, body }.build()
     }
 
     /// The statements of the function.
@@ -274,9 +274,7 @@ fn neighbours(blocks: &[BlockId]) -> impl Iterator<Item = u32> + '_ {
 }
 
 struct Builder<'a> {
-    source: &'a Source,
-    module: &'a Module,
-    symbols: &'a Symbols,
+    unit: &'a Unit,
     body: Slice,
 }
 
@@ -289,7 +287,7 @@ impl Builder<'_> {
         let mut targets: FxHashMap<u32, Slice> = FxHashMap::default();
         let mut pending_labels = Vec::new();
         for index in self.body.range() {
-            match self.module.statements[index].kind {
+            match self.unit.module.statements[index].kind {
                 StatementKind::Label => {
                     if blocks.last().is_some_and(|block| !block.instructions.is_empty()) {
                         blocks.push(Block::default());
@@ -310,7 +308,7 @@ impl Builder<'_> {
                     let start =
                         if instructions.start == instructions.end { instruction } else { instructions.start };
                     *instructions = start..instruction + 1;
-                    let raw = &self.module.instructions[instruction as usize];
+                    let raw = &self.unit.module.instructions[instruction as usize];
                     if !matches!(self.transfer(raw), Transfer::None) {
                         blocks.push(Block::default());
                     }
@@ -324,7 +322,8 @@ impl Builder<'_> {
         let mut jumps_to: FxHashMap<u32, u32> = FxHashMap::default();
         for block in &blocks {
             let last = block.instructions.clone().next_back();
-            let list = last.and_then(|last| self.list(&self.module.instructions[last as usize], &targets));
+            let list =
+                last.and_then(|last| self.list(&self.unit.module.instructions[last as usize], &targets));
             if let Some(list) = list {
                 *jumps_to.entry(list.start).or_default() += 1;
             }
@@ -337,7 +336,7 @@ impl Builder<'_> {
             let mut successors = BlockIds::new();
             let mut falls_through = true;
             if let Some(last) = last {
-                let raw = &self.module.instructions[last as usize];
+                let raw = &self.unit.module.instructions[last as usize];
                 let transfer = self.transfer(raw);
                 if let Some(list) = self.list(raw, &targets) {
                     let all = || self.blocks_of(list, &labels, &every_label);
@@ -379,11 +378,11 @@ impl Builder<'_> {
     }
 
     fn transfer(&self, raw: &RawInstruction) -> Transfer {
-        let opcode = &self.source.text().as_bytes()[raw.opcode.range()];
+        let opcode = &self.unit.source.text().as_bytes()[raw.opcode.range()];
         if !matches!(opcode, [b'b' | b't', b'r', ..] | [b'r', b'e', ..] | [b'e', b'x', ..]) {
             return Transfer::None;
         }
-        match registers::mnemonic_of(self.source.slice(raw.opcode)).as_bytes() {
+        match registers::mnemonic_of(self.unit.source.slice(raw.opcode)).as_bytes() {
             b"bra" => Transfer::Branch,
             b"brx" => Transfer::Indexed,
             b"ret" | b"exit" | b"trap" => Transfer::Leave,
@@ -394,8 +393,8 @@ impl Builder<'_> {
     /// The statement of the label that the last operand names.
     fn label(&self, operands: Slice) -> Option<u32> {
         let last = operands.range().next_back()?;
-        match self.symbols.operand(last as u32) {
-            Resolution::Symbol(id) => match self.symbols.symbol(id).kind {
+        match self.unit.symbols.operand(last as u32) {
+            Resolution::Symbol(id) => match self.unit.symbols.symbol(id).kind {
                 SymbolKind::Label { statement } => Some(statement),
                 _ => None,
             },
@@ -442,16 +441,15 @@ fn connect(blocks: &mut [Block], from: BlockId, mut successors: BlockIds) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::syntax::parser::parse;
+    use crate::source::Source;
 
     fn edges(body: &str) -> Vec<Vec<u32>> {
         let text =
             format!(".version 9.0\n.target sm_100a\n.entry k() {{ .reg .pred p; .reg .b32 r; {body} }}");
         let source = Source::new("t", text).unwrap();
-        let module = parse(&source).module;
-        let symbols = Symbols::new(&source, &module);
-        let (_, function) = module.bodies().next().unwrap();
-        let cfg = Cfg::new(&source, &module, &symbols, function.body);
+        let unit = Unit::new(&source);
+        let (_, function) = unit.module.bodies().next().unwrap();
+        let cfg = Cfg::new(&unit, function.body);
         cfg.blocks.iter().map(|block| block.successors.iter().map(|it| it.0).collect()).collect()
     }
 

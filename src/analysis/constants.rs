@@ -19,10 +19,11 @@ use smallvec::SmallVec;
 use super::cfg::Cfg;
 use super::definitions::{DefinitionId, Definitions};
 use super::registers;
-use super::symbols::{RegisterId, Resolution, SymbolKind, Symbols};
 pub use crate::descriptor::Known;
-use crate::source::{Source, Span};
-use crate::syntax::ast::{Module, Operand, OperandKind, Slice, Type};
+use crate::resolve::symbols::{RegisterId, Resolution, SymbolKind};
+use crate::resolve::unit::Unit;
+use crate::source::Span;
+use crate::syntax::ast::{Operand, OperandKind, Slice, Type};
 use crate::syntax::literal;
 
 mod bits;
@@ -44,12 +45,8 @@ const NO_SLOT: u32 = u32::MAX;
 /// What an evaluation may look at.
 #[derive(Clone, Copy, Debug)]
 pub struct Function<'a> {
-    /// The text.
-    pub source: &'a Source,
-    /// Its syntax tree.
-    pub module: &'a Module,
-    /// What its names mean.
-    pub symbols: &'a Symbols,
+    /// The module.
+    pub unit: &'a Unit,
     /// The function's control flow.
     pub cfg: &'a Cfg,
     /// Its definitions.
@@ -146,18 +143,12 @@ impl Function<'_> {
     fn sources(&self, id: DefinitionId) -> SmallVec<[DefinitionId; 8]> {
         let definition = self.definitions.get(id);
         let mut sources = SmallVec::new();
-        registers::accesses(
-            self.source,
-            self.module,
-            self.symbols,
-            definition.instruction,
-            &mut |register, _, access| {
-                if access == registers::Access::Read {
-                    let reaching = self.definitions.reaching(self.cfg, definition.instruction, register);
-                    sources.extend_from_slice(&reaching);
-                }
-            },
-        );
+        registers::accesses(self.unit, definition.instruction, &mut |register, _, access| {
+            if access == registers::Access::Read {
+                let reaching = self.definitions.reaching(self.cfg, definition.instruction, register);
+                sources.extend_from_slice(&reaching);
+            }
+        });
         sources
     }
 
@@ -177,8 +168,8 @@ impl Function<'_> {
                 }
                 work.extend(reaching.iter().copied().filter(|id| seen.insert(*id)));
             } else {
-                let raw = &self.module.instructions[self.definitions.get(id).instruction as usize];
-                let operands = self.module.operands(raw.operands);
+                let raw = &self.unit.module.instructions[self.definitions.get(id).instruction as usize];
+                let operands = self.unit.module.operands(raw.operands);
                 origins.push(raw.opcode.to(operands.last().map_or(raw.opcode, |operand| operand.span)));
             }
         }
@@ -189,13 +180,13 @@ impl Function<'_> {
     /// The register that a definition copies.
     fn copied(&self, id: DefinitionId) -> Option<RegisterId> {
         let instruction = self.definitions.get(id).instruction;
-        let raw = &self.module.instructions[instruction as usize];
-        let mut words = registers::words(self.source, self.module, instruction);
+        let raw = &self.unit.module.instructions[instruction as usize];
+        let mut words = registers::words(self.unit, instruction);
         if words.next() != Some("mov") || raw.operands.len != 2 {
             return None;
         }
         let from = raw.operands.start + 1;
-        match (self.module.operands[from as usize].kind, self.symbols.operand(from)) {
+        match (self.unit.module.operands[from as usize].kind, self.unit.symbols.operand(from)) {
             (OperandKind::Name, Resolution::Register(from)) => Some(from),
             _ => None,
         }
@@ -203,7 +194,7 @@ impl Function<'_> {
 
     /// Width of a register in bits.
     fn width(&self, register: RegisterId) -> Option<u32> {
-        match self.symbols.register(register).kind {
+        match self.unit.symbols.register(register).kind {
             SymbolKind::Register { ty: Some(ty), vector: 1, .. } => ty.bits().filter(|bits| *bits <= 64),
             _ => None,
         }
@@ -212,8 +203,8 @@ impl Function<'_> {
     /// Whether the function's own instructions are all that gives the register a value. Parameters
     /// have one before them, and registers of the module get them in other functions.
     fn is_local(&self, register: RegisterId) -> bool {
-        let declared = self.symbols.register(register).span;
-        let body = &self.module.statements[self.cfg.body().range()];
+        let declared = self.unit.symbols.register(register).span;
+        let body = &self.unit.module.statements[self.cfg.body().range()];
         body.first()
             .zip(body.last())
             .is_some_and(|(first, last)| first.span.start <= declared.start && declared.end <= last.span.end)
@@ -221,14 +212,14 @@ impl Function<'_> {
 
     /// The value of an operand where `instruction` reads it, cut to `width`.
     fn operand(&self, values: &Constants, instruction: u32, index: u32, width: u32) -> Known {
-        let operand: &Operand = &self.module.operands[index as usize];
-        if let Some(value) = literal::evaluate(self.source, self.module, operand) {
+        let operand: &Operand = &self.unit.module.operands[index as usize];
+        if let Some(value) = literal::evaluate(&self.unit.source, &self.unit.module, operand) {
             // Two's complement of 128 bits, cut.
             let low = (value & i128::from(u64::MAX)) as u64;
             return bits::cut(Known::from(low), width);
         }
         match operand.kind {
-            OperandKind::Name => match self.symbols.operand(index) {
+            OperandKind::Name => match self.unit.symbols.operand(index) {
                 Resolution::Register(register) => bits::cut(values.at(self, instruction, register), width),
                 _ => UNKNOWN,
             },
@@ -253,27 +244,20 @@ impl Function<'_> {
     fn evaluate(&self, id: DefinitionId, values: &Constants) -> Known {
         let definition = self.definitions.get(id);
         let instruction = definition.instruction;
-        let raw = &self.module.instructions[instruction as usize];
+        let raw = &self.unit.module.instructions[instruction as usize];
         let Some(width) = self.width(definition.register) else { return UNKNOWN };
         if !self.is_local(definition.register) {
             return UNKNOWN;
         }
         // An operand without a value yet will bring this definition back when it has one.
         let mut waits = false;
-        registers::accesses(
-            self.source,
-            self.module,
-            self.symbols,
-            instruction,
-            &mut |register, _, access| {
-                waits |=
-                    access == registers::Access::Read && values.joined(self, instruction, register) == TOP;
-            },
-        );
+        registers::accesses(self.unit, instruction, &mut |register, _, access| {
+            waits |= access == registers::Access::Read && values.joined(self, instruction, register) == TOP;
+        });
         if waits {
             return TOP;
         }
-        let words: SmallVec<[&str; 8]> = registers::words(self.source, self.module, instruction).collect();
+        let words: SmallVec<[&str; 8]> = registers::words(self.unit, instruction).collect();
         let Some((&name, modifiers)) = words.split_first() else { return UNKNOWN };
         let types: SmallVec<[Type; 8]> = modifiers.iter().filter_map(|word| word.parse().ok()).collect();
         let Some(&ty) = types.last() else { return UNKNOWN };
@@ -410,17 +394,17 @@ impl Function<'_> {
         // Longer chains, and loops, are nothing that compilers make of addresses.
         const DEEP: u32 = 8;
         const MANY: u32 = 500;
-        let operand = &self.module.operands[index as usize];
-        if let Some(value) = literal::evaluate(self.source, self.module, operand) {
+        let operand = &self.unit.module.operands[index as usize];
+        if let Some(value) = literal::evaluate(&self.unit.source, &self.unit.module, operand) {
             return i32::try_from(value).is_ok() || u32::try_from(value).is_ok();
         }
-        let Resolution::Register(register) = self.symbols.operand(index) else { return false };
+        let Resolution::Register(register) = self.unit.symbols.operand(index) else { return false };
         let reaching = self.definitions.reaching(self.cfg, instruction, register);
         let mut made_of_words = |id: &DefinitionId| {
             *visited += 1;
             let instruction = self.definitions.get(*id).instruction;
-            let raw = &self.module.instructions[instruction as usize];
-            let words: Vec<&str> = registers::words(self.source, self.module, instruction).collect();
+            let raw = &self.unit.module.instructions[instruction as usize];
+            let words: Vec<&str> = registers::words(self.unit, instruction).collect();
             let ty = words.last().and_then(|word| word.parse::<Type>().ok());
             let narrow = ty.and_then(Type::bits).is_some_and(|bits| bits <= 32);
             let mut part = |position: u32| {
@@ -446,12 +430,20 @@ impl Function<'_> {
     }
 
     fn is_mask(&self, index: u32) -> bool {
-        let mask = literal::evaluate(self.source, self.module, &self.module.operands[index as usize]);
+        let mask = literal::evaluate(
+            &self.unit.source,
+            &self.unit.module,
+            &self.unit.module.operands[index as usize],
+        );
         mask.is_some_and(|mask| u32::try_from(mask).is_ok())
     }
 
     fn shifts_by_less_than(&self, index: u32, limit: i128) -> bool {
-        let by = literal::evaluate(self.source, self.module, &self.module.operands[index as usize]);
+        let by = literal::evaluate(
+            &self.unit.source,
+            &self.unit.module,
+            &self.unit.module.operands[index as usize],
+        );
         by.is_some_and(|by| (0..limit).contains(&by))
     }
 
@@ -465,7 +457,7 @@ impl Function<'_> {
         ty_width: u32,
         width: u32,
     ) -> Known {
-        let [destination, _] = self.module.operands(operands) else { return UNKNOWN };
+        let [destination, _] = self.unit.module.operands(operands) else { return UNKNOWN };
         let from = self.operand(values, instruction, operands.start + 1, ty_width);
         match destination.kind {
             OperandKind::Vector(parts) if parts.len > 0 => {
@@ -479,7 +471,7 @@ impl Function<'_> {
 
     /// Whether `operand` is the `d` of `d|p`.
     fn first_of_pair(&self, operands: Slice, operand: u32) -> bool {
-        match self.module.operands(operands).first().map(|first| first.kind) {
+        match self.unit.module.operands(operands).first().map(|first| first.kind) {
             Some(OperandKind::Binary(_, parts)) => parts.start == operand,
             _ => false,
         }

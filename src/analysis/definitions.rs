@@ -10,9 +10,8 @@ use rustc_hash::FxHashMap;
 use super::cfg::{BlockId, Cfg};
 use super::dataflow::{self, BitSet, Direction, Effect, Join};
 use super::registers::{self, Access};
-use super::symbols::{RegisterId, Symbols};
-use crate::source::Source;
-use crate::syntax::ast::Module;
+use crate::resolve::symbols::RegisterId;
+use crate::resolve::unit::Unit;
 
 /// Index of a definition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -60,24 +59,24 @@ pub struct Definitions {
 impl Definitions {
     /// Finds the definitions of a function and what they reach, and who reads the registers in
     /// `watched`. What `mov` makes of one of these is watched as well.
-    pub fn new(source: &Source, module: &Module, symbols: &Symbols, cfg: &Cfg, watched: &mut BitSet) -> Self {
+    pub fn new(unit: &Unit, cfg: &Cfg, watched: &mut BitSet) -> Self {
         // Most instructions write one register.
         let mut definitions = Vec::with_capacity(cfg.instructions().count());
         let mut reads = Vec::new();
         // Where each copy was first met.
         let mut copies: FxHashMap<RegisterId, u32> = FxHashMap::default();
         for instruction in cfg.instructions() {
-            let guarded = module.instructions[instruction as usize].guard.is_some();
+            let guarded = unit.module.instructions[instruction as usize].guard.is_some();
             let written = definitions.len();
             let read = reads.len();
-            registers::accesses(source, module, symbols, instruction, &mut |register, operand, access| {
+            registers::accesses(unit, instruction, &mut |register, operand, access| {
                 if access == Access::Write {
                     definitions.push(Definition { instruction, operand, register, guarded });
                 } else if watched.contains(register.0 as usize) {
                     reads.push((instruction, register));
                 }
             });
-            if reads.len() > read && registers::mnemonic(source, module, instruction) == "mov" {
+            if reads.len() > read && registers::mnemonic(unit, instruction) == "mov" {
                 for copy in &definitions[written..] {
                     if !watched.contains(copy.register.0 as usize) {
                         watched.insert(copy.register.0 as usize);
@@ -89,7 +88,7 @@ impl Definitions {
         // In a loop, what stands further up may read a copy as well.
         if let Some(&last) = copies.values().max() {
             for instruction in cfg.instructions().take_while(|instruction| *instruction < last) {
-                registers::accesses(source, module, symbols, instruction, &mut |register, _, access| {
+                registers::accesses(unit, instruction, &mut |register, _, access| {
                     if access == Access::Read && copies.get(&register).is_some_and(|copy| instruction < *copy)
                     {
                         reads.push((instruction, register));

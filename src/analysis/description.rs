@@ -23,7 +23,7 @@
 use serde::{Serialize, Serializer};
 
 use super::descriptors::{Descriptor, Descriptors};
-use super::functions::{Context, FunctionFacts};
+use super::functions::FunctionFacts;
 use crate::descriptor::field::Setting;
 use crate::descriptor::shared_memory::{self, SwizzleMode};
 use crate::descriptor::{Features, Known, Layout, instruction, zero_column_mask};
@@ -32,6 +32,7 @@ use crate::instruction::{Instruction, MatrixA, Mma, Scalar};
 use crate::isa::element_types::{AccumulatorType, ElementType, ScaleType};
 use crate::isa::mma_shapes;
 use crate::isa::vocabulary::Kind;
+use crate::resolve::unit::Unit;
 use crate::source::Span;
 
 /// One multiply or copy.
@@ -153,7 +154,7 @@ fn by_name<S: Serializer>(fields: &[Setting<'_>], serializer: S) -> Result<S::Ok
 
 /// Describes what [`descriptors::find`](super::descriptors::find) found.
 pub fn describe(
-    context: Context<'_>,
+    unit: &Unit,
     instructions: &[Decoded<'_>],
     functions: &[FunctionFacts],
     descriptors: &[Descriptors],
@@ -163,14 +164,14 @@ pub fn describe(
         let decoded = &instructions[found.instruction];
         let function = decoded.function?;
         let at = functions.binary_search_by_key(&function, |facts| facts.function).ok()?;
-        let describer = Describer { context, decoded, function: &functions[at], features };
+        let describer = Describer { unit, decoded, function: &functions[at], features };
         Some(describer.describe(found))
     };
     descriptors.iter().filter_map(one).collect()
 }
 
 struct Describer<'a> {
-    context: Context<'a>,
+    unit: &'a Unit,
     decoded: &'a Decoded<'a>,
     function: &'a FunctionFacts,
     features: Features,
@@ -261,7 +262,7 @@ impl Describer<'_> {
             span: descriptor.span,
             origins: scalar
                 .filter(|_| descriptor.word.mask != 0)
-                .map_or_else(Vec::new, |scalar| self.function.origins(self.context, self.decoded, scalar)),
+                .map_or_else(Vec::new, |scalar| self.function.origins(self.unit, self.decoded, scalar)),
             value: digits(descriptor.word, descriptor.width),
             known: Known::new(
                 descriptor.word.mask & u64::MAX >> (64 - descriptor.width),

@@ -1,12 +1,13 @@
 //! The descriptors of each multiply and copy, as far as their bits are known, and what is wrong
 //! with them. The [`descriptor`](crate::descriptor) module judges; this brings it the words.
 
-use super::functions::{Context, FunctionFacts};
+use super::functions::FunctionFacts;
 use crate::descriptor::idesc_check::{self, Facts, Multiply};
 use crate::descriptor::{Check, Features, Known, Problem, shared_memory, zero_column_mask};
 use crate::instruction::decode::Decoded;
 use crate::instruction::{Instruction, MatrixA, Mma, Scalar};
 use crate::isa::vocabulary::Kind;
+use crate::resolve::unit::Unit;
 use crate::source::Span;
 
 /// A descriptor of an instruction and what is known of it.
@@ -39,7 +40,7 @@ pub struct Descriptors {
 
 /// Finds the descriptors of every typed multiply and copy.
 pub fn find(
-    context: Context<'_>,
+    unit: &Unit,
     instructions: &[Decoded<'_>],
     functions: &[FunctionFacts],
     features: Features,
@@ -53,7 +54,7 @@ pub fn find(
         let Some(place) = decoded.function else { continue };
         let Ok(at) = functions.binary_search_by_key(&place, |facts| facts.function) else { continue };
         let function = &functions[at];
-        let finder = Finder { context, decoded, function, features };
+        let finder = Finder { unit, decoded, function, features };
         match &decoded.instruction {
             Some(Instruction::Mma(mma)) => {
                 let (facts, descriptors) = finder.multiply(mma, &mut last);
@@ -78,7 +79,7 @@ struct Judged {
 }
 
 struct Finder<'a> {
-    context: Context<'a>,
+    unit: &'a Unit,
     decoded: &'a Decoded<'a>,
     function: &'a FunctionFacts,
     features: Features,
@@ -90,7 +91,7 @@ impl Finder<'_> {
             name,
             span: scalar.span(),
             origins: Vec::new(),
-            word: self.function.value(self.context, self.decoded, scalar),
+            word: self.function.value(self.unit, self.decoded, scalar),
             width,
             problems: Vec::new(),
         }
@@ -112,7 +113,7 @@ impl Finder<'_> {
     /// The descriptor with what is wrong with it; most have nothing, and need no origin.
     fn judged(&self, mut descriptor: Descriptor, scalar: &Scalar<'_>, problems: Vec<Problem>) -> Descriptor {
         if !problems.is_empty() {
-            descriptor.origins = self.function.origins(self.context, self.decoded, scalar);
+            descriptor.origins = self.function.origins(self.unit, self.decoded, scalar);
             descriptor.problems = problems;
         }
         descriptor

@@ -3,10 +3,10 @@
 
 use super::calls::{self, CallGraph};
 use super::cfg::Cfg;
-use super::functions::Context;
 use super::registers;
 use crate::instruction::decode::Decoded;
 use crate::isa::vocabulary::Operation;
+use crate::resolve::unit::Unit;
 
 /// Something that happens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,22 +71,22 @@ pub struct Events {
 impl Events {
     /// Finds the events of every function that has tcgen05 instructions, can reach one that has,
     /// or is called by one of these.
-    pub fn new(context: Context<'_>, instructions: &[Decoded<'_>]) -> Self {
-        let count = context.module.functions.len();
+    pub fn new(unit: &Unit, instructions: &[Decoded<'_>]) -> Self {
+        let count = unit.module.functions.len();
         let mut this = Self { functions: vec![None; count], summaries: Vec::with_capacity(count) };
         let mut work: Vec<u32> = Vec::new();
         for group in instructions.chunk_by(|a, b| a.function == b.function) {
             work.extend(group.first().and_then(|decoded| decoded.function));
         }
         // Callers matter where the instructions are in functions that can be called.
-        if work.iter().any(|function| !context.module.functions[*function as usize].is_entry) {
-            work.extend(CallGraph::new(context.source, context.module, context.symbols).callers(&work));
+        if work.iter().any(|function| !unit.module.functions[*function as usize].is_entry) {
+            work.extend(CallGraph::new(unit).callers(&work));
         }
         while let Some(function) = work.pop() {
             if this.functions[function as usize].is_some() {
                 continue;
             }
-            let events = events(context, function, instructions);
+            let events = events(unit, function, instructions);
             work.extend(events.iter().filter_map(|event| match event.action {
                 Action::Call(callee) => Some(callee),
                 _ => None,
@@ -138,8 +138,8 @@ impl Events {
 }
 
 /// The events of one function.
-fn events(context: Context<'_>, function: u32, instructions: &[Decoded<'_>]) -> Vec<Event> {
-    let Context { source, module, .. } = context;
+fn events(unit: &Unit, function: u32, instructions: &[Decoded<'_>]) -> Vec<Event> {
+    let Unit { source, module, .. } = unit;
     let mut found = Vec::new();
     let range = Cfg::instruction_range(module, module.functions[function as usize].body);
     let mut tensor = instructions.partition_point(|decoded| decoded.index < range.start);
@@ -163,7 +163,7 @@ fn events(context: Context<'_>, function: u32, instructions: &[Decoded<'_>]) -> 
             [b's', b't', ..] => shared_store(opcode),
             [b'c', b'p', ..] => bulk_load(opcode),
             [b'c', b'a', b'l', b'l', ..] if calls::is_call(opcode) => {
-                match calls::functions_named(module, context.symbols, raw.operands)[..] {
+                match calls::functions_named(module, &unit.symbols, raw.operands)[..] {
                     [callee] if module.functions[callee as usize].body.len > 0 => Some(Action::Call(callee)),
                     _ => Some(Action::Unknown),
                 }

@@ -9,15 +9,16 @@ use super::constants::Known;
 use super::dataflow::Direction;
 use super::definitions::{self, Definition, DefinitionId};
 use super::events::{Action, Event, Events, Summary};
-use super::functions::{Context, FunctionFacts};
+use super::functions::FunctionFacts;
 use super::places::{Place, Places};
 use super::reach::{Fact, Group, Reach};
 use super::registers;
-use super::symbols::RegisterId;
 use super::uniformity::Uniformity;
 use crate::instruction::decode::Decoded;
 use crate::instruction::{Address, Base, Instruction, Scalar};
 use crate::isa::vocabulary::Operation;
+use crate::resolve::symbols::RegisterId;
+use crate::resolve::unit::Unit;
 use crate::source::Span;
 
 /// What an event means to a question.
@@ -70,7 +71,7 @@ pub struct Pair {
 #[derive(Clone, Copy, Debug)]
 pub struct Flow<'a> {
     /// The module.
-    pub context: Context<'a>,
+    pub unit: &'a Unit,
     /// All tcgen05 instructions of the module.
     pub instructions: &'a [Decoded<'a>],
     /// What happens in its functions.
@@ -87,7 +88,7 @@ impl<'a> Flow<'a> {
 
     /// Whether it is a kernel.
     pub fn is_entry(&self) -> bool {
-        self.context.module.functions[self.facts.function as usize].is_entry
+        self.unit.module.functions[self.facts.function as usize].is_entry
     }
 
     /// Its events, in the order of its instructions.
@@ -124,7 +125,7 @@ impl<'a> Flow<'a> {
     /// Where an event is written: the operation's name, or the opcode.
     pub fn span(&self, event: Event) -> Span {
         self.decoded(event).map_or_else(
-            || self.context.module.instructions[event.instruction as usize].opcode,
+            || self.unit.module.instructions[event.instruction as usize].opcode,
             |decoded| decoded.name,
         )
     }
@@ -256,31 +257,31 @@ impl<'a> Flow<'a> {
                     |event: &&Event| matches!(event.action, Action::Tensor { .. } | Action::Call(_));
                 self.events().iter().filter(of_interest).map(|event| event.instruction)
             };
-            let is_guarded = |index: &u32| self.context.module.instructions[*index as usize].guard.is_some();
+            let is_guarded = |index: &u32| self.unit.module.instructions[*index as usize].guard.is_some();
             let mut blocks: Vec<BlockId> = asked().filter_map(|index| self.cfg().block_of(index)).collect();
             blocks.dedup();
             let guarded: Vec<u32> = asked().filter(is_guarded).collect();
-            Uniformity::new(&self.facts.view(self.context), &blocks, &guarded, &self.facts.budget)
+            Uniformity::new(&self.facts.view(self.unit), &blocks, &guarded, &self.facts.budget)
         })
     }
 
     /// Whether two events of this function stand under different conditions, so that perhaps no run
     /// has both.
     pub fn may_exclude(&self, first: Event, then: Event) -> bool {
-        let function = self.facts.view(self.context);
+        let function = self.facts.view(self.unit);
         self.uniformity().may_exclude(&function, first.instruction, then.instruction, &self.facts.budget)
     }
 
     /// Whether `first` is executed whenever `then` is, as far as conditions go.
     pub fn accompanies(&self, first: Event, then: Event) -> bool {
-        let function = self.facts.view(self.context);
+        let function = self.facts.view(self.unit);
         self.uniformity().accompanies(&function, first.instruction, then.instruction, &self.facts.budget)
     }
 
     /// The addresses of the function.
     pub fn places(&self) -> Places<'a> {
         let facts = self.facts;
-        Places { function: facts.view(self.context), constants: &facts.constants, known: &facts.places }
+        Places { function: facts.view(self.unit), constants: &facts.constants, known: &facts.places }
     }
 
     /// What an address in an instruction of this function is made of.
@@ -374,7 +375,7 @@ impl<'a> Flow<'a> {
     }
 
     fn is_move(&self, instruction: u32) -> bool {
-        registers::mnemonic(self.context.source, self.context.module, instruction) == "mov"
+        registers::mnemonic(self.unit, instruction) == "mov"
     }
 
     /// By instruction: the loads whose values may be in the registers that it writes. These are the

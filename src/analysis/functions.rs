@@ -12,12 +12,12 @@ use super::events::{Action, Events};
 use super::flow;
 use super::places::Place;
 use super::reach::Budget;
-use super::symbols::{RegisterId, Symbols};
 use super::uniformity::Uniformity;
 use crate::instruction::decode::{Decoded, Value};
 use crate::instruction::{Address, Base, Instruction, Scalar};
-use crate::source::{Source, Span};
-use crate::syntax::ast::Module;
+use crate::resolve::symbols::RegisterId;
+use crate::resolve::unit::Unit;
+use crate::source::Span;
 
 /// A function with tcgen05 instructions and what is known of it.
 #[derive(Debug)]
@@ -40,22 +40,11 @@ pub struct FunctionFacts {
     pub places: RefCell<FxHashMap<(u32, RegisterId), Place>>,
 }
 
-/// The module that functions are part of.
-#[derive(Clone, Copy, Debug)]
-pub struct Context<'a> {
-    /// The text.
-    pub source: &'a Source,
-    /// Its syntax tree.
-    pub module: &'a Module,
-    /// What its names mean.
-    pub symbols: &'a Symbols,
-}
-
 impl FunctionFacts {
     /// Analyses every function that has tcgen05 instructions or calls one that has; in the order of
     /// the module.
-    pub fn all(context: Context<'_>, instructions: &[Decoded<'_>], events: &Events) -> Vec<Self> {
-        let mut watched = BitSet::new(context.symbols.register_count() as usize);
+    pub fn all(unit: &Unit, instructions: &[Decoded<'_>], events: &Events) -> Vec<Self> {
+        let mut watched = BitSet::new(unit.symbols.register_count() as usize);
         for decoded in instructions {
             if let Some(Instruction::Ld(ld)) = &decoded.instruction {
                 flow::loaded_registers(ld).for_each(|register| watched.insert(register.0 as usize));
@@ -67,22 +56,20 @@ impl FunctionFacts {
         };
         let mut facts = Vec::with_capacity(events.functions().count());
         for function in events.functions() {
-            let range =
-                Cfg::instruction_range(context.module, context.module.functions[function as usize].body);
+            let range = Cfg::instruction_range(&unit.module, unit.module.functions[function as usize].body);
             let start = instructions.partition_point(|decoded| decoded.index < range.start);
             let end = instructions.partition_point(|decoded| decoded.index < range.end);
             if start < end || is_tensor(function) {
-                facts.push(Self::new(context, function, &instructions[start..end], &mut watched));
+                facts.push(Self::new(unit, function, &instructions[start..end], &mut watched));
             }
         }
         facts
     }
 
-    fn new(context: Context<'_>, function: u32, instructions: &[Decoded<'_>], watched: &mut BitSet) -> Self {
-        let Context { source, module, symbols } = context;
-        let body = module.functions[function as usize].body;
-        let cfg = Cfg::new(source, module, symbols, body);
-        let definitions = Definitions::new(source, module, symbols, &cfg, watched);
+    fn new(unit: &Unit, function: u32, instructions: &[Decoded<'_>], watched: &mut BitSet) -> Self {
+        let body = unit.module.functions[function as usize].body;
+        let cfg = Cfg::new(unit, body);
+        let definitions = Definitions::new(unit, &cfg, watched);
         let mut uses: Vec<(u32, RegisterId)> = Vec::new();
         for decoded in instructions {
             for bound in &decoded.operands {
@@ -93,7 +80,7 @@ impl FunctionFacts {
                 }
             }
         }
-        let view = Function { source, module, symbols, cfg: &cfg, definitions: &definitions };
+        let view = Function { unit, cfg: &cfg, definitions: &definitions };
         let constants = Constants::new(&view, uses);
         Self {
             function,
@@ -108,23 +95,17 @@ impl FunctionFacts {
     }
 
     /// The function as evaluation wants to see it.
-    pub fn view<'a>(&'a self, context: Context<'a>) -> Function<'a> {
-        Function {
-            source: context.source,
-            module: context.module,
-            symbols: context.symbols,
-            cfg: &self.cfg,
-            definitions: &self.definitions,
-        }
+    pub fn view<'a>(&'a self, unit: &'a Unit) -> Function<'a> {
+        Function { unit, cfg: &self.cfg, definitions: &self.definitions }
     }
 
     /// The known bits of an operand of a tcgen05 instruction.
-    pub fn value(&self, context: Context<'_>, decoded: &Decoded<'_>, scalar: &Scalar<'_>) -> Known {
+    pub fn value(&self, unit: &Unit, decoded: &Decoded<'_>, scalar: &Scalar<'_>) -> Known {
         match scalar {
             Scalar::Immediate(immediate) => Known::from(immediate.value() as u64),
             Scalar::Register(register) if register.component => Known::new(0, 0),
             Scalar::Register(register) => {
-                let base = self.constants.at(&self.view(context), decoded.index, register.id);
+                let base = self.constants.at(&self.view(unit), decoded.index, register.id);
                 match register.plus {
                     None => base,
                     // Only operands of 32 bits take it.
@@ -136,16 +117,16 @@ impl FunctionFacts {
     }
 
     /// The known bits of an address in Tensor Memory, its offset included.
-    pub fn address(&self, context: Context<'_>, decoded: &Decoded<'_>, address: &Address<'_>) -> Known {
+    pub fn address(&self, unit: &Unit, decoded: &Decoded<'_>, address: &Address<'_>) -> Known {
         let Base::Register(register) = address.base else { return Known::new(0, 0) };
-        let base = self.constants.at(&self.view(context), decoded.index, register.id);
+        let base = self.constants.at(&self.view(unit), decoded.index, register.id);
         base.plus(address.offset as u64 & u64::from(u32::MAX), 32)
     }
 
     /// Where the value of an operand was made.
-    pub fn origins(&self, context: Context<'_>, decoded: &Decoded<'_>, scalar: &Scalar<'_>) -> Vec<Span> {
+    pub fn origins(&self, unit: &Unit, decoded: &Decoded<'_>, scalar: &Scalar<'_>) -> Vec<Span> {
         match scalar {
-            Scalar::Register(register) => self.view(context).origins(decoded.index, register.id),
+            Scalar::Register(register) => self.view(unit).origins(decoded.index, register.id),
             _ => Vec::new(),
         }
     }

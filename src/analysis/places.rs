@@ -11,7 +11,7 @@ use rustc_hash::FxHashMap;
 
 use super::constants::{Constants, Function, Known};
 use super::registers;
-use super::symbols::{RegisterId, Resolution, SymbolId, SymbolKind};
+use crate::resolve::symbols::{RegisterId, Resolution, SymbolId, SymbolKind};
 use crate::syntax::ast::{BinaryOperator, OperandKind, RawInstruction, StateSpace};
 use crate::syntax::literal;
 
@@ -128,7 +128,7 @@ impl Places<'_> {
             };
             let definition = *view.definitions.get(only);
             place = Place::opaque(register, offset);
-            let raw = &view.module.instructions[definition.instruction as usize];
+            let raw = &view.unit.module.instructions[definition.instruction as usize];
             // Another destination than the first, such as one half of an unpacked word.
             if definition.operand != raw.operands.start && !self.is_pair(raw, definition.operand) {
                 return place;
@@ -165,14 +165,14 @@ impl Places<'_> {
 
     /// Whether `operand` is the `d` of `d|p`.
     fn is_pair(&self, raw: &RawInstruction, operand: u32) -> bool {
-        let first = self.function.module.operands(raw.operands).first();
+        let first = self.function.unit.module.operands(raw.operands).first();
         matches!(first.map(|first| first.kind), Some(OperandKind::Binary(_, parts)) if parts.start == operand)
     }
 
     /// What an instruction makes its destination of.
     fn step(&self, instruction: u32, raw: &RawInstruction) -> Next {
         let view = &self.function;
-        let mut words = registers::words(view.source, view.module, instruction);
+        let mut words = registers::words(view.unit, instruction);
         let name = words.next().unwrap_or_default();
         let words: Vec<&str> = words.collect();
         let has = |prefix: &str| words.iter().any(|word| word.starts_with(prefix));
@@ -208,7 +208,7 @@ impl Places<'_> {
     fn is_shared(&self, place: &Place) -> bool {
         match place.root {
             Root::Variable(variable) => matches!(
-                self.function.symbols.symbol(variable).kind,
+                self.function.unit.symbols.symbol(variable).kind,
                 SymbolKind::Variable { space: StateSpace::Shared, .. }
             ),
             _ => false,
@@ -217,7 +217,7 @@ impl Places<'_> {
 
     /// The place that `[...]` names in an instruction of any kind.
     pub fn address(&self, instruction: u32, operand: u32) -> Option<Place> {
-        let module = self.function.module;
+        let module = &self.function.unit.module;
         let OperandKind::Address(parts) = module.operands[operand as usize].kind else { return None };
         if parts.len != 1 {
             return None;
@@ -226,7 +226,7 @@ impl Places<'_> {
         let (base, offset) = match inner.kind {
             OperandKind::Binary(BinaryOperator::Add, sum) if sum.len == 2 => {
                 let right = &module.operands[sum.start as usize + 1];
-                (sum.start, literal::evaluate(self.function.source, module, right)?)
+                (sum.start, literal::evaluate(&self.function.unit.source, module, right)?)
             }
             _ => (parts.start, 0),
         };
@@ -244,17 +244,17 @@ impl Places<'_> {
     /// A plain operand.
     fn value(&self, _: u32, operand: u32) -> Next {
         let view = &self.function;
-        let Some(found) = view.module.operands.get(operand as usize) else { return Next::Opaque };
-        if let Some(value) = literal::evaluate(view.source, view.module, found) {
+        let Some(found) = view.unit.module.operands.get(operand as usize) else { return Next::Opaque };
+        if let Some(value) = literal::evaluate(&view.unit.source, &view.unit.module, found) {
             return Next::Root(Root::Literal, Known::from((value & i128::from(u64::MAX)) as u64), None);
         }
         if found.kind != OperandKind::Name {
             return Next::Opaque;
         }
-        match view.symbols.operand(operand) {
+        match view.unit.symbols.operand(operand) {
             Resolution::Register(register) => Next::Register(register, Known::from(0u64)),
             Resolution::Symbol(symbol)
-                if matches!(view.symbols.symbol(symbol).kind, SymbolKind::Variable { .. }) =>
+                if matches!(view.unit.symbols.symbol(symbol).kind, SymbolKind::Variable { .. }) =>
             {
                 Next::Root(Root::Variable(symbol), Known::from(0u64), None)
             }

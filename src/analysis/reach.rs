@@ -461,19 +461,18 @@ fn within<'a, T>(list: &'a [(Fact, T)], facts: &Range<Fact>) -> &'a [(Fact, T)] 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::symbols::Symbols;
+    use crate::resolve::unit::Unit;
     use crate::source::Source;
-    use crate::syntax::parser::parse;
 
     /// Starts a fact at each `mov r, 1`, stops at `membar`, marks at `fence`, asks at each `mov r, 0`.
     fn answers(body: &str) -> Vec<(u32, u32)> {
         let text =
             format!(".version 9.0\n.target sm_100a\n.entry k() {{ .reg .pred p; .reg .b32 r; {body} }}");
         let source = Source::new("t", text).unwrap();
-        let module = parse(&source).module;
-        let symbols = Symbols::new(&source, &module);
+        let unit = Unit::new(&source);
+        let module = &unit.module;
         let (_, function) = module.bodies().next().unwrap();
-        let cfg = Cfg::new(&source, &module, &symbols, function.body);
+        let cfg = Cfg::new(&unit, function.body);
         let mut reach = Reach::default();
         for (index, raw) in module.instructions.iter().enumerate() {
             let index = index as u32;

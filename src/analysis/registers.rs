@@ -3,8 +3,8 @@
 //! PTX puts destinations first. The exceptions are few: instructions that start with an address
 //! (stores, `red`), those that only have effects, and `call`, whose results come in parentheses.
 
-use super::symbols::{RegisterId, Resolution, Symbols};
-use crate::source::Source;
+use crate::resolve::symbols::{RegisterId, Resolution, Symbols};
+use crate::resolve::unit::Unit;
 use crate::syntax::ast::{BinaryOperator, Module, OperandKind};
 
 /// The words of an opcode: `ld`, `global`, `b32`.
@@ -20,8 +20,8 @@ pub fn words_of(opcode: &str) -> impl Iterator<Item = &str> {
 }
 
 /// The words of the opcode of an instruction.
-pub fn words<'s>(source: &'s Source, module: &Module, instruction: u32) -> impl Iterator<Item = &'s str> {
-    words_of(source.slice(module.instructions[instruction as usize].opcode))
+pub fn words(unit: &Unit, instruction: u32) -> impl Iterator<Item = &str> {
+    words_of(unit.source.slice(unit.module.instructions[instruction as usize].opcode))
 }
 
 /// The first word of an opcode.
@@ -30,8 +30,8 @@ pub fn mnemonic_of(opcode: &str) -> &str {
 }
 
 /// The first word of the opcode of an instruction.
-pub fn mnemonic<'s>(source: &'s Source, module: &Module, instruction: u32) -> &'s str {
-    mnemonic_of(source.slice(module.instructions[instruction as usize].opcode))
+pub fn mnemonic(unit: &Unit, instruction: u32) -> &str {
+    mnemonic_of(unit.source.slice(unit.module.instructions[instruction as usize].opcode))
 }
 
 /// How an instruction uses a register.
@@ -59,13 +59,8 @@ fn only_reads(opcode: &str) -> bool {
 
 /// Calls `visit` with every register that the instruction names, the index of the operand that
 /// names it, and how it is used. The guard is not an operand and not among them.
-pub fn accesses(
-    source: &Source,
-    module: &Module,
-    symbols: &Symbols,
-    instruction: u32,
-    visit: &mut impl FnMut(RegisterId, u32, Access),
-) {
+pub fn accesses(unit: &Unit, instruction: u32, visit: &mut impl FnMut(RegisterId, u32, Access)) {
+    let Unit { source, module, symbols, .. } = unit;
     let raw = &module.instructions[instruction as usize];
     let opcode = source.slice(raw.opcode);
     let is_call = opcode.starts_with("call");

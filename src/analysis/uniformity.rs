@@ -15,7 +15,7 @@ use super::constants::Function;
 use super::definitions::DefinitionId;
 use super::reach::Budget;
 use super::registers::{self, Access};
-use super::symbols::{RegisterId, Resolution};
+use crate::resolve::symbols::{RegisterId, Resolution};
 use crate::syntax::ast::{BinaryOperator, Guard, OperandKind, RawInstruction, UnaryOperator};
 use crate::syntax::literal;
 
@@ -63,7 +63,7 @@ impl Uniformity {
             blocks.into_iter().filter_map(|block| cfg.block(block).branch).collect()
         };
         let roots = branches.iter().chain(guards).filter_map(|instruction| {
-            match function.symbols.guard(*instruction) {
+            match function.unit.symbols.guard(*instruction) {
                 Resolution::Register(register) => Some((*instruction, register)),
                 _ => None,
             }
@@ -97,7 +97,7 @@ impl Uniformity {
     /// What elected the one thread that executes `instruction`, if it is only one of a warp: by the
     /// instruction's guard, or on the way to its block.
     pub fn elected_by(&self, function: &Function<'_>, instruction: u32) -> Option<Cause> {
-        let raw = &function.module.instructions[instruction as usize];
+        let raw = &function.unit.module.instructions[instruction as usize];
         let by_guard = raw.guard.and_then(|guard| match self.guard(function, instruction, guard).yes {
             Selects::One(cause) => Some(cause),
             _ => None,
@@ -107,7 +107,7 @@ impl Uniformity {
 
     /// What the guard of an instruction selects, its negation included.
     fn guard(&self, function: &Function<'_>, instruction: u32, guard: Guard) -> Truth {
-        match function.symbols.guard(instruction) {
+        match function.unit.symbols.guard(instruction) {
             Resolution::Register(register) => self.at(function, instruction, register).not_if(guard.negated),
             _ => Truth::UNKNOWN,
         }
@@ -159,7 +159,7 @@ impl Uniformity {
     fn evaluate(&self, function: &Function<'_>, id: DefinitionId) -> Truth {
         let definition = function.definitions.get(id);
         let instruction = definition.instruction;
-        let raw = &function.module.instructions[instruction as usize];
+        let raw = &function.unit.module.instructions[instruction as usize];
         if let Some(guard) = raw.guard
             && let selects @ (Selects::One(_) | Selects::Vacuous) =
                 self.guard(function, instruction, guard).yes
@@ -167,7 +167,7 @@ impl Uniformity {
             // Only that thread has what is written here.
             return Truth { yes: selects, no: selects };
         }
-        let words: Vec<&str> = registers::words(function.source, function.module, instruction).collect();
+        let words: Vec<&str> = registers::words(function.unit, instruction).collect();
         let operand = |position: u32| {
             if position < raw.operands.len {
                 self.operand(function, instruction, raw.operands.start + position)
@@ -177,7 +177,7 @@ impl Uniformity {
         };
         match words[0] {
             "elect" => {
-                let pair = function.module.operands(raw.operands).first().map(|first| first.kind);
+                let pair = function.unit.module.operands(raw.operands).first().map(|first| first.kind);
                 match pair {
                     Some(OperandKind::Binary(BinaryOperator::Or, parts))
                         if definition.operand == parts.start + 1 =>
@@ -251,7 +251,7 @@ impl Uniformity {
         written: u32,
         truth: Truth,
     ) -> Truth {
-        let first = function.module.operands(raw.operands).first().map(|first| first.kind);
+        let first = function.unit.module.operands(raw.operands).first().map(|first| first.kind);
         let negated = matches!(
             first,
             Some(OperandKind::Binary(BinaryOperator::Or, parts)) if written == parts.start + 1
@@ -267,12 +267,12 @@ impl Uniformity {
     }
 
     fn operand(&self, function: &Function<'_>, instruction: u32, index: u32) -> Truth {
-        let operand = &function.module.operands[index as usize];
-        if let Some(value) = literal::evaluate(function.source, function.module, operand) {
+        let operand = &function.unit.module.operands[index as usize];
+        if let Some(value) = literal::evaluate(&function.unit.source, &function.unit.module, operand) {
             return Truth::constant(value);
         }
         match operand.kind {
-            OperandKind::Name => match function.symbols.operand(index) {
+            OperandKind::Name => match function.unit.symbols.operand(index) {
                 Resolution::Register(register) => self.at(function, instruction, register),
                 _ => Truth::UNKNOWN,
             },
@@ -289,11 +289,10 @@ impl Uniformity {
         let mut edges: FxHashMap<(BlockId, BlockId), Cause> = FxHashMap::default();
         for &branch in branches {
             let Some(block) = cfg.block_of(branch) else { continue };
-            let Some(guard) = function.module.instructions[branch as usize].guard else { continue };
+            let Some(guard) = function.unit.module.instructions[branch as usize].guard else { continue };
             let truth = self.guard(function, branch, guard);
             let next = BlockId(block.0 + 1);
-            let leaves =
-                !matches!(registers::mnemonic(function.source, function.module, branch), "bra" | "brx");
+            let leaves = !matches!(registers::mnemonic(function.unit, branch), "bra" | "brx");
             for &successor in &cfg.block(block).successors {
                 let selects = if successor != next {
                     truth.yes
@@ -359,26 +358,20 @@ fn mirrored(comparison: &str) -> &str {
 /// The definitions whose truth that of a definition is made of.
 fn truth_sources(function: &Function<'_>, id: DefinitionId) -> Vec<DefinitionId> {
     let instruction = function.definitions.get(id).instruction;
-    let raw = &function.module.instructions[instruction as usize];
+    let raw = &function.unit.module.instructions[instruction as usize];
     let mut sources = Vec::new();
     if raw.guard.is_some()
-        && let Resolution::Register(register) = function.symbols.guard(instruction)
+        && let Resolution::Register(register) = function.unit.symbols.guard(instruction)
     {
         sources.extend(function.definitions.reaching(function.cfg, instruction, register).iter());
     }
-    let name = registers::mnemonic(function.source, function.module, instruction);
+    let name = registers::mnemonic(function.unit, instruction);
     if matches!(name, "mov" | "cvt" | "not" | "and" | "or" | "xor" | "selp" | "setp") {
-        registers::accesses(
-            function.source,
-            function.module,
-            function.symbols,
-            instruction,
-            &mut |register, _, access| {
-                if access == Access::Read {
-                    sources.extend(function.definitions.reaching(function.cfg, instruction, register).iter());
-                }
-            },
-        );
+        registers::accesses(function.unit, instruction, &mut |register, _, access| {
+            if access == Access::Read {
+                sources.extend(function.definitions.reaching(function.cfg, instruction, register).iter());
+            }
+        });
     }
     sources
 }
@@ -389,9 +382,8 @@ mod tests {
     use crate::analysis::cfg::Cfg;
     use crate::analysis::dataflow::BitSet;
     use crate::analysis::definitions::Definitions;
-    use crate::analysis::symbols::Symbols;
+    use crate::resolve::unit::Unit;
     use crate::source::Source;
-    use crate::syntax::parser::parse;
 
     /// For the instruction `trap`: whether one thread gets there, and whether one may be selected.
     fn trap(body: &str) -> (bool, bool) {
@@ -400,24 +392,13 @@ mod tests {
              .reg .b64 d<9>; {body} }}"
         );
         let source = Source::new("t", text).unwrap();
-        let module = parse(&source).module;
-        let symbols = Symbols::new(&source, &module);
+        let unit = Unit::new(&source);
+        let module = &unit.module;
         let (_, body) = module.bodies().next().unwrap();
-        let cfg = Cfg::new(&source, &module, &symbols, body.body);
-        let definitions = Definitions::new(
-            &source,
-            &module,
-            &symbols,
-            &cfg,
-            &mut BitSet::new(symbols.register_count() as usize),
-        );
-        let function = Function {
-            source: &source,
-            module: &module,
-            symbols: &symbols,
-            cfg: &cfg,
-            definitions: &definitions,
-        };
+        let cfg = Cfg::new(&unit, body.body);
+        let definitions =
+            Definitions::new(&unit, &cfg, &mut BitSet::new(unit.symbols.register_count() as usize));
+        let function = Function { unit: &unit, cfg: &cfg, definitions: &definitions };
         let at = module.instructions.iter().position(|it| source.slice(it.opcode) == "trap").unwrap() as u32;
         let block = cfg.block_of(at).unwrap();
         let budget = Budget::default();

@@ -9,12 +9,12 @@ use super::input::{self, Input};
 use super::{Outcome, output_error};
 use crate::analysis::description::Description;
 use crate::diagnostic::selection::{Layer, RuleSettings};
-use crate::instruction::decode::Decoded;
+use crate::instruction::decode::{self, Decoded};
 use crate::source::{Source, Span};
 use crate::syntax::ast::{
     Declaration, Function, Module, Operand, OperandKind, RawInstruction, Slice, Statement, StatementKind,
 };
-use crate::{Analyzed, Options};
+use crate::{Options, Unit};
 
 /// Print the typed syntax tree of a file as JSON.
 #[derive(Debug, clap::Args)]
@@ -32,17 +32,17 @@ impl Ast {
         }
         let input = inputs.into_iter().next().unwrap_or(Input::Stdin);
         let source = input.read("<stdin>")?;
-        let analyzed = Analyzed::new(&source);
-        let symbols = analyzed.symbols();
-        let instructions = analyzed.instructions(&symbols);
+        let unit = Unit::new(&source);
+        let instructions = decode::decode_all(&unit);
         // No rule has to run for that.
         let nothing = Layer { select: Some(Vec::new()), ..Layer::default() };
         let options =
             Options { describe: true, rules: RuleSettings::default().with(&nothing), ..Options::default() };
-        let descriptors = crate::check(&source, &options).descriptors.unwrap_or_default();
+        let checked = crate::check_unit(&unit, &options, &|| false);
+        let descriptors = checked.and_then(|checked| checked.report.descriptors).unwrap_or_default();
         let document = Printer {
             source: &source,
-            module: &analyzed.module,
+            module: &unit.module,
             instructions: &instructions,
             descriptors: &descriptors,
         }

@@ -11,8 +11,9 @@ use rustc_hash::FxHashMap;
 
 use super::form::{Problem, Qualifiers};
 use super::{Address, Base, Immediate, Instruction, Register, Scalar, Variable, Vector};
-use crate::analysis::symbols::{RegisterId, Resolution, SymbolKind, Symbols};
 use crate::isa::tensor::{Condition, InstructionForm, OperandClass, OperandSlot};
+use crate::resolve::symbols::{RegisterId, Resolution, SymbolKind, Symbols};
+use crate::resolve::unit::Unit;
 use crate::source::{Source, Span};
 use crate::syntax::ast::{
     BinaryOperator, Module, Operand, OperandKind, RawInstruction, Slice, StatementKind, Type, UnaryOperator,
@@ -88,10 +89,11 @@ pub enum Value<'s> {
 const UNDECLARED: &str = "an undeclared name";
 
 /// Decodes every tcgen05 instruction of the module.
-pub fn decode_all<'s>(source: &'s Source, module: &'s Module, symbols: &Symbols) -> Vec<Decoded<'s>> {
+pub fn decode_all(unit: &Unit) -> Vec<Decoded<'_>> {
+    let Unit { source, module, symbols, .. } = unit;
     let decoder = Decoder { source, module, symbols, elements: RefCell::default() };
     // A module has thousands of instructions, but only a few dozen opcodes.
-    let mut known: FxHashMap<&str, Decoded<'s>> = FxHashMap::default();
+    let mut known: FxHashMap<&str, Decoded<'_>> = FxHashMap::default();
     let is_tensor =
         |raw: &RawInstruction| source.text().as_bytes()[raw.opcode.range()].starts_with(b"tcgen05");
     // They are large, so that a vector that grows would move megabytes.
@@ -141,13 +143,8 @@ impl Decoded<'_> {
 }
 
 /// Decodes the instruction of one statement in a function, if it is one of tcgen05.
-pub fn decode_statement<'s>(
-    source: &'s Source,
-    module: &'s Module,
-    symbols: &Symbols,
-    statement: u32,
-    function: Option<u32>,
-) -> Option<Decoded<'s>> {
+pub fn decode_statement(unit: &Unit, statement: u32, function: Option<u32>) -> Option<Decoded<'_>> {
+    let Unit { source, module, symbols, .. } = unit;
     let StatementKind::Instruction(index) = module.statements.get(statement as usize)?.kind else {
         return None;
     };

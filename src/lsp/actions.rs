@@ -47,7 +47,7 @@ pub(super) fn actions<'s>(snapshot: &'s Snapshot, span: Span, meant: &[Span]) ->
 /// first round: the others would have to check it again while someone waits.
 fn all_safe(snapshot: &Snapshot) -> (Vec<Edit>, usize) {
     let fixes = fix::choose(snapshot.diagnostics(), Applicability::Safe);
-    let text = snapshot.source.text();
+    let text = snapshot.unit.source.text();
     if !fixes.is_empty() && text.len() < LARGE {
         let fixed = fix::fix("fixed", text.into(), &snapshot.options, Applicability::Safe);
         if let Ok(fixed) = fixed {

@@ -18,10 +18,10 @@ pub(super) struct Style {
 
 /// The module in its layout; `None` when it does not parse, or needs no change.
 pub(super) fn format(snapshot: &Snapshot, style: Style) -> Option<String> {
-    if !snapshot.syntax_errors.is_empty() {
+    if !snapshot.unit.syntax_errors.is_empty() {
         return None;
     }
-    let text = snapshot.source.text();
+    let text = snapshot.unit.source.text();
     let formatted = Printer::new(text, style).run();
     // The promise of this module, held at run time, too: better no layout than another program.
     (formatted != text && same_tokens(text, &formatted)).then_some(formatted)

@@ -1,8 +1,8 @@
 //! What a module's targets and version have, asked before anything is written.
 
-use crate::analysis::environment::Environment;
 use crate::isa::targets::{self, GATES, Gate, PtxVersion, TENSOR_TARGETS, Use};
 use crate::isa::vocabulary::{Operation, Qualifier};
+use crate::resolve::environment::Environment;
 
 /// The gates that an operation with these qualifiers has to pass.
 fn gates(operation: Operation, qualifiers: &[Qualifier]) -> impl Iterator<Item = &'static Gate> {

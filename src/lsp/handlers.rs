@@ -180,7 +180,7 @@ pub(super) fn early(
 
 /// Answers a request about the document as a whole, or a part of it.
 fn handle_document(context: &Context<'_>, method: &str, params: Value) -> Answer {
-    let everything = Span::new(0, context.snapshot.source.text().len() as u32);
+    let everything = Span::new(0, context.snapshot.unit.source.text().len() as u32);
     match method {
         requests::DocumentSymbolRequest::METHOD => {
             answer(to_proto::document_symbols(context, outline::outline(context.snapshot)))

@@ -3,12 +3,12 @@
 use super::multiply::Multiply;
 use super::snapshot::Snapshot;
 use super::{descriptors, gates, links, values};
-use crate::analysis::symbols::{Resolution, Symbol, SymbolKind};
 use crate::instruction::Instruction;
 use crate::instruction::decode::{Bound, Decoded, Value};
 use crate::isa::targets::{PtxVersion, Target};
 use crate::isa::tensor::{InstructionForm, QualifierSlot};
 use crate::isa::vocabulary::{LdShape, Num, Qualifier};
+use crate::resolve::symbols::{Resolution, Symbol, SymbolKind};
 use crate::source::{Span, Spanned};
 use crate::syntax::ast::{OperandKind, StatementKind, Type};
 
@@ -189,7 +189,7 @@ fn name(snapshot: &Snapshot, offset: u32) -> Option<Hover> {
     let (span, resolution) = snapshot.name(offset)?;
     let markdown = match resolution {
         Resolution::Register(id) => {
-            let symbol = snapshot.symbols.register(id);
+            let symbol = snapshot.unit.symbols.register(id);
             let mut text = declaration(snapshot, symbol);
             if let SymbolKind::Register { count: Some(count), .. } = symbol.kind {
                 let family = snapshot.slice(symbol.span);
@@ -206,7 +206,7 @@ fn name(snapshot: &Snapshot, offset: u32) -> Option<Hover> {
             }
             text
         }
-        Resolution::Symbol(id) => declaration(snapshot, snapshot.symbols.symbol(id)),
+        Resolution::Symbol(id) => declaration(snapshot, snapshot.unit.symbols.symbol(id)),
         Resolution::Special => {
             format!("`{}`: a special register (PTX ISA, chapter 10)\n", snapshot.slice(span))
         }
@@ -229,10 +229,10 @@ pub(super) fn declaration(snapshot: &Snapshot, symbol: &Symbol) -> String {
         SymbolKind::Variable { .. } => snapshot.line_with(symbol.span),
         SymbolKind::Label { .. } => format!("{name}:"),
         SymbolKind::Function { function } => {
-            let function = &snapshot.module.functions[function as usize];
+            let function = &snapshot.unit.module.functions[function as usize];
             let parameters = |slice: crate::syntax::ast::Slice| {
-                let parameters = snapshot.module.declarations[slice.range()].iter().map(|parameter| {
-                    let names = &snapshot.module.declarators[parameter.declarators.range()];
+                let parameters = snapshot.unit.module.declarations[slice.range()].iter().map(|parameter| {
+                    let names = &snapshot.unit.module.declarators[parameter.declarators.range()];
                     let ty = parameter.ty.map(|ty| format!(" .{ty}")).unwrap_or_default();
                     let name = names.first().map(|it| snapshot.slice(it.name)).unwrap_or_default();
                     format!(".{}{ty} {name}", parameter.space)
@@ -254,7 +254,7 @@ pub(super) fn declaration(snapshot: &Snapshot, symbol: &Symbol) -> String {
 // ---- the header ----
 
 fn header(snapshot: &Snapshot, offset: u32, explain: fn(&str) -> Option<String>) -> Option<Hover> {
-    let module = &snapshot.module;
+    let module = &snapshot.unit.module;
     let operands = module.targets.iter().chain(&module.versions).map(|header| header.operands);
     let (_, operand) = operands.into_iter().find_map(|slice| snapshot.operand(slice, offset))?;
     matches!(operand.kind, OperandKind::Name | OperandKind::Float).then_some(())?;

@@ -3,24 +3,20 @@
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use super::text::Text;
-use crate::analysis::environment::Environment;
-use crate::analysis::functions::{Context, FunctionFacts};
-use crate::analysis::symbols::{Resolution, Symbols};
+use crate::analysis::functions::FunctionFacts;
 use crate::diagnostic::Diagnostic;
 use crate::instruction::decode::{self, Decoded};
+use crate::resolve::environment::Environment;
+use crate::resolve::symbols::Resolution;
 use crate::source::{Source, Span};
-use crate::syntax::ast::{Module, Operand, OperandKind, Slice, Statement, StatementKind};
-use crate::syntax::parser::SyntaxError;
-use crate::{Analyzed, Checked, Options};
+use crate::syntax::ast::{Operand, OperandKind, Slice, Statement, StatementKind};
+use crate::{Checked, Options, Unit};
 
 /// One version of a document, parsed and resolved.
 #[derive(Debug)]
 pub(super) struct Snapshot {
     pub(super) text: Text,
-    pub(super) source: Source,
-    pub(super) module: Module,
-    pub(super) symbols: Symbols,
-    pub(super) syntax_errors: Vec<SyntaxError>,
+    pub(super) unit: Unit,
     /// What the module is checked against instead of its own word.
     pub(super) options: Options,
     /// The findings and the analyses behind them, once they are known.
@@ -39,23 +35,12 @@ impl Snapshot {
     /// Parses and resolves; `None` when the text is longer than spans can say.
     pub(super) fn new(name: &str, text: Text, options: Options) -> Option<Self> {
         let source = Source::new(name, text.as_str()).ok()?;
-        let analyzed = Analyzed::new(&source);
-        let symbols = analyzed.symbols();
-        let Analyzed { module, syntax_errors, .. } = analyzed;
-        let checked = OnceLock::new();
-        Some(Self { text, source, module, symbols, syntax_errors, options, checked })
+        Some(Self { text, unit: Unit::new(&source), options, checked: OnceLock::new() })
     }
 
     /// Finds what there is to find, unless `cancelled` says meanwhile that nobody wants to know.
     pub(super) fn check(&self, cancelled: &dyn Fn() -> bool) -> bool {
-        let checked = crate::check_resolved(
-            &self.source,
-            &self.module,
-            &self.syntax_errors,
-            &self.symbols,
-            &self.options,
-            cancelled,
-        );
+        let checked = crate::check_unit(&self.unit, &self.options, cancelled);
         checked.is_some_and(|Checked { report, functions }| {
             let known = Known { diagnostics: report.diagnostics, functions: Mutex::new(functions) };
             self.checked.set(known).is_ok()
@@ -82,12 +67,12 @@ impl Snapshot {
 
     /// The text that `span` covers.
     pub(super) fn slice(&self, span: Span) -> &str {
-        self.source.slice(span)
+        self.unit.source.slice(span)
     }
 
     /// The statement at `offset`, or that ends there, with its index.
     pub(super) fn statement(&self, offset: u32) -> Option<(u32, &Statement)> {
-        let statements = &self.module.statements;
+        let statements = &self.unit.module.statements;
         let behind = statements.partition_point(|statement| statement.span.start <= offset);
         // Of two that touch, the one that starts there counts.
         let index = behind.checked_sub(1)?;
@@ -104,8 +89,8 @@ impl Snapshot {
 
     /// The function that a statement stands in.
     pub(super) fn function_of(&self, statement: u32) -> Option<u32> {
-        let place = self.module.statements.get(statement as usize)?.span.start;
-        let functions = &self.module.functions;
+        let place = self.unit.module.statements.get(statement as usize)?.span.start;
+        let functions = &self.unit.module.functions;
         let before = functions.partition_point(|function| function.name.start <= place);
         // The nearest that has a body: prototypes may stand between.
         let at = functions[..before].iter().rposition(|function| function.body.len > 0)?;
@@ -115,34 +100,30 @@ impl Snapshot {
     /// Decodes the instruction of a statement, if it is one of tcgen05.
     pub(super) fn decode(&self, statement: u32) -> Option<Decoded<'_>> {
         let function = self.function_of(statement);
-        decode::decode_statement(&self.source, &self.module, &self.symbols, statement, function)
+        decode::decode_statement(&self.unit, statement, function)
     }
 
     /// The tcgen05 instructions that `span` touches.
     pub(super) fn tcgen05(&self, span: Span) -> impl Iterator<Item = Decoded<'_>> {
         self.statements(span).filter_map(|(index, statement)| {
             let StatementKind::Instruction(instruction) = statement.kind else { return None };
-            let opcode = self.module.instructions[instruction as usize].opcode;
+            let opcode = self.unit.module.instructions[instruction as usize].opcode;
             // Most instructions of a module are others; they need not be decoded to see that.
-            let bytes = self.source.text().as_bytes();
+            let bytes = self.unit.source.text().as_bytes();
             bytes[opcode.range()].starts_with(b"tcgen05").then(|| self.decode(index)).flatten()
         })
     }
 
-    /// The module, as analyses want to see it.
-    pub(super) fn context(&self) -> Context<'_> {
-        Context { source: &self.source, module: &self.module, symbols: &self.symbols }
-    }
-
     /// What the module is checked against.
     pub(super) fn environment(&self) -> Environment {
-        Environment::new(&self.source, &self.module, self.options.ptx_version, &self.options.targets)
+        Environment::new(&self.unit, self.options.ptx_version, &self.options.targets)
     }
 
     /// The name at `offset` and what it means, whether it is used there or declared.
     pub(super) fn name(&self, offset: u32) -> Option<(Span, Resolution)> {
         self.used_name(offset).or_else(|| {
             let (id, symbol) = self
+                .unit
                 .symbols
                 .all()
                 .find(|(_, symbol)| symbol.span.start <= offset && offset <= symbol.span.end)?;
@@ -155,12 +136,12 @@ impl Snapshot {
         let (_, statement) = self.statement(offset)?;
         let operands = match statement.kind {
             StatementKind::Instruction(index) => {
-                let instruction = &self.module.instructions[index as usize];
+                let instruction = &self.unit.module.instructions[index as usize];
                 if let Some(guard) = instruction.guard
                     && guard.name.start <= offset
                     && offset <= guard.name.end
                 {
-                    return Some((guard.name, self.symbols.guard(index)));
+                    return Some((guard.name, self.unit.symbols.guard(index)));
                 }
                 instruction.operands
             }
@@ -168,8 +149,8 @@ impl Snapshot {
             | StatementKind::CallTargets(names)
             | StatementKind::Alias(names) => names,
             StatementKind::Declaration(index) => {
-                let declarators = self.module.declarations[index as usize].declarators;
-                let initializers = self.module.declarators[declarators.range()].iter();
+                let declarators = self.unit.module.declarations[index as usize].declarators;
+                let initializers = self.unit.module.declarators[declarators.range()].iter();
                 return initializers
                     .filter_map(|it| it.initializer)
                     .find_map(|start| self.name_in(Slice { start, len: 1 }, offset));
@@ -181,7 +162,7 @@ impl Snapshot {
 
     fn name_in(&self, operands: Slice, offset: u32) -> Option<(Span, Resolution)> {
         let (index, operand) = self.operand(operands, offset)?;
-        (operand.kind == OperandKind::Name).then(|| (operand.span, self.symbols.operand(index)))
+        (operand.kind == OperandKind::Name).then(|| (operand.span, self.unit.symbols.operand(index)))
     }
 
     /// The line that `span` stands in, without the blanks around it.
@@ -192,7 +173,7 @@ impl Snapshot {
 
     /// The statements that `span` touches, with the index of each.
     pub(super) fn statements(&self, span: Span) -> impl Iterator<Item = (u32, &Statement)> {
-        let statements = &self.module.statements;
+        let statements = &self.unit.module.statements;
         let first = statements.partition_point(|it| it.span.start <= span.start).saturating_sub(1);
         statements[first..]
             .iter()
@@ -204,17 +185,17 @@ impl Snapshot {
     /// The innermost operand at `offset` among `operands`, with its index.
     pub(super) fn operand(&self, operands: Slice, offset: u32) -> Option<(u32, &Operand)> {
         let index = operands.range().find(|&index| {
-            let span = self.module.operands[index].span;
+            let span = self.unit.module.operands[index].span;
             span.start <= offset && offset <= span.end
         })?;
-        let operand = &self.module.operands[index];
+        let operand = &self.unit.module.operands[index];
         parts(operand).and_then(|parts| self.operand(parts, offset)).or(Some((index as u32, operand)))
     }
 
     /// Calls `visit` with every leaf of `operands`, in source order where the tree has it.
     pub(super) fn leaves(&self, operands: Slice, visit: &mut dyn FnMut(u32, &Operand)) {
         for index in operands.range() {
-            let operand = &self.module.operands[index];
+            let operand = &self.unit.module.operands[index];
             match parts(operand) {
                 Some(parts) => self.leaves(parts, visit),
                 None => visit(index as u32, operand),

@@ -176,7 +176,7 @@ pub(super) fn workspace_edit(context: &Context<'_>, edits: &[Edit]) -> Value {
 
 /// One edit that turns the text into `new`.
 pub(super) fn whole_text(context: &Context<'_>, new: &str) -> types::TextEdit {
-    text_edit(context, &difference(context.snapshot.source.text(), new))
+    text_edit(context, &difference(context.snapshot.unit.source.text(), new))
 }
 
 pub(super) fn code_actions(

@@ -39,7 +39,7 @@ fn report(checker: &Checker<'_>, check: Check, code: Code, findings: &mut Vec<Di
                     problem.found(),
                 )
                 .origins(&descriptor.origins);
-                let name = checker.source.slice(decoded.name);
+                let name = checker.unit.source.slice(decoded.name);
                 let all = match descriptor.word.constant(descriptor.width) {
                     Some(word) => format!(
                         "the whole word is {word:#0width$x}; ",

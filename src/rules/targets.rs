@@ -5,11 +5,11 @@
 
 use strum::IntoEnumIterator;
 
-use crate::analysis::environment::Setting;
 use crate::instruction::decode::Decoded;
 use crate::isa::targets::{self, GATES, Gate, PtxVersion, TENSOR_TARGETS, Target, Unavailable, Use};
 use crate::isa::tensor::InstructionForm;
 use crate::isa::vocabulary::Operation;
+use crate::resolve::environment::Setting;
 use crate::rules::Checker;
 use crate::source::Span;
 use crate::words::list_words;

@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use ptx_tc::diagnostic::Applicability;
-use ptx_tc::{Analyzed, Source, check, fix};
+use ptx_tc::{Source, Unit, check, fix};
 
 use crate::common::{fixtures, options, root, run, scratch, stderr, stdout, with_stdin};
 
@@ -38,7 +38,7 @@ fn every_fix_of_every_fixture() {
                 .collect();
             assert!(left.is_empty(), "{place}: {left:#?}");
             assert!(fixed.report.diagnostics.len() < before.diagnostics.len(), "{place}");
-            let errors = |source: &Source| Analyzed::new(source).syntax_errors.len();
+            let errors = |source: &Source| Unit::new(source).syntax_errors.len();
             assert!(errors(&fixed.source) <= errors(&source), "{place}");
             assert!(errors(&fixed.source) == 0 || code.starts_with("TC00"), "{place}");
         }
@@ -79,7 +79,7 @@ proptest::proptest! {
             }
         }
         let source = Source::from_bytes("k.ptx", bytes.clone()).unwrap();
-        let errors = |source: &Source| Analyzed::new(source).syntax_errors.len();
+        let errors = |source: &Source| Unit::new(source).syntax_errors.len();
         let fixed = fix::fix("k.ptx", bytes, &options(code), Applicability::Unsafe).unwrap();
         proptest::prop_assert!(errors(&fixed.source) <= errors(&source));
         let applied = fixed.applied;

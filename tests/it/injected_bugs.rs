@@ -10,11 +10,11 @@ use std::ops::Range;
 
 use ptx_tc::diagnostic::Severity;
 use ptx_tc::instruction::Instruction;
-use ptx_tc::instruction::decode::Decoded;
+use ptx_tc::instruction::decode::{Decoded, decode_all};
 use ptx_tc::isa::vocabulary::{Operation, Slot};
 use ptx_tc::source::Span;
 use ptx_tc::syntax::ast::StatementKind;
-use ptx_tc::{Analyzed, Options, Source, check};
+use ptx_tc::{Options, Source, Unit, check};
 
 /// Text to put in place of a range.
 type Edit = (Range<usize>, String);
@@ -272,10 +272,9 @@ fn injected_bugs() {
     for path in paths {
         let name = path.file_name().unwrap().to_str().unwrap().to_owned();
         let source = Source::from_bytes(&name, fs::read(&path).unwrap()).unwrap();
-        let analyzed = Analyzed::new(&source);
-        let symbols = analyzed.symbols();
-        let decoded = analyzed.instructions(&symbols);
-        let module = &analyzed.module;
+        let unit = Unit::new(&source);
+        let decoded = decode_all(&unit);
+        let module = &unit.module;
         let functions: Vec<(Range<usize>, Function<'_>)> = module
             .bodies()
             .map(|(_, function)| {

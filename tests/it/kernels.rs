@@ -4,8 +4,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use ptx_tc::diagnostic::Code;
+use ptx_tc::instruction::decode::decode_all;
 use ptx_tc::syntax::ast::StatementKind;
-use ptx_tc::{Analyzed, Options, Source, check};
+use ptx_tc::{Options, Source, Unit, check};
 
 fn kernels() -> Vec<PathBuf> {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/kernels");
@@ -41,11 +42,10 @@ fn every_statement_is_understood() {
     let mut instructions = 0;
     for path in kernels() {
         let source = Source::from_bytes(path.display().to_string(), fs::read(&path).unwrap()).unwrap();
-        let analyzed = Analyzed::new(&source);
-        let broken = analyzed.module.statements.iter().filter(|it| it.kind == StatementKind::Broken).count();
+        let unit = Unit::new(&source);
+        let broken = unit.module.statements.iter().filter(|it| it.kind == StatementKind::Broken).count();
         assert_eq!(broken, 0, "{}", path.display());
-        let symbols = analyzed.symbols();
-        let decoded = analyzed.instructions(&symbols);
+        let decoded = decode_all(&unit);
         let written = memchr::memmem::find_iter(source.text().as_bytes(), "tcgen05.").count();
         let typed = decoded.iter().filter(|it| it.instruction.is_some()).count();
         assert_eq!(typed, decoded.len(), "{}", path.display());

@@ -6,6 +6,7 @@ use std::io::Write;
 use std::process::Command;
 use std::time::Instant;
 
+use ptx_tc::instruction::decode::decode_all;
 use ptx_tc::syntax::{lexer, parser};
 use ptx_tc::{Options, Source, check};
 
@@ -57,15 +58,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
     let checking = measure(&|| {
         black_box(check(&source, &Options::default()));
     });
-    let analyzed = ptx_tc::Analyzed::new(&source);
+    let unit = ptx_tc::Unit::new(&source);
     let resolving = measure(&|| {
-        black_box(analyzed.symbols());
+        black_box(ptx_tc::resolve::symbols::Symbols::new(&unit.source, &unit.module));
     });
-    let symbols = analyzed.symbols();
     let decoding = measure(&|| {
-        black_box(analyzed.instructions(&symbols));
+        black_box(decode_all(&unit));
     });
-    println!("{} tcgen05 instructions", analyzed.instructions(&symbols).len());
+    println!("{} tcgen05 instructions", decode_all(&unit).len());
     println!("lexing          {lexing:>8.1} MB/s");
     println!("parsing         {parsing:>8.1} MB/s   (with lexing)");
     println!("resolving names {resolving:>8.1} MB/s   (alone)");

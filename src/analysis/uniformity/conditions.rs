@@ -9,7 +9,7 @@ use crate::analysis::cfg::BlockId;
 use crate::analysis::constants::Function;
 use crate::analysis::definitions::DefinitionId;
 use crate::analysis::reach::Budget;
-use crate::analysis::symbols::{RegisterId, Resolution};
+use crate::resolve::symbols::{RegisterId, Resolution};
 
 /// What has to be so for an instruction to be executed.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -27,7 +27,7 @@ impl Uniformity {
     pub fn may_exclude(&self, function: &Function<'_>, first: u32, then: u32, budget: &Budget) -> bool {
         let blocks = (function.cfg.block_of(first), function.cfg.block_of(then));
         let (Some(first_block), Some(then_block)) = blocks else { return true };
-        let guard = function.module.instructions[then as usize].guard;
+        let guard = function.unit.module.instructions[then as usize].guard;
         let needed = guard.and_then(|guard| self.condition(function, then, guard.negated));
         if needed.is_none() && function.cfg.post_dominates(then_block, first_block) {
             return false;
@@ -41,7 +41,7 @@ impl Uniformity {
     /// Whether `first` is executed whenever `then` is: on every path to it, or under no condition
     /// that `then` does not have.
     pub fn accompanies(&self, function: &Function<'_>, first: u32, then: u32, budget: &Budget) -> bool {
-        let guarded = function.module.instructions[first as usize].guard.is_some();
+        let guarded = function.unit.module.instructions[first as usize].guard.is_some();
         let blocks = (function.cfg.block_of(first), function.cfg.block_of(then));
         if let (false, (Some(first), Some(then))) = (guarded, blocks)
             && first != then
@@ -91,7 +91,7 @@ impl Uniformity {
             }
         }
         let mut found = FxHashSet::default();
-        if let Some(guard) = function.module.instructions[instruction as usize].guard {
+        if let Some(guard) = function.unit.module.instructions[instruction as usize].guard {
             found.extend(self.condition(function, instruction, guard.negated));
         }
         for (block, successors) in edges {
@@ -99,7 +99,7 @@ impl Uniformity {
             let [successor] = successors[..] else { continue };
             let branch = cfg.block(block).branch;
             match branch
-                .and_then(|branch| Some((branch, function.module.instructions[branch as usize].guard?)))
+                .and_then(|branch| Some((branch, function.unit.module.instructions[branch as usize].guard?)))
             {
                 Some((branch, guard)) if !cfg.block(block).leaves || successor == BlockId(block.0 + 1) => {
                     let taken = successor != BlockId(block.0 + 1);
@@ -115,7 +115,7 @@ impl Uniformity {
 
     /// That the guard register of an instruction is true, or false; `None` when that is an election.
     fn condition(&self, function: &Function<'_>, instruction: u32, negated: bool) -> Option<Condition> {
-        let Resolution::Register(register) = function.symbols.guard(instruction) else { return None };
+        let Resolution::Register(register) = function.unit.symbols.guard(instruction) else { return None };
         if let Selects::One(_) = self.at(function, instruction, register).not_if(negated).yes {
             return None;
         }

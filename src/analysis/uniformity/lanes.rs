@@ -2,14 +2,14 @@
 
 use crate::analysis::constants::Function;
 use crate::analysis::registers;
-use crate::analysis::symbols::Resolution;
+use crate::resolve::symbols::Resolution;
 use crate::syntax::ast::{OperandKind, RawInstruction, Slice};
 use crate::syntax::literal;
 
 /// The literal at a position.
 pub(super) fn constant(function: &Function<'_>, operands: Slice, position: u32) -> Option<i128> {
-    let operand = function.module.operands(operands).get(position as usize)?;
-    literal::evaluate(function.source, function.module, operand)
+    let operand = function.unit.module.operands(operands).get(position as usize)?;
+    literal::evaluate(&function.unit.source, &function.unit.module, operand)
 }
 
 /// Copies that are followed when a lane is looked for.
@@ -25,19 +25,19 @@ fn made_of<'a>(
 ) -> Option<&'a str> {
     let (mut at, mut index) = (instruction, operand);
     for _ in 0..LONGEST {
-        let found = &function.module.operands[index as usize];
+        let found = &function.unit.module.operands[index as usize];
         if found.kind != OperandKind::Name {
             return None;
         }
-        let register = match function.symbols.operand(index) {
-            Resolution::Special => return Some(function.source.slice(found.span)),
+        let register = match function.unit.symbols.operand(index) {
+            Resolution::Special => return Some(function.unit.source.slice(found.span)),
             Resolution::Register(register) => register,
             _ => return None,
         };
         let [only] = *function.definitions.reaching(function.cfg, at, register) else { return None };
         at = function.definitions.get(only).instruction;
-        let raw = &function.module.instructions[at as usize];
-        let name = registers::mnemonic(function.source, function.module, at);
+        let raw = &function.unit.module.instructions[at as usize];
+        let name = registers::mnemonic(function.unit, at);
         if raw.operands.len < 2 || raw.guard.is_some() || !keeps(name, raw) {
             return None;
         }
@@ -81,8 +81,8 @@ pub(super) enum Lanes {
 
 /// How what an instruction writes differs between the threads of a warp.
 pub(super) fn lanes(function: &Function<'_>, instruction: u32) -> Lanes {
-    let raw = &function.module.instructions[instruction as usize];
-    let words: Vec<&str> = registers::words(function.source, function.module, instruction).collect();
+    let raw = &function.unit.module.instructions[instruction as usize];
+    let words: Vec<&str> = registers::words(function.unit, instruction).collect();
     let number = |position: u32| constant(function, raw.operands, position);
     match words[0] {
         "elect" | "vote" | "match" | "activemask" | "atom" | "call" | "redux" => return Lanes::Differ,
@@ -115,9 +115,9 @@ pub(super) fn lanes(function: &Function<'_>, instruction: u32) -> Lanes {
 }
 
 fn reads_lane(function: &Function<'_>, index: u32) -> bool {
-    let operand = &function.module.operands[index as usize];
-    if operand.kind == OperandKind::Name && function.symbols.operand(index) == Resolution::Special {
-        let name = function.source.slice(operand.span);
+    let operand = &function.unit.module.operands[index as usize];
+    if operand.kind == OperandKind::Name && function.unit.symbols.operand(index) == Resolution::Special {
+        let name = function.unit.source.slice(operand.span);
         return ["%tid", "%laneid", "%lanemask"].iter().any(|prefix| name.starts_with(prefix));
     }
     match operand.kind {

@@ -9,7 +9,7 @@ use crate::analysis::constants::Function;
 use crate::analysis::definitions::DefinitionId;
 use crate::analysis::reach::Budget;
 use crate::analysis::registers::{self, Access};
-use crate::analysis::symbols::{RegisterId, Resolution};
+use crate::resolve::symbols::{RegisterId, Resolution};
 
 impl Uniformity {
     /// Whether a condition that decides whether `instruction` runs could be true for one thread of
@@ -20,7 +20,9 @@ impl Uniformity {
             return true;
         }
         let mut search = Search { function, budget, work: vec![Step::Block(block)] };
-        if function.module.instructions[instruction as usize].guard.is_some() && !search.guard(instruction) {
+        if function.unit.module.instructions[instruction as usize].guard.is_some()
+            && !search.guard(instruction)
+        {
             return true;
         }
         let mut seen: FxHashSet<Step> = FxHashSet::default();
@@ -68,7 +70,7 @@ impl Search<'_> {
     }
 
     fn guard(&mut self, instruction: u32) -> bool {
-        match self.function.symbols.guard(instruction) {
+        match self.function.unit.symbols.guard(instruction) {
             Resolution::Register(register) => self.read(instruction, register),
             _ => false,
         }
@@ -98,15 +100,9 @@ impl Search<'_> {
             Lanes::Same => true,
             Lanes::AsOperands => {
                 let mut is_known = true;
-                registers::accesses(
-                    function.source,
-                    function.module,
-                    function.symbols,
-                    at,
-                    &mut |register, _, access| {
-                        is_known &= access != Access::Read || self.read(at, register);
-                    },
-                );
+                registers::accesses(function.unit, at, &mut |register, _, access| {
+                    is_known &= access != Access::Read || self.read(at, register);
+                });
                 is_known
             }
         }

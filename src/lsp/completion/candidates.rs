@@ -7,17 +7,16 @@
 //! multicast, a kind its block scaling. All tries of a round are one module.
 
 use crate::Source;
-use crate::analysis::environment::Environment;
 use crate::analysis::events::Events;
-use crate::analysis::symbols::Symbols;
 use crate::diagnostic::Diagnostic;
 use crate::instruction::decode;
 use crate::instruction::form::Qualifiers;
 use crate::isa::tensor::{InstructionForm, OperandClass, OperandSlot, QualifierSlot};
 use crate::isa::vocabulary::Qualifier;
+use crate::resolve::environment::Environment;
+use crate::resolve::unit::Unit;
 use crate::rules::{Checker, Code};
 use crate::source::{Span, Spanned};
-use crate::syntax::parser;
 
 use super::super::gates;
 
@@ -139,14 +138,10 @@ fn pass<'a>(
     }
     text.push_str("}\n");
     let Ok(source) = Source::new("candidates", text) else { return vec![false; lines.len()] };
-    let parsed = parser::parse(&source);
-    let symbols = Symbols::new(&source, &parsed.module);
-    let instructions = decode::decode_all(&source, &parsed.module, &symbols);
+    let unit = Unit::new(&source);
+    let instructions = decode::decode_all(&unit);
     let checker = Checker {
-        source: &source,
-        syntax_errors: &parsed.errors,
-        module: &parsed.module,
-        symbols: &symbols,
+        unit: &unit,
         instructions: &instructions,
         environment,
         events: &Events::default(),
@@ -239,9 +234,9 @@ pub(in crate::lsp) fn required_operands<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::environment::Setting;
     use crate::isa::targets::{PtxVersion, Target};
     use crate::isa::vocabulary::Operation;
+    use crate::resolve::environment::Setting;
 
     fn words(operation: &str, written: &str, target: &str) -> Vec<&'static str> {
         let operation: Operation = operation.parse().unwrap();

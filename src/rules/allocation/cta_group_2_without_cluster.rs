@@ -41,18 +41,20 @@ rule! {
 fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
     let mut reported = BTreeSet::new();
     for flow in checker.flows().filter(Flow::is_entry) {
-        let function = &checker.module.functions[flow.facts.function as usize];
-        let directives = &checker.module.directives[function.directives.range()];
-        let Some(directive) =
-            directives.iter().find(|directive| checker.source.slice(directive.name) == ".reqnctapercluster")
+        let function = &checker.unit.module.functions[flow.facts.function as usize];
+        let directives = &checker.unit.module.directives[function.directives.range()];
+        let Some(directive) = directives
+            .iter()
+            .find(|directive| checker.unit.source.slice(directive.name) == ".reqnctapercluster")
         else {
             continue;
         };
         let ctas = checker
+            .unit
             .module
             .operands(directive.operands)
             .iter()
-            .map(|operand| literal::evaluate(checker.source, checker.module, operand))
+            .map(|operand| literal::evaluate(&checker.unit.source, &checker.unit.module, operand))
             .try_fold(1i128, |product, size| product.checked_mul(size?));
         let Some(ctas) = ctas.filter(|ctas| ctas % 2 == 1) else { continue };
         let pair = flow.summary().into_iter().flat_map(|summary| &summary.events).find_map(|event| {

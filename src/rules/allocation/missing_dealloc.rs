@@ -36,8 +36,8 @@ fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
         let Some(summary) = flow.summary().filter(|summary| !summary.unknown) else { continue };
         let of = |operation| summary.events.iter().find(|event| flow.operation(**event) == Some(operation));
         let (Some(alloc), None) = (of(Operation::Alloc), of(Operation::Dealloc)) else { continue };
-        let kernel = checker.module.functions[flow.facts.function as usize].name;
-        let name = checker.source.slice(kernel);
+        let kernel = checker.unit.module.functions[flow.facts.function as usize].name;
+        let name = checker.unit.source.slice(kernel);
         findings.push(
             Diagnostic::new(
                 Code::MissingDealloc,

@@ -45,13 +45,13 @@ fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
         return;
     }
     // Kernels cannot be called: without other functions each is judged by itself.
-    let is_entry = |function: &u32| checker.module.functions[*function as usize].is_entry;
+    let is_entry = |function: &u32| checker.unit.module.functions[*function as usize].is_entry;
     if uses.iter().all(|(function, groups)| is_entry(function) && groups.len() < 2) {
         return;
     }
-    let graph = CallGraph::new(checker.source, checker.module, checker.symbols);
+    let graph = CallGraph::new(checker.unit);
     let mut reported = BTreeSet::new();
-    for (kernel, function) in checker.module.bodies().filter(|(_, function)| function.is_entry) {
+    for (kernel, function) in checker.unit.module.bodies().filter(|(_, function)| function.is_entry) {
         let own = uses.get(&kernel).is_some_and(|groups| !groups.is_empty());
         let reachable = graph.reachable(kernel, own);
         let mut found: BTreeMap<CtaGroup, (Spanned<CtaGroup>, u32)> = BTreeMap::new();
@@ -67,12 +67,12 @@ fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
         if !reported.insert((first.0.span, second.0.span)) {
             continue;
         }
-        let name = checker.source.slice(function.name);
+        let name = checker.unit.source.slice(function.name);
         let place = |callee: u32| {
             if callee == kernel {
                 String::new()
             } else {
-                let called = checker.source.slice(checker.module.functions[callee as usize].name);
+                let called = checker.unit.source.slice(checker.unit.module.functions[callee as usize].name);
                 format!(", in `{called}`, which `{name}` can call")
             }
         };

@@ -51,7 +51,7 @@ pub(in crate::rules) fn slot(flow: &Flow<'_>, event: Event, dst: &Address<'_>) -
     match dst.base {
         Base::Register(_) => flow.place(event, dst)?.as_slot(),
         Base::Variable(_) => {
-            let raw = &flow.context.module.instructions[event.instruction as usize];
+            let raw = &flow.unit.module.instructions[event.instruction as usize];
             flow.places().address(event.instruction, raw.operands.start)?.as_slot()
         }
     }
@@ -124,7 +124,7 @@ fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
                 reach.ask(*load);
             }
             reach.solve(flow.cfg(), Direction::Forward, &flow.facts.budget, &mut |ask, _| {
-                let raw = &checker.module.instructions[asked[ask.0 as usize] as usize];
+                let raw = &checker.unit.module.instructions[asked[ask.0 as usize] as usize];
                 let finding = Diagnostic::new(
                     Code::SlotReadTooEarly,
                     raw.opcode,

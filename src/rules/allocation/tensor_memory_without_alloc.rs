@@ -52,7 +52,8 @@ fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
             Some((*event, place.slot().and(place.load)?))
         });
         if let Some((event, load)) = found {
-            let kernel = checker.source.slice(checker.module.functions[flow.facts.function as usize].name);
+            let kernel =
+                checker.unit.source.slice(checker.unit.module.functions[flow.facts.function as usize].name);
             findings.push(
                 Diagnostic::new(
                     Code::TensorMemoryWithoutAlloc,
@@ -61,7 +62,7 @@ fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
                     "uses Tensor Memory",
                 )
                 .label(
-                    checker.module.instructions[load as usize].opcode,
+                    checker.unit.module.instructions[load as usize].opcode,
                     "the address is loaded from shared memory here, where no `tcgen05.alloc` put it",
                 )
                 .note("Tensor Memory must be allocated before it is used (PTX ISA, 9.7.16.1)")

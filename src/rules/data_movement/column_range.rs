@@ -83,7 +83,7 @@ fn past_allocation(checker: &Checker<'_>, flow: &Flow<'_>, findings: &mut Vec<Di
             continue;
         }
         let Some((address, _)) = flow.instruction(*event).and_then(ordering::accessed) else { continue };
-        let name = checker.source.slice(flow.span(*event));
+        let name = checker.unit.source.slice(flow.span(*event));
         findings.push(
             Diagnostic::new(
                 Code::ColumnRange,
@@ -99,7 +99,7 @@ fn past_allocation(checker: &Checker<'_>, flow: &Flow<'_>, findings: &mut Vec<Di
 
 /// Whether a function writes to a slot by itself: then what is loaded there is not the allocation's.
 fn is_stored_to(flow: &Flow<'_>, slot: Slot) -> bool {
-    let raw = |event: &Event| &flow.context.module.instructions[event.instruction as usize];
+    let raw = |event: &Event| &flow.unit.module.instructions[event.instruction as usize];
     let stores = flow.events().iter().filter(|event| event.action == Action::SharedStore);
     stores.map(|event| flow.places().address(event.instruction, raw(event).operands.start)).any(|place| {
         place.and_then(|place| place.as_slot()).is_none_or(|stored| {
@@ -131,7 +131,7 @@ fn past_tensor_memory(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
             if end <= u64::from(last) {
                 continue;
             }
-            let name = checker.source.slice(decoded.name);
+            let name = checker.unit.source.slice(decoded.name);
             let columns = count(access.columns);
             findings.push(
                 Diagnostic::new(

@@ -99,7 +99,7 @@ fn register_type(
             format!("`{}` must be {}", bound.slot.name, wanted(allowed)),
             format!("`{}` is a `.{ty}` register", register.name),
         )
-        .label(checker.symbols.register(register.id).span, "declared here")
+        .label(checker.unit.symbols.register(register.id).span, "declared here")
         .help(format!("use a register of type {}", words())),
     );
 }

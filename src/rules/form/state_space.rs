@@ -81,7 +81,7 @@ fn variable(
         format!("`{}` is no variable in shared memory", variable.name),
         format!("declared `.{}`", variable.space),
     )
-    .label(checker.symbols.symbol(variable.id).span, "declared here")
+    .label(checker.unit.symbols.symbol(variable.id).span, "declared here")
     .help("name a `.shared` variable");
     findings.push(if ptxas { finding } else { finding.ptxas(crate::diagnostic::Ptxas::Silent) });
 }

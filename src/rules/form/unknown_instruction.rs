@@ -44,7 +44,7 @@ fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
                 );
             }
             let Problem::UnknownInstruction { span, similar } = problem else { continue };
-            let word = checker.source.slice(*span).trim_start_matches('.');
+            let word = checker.unit.source.slice(*span).trim_start_matches('.');
             let message = if word == "tcgen05" {
                 "`tcgen05` without an operation".to_owned()
             } else {

@@ -30,7 +30,7 @@ fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
         for problem in &decoded.problems {
             match problem {
                 Problem::UnknownQualifier { span, similar, ignored_by_ptxas } => {
-                    let word = checker.source.slice(*span);
+                    let word = checker.unit.source.slice(*span);
                     let mut finding = Diagnostic::new(
                         Code::UnknownQualifier,
                         *span,
@@ -57,7 +57,7 @@ fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
                     findings.push(finding);
                 }
                 Problem::Misplaced { span, operation } => {
-                    let word = checker.source.slice(*span);
+                    let word = checker.unit.source.slice(*span);
                     findings.push(
                         Diagnostic::new(
                             Code::UnknownQualifier,

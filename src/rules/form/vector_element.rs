@@ -1,11 +1,11 @@
 use std::collections::HashMap;
 
-use crate::analysis::symbols::RegisterId;
 use crate::diagnostic::{Applicability, Diagnostic, Edit, Fix};
 use crate::instruction::decode::{Bound, Decoded, Value};
 use crate::instruction::form::Problem;
 use crate::instruction::{Register, Scalar, Vector};
 use crate::isa::tensor::OperandClass;
+use crate::resolve::symbols::RegisterId;
 use crate::rules::{Checker, Code, rule};
 use crate::source::Span;
 
@@ -34,11 +34,11 @@ rule! {
 }
 
 fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
-    let mut names = Names { text: checker.source.text(), next: 0 };
+    let mut names = Names { text: checker.unit.source.text(), next: 0 };
     for decoded in checker.instructions {
         for problem in &decoded.problems {
             if let Problem::Element { span, found } = problem {
-                let fix = match checker.source.slice(*span) {
+                let fix = match checker.unit.source.slice(*span) {
                     "_" if loads(decoded) => {
                         Some(names.declare(decoded, *span, "Load into a register that nobody reads", None))
                     }

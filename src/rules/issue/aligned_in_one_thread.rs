@@ -55,7 +55,7 @@ fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
             continue;
         }
         let uniformity = flow.uniformity();
-        let view = flow.facts.view(flow.context);
+        let view = flow.facts.view(flow.unit);
         // One election with many loads behind it is one mistake.
         let mut found: BTreeMap<u32, Vec<(Event, Event)>> = BTreeMap::new();
         for (event, inner) in concerned {
@@ -66,8 +66,8 @@ fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
         for (cause, offences) in found {
             let Some(((event, inner), more)) = offences.split_first() else { continue };
             let name = flow.operation(*inner).map_or("", Operation::name);
-            let raw = &checker.module.instructions[cause as usize];
-            let elects = registers::mnemonic(checker.source, checker.module, cause) == "elect";
+            let raw = &checker.unit.module.instructions[cause as usize];
+            let elects = registers::mnemonic(checker.unit, cause) == "elect";
             let mut finding = Diagnostic::new(
                 Code::AlignedInOneThread,
                 flow.span(*event),

@@ -3,9 +3,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::analysis::cfg::BlockId;
 use crate::analysis::events::Event;
 use crate::analysis::flow::Flow;
-use crate::analysis::symbols::{RegisterId, Resolution};
 use crate::diagnostic::Diagnostic;
 use crate::isa::vocabulary::Operation;
+use crate::resolve::symbols::{RegisterId, Resolution};
 use crate::rules::{Checker, Code, rule};
 use crate::syntax::literal;
 
@@ -36,15 +36,13 @@ rule! {
 
 /// Whether the kernel says that its blocks have one thread.
 fn has_one_thread(checker: &Checker<'_>, flow: &Flow<'_>) -> bool {
-    let function = &checker.module.functions[flow.facts.function as usize];
-    checker.module.directives[function.directives.range()].iter().any(|directive| {
-        let limits = matches!(checker.source.slice(directive.name), ".reqntid" | ".maxntid");
+    let function = &checker.unit.module.functions[flow.facts.function as usize];
+    checker.unit.module.directives[function.directives.range()].iter().any(|directive| {
+        let limits = matches!(checker.unit.source.slice(directive.name), ".reqntid" | ".maxntid");
         limits
-            && checker
-                .module
-                .operands(directive.operands)
-                .iter()
-                .all(|operand| literal::evaluate(checker.source, checker.module, operand) == Some(1))
+            && checker.unit.module.operands(directive.operands).iter().all(|operand| {
+                literal::evaluate(&checker.unit.source, &checker.unit.module, operand) == Some(1)
+            })
     })
 }
 
@@ -71,12 +69,12 @@ fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
             continue;
         }
         let uniformity = flow.uniformity();
-        let view = flow.facts.view(flow.context);
+        let view = flow.facts.view(flow.unit);
         let mut reported = BTreeSet::new();
         let mut judged: BTreeMap<(Option<BlockId>, Option<RegisterId>), bool> = BTreeMap::new();
         for event in issued {
             // What stands together has the same cause.
-            let guard = match checker.symbols.guard(event.instruction) {
+            let guard = match checker.unit.symbols.guard(event.instruction) {
                 Resolution::Register(register) => Some(register),
                 _ => None,
             };

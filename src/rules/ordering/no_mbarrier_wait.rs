@@ -47,12 +47,12 @@ fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
         let issued = [Operation::Mma, Operation::MmaWs, Operation::Cp, Operation::Commit];
         let Some(event) = of(&[Operation::Commit]).or_else(|| of(&issued)) else { continue };
         let name = flow.operation(*event).map_or("", Operation::name);
-        let kernel = checker.module.functions[flow.facts.function as usize].name;
+        let kernel = checker.unit.module.functions[flow.facts.function as usize].name;
         findings.push(
             Diagnostic::new(
                 Code::NoMbarrierWait,
                 flow.span(*event),
-                format!("nothing in kernel `{}` waits on an mbarrier", checker.source.slice(kernel)),
+                format!("nothing in kernel `{}` waits on an mbarrier", checker.unit.source.slice(kernel)),
                 format!("when `tcgen05.{name}` is complete, nobody learns"),
             )
             .label(kernel, "no `mbarrier.try_wait` or `mbarrier.test_wait`")

@@ -52,14 +52,14 @@ fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
         } else {
             "its definitions of registers are too many to be followed through its blocks".to_owned()
         };
-        let name = checker.module.functions[facts.function as usize].name;
+        let name = checker.unit.module.functions[facts.function as usize].name;
         findings.push(
             Diagnostic::new(
                 Code::AnalysisLimit,
                 name,
                 format!(
                     "function `{}` is too large for the analysis of its {what}",
-                    checker.source.slice(name)
+                    checker.unit.source.slice(name)
                 ),
                 "not every rule has seen all of it",
             )

@@ -26,7 +26,7 @@ rule! {
 }
 
 fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
-    for error in checker.syntax_errors {
+    for error in &checker.unit.syntax_errors {
         let SyntaxError::InvalidToken { span, error } = error else { continue };
         let (message, label, help) = match error {
             LexError::UnterminatedComment => {

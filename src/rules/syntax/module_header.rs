@@ -1,6 +1,6 @@
-use crate::analysis::environment::{module_targets, module_version};
 use crate::diagnostic::Diagnostic;
 use crate::isa::targets::PtxVersion;
+use crate::resolve::environment::{module_targets, module_version};
 use crate::rules::{Checker, Code, rule};
 use crate::source::Span;
 use crate::syntax::ast::StatementKind;
@@ -31,7 +31,7 @@ rule! {
 }
 
 fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
-    let module = checker.module;
+    let module = &checker.unit.module;
     let start = module.statements.first().map_or(Span::at(0), |statement| {
         // The first token is enough; a function would be marked whole.
         Span::new(statement.span.start, statement.span.start + 1)
@@ -42,7 +42,7 @@ fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
     if module.statements.first().is_some_and(|statement| statement.kind == StatementKind::Broken) {
         return;
     }
-    match (module.versions.first(), module_version(checker.source, module)) {
+    match (module.versions.first(), module_version(&checker.unit.source, module)) {
         (None, _) | (_, None) => findings.push(
             finding(start, "missing `.version` directive", "a module starts with its PTX version").help(
                 format!(
@@ -105,7 +105,7 @@ fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
                 .label(start, "the module starts here"),
             );
         }
-        if module_targets(checker.source, module).next().is_none() {
+        if module_targets(&checker.unit.source, module).next().is_none() {
             findings.push(
                 finding(header.keyword, "malformed `.target` directive", "no `sm_` target is named")
                     .help("name a target such as `sm_100a`"),

@@ -29,7 +29,7 @@ rule! {
 }
 
 fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
-    for error in checker.syntax_errors {
+    for error in &checker.unit.syntax_errors {
         findings.extend(diagnostic(error));
     }
 }

@@ -32,7 +32,7 @@ fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
     for decoded in checker.instructions {
         for problem in &decoded.problems {
             let Problem::Undeclared { span, guard } = problem else { continue };
-            let name = checker.source.slice(*span);
+            let name = checker.unit.source.slice(*span);
             let (what, declaration) = if *guard { ("guard", "pred") } else { ("operand", "b32") };
             findings.push(
                 Diagnostic::new(

@@ -1,7 +1,7 @@
-use crate::analysis::environment::Setting;
 use crate::diagnostic::{Diagnostic, Fix};
 use crate::instruction::decode::Decoded;
 use crate::isa::targets::{Target, Unavailable};
+use crate::resolve::environment::Setting;
 use crate::rules::style::family_portability;
 use crate::rules::targets::{names, unavailable};
 use crate::rules::{Checker, Code, rule};

@@ -1,6 +1,6 @@
-use crate::analysis::environment::Setting;
 use crate::diagnostic::{Diagnostic, Fix};
 use crate::isa::targets::{Portability, TENSOR_TARGETS, Target};
+use crate::resolve::environment::Setting;
 use crate::rules::targets::{Availability, unavailable};
 use crate::rules::{Checker, Code, rule};
 use crate::source::Span;

@@ -1,6 +1,6 @@
-use crate::analysis::environment::module_targets;
 use crate::diagnostic::{Diagnostic, Fix, Ptxas};
 use crate::isa::targets::{TARGETS, Target};
+use crate::resolve::environment::module_targets;
 use crate::rules::{Checker, Code, rule};
 
 rule! {
@@ -30,10 +30,10 @@ rule! {
 }
 
 fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
-    let named: Vec<_> = module_targets(checker.source, checker.module).collect();
+    let named: Vec<_> = module_targets(&checker.unit.source, &checker.unit.module).collect();
     let own_targets_matter = checker.environment.targets.iter().flatten().all(|target| target.span.is_some());
     for name in named.iter().filter(|_| own_targets_matter) {
-        let text = checker.source.slice(name.span);
+        let text = checker.unit.source.slice(name.span);
         let known = name.value.filter(|target| target.since().is_some());
         let Some(target) = known else {
             // The assembler reads the number and ignores a letter that it does not know.

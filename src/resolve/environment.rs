@@ -1,5 +1,6 @@
 //! The versions and targets that a module is checked against.
 
+use super::unit::Unit;
 use crate::descriptor::Features;
 use crate::isa::targets::{PtxVersion, Target};
 use crate::source::{Source, Span, Spanned};
@@ -27,7 +28,8 @@ pub struct Setting<T> {
 
 impl Environment {
     /// Reads the module's header; `version` and `targets` replace what it says.
-    pub fn new(source: &Source, module: &Module, version: Option<PtxVersion>, targets: &[Target]) -> Self {
+    pub fn new(unit: &Unit, version: Option<PtxVersion>, targets: &[Target]) -> Self {
+        let Unit { source, module, .. } = unit;
         let version = version.map(|value| Setting { value, span: None }).or_else(|| {
             let found = module_version(source, module)?;
             Some(Setting { value: found.value?, span: Some(found.span) })
