@@ -7,6 +7,7 @@ use crate::diagnostic::Severity;
 use crate::source::Source;
 
 mod descriptors;
+mod excerpt;
 pub mod github;
 pub mod human;
 pub mod json;

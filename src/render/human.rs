@@ -1,15 +1,15 @@
 //! Findings in their source, for a terminal.
 
+use std::borrow::Cow;
 use std::io::{self, Write};
-use std::ops::Range;
 
 use codespan_reporting::diagnostic::{self as codespan, LabelStyle};
-use codespan_reporting::files::{self, Files};
 use codespan_reporting::term::{self, Chars, Config, DisplayStyle, termcolor};
 
+use super::excerpt::Excerpt;
 use super::{Checked, Summary, descriptors, plural};
-use crate::diagnostic::{Diagnostic, Severity};
-use crate::source::Source;
+use crate::diagnostic::{Diagnostic, Label, Severity};
+use crate::source::{Source, Span};
 
 /// How much of the source to show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,6 +19,9 @@ pub enum Style {
     /// `path:line:column: error[TC301]: message`
     Short,
 }
+
+/// More causes of one finding than this are not marked.
+const MAX_CAUSES: usize = 20;
 
 /// Writes the findings of all files, and a line of totals in the rich style.
 ///
@@ -41,8 +44,8 @@ pub fn render(files: &[Checked], style: Style, color: bool, out: &mut dyn Write)
     };
     for file in files {
         for finding in &file.report.diagnostics {
-            let diagnostic = convert(finding);
-            term::emit_to_write_style(&mut writer, &config, &Excerpts(&file.source), &diagnostic)
+            let (excerpt, diagnostic) = convert(&file.source, finding, style);
+            term::emit_to_write_style(&mut writer, &config, &excerpt, &diagnostic)
                 .map_err(io::Error::other)?;
         }
     }
@@ -58,33 +61,55 @@ pub fn render(files: &[Checked], style: Style, color: bool, out: &mut dyn Write)
     Ok(())
 }
 
-fn convert(finding: &Diagnostic) -> codespan::Diagnostic<()> {
-    let rule = finding.code.rule();
-    let severity = match finding.severity {
+fn convert<'s>(
+    source: &'s Source,
+    finding: &Diagnostic,
+    style: Style,
+) -> (Excerpt<'s>, codespan::Diagnostic<()>) {
+    let code = finding.code;
+    let causes = match style {
+        Style::Rich => &finding.labels[..finding.labels.len().min(MAX_CAUSES)],
+        Style::Short => &[],
+    };
+    let spans: Vec<Span> = std::iter::once(&finding.primary).chain(causes).map(|label| label.span).collect();
+    let excerpt = Excerpt::new(source, &spans);
+    let label = |style, label: &Label| {
+        codespan::Label::new(style, (), excerpt.range(label.span)).with_message(shorten(&label.message))
+    };
+    let mut labels = vec![label(LabelStyle::Primary, &finding.primary)];
+    labels.extend(causes.iter().map(|cause| label(LabelStyle::Secondary, cause)));
+    let mut notes = Vec::new();
+    if let Some(note) = &finding.note {
+        notes.push(format!("note: {}", shorten(note)));
+    }
+    if let Some(help) = &finding.help {
+        notes.push(format!("help: {}", shorten(help)));
+    }
+    let diagnostic = codespan::Diagnostic::new(severity(finding.severity))
+        .with_code(code.as_str())
+        .with_message(format!("{} ({})", shorten(&finding.message), code.name()))
+        .with_labels(labels)
+        .with_notes(notes);
+    (excerpt, diagnostic)
+}
+
+fn severity(severity: Severity) -> codespan::Severity {
+    match severity {
         Severity::Error => codespan::Severity::Error,
         Severity::Warning => codespan::Severity::Warning,
         Severity::Info | Severity::Off => codespan::Severity::Note,
-    };
-    let mut labels = vec![
-        codespan::Label::primary((), finding.primary.span.range())
-            .with_message(finding.primary.message.clone()),
-    ];
-    labels.extend(finding.labels.iter().map(|label| {
-        codespan::Label::new(LabelStyle::Secondary, (), label.span.range())
-            .with_message(label.message.clone())
-    }));
-    let mut notes = Vec::new();
-    if let Some(note) = &finding.note {
-        notes.push(format!("note: {note}"));
     }
-    if let Some(help) = &finding.help {
-        notes.push(format!("help: {help}"));
+}
+
+/// A text without its middle when that is too long to be read, as with a name of a megabyte in it.
+fn shorten(text: &str) -> Cow<'_, str> {
+    const LONG: usize = 2000;
+    const KEPT: usize = 600;
+    if text.len() <= LONG {
+        return text.into();
     }
-    codespan::Diagnostic::new(severity)
-        .with_code(rule.code)
-        .with_message(format!("{} ({})", finding.message, rule.code.name()))
-        .with_labels(labels)
-        .with_notes(notes)
+    let boundary = |at: usize| (0..=at).rev().find(|&at| text.is_char_boundary(at)).unwrap_or_default();
+    format!("{}…{}", &text[..boundary(KEPT)], &text[boundary(text.len() - KEPT)..]).into()
 }
 
 /// What a run amounts to, in a line.
@@ -97,34 +122,4 @@ pub(super) fn totals(summary: &Summary) -> String {
         parts.push(plural(summary.infos, "info"));
     }
     format!("{} checked: {}", plural(summary.files, "file"), parts.join(", "))
-}
-
-/// A source as codespan wants to see it; uses the line index that the source has already.
-struct Excerpts<'a>(&'a Source);
-
-impl<'a> Files<'a> for Excerpts<'a> {
-    type FileId = ();
-    type Name = &'a str;
-    type Source = &'a str;
-
-    fn name(&'a self, (): ()) -> Result<&'a str, files::Error> {
-        Ok(self.0.name())
-    }
-
-    fn source(&'a self, (): ()) -> Result<&'a str, files::Error> {
-        Ok(self.0.text())
-    }
-
-    fn line_index(&'a self, (): (), byte_index: usize) -> Result<usize, files::Error> {
-        Ok(self.0.lines().line(byte_index as u32))
-    }
-
-    fn line_range(&'a self, (): (), line_index: usize) -> Result<Range<usize>, files::Error> {
-        let lines = self.0.lines();
-        let start = lines
-            .start(line_index)
-            .ok_or(files::Error::LineTooLarge { given: line_index, max: lines.count().saturating_sub(1) })?;
-        let end = lines.start(line_index + 1).map_or(self.0.text().len(), |end| end as usize);
-        Ok(start as usize..end)
-    }
 }
