@@ -34,6 +34,7 @@ pub(crate) struct Config {
     rules: Layer,
     exclude: GlobSet,
     per_file_ignores: Vec<(GlobSet, Vec<Selector>)>,
+    max_findings: Option<usize>,
 }
 
 /// Why a configuration cannot be used.
@@ -134,6 +135,7 @@ pub(crate) struct Wishes {
     pub(crate) targets: Vec<Target>,
     pub(crate) ptx_version: Option<PtxVersion>,
     pub(crate) rules: Layer,
+    pub(crate) max_findings: Option<usize>,
 }
 
 impl Wishes {
@@ -143,10 +145,12 @@ impl Wishes {
             ptx_version: self.ptx_version,
             targets: self.targets.clone(),
             rules: RuleSettings::default(),
+            max_findings: self.max_findings,
             ..Options::default()
         };
         if let Some(config) = config {
             options.ptx_version = options.ptx_version.or(config.ptx_version);
+            options.max_findings = options.max_findings.or(config.max_findings);
             if options.targets.is_empty() {
                 options.targets.clone_from(&config.targets);
             }
@@ -172,8 +176,16 @@ struct Problem {
 
 type Result<T, E = Box<Problem>> = std::result::Result<T, E>;
 
-const KEYS: &[&str] =
-    &["targets", "ptx-version", "select", "ignore", "severity", "exclude", "per-file-ignores"];
+const KEYS: &[&str] = &[
+    "targets",
+    "ptx-version",
+    "select",
+    "ignore",
+    "severity",
+    "exclude",
+    "per-file-ignores",
+    "max-findings",
+];
 
 struct Reader<'t> {
     name: String,
@@ -220,6 +232,7 @@ impl Reader<'_> {
                         config.per_file_ignores.push((globs(&[pattern])?, rules));
                     }
                 }
+                "max-findings" => config.max_findings = Some(count(value)?),
                 unknown => {
                     let nearest = closest(unknown, KEYS);
                     return Err(problem(format!("unknown key `{unknown}`"), key.span(), "no such key")
@@ -302,6 +315,14 @@ fn version(value: &Value<'_>) -> Result<PtxVersion> {
     Ok(version.ok_or_else(unknown)?)
 }
 
+fn count(value: &Value<'_>) -> Result<usize> {
+    let number = match value.get_ref() {
+        DeValue::Integer(number) => usize::from_str_radix(number.as_str(), number.radix()).ok(),
+        _ => None,
+    };
+    Ok(number.ok_or_else(|| wrong_type(value, "a number of findings"))?)
+}
+
 /// Patterns as `.gitignore` has them: a pattern without a slash means that name at any depth, and
 /// a directory means all below it.
 fn globs(patterns: &[(String, Range<usize>)]) -> Result<GlobSet> {
@@ -336,6 +357,9 @@ pub(super) const TEMPLATE: &str = "\
 
 # Files that are not checked, as in `.gitignore`.
 # exclude = [\"build\", \"*.generated.ptx\"]
+
+# Show at most so many findings of one rule in one file, and count the others. 0 shows all.
+# max-findings = 100
 
 # How much findings matter: off, info, warning or error.
 [severity]

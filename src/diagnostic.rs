@@ -4,9 +4,11 @@ use serde::Serialize;
 use strum::{Display, EnumString, IntoStaticStr};
 
 mod code;
+mod findings;
 pub mod selection;
 
 pub use code::Code;
+pub use findings::{Findings, Found, Omitted};
 
 use crate::source::Span;
 
@@ -90,6 +92,16 @@ pub enum Applicability {
     Safe,
     /// It changes what the program does, or guesses.
     Unsafe,
+}
+
+impl Applicability {
+    /// Whether a fix of the other kind may be applied where this one may.
+    pub fn includes(self, other: Self) -> bool {
+        match other {
+            Self::Safe => true,
+            Self::Unsafe => self == Self::Unsafe,
+        }
+    }
 }
 
 /// Text to put in place of a span.

@@ -2,7 +2,9 @@
 //!
 //! A round checks the text, takes the fixes that do not touch each other in source order, and
 //! applies them; what touches waits for the next round, which sees the text as it is by then. A fix
-//! after which less of the text parses than before is dropped, whatever its rule believed.
+//! after which less of the text parses than before is dropped, whatever its rule believed. All are
+//! tried together, and in ever smaller parts only when that goes wrong; the number of rounds, and of
+//! attempts in a round, is bounded, so that a repair takes time as its text is long.
 //!
 //! Edits are made to the bytes of the file, not to the text: bytes that are no UTF-8 stay.
 
@@ -15,6 +17,8 @@ use crate::{Options, Report, check};
 
 /// A repair that needs more rounds is going in circles.
 const MAX_ROUNDS: usize = 64;
+/// Enough to find, by halving, one fix that does harm among very many.
+const MAX_ATTEMPTS: usize = 64;
 
 /// A text after its repair.
 #[derive(Debug)]
@@ -51,12 +55,14 @@ pub fn fix(
     options: &Options,
     allowed: Applicability,
 ) -> Result<Fixed, SourceError> {
+    // Findings that are too many to be reported are repaired all the same.
+    let options = &Options { fixes_of_omitted: Some(allowed), ..options.clone() };
     let source = Source::from_bytes(name, bytes.clone())?;
     let report = check(&source, options);
     let mut fixed = Fixed { bytes, applied: 0, source, report };
     for _ in 0..MAX_ROUNDS {
-        let fixes = choose(&fixed.report.diagnostics, allowed);
-        let Some((bytes, source, count)) = attempt(&fixed, name, &fixes)? else { break };
+        let fixes = choose(&fixed.report.diagnostics, &fixed.report.omitted_fixes, allowed);
+        let Some((bytes, source, count)) = Round::new(name, &fixed).attempt(&fixes)? else { break };
         let report = check(&source, options);
         fixed = Fixed { bytes, applied: fixed.applied + count, source, report };
     }
@@ -65,15 +71,21 @@ pub fn fix(
 
 /// Whether [`fix`] may apply the repair.
 pub fn is_applicable(fix: &Fix, allowed: Applicability) -> bool {
-    fix.applicability == Applicability::Safe || allowed == Applicability::Unsafe
+    allowed.includes(fix.applicability)
 }
 
-/// The fixes of one round: of those that touch each other, the first.
-pub(crate) fn choose(findings: &[Diagnostic], allowed: Applicability) -> Vec<&Fix> {
+/// The fixes of one round, of findings and of others that are not reported: of those that touch each
+/// other, the first.
+pub(crate) fn choose<'f>(
+    findings: &'f [Diagnostic],
+    others: &'f [Fix],
+    allowed: Applicability,
+) -> Vec<&'f Fix> {
     let mut candidates: Vec<&Fix> = findings
         .iter()
         .filter(|finding| finding.severity != Severity::Off)
         .filter_map(|finding| finding.fix.as_ref())
+        .chain(others)
         .filter(|fix| is_applicable(fix, allowed) && !fix.edits.is_empty())
         .collect();
     candidates.sort_by_key(|fix| fix.edits.iter().map(|edit| edit.span).min());
@@ -106,26 +118,43 @@ impl Taken {
 
 type Attempt = Option<(Vec<u8>, Source, usize)>;
 
-/// Applies `fixes`; without those that break the syntax, if some do. None when none is left.
-fn attempt(before: &Fixed, name: &str, fixes: &[&Fix]) -> Result<Attempt, SourceError> {
-    if fixes.is_empty() {
-        return Ok(None);
+/// A text while fixes are tried on it.
+struct Round<'a> {
+    name: &'a str,
+    before: &'a [u8],
+    /// How many syntax errors it has.
+    errors: usize,
+    /// How many attempts are left.
+    attempts: usize,
+}
+
+impl<'a> Round<'a> {
+    fn new(name: &'a str, before: &'a Fixed) -> Self {
+        let errors = parser::parse(&before.source).errors.len();
+        Self { name, before: &before.bytes, errors, attempts: MAX_ATTEMPTS }
     }
-    let bytes = apply(&before.bytes, fixes.iter().flat_map(|fix| &fix.edits));
-    let source = Source::from_bytes(name, bytes.clone())?;
-    let errors = |source: &Source| parser::parse(source).errors.len();
-    if bytes != before.bytes && errors(&source) <= errors(&before.source) {
-        return Ok(Some((bytes, source, fixes.len())));
-    }
-    let [_] = fixes else {
-        let (left, right) = fixes.split_at(fixes.len() / 2);
-        // What was dropped in one half does not stand in the way of the other in the next round.
-        return match attempt(before, name, left)? {
-            Some(done) => Ok(Some(done)),
-            None => attempt(before, name, right),
+
+    /// Applies `fixes`; without those that break the syntax, if some do. None when none is left.
+    fn attempt(&mut self, fixes: &[&Fix]) -> Result<Attempt, SourceError> {
+        if fixes.is_empty() || self.attempts == 0 {
+            return Ok(None);
+        }
+        self.attempts -= 1;
+        let bytes = apply(self.before, fixes.iter().flat_map(|fix| &fix.edits));
+        let source = Source::from_bytes(self.name, bytes.clone())?;
+        if bytes != self.before && parser::parse(&source).errors.len() <= self.errors {
+            return Ok(Some((bytes, source, fixes.len())));
+        }
+        let [_] = fixes else {
+            let (left, right) = fixes.split_at(fixes.len() / 2);
+            // What was dropped in one half does not stand in the way of the other in the next round.
+            return match self.attempt(left)? {
+                Some(done) => Ok(Some(done)),
+                None => self.attempt(right),
+            };
         };
-    };
-    Ok(None)
+        Ok(None)
+    }
 }
 
 /// `bytes` with the edits, which do not overlap, made.
@@ -169,6 +198,14 @@ mod tests {
     }
 
     #[test]
+    fn findings_that_are_not_reported_are_repaired() {
+        let text = format!("{HEADER}{}}}\n", "tcgen05.wait::ld.sync;\n".repeat(500));
+        let fixed = fixed(text.as_bytes(), Applicability::Safe);
+        assert_eq!(fixed.applied, 500);
+        assert!(fixed.report.diagnostics.is_empty() && fixed.report.omitted.is_empty());
+    }
+
+    #[test]
     fn other_bytes_stay() {
         let mut text = b"// caf\xe9 \xff\r\n".to_vec();
         text.extend(HEADER.bytes());
@@ -188,10 +225,14 @@ mod tests {
             Fix::safe("", crate::source::Span::new(start, start + needle.len() as u32), text)
         };
         let (good, bad) = (at("mov.b32", "mov.u32"), at(";\n}", "{\n}"));
-        let (bytes, _, count) = attempt(&before, "k.ptx", &[&good, &bad]).unwrap().unwrap();
+        let mut round = Round::new("k.ptx", &before);
+        let (bytes, _, count) = round.attempt(&[&good, &bad]).unwrap().unwrap();
         assert!(String::from_utf8(bytes).unwrap().contains("mov.u32 r0, t;\n}"));
         assert_eq!(count, 1);
-        assert!(attempt(&before, "k.ptx", &[&bad]).unwrap().is_none());
+        assert!(round.attempt(&[&bad]).unwrap().is_none());
+        // Where all do harm, trying does not go on for as long as there are fixes.
+        assert!(round.attempt(&vec![&bad; 100_000]).unwrap().is_none());
+        assert_eq!(round.attempts, 0);
     }
 
     #[test]

@@ -66,7 +66,7 @@ use analysis::events::Events;
 use analysis::functions::FunctionFacts;
 use analysis::reach::Budget;
 use diagnostic::selection::RuleSettings;
-use diagnostic::{Diagnostic, Severity};
+use diagnostic::{Applicability, Diagnostic, Findings, Fix, Found, Omitted, Severity};
 use instruction::decode;
 use isa::targets::{PtxVersion, Target};
 pub use ptx_syntax as syntax;
@@ -74,6 +74,7 @@ pub use ptx_syntax::source::{self, Source};
 use resolve::environment::Environment;
 pub use resolve::unit::Unit;
 use rules::Checker;
+use suppression::Suppressions;
 
 /// What to check against, where it is not the module's own word.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -89,21 +90,38 @@ pub struct Options {
     /// Instead of [`Budget::LIMIT`]: how much work the questions about the order of one function may
     /// cause.
     pub analysis_budget: Option<u64>,
+    /// Instead of [`Findings::LIMIT`]: how many findings of one rule are reported; 0 for all. The
+    /// others are counted.
+    pub max_findings: Option<usize>,
+    /// Which fixes are reported of findings that are not: none, the safe ones, or all.
+    pub fixes_of_omitted: Option<Applicability>,
 }
 
 /// What the check of one source found.
 #[derive(Debug, Default)]
 pub struct Report {
-    /// The findings in source order.
+    /// The findings in source order; of a rule with very many, the first.
     pub diagnostics: Vec<Diagnostic>,
+    /// How many there are besides.
+    pub omitted: Vec<Omitted>,
+    /// Fixes of those, without titles, when they were asked for.
+    pub omitted_fixes: Vec<Fix>,
     /// What is known of the descriptors of each multiply and copy, when that was asked for.
     pub descriptors: Option<Vec<Description>>,
 }
 
 impl Report {
-    /// Number of findings of this severity.
+    /// Number of findings of this severity, with those that are omitted.
     pub fn count(&self, severity: Severity) -> usize {
-        self.diagnostics.iter().filter(|diagnostic| diagnostic.severity == severity).count()
+        let omitted = self.omitted.iter().filter(|omitted| omitted.severity == severity);
+        let here = self.diagnostics.iter().filter(|diagnostic| diagnostic.severity == severity);
+        here.count() + omitted.map(|omitted| omitted.count).sum::<usize>()
+    }
+
+    /// Number of findings with a fix, with those that are omitted.
+    pub fn fixable(&self) -> usize {
+        let here = self.diagnostics.iter().filter(|diagnostic| diagnostic.fix.is_some());
+        here.count() + self.omitted.iter().map(|omitted| omitted.fixable).sum::<usize>()
     }
 }
 
@@ -174,10 +192,18 @@ pub fn check_unit(unit: &Unit, options: &Options, cancelled: &dyn Fn() -> bool) 
         functions: &functions,
         descriptors: &descriptors,
     };
-    let mut diagnostics = checker.run_unless(&options.rules, cancelled)?;
-    suppression::apply(unit, &options.rules, &mut diagnostics);
+    let mut suppressions = Suppressions::new(unit);
+    let mut findings =
+        Findings::new(options.max_findings.unwrap_or(Findings::LIMIT), options.fixes_of_omitted)
+            .except(|finding| suppressions.silence(finding));
+    if !checker.run_unless(&options.rules, &mut findings, cancelled) {
+        return None;
+    }
+    let mut findings = findings.including_all();
+    suppressions.complain(&options.rules, &mut findings);
+    let Found { diagnostics, omitted, fixes: omitted_fixes } = findings.finish();
     let descriptors = options.describe.then(|| {
         description::describe(unit, &instructions, &functions, &descriptors, environment.features())
     });
-    Some(Checked { report: Report { diagnostics, descriptors }, functions })
+    Some(Checked { report: Report { diagnostics, omitted, omitted_fixes, descriptors }, functions })
 }

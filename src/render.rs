@@ -57,13 +57,12 @@ impl Summary {
     /// The totals of `files`.
     pub fn of(files: &[Checked]) -> Self {
         let count = |severity| files.iter().map(|file| file.report.count(severity)).sum();
-        let diagnostics = files.iter().flat_map(|file| &file.report.diagnostics);
         Self {
             files: files.len(),
             errors: count(Severity::Error),
             warnings: count(Severity::Warning),
             infos: count(Severity::Info),
-            fixable: diagnostics.filter(|diagnostic| diagnostic.fix.is_some()).count(),
+            fixable: files.iter().map(|file| file.report.fixable()).sum(),
         }
     }
 }

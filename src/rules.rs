@@ -12,7 +12,7 @@ use crate::analysis::events::Events;
 use crate::analysis::flow::Flow;
 use crate::analysis::functions::FunctionFacts;
 pub use crate::diagnostic::Code;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Findings};
 use crate::instruction::decode::Decoded;
 use crate::instruction::{Address, Base, Scalar};
 use crate::resolve::environment::Environment;
@@ -77,7 +77,7 @@ pub struct Rule {
     /// *Example*, *Use instead* and *References*.
     pub docs: &'static str,
     /// Finds the offences.
-    pub check: fn(&Checker<'_>, &mut Vec<Diagnostic>),
+    pub check: fn(&Checker<'_>, &mut Findings<'_>),
 }
 
 /// Declares a rule; its doc comment becomes its documentation at run time, too.
@@ -221,31 +221,31 @@ impl Rule {
 impl<'a> Checker<'a> {
     /// Runs every rule that is not off; findings in source order.
     pub fn run(&self, settings: &RuleSettings) -> Vec<Diagnostic> {
-        self.run_unless(settings, &|| false).unwrap_or_default()
+        let mut findings = Findings::all();
+        self.run_unless(settings, &mut findings, &|| false);
+        findings.finish().diagnostics
     }
 
-    /// Like [`Checker::run`], but stops between two rules once `cancelled` says so.
+    /// Runs every rule that is not off, or stops (`false`) between two of them once `cancelled` says
+    /// so.
     pub fn run_unless(
         &self,
         settings: &RuleSettings,
+        findings: &mut Findings<'_>,
         cancelled: &dyn Fn() -> bool,
-    ) -> Option<Vec<Diagnostic>> {
-        let mut findings: Vec<Diagnostic> = Vec::new();
+    ) -> bool {
         // What the others have left of their budgets, only the last rule can say.
         let is_last = |code: &Code| *code == Code::AnalysisLimit;
         let codes = Code::all().filter(|code| !is_last(code)).chain(Code::all().filter(is_last));
         for code in codes.filter(|code| settings.runs(*code)) {
             if cancelled() {
-                return None;
+                return false;
             }
-            let before = findings.len();
-            (code.rule().check)(self, &mut findings);
-            if let Some(severity) = settings.override_of(code) {
-                findings[before..].iter_mut().for_each(|finding| finding.severity = severity);
-            }
+            findings.set_severity(settings.override_of(code));
+            (code.rule().check)(self, findings);
         }
-        findings.sort_by_key(|finding| (finding.primary.span, finding.code));
-        Some(findings)
+        findings.set_severity(None);
+        true
     }
 
     /// The analyses of the function that an instruction stands in.

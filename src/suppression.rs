@@ -12,7 +12,7 @@
 use rustc_hash::FxHashMap;
 
 use crate::diagnostic::selection::{RuleSettings, Selector, UnknownRule};
-use crate::diagnostic::{Diagnostic, Fix, Severity};
+use crate::diagnostic::{Diagnostic, Findings, Fix, Severity};
 use crate::resolve::unit::Unit;
 use crate::rules::Code;
 use crate::source::{Source, Span};
@@ -22,36 +22,135 @@ use crate::syntax::lexer::lex;
 /// What every directive contains; a file without it has none.
 const MARK: &str = "ptx-tc:";
 
-/// Removes the findings that comments silence, and adds those about the comments.
-pub fn apply(unit: &Unit, settings: &RuleSettings, findings: &mut Vec<Diagnostic>) {
-    let Unit { source, module, .. } = unit;
-    if memchr::memmem::find(source.text().as_bytes(), MARK.as_bytes()).is_none() {
-        return;
-    }
-    let directives = directives(source);
-    if directives.is_empty() {
-        return;
-    }
-    let mut directives = Directives::new(directives);
-    let lines = |finding: &Diagnostic| {
-        let offset = finding.primary.span.start;
-        let line = source.lines().line(offset);
-        (line, statement_at(module, offset).map_or(line, |span| source.lines().line(span.start)))
-    };
-    findings.retain(|finding| !directives.silence(finding.code, lines(finding)));
+/// The directives of a text, and what they have silenced.
+#[derive(Debug)]
+pub struct Suppressions<'a> {
+    unit: &'a Unit,
+    directives: Vec<Directive>,
+    /// What holds for the whole file.
+    in_file: Held,
+    /// What holds for the line with this index.
+    on_line: FxHashMap<usize, Held>,
+}
 
-    // Complaints about directives can be silenced themselves, by a directive that then is used.
-    let is_meta =
-        |item: &Item| item.selector.as_ref().is_ok_and(|selector| selector.matches(Code::UnusedSuppression));
-    for (finding, lines) in complaints(source, &directives.all, settings, |item| !is_meta(item)) {
-        if !directives.silence(finding.code, lines) {
-            findings.push(finding);
+/// What is named by directives that hold in one place, each with its items that have not silenced
+/// anything: places in the list of directives, and in the directive. There are only so many rules
+/// and families, and an item is used once, so that many directives in one place cost no more than
+/// the same number in different ones.
+type Held = Vec<(Selector, Vec<(usize, usize)>)>;
+
+impl<'a> Suppressions<'a> {
+    /// The directives of a text.
+    pub fn new(unit: &'a Unit) -> Self {
+        let source = &unit.source;
+        let is_without = memchr::memmem::find(source.text().as_bytes(), MARK.as_bytes()).is_none();
+        let directives = if is_without { Vec::new() } else { directives(source) };
+        let (mut in_file, mut on_line) = (Held::new(), FxHashMap::<usize, Held>::default());
+        for (index, directive) in directives.iter().enumerate() {
+            let held = match directive.scope {
+                Scope::File => &mut in_file,
+                Scope::Line(line) => on_line.entry(line).or_default(),
+            };
+            for (item, Item { selector, .. }) in directive.items.iter().flatten().enumerate() {
+                let Some(selector) = selector else { continue };
+                match held.iter_mut().find(|(known, _)| known == selector) {
+                    Some((_, items)) => items.push((index, item)),
+                    None => held.push((selector.clone(), vec![(index, item)])),
+                }
+            }
+        }
+        Self { unit, directives, in_file, on_line }
+    }
+
+    /// Whether directives silence the finding. All that do are used.
+    pub fn silence(&mut self, finding: &Diagnostic) -> bool {
+        if self.directives.is_empty() {
+            return false;
+        }
+        let Unit { source, module, .. } = self.unit;
+        let offset = finding.primary.span.start;
+        let lines = source.lines();
+        let line = lines.line(offset);
+        let first = statement_at(source, module, offset).map_or(line, |span| lines.line(span.start));
+        self.silence_on(finding.code, (line, first))
+    }
+
+    fn silence_on(&mut self, code: Code, (line, first): (usize, usize)) -> bool {
+        let mut silenced = use_items(&mut self.in_file, code, &mut self.directives);
+        for line in [Some(line), Some(first).filter(|first| *first != line)].into_iter().flatten() {
+            if let Some(held) = self.on_line.get_mut(&line) {
+                silenced |= use_items(held, code, &mut self.directives);
+            }
+        }
+        silenced
+    }
+
+    /// Adds what is wrong with the directives, once they have seen all other findings.
+    pub fn complain(mut self, settings: &RuleSettings, findings: &mut Findings<'_>) {
+        let code = Code::UnusedSuppression;
+        if !settings.runs(code) {
+            return;
+        }
+        findings.set_severity(Some(settings.severity(code)));
+        // Complaints can be silenced themselves, by a directive that then is used.
+        for is_meta in [false, true] {
+            for index in 0..self.directives.len() {
+                self.complain_about(index, is_meta, settings, findings);
+            }
+        }
+        findings.set_severity(None);
+    }
+
+    /// Complains about a directive's items that are about complaints, or about those that are not.
+    fn complain_about(
+        &mut self,
+        index: usize,
+        meta: bool,
+        settings: &RuleSettings,
+        findings: &mut Findings<'_>,
+    ) {
+        let directive = &self.directives[index];
+        let line = self.unit.source.lines().line(directive.comment.start);
+        let lines = match directive.scope {
+            Scope::File => (line, line),
+            Scope::Line(target) => (line, target),
+        };
+        let Some(count) = directive.items.as_ref().map(Vec::len) else {
+            // Once, with the items that are understood first.
+            if !meta && !self.silence_on(Code::UnusedSuppression, lines) {
+                findings.push(unreadable(&self.directives[index]));
+            }
+            return;
+        };
+        for at in 0..count {
+            let Some(item) = self.directives[index].items.as_ref().and_then(|items| items.get(at)) else {
+                return;
+            };
+            let is_meta = item.selector.as_ref().is_some_and(|it| it.matches(Code::UnusedSuppression));
+            // A rule that did not run cannot say whether it would have found something.
+            let is_fine = item.used || item.selector.as_ref().is_some_and(|it| is_idle(it, settings));
+            if is_meta != meta || is_fine || !meta && self.silence_on(Code::UnusedSuppression, lines) {
+                continue;
+            }
+            let has_room = findings.has_room(Code::UnusedSuppression);
+            findings.extend(complaint(&self.unit.source, &self.directives[index], at, has_room));
         }
     }
-    findings.extend(
-        complaints(source, &directives.all, settings, is_meta).into_iter().map(|(finding, _)| finding),
-    );
-    findings.sort_by_key(|finding| (finding.primary.span, finding.code));
+}
+
+/// Marks the items that silence findings of `code`, if there are any.
+fn use_items(held: &mut Held, code: Code, directives: &mut [Directive]) -> bool {
+    let mut silenced = false;
+    for (_, unused) in held.iter_mut().filter(|(selector, _)| selector.matches(code)) {
+        silenced = true;
+        for (directive, item) in unused.drain(..) {
+            let items = directives.get_mut(directive).and_then(|it| it.items.as_mut());
+            if let Some(item) = items.and_then(|items| items.get_mut(item)) {
+                item.used = true;
+            }
+        }
+    }
+    silenced
 }
 
 /// One comment that starts with [`MARK`].
@@ -76,53 +175,23 @@ enum Scope {
 #[derive(Debug)]
 struct Item {
     span: Span,
-    selector: Result<Selector, UnknownRule>,
+    /// None when there is no such rule.
+    selector: Option<Selector>,
     used: bool,
 }
 
-/// The directives of a text, to be found by the line that they hold for.
-struct Directives {
-    all: Vec<Directive>,
-    /// Indices of those for the whole file.
-    in_file: Vec<usize>,
-    on_line: FxHashMap<usize, Vec<usize>>,
-}
-
-impl Directives {
-    fn new(all: Vec<Directive>) -> Self {
-        let (mut in_file, mut on_line) = (Vec::new(), FxHashMap::<usize, Vec<usize>>::default());
-        for (index, directive) in all.iter().enumerate() {
-            match directive.scope {
-                Scope::File => in_file.push(index),
-                Scope::Line(line) => on_line.entry(line).or_default().push(index),
-            }
-        }
-        Self { all, in_file, on_line }
-    }
-
-    /// Whether a directive silences findings of `code` on one of two lines. All that do are used.
-    fn silence(&mut self, code: Code, (line, first): (usize, usize)) -> bool {
-        let on = |line| self.on_line.get(&line).into_iter().flatten();
-        let holding = self.in_file.iter().chain(on(line)).chain(on(first).filter(|_| first != line));
-        let mut silenced = false;
-        for index in holding {
-            for item in self.all[*index].items.iter_mut().flatten() {
-                if item.selector.as_ref().is_ok_and(|selector| selector.matches(code)) {
-                    item.used = true;
-                    silenced = true;
-                }
-            }
-        }
-        silenced
-    }
-}
-
 /// The instruction that covers `offset`, if one does.
-fn statement_at(module: &Module, offset: u32) -> Option<Span> {
+fn statement_at(source: &Source, module: &Module, offset: u32) -> Option<Span> {
     let behind = module.statements.partition_point(|statement| statement.span.start <= offset);
     let statement = module.statements.get(behind.checked_sub(1)?)?;
     let is_covered = matches!(statement.kind, StatementKind::Instruction(_) | StatementKind::Broken)
         && offset < statement.span.end;
+    if statement.kind == StatementKind::Broken {
+        // It has the comments before it, too, which may be about the statement above.
+        let first = lex(source.slice(statement.span)).next().map_or(0, |(_, range)| range.start);
+        let start = statement.span.start + first as u32;
+        return (is_covered && start <= offset).then_some(Span::new(start, statement.span.end));
+    }
     is_covered.then_some(statement.span)
 }
 
@@ -131,6 +200,7 @@ fn statement_at(module: &Module, offset: u32) -> Option<Span> {
 fn directives(source: &Source) -> Vec<Directive> {
     let text = source.text();
     let mut directives = Vec::new();
+    let mut starts = LineStarts::new(source);
     let mut end = 0;
     let tokens = lex(text).map(|(_, range)| range);
     for token in tokens.chain(std::iter::once(text.len()..text.len())) {
@@ -138,7 +208,7 @@ fn directives(source: &Source) -> Vec<Directive> {
         if memchr::memmem::find(gap.as_bytes(), MARK.as_bytes()).is_some() {
             directives.extend(comments(gap).filter_map(|comment| {
                 let span = Span::new((end + comment.start) as u32, (end + comment.end) as u32);
-                directive(source, span)
+                directive(source, span, &mut starts)
             }));
         }
         end = token.end;
@@ -175,12 +245,12 @@ fn comments(gap: &str) -> impl Iterator<Item = std::ops::Range<usize>> + '_ {
 }
 
 /// The directive in a comment, if it starts with one.
-fn directive(source: &Source, comment: Span) -> Option<Directive> {
+fn directive(source: &Source, comment: Span, starts: &mut LineStarts<'_>) -> Option<Directive> {
     let text = source.slice(comment);
     let inner = text.strip_prefix("//").or_else(|| text.strip_prefix("/*")?.strip_suffix("*/"))?;
     let body = inner.trim_start().strip_prefix(MARK)?.trim_start();
     let body_start = comment.start + 2 + (inner.len() - body.len()) as u32;
-    let scope = Scope::Line(line_meant(source, comment));
+    let scope = Scope::Line(line_meant(source, comment, starts));
     let (scope, list) = match body.strip_prefix("allow-file") {
         Some(list) => (Scope::File, Some(list)),
         None => (scope, body.strip_prefix("allow")),
@@ -193,16 +263,40 @@ fn directive(source: &Source, comment: Span) -> Option<Directive> {
 }
 
 /// The line that a comment is about: its own, or when that has nothing else the one below.
-fn line_meant(source: &Source, comment: Span) -> usize {
+fn line_meant(source: &Source, comment: Span, starts: &mut LineStarts<'_>) -> usize {
     let lines = source.lines();
     let (first, last) = (lines.line(comment.start), lines.line(comment.end));
-    let line_start = lines.start(first).unwrap_or_default();
     let line_end = lines.start(last + 1).unwrap_or(source.text().len() as u32);
-    let is_blank = |start, end| source.slice(Span::new(start, end)).trim().is_empty();
-    match (is_blank(line_start, comment.start), is_blank(comment.end, line_end)) {
+    // From the front only: what is behind the next comment is not looked at again for each.
+    let ends_line = source.slice(Span::new(comment.end, line_end)).trim_start().is_empty();
+    match (starts.first_text(first) >= comment.start, ends_line) {
         (true, true) => last + 1,
         (true, false) => last,
         (false, _) => first,
+    }
+}
+
+/// Where the text of lines starts; remembers the last, for lines with many comments.
+struct LineStarts<'s> {
+    source: &'s Source,
+    last: Option<(usize, u32)>,
+}
+
+impl<'s> LineStarts<'s> {
+    fn new(source: &'s Source) -> Self {
+        Self { source, last: None }
+    }
+
+    /// The offset of what comes first on a line or, when it is blank, behind it.
+    fn first_text(&mut self, line: usize) -> u32 {
+        if let Some((_, offset)) = self.last.filter(|(known, _)| *known == line) {
+            return offset;
+        }
+        let start = self.source.lines().start(line).unwrap_or_default();
+        let rest = self.source.text().get(start as usize..).unwrap_or_default();
+        let offset = start + (rest.len() - rest.trim_start().len()) as u32;
+        self.last = Some((line, offset));
+        offset
     }
 }
 
@@ -218,61 +312,31 @@ fn items(list: &str, offset: u32) -> Option<Vec<Item>> {
         start += part.len() as u32 + 1;
         if !word.is_empty() {
             let span = Span::new(at, at + word.len() as u32);
-            items.push(Item { span, selector: word.parse(), used: false });
+            items.push(Item { span, selector: Selector::known(word), used: false });
         }
     }
     (!items.is_empty()).then_some(items)
 }
 
-/// Findings about the directives' items for which `which` holds, and the lines that they are on: the
-/// comment's, and the one that the comment is for.
-fn complaints(
-    source: &Source,
-    directives: &[Directive],
-    settings: &RuleSettings,
-    which: impl Fn(&Item) -> bool,
-) -> Vec<(Diagnostic, (usize, usize))> {
-    let severity = settings.severity(Code::UnusedSuppression);
-    let mut findings = Vec::new();
-    if !settings.runs(Code::UnusedSuppression) {
-        return findings;
-    }
-    for directive in directives {
-        let line = source.lines().line(directive.comment.start);
-        let lines = match directive.scope {
-            Scope::File => (line, line),
-            Scope::Line(target) => (line, target),
-        };
-        let Some(items) = &directive.items else {
-            // Once, with the items that are understood first.
-            if which(&Item { span: directive.comment, selector: Err(UnknownRule::new("")), used: false }) {
-                findings.push((unreadable(directive), lines));
-            }
-            continue;
-        };
-        for (index, item) in items.iter().enumerate() {
-            if item.used || !which(item) {
-                continue;
-            }
-            let word = source.slice(item.span);
-            let finding = |message: String, label: &str| {
-                Diagnostic::new(Code::UnusedSuppression, item.span, message, label)
-            };
-            let finding = match &item.selector {
-                Err(unknown) => finding(format!("unknown rule `{word}` in a suppression"), "no such rule")
-                    .help(format!("did you mean `{}`?", unknown.nearest)),
-                // A rule that did not run cannot say whether it would have found something.
-                Ok(selector) if is_idle(selector, settings) => continue,
-                Ok(_) => finding(format!("unused suppression of `{word}`"), "nothing to suppress")
-                    .help("remove it"),
-            };
-            findings.push((finding.fix(Some(removal(source, directive, items, index))), lines));
+/// The finding about an item that is not used. What might have been meant is a question that takes
+/// time, so that it is not asked where nobody will see the answer.
+fn complaint(source: &Source, directive: &Directive, at: usize, is_shown: bool) -> Option<Diagnostic> {
+    let items = directive.items.as_ref()?;
+    let item = items.get(at)?;
+    let word = source.slice(item.span);
+    let finding =
+        |message: String, label: &str| Diagnostic::new(Code::UnusedSuppression, item.span, message, label);
+    let finding = match &item.selector {
+        None => {
+            let finding = finding(format!("unknown rule `{word}` in a suppression"), "no such rule");
+            let nearest = is_shown.then(|| UnknownRule::new(word).nearest).unwrap_or_default();
+            finding.help(format!("did you mean `{nearest}`?"))
         }
-    }
-    for (finding, _) in &mut findings {
-        finding.severity = severity;
-    }
-    findings
+        Some(_) => {
+            finding(format!("unused suppression of `{word}`"), "nothing to suppress").help("remove it")
+        }
+    };
+    Some(finding.fix(Some(removal(source, directive, items, at))))
 }
 
 fn unreadable(directive: &Directive) -> Diagnostic {

@@ -55,6 +55,9 @@ pub(super) struct Check {
     /// Write nothing when nothing was found.
     #[arg(short, long)]
     quiet: bool,
+    /// Show at most N findings of one rule in one file, and count the others; 0 shows all [default: 100].
+    #[arg(long, value_name = "N")]
+    max_findings: Option<usize>,
     #[command(flatten)]
     rules: RuleArguments,
     #[command(flatten)]
@@ -171,6 +174,7 @@ impl Check {
                 ignore: self.rules.ignore.clone(),
                 severity: self.rules.severity.clone(),
             },
+            max_findings: self.max_findings,
         };
         let mut jobs = Vec::with_capacity(inputs.len());
         for input in inputs {

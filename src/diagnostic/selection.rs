@@ -19,6 +19,17 @@ pub enum Selector {
 }
 
 impl Selector {
+    /// What a code, a name, or the start of codes means.
+    pub fn known(text: &str) -> Option<Self> {
+        if let Some(code) = Code::parse(text) {
+            return Some(Self::Rule(code));
+        }
+        let prefix = text.to_ascii_uppercase();
+        let is_family =
+            prefix.starts_with("TC") && Code::all().any(|code| code.as_str().starts_with(&prefix));
+        is_family.then_some(Self::Family(prefix))
+    }
+
     /// Whether the rule is meant.
     pub fn matches(&self, code: Code) -> bool {
         match self {
@@ -49,8 +60,9 @@ impl UnknownRule {
     /// The error for `wanted`.
     #[cold]
     pub fn new(wanted: &str) -> Self {
-        let distance =
-            |name: &&str| strsim::damerau_levenshtein(&name.to_lowercase(), &wanted.to_lowercase());
+        // Names are short. Where a text is longer, its end makes no difference.
+        let start: String = wanted.chars().take(64).flat_map(char::to_lowercase).collect();
+        let distance = |name: &&str| strsim::damerau_levenshtein(&name.to_lowercase(), &start);
         let names = Code::all().flat_map(|code| [code.as_str(), code.name()]);
         Self { wanted: wanted.to_owned(), nearest: names.min_by_key(distance).unwrap_or_default() }
     }
@@ -68,13 +80,7 @@ impl FromStr for Selector {
     type Err = UnknownRule;
 
     fn from_str(text: &str) -> Result<Self, UnknownRule> {
-        if let Some(code) = Code::parse(text) {
-            return Ok(Self::Rule(code));
-        }
-        let prefix = text.to_ascii_uppercase();
-        let is_family =
-            prefix.starts_with("TC") && Code::all().any(|code| code.as_str().starts_with(&prefix));
-        if is_family { Ok(Self::Family(prefix)) } else { Err(UnknownRule::new(text)) }
+        Self::known(text).ok_or_else(|| UnknownRule::new(text))
     }
 }
 

@@ -46,7 +46,7 @@ pub(super) fn actions<'s>(snapshot: &'s Snapshot, span: Span, meant: &[Span]) ->
 /// What `ptx-tc check --fix` would change, and how many repairs that are. In a large text, only its
 /// first round: the others would have to check it again while someone waits.
 fn all_safe(snapshot: &Snapshot) -> (Vec<Edit>, usize) {
-    let fixes = fix::choose(snapshot.diagnostics(), Applicability::Safe);
+    let fixes = fix::choose(snapshot.diagnostics(), snapshot.omitted_fixes(), Applicability::Safe);
     let text = snapshot.unit.source.text();
     if !fixes.is_empty() && text.len() < LARGE {
         let fixed = fix::fix("fixed", text.into(), &snapshot.options, Applicability::Safe);

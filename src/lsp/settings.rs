@@ -93,7 +93,7 @@ impl Settings {
             severity: severities(settings)?,
         };
         let ptx_version = text(settings, "ptxVersion")?.map(|text| parse("ptxVersion", text)).transpose()?;
-        let wishes = Wishes { targets: list(settings, "targets")?, ptx_version, rules };
+        let wishes = Wishes { targets: list(settings, "targets")?, ptx_version, rules, ..Wishes::default() };
         Ok(Self { wishes, configuration: text(settings, "configuration")?.map(PathBuf::from) })
     }
 }

@@ -4,13 +4,13 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 use super::text::Text;
 use crate::analysis::functions::FunctionFacts;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Applicability, Diagnostic, Fix, Omitted};
 use crate::instruction::decode::{self, Decoded};
 use crate::resolve::environment::Environment;
 use crate::resolve::symbols::Resolution;
 use crate::source::{Source, Span};
 use crate::syntax::ast::{Operand, OperandKind, Slice, Statement, StatementKind};
-use crate::{Checked, Options, Unit};
+use crate::{Checked, Options, Report, Unit};
 
 /// One version of a document, parsed and resolved.
 #[derive(Debug)]
@@ -26,7 +26,7 @@ pub(super) struct Snapshot {
 /// What a check has found out.
 #[derive(Debug)]
 struct Known {
-    diagnostics: Vec<Diagnostic>,
+    report: Report,
     /// Locked, because they remember what they are asked.
     functions: Mutex<Vec<FunctionFacts>>,
 }
@@ -40,16 +40,27 @@ impl Snapshot {
 
     /// Finds what there is to find, unless `cancelled` says meanwhile that nobody wants to know.
     pub(super) fn check(&self, cancelled: &dyn Fn() -> bool) -> bool {
-        let checked = crate::check_unit(&self.unit, &self.options, cancelled);
+        let options = Options { fixes_of_omitted: Some(Applicability::Safe), ..self.options.clone() };
+        let checked = crate::check_unit(&self.unit, &options, cancelled);
         checked.is_some_and(|Checked { report, functions }| {
-            let known = Known { diagnostics: report.diagnostics, functions: Mutex::new(functions) };
+            let known = Known { report, functions: Mutex::new(functions) };
             self.checked.set(known).is_ok()
         })
     }
 
     /// The findings; none before [`Snapshot::check`].
     pub(super) fn diagnostics(&self) -> &[Diagnostic] {
-        self.checked.get().map(|known| known.diagnostics.as_slice()).unwrap_or_default()
+        self.checked.get().map(|known| known.report.diagnostics.as_slice()).unwrap_or_default()
+    }
+
+    /// The number of those that are too many to be among them.
+    pub(super) fn omitted(&self) -> &[Omitted] {
+        self.checked.get().map(|known| known.report.omitted.as_slice()).unwrap_or_default()
+    }
+
+    /// The safe fixes of those.
+    pub(super) fn omitted_fixes(&self) -> &[Fix] {
+        self.checked.get().map(|known| known.report.omitted_fixes.as_slice()).unwrap_or_default()
     }
 
     /// Asks the analyses of a function with tcgen05 instructions; there are none before

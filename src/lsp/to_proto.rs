@@ -17,9 +17,10 @@ use super::signature::Signature;
 use super::snapshot::Snapshot;
 use super::text::{Encoding, Text, difference};
 use super::tokens::{Class, Word};
-use crate::diagnostic::{Applicability, Diagnostic, Edit, Severity};
+use crate::diagnostic::{Applicability, Diagnostic, Edit, Omitted, Severity};
 use crate::rules::Code;
 use crate::source::Span;
+use crate::words::list_words;
 
 /// The command that explains a rule.
 pub(super) const EXPLAIN: &str = "ptx-tc.explain";
@@ -80,7 +81,31 @@ pub(super) fn range(text: &Text, encoding: Encoding, span: Span) -> Range {
 
 /// The findings of a document.
 pub(super) fn diagnostics(client: Client, snapshot: &Snapshot, uri: &Uri) -> Vec<lsp_types::Diagnostic> {
-    snapshot.diagnostics().iter().map(|it| diagnostic(client, &snapshot.text, uri, it)).collect()
+    let shown = snapshot.diagnostics().iter().map(|it| diagnostic(client, &snapshot.text, uri, it));
+    shown.chain(omitted(snapshot.omitted())).collect()
+}
+
+/// At the start of the document, how many findings are not shown: editors are as slow with a
+/// million of them as people are.
+fn omitted(omitted: &[Omitted]) -> Option<lsp_types::Diagnostic> {
+    let severity = omitted.iter().map(|omitted| omitted.severity).max()?;
+    let parts = Omitted::by_code(omitted).into_iter();
+    let parts = parts.map(|part| format!("{} of {} ({})", part.count, part.code, part.code.name()));
+    Some(lsp_types::Diagnostic {
+        range: Range::default(),
+        severity: Some(severity_of(severity)),
+        source: Some("ptx-tc".to_owned()),
+        message: format!("More findings that are not shown: {}", list_words(parts, "and")),
+        ..lsp_types::Diagnostic::default()
+    })
+}
+
+fn severity_of(severity: Severity) -> types::DiagnosticSeverity {
+    match severity {
+        Severity::Error => types::DiagnosticSeverity::ERROR,
+        Severity::Warning => types::DiagnosticSeverity::WARNING,
+        Severity::Info | Severity::Off => types::DiagnosticSeverity::INFORMATION,
+    }
 }
 
 /// One finding.
@@ -108,11 +133,7 @@ pub(super) fn diagnostic(
     };
     lsp_types::Diagnostic {
         range: place(diagnostic.primary.span),
-        severity: Some(match diagnostic.severity {
-            Severity::Error => types::DiagnosticSeverity::ERROR,
-            Severity::Warning => types::DiagnosticSeverity::WARNING,
-            Severity::Info | Severity::Off => types::DiagnosticSeverity::INFORMATION,
-        }),
+        severity: Some(severity_of(diagnostic.severity)),
         code: Some(NumberOrString::String(rule.code.to_string())),
         code_description: rule.code.url().parse().ok().map(|href| types::CodeDescription { href }),
         source: Some("ptx-tc".to_owned()),

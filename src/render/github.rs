@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use super::Checked;
-use crate::diagnostic::Severity;
+use crate::diagnostic::{Omitted, Severity};
 
 /// Writes one line for each finding.
 ///
@@ -12,11 +12,7 @@ use crate::diagnostic::Severity;
 pub fn render(files: &[Checked], out: &mut dyn Write) -> io::Result<()> {
     for file in files {
         for finding in &file.report.diagnostics {
-            let command = match finding.severity {
-                Severity::Error => "error",
-                Severity::Warning => "warning",
-                Severity::Info | Severity::Off => "notice",
-            };
+            let command = command(finding.severity);
             let rule = finding.code.rule();
             let span = finding.primary.span;
             let (start, end) = (file.source.position(span.start), file.source.position(span.end));
@@ -33,7 +29,7 @@ pub fn render(files: &[Checked], out: &mut dyn Write) -> io::Result<()> {
                 out,
                 "::{command} title={},file={},line={}",
                 property(&format!("{} {}", rule.code, rule.code.name())),
-                property(&file.source.name().replace('\\', "/")),
+                path(file),
                 start.line,
             )?;
             // Columns of different lines are an error to GitHub.
@@ -42,8 +38,29 @@ pub fn render(files: &[Checked], out: &mut dyn Write) -> io::Result<()> {
             }
             writeln!(out, ",endLine={}::{}", end.line, data(&message))?;
         }
+        for Omitted { code, severity, count, .. } in Omitted::by_code(&file.report.omitted) {
+            writeln!(
+                out,
+                "::{} title={},file={}::and {count} more of {code} in this file",
+                command(severity),
+                property(&format!("{code} {}", code.name())),
+                path(file),
+            )?;
+        }
     }
     Ok(())
+}
+
+fn command(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Error => "error",
+        Severity::Warning => "warning",
+        Severity::Info | Severity::Off => "notice",
+    }
+}
+
+fn path(file: &Checked) -> String {
+    property(&file.source.name().replace('\\', "/"))
 }
 
 fn data(text: &str) -> String {

@@ -1,6 +1,7 @@
 //! Findings in their source, for a terminal.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use codespan_reporting::diagnostic::{self as codespan, LabelStyle};
@@ -8,7 +9,8 @@ use codespan_reporting::term::{self, Chars, Config, DisplayStyle, termcolor};
 
 use super::excerpt::Excerpt;
 use super::{Checked, Summary, descriptors, plural};
-use crate::diagnostic::{Diagnostic, Label, Severity};
+use crate::Report;
+use crate::diagnostic::{Diagnostic, Label, Omitted, Severity};
 use crate::source::{Source, Span};
 
 /// How much of the source to show.
@@ -43,10 +45,18 @@ pub fn render(files: &[Checked], style: Style, color: bool, out: &mut dyn Write)
         Box::new(termcolor::NoColor::new(&mut *out))
     };
     for file in files {
-        for finding in &file.report.diagnostics {
+        let mut behind = omitted_behind(&file.report);
+        for (index, finding) in file.report.diagnostics.iter().enumerate() {
             let (excerpt, diagnostic) = convert(&file.source, finding, style);
             term::emit_to_write_style(&mut writer, &config, &excerpt, &diagnostic)
                 .map_err(io::Error::other)?;
+            if let Some(omitted) = behind.remove(&index) {
+                if style == Style::Short {
+                    write!(writer, "{}: ", file.source.name())?;
+                }
+                term::emit_to_write_style(&mut writer, &config, &excerpt, &omission(omitted, style))
+                    .map_err(io::Error::other)?;
+            }
         }
     }
     drop(writer);
@@ -59,6 +69,24 @@ pub fn render(files: &[Checked], style: Style, color: bool, out: &mut dyn Write)
         writeln!(out, "{}", totals(&Summary::of(files)))?;
     }
     Ok(())
+}
+
+/// What is omitted, by the finding that it comes behind: the last of the same rule.
+fn omitted_behind(report: &Report) -> BTreeMap<usize, Omitted> {
+    let omitted = Omitted::by_code(&report.omitted).into_iter();
+    let last = |code| report.diagnostics.iter().rposition(|finding| finding.code == code);
+    omitted.filter_map(|omitted| Some((last(omitted.code)?, omitted))).collect()
+}
+
+fn omission(omitted: Omitted, style: Style) -> codespan::Diagnostic<()> {
+    let Omitted { code, count, .. } = omitted;
+    let diagnostic = codespan::Diagnostic::new(severity(omitted.severity))
+        .with_code(code.as_str())
+        .with_message(format!("and {count} more in this file ({})", code.name()));
+    match style {
+        Style::Rich => diagnostic.with_notes(vec!["help: `--max-findings 0` shows all".to_owned()]),
+        Style::Short => diagnostic,
+    }
 }
 
 fn convert<'s>(

@@ -5,8 +5,9 @@ use std::io::{self, Write};
 use serde::Serialize;
 
 use super::{Checked, Summary};
+use crate::Report;
 use crate::analysis::description::{Description, Multiply, Word};
-use crate::diagnostic::{Applicability, Diagnostic, Fix, Ptxas, Severity};
+use crate::diagnostic::{Applicability, Diagnostic, Fix, Omitted, Ptxas, Severity};
 use crate::rules::Code;
 use crate::source::{Source, Span};
 
@@ -24,6 +25,8 @@ struct Document<'a> {
 struct File<'a> {
     path: &'a str,
     diagnostics: Vec<Finding<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    omitted: Vec<OmittedFindings>,
     #[serde(skip_serializing_if = "Option::is_none")]
     descriptors: Option<Vec<PlacedDescription<'a>>>,
 }
@@ -42,6 +45,17 @@ struct Finding<'a> {
     span: Place,
     labels: Vec<PlacedLabel<'a>>,
     fix: Option<PlacedFix<'a>>,
+}
+
+/// Findings that are not among the diagnostics, because there are too many; the summary counts them.
+#[derive(Serialize)]
+struct OmittedFindings {
+    code: Code,
+    name: &'static str,
+    severity: Severity,
+    ptxas: Ptxas,
+    count: usize,
+    fixable: usize,
 }
 
 #[derive(Serialize)]
@@ -119,6 +133,7 @@ pub fn render(files: &[Checked], out: &mut dyn Write) -> io::Result<()> {
             .map(|file| File {
                 path: file.source.name(),
                 diagnostics: file.report.diagnostics.iter().map(|it| finding(&file.source, it)).collect(),
+                omitted: omitted(&file.report),
                 descriptors: file
                     .report
                     .descriptors
@@ -130,6 +145,20 @@ pub fn render(files: &[Checked], out: &mut dyn Write) -> io::Result<()> {
     };
     serde_json::to_writer_pretty(&mut *out, &document)?;
     writeln!(out)
+}
+
+fn omitted(report: &Report) -> Vec<OmittedFindings> {
+    let omitted = report.omitted.iter();
+    omitted
+        .map(|&Omitted { code, severity, ptxas, count, fixable }| OmittedFindings {
+            code,
+            name: code.name(),
+            severity,
+            ptxas,
+            count,
+            fixable,
+        })
+        .collect()
 }
 
 fn finding<'a>(source: &Source, diagnostic: &'a Diagnostic) -> Finding<'a> {

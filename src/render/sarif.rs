@@ -30,6 +30,43 @@ struct Run<'a> {
     column_kind: &'static str,
     artifacts: Vec<Artifact>,
     results: Vec<Finding<'a>>,
+    #[serde(skip_serializing_if = "RunProperties::is_empty")]
+    properties: RunProperties,
+}
+
+#[derive(Serialize)]
+struct RunProperties {
+    omitted: Vec<OmittedFindings>,
+}
+
+/// Results that are not in the log, because one file has too many of them.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct OmittedFindings {
+    artifact_location: ArtifactLocation,
+    rule_id: Code,
+    level: &'static str,
+    ptxas: crate::diagnostic::Ptxas,
+    count: usize,
+}
+
+impl RunProperties {
+    fn new(files: &[Checked]) -> Self {
+        let omitted = files.iter().flat_map(|file| {
+            file.report.omitted.iter().map(|omitted| OmittedFindings {
+                artifact_location: artifact(&file.source),
+                rule_id: omitted.code,
+                level: level(omitted.severity),
+                ptxas: omitted.ptxas,
+                count: omitted.count,
+            })
+        });
+        Self { omitted: omitted.collect() }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.omitted.is_empty()
+    }
 }
 
 /// 3.18
@@ -201,6 +238,7 @@ pub fn render(files: &[Checked], out: &mut dyn Write) -> io::Result<()> {
             column_kind: "unicodeCodePoints",
             artifacts: files.iter().map(|file| Artifact { location: artifact(&file.source) }).collect(),
             results: results.collect(),
+            properties: RunProperties::new(files),
         }],
     };
     serde_json::to_writer_pretty(&mut *out, &log)?;

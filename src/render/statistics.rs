@@ -31,8 +31,7 @@ struct Entry {
 /// When `out` cannot be written to.
 pub fn render(files: &[Checked], json: bool, out: &mut dyn Write) -> io::Result<()> {
     let mut entries: BTreeMap<(Code, Severity), Entry> = BTreeMap::new();
-    for finding in files.iter().flat_map(|file| &file.report.diagnostics) {
-        let (code, severity) = (finding.code, finding.severity);
+    let mut add = |code: Code, severity, count, fixable| {
         let entry = entries.entry((code, severity)).or_insert_with(|| Entry {
             code,
             name: code.name(),
@@ -40,8 +39,14 @@ pub fn render(files: &[Checked], json: bool, out: &mut dyn Write) -> io::Result<
             count: 0,
             fixable: 0,
         });
-        entry.count += 1;
-        entry.fixable += usize::from(finding.fix.is_some());
+        entry.count += count;
+        entry.fixable += fixable;
+    };
+    for finding in files.iter().flat_map(|file| &file.report.diagnostics) {
+        add(finding.code, finding.severity, 1, usize::from(finding.fix.is_some()));
+    }
+    for omitted in files.iter().flat_map(|file| &file.report.omitted) {
+        add(omitted.code, omitted.severity, omitted.count, omitted.fixable);
     }
     let mut statistics: Vec<Entry> = entries.into_values().collect();
     statistics.sort_by_key(|entry| std::cmp::Reverse(entry.count));

@@ -4,7 +4,7 @@
 //! each rule reports its own sort of problem.
 
 use crate::descriptor::Check;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Findings};
 use crate::rules::{Checker, Code};
 
 pub(super) mod accumulator_columns;
@@ -27,7 +27,7 @@ pub(super) mod transposed_a_in_tensor_memory;
 pub(super) mod zero_column_mask;
 
 /// Reports the problems of one sort.
-fn report(checker: &Checker<'_>, check: Check, code: Code, findings: &mut Vec<Diagnostic>) {
+fn report(checker: &Checker<'_>, check: Check, code: Code, findings: &mut Findings<'_>) {
     for multiply in checker.descriptors {
         let decoded = &checker.instructions[multiply.instruction];
         for descriptor in &multiply.descriptors {

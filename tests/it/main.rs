@@ -15,6 +15,7 @@ mod injected_bugs;
 mod kernels;
 mod known_bits;
 mod lsp;
+mod many_findings;
 mod mma_shapes;
 mod robustness;
 mod rule_control;

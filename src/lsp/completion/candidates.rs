@@ -8,7 +8,7 @@
 
 use crate::Source;
 use crate::analysis::events::Events;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::Findings;
 use crate::instruction::decode;
 use crate::instruction::form::Qualifiers;
 use crate::isa::tensor::{InstructionForm, OperandClass, OperandSlot, QualifierSlot};
@@ -148,12 +148,12 @@ fn pass<'a>(
         functions: &[],
         descriptors: &[],
     };
-    let mut findings: Vec<Diagnostic> = Vec::new();
+    let mut findings = Findings::all();
     for &code in RELEVANT {
         (code.rule().check)(&checker, &mut findings);
     }
     let mut passed = vec![true; lines.len()];
-    for finding in findings {
+    for finding in findings.finish().diagnostics {
         let line = lines.partition_point(|&start| start <= finding.primary.span.start);
         if let Some(passed) = line.checked_sub(1).and_then(|line| passed.get_mut(line)) {
             *passed = false;

@@ -1,5 +1,5 @@
 use crate::analysis::flow::Role;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Findings};
 use crate::isa::vocabulary::Operation;
 use crate::rules::{Checker, Code, rule};
 
@@ -28,7 +28,7 @@ rule! {
     AllocAfterRelinquish Function check
 }
 
-fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
+fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     for flow in checker.flows() {
         let pairs = flow.pairs(
             |event| match flow.operation(event) {

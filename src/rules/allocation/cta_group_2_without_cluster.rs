@@ -1,7 +1,7 @@
 use std::collections::BTreeSet;
 
 use crate::analysis::flow::Flow;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Findings};
 use crate::isa::vocabulary::CtaGroup;
 use crate::rules::{Checker, Code, rule};
 use crate::syntax::literal;
@@ -38,7 +38,7 @@ rule! {
     CtaGroup2WithoutCluster Kernel check
 }
 
-fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
+fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     let mut reported = BTreeSet::new();
     for flow in checker.flows().filter(Flow::is_entry) {
         let function = &checker.unit.module.functions[flow.facts.function as usize];

@@ -2,7 +2,7 @@ use std::collections::BTreeSet;
 
 use crate::analysis::events::{Action, Event};
 use crate::analysis::flow::Role;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Findings};
 use crate::instruction::Instruction;
 use crate::isa::vocabulary::Operation;
 use crate::rules::ordering::{self, Pending, pending_stores};
@@ -43,7 +43,7 @@ rule! {
     DeallocRacesAccess Function check
 }
 
-fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
+fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     for flow in checker.flows() {
         for access in [Pending::Load, Pending::Store, Pending::Operation] {
             let role = |event: Event| match (event.action, flow.operation(event)) {

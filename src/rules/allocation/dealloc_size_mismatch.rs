@@ -1,5 +1,5 @@
 use crate::analysis::flow::Flow;
-use crate::diagnostic::{Diagnostic, Fix};
+use crate::diagnostic::{Diagnostic, Findings, Fix};
 use crate::instruction::Instruction;
 use crate::rules::allocation::columns;
 use crate::rules::{Checker, Code, rule};
@@ -34,7 +34,7 @@ rule! {
     DeallocSizeMismatch Function check
 }
 
-fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
+fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     let mut reported = std::collections::BTreeSet::new();
     for flow in checker.flows().filter(Flow::is_entry) {
         let Some(summary) = flow.summary().filter(|summary| !summary.unknown) else { continue };

@@ -1,7 +1,7 @@
 use crate::analysis::flow::Flow;
 use crate::analysis::places::Root;
 use crate::descriptor::tmem_address::COLUMNS;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Findings};
 use crate::instruction::Instruction;
 use crate::rules::allocation::columns;
 use crate::rules::ordering::accessed;
@@ -37,7 +37,7 @@ rule! {
     LiteralTmemAddress Function check
 }
 
-fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
+fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     for flow in checker.flows().filter(Flow::is_entry) {
         let Some(summary) = flow.summary().filter(|summary| !summary.unknown) else { continue };
         let mut allocs = Vec::new();

@@ -1,4 +1,4 @@
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Findings};
 use crate::isa::vocabulary::Operation;
 use crate::rules::{Checker, Code, rule};
 
@@ -31,7 +31,7 @@ rule! {
     MissingDealloc Kernel check
 }
 
-fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
+fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     for flow in checker.flows().filter(crate::analysis::flow::Flow::is_entry) {
         let Some(summary) = flow.summary().filter(|summary| !summary.unknown) else { continue };
         let of = |operation| summary.events.iter().find(|event| flow.operation(**event) == Some(operation));

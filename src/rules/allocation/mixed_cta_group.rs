@@ -1,7 +1,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::analysis::calls::CallGraph;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Findings};
 use crate::isa::vocabulary::CtaGroup;
 use crate::rules::{Checker, Code, rule};
 use crate::source::Spanned;
@@ -32,7 +32,7 @@ rule! {
     MixedCtaGroup Module check
 }
 
-fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
+fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     // The first instruction of each function with each group. What is written counts, whether or
     // not the rest of the instruction is right.
     let mut uses: BTreeMap<u32, BTreeMap<CtaGroup, Spanned<CtaGroup>>> = BTreeMap::new();

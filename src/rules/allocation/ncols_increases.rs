@@ -1,6 +1,6 @@
 use crate::analysis::events::{Event, Summary};
 use crate::analysis::flow::Role;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Findings};
 use crate::instruction::Instruction;
 use crate::rules::allocation::columns;
 use crate::rules::{Checker, Code, rule};
@@ -32,7 +32,7 @@ rule! {
     NcolsIncreases Function check
 }
 
-fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
+fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     for flow in checker.flows() {
         // One allocation follows only itself.
         let allocates = |event: &&Event| matches!(flow.instruction(**event), Some(Instruction::Alloc(_)));

@@ -1,4 +1,4 @@
-use crate::diagnostic::{Diagnostic, Fix, Ptxas};
+use crate::diagnostic::{Diagnostic, Findings, Fix, Ptxas};
 use crate::instruction::{Immediate, Instruction};
 use crate::rules::{Checker, Code, rule};
 use crate::source::Span;
@@ -38,7 +38,7 @@ struct Columns {
     is_immediate: bool,
 }
 
-fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
+fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     let last = checker.environment.features().columns();
     for (decoded, instruction) in checker.typed() {
         let (operation, n_cols, exclusive) = match instruction {

@@ -6,7 +6,7 @@ use petgraph::graph::{DiGraph, NodeIndex};
 use crate::analysis::events::{Action, Event};
 use crate::analysis::flow::{Flow, Role};
 use crate::descriptor::tmem_address::COLUMNS;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Findings};
 use crate::isa::vocabulary::Operation;
 use crate::rules::allocation::columns;
 use crate::rules::{Checker, Code, rule};
@@ -36,7 +36,7 @@ rule! {
     OverAllocation Function check
 }
 
-fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
+fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     for flow in checker.flows() {
         if let Some(path) = worst_path(checker, &flow) {
             let total: u32 = path.iter().map(|(_, size)| size).sum();

@@ -7,7 +7,7 @@ use crate::analysis::events::{Action, Event};
 use crate::analysis::flow::Flow;
 use crate::analysis::places::Slot;
 use crate::analysis::reach::Reach;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Findings};
 use crate::instruction::{Address, Base, Instruction};
 use crate::rules::ordering::accessed;
 use crate::rules::{Checker, Code, rule};
@@ -57,7 +57,7 @@ pub(in crate::rules) fn slot(flow: &Flow<'_>, event: Event, dst: &Address<'_>) -
     }
 }
 
-fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
+fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     for flow in checker.flows().filter(Flow::is_entry) {
         // What each `alloc` writes, and the first that writes each slot.
         let mut written: FxHashMap<u32, Slot> = FxHashMap::default();

@@ -1,6 +1,6 @@
 use crate::analysis::events::Action;
 use crate::analysis::flow::Flow;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Findings};
 use crate::instruction::Instruction;
 use crate::isa::vocabulary::Operation;
 use crate::rules::ordering::accessed;
@@ -34,7 +34,7 @@ rule! {
     TensorMemoryWithoutAlloc Kernel check
 }
 
-fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
+fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     for flow in checker.flows().filter(Flow::is_entry) {
         let Some(summary) = flow.summary().filter(|summary| !summary.unknown) else { continue };
         if summary.events.iter().any(|event| flow.operation(*event) == Some(Operation::Alloc)) {

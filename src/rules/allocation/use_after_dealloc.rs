@@ -1,7 +1,7 @@
 use crate::analysis::events::{Action, Event};
 use crate::analysis::flow::{Flow, Role, first_of_each_cause};
 use crate::analysis::places::{Place, Root};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Findings};
 use crate::instruction::Instruction;
 use crate::isa::vocabulary::Operation;
 use crate::rules::ordering::accessed;
@@ -60,7 +60,7 @@ fn same_allocation(freed: &Place, used: &Place) -> bool {
     }
 }
 
-fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
+fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     for flow in checker.flows() {
         let role = |event: Event| match flow.operation(event) {
             _ if event.action == Action::Unknown => Role::Stop,

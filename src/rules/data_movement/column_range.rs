@@ -3,7 +3,7 @@ use rustc_hash::FxHashMap;
 use crate::analysis::events::{Action, Event};
 use crate::analysis::flow::Flow;
 use crate::analysis::places::{Slot, SlotRoot};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Findings};
 use crate::instruction::decode::Decoded;
 use crate::instruction::{Address, Cp, Instruction, Ld, Scalar, Shift, St};
 use crate::isa::data_movement::SHIFT_COLUMNS;
@@ -50,7 +50,7 @@ struct Access<'a> {
     second: Option<Scalar<'a>>,
 }
 
-fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
+fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     past_tensor_memory(checker, findings);
     for flow in checker.flows() {
         past_allocation(checker, &flow, findings);
@@ -58,7 +58,7 @@ fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
 }
 
 /// Accesses through the address that an `alloc` of the same function wrote, past its end.
-fn past_allocation(checker: &Checker<'_>, flow: &Flow<'_>, findings: &mut Vec<Diagnostic>) {
+fn past_allocation(checker: &Checker<'_>, flow: &Flow<'_>, findings: &mut Findings<'_>) {
     // One slot may serve several allocations; the largest of them is the limit, if all are known.
     let mut allocs: FxHashMap<Slot, Option<(u32, Event)>> = FxHashMap::default();
     for event in flow.events() {
@@ -116,7 +116,7 @@ fn count(columns: u32) -> String {
     }
 }
 
-fn past_tensor_memory(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
+fn past_tensor_memory(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     let last = checker.environment.features().columns();
     for (decoded, instruction) in checker.typed() {
         let Some(access) = access(decoded, instruction) else { continue };

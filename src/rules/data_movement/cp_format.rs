@@ -1,4 +1,4 @@
-use crate::diagnostic::{Diagnostic, Fix};
+use crate::diagnostic::{Diagnostic, Findings, Fix};
 use crate::instruction::Instruction;
 use crate::isa::vocabulary::{DstFormat, SrcFormat};
 use crate::rules::{Checker, Code, rule};
@@ -28,7 +28,7 @@ rule! {
     CpFormat Statement check
 }
 
-fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
+fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     for (_, instruction) in checker.typed() {
         let Instruction::Cp(cp) = instruction else { continue };
         let finding =

@@ -1,4 +1,4 @@
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Findings};
 use crate::instruction::Instruction;
 use crate::rules::{Checker, Code, rule};
 use crate::words::list_words;
@@ -27,7 +27,7 @@ rule! {
     CpMulticast Statement check
 }
 
-fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
+fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     for (_, instruction) in checker.typed() {
         let Instruction::Cp(cp) = instruction else { continue };
         let shape = cp.shape.value;

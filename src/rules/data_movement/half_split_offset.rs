@@ -1,4 +1,4 @@
-use crate::diagnostic::{Diagnostic, Fix};
+use crate::diagnostic::{Diagnostic, Findings, Fix};
 use crate::instruction::form::Problem;
 use crate::isa::tensor::Restriction;
 use crate::rules::{Checker, Code, rule};
@@ -28,7 +28,7 @@ rule! {
     HalfSplitOffset Statement check
 }
 
-fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
+fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     for decoded in checker.instructions {
         for problem in &decoded.problems {
             let finding = match problem {

@@ -1,4 +1,4 @@
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Findings};
 use crate::instruction::{Instruction, Ld, St};
 use crate::rules::{Checker, Code, rule};
 
@@ -31,7 +31,7 @@ rule! {
     LaneRestriction Statement check
 }
 
-fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
+fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     for (decoded, instruction) in checker.typed() {
         let (Instruction::Ld(Ld { shape, taddr, .. }) | Instruction::St(St { shape, taddr, .. })) =
             instruction

@@ -1,4 +1,4 @@
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Findings};
 use crate::instruction::{Instruction, Ld, St};
 use crate::isa::vocabulary::{LdShape, Num};
 use crate::rules::{Checker, Code, rule};
@@ -29,7 +29,7 @@ rule! {
     ShapeNum Statement check
 }
 
-fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
+fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     for (_, instruction) in checker.typed() {
         let (shape, num) = match instruction {
             Instruction::Ld(Ld { shape, num, .. }) | Instruction::St(St { shape, num, .. }) => (*shape, *num),
@@ -53,7 +53,7 @@ fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
     }
 }
 
-fn reduction(ld: &Ld<'_>, shape: Spanned<LdShape>, num: Spanned<Num>, findings: &mut Vec<Diagnostic>) {
+fn reduction(ld: &Ld<'_>, shape: Spanned<LdShape>, num: Spanned<Num>, findings: &mut Findings<'_>) {
     if ld.reduction.is_none() {
         return;
     }

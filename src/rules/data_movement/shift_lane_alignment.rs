@@ -1,4 +1,4 @@
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Findings};
 use crate::instruction::Instruction;
 use crate::rules::{Checker, Code, rule};
 
@@ -27,7 +27,7 @@ rule! {
     ShiftLaneAlignment Statement check
 }
 
-fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
+fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     for (decoded, instruction) in checker.typed() {
         let Instruction::Shift(shift) = instruction else { continue };
         let Some(known) = checker.address(decoded, &shift.taddr) else { continue };

@@ -1,4 +1,4 @@
-use crate::diagnostic::{Diagnostic, Fix};
+use crate::diagnostic::{Diagnostic, Findings, Fix};
 use crate::isa::vocabulary::Slot;
 use crate::rules::{Checker, Code, rule};
 
@@ -35,7 +35,7 @@ rule! {
     SpcompressTypes Statement check
 }
 
-fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
+fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     for (decoded, _) in checker.typed() {
         let metadata = decoded.qualifiers.in_slot(Slot::MetadataType);
         let data = decoded.qualifiers.in_slot(Slot::DataType);

@@ -1,4 +1,4 @@
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Findings};
 use crate::instruction::Instruction;
 use crate::rules::{Checker, Code, rule};
 
@@ -27,7 +27,7 @@ rule! {
     AccumulatorColumns Statement check
 }
 
-fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
+fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     let columns = checker.environment.features().columns();
     for multiply in checker.descriptors {
         let decoded = &checker.instructions[multiply.instruction];

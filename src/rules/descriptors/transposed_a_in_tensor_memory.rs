@@ -1,4 +1,4 @@
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Findings};
 use crate::instruction::{Instruction, MatrixA};
 use crate::rules::{Checker, Code, rule};
 
@@ -26,7 +26,7 @@ rule! {
     TransposedAInTensorMemory Statement check
 }
 
-fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
+fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     for multiply in checker.descriptors {
         let decoded = &checker.instructions[multiply.instruction];
         let Some(Instruction::Mma(mma)) = &decoded.instruction else { continue };

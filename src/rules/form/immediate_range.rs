@@ -1,4 +1,4 @@
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Findings};
 use crate::instruction::{Immediate, Instruction};
 use crate::isa::vocabulary::Multicast;
 use crate::rules::{Checker, Code, rule};
@@ -26,7 +26,7 @@ rule! {
     ImmediateRange Statement check
 }
 
-fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
+fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     for (_, instruction) in checker.typed() {
         match instruction {
             Instruction::Mma(mma) => {
@@ -47,7 +47,7 @@ fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
     }
 }
 
-fn range(name: &str, immediate: Immediate, value: i128, most: i128, findings: &mut Vec<Diagnostic>) {
+fn range(name: &str, immediate: Immediate, value: i128, most: i128, findings: &mut Findings<'_>) {
     if (0..=most).contains(&value) {
         return;
     }

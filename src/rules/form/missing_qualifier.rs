@@ -1,4 +1,4 @@
-use crate::diagnostic::{Diagnostic, Fix};
+use crate::diagnostic::{Diagnostic, Findings, Fix};
 use crate::instruction::form::Problem;
 use crate::rules::{Checker, Code, rule};
 use crate::source::Span;
@@ -27,7 +27,7 @@ rule! {
     MissingQualifier Statement check
 }
 
-fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
+fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     for decoded in checker.instructions {
         let Some(form) = decoded.form else { continue };
         for problem in &decoded.problems {

@@ -1,4 +1,4 @@
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Findings};
 use crate::instruction::form::Problem;
 use crate::rules::{Checker, Code, rule};
 
@@ -24,7 +24,7 @@ rule! {
     OperandCount Statement check
 }
 
-fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
+fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     for decoded in checker.instructions {
         let Some(form) = decoded.form else { continue };
         for problem in &decoded.problems {

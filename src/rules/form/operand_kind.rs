@@ -1,4 +1,4 @@
-use crate::diagnostic::{Applicability, Diagnostic, Edit, Fix};
+use crate::diagnostic::{Applicability, Diagnostic, Edit, Findings, Fix};
 use crate::instruction::form::Problem;
 use crate::isa::tensor::Restriction;
 use crate::rules::{Checker, Code, rule};
@@ -27,7 +27,7 @@ rule! {
     OperandKind Statement check
 }
 
-fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
+fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     for decoded in checker.instructions {
         for problem in &decoded.problems {
             let Problem::Kind { span, slot, found, wants_braces } = problem else { continue };

@@ -1,4 +1,4 @@
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Findings};
 use crate::instruction::decode::{Bound, Value};
 use crate::instruction::form::Problem;
 use crate::instruction::{Address, Base, Register, Scalar, Vector};
@@ -33,7 +33,7 @@ rule! {
     OperandType Statement check
 }
 
-fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
+fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     for decoded in checker.instructions {
         for problem in &decoded.problems {
             if let Problem::Guard { span, found, declaration } = problem {
@@ -57,7 +57,7 @@ fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
     }
 }
 
-fn operand(checker: &Checker<'_>, bound: &Bound<'_>, findings: &mut Vec<Diagnostic>) {
+fn operand(checker: &Checker<'_>, bound: &Bound<'_>, findings: &mut Findings<'_>) {
     let class = bound.slot.class;
     let allowed = class.facts().registers;
     match &bound.value {
@@ -84,7 +84,7 @@ fn register_type(
     bound: &Bound<'_>,
     register: &Register<'_>,
     allowed: &[Type],
-    findings: &mut Vec<Diagnostic>,
+    findings: &mut Findings<'_>,
 ) {
     let Some(ty) = register.ty else { return };
     // Where no register may stand at all, its kind is wrong, not its type.
@@ -134,7 +134,7 @@ fn class_of(scalar: &Scalar<'_>) -> Option<&'static str> {
     }
 }
 
-fn mixed_vector(bound: &Bound<'_>, vector: &Vector<'_>, allowed: &[Type], findings: &mut Vec<Diagnostic>) {
+fn mixed_vector(bound: &Bound<'_>, vector: &Vector<'_>, allowed: &[Type], findings: &mut Findings<'_>) {
     if !matches!(
         bound.slot.class,
         OperandClass::LoadVector

@@ -1,4 +1,4 @@
-use crate::diagnostic::{Diagnostic, Ptxas};
+use crate::diagnostic::{Diagnostic, Findings, Ptxas};
 use crate::instruction::Instruction;
 use crate::instruction::decode::Decoded;
 use crate::instruction::form::Problem;
@@ -29,7 +29,7 @@ rule! {
     QualifierNotAllowed Statement check
 }
 
-fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
+fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     for decoded in checker.instructions {
         for problem in &decoded.problems {
             if let Problem::NotAllowed { qualifier, misfit: None } = problem {
@@ -71,7 +71,7 @@ fn describe(slot_exists: bool, qualifier: Qualifier) -> String {
 }
 
 /// `.abs` and `.NaN` of `ld.red` mean something for floating point only (errata E2).
-fn reduction_flags(instruction: &Instruction<'_>, findings: &mut Vec<Diagnostic>) {
+fn reduction_flags(instruction: &Instruction<'_>, findings: &mut Findings<'_>) {
     let Instruction::Ld(ld) = instruction else { return };
     let Some(reduction) = &ld.reduction else { return };
     if reduction.ty.value == DataType::F32 {

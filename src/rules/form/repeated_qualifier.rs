@@ -1,4 +1,4 @@
-use crate::diagnostic::{Diagnostic, Fix, Ptxas};
+use crate::diagnostic::{Diagnostic, Findings, Fix, Ptxas};
 use crate::instruction::form::Problem;
 use crate::rules::{Checker, Code, rule};
 
@@ -26,7 +26,7 @@ rule! {
     RepeatedQualifier Statement check
 }
 
-fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
+fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     for decoded in checker.instructions {
         for problem in &decoded.problems {
             let Problem::Repeated { qualifier, first } = problem else { continue };

@@ -1,4 +1,4 @@
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Findings};
 use crate::instruction::form::Problem;
 use crate::instruction::{Address, Base, Instruction};
 use crate::isa::tensor::Restriction;
@@ -31,7 +31,7 @@ rule! {
     StateSpace Statement check
 }
 
-fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
+fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     for decoded in checker.instructions {
         for problem in &decoded.problems {
             if let Problem::NotAllowed { qualifier, misfit: Some(misfit) } = problem
@@ -64,7 +64,7 @@ fn variable(
     checker: &Checker<'_>,
     address: &Address<'_>,
     space: Option<Spanned<AddressSpace>>,
-    findings: &mut Vec<Diagnostic>,
+    findings: &mut Findings<'_>,
 ) {
     let Base::Variable(variable) = address.base else { return };
     let (right, ptxas) = match (variable.space, space) {

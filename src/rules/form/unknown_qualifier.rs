@@ -1,4 +1,4 @@
-use crate::diagnostic::{Applicability, Diagnostic, Edit, Fix, Ptxas};
+use crate::diagnostic::{Applicability, Diagnostic, Edit, Findings, Fix, Ptxas};
 use crate::instruction::form::Problem;
 use crate::rules::{Checker, Code, rule};
 use crate::words::list_words;
@@ -25,7 +25,7 @@ rule! {
     UnknownQualifier Statement check
 }
 
-fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
+fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     for decoded in checker.instructions {
         for problem in &decoded.problems {
             match problem {

@@ -1,6 +1,6 @@
 use std::collections::HashMap;
 
-use crate::diagnostic::{Applicability, Diagnostic, Edit, Fix};
+use crate::diagnostic::{Applicability, Diagnostic, Edit, Findings, Fix};
 use crate::instruction::decode::{Bound, Decoded, Value};
 use crate::instruction::form::Problem;
 use crate::instruction::{Register, Scalar, Vector};
@@ -33,7 +33,7 @@ rule! {
     VectorElement Statement check
 }
 
-fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
+fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     let mut names = Names { text: checker.unit.source.text(), next: 0 };
     for decoded in checker.instructions {
         for problem in &decoded.problems {
@@ -119,7 +119,7 @@ fn constants(
     bound: &Bound<'_>,
     vector: &Vector<'_>,
     names: &mut Names<'_>,
-    findings: &mut Vec<Diagnostic>,
+    findings: &mut Findings<'_>,
 ) {
     let facts = bound.slot.class.facts();
     for element in vector.elements.iter() {
@@ -159,7 +159,7 @@ fn constants(
 }
 
 /// A register that is written twice by one load.
-fn repeated(decoded: &Decoded<'_>, findings: &mut Vec<Diagnostic>) {
+fn repeated(decoded: &Decoded<'_>, findings: &mut Findings<'_>) {
     // The usual vector names registers in ascending order, each once.
     let ascends = |elements: &[Scalar<'_>]| {
         elements.windows(2).all(|pair| match pair {

@@ -1,4 +1,4 @@
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Findings};
 use crate::instruction::{Instruction, Ld, Mma, St, Vector};
 use crate::isa::vocabulary::{LdShape, Num};
 use crate::rules::{Checker, Code, rule};
@@ -28,7 +28,7 @@ rule! {
     VectorLength Statement check
 }
 
-fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
+fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     for (_, instruction) in checker.typed() {
         match instruction {
             Instruction::Ld(Ld { shape, num, r, metadata: None, .. })

@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use crate::analysis::events::{Action, Event};
 use crate::analysis::registers;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Findings};
 use crate::isa::vocabulary::{Operation, Slot};
 use crate::rules::{Checker, Code, rule};
 
@@ -31,7 +31,7 @@ rule! {
     AlignedInOneThread Function check
 }
 
-fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
+fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     for flow in checker.flows() {
         // Calls count as what is in the function.
         let aligned = |event: &Event| {

@@ -3,7 +3,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::analysis::cfg::BlockId;
 use crate::analysis::events::Event;
 use crate::analysis::flow::Flow;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Findings};
 use crate::isa::vocabulary::Operation;
 use crate::resolve::symbols::{RegisterId, Resolution};
 use crate::rules::{Checker, Code, rule};
@@ -46,7 +46,7 @@ fn has_one_thread(checker: &Checker<'_>, flow: &Flow<'_>) -> bool {
     })
 }
 
-fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
+fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     for flow in checker.flows().filter(Flow::is_entry) {
         let issued: Vec<Event> = flow
             .events()

@@ -1,4 +1,4 @@
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Findings};
 use crate::instruction::{Instruction, MatrixA};
 use crate::isa::vocabulary::CollectorA;
 use crate::rules::{Checker, Code, rule};
@@ -28,7 +28,7 @@ rule! {
     Ashift Statement check
 }
 
-fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
+fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     for (_, instruction) in checker.typed() {
         let Instruction::Mma(mma) = instruction else { continue };
         let Some(ashift) = mma.ashift else { continue };

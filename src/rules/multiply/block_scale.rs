@@ -1,4 +1,4 @@
-use crate::diagnostic::{Diagnostic, Fix};
+use crate::diagnostic::{Diagnostic, Findings, Fix};
 use crate::instruction::Instruction;
 use crate::instruction::decode::is_scale;
 use crate::instruction::form::Problem;
@@ -30,7 +30,7 @@ rule! {
     BlockScale Statement check
 }
 
-fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
+fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     for decoded in checker.instructions {
         for problem in &decoded.problems {
             let finding = match problem {

@@ -1,4 +1,4 @@
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Findings};
 use crate::instruction::form::Problem;
 use crate::isa::tensor::Restriction;
 use crate::rules::{Checker, Code, rule};
@@ -27,7 +27,7 @@ rule! {
     CollectorBuffer Statement check
 }
 
-fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
+fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     for decoded in checker.instructions {
         let Some(form) = decoded.form else { continue };
         for problem in &decoded.problems {

@@ -1,7 +1,7 @@
 use crate::analysis::dataflow::Direction;
 use crate::analysis::events::{Action, Event};
 use crate::analysis::flow::{Flow, Role};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Findings};
 use crate::isa::vocabulary::{Qualifier, Slot};
 use crate::rules::{Checker, Code, rule};
 use crate::source::Spanned;
@@ -45,7 +45,7 @@ fn collectors(
     })
 }
 
-fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
+fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     for flow in checker.flows().filter(Flow::is_entry) {
         let mut buffers: Vec<&str> = flow
             .events()

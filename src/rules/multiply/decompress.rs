@@ -1,4 +1,4 @@
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Findings};
 use crate::instruction::Instruction;
 use crate::isa::vocabulary::Kind;
 use crate::rules::{Checker, Code, rule};
@@ -39,7 +39,7 @@ rule! {
     Decompress Statement check
 }
 
-fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
+fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     for (_, instruction) in checker.typed() {
         let Instruction::Mma(mma) = instruction else { continue };
         let Some(decompress) = mma.decompress else { continue };

@@ -1,4 +1,4 @@
-use crate::diagnostic::{Diagnostic, Ptxas};
+use crate::diagnostic::{Diagnostic, Findings, Ptxas};
 use crate::instruction::form::Problem;
 use crate::isa::tensor::Restriction;
 use crate::isa::vocabulary::{Kind, Slot};
@@ -27,7 +27,7 @@ rule! {
     ScaleInputD Statement check
 }
 
-fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
+fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     for decoded in checker.instructions {
         for problem in &decoded.problems {
             let Problem::Unexpected { span, slot } = problem else { continue };

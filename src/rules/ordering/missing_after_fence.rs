@@ -1,6 +1,6 @@
 use crate::analysis::events::{Action, Event};
 use crate::analysis::flow::Role;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Findings};
 use crate::isa::vocabulary::Operation;
 use crate::rules::ordering::Pending;
 use crate::rules::{Checker, Code, rule};
@@ -34,7 +34,7 @@ rule! {
     MissingAfterFence Function check
 }
 
-fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
+fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     for flow in checker.flows() {
         let role = |event: Event| match (event.action, flow.operation(event)) {
             (Action::Unknown, _) | (_, Some(Operation::FenceAfter)) => Role::Stop,

@@ -1,7 +1,7 @@
 use crate::analysis::dataflow::Direction;
 use crate::analysis::events::{Action, Event};
 use crate::analysis::flow::{Flow, Role};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Findings};
 use crate::isa::vocabulary::{CtaGroup, Operation};
 use crate::rules::ordering::Pending;
 use crate::rules::{Checker, Code, rule};
@@ -32,7 +32,7 @@ rule! {
     MissingCommit Kernel check
 }
 
-fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
+fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     for flow in checker.flows().filter(Flow::is_entry) {
         for group in [CtaGroup::One, CtaGroup::Two] {
             let role = |event: Event| {

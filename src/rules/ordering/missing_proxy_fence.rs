@@ -2,7 +2,7 @@ use std::collections::BTreeSet;
 
 use crate::analysis::events::{Action, Event};
 use crate::analysis::flow::Role;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Findings};
 use crate::isa::vocabulary::Operation;
 use crate::rules::{Checker, Code, rule};
 
@@ -33,7 +33,7 @@ rule! {
     MissingProxyFence Function check
 }
 
-fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
+fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     // Where the matrices come by bulk copies, a store is something else.
     let mut loaded_in_bulk: BTreeSet<u32> = BTreeSet::new();
     for summary in checker.flows().filter_map(|flow| flow.summary()) {

@@ -1,6 +1,6 @@
 use crate::analysis::events::{Action, Event};
 use crate::analysis::flow::{Flow, Pair, Role, first_of_each_cause};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Findings};
 use crate::isa::vocabulary::Operation;
 use crate::rules::ordering::{Pending, pending_stores};
 use crate::rules::{Checker, Code, rule};
@@ -45,7 +45,7 @@ pub(in crate::rules) fn pairs(checker: &Checker<'_>, flow: &Flow<'_>) -> Vec<Pai
     pending_stores(checker, flow, role)
 }
 
-fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
+fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     for flow in checker.flows() {
         for pair in first_of_each_cause(pairs(checker, &flow)) {
             let name = flow.operation(pair.then).map_or("", Operation::name);

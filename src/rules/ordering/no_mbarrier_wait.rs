@@ -1,6 +1,6 @@
 use crate::analysis::events::Action;
 use crate::analysis::flow::Flow;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Findings};
 use crate::isa::vocabulary::Operation;
 use crate::rules::{Checker, Code, rule};
 
@@ -33,7 +33,7 @@ rule! {
     NoMbarrierWait Kernel check
 }
 
-fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
+fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     for flow in checker.flows().filter(Flow::is_entry) {
         let Some(summary) = flow.summary().filter(|summary| !summary.unknown) else { continue };
         if summary.events.iter().any(|event| event.action == Action::MbarrierWait) {

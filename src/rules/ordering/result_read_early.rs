@@ -1,6 +1,6 @@
 use crate::analysis::events::{Action, Event};
 use crate::analysis::flow::Role;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Findings};
 use crate::isa::vocabulary::Operation;
 use crate::rules::ordering::{Pending, columns, operands_read};
 use crate::rules::{Checker, Code, rule};
@@ -40,7 +40,7 @@ rule! {
     ResultReadEarly Function check
 }
 
-fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
+fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     for flow in checker.flows() {
         let role = |event: Event| match (event.action, flow.operation(event)) {
             (Action::MbarrierWait | Action::Barrier | Action::Unknown, _) => Role::Mark,

@@ -1,6 +1,6 @@
 use crate::analysis::events::{Action, Event};
 use crate::analysis::flow::{Concern, Role};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Findings};
 use crate::isa::vocabulary::Operation;
 use crate::rules::ordering::{Pending, pending_loads, pending_stores};
 use crate::rules::{Checker, Code, rule};
@@ -32,7 +32,7 @@ rule! {
     SignalBeforeWait Function check
 }
 
-fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
+fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     for flow in checker.flows() {
         for access in [Pending::Load, Pending::Store] {
             let loads = access == Pending::Load;

@@ -1,7 +1,7 @@
 use crate::analysis::events::{Action, Event};
 use crate::analysis::flow::{Concern, Flow, Pair, Role};
 use crate::analysis::places::Root;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Findings};
 use crate::instruction::Instruction;
 use crate::isa::vocabulary::Operation;
 use crate::rules::ordering::{Pending, is_same, pending_loads};
@@ -72,7 +72,7 @@ pub(in crate::rules) fn pairs(checker: &Checker<'_>, flow: &Flow<'_>) -> Vec<Pai
     )
 }
 
-fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
+fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     for flow in checker.flows() {
         for pair in pairs(checker, &flow) {
             let name = flow.operation(pair.then).map_or("", Operation::name);

@@ -1,4 +1,4 @@
-use crate::diagnostic::{Diagnostic, Fix};
+use crate::diagnostic::{Diagnostic, Findings, Fix};
 use crate::instruction::decode::Decoded;
 use crate::isa::scale_vectors;
 use crate::isa::targets::{GATES, Use};
@@ -32,7 +32,7 @@ rule! {
     FamilyPortability Statement check
 }
 
-fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
+fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     for (decoded, _) in checker.typed() {
         let Some((size, portable)) = portable_name(checker, decoded) else { continue };
         findings.push(

@@ -1,4 +1,4 @@
-use crate::diagnostic::{Applicability, Diagnostic, Edit, Fix};
+use crate::diagnostic::{Applicability, Diagnostic, Edit, Findings, Fix};
 use crate::instruction::decode::Decoded;
 use crate::isa::vocabulary::{Operation, Qualifier, Slot};
 use crate::rules::{Checker, Code, rule};
@@ -30,7 +30,7 @@ rule! {
 /// Pairs whose order the assembler minds; other rules speak of them.
 const ORDERED: &[(Slot, Slot)] = &[(Slot::DstFormat, Slot::SrcFormat), (Slot::DataType, Slot::MetadataType)];
 
-fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
+fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     for (decoded, _) in checker.typed() {
         if decoded.problems.is_empty() {
             findings.extend(judge(decoded));

@@ -1,4 +1,4 @@
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Findings};
 use crate::rules::{Checker, Code, rule};
 
 rule! {
@@ -38,7 +38,7 @@ rule! {
 }
 
 /// Runs behind the other rules: they do the work that is limited.
-fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
+fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     for facts in checker.functions {
         let spent = facts.budget.is_spent();
         let what = match (spent, facts.definitions.is_complete()) {

@@ -1,4 +1,4 @@
-use crate::diagnostic::{Diagnostic, Fix};
+use crate::diagnostic::{Diagnostic, Findings, Fix};
 use crate::rules::{Checker, Code, rule};
 use crate::syntax::lexer::LexError;
 use crate::syntax::parser::SyntaxError;
@@ -25,7 +25,7 @@ rule! {
     InvalidToken Statement check
 }
 
-fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
+fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     for error in &checker.unit.syntax_errors {
         let SyntaxError::InvalidToken { span, error } = error else { continue };
         let (message, label, help) = match error {

@@ -1,4 +1,4 @@
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Findings};
 use crate::isa::targets::PtxVersion;
 use crate::resolve::environment::{module_targets, module_version};
 use crate::rules::{Checker, Code, rule};
@@ -30,7 +30,7 @@ rule! {
     ModuleHeader Module check
 }
 
-fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
+fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     let module = &checker.unit.module;
     let start = module.statements.first().map_or(Span::at(0), |statement| {
         // The first token is enough; a function would be marked whole.

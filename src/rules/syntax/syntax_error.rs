@@ -1,4 +1,4 @@
-use crate::diagnostic::{Diagnostic, Fix};
+use crate::diagnostic::{Diagnostic, Findings, Fix};
 use crate::rules::{Checker, Code, rule};
 use crate::source::Span;
 use crate::syntax::parser::SyntaxError;
@@ -28,7 +28,7 @@ rule! {
     SyntaxError Statement check
 }
 
-fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
+fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     for error in &checker.unit.syntax_errors {
         findings.extend(diagnostic(error));
     }

@@ -1,4 +1,4 @@
-use crate::diagnostic::{Diagnostic, Fix};
+use crate::diagnostic::{Diagnostic, Findings, Fix};
 use crate::instruction::decode::Decoded;
 use crate::isa::targets::{Target, Unavailable};
 use crate::resolve::environment::Setting;
@@ -42,7 +42,7 @@ rule! {
     FeatureUnsupportedOnTarget Statement check
 }
 
-fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
+fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     for (decoded, availability) in unavailable(checker) {
         for refusal in availability.refusals.iter().filter(|it| it.reason == Unavailable::Target) {
             let mut finding = Diagnostic::new(

@@ -1,4 +1,4 @@
-use crate::diagnostic::{Diagnostic, Fix};
+use crate::diagnostic::{Diagnostic, Findings, Fix};
 use crate::isa::targets::{Portability, TENSOR_TARGETS, Target};
 use crate::resolve::environment::Setting;
 use crate::rules::targets::{Availability, unavailable};
@@ -33,7 +33,7 @@ rule! {
     InstructionUnsupportedOnTarget Statement check
 }
 
-fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
+fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     for (decoded, Availability { targets, .. }) in unavailable(checker).filter(|(_, it)| it.no_tensor_memory)
     {
         let Some(form) = decoded.form else { continue };

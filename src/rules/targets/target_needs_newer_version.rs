@@ -1,4 +1,4 @@
-use crate::diagnostic::{Diagnostic, Fix};
+use crate::diagnostic::{Diagnostic, Findings, Fix};
 use crate::rules::{Checker, Code, rule};
 
 rule! {
@@ -25,7 +25,7 @@ rule! {
     TargetNeedsNewerVersion Module check
 }
 
-fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
+fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     let Some(version) = &checker.environment.version else { return };
     if !version.value.exists() {
         return;

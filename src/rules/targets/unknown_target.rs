@@ -1,4 +1,4 @@
-use crate::diagnostic::{Diagnostic, Fix, Ptxas};
+use crate::diagnostic::{Diagnostic, Findings, Fix, Ptxas};
 use crate::isa::targets::{TARGETS, Target};
 use crate::resolve::environment::module_targets;
 use crate::rules::{Checker, Code, rule};
@@ -29,7 +29,7 @@ rule! {
     UnknownTarget Module check
 }
 
-fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
+fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     let named: Vec<_> = module_targets(&checker.unit.source, &checker.unit.module).collect();
     let own_targets_matter = checker.environment.targets.iter().flatten().all(|target| target.span.is_some());
     for name in named.iter().filter(|_| own_targets_matter) {

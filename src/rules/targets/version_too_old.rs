@@ -1,4 +1,4 @@
-use crate::diagnostic::{Diagnostic, Fix};
+use crate::diagnostic::{Diagnostic, Findings, Fix};
 use crate::isa::targets::Unavailable;
 use crate::rules::targets::unavailable;
 use crate::rules::{Checker, Code, rule};
@@ -39,7 +39,7 @@ rule! {
     VersionTooOld Statement check
 }
 
-fn check(checker: &Checker<'_>, findings: &mut Vec<Diagnostic>) {
+fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     let Some(version) = &checker.environment.version else { return };
     for (_, availability) in unavailable(checker) {
         let mut reported = Vec::new();

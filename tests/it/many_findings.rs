@@ -1,0 +1,137 @@
+//! Files with very many findings: what is shown, what is only counted, and how long the output is.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::common::{ptx_tc, scratch, stdout, with_stdin};
+
+const HEADER: &str = ".version 9.0\n.target sm_100a\n.entry k() {\n";
+
+/// So many empty statements on one line.
+fn broken(count: usize) -> String {
+    format!("{HEADER}{}\n}}\n", ";".repeat(count))
+}
+
+fn check(text: &str, arguments: &[&str]) -> String {
+    let mut all = vec!["check", "-", "--stdin-filename", "k.ptx"];
+    all.extend(arguments);
+    let output = with_stdin(&all, text.as_bytes());
+    assert_eq!(output.status.code(), Some(1));
+    stdout(&output)
+}
+
+fn json(text: &str, arguments: &[&str]) -> Value {
+    serde_json::from_str(&check(text, &[&["--format", "json"], arguments].concat())).unwrap()
+}
+
+fn shown(document: &Value) -> usize {
+    document["files"][0]["diagnostics"].as_array().unwrap().len()
+}
+
+#[test]
+fn the_first_of_a_rule_are_shown_and_all_are_counted() {
+    let text = format!("{}\"", broken(250));
+    let concise = check(&text, &["--format", "concise"]);
+    let lines: Vec<&str> = concise.lines().collect();
+    assert_eq!(lines.len(), 102, "{concise}");
+    assert!(lines[99].starts_with("k.ptx:4:100: error[TC001]"), "{concise}");
+    assert_eq!(lines[100], "k.ptx: error[TC001]: and 150 more in this file (syntax-error)");
+    assert!(lines[101].contains("TC002"), "{concise}");
+
+    let human = check(&text, &[]);
+    assert!(human.contains("error[TC001]: and 150 more in this file (syntax-error)"), "{human}");
+    assert!(human.ends_with("1 file checked: 251 errors, 0 warnings\n"), "{human}");
+
+    let github = check(&text, &["--format", "github"]);
+    assert!(
+        github.contains("::error title=TC001 syntax-error,file=k.ptx::and 150 more of TC001 in this file\n")
+    );
+
+    let sarif: Value = serde_json::from_str(&check(&text, &["--format", "sarif"])).unwrap();
+    let run = &sarif["runs"][0];
+    assert_eq!(run["results"].as_array().unwrap().len(), 101);
+    assert_eq!(run["properties"]["omitted"][0]["ruleId"], "TC001");
+    assert_eq!(run["properties"]["omitted"][0]["count"], 150);
+
+    assert!(check(&text, &["--statistics"]).contains("250  TC001  syntax-error (error)"));
+}
+
+#[test]
+fn json_says_how_many_are_omitted() {
+    let document = json(&broken(250), &[]);
+    assert_eq!(shown(&document), 100);
+    insta::assert_json_snapshot!("omitted", document["files"][0]["omitted"]);
+    assert_eq!(document["summary"]["errors"], 250);
+    assert!(json(&broken(100), &[])["files"][0].get("omitted").is_none());
+}
+
+#[test]
+fn the_number_is_a_setting() {
+    let text = broken(250);
+    assert_eq!(shown(&json(&text, &["--max-findings", "7"])), 7);
+    assert_eq!(shown(&json(&text, &["--max-findings", "0"])), 250);
+    let directory = scratch("max_findings");
+    fs::write(directory.join("ptx-tc.toml"), "max-findings = 8\n").unwrap();
+    fs::write(directory.join("k.ptx"), text).unwrap();
+    let count = |arguments: &[&str]| {
+        let output =
+            ptx_tc(&["check", "k.ptx", "--format", "json"]).args(arguments).current_dir(&directory).output();
+        shown(&serde_json::from_slice(&output.unwrap().stdout).unwrap())
+    };
+    assert_eq!((count(&[]), count(&["--max-findings", "9"])), (8, 9));
+    fs::write(directory.join("ptx-tc.toml"), "max-findings = -1\n").unwrap();
+    let output = ptx_tc(&["check", "k.ptx"]).current_dir(&directory).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+}
+
+#[test]
+fn what_comments_silence_takes_no_room() {
+    let silenced = "; // ptx-tc: allow(TC001)\n".repeat(150);
+    let document = json(&format!("{HEADER}{silenced};\n}}\n"), &["--max-findings", "1"]);
+    assert_eq!(shown(&document), 1);
+    assert_eq!(document["summary"]["errors"], 1);
+    assert_eq!(document["summary"]["warnings"], 0);
+    assert_eq!(document["files"][0]["diagnostics"][0]["span"]["line"], 154);
+}
+
+/// What is shown does not get longer with the line that it stands in.
+#[test]
+fn output_does_not_grow_with_the_line() {
+    for format in ["human", "concise", "json", "sarif", "github"] {
+        let length = |count| check(&broken(count), &["--format", format]).len();
+        let (short, long) = (length(4000), length(400_000));
+        assert!(long < short + short / 20, "{format}: {short} {long}");
+    }
+}
+
+/// One comment with very many rules, very many comments in one place, and names that are none.
+#[test]
+fn many_suppressions_are_told_apart() {
+    let text = |comment: String| format!("{HEADER}{};\n}}\n", comment);
+    let items = text(format!("/* ptx-tc: allow({}) */", "TC001,".repeat(5000)));
+    let comments = text("/* ptx-tc: allow(TC001) */".repeat(5000));
+    let unused = text("/* ptx-tc: allow(TC301) */".repeat(5000));
+    let unknown = text(format!("/* ptx-tc: allow({}) */", "noclus-invalid,".repeat(5000)));
+    let totals = |text: &str| {
+        let output = with_stdin(&["check", "-", "--format", "json"], text.as_bytes());
+        let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let summary = &document["summary"];
+        (summary["errors"].as_u64().unwrap(), summary["warnings"].as_u64().unwrap())
+    };
+    assert_eq!(totals(&items), (0, 0));
+    assert_eq!(totals(&comments), (0, 0));
+    assert_eq!(totals(&unused), (1, 5000));
+    assert_eq!(totals(&unknown), (1, 5000));
+}
+
+/// A name of a megabyte is not written out wherever it is mentioned.
+#[test]
+fn long_names_are_cut_for_people() {
+    let name = "a".repeat(1 << 20);
+    let text = format!("{HEADER}tcgen05.dealloc.cta_group::1.sync.aligned.b32 {name}, 64;\n}}\n");
+    for format in ["human", "concise"] {
+        let output = check(&text, &["--format", format]);
+        assert!(output.contains("TC004") && output.len() < 10_000, "{format}: {}", output.len());
+    }
+}
