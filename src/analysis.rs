@@ -7,6 +7,7 @@
 //! [`places`] says which addresses are the same, and [`uniformity`] who executes. A rule about
 //! order asks its questions of a [`flow::Flow`].
 
+pub mod budget;
 pub mod calls;
 pub mod cfg;
 pub mod constants;
@@ -17,7 +18,9 @@ pub mod descriptors;
 pub mod dominance;
 pub mod events;
 pub mod flow;
+pub mod function;
 pub mod functions;
+pub mod loads;
 pub mod places;
 pub mod reach;
 pub mod registers;

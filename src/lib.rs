@@ -42,6 +42,7 @@
 #![warn(missing_docs)]
 
 pub mod analysis;
+mod check;
 #[cfg(feature = "cli")]
 pub mod cli;
 #[cfg(feature = "cli")]
@@ -60,21 +61,14 @@ pub mod rules;
 pub mod suppression;
 pub(crate) mod words;
 
-use analysis::description::{self, Description};
-use analysis::descriptors;
-use analysis::events::Events;
-use analysis::functions::FunctionFacts;
-use analysis::reach::Budget;
+use analysis::description::Description;
+pub use check::check_unit;
 use diagnostic::selection::RuleSettings;
-use diagnostic::{Applicability, Diagnostic, Findings, Fix, Found, Omitted, Severity};
-use instruction::decode;
+use diagnostic::{Applicability, Diagnostic, Fix, Omitted, Severity};
 use isa::targets::{PtxVersion, Target};
 pub use ptx_syntax as syntax;
 pub use ptx_syntax::source::{self, Source};
-use resolve::environment::Environment;
 pub use resolve::unit::Unit;
-use rules::Checker;
-use suppression::Suppressions;
 
 /// What to check against, where it is not the module's own word.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -87,10 +81,10 @@ pub struct Options {
     pub rules: RuleSettings,
     /// Whether the report describes every multiply and copy, too.
     pub describe: bool,
-    /// Instead of [`Budget::LIMIT`]: how much work the questions about the order of one function may
+    /// Instead of [`Budget::LIMIT`](analysis::budget::Budget::LIMIT): how much work the questions about the order of one function may
     /// cause.
     pub analysis_budget: Option<u64>,
-    /// Instead of [`Findings::LIMIT`]: how many findings of one rule are reported; 0 for all. The
+    /// Instead of [`Findings::LIMIT`](diagnostic::Findings::LIMIT): how many findings of one rule are reported; 0 for all. The
     /// others are counted.
     pub max_findings: Option<usize>,
     /// Which fixes are reported of findings that are not: none, the safe ones, or all.
@@ -108,6 +102,9 @@ pub struct Report {
     pub omitted_fixes: Vec<Fix>,
     /// What is known of the descriptors of each multiply and copy, when that was asked for.
     pub descriptors: Option<Vec<Description>>,
+    /// How much work it was: tokens, and steps of the analyses. It grows with the text as the time
+    /// does, whatever the machine.
+    pub steps: u64,
 }
 
 impl Report {
@@ -153,57 +150,5 @@ impl Report {
 /// ```
 pub fn check(source: &Source, options: &Options) -> Report {
     let unit = Unit::new(source);
-    check_unit(&unit, options, &|| false).map_or_else(Report::default, |checked| checked.report)
-}
-
-/// What a check found, and the analyses of functions that it made for that.
-#[derive(Debug)]
-pub struct Checked {
-    /// What it found.
-    pub report: Report,
-    /// The functions with tcgen05 instructions.
-    pub functions: Vec<FunctionFacts>,
-}
-
-/// Checks a module that is parsed and resolved already, or gives up (`None`) as soon as `cancelled`
-/// says that nobody waits for the findings any more.
-pub fn check_unit(unit: &Unit, options: &Options, cancelled: &dyn Fn() -> bool) -> Option<Checked> {
-    let instructions = decode::decode_all(unit);
-    let environment = Environment::new(unit, options.ptx_version, &options.targets);
-    if cancelled() {
-        return None;
-    }
-    let events = Events::new(unit, &instructions);
-    let mut functions = FunctionFacts::all(unit, &instructions, &events);
-    if let Some(limit) = options.analysis_budget {
-        for facts in &mut functions {
-            facts.budget = Budget::new(limit);
-        }
-    }
-    if cancelled() {
-        return None;
-    }
-    let descriptors = descriptors::find(unit, &instructions, &functions, environment.features());
-    let checker = Checker {
-        unit,
-        instructions: &instructions,
-        environment: &environment,
-        events: &events,
-        functions: &functions,
-        descriptors: &descriptors,
-    };
-    let mut suppressions = Suppressions::new(unit);
-    let mut findings =
-        Findings::new(options.max_findings.unwrap_or(Findings::LIMIT), options.fixes_of_omitted)
-            .except(|finding| suppressions.silence(finding));
-    if !checker.run_unless(&options.rules, &mut findings, cancelled) {
-        return None;
-    }
-    let mut findings = findings.including_all();
-    suppressions.complain(&options.rules, &mut findings);
-    let Found { diagnostics, omitted, fixes: omitted_fixes } = findings.finish();
-    let descriptors = options.describe.then(|| {
-        description::describe(unit, &instructions, &functions, &descriptors, environment.features())
-    });
-    Some(Checked { report: Report { diagnostics, omitted, omitted_fixes, descriptors }, functions })
+    check_unit(&unit, options, &|| false).unwrap_or_default()
 }

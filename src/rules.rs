@@ -6,13 +6,14 @@
 
 use serde::Serialize;
 
+use crate::analysis::calls::{CallGraph, Component};
 use crate::analysis::constants::Known;
 use crate::analysis::descriptors::Descriptors;
 use crate::analysis::events::Events;
 use crate::analysis::flow::Flow;
 use crate::analysis::functions::FunctionFacts;
 pub use crate::diagnostic::Code;
-use crate::diagnostic::{Diagnostic, Findings};
+use crate::diagnostic::Findings;
 use crate::instruction::decode::Decoded;
 use crate::instruction::{Address, Base, Scalar};
 use crate::resolve::environment::Environment;
@@ -42,6 +43,10 @@ pub struct Checker<'a> {
     pub instructions: &'a [Decoded<'a>],
     /// The versions and targets to check against.
     pub environment: &'a Environment,
+    /// Which functions can call which.
+    pub calls: &'a CallGraph,
+    /// The functions that are looked at.
+    pub component: &'a Component,
     /// What happens in the functions with tcgen05 instructions, and in those they call.
     pub events: &'a Events,
     /// The functions with tcgen05 instructions, and those that call them.
@@ -50,10 +55,13 @@ pub struct Checker<'a> {
     pub descriptors: &'a [Descriptors],
 }
 
-/// How much of a program a rule has to see.
+/// How much of a program a rule has to see. Rules about texts and modules run once; the others run on
+/// the functions that calls connect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Scope {
+    /// The text as it stands, whatever it is a piece of.
+    Text,
     /// One statement, with what is known of its operands. Such a rule also makes sense of inline
     /// assembly.
     Statement,
@@ -62,7 +70,7 @@ pub enum Scope {
     Function,
     /// A whole kernel: the rule says what it lacks.
     Kernel,
-    /// The module: its header, what its functions have together, and the text as a whole.
+    /// The module: its header, and its text as a whole.
     Module,
 }
 
@@ -219,33 +227,26 @@ impl Rule {
 }
 
 impl<'a> Checker<'a> {
-    /// Runs every rule that is not off; findings in source order.
-    pub fn run(&self, settings: &RuleSettings) -> Vec<Diagnostic> {
-        let mut findings = Findings::all();
-        self.run_unless(settings, &mut findings, &|| false);
-        findings.finish().diagnostics
-    }
-
-    /// Runs every rule that is not off, or stops (`false`) between two of them once `cancelled` says
-    /// so.
-    pub fn run_unless(
+    /// Runs every rule of the scopes that is not off, or stops between two of them once `cancelled`
+    /// says so.
+    pub fn run(
         &self,
         settings: &RuleSettings,
         findings: &mut Findings<'_>,
+        scope: &dyn Fn(Scope) -> bool,
         cancelled: &dyn Fn() -> bool,
-    ) -> bool {
+    ) {
         // What the others have left of their budgets, only the last rule can say.
         let is_last = |code: &Code| *code == Code::AnalysisLimit;
         let codes = Code::all().filter(|code| !is_last(code)).chain(Code::all().filter(is_last));
-        for code in codes.filter(|code| settings.runs(*code)) {
+        for code in codes.filter(|code| settings.runs(*code) && scope(code.rule().scope)) {
             if cancelled() {
-                return false;
+                return;
             }
             findings.set_severity(settings.override_of(code));
             (code.rule().check)(self, findings);
         }
         findings.set_severity(None);
-        true
     }
 
     /// The analyses of the function that an instruction stands in.
@@ -257,8 +258,8 @@ impl<'a> Checker<'a> {
 
     /// The functions as the rules about ordering see them.
     pub fn flows(&self) -> impl Iterator<Item = Flow<'a>> {
-        let (unit, instructions, all) = (self.unit, self.instructions, self.events);
-        self.functions.iter().map(move |facts| Flow { unit, instructions, all, facts })
+        let Self { unit, instructions, events, descriptors, .. } = *self;
+        self.functions.iter().map(move |facts| Flow { unit, instructions, all: events, facts, descriptors })
     }
 
     /// The known bits of an address in Tensor Memory.

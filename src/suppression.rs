@@ -62,6 +62,11 @@ impl<'a> Suppressions<'a> {
         Self { unit, directives, in_file, on_line }
     }
 
+    /// Whether there are no directives.
+    pub fn is_empty(&self) -> bool {
+        self.directives.is_empty()
+    }
+
     /// Whether directives silence the finding. All that do are used.
     pub fn silence(&mut self, finding: &Diagnostic) -> bool {
         if self.directives.is_empty() {
@@ -86,7 +91,7 @@ impl<'a> Suppressions<'a> {
     }
 
     /// Adds what is wrong with the directives, once they have seen all other findings.
-    pub fn complain(mut self, settings: &RuleSettings, findings: &mut Findings<'_>) {
+    pub fn complain(&mut self, settings: &RuleSettings, findings: &mut Findings<'_>) {
         let code = Code::UnusedSuppression;
         if !settings.runs(code) {
             return;

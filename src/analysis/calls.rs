@@ -1,6 +1,16 @@
-//! Which functions a kernel can reach.
+//! Which functions can call which, and which of them have to be looked at together.
+//!
+//! The graph is built once for a unit. From it come the [`Component`]s: functions between which
+//! calls lead back and forth, so that what is known of one may matter to another. Every analysis
+//! behind this one works on one component at a time, so that a module of a thousand kernels costs
+//! no more memory than its largest, and components can be looked at side by side.
 
-use std::collections::{BTreeMap, BTreeSet};
+use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::SmallVec;
+
+use petgraph::algo::kosaraju_scc;
+use petgraph::graph::{DiGraph, NodeIndex};
+use petgraph::unionfind::UnionFind;
 
 use crate::resolve::symbols::{Resolution, SymbolKind, Symbols};
 use crate::resolve::unit::Unit;
@@ -12,11 +22,12 @@ use crate::syntax::ast::{Module, OperandKind, Slice, StatementKind};
 /// assembler counts it as called by every kernel that takes an address or calls indirectly.
 #[derive(Debug, Default)]
 pub struct CallGraph {
-    calls: BTreeMap<u32, BTreeSet<u32>>,
-    /// Functions whose address is taken somewhere.
-    addressed: BTreeSet<u32>,
+    /// By function: the functions that it calls by name, each once.
+    calls: FxHashMap<u32, SmallVec<[u32; 4]>>,
+    /// Functions whose address is taken somewhere, each once.
+    addressed: Vec<u32>,
     /// Functions that take an address or call through a register.
-    indirect: BTreeSet<u32>,
+    indirect: FxHashSet<u32>,
 }
 
 impl CallGraph {
@@ -24,24 +35,34 @@ impl CallGraph {
     pub fn new(unit: &Unit) -> Self {
         let Unit { source, module, symbols, .. } = unit;
         let mut graph = Self::default();
+        // Kernels cannot be called: without functions there is nothing to find.
+        if module.functions.iter().all(|function| function.is_entry || function.body.len == 0) {
+            return graph;
+        }
+        let mut addressed = FxHashSet::default();
+        let mut called: FxHashSet<u32> = FxHashSet::default();
         let mut current = None;
         for statement in &module.statements {
             match statement.kind {
-                StatementKind::FunctionOpen(function) => current = Some(function),
+                StatementKind::FunctionOpen(function) => {
+                    current = Some(function);
+                    called.clear();
+                }
                 StatementKind::FunctionClose => current = None,
                 StatementKind::Instruction(index) => {
                     let Some(function) = current else { continue };
                     let instruction = &module.instructions[index as usize];
                     let is_call = is_call(source.slice(instruction.opcode));
-                    let named = functions_named(module, symbols, instruction.operands);
+                    let mut named = functions_named(module, symbols, instruction.operands).peekable();
                     if is_call {
-                        if named.is_empty() {
+                        if named.peek().is_none() {
                             graph.indirect.insert(function);
                         }
-                        graph.calls.entry(function).or_default().extend(named);
-                    } else if !named.is_empty() {
+                        let calls = graph.calls.entry(function).or_default();
+                        calls.extend(named.filter(|callee| called.insert(*callee)));
+                    } else if named.peek().is_some() {
                         graph.indirect.insert(function);
-                        graph.addressed.extend(named);
+                        addressed.extend(named);
                     }
                 }
                 StatementKind::Declaration(index) => {
@@ -50,52 +71,124 @@ impl CallGraph {
                     {
                         if let Some(initializer) = declarator.initializer {
                             let slice = Slice { start: initializer, len: 1 };
-                            graph.addressed.extend(functions_within(module, symbols, slice));
+                            addressed.extend(functions_within(module, symbols, slice));
                         }
                     }
                 }
                 _ => {}
             }
         }
+        graph.addressed = addressed.into_iter().collect();
+        graph.addressed.sort_unstable();
         graph
     }
 
-    /// Every function that `kernel` can reach, itself included. `counts` says whether the kernel
-    /// itself does what makes address-taken functions count as called.
-    pub fn reachable(&self, kernel: u32, counts: bool) -> BTreeSet<u32> {
-        let mut reached = BTreeSet::new();
-        let mut work = vec![kernel];
-        if counts {
-            work.extend(&self.addressed);
-        }
-        while let Some(function) = work.pop() {
-            if !reached.insert(function) {
-                continue;
-            }
-            work.extend(self.calls.get(&function).into_iter().flatten());
-            if self.indirect.contains(&function) {
-                work.extend(&self.addressed);
-            }
-        }
-        reached
+    /// The functions that a function calls by name.
+    pub fn callees(&self, function: u32) -> &[u32] {
+        self.calls.get(&function).map_or(&[], SmallVec::as_slice)
     }
 
-    /// Every function that can reach one of `functions` by direct calls, these included.
-    pub fn callers(&self, functions: &[u32]) -> BTreeSet<u32> {
-        let mut callers: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+    /// Whether a function may call what it has no name for.
+    pub fn calls_indirectly(&self, function: u32) -> bool {
+        self.indirect.contains(&function)
+    }
+
+    /// Functions whose address is taken somewhere.
+    pub fn addressed(&self) -> &[u32] {
+        &self.addressed
+    }
+
+    /// Parts the functions that matter to `roots` into components: these, what can call them by
+    /// name, and what all of those can call. Functions that only an indirect call could connect are
+    /// in one component. In the order of the module.
+    pub fn components(&self, roots: &[u32]) -> Vec<Component> {
+        if self.calls.is_empty() && self.indirect.is_empty() {
+            return roots.iter().map(|function| Component::of(*function)).collect();
+        }
+        let mut callers: FxHashMap<u32, Vec<u32>> = FxHashMap::default();
         for (caller, callees) in &self.calls {
             for callee in callees {
                 callers.entry(*callee).or_default().push(*caller);
             }
         }
-        let mut reached = BTreeSet::new();
-        let mut work = functions.to_vec();
+        let mut relevant: FxHashSet<u32> = FxHashSet::default();
+        let mut work = roots.to_vec();
         while let Some(function) = work.pop() {
-            if reached.insert(function) {
+            if relevant.insert(function) {
                 work.extend(callers.get(&function).into_iter().flatten());
             }
         }
-        reached
+        work.extend(&relevant);
+        let mut seen: FxHashSet<u32> = FxHashSet::default();
+        while let Some(function) = work.pop() {
+            if seen.insert(function) {
+                relevant.insert(function);
+                work.extend(self.callees(function));
+            }
+        }
+        let mut functions: Vec<u32> = relevant.into_iter().collect();
+        functions.sort_unstable();
+        self.part(&functions, roots)
+    }
+
+    /// Parts functions by the calls between them.
+    fn part(&self, functions: &[u32], roots: &[u32]) -> Vec<Component> {
+        let number = |function: u32| functions.binary_search(&function).ok();
+        let mut together = UnionFind::<usize>::new(functions.len());
+        let mut graph: DiGraph<u32, ()> = DiGraph::with_capacity(functions.len(), 0);
+        for function in functions {
+            graph.add_node(*function);
+        }
+        for (index, function) in functions.iter().enumerate() {
+            for callee in self.callees(*function).iter().filter_map(|callee| number(*callee)) {
+                graph.add_edge(NodeIndex::new(index), NodeIndex::new(callee), ());
+                together.union(index, callee);
+            }
+        }
+        // The assembler lets every kernel that has tcgen05 instructions call what has an address.
+        let addressed: Vec<usize> = self.addressed.iter().filter_map(|it| number(*it)).collect();
+        if let Some((first, more)) = addressed.split_first() {
+            let roots: FxHashSet<u32> = roots.iter().copied().collect();
+            let calls = |function: &&u32| self.indirect.contains(*function) || roots.contains(*function);
+            let calling: Vec<usize> = functions.iter().filter(calls).filter_map(|it| number(*it)).collect();
+            for other in more.iter().chain(&calling) {
+                together.union(*first, *other);
+            }
+        }
+        let labels = together.into_labeling();
+        let mut place: FxHashMap<usize, usize> = FxHashMap::default();
+        let mut components: Vec<Component> = Vec::new();
+        for (index, function) in functions.iter().enumerate() {
+            let at = *place.entry(labels[index]).or_insert_with(|| {
+                components.push(Component::default());
+                components.len() - 1
+            });
+            components[at].functions.push(*function);
+        }
+        // Callees come before their callers.
+        for mut circle in kosaraju_scc(&graph) {
+            circle.sort_unstable();
+            let Some(first) = circle.first() else { continue };
+            let at = place[&labels[first.index()]];
+            components[at].callees_first.push(circle.into_iter().map(|node| graph[node]).collect());
+        }
+        components
+    }
+}
+
+/// Functions that may matter to each other, because calls lead from one to the other.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Component {
+    /// The functions, in the order of the module.
+    pub functions: Vec<u32>,
+    /// The same in circles: functions that can call each other in turn. Callees stand first.
+    pub callees_first: Vec<Vec<u32>>,
+}
+
+impl Component {
+    /// One function by itself, whatever it calls.
+    pub fn of(function: u32) -> Self {
+        Self { functions: vec![function], callees_first: vec![vec![function]] }
     }
 }
 
@@ -106,19 +199,22 @@ pub(super) fn is_call(opcode: &str) -> bool {
         .is_some_and(|rest| rest.is_empty() || !rest.starts_with(|c: char| c.is_alphanumeric()))
 }
 
-/// The functions that the operands name, by their definition.
-pub(super) fn functions_named(module: &Module, symbols: &Symbols, operands: Slice) -> Vec<u32> {
-    let mut found = Vec::new();
-    for index in operands.range() {
+/// The functions that operands name, by their definition.
+pub(super) fn functions_named<'a>(
+    module: &'a Module,
+    symbols: &'a Symbols,
+    operands: Slice,
+) -> impl Iterator<Item = u32> + 'a {
+    operands.range().filter_map(|index| {
         let operand = &module.operands[index];
         if operand.kind == OperandKind::Name
             && let Resolution::Symbol(id) = symbols.operand(index as u32)
             && let SymbolKind::Function { function } = symbols.symbol(id).kind
         {
-            found.push(function);
+            return Some(function);
         }
-    }
-    found
+        None
+    })
 }
 
 /// The functions that operands name, or parts of them.

@@ -11,8 +11,8 @@ use std::ops::Range;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
+use super::budget::Budget;
 use super::dominance::DominatorTree;
-use super::reach::Budget;
 use super::registers;
 use crate::resolve::symbols::{Resolution, SymbolKind};
 use crate::resolve::unit::Unit;

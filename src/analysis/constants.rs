@@ -13,15 +13,14 @@
 
 use std::cmp::Reverse;
 
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
-use super::cfg::Cfg;
-use super::definitions::{DefinitionId, Definitions};
+use super::definitions::DefinitionId;
+use super::function::Function;
 use super::registers;
 pub use crate::descriptor::Known;
 use crate::resolve::symbols::{RegisterId, Resolution, SymbolKind};
-use crate::resolve::unit::Unit;
 use crate::source::Span;
 use crate::syntax::ast::{Operand, OperandKind, Slice, Type};
 use crate::syntax::literal;
@@ -39,19 +38,11 @@ pub struct Constants {
     values: Vec<Known>,
 }
 
+/// What an evaluation takes, in steps of the budget.
+const VISIT: u64 = 4;
+
 /// A definition that was not evaluated.
 const NO_SLOT: u32 = u32::MAX;
-
-/// What an evaluation may look at.
-#[derive(Clone, Copy, Debug)]
-pub struct Function<'a> {
-    /// The module.
-    pub unit: &'a Unit,
-    /// The function's control flow.
-    pub cfg: &'a Cfg,
-    /// Its definitions.
-    pub definitions: &'a Definitions,
-}
 
 impl Constants {
     /// Evaluates what the `uses` need: registers and the instructions that read them.
@@ -63,7 +54,7 @@ impl Constants {
         // A definition, and one that its value goes into.
         let mut feeds: Vec<(DefinitionId, u32)> = Vec::new();
         for (instruction, register) in uses {
-            work.extend(function.definitions.reaching(function.cfg, instruction, register).iter());
+            work.extend(function.reaching(instruction, register).iter());
         }
         while let Some(id) = work.pop() {
             if this.slots[id.0 as usize] != NO_SLOT {
@@ -87,6 +78,11 @@ impl Constants {
         while let Some(slot) = waiting.pop() {
             queued[slot as usize] = false;
             let id = order[slot as usize];
+            if !function.budget.take(VISIT) {
+                // What has not settled is not known.
+                this.values.fill(UNKNOWN);
+                break;
+            }
             let old = this.values[slot as usize];
             let new = join(old, function.evaluate(id, &this));
             if new == old {
@@ -111,7 +107,7 @@ impl Constants {
 
     /// The same while values are still being found: `TOP` when none of the definitions has one.
     fn joined(&self, function: &Function<'_>, instruction: u32, register: RegisterId) -> Known {
-        let reaching = function.definitions.reaching(function.cfg, instruction, register);
+        let reaching = function.reaching(instruction, register);
         if reaching.is_empty() {
             return UNKNOWN;
         }
@@ -145,7 +141,7 @@ impl Function<'_> {
         let mut sources = SmallVec::new();
         registers::accesses(self.unit, definition.instruction, &mut |register, _, access| {
             if access == registers::Access::Read {
-                let reaching = self.definitions.reaching(self.cfg, definition.instruction, register);
+                let reaching = self.reaching(definition.instruction, register);
                 sources.extend_from_slice(&reaching);
             }
         });
@@ -153,15 +149,20 @@ impl Function<'_> {
     }
 
     /// Where the value that `instruction` reads from `register` was made: through copies back to
-    /// the definitions that it can come from, in the order of the text.
+    /// the definitions that it can come from, in the order of the text. None when that is far away,
+    /// or in more places than a reader wants to know.
     pub fn origins(&self, instruction: u32, register: RegisterId) -> Vec<Span> {
+        /// Copies that are followed.
+        const FAR: usize = 256;
         let mut origins = Vec::new();
-        let mut work = self.definitions.reaching(self.cfg, instruction, register).into_owned();
+        let mut work = self.reaching(instruction, register).into_owned();
         let mut seen: FxHashSet<DefinitionId> = work.iter().copied().collect();
         while let Some(id) = work.pop() {
+            if seen.len() > FAR {
+                return Vec::new();
+            }
             if let Some(from) = self.copied(id) {
-                let reaching =
-                    self.definitions.reaching(self.cfg, self.definitions.get(id).instruction, from);
+                let reaching = self.reaching(self.definitions.get(id).instruction, from);
                 if reaching.is_empty() {
                     // Copied from what nothing here makes.
                     return Vec::new();
@@ -382,37 +383,50 @@ impl Function<'_> {
             (false, true) => (b, operands.start + 1),
             _ => return sum,
         };
-        if !self.is_offset(instruction, offset, 0, &mut 0) {
+        if !self.is_offset(instruction, offset, 0, &mut FxHashMap::default()) {
             return sum;
         }
         let high = Known::new(descriptor.mask & HIGH, descriptor.value);
         Known::new(sum.mask & !HIGH | high.mask, sum.value & !HIGH | high.value)
     }
 
-    /// Whether an operand of 64 bits is made of numbers of 32 bits, by the way it is made.
-    fn is_offset(&self, instruction: u32, index: u32, depth: u32, visited: &mut u32) -> bool {
-        // Longer chains, and loops, are nothing that compilers make of addresses.
-        const DEEP: u32 = 8;
-        const MANY: u32 = 500;
+    /// Whether an operand of 64 bits is made of numbers of 32 bits, by the way it is made. `seen` has
+    /// what is known of definitions already; one that is made of itself is not.
+    fn is_offset(
+        &self,
+        instruction: u32,
+        index: u32,
+        depth: u32,
+        seen: &mut FxHashMap<DefinitionId, bool>,
+    ) -> bool {
+        /// Deeper expressions are nothing that compilers make of addresses.
+        const DEEP: u32 = 64;
         let operand = &self.unit.module.operands[index as usize];
         if let Some(value) = literal::evaluate(&self.unit.source, &self.unit.module, operand) {
             return i32::try_from(value).is_ok() || u32::try_from(value).is_ok();
         }
         let Resolution::Register(register) = self.unit.symbols.operand(index) else { return false };
-        let reaching = self.definitions.reaching(self.cfg, instruction, register);
+        if depth >= DEEP {
+            self.budget.give_up();
+            return false;
+        }
+        let reaching = self.reaching(instruction, register);
         let mut made_of_words = |id: &DefinitionId| {
-            *visited += 1;
+            if let Some(known) = seen.get(id) {
+                return *known;
+            }
+            seen.insert(*id, false);
             let instruction = self.definitions.get(*id).instruction;
             let raw = &self.unit.module.instructions[instruction as usize];
-            let words: Vec<&str> = registers::words(self.unit, instruction).collect();
+            let words: SmallVec<[&str; 8]> = registers::words(self.unit, instruction).collect();
             let ty = words.last().and_then(|word| word.parse::<Type>().ok());
             let narrow = ty.and_then(Type::bits).is_some_and(|bits| bits <= 32);
             let mut part = |position: u32| {
                 position < raw.operands.len
-                    && *visited < MANY
-                    && self.is_offset(instruction, raw.operands.start + position, depth + 1, visited)
+                    && self.budget.take(VISIT)
+                    && self.is_offset(instruction, raw.operands.start + position, depth + 1, seen)
             };
-            match words[0] {
+            let made = match words[0] {
                 "cvt" => narrow,
                 "mul" if words.contains(&"wide") => narrow,
                 "mad" if words.contains(&"wide") => narrow && part(3),
@@ -424,9 +438,11 @@ impl Function<'_> {
                 // Not into the high word.
                 "shl" => part(1) && self.shifts_by_less_than(raw.operands.start + 2, 16),
                 _ => false,
-            }
+            };
+            seen.insert(*id, made);
+            made
         };
-        depth < DEEP && !reaching.is_empty() && reaching.iter().all(&mut made_of_words)
+        !reaching.is_empty() && reaching.iter().all(&mut made_of_words)
     }
 
     fn is_mask(&self, index: u32) -> bool {

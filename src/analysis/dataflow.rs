@@ -1,11 +1,11 @@
 //! The dataflow engine: bit-vector problems over a control-flow graph.
 //!
-//! Facts are numbered. Each block generates some and ends others; a worklist carries them along
-//! (or against) the edges until nothing changes. *May* problems join by union, *must* problems by
-//! intersection. Every analysis that asks "what can have happened before here" is one of these;
-//! no rule walks the graph by itself.
+//! Facts are numbered. Each block generates some and kills others; a worklist carries them along the
+//! edges until nothing changes, and paths join by union. This is for problems whose facts start in
+//! most blocks, as definitions of registers do; [`reach`](super::reach) is for those that start in
+//! few.
 
-use super::cfg::{BlockId, Cfg};
+use super::cfg::Cfg;
 
 /// A set of small numbers.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
@@ -50,23 +50,11 @@ impl BitSet {
         }
     }
 
-    /// Keeps what is in `other`, too.
-    pub fn intersect(&mut self, other: &Self) {
-        for (word, other) in self.words.iter_mut().zip(&other.words) {
-            *word &= other;
-        }
-    }
-
     /// Removes all of `other`.
     pub fn subtract(&mut self, other: &Self) {
         for (word, other) in self.words.iter_mut().zip(&other.words) {
             *word &= !other;
         }
-    }
-
-    /// Removes everything.
-    pub fn clear(&mut self) {
-        self.words.fill(0);
     }
 
     /// The smallest number in it that is not below `from`.
@@ -90,24 +78,6 @@ impl BitSet {
     }
 }
 
-/// Which way facts travel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Direction {
-    /// With the flow: what has happened.
-    Forward,
-    /// Against it: what will happen.
-    Backward,
-}
-
-/// How facts of several paths join.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Join {
-    /// On some path.
-    May,
-    /// On every path.
-    Must,
-}
-
 /// What one block does to the facts.
 #[derive(Clone, Debug)]
 pub struct Effect {
@@ -123,18 +93,6 @@ impl Effect {
         Self { generate: BitSet::new(len), kill: BitSet::new(len) }
     }
 
-    /// From here on `fact` holds.
-    pub fn generate(&mut self, fact: usize) {
-        self.generate.insert(fact);
-        self.kill.remove(fact);
-    }
-
-    /// From here on `fact` does not hold.
-    pub fn kill(&mut self, fact: usize) {
-        self.generate.remove(fact);
-        self.kill.insert(fact);
-    }
-
     /// The facts behind the block, of those before it.
     pub fn apply(&self, facts: &mut BitSet) {
         facts.subtract(&self.kill);
@@ -142,29 +100,14 @@ impl Effect {
     }
 }
 
-/// Solves a problem of `len` facts; the result is what holds where each block is entered (left,
-/// when it runs backward). Nothing holds at the function's own start (end). `None` when that takes
-/// more than `limit` steps on words of 64 facts: loops in loops in loops can need many rounds.
-pub fn solve(
-    cfg: &Cfg,
-    direction: Direction,
-    join: Join,
-    len: usize,
-    effects: &[Effect],
-    limit: usize,
-) -> Option<Vec<BitSet>> {
+/// Solves a problem of `len` facts; the result is what holds on some path where each block is
+/// entered. Nothing holds where the function is. `None` when that takes more than what is `left` of
+/// steps on words of 64 facts: loops in loops in loops can need many rounds.
+pub fn solve(cfg: &Cfg, len: usize, effects: &[Effect], left: &mut usize) -> Option<Vec<BitSet>> {
     let words = len.div_ceil(64).max(1);
-    let mut left = limit;
-    let start = || match join {
-        Join::May => BitSet::new(len),
-        Join::Must => BitSet::full(len),
-    };
-    let mut before: Vec<BitSet> = (0..cfg.len()).map(|_| start()).collect();
-    let mut after: Vec<BitSet> = (0..cfg.len()).map(|_| start()).collect();
-    let mut order = cfg.reverse_post_order().to_vec();
-    if direction == Direction::Backward {
-        order.reverse();
-    }
+    let mut before: Vec<BitSet> = (0..cfg.len()).map(|_| BitSet::new(len)).collect();
+    let mut after = before.clone();
+    let order = cfg.reverse_post_order();
     let position: Vec<usize> = {
         let mut position = vec![0; cfg.len()];
         for (at, block) in order.iter().enumerate() {
@@ -180,27 +123,17 @@ pub fn solve(
         waiting.remove(at);
         from = at + 1;
         let block = order[at];
-        let (sources, targets) = match direction {
-            Direction::Forward => (&cfg.block(block).predecessors, &cfg.block(block).successors),
-            Direction::Backward => (&cfg.block(block).successors, &cfg.block(block).predecessors),
-        };
-        left = left.checked_sub(words * (sources.len() + 2))?;
-        let is_start = match direction {
-            Direction::Forward => block == BlockId(0),
-            Direction::Backward => sources.is_empty(),
-        };
-        let mut facts = if is_start { BitSet::new(len) } else { start() };
+        let sources = &cfg.block(block).predecessors;
+        *left = left.checked_sub(words * (sources.len() + 2))?;
+        let mut facts = BitSet::new(len);
         for source in sources {
-            match join {
-                Join::May => facts.union(&after[source.index()]),
-                Join::Must => facts.intersect(&after[source.index()]),
-            }
+            facts.union(&after[source.index()]);
         }
         before[block.index()].clone_from(&facts);
         effects[block.index()].apply(&mut facts);
         if facts != after[block.index()] {
             after[block.index()] = facts;
-            for target in targets {
+            for target in &cfg.block(block).successors {
                 waiting.insert(position[target.index()]);
                 from = from.min(position[target.index()]);
             }

@@ -7,8 +7,9 @@ use std::borrow::Cow;
 
 use rustc_hash::FxHashMap;
 
-use super::cfg::{BlockId, Cfg};
-use super::dataflow::{self, BitSet, Direction, Effect, Join};
+use super::budget::Budget;
+use super::cfg::Cfg;
+use super::dataflow::{self, BitSet, Effect};
 use super::registers::{self, Access};
 use crate::resolve::symbols::RegisterId;
 use crate::resolve::unit::Unit;
@@ -35,17 +36,15 @@ pub struct Definition {
 const LIMIT: usize = 1 << 26;
 /// Steps on words of facts after which the same is assumed.
 const STEPS: usize = 1 << 27;
-/// Definitions of one register beyond which only the nearest one in the same block is known.
-pub const MANY: usize = 200;
+/// How many of those are one step of the budget.
+const WORDS: u64 = 64;
 
 /// The definitions of one function.
 #[derive(Debug, Default)]
 pub struct Definitions {
     definitions: Vec<Definition>,
-    /// By register, from `first_register` on: where its definitions start in `order`.
-    starts: Vec<u32>,
+    index: Index,
     order: Vec<DefinitionId>,
-    first_register: u32,
     /// For definitions of registers with several: their number as a fact.
     fact: Vec<u32>,
     /// By block: the facts that hold at its entry. Empty when the limit was hit.
@@ -56,10 +55,38 @@ pub struct Definitions {
     reads: Vec<(u32, RegisterId)>,
 }
 
+/// Where in their order the definitions of a register are.
+#[derive(Debug)]
+enum Index {
+    /// By register, from the first on: where its definitions start. A function's registers nearly
+    /// always are numbered together.
+    Dense { first: u32, starts: Vec<u32> },
+    /// Registers that lie far apart, each with the start and the end of its definitions.
+    Sparse(FxHashMap<RegisterId, (u32, u32)>),
+}
+
+impl Default for Index {
+    fn default() -> Self {
+        Self::Dense { first: 0, starts: Vec::new() }
+    }
+}
+
+impl Index {
+    fn of(&self, register: RegisterId) -> Option<(u32, u32)> {
+        match self {
+            Self::Dense { first, starts } => {
+                let index = register.0.checked_sub(*first)? as usize;
+                Some((*starts.get(index)?, *starts.get(index + 1)?))
+            }
+            Self::Sparse(places) => places.get(&register).copied(),
+        }
+    }
+}
+
 impl Definitions {
     /// Finds the definitions of a function and what they reach, and who reads the registers in
     /// `watched`. What `mov` makes of one of these is watched as well.
-    pub fn new(unit: &Unit, cfg: &Cfg, watched: &mut BitSet) -> Self {
+    pub fn new(unit: &Unit, cfg: &Cfg, watched: &mut RegisterSet, budget: &Budget) -> Self {
         // Most instructions write one register.
         let mut definitions = Vec::with_capacity(cfg.instructions().count());
         let mut reads = Vec::new();
@@ -72,14 +99,14 @@ impl Definitions {
             registers::accesses(unit, instruction, &mut |register, operand, access| {
                 if access == Access::Write {
                     definitions.push(Definition { instruction, operand, register, guarded });
-                } else if watched.contains(register.0 as usize) {
+                } else if watched.contains(register) {
                     reads.push((instruction, register));
                 }
             });
             if reads.len() > read && registers::mnemonic(unit, instruction) == "mov" {
                 for copy in &definitions[written..] {
-                    if !watched.contains(copy.register.0 as usize) {
-                        watched.insert(copy.register.0 as usize);
+                    if !watched.contains(copy.register) {
+                        watched.insert(copy.register);
                         copies.insert(copy.register, instruction);
                     }
                 }
@@ -99,64 +126,98 @@ impl Definitions {
         }
         let mut this = Self { definitions, reads, ..Self::default() };
         this.sort();
-        this.solve(cfg);
+        this.solve(cfg, budget);
         this
     }
 
     /// Groups the definitions by register.
     fn sort(&mut self) {
+        /// Room for each definition that an index by register may take.
+        const ROOM: u64 = 8;
         let registers = self.definitions.iter().map(|definition| definition.register.0);
         let (Some(first), Some(last)) = (registers.clone().min(), registers.max()) else { return };
-        self.first_register = first;
-        self.starts = vec![0; (last - first) as usize + 2];
+        if u64::from(last - first) > 1024 + ROOM * self.definitions.len() as u64 {
+            self.sort_sparsely();
+            return;
+        }
+        let mut starts = vec![0; (last - first) as usize + 2];
         for definition in &self.definitions {
-            self.starts[(definition.register.0 - first) as usize + 1] += 1;
+            starts[(definition.register.0 - first) as usize + 1] += 1;
         }
-        for index in 1..self.starts.len() {
-            self.starts[index] += self.starts[index - 1];
+        for index in 1..starts.len() {
+            starts[index] += starts[index - 1];
         }
-        let mut next = self.starts.clone();
+        let mut next = starts.clone();
         self.order = vec![DefinitionId(0); self.definitions.len()];
         for (index, definition) in self.definitions.iter().enumerate() {
             let place = &mut next[(definition.register.0 - first) as usize];
             self.order[*place as usize] = DefinitionId(index as u32);
             *place += 1;
         }
+        self.index = Index::Dense { first, starts };
     }
 
-    fn solve(&mut self, cfg: &Cfg) {
-        self.fact = vec![u32::MAX; self.definitions.len()];
+    fn sort_sparsely(&mut self) {
+        let mut order: Vec<DefinitionId> = (0..self.definitions.len() as u32).map(DefinitionId).collect();
+        order.sort_by_key(|id| self.get(*id).register);
+        let mut places = FxHashMap::default();
+        let mut start = 0;
+        for group in order.chunk_by(|a, b| self.get(*a).register == self.get(*b).register) {
+            let end = start + group.len() as u32;
+            places.insert(self.get(group[0]).register, (start, end));
+            start = end;
+        }
+        self.order = order;
+        self.index = Index::Sparse(places);
+    }
+
+    fn solve(&mut self, cfg: &Cfg, budget: &Budget) {
         let mut facts = Vec::new();
-        for group in self.starts.windows(2) {
-            let group = &self.order[group[0] as usize..group[1] as usize];
-            if (2..=MANY).contains(&group.len()) {
+        let mut fact = vec![u32::MAX; self.definitions.len()];
+        for group in self.order.chunk_by(|a, b| self.get(*a).register == self.get(*b).register) {
+            if group.len() > 1 {
                 for id in group {
-                    self.fact[id.0 as usize] = facts.len() as u32;
+                    fact[id.0 as usize] = facts.len() as u32;
                     facts.push(*id);
                 }
             }
         }
+        self.fact = fact;
         self.limited = facts.len().saturating_mul(cfg.len()) > LIMIT;
         if facts.is_empty() || self.limited {
             return;
         }
         let mut effects: Vec<Effect> = cfg.blocks().map(|_| Effect::none(facts.len())).collect();
-        for id in &facts {
-            // In the order of the arena, which is that of the instructions.
+        // The last definition of a register in a block decides; those before it need no look at all
+        // the others.
+        let mut steps = 0;
+        for id in facts.iter().rev() {
+            // Against the order of the instructions.
             let definition = self.definitions[id.0 as usize];
             let Some(block) = cfg.block_of(definition.instruction) else { continue };
             let effect = &mut effects[block.index()];
+            let fact = self.fact[id.0 as usize] as usize;
+            if effect.kill.contains(fact) {
+                continue;
+            }
+            effect.generate.insert(fact);
             if !definition.guarded {
                 for other in self.of(definition.register) {
-                    effect.kill(self.fact[other.0 as usize] as usize);
+                    steps += 1;
+                    let other = self.fact[other.0 as usize] as usize;
+                    if !effect.generate.contains(other) {
+                        effect.kill.insert(other);
+                    }
                 }
             }
-            effect.generate(self.fact[id.0 as usize] as usize);
         }
-        match dataflow::solve(cfg, Direction::Forward, Join::May, facts.len(), &effects, STEPS) {
+        budget.take(steps / WORDS);
+        let mut left = STEPS;
+        match dataflow::solve(cfg, facts.len(), &effects, &mut left) {
             Some(reaching) => self.reaching = reaching,
             None => self.limited = true,
         }
+        budget.take((STEPS - left) as u64 / WORDS);
     }
 
     /// Whether it is known which definitions reach which uses, as far as their number allows.
@@ -186,50 +247,75 @@ impl Definitions {
 
     /// All definitions of a register, in the order of the instructions.
     pub fn of(&self, register: RegisterId) -> &[DefinitionId] {
-        let index = register.0.checked_sub(self.first_register).map(|index| index as usize);
-        match index.and_then(|index| Some((self.starts.get(index)?, self.starts.get(index + 1)?))) {
-            Some((&start, &end)) => &self.order[start as usize..end as usize],
-            None => &[],
-        }
+        self.index.of(register).map_or(&[], |(start, end)| &self.order[start as usize..end as usize])
     }
 
-    /// The definitions of `register` that may have made the value that `instruction` reads; none
-    /// when there are too many to tell.
-    pub fn reaching(&self, cfg: &Cfg, instruction: u32, register: RegisterId) -> Cow<'_, [DefinitionId]> {
+    /// The definitions of `register` that may have made the value that `instruction` reads. Takes
+    /// as long as the register has definitions.
+    pub(super) fn reaching(
+        &self,
+        cfg: &Cfg,
+        instruction: u32,
+        register: RegisterId,
+    ) -> Cow<'_, [DefinitionId]> {
         let all = self.of(register);
         if all.len() < 2 {
             return Cow::Borrowed(all);
         }
-        let solved = !self.reaching.is_empty() && all.len() <= MANY;
         let Some(block) = cfg.block_of(instruction) else { return Cow::Borrowed(all) };
-        let mut found = Vec::new();
         let before = all.partition_point(|id| self.get(*id).instruction < instruction);
-        for (index, id) in all[..before].iter().enumerate().rev().take(MANY) {
-            let definition = self.get(*id);
+        // Guarded definitions in the same block, up to the first that certainly happens.
+        let mut from = before;
+        while from > 0 {
+            let definition = self.get(all[from - 1]);
             if cfg.block_of(definition.instruction) != Some(block) {
                 break;
             }
-            if !definition.guarded && found.is_empty() {
-                return Cow::Borrowed(&all[index..=index]);
-            }
-            found.push(*id);
+            from -= 1;
             if !definition.guarded {
-                return Cow::Owned(found);
+                return Cow::Borrowed(&all[from..before]);
             }
         }
-        if !solved {
-            return Cow::Borrowed(if all.len() <= MANY { all } else { &[] });
+        if self.reaching.is_empty() {
+            return Cow::Borrowed(all);
         }
-        found.extend(self.entering(block, all).filter(|id| !found.contains(id)).collect::<Vec<_>>());
+        let facts = &self.reaching[block.index()];
+        let enters = |id: &DefinitionId| facts.contains(self.fact[id.0 as usize] as usize);
+        let mut found: Vec<DefinitionId> = all[..from].iter().copied().filter(enters).collect();
+        found.extend(&all[from..before]);
+        found.extend(all[before..].iter().copied().filter(enters));
         Cow::Owned(found)
     }
+}
 
-    fn entering<'a>(
-        &'a self,
-        block: BlockId,
-        of: &'a [DefinitionId],
-    ) -> impl Iterator<Item = DefinitionId> + 'a {
-        let facts = &self.reaching[block.index()];
-        of.iter().copied().filter(move |id| facts.contains(self.fact[id.0 as usize] as usize))
+/// A set of registers, small however far its members lie apart.
+#[derive(Debug, Default)]
+pub struct RegisterSet {
+    /// By the register's number over [`PAGE`], ascending.
+    pages: Vec<(u32, Box<[u64; PAGE as usize / 64]>)>,
+}
+
+/// Registers that share a page of a [`RegisterSet`].
+const PAGE: u32 = 4096;
+
+impl RegisterSet {
+    fn page(&self, register: RegisterId) -> Result<usize, usize> {
+        self.pages.binary_search_by_key(&(register.0 / PAGE), |(page, _)| *page)
+    }
+
+    /// Adds a register.
+    pub fn insert(&mut self, register: RegisterId) {
+        let at = self.page(register).unwrap_or_else(|at| {
+            self.pages.insert(at, (register.0 / PAGE, Box::new([0; PAGE as usize / 64])));
+            at
+        });
+        let bit = register.0 % PAGE;
+        self.pages[at].1[bit as usize / 64] |= 1 << (bit % 64);
+    }
+
+    /// Whether a register is in the set.
+    pub fn contains(&self, register: RegisterId) -> bool {
+        let bit = register.0 % PAGE;
+        self.page(register).is_ok_and(|at| self.pages[at].1[bit as usize / 64] & 1 << (bit % 64) != 0)
     }
 }

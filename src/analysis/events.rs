@@ -1,10 +1,13 @@
 //! What happens in a function that matters to the order of tcgen05 operations: the instructions
 //! themselves, waits, barriers, fences, stores to shared memory, and calls.
 
-use super::calls::{self, CallGraph};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::calls::{self, Component};
 use super::cfg::Cfg;
 use super::registers;
 use crate::instruction::decode::Decoded;
+use crate::instruction::{Alloc, Dealloc, Immediate, Instruction};
 use crate::isa::vocabulary::Operation;
 use crate::resolve::unit::Unit;
 
@@ -51,89 +54,176 @@ pub enum Action {
 /// What may happen while a function runs, in it and in what it calls; in no particular order.
 #[derive(Clone, Debug, Default)]
 pub struct Summary {
-    /// The functions, it being the first.
-    pub functions: Vec<u32>,
-    /// What happens in them, calls left out.
+    /// What happens, calls left out. Of events in functions that are called, one stands for all that
+    /// are written alike.
     pub events: Vec<Event>,
-    /// Whether one of them calls something unknown.
+    /// Whether something unknown is called, or more happens than is kept here.
     pub unknown: bool,
 }
 
-/// The events of the functions of a module.
+/// What is kept of what happens in one function and its callees. Events that are written alike are
+/// one, so that compilers do not come near.
+const MOST: usize = 512;
+
+/// The events of the functions of one component.
 #[derive(Debug, Default)]
 pub struct Events {
-    /// By function: its events, if it was looked at.
-    functions: Vec<Option<Vec<Event>>>,
-    /// By function.
-    summaries: Vec<Option<Summary>>,
+    /// In the order of the module.
+    functions: Vec<FunctionEvents>,
+    /// By circle of functions.
+    summaries: Vec<Summary>,
+    /// Functions of which more happens than is kept.
+    truncated: Vec<u32>,
+}
+
+#[derive(Debug)]
+struct FunctionEvents {
+    function: u32,
+    events: Vec<Event>,
+    /// Its circle's.
+    summary: u32,
 }
 
 impl Events {
-    /// Finds the events of every function that has tcgen05 instructions, can reach one that has,
-    /// or is called by one of these.
-    pub fn new(unit: &Unit, instructions: &[Decoded<'_>]) -> Self {
-        let count = unit.module.functions.len();
-        let mut this = Self { functions: vec![None; count], summaries: Vec::with_capacity(count) };
-        let mut work: Vec<u32> = Vec::new();
-        for group in instructions.chunk_by(|a, b| a.function == b.function) {
-            work.extend(group.first().and_then(|decoded| decoded.function));
-        }
-        // Callers matter where the instructions are in functions that can be called.
-        if work.iter().any(|function| !unit.module.functions[*function as usize].is_entry) {
-            work.extend(CallGraph::new(unit).callers(&work));
-        }
-        while let Some(function) = work.pop() {
-            if this.functions[function as usize].is_some() {
-                continue;
+    /// Finds the events of every function of a component; `instructions` are its tcgen05
+    /// instructions.
+    pub fn new(unit: &Unit, component: &Component, instructions: &[Decoded<'_>]) -> Self {
+        let own = |function: &u32| FunctionEvents {
+            function: *function,
+            events: events(unit, *function, instructions),
+            summary: 0,
+        };
+        let functions = component.functions.iter().map(own).collect();
+        let mut this = Self { functions, ..Self::default() };
+        let mut kinds = Kinds { unit, instructions, known: FxHashMap::default() };
+        for circle in &component.callees_first {
+            let summary = this.summarize(circle, &mut kinds);
+            this.truncated.extend((summary.events.len() >= MOST).then_some(circle).into_iter().flatten());
+            for function in circle {
+                if let Some(at) = this.place(*function) {
+                    this.functions[at].summary = this.summaries.len() as u32;
+                }
             }
-            let events = events(unit, function, instructions);
-            work.extend(events.iter().filter_map(|event| match event.action {
-                Action::Call(callee) => Some(callee),
-                _ => None,
-            }));
-            this.functions[function as usize] = Some(events);
-        }
-        for function in 0..count as u32 {
-            let summary = this.functions[function as usize].is_some().then(|| this.summarize(function));
             this.summaries.push(summary);
         }
         this
     }
 
+    fn place(&self, function: u32) -> Option<usize> {
+        self.functions.binary_search_by_key(&function, |it| it.function).ok()
+    }
+
     /// The events of one function in the order of its instructions.
     pub fn of(&self, function: u32) -> &[Event] {
-        self.functions.get(function as usize).and_then(Option::as_ref).map_or(&[], Vec::as_slice)
+        self.place(function).map_or(&[], |at| &self.functions[at].events)
     }
 
     /// The functions that have events, in the order of the module.
     pub fn functions(&self) -> impl Iterator<Item = u32> + '_ {
-        let has_events =
-            |(function, events): (usize, &Option<Vec<Event>>)| events.is_some().then_some(function as u32);
-        self.functions.iter().enumerate().filter_map(has_events)
+        self.functions.iter().map(|it| it.function)
+    }
+
+    /// Functions that call more than is looked at.
+    pub fn truncated(&self) -> &[u32] {
+        &self.truncated
     }
 
     /// What may happen while `function` runs; nothing is known of one that was not looked at.
     pub fn summary(&self, function: u32) -> Option<&Summary> {
-        self.summaries.get(function as usize)?.as_ref()
+        self.summaries.get(self.functions[self.place(function)?].summary as usize)
     }
 
-    fn summarize(&self, function: u32) -> Summary {
-        let mut summary = Summary::default();
-        let mut work = vec![function];
+    /// These functions and what they can call, directly or not.
+    pub fn reachable(&self, from: impl IntoIterator<Item = u32>) -> FxHashSet<u32> {
+        let mut work: Vec<u32> = from.into_iter().collect();
+        let mut reached = FxHashSet::default();
         while let Some(function) = work.pop() {
-            if summary.functions.contains(&function) {
-                continue;
+            if reached.insert(function) {
+                work.extend(self.of(function).iter().filter_map(|event| match event.action {
+                    Action::Call(callee) => Some(callee),
+                    _ => None,
+                }));
             }
-            summary.functions.push(function);
-            for event in self.of(function) {
+        }
+        reached
+    }
+
+    /// What may happen in functions that can call each other in turn. Their callees have summaries.
+    fn summarize<'a>(&self, circle: &[u32], kinds: &mut Kinds<'a>) -> Summary {
+        let mut summary = Summary::default();
+        let mut seen: FxHashSet<Kind<'a>> = FxHashSet::default();
+        let mut callees: Vec<u32> = Vec::new();
+        // What is not called need not be short.
+        let is_kernel = matches!(circle, [only] if kinds.unit.module.functions[*only as usize].is_entry);
+        let mut calls = false;
+        for function in circle {
+            for event in self.of(*function) {
                 match event.action {
-                    Action::Call(callee) => work.push(callee),
+                    Action::Call(callee) => {
+                        calls = true;
+                        if !circle.contains(&callee) {
+                            callees.push(callee);
+                        }
+                    }
                     Action::Unknown => summary.unknown = true,
-                    _ => summary.events.push(*event),
+                    _ if is_kernel => summary.events.push(*event),
+                    _ => {
+                        if seen.insert(kinds.of(*event)) {
+                            summary.events.push(*event);
+                        }
+                    }
                 }
             }
         }
+        if is_kernel && calls {
+            seen.extend(summary.events.iter().map(|event| kinds.of(*event)));
+        }
+        callees.sort_unstable();
+        callees.dedup();
+        for callee in callees {
+            let Some(inner) = self.summary(callee) else { continue };
+            summary.unknown |= inner.unknown;
+            summary.events.extend(inner.events.iter().filter(|event| seen.insert(kinds.of(**event))));
+        }
+        if !is_kernel && summary.events.len() >= MOST {
+            summary.events.truncate(MOST);
+            summary.unknown = true;
+        }
         summary
+    }
+}
+
+/// What makes two events alike for whoever calls the functions that they are in: what they do, how
+/// they are written, and the number of columns that they allocate.
+type Kind<'a> = (std::mem::Discriminant<Action>, &'a str, Option<i128>);
+
+/// Tells the kinds of events apart.
+struct Kinds<'a> {
+    unit: &'a Unit,
+    instructions: &'a [Decoded<'a>],
+    known: FxHashMap<u32, Kind<'a>>,
+}
+
+impl<'a> Kinds<'a> {
+    fn of(&mut self, event: Event) -> Kind<'a> {
+        let Self { unit, instructions, known } = self;
+        *known.entry(event.instruction).or_insert_with(|| {
+            let opcode = unit.source.slice(unit.module.instructions[event.instruction as usize].opcode);
+            let columns = match event.action {
+                Action::Tensor { index, .. } => match &instructions[index as usize].instruction {
+                    Some(
+                        Instruction::Alloc(Alloc { n_cols, .. })
+                        | Instruction::Dealloc(Dealloc { n_cols, .. }),
+                    ) => {
+                        // A register may hold anything.
+                        Some(n_cols.immediate().map_or(-i128::from(event.instruction) - 1, Immediate::value))
+                    }
+                    _ => None,
+                },
+                _ => None,
+            };
+            (std::mem::discriminant(&event.action), opcode, columns)
+        })
     }
 }
 
@@ -163,8 +253,11 @@ fn events(unit: &Unit, function: u32, instructions: &[Decoded<'_>]) -> Vec<Event
             [b's', b't', ..] => shared_store(opcode),
             [b'c', b'p', ..] => bulk_load(opcode),
             [b'c', b'a', b'l', b'l', ..] if calls::is_call(opcode) => {
-                match calls::functions_named(module, &unit.symbols, raw.operands)[..] {
-                    [callee] if module.functions[callee as usize].body.len > 0 => Some(Action::Call(callee)),
+                let mut named = calls::functions_named(module, &unit.symbols, raw.operands);
+                match (named.next(), named.next()) {
+                    (Some(callee), None) if module.functions[callee as usize].body.len > 0 => {
+                        Some(Action::Call(callee))
+                    }
                     _ => Some(Action::Unknown),
                 }
             }

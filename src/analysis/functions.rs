@@ -2,16 +2,14 @@
 
 use std::cell::{OnceCell, RefCell};
 
-use rustc_hash::FxHashMap;
-
+use super::budget::Budget;
 use super::cfg::Cfg;
-use super::constants::{Constants, Function, Known};
-use super::dataflow::BitSet;
-use super::definitions::Definitions;
+use super::constants::{Constants, Known};
+use super::definitions::{Definitions, RegisterSet};
 use super::events::{Action, Events};
-use super::flow;
-use super::places::Place;
-use super::reach::Budget;
+use super::function::Function;
+use super::loads;
+use super::places::KnownPlaces;
 use super::uniformity::Uniformity;
 use crate::instruction::decode::{Decoded, Value};
 use crate::instruction::{Address, Base, Instruction, Scalar};
@@ -37,39 +35,50 @@ pub struct FunctionFacts {
     /// Whether a load is pending where that matters; found when it is first asked for.
     pub pending_loads: OnceCell<bool>,
     /// What registers hold where instructions read them as addresses, as far as it was asked for.
-    pub places: RefCell<FxHashMap<(u32, RegisterId), Place>>,
+    pub places: RefCell<KnownPlaces>,
 }
 
 impl FunctionFacts {
     /// Analyses every function that has tcgen05 instructions or calls one that has; in the order of
-    /// the module.
-    pub fn all(unit: &Unit, instructions: &[Decoded<'_>], events: &Events) -> Vec<Self> {
-        let mut watched = BitSet::new(unit.symbols.register_count() as usize);
+    /// the module. `limit` is the budget of each, if it is not what is due to its size.
+    pub fn all(unit: &Unit, instructions: &[Decoded<'_>], events: &Events, limit: Option<u64>) -> Vec<Self> {
+        let mut watched = RegisterSet::default();
         for decoded in instructions {
             if let Some(Instruction::Ld(ld)) = &decoded.instruction {
-                flow::loaded_registers(ld).for_each(|register| watched.insert(register.0 as usize));
+                loads::loaded_registers(ld).for_each(|register| watched.insert(register));
             }
         }
         let is_tensor = |function: u32| {
             let happens = events.summary(function).map_or(&[][..], |summary| &summary.events);
             happens.iter().any(|event| matches!(event.action, Action::Tensor { .. }))
         };
-        let mut facts = Vec::with_capacity(events.functions().count());
+        let mut facts = Vec::new();
         for function in events.functions() {
             let range = Cfg::instruction_range(&unit.module, unit.module.functions[function as usize].body);
             let start = instructions.partition_point(|decoded| decoded.index < range.start);
             let end = instructions.partition_point(|decoded| decoded.index < range.end);
             if start < end || is_tensor(function) {
-                facts.push(Self::new(unit, function, &instructions[start..end], &mut watched));
+                facts.push(Self::new(unit, function, &instructions[start..end], &mut watched, limit));
             }
         }
         facts
     }
 
-    fn new(unit: &Unit, function: u32, instructions: &[Decoded<'_>], watched: &mut BitSet) -> Self {
+    /// Analyses one function with its tcgen05 instructions. `watched` are the registers whose reads
+    /// matter; copies of them are added.
+    pub fn new(
+        unit: &Unit,
+        function: u32,
+        instructions: &[Decoded<'_>],
+        watched: &mut RegisterSet,
+        limit: Option<u64>,
+    ) -> Self {
         let body = unit.module.functions[function as usize].body;
+        let size = Cfg::instruction_range(&unit.module, body).len() as u64;
+        let budget = limit.map_or_else(|| Budget::for_function(size), Budget::new);
+        budget.take(size);
         let cfg = Cfg::new(unit, body);
-        let definitions = Definitions::new(unit, &cfg, watched);
+        let definitions = Definitions::new(unit, &cfg, watched, &budget);
         let mut uses: Vec<(u32, RegisterId)> = Vec::new();
         for decoded in instructions {
             for bound in &decoded.operands {
@@ -80,14 +89,16 @@ impl FunctionFacts {
                 }
             }
         }
-        let view = Function { unit, cfg: &cfg, definitions: &definitions };
-        let constants = Constants::new(&view, uses);
+        let constants = {
+            let view = Function { unit, cfg: &cfg, definitions: &definitions, budget: &budget };
+            Constants::new(&view, uses)
+        };
         Self {
             function,
             cfg,
             definitions,
             constants,
-            budget: Budget::default(),
+            budget,
             uniformity: OnceCell::new(),
             pending_loads: OnceCell::new(),
             places: RefCell::default(),
@@ -96,7 +107,7 @@ impl FunctionFacts {
 
     /// The function as evaluation wants to see it.
     pub fn view<'a>(&'a self, unit: &'a Unit) -> Function<'a> {
-        Function { unit, cfg: &self.cfg, definitions: &self.definitions }
+        Function { unit, cfg: &self.cfg, definitions: &self.definitions, budget: &self.budget }
     }
 
     /// The known bits of an operand of a tcgen05 instruction.

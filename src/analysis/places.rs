@@ -9,7 +9,8 @@ use std::cell::RefCell;
 
 use rustc_hash::FxHashMap;
 
-use super::constants::{Constants, Function, Known};
+use super::constants::{Constants, Known};
+use super::function::Function;
 use super::registers;
 use crate::resolve::symbols::{RegisterId, Resolution, SymbolId, SymbolKind};
 use crate::syntax::ast::{BinaryOperator, OperandKind, RawInstruction, StateSpace};
@@ -59,9 +60,6 @@ pub struct Place {
     pub load: Option<u32>,
 }
 
-/// Copies and additions that are followed before an address is called opaque.
-const LONGEST: usize = 200;
-
 impl Place {
     fn opaque(register: RegisterId, offset: Known) -> Self {
         Self { root: Root::Register(register), offset, load: None }
@@ -93,6 +91,19 @@ impl Place {
     }
 }
 
+/// What registers hold where instructions read them, and whether words that were loaded are places
+/// there, as far as it was asked for.
+pub type KnownPlaces = FxHashMap<(u32, RegisterId, Loads), Place>;
+
+/// Whether a word that was loaded is a place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Loads {
+    /// It is, if it comes from a slot.
+    Count,
+    /// It is not: nothing is said of slots whose address lies in a slot.
+    AreOpaque,
+}
+
 /// Finds the places of one function.
 #[derive(Clone, Copy, Debug)]
 pub struct Places<'a> {
@@ -101,29 +112,37 @@ pub struct Places<'a> {
     /// What is known of its registers.
     pub constants: &'a Constants,
     /// The places that are known already.
-    pub known: &'a RefCell<FxHashMap<(u32, RegisterId), Place>>,
+    pub known: &'a RefCell<KnownPlaces>,
 }
 
 impl Places<'_> {
     /// What `register` holds where `instruction` reads it.
     pub fn of(&self, instruction: u32, register: RegisterId) -> Place {
-        let key = (instruction, register);
+        self.with(instruction, register, Loads::Count)
+    }
+
+    fn with(&self, instruction: u32, register: RegisterId, loads: Loads) -> Place {
+        let key = (instruction, register, loads);
         let known = self.known.borrow().get(&key).copied();
         known.unwrap_or_else(|| {
-            let place = self.find(instruction, register);
+            let place = self.find(instruction, register, loads);
             self.known.borrow_mut().insert(key, place);
             place
         })
     }
 
-    fn find(&self, instruction: u32, register: RegisterId) -> Place {
+    fn find(&self, instruction: u32, register: RegisterId, loads: Loads) -> Place {
         let view = &self.function;
         let mut at = instruction;
         let mut register = register;
         let mut offset = Known::from(0u64);
         let mut place = Place::opaque(register, offset);
-        for _ in 0..LONGEST {
-            let [only] = *view.definitions.reaching(view.cfg, at, register) else {
+        // A chain that is longer goes round and round.
+        for _ in 0..=view.definitions.len() {
+            if !view.budget.take(1) {
+                return place;
+            }
+            let [only] = *view.reaching(at, register) else {
                 return Place::opaque(register, offset);
             };
             let definition = *view.definitions.get(only);
@@ -139,12 +158,12 @@ impl Places<'_> {
             }
             let reader = (at, register);
             at = definition.instruction;
-            match self.step(at, raw) {
+            match self.step(at, raw, loads) {
                 Next::Register(next, more) => {
                     register = next;
                     offset = offset.sum(more);
                     // What an address before this one was made of need not be followed again.
-                    if let Some(place) = self.known.borrow().get(&(at, register)) {
+                    if let Some(place) = self.known.borrow().get(&(at, register, loads)) {
                         return Place { offset: place.offset.sum(offset), ..*place };
                     }
                 }
@@ -170,7 +189,7 @@ impl Places<'_> {
     }
 
     /// What an instruction makes its destination of.
-    fn step(&self, instruction: u32, raw: &RawInstruction) -> Next {
+    fn step(&self, instruction: u32, raw: &RawInstruction, loads: Loads) -> Next {
         let view = &self.function;
         let mut words = registers::words(view.unit, instruction);
         let name = words.next().unwrap_or_default();
@@ -187,11 +206,13 @@ impl Places<'_> {
                 }
                 _ => Next::Opaque,
             },
-            "ld" if !words.iter().any(|word| matches!(*word, "v2" | "v4" | "v8")) => {
+            "ld" if loads == Loads::Count
+                && !words.iter().any(|word| matches!(*word, "v2" | "v4" | "v8")) =>
+            {
                 let shared = has("shared");
                 let elsewhere =
                     ["global", "local", "const", "param"].iter().any(|space| words.contains(space));
-                match self.address(instruction, raw.operands.start + 1) {
+                match self.address_with(instruction, raw.operands.start + 1, Loads::AreOpaque) {
                     Some(place) if shared || (!elsewhere && self.is_shared(&place)) => {
                         match place.as_slot() {
                             Some(slot) => Next::Root(Root::Slot(slot), Known::from(0u64), Some(instruction)),
@@ -217,6 +238,10 @@ impl Places<'_> {
 
     /// The place that `[...]` names in an instruction of any kind.
     pub fn address(&self, instruction: u32, operand: u32) -> Option<Place> {
+        self.address_with(instruction, operand, Loads::Count)
+    }
+
+    fn address_with(&self, instruction: u32, operand: u32, loads: Loads) -> Option<Place> {
         let module = &self.function.unit.module;
         let OperandKind::Address(parts) = module.operands[operand as usize].kind else { return None };
         if parts.len != 1 {
@@ -233,7 +258,7 @@ impl Places<'_> {
         let by = Known::from((offset & i128::from(u64::MAX)) as u64);
         match self.value(instruction, base).plus(by) {
             Next::Register(register, by) => {
-                let place = self.of(instruction, register);
+                let place = self.with(instruction, register, loads);
                 Some(Place { offset: place.offset.sum(by), ..place })
             }
             Next::Root(root, offset, load) => Some(Place { root, offset, load }),

@@ -6,13 +6,15 @@
 //! that a fact can reach. A path that goes through a guarded instruction both executes it and
 //! does not.
 
-use std::cell::Cell;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::ops::Range;
 
+use super::budget::Budget;
 use super::cfg::{BlockId, Cfg};
-use super::dataflow::Direction;
+
+/// What a rule may do to judge one answer, in steps of the budget.
+const ANSWER: u64 = 16;
 
 /// Something that starts somewhere and holds until it ends, by its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -43,46 +45,13 @@ enum Step {
     Start(Fact),
 }
 
-/// How much work one function may cause before its analysis is given up.
-#[derive(Debug)]
-pub struct Budget {
-    limit: u64,
-    left: Cell<u64>,
-}
-
-impl Budget {
-    /// Steps and visits of blocks that all questions about one function may take together, if
-    /// nobody says otherwise.
-    pub const LIMIT: u64 = 30_000_000;
-    /// What a rule may do to judge one answer, in steps.
-    const ANSWER: u64 = 16;
-
-    /// A budget of `limit` steps.
-    pub fn new(limit: u64) -> Self {
-        Self { limit, left: Cell::new(limit) }
-    }
-
-    /// How many steps it had.
-    pub fn limit(&self) -> u64 {
-        self.limit
-    }
-
-    /// Whether it was used up, so that some questions have no complete answer.
-    pub fn is_spent(&self) -> bool {
-        self.left.get() == 0
-    }
-
-    /// Takes `amount`; false when there is nothing left.
-    pub fn take(&self, amount: u64) -> bool {
-        self.left.set(self.left.get().saturating_sub(amount));
-        !self.is_spent()
-    }
-}
-
-impl Default for Budget {
-    fn default() -> Self {
-        Self::new(Self::LIMIT)
-    }
+/// Which way facts travel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// With the flow: what has happened.
+    Forward,
+    /// Against it: what will happen.
+    Backward,
 }
 
 /// A question about one function.
@@ -231,7 +200,7 @@ impl Reach {
             solver.run(Lanes::From(first), &mut |ask, fact| {
                 let answered = &mut answered[ask.0 as usize];
                 if !*answered {
-                    budget.take(Budget::ANSWER);
+                    budget.take(ANSWER);
                     *answered = found(ask, fact);
                 }
                 *answered

@@ -10,10 +10,11 @@ use std::cell::RefCell;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::budget::Budget;
 use super::cfg::BlockId;
-use super::constants::Function;
+use super::dataflow::BitSet;
 use super::definitions::DefinitionId;
-use super::reach::Budget;
+use super::function::Function;
 use super::registers::{self, Access};
 use crate::resolve::symbols::{RegisterId, Resolution};
 use crate::syntax::ast::{BinaryOperator, Guard, OperandKind, RawInstruction, UnaryOperator};
@@ -114,7 +115,7 @@ impl Uniformity {
     }
 
     fn at(&self, function: &Function<'_>, instruction: u32, register: RegisterId) -> Truth {
-        let reaching = function.definitions.reaching(function.cfg, instruction, register);
+        let reaching = function.reaching(instruction, register);
         if reaching.is_empty() {
             return Truth::UNKNOWN;
         }
@@ -128,7 +129,7 @@ impl Uniformity {
     fn find_truths(&mut self, function: &Function<'_>, roots: Vec<(u32, RegisterId)>) {
         let mut work: Vec<DefinitionId> = Vec::new();
         for (instruction, register) in roots {
-            work.extend(function.definitions.reaching(function.cfg, instruction, register).iter());
+            work.extend(function.reaching(instruction, register).iter());
         }
         let mut waiting = Vec::new();
         let mut dependents: FxHashMap<DefinitionId, Vec<DefinitionId>> = FxHashMap::default();
@@ -146,6 +147,11 @@ impl Uniformity {
         let mut queued: FxHashSet<DefinitionId> = waiting.iter().copied().collect();
         while let Some(id) = waiting.pop() {
             queued.remove(&id);
+            if !function.budget.take(VISIT) {
+                // What has not settled selects nobody for certain.
+                self.truths.values_mut().for_each(|truth| *truth = Truth::UNKNOWN);
+                return;
+            }
             let old = self.truths[&id];
             let new = old.join(self.evaluate(function, id));
             if new != old {
@@ -310,27 +316,38 @@ impl Uniformity {
             return;
         }
         let order = cfg.reverse_post_order();
+        let mut position = vec![0; cfg.len()];
+        for (at, block) in order.iter().enumerate() {
+            position[block.index()] = at;
+        }
         let mut states = vec![Selects::Vacuous; cfg.len()];
         states[0] = Selects::Several;
-        loop {
-            let mut changed = false;
-            for block in order {
-                if *block == BlockId(0) {
-                    continue;
-                }
-                let state = cfg.block(*block).predecessors.iter().fold(Selects::Vacuous, |state, from| {
-                    state.and(match edges.get(&(*from, *block)) {
-                        Some(cause) => Selects::One(*cause),
-                        None => states[from.index()],
-                    })
-                });
-                if state != states[block.index()] {
-                    states[block.index()] = state;
-                    changed = true;
-                }
+        // States only rise, so that this ends: each block changes twice at most.
+        let mut waiting = BitSet::full(order.len());
+        let mut from = 0;
+        while let Some(at) = waiting.first_from(from) {
+            waiting.remove(at);
+            from = at + 1;
+            let block = order[at];
+            if block == BlockId(0) {
+                continue;
             }
-            if !changed {
-                break;
+            let predecessors = &cfg.block(block).predecessors;
+            if !function.budget.take(1 + predecessors.len() as u64) {
+                return;
+            }
+            let state = predecessors.iter().fold(Selects::Vacuous, |state, from| {
+                state.and(match edges.get(&(*from, block)) {
+                    Some(cause) => Selects::One(*cause),
+                    None => states[from.index()],
+                })
+            });
+            if state != states[block.index()] {
+                states[block.index()] = state;
+                for successor in &cfg.block(block).successors {
+                    waiting.insert(position[successor.index()]);
+                    from = from.min(position[successor.index()]);
+                }
             }
         }
         for (state, found) in states.iter().zip(&mut self.one_thread) {
@@ -363,13 +380,13 @@ fn truth_sources(function: &Function<'_>, id: DefinitionId) -> Vec<DefinitionId>
     if raw.guard.is_some()
         && let Resolution::Register(register) = function.unit.symbols.guard(instruction)
     {
-        sources.extend(function.definitions.reaching(function.cfg, instruction, register).iter());
+        sources.extend(function.reaching(instruction, register).iter());
     }
     let name = registers::mnemonic(function.unit, instruction);
     if matches!(name, "mov" | "cvt" | "not" | "and" | "or" | "xor" | "selp" | "setp") {
         registers::accesses(function.unit, instruction, &mut |register, _, access| {
             if access == Access::Read {
-                sources.extend(function.definitions.reaching(function.cfg, instruction, register).iter());
+                sources.extend(function.reaching(instruction, register).iter());
             }
         });
     }
@@ -380,8 +397,7 @@ fn truth_sources(function: &Function<'_>, id: DefinitionId) -> Vec<DefinitionId>
 mod tests {
     use super::*;
     use crate::analysis::cfg::Cfg;
-    use crate::analysis::dataflow::BitSet;
-    use crate::analysis::definitions::Definitions;
+    use crate::analysis::definitions::{Definitions, RegisterSet};
     use crate::resolve::unit::Unit;
     use crate::source::Source;
 
@@ -396,12 +412,11 @@ mod tests {
         let module = &unit.module;
         let (_, body) = module.bodies().next().unwrap();
         let cfg = Cfg::new(&unit, body.body);
-        let definitions =
-            Definitions::new(&unit, &cfg, &mut BitSet::new(unit.symbols.register_count() as usize));
-        let function = Function { unit: &unit, cfg: &cfg, definitions: &definitions };
+        let budget = Budget::default();
+        let definitions = Definitions::new(&unit, &cfg, &mut RegisterSet::default(), &budget);
+        let function = Function { unit: &unit, cfg: &cfg, definitions: &definitions, budget: &budget };
         let at = module.instructions.iter().position(|it| source.slice(it.opcode) == "trap").unwrap() as u32;
         let block = cfg.block_of(at).unwrap();
-        let budget = Budget::default();
         let uniformity = Uniformity::new(&function, &[block], &[at], &budget);
         (uniformity.elected_by(&function, at).is_some(), uniformity.may_be_selected(&function, at, &budget))
     }

@@ -39,7 +39,7 @@ impl Ast {
         let options =
             Options { describe: true, rules: RuleSettings::default().with(&nothing), ..Options::default() };
         let checked = crate::check_unit(&unit, &options, &|| false);
-        let descriptors = checked.and_then(|checked| checked.report.descriptors).unwrap_or_default();
+        let descriptors = checked.and_then(|report| report.descriptors).unwrap_or_default();
         let document = Printer {
             source: &source,
             module: &unit.module,

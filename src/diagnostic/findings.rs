@@ -15,7 +15,7 @@ pub struct Findings<'a> {
     limit: usize,
     fixes: Option<Applicability>,
     severity: Option<Severity>,
-    silenced: Option<Box<dyn FnMut(&Diagnostic) -> bool + 'a>>,
+    silenced: Option<Box<dyn FnMut(&Diagnostic) -> bool + Send + 'a>>,
     by_code: BTreeMap<Code, Kept>,
 }
 
@@ -91,7 +91,7 @@ impl<'a> Findings<'a> {
 
     /// From now on without the findings that `silenced` holds of: they do not count.
     #[must_use]
-    pub fn except(self, silenced: impl FnMut(&Diagnostic) -> bool + 'a) -> Self {
+    pub fn except(self, silenced: impl FnMut(&Diagnostic) -> bool + Send + 'a) -> Self {
         Self { silenced: Some(Box::new(silenced)), ..self }
     }
 
@@ -129,6 +129,32 @@ impl<'a> Findings<'a> {
     /// need not say more than is counted.
     pub fn has_room(&self, code: Code) -> bool {
         self.by_code.get(&code).is_none_or(|kept| kept.last.is_none())
+    }
+
+    /// Adds what was found elsewhere. It has its severities, and nothing of it is silenced.
+    pub fn absorb(&mut self, other: Self) {
+        let (limit, fixes) = (self.limit, self.fixes);
+        for (code, mut more) in other.by_code {
+            let kept = self.by_code.entry(code).or_default();
+            for omitted in more.omitted {
+                let is_alike =
+                    |it: &&mut Omitted| it.severity == omitted.severity && it.ptxas == omitted.ptxas;
+                match kept.omitted.iter_mut().find(is_alike) {
+                    Some(same) => {
+                        same.count += omitted.count;
+                        same.fixable += omitted.fixable;
+                    }
+                    None => kept.omitted.push(omitted),
+                }
+            }
+            kept.fixes.append(&mut more.fixes);
+            kept.first.append(&mut more.first);
+            kept.cut(limit, fixes);
+            kept.last = match (kept.last, more.last) {
+                (Some(one), Some(other)) => Some(one.min(other)),
+                (one, other) => one.or(other),
+            };
+        }
     }
 
     /// What was found.

@@ -6,6 +6,7 @@
 //! particular instruction but the constructors.
 
 use std::cell::RefCell;
+use std::ops::Range;
 
 use rustc_hash::FxHashMap;
 
@@ -16,7 +17,7 @@ use crate::resolve::symbols::{RegisterId, Resolution, SymbolKind, Symbols};
 use crate::resolve::unit::Unit;
 use crate::source::{Source, Span};
 use crate::syntax::ast::{
-    BinaryOperator, Module, Operand, OperandKind, RawInstruction, Slice, StatementKind, Type, UnaryOperator,
+    BinaryOperator, Module, Operand, OperandKind, Slice, StatementKind, Type, UnaryOperator,
 };
 use crate::syntax::literal;
 
@@ -90,40 +91,11 @@ const UNDECLARED: &str = "an undeclared name";
 
 /// Decodes every tcgen05 instruction of the module.
 pub fn decode_all(unit: &Unit) -> Vec<Decoded<'_>> {
-    let Unit { source, module, symbols, .. } = unit;
-    let decoder = Decoder { source, module, symbols, elements: RefCell::default() };
-    // A module has thousands of instructions, but only a few dozen opcodes.
-    let mut known: FxHashMap<&str, Decoded<'_>> = FxHashMap::default();
-    let is_tensor =
-        |raw: &RawInstruction| source.text().as_bytes()[raw.opcode.range()].starts_with(b"tcgen05");
-    // They are large, so that a vector that grows would move megabytes.
-    let mut all = Vec::with_capacity(module.instructions.iter().filter(|raw| is_tensor(raw)).count());
-    let mut function = None;
-    for (index, statement) in module.statements.iter().enumerate() {
-        match statement.kind {
-            StatementKind::FunctionOpen(index) => function = Some(index),
-            StatementKind::FunctionClose => function = None,
-            StatementKind::Instruction(instruction) => {
-                let raw = &module.instructions[instruction as usize];
-                if !is_tensor(raw) {
-                    continue;
-                }
-                let text = source.slice(raw.opcode);
-                let mut decoded = if let Some(same) = known.get(text) {
-                    same.with_opcode_at(raw.opcode)
-                } else {
-                    let Some(decoded) = decoder.opcode(raw.opcode) else { continue };
-                    if decoded.problems.is_empty() {
-                        known.insert(text, decoded.clone());
-                    }
-                    decoded
-                };
-                decoder.complete(&mut decoded, (index as u32, instruction, function));
-                all.push(decoded);
-            }
-            _ => {}
-        }
-    }
+    let mut decoder = Decoder::new(unit);
+    let functions: Vec<u32> = unit.module.bodies().map(|(function, _)| function).collect();
+    let mut all = decoder.decode(&functions);
+    all.extend(decoder.outside_functions());
+    all.sort_by_key(|decoded| decoded.index);
     all
 }
 
@@ -144,25 +116,103 @@ impl Decoded<'_> {
 
 /// Decodes the instruction of one statement in a function, if it is one of tcgen05.
 pub fn decode_statement(unit: &Unit, statement: u32, function: Option<u32>) -> Option<Decoded<'_>> {
-    let Unit { source, module, symbols, .. } = unit;
-    let StatementKind::Instruction(index) = module.statements.get(statement as usize)?.kind else {
+    let StatementKind::Instruction(index) = unit.module.statements.get(statement as usize)?.kind else {
         return None;
     };
-    let decoder = Decoder { source, module, symbols, elements: RefCell::default() };
-    let mut decoded = decoder.opcode(module.instructions[index as usize].opcode)?;
+    let decoder = Decoder::new(unit);
+    let mut decoded = decoder.opcode(unit.module.instructions[index as usize].opcode)?;
     decoder.complete(&mut decoded, (statement, index, function));
     Some(decoded)
 }
 
-struct Decoder<'a, 's> {
+/// Decodes tcgen05 instructions.
+#[derive(Debug)]
+pub struct Decoder<'s> {
     source: &'s Source,
     module: &'s Module,
-    symbols: &'a Symbols,
+    symbols: &'s Symbols,
     /// Where the elements of a vector are collected.
     elements: RefCell<Vec<Scalar<'s>>>,
+    /// A module has thousands of instructions, but only a few dozen opcodes.
+    known: FxHashMap<&'s str, Decoded<'s>>,
 }
 
-impl<'s> Decoder<'_, 's> {
+/// What all opcodes of tcgen05 start with.
+const TENSOR: &[u8] = b"tcgen05";
+
+impl<'s> Decoder<'s> {
+    /// A decoder for the instructions of a unit.
+    pub fn new(unit: &'s Unit) -> Self {
+        let Unit { source, module, symbols, .. } = unit;
+        Self { source, module, symbols, elements: RefCell::default(), known: FxHashMap::default() }
+    }
+
+    /// The functions that may have tcgen05 instructions, in the order of the module: the word stands
+    /// in them.
+    pub fn functions(&self) -> Vec<u32> {
+        let Self { source, module, .. } = self;
+        let mut words = memchr::memmem::find_iter(source.text().as_bytes(), TENSOR).peekable();
+        let mut found = Vec::new();
+        for (index, function) in module.bodies() {
+            let statements = &module.statements[function.body.range()];
+            let (Some(first), Some(last)) = (statements.first(), statements.last()) else { continue };
+            while words.next_if(|at| *at < first.span.start as usize).is_some() {}
+            if words.next_if(|at| *at < last.span.end as usize).is_some() {
+                found.push(index);
+                // The next function is beyond all others in this one.
+                while words.next_if(|at| *at < last.span.end as usize).is_some() {}
+            }
+        }
+        found
+    }
+
+    /// Decodes the tcgen05 instructions of some functions, which are in the order of the module.
+    pub fn decode(&mut self, functions: &[u32]) -> Vec<Decoded<'s>> {
+        let mut all = Vec::new();
+        for function in functions {
+            let body = self.module.functions[*function as usize].body.range();
+            self.decode_range(body, Some(*function), &mut all);
+        }
+        all
+    }
+
+    /// Decodes the tcgen05 instructions that stand in no function.
+    pub fn outside_functions(&mut self) -> Vec<Decoded<'s>> {
+        let mut all = Vec::new();
+        let mut next = 0;
+        let module = self.module;
+        for (_, function) in module.bodies() {
+            let body = function.body.range();
+            self.decode_range(next..body.start, None, &mut all);
+            next = body.end.max(next);
+        }
+        self.decode_range(next..module.statements.len(), None, &mut all);
+        all
+    }
+
+    fn decode_range(&mut self, statements: Range<usize>, function: Option<u32>, all: &mut Vec<Decoded<'s>>) {
+        let bytes = self.source.text().as_bytes();
+        for (index, statement) in statements.clone().zip(&self.module.statements[statements]) {
+            let StatementKind::Instruction(instruction) = statement.kind else { continue };
+            let raw = &self.module.instructions[instruction as usize];
+            if !bytes[raw.opcode.range()].starts_with(TENSOR) {
+                continue;
+            }
+            let text = self.source.slice(raw.opcode);
+            let mut decoded = if let Some(same) = self.known.get(text) {
+                same.with_opcode_at(raw.opcode)
+            } else {
+                let Some(decoded) = self.opcode(raw.opcode) else { continue };
+                if decoded.problems.is_empty() {
+                    self.known.insert(text, decoded.clone());
+                }
+                decoded
+            };
+            self.complete(&mut decoded, (index as u32, instruction, function));
+            all.push(decoded);
+        }
+    }
+
     /// What the opcode says by itself, if it is one of tcgen05.
     fn opcode(&self, opcode: Span) -> Option<Decoded<'s>> {
         let words = split_opcode(self.source, opcode);

@@ -2,15 +2,18 @@
 
 use std::sync::{Mutex, OnceLock, PoisonError};
 
+use rustc_hash::FxHashMap;
+
 use super::text::Text;
+use crate::analysis::definitions::RegisterSet;
 use crate::analysis::functions::FunctionFacts;
 use crate::diagnostic::{Applicability, Diagnostic, Fix, Omitted};
-use crate::instruction::decode::{self, Decoded};
+use crate::instruction::decode::{self, Decoded, Decoder};
 use crate::resolve::environment::Environment;
 use crate::resolve::symbols::Resolution;
 use crate::source::{Source, Span};
 use crate::syntax::ast::{Operand, OperandKind, Slice, Statement, StatementKind};
-use crate::{Checked, Options, Report, Unit};
+use crate::{Options, Report, Unit};
 
 /// One version of a document, parsed and resolved.
 #[derive(Debug)]
@@ -19,56 +22,56 @@ pub(super) struct Snapshot {
     pub(super) unit: Unit,
     /// What the module is checked against instead of its own word.
     pub(super) options: Options,
-    /// The findings and the analyses behind them, once they are known.
-    checked: OnceLock<Known>,
-}
-
-/// What a check has found out.
-#[derive(Debug)]
-struct Known {
-    report: Report,
-    /// Locked, because they remember what they are asked.
-    functions: Mutex<Vec<FunctionFacts>>,
+    /// The findings, once they are known.
+    checked: OnceLock<Report>,
+    /// The analyses of functions that were asked for. Locked, because they remember what they are
+    /// asked.
+    functions: Mutex<FxHashMap<u32, FunctionFacts>>,
 }
 
 impl Snapshot {
     /// Parses and resolves; `None` when the text is longer than spans can say.
     pub(super) fn new(name: &str, text: Text, options: Options) -> Option<Self> {
         let source = Source::new(name, text.as_str()).ok()?;
-        Some(Self { text, unit: Unit::new(&source), options, checked: OnceLock::new() })
+        Some(Self {
+            text,
+            unit: Unit::new(&source),
+            options,
+            checked: OnceLock::new(),
+            functions: Mutex::default(),
+        })
     }
 
     /// Finds what there is to find, unless `cancelled` says meanwhile that nobody wants to know.
-    pub(super) fn check(&self, cancelled: &dyn Fn() -> bool) -> bool {
+    pub(super) fn check(&self, cancelled: &(dyn Fn() -> bool + Sync)) -> bool {
         let options = Options { fixes_of_omitted: Some(Applicability::Safe), ..self.options.clone() };
-        let checked = crate::check_unit(&self.unit, &options, cancelled);
-        checked.is_some_and(|Checked { report, functions }| {
-            let known = Known { report, functions: Mutex::new(functions) };
-            self.checked.set(known).is_ok()
-        })
+        let report = crate::check_unit(&self.unit, &options, cancelled);
+        report.is_some_and(|report| self.checked.set(report).is_ok())
     }
 
     /// The findings; none before [`Snapshot::check`].
     pub(super) fn diagnostics(&self) -> &[Diagnostic] {
-        self.checked.get().map(|known| known.report.diagnostics.as_slice()).unwrap_or_default()
+        self.checked.get().map(|report| report.diagnostics.as_slice()).unwrap_or_default()
     }
 
     /// The number of those that are too many to be among them.
     pub(super) fn omitted(&self) -> &[Omitted] {
-        self.checked.get().map(|known| known.report.omitted.as_slice()).unwrap_or_default()
+        self.checked.get().map(|report| report.omitted.as_slice()).unwrap_or_default()
     }
 
     /// The safe fixes of those.
     pub(super) fn omitted_fixes(&self) -> &[Fix] {
-        self.checked.get().map(|known| known.report.omitted_fixes.as_slice()).unwrap_or_default()
+        self.checked.get().map(|report| report.omitted_fixes.as_slice()).unwrap_or_default()
     }
 
-    /// Asks the analyses of a function with tcgen05 instructions; there are none before
-    /// [`Snapshot::check`].
+    /// Asks the analyses of a function, which are made when it is asked about for the first time.
     pub(super) fn facts<T>(&self, function: u32, ask: impl FnOnce(&FunctionFacts) -> Option<T>) -> Option<T> {
-        let functions = self.checked.get()?.functions.lock().unwrap_or_else(PoisonError::into_inner);
-        let at = functions.binary_search_by_key(&function, |facts| facts.function).ok()?;
-        ask(functions.get(at)?)
+        let mut functions = self.functions.lock().unwrap_or_else(PoisonError::into_inner);
+        let facts = functions.entry(function).or_insert_with(|| {
+            let instructions = Decoder::new(&self.unit).decode(&[function]);
+            FunctionFacts::new(&self.unit, function, &instructions, &mut RegisterSet::default(), None)
+        });
+        ask(facts)
     }
 
     /// Whether the findings are known.

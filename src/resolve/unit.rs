@@ -25,4 +25,10 @@ impl Unit {
         let symbols = Symbols::new(source, &parsed.module);
         Self { source: source.clone(), module: parsed.module, syntax_errors: parsed.errors, symbols }
     }
+
+    /// How much work it was to make it: what was read, in the units of the tree.
+    pub(crate) fn steps(&self) -> u64 {
+        let Module { statements, operands, declarators, .. } = &self.module;
+        (statements.len() + operands.len() + declarators.len() + self.source.text().len() / 8) as u64
+    }
 }

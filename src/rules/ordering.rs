@@ -1,7 +1,8 @@
 //! TC7: the order of asynchronous operations (9.7.16.6).
 
 use crate::analysis::events::{Action, Event};
-use crate::analysis::flow::{Concern, Flow, Pair, Role};
+use crate::analysis::flow::{Flow, Pair, Role};
+use crate::analysis::loads::Concern;
 use crate::analysis::places::Place;
 use crate::analysis::reach::{Fact, Reach};
 use crate::instruction::{Address, Instruction, MatrixA, Mma};

@@ -7,8 +7,8 @@ use std::process::{Command, Output, Stdio};
 
 use ptx_tc::Options;
 use ptx_tc::diagnostic::Code;
-use ptx_tc::diagnostic::Severity;
 use ptx_tc::diagnostic::selection::{Layer, RuleSettings, Selector};
+use ptx_tc::diagnostic::{Ptxas, Severity};
 use ptx_tc::rules::{RULES, Rule, Scope};
 
 pub(crate) fn root() -> &'static Path {
@@ -52,9 +52,10 @@ pub(crate) fn scratch(name: &str) -> PathBuf {
     path
 }
 
-/// Whether a rule looks at the ways through a function, or at a whole kernel.
+/// Whether a rule looks at the ways through a function, or at a whole kernel, as the assembler never
+/// does.
 fn is_about_kernels(rule: &Rule) -> bool {
-    matches!(rule.scope, Scope::Function | Scope::Kernel)
+    matches!(rule.scope, Scope::Function | Scope::Kernel) && rule.code.ptxas() == Ptxas::Silent
 }
 
 fn codes(which: impl Fn(&Rule) -> bool) -> Vec<Code> {

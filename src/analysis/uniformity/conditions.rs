@@ -5,10 +5,10 @@ use smallvec::SmallVec;
 
 use super::truth::Selects;
 use super::{Uniformity, VISIT};
+use crate::analysis::budget::Budget;
 use crate::analysis::cfg::BlockId;
-use crate::analysis::constants::Function;
 use crate::analysis::definitions::DefinitionId;
-use crate::analysis::reach::Budget;
+use crate::analysis::function::Function;
 use crate::resolve::symbols::{RegisterId, Resolution};
 
 /// What has to be so for an instruction to be executed.
@@ -119,7 +119,7 @@ impl Uniformity {
         if let Selects::One(_) = self.at(function, instruction, register).not_if(negated).yes {
             return None;
         }
-        let mut made = function.definitions.reaching(function.cfg, instruction, register).to_vec();
+        let mut made = function.reaching(instruction, register).to_vec();
         made.sort_unstable();
         Some(Condition::Holds { register, made, negated })
     }

@@ -1,6 +1,6 @@
 //! What differs between the threads of a warp.
 
-use crate::analysis::constants::Function;
+use crate::analysis::function::Function;
 use crate::analysis::registers;
 use crate::resolve::symbols::Resolution;
 use crate::syntax::ast::{OperandKind, RawInstruction, Slice};
@@ -12,9 +12,6 @@ pub(super) fn constant(function: &Function<'_>, operands: Slice, position: u32) 
     literal::evaluate(&function.unit.source, &function.unit.module, operand)
 }
 
-/// Copies that are followed when a lane is looked for.
-const LONGEST: usize = 20;
-
 /// The register of the machine that a value is made of, by instructions with one source that keep
 /// what matters: `keeps` is given each of them.
 fn made_of<'a>(
@@ -24,7 +21,11 @@ fn made_of<'a>(
     keeps: impl Fn(&str, &RawInstruction) -> bool,
 ) -> Option<&'a str> {
     let (mut at, mut index) = (instruction, operand);
-    for _ in 0..LONGEST {
+    // A chain that is longer goes round and round.
+    for _ in 0..=function.definitions.len() {
+        if !function.budget.take(1) {
+            return None;
+        }
         let found = &function.unit.module.operands[index as usize];
         if found.kind != OperandKind::Name {
             return None;
@@ -34,7 +35,7 @@ fn made_of<'a>(
             Resolution::Register(register) => register,
             _ => return None,
         };
-        let [only] = *function.definitions.reaching(function.cfg, at, register) else { return None };
+        let [only] = *function.reaching(at, register) else { return None };
         at = function.definitions.get(only).instruction;
         let raw = &function.unit.module.instructions[at as usize];
         let name = registers::mnemonic(function.unit, at);

@@ -4,10 +4,10 @@ use rustc_hash::FxHashSet;
 
 use super::lanes::{Lanes, lanes};
 use super::{Uniformity, VISIT};
+use crate::analysis::budget::Budget;
 use crate::analysis::cfg::BlockId;
-use crate::analysis::constants::Function;
 use crate::analysis::definitions::DefinitionId;
-use crate::analysis::reach::Budget;
+use crate::analysis::function::Function;
 use crate::analysis::registers::{self, Access};
 use crate::resolve::symbols::{RegisterId, Resolution};
 
@@ -64,7 +64,7 @@ struct Search<'a> {
 impl Search<'_> {
     /// Adds what a register is made of where an instruction reads it.
     fn read(&mut self, instruction: u32, register: RegisterId) -> bool {
-        let reaching = self.function.definitions.reaching(self.function.cfg, instruction, register);
+        let reaching = self.function.reaching(instruction, register);
         self.work.extend(reaching.iter().map(|id| Step::Definition(*id)));
         !reaching.is_empty() && self.budget.take(VISIT * reaching.len() as u64)
     }

@@ -7,6 +7,7 @@
 //! multicast, a kind its block scaling. All tries of a round are one module.
 
 use crate::Source;
+use crate::analysis::calls::{CallGraph, Component};
 use crate::analysis::events::Events;
 use crate::diagnostic::Findings;
 use crate::instruction::decode;
@@ -144,6 +145,8 @@ fn pass<'a>(
         unit: &unit,
         instructions: &instructions,
         environment,
+        calls: &CallGraph::default(),
+        component: &Component::default(),
         events: &Events::default(),
         functions: &[],
         descriptors: &[],

@@ -1,6 +1,5 @@
-use std::collections::{BTreeMap, BTreeSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::analysis::calls::CallGraph;
 use crate::diagnostic::{Diagnostic, Findings};
 use crate::isa::vocabulary::CtaGroup;
 use crate::rules::{Checker, Code, rule};
@@ -29,38 +28,76 @@ rule! {
     ///
     /// ## References
     /// PTX ISA, section 9.7.16.7.1
-    MixedCtaGroup Module check
+    MixedCtaGroup Kernel check
+}
+
+/// Where a group is used, and the function that this is in.
+type Use = (Spanned<CtaGroup>, u32);
+
+/// The first uses of either group in some functions.
+#[derive(Clone, Copy, Debug, Default)]
+struct Uses {
+    one: Option<Use>,
+    two: Option<Use>,
+    /// Whether one of the functions may call what it has no name for.
+    calls_indirectly: bool,
+}
+
+impl Uses {
+    fn add(&mut self, found: Use) {
+        let first = match found.0.value {
+            CtaGroup::One => &mut self.one,
+            CtaGroup::Two => &mut self.two,
+        };
+        if first.is_none_or(|first| found.0.span < first.0.span) {
+            *first = Some(found);
+        }
+    }
+
+    fn join(&mut self, other: &Self) {
+        other.one.into_iter().chain(other.two).for_each(|found| self.add(found));
+        self.calls_indirectly |= other.calls_indirectly;
+    }
 }
 
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
-    // The first instruction of each function with each group. What is written counts, whether or
-    // not the rest of the instruction is right.
-    let mut uses: BTreeMap<u32, BTreeMap<CtaGroup, Spanned<CtaGroup>>> = BTreeMap::new();
+    let mut all = Uses::default();
+    let mut own: FxHashMap<u32, Uses> = FxHashMap::default();
     for decoded in checker.instructions {
         if let (Some(function), Some(group)) = (decoded.function, decoded.qualifiers.get::<CtaGroup>()) {
-            uses.entry(function).or_default().entry(group.value).or_insert(group);
+            own.entry(function).or_default().add((group, function));
+            all.add((group, function));
         }
     }
-    if uses.values().flat_map(BTreeMap::keys).collect::<BTreeSet<_>>().len() < 2 {
+    if all.one.is_none() || all.two.is_none() {
         return;
     }
-    // Kernels cannot be called: without other functions each is judged by itself.
-    let is_entry = |function: &u32| checker.unit.module.functions[*function as usize].is_entry;
-    if uses.iter().all(|(function, groups)| is_entry(function) && groups.len() < 2) {
-        return;
-    }
-    let graph = CallGraph::new(checker.unit);
-    let mut reported = BTreeSet::new();
-    for (kernel, function) in checker.unit.module.bodies().filter(|(_, function)| function.is_entry) {
-        let own = uses.get(&kernel).is_some_and(|groups| !groups.is_empty());
-        let reachable = graph.reachable(kernel, own);
-        let mut found: BTreeMap<CtaGroup, (Spanned<CtaGroup>, u32)> = BTreeMap::new();
-        for callee in reachable {
-            for (group, place) in uses.get(&callee).into_iter().flatten() {
-                found.entry(*group).or_insert((*place, callee));
+    // Of each function with what it calls by name, callees first.
+    let mut reached: FxHashMap<u32, Uses> = FxHashMap::default();
+    for circle in &checker.component.callees_first {
+        let mut uses = Uses::default();
+        for function in circle {
+            uses.calls_indirectly |= checker.calls.calls_indirectly(*function);
+            own.get(function).into_iter().for_each(|own| uses.join(own));
+            for callee in checker.calls.callees(*function) {
+                reached.get(callee).into_iter().for_each(|callee| uses.join(callee));
             }
         }
-        let (Some(one), Some(two)) = (found.get(&CtaGroup::One), found.get(&CtaGroup::Two)) else { continue };
+        reached.extend(circle.iter().map(|function| (*function, uses)));
+    }
+    let mut addressed = Uses::default();
+    for function in checker.calls.addressed() {
+        reached.get(function).into_iter().for_each(|uses| addressed.join(uses));
+    }
+    let mut reported = FxHashSet::default();
+    for kernel in &checker.component.functions {
+        let function = &checker.unit.module.functions[*kernel as usize];
+        let Some(mut uses) = reached.get(kernel).copied().filter(|_| function.is_entry) else { continue };
+        // What has an address counts as called by every kernel that has such instructions itself.
+        if uses.calls_indirectly || own.contains_key(kernel) {
+            uses.join(&addressed);
+        }
+        let (Some(one), Some(two)) = (uses.one, uses.two) else { continue };
         // The later one is the offence, the earlier one its cause.
         let (first, second) = if one.0.span < two.0.span { (one, two) } else { (two, one) };
         // A pair that several kernels share is one mistake.
@@ -69,7 +106,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
         }
         let name = checker.unit.source.slice(function.name);
         let place = |callee: u32| {
-            if callee == kernel {
+            if callee == *kernel {
                 String::new()
             } else {
                 let called = checker.unit.source.slice(checker.unit.module.functions[callee as usize].name);

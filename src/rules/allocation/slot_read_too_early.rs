@@ -2,10 +2,10 @@ use std::collections::BTreeSet;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::analysis::dataflow::Direction;
 use crate::analysis::events::{Action, Event};
 use crate::analysis::flow::Flow;
 use crate::analysis::places::Slot;
+use crate::analysis::reach::Direction;
 use crate::analysis::reach::Reach;
 use crate::diagnostic::{Diagnostic, Findings};
 use crate::instruction::{Address, Base, Instruction};

@@ -1,5 +1,6 @@
 use crate::analysis::events::{Action, Event};
-use crate::analysis::flow::{Concern, Role};
+use crate::analysis::flow::Role;
+use crate::analysis::loads::Concern;
 use crate::diagnostic::{Diagnostic, Findings};
 use crate::isa::vocabulary::Operation;
 use crate::rules::ordering::{Columns, Pending, columns, pending_loads, pending_stores};

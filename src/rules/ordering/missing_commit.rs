@@ -1,6 +1,6 @@
-use crate::analysis::dataflow::Direction;
 use crate::analysis::events::{Action, Event};
 use crate::analysis::flow::{Flow, Role};
+use crate::analysis::reach::Direction;
 use crate::diagnostic::{Diagnostic, Findings};
 use crate::isa::vocabulary::{CtaGroup, Operation};
 use crate::rules::ordering::Pending;

@@ -1,5 +1,3 @@
-use std::collections::BTreeSet;
-
 use crate::analysis::events::{Action, Event};
 use crate::analysis::flow::Role;
 use crate::diagnostic::{Diagnostic, Findings};
@@ -35,12 +33,14 @@ rule! {
 
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     // Where the matrices come by bulk copies, a store is something else.
-    let mut loaded_in_bulk: BTreeSet<u32> = BTreeSet::new();
-    for summary in checker.flows().filter_map(|flow| flow.summary()) {
+    let mut loading: Vec<u32> = Vec::new();
+    for flow in checker.flows() {
+        let Some(summary) = flow.summary() else { continue };
         if summary.unknown || summary.events.iter().any(|event| event.action == Action::BulkLoad) {
-            loaded_in_bulk.extend(&summary.functions);
+            loading.push(flow.facts.function);
         }
     }
+    let loaded_in_bulk = checker.events.reachable(loading);
     for flow in checker.flows().filter(|flow| !loaded_in_bulk.contains(&flow.facts.function)) {
         let role = |event: Event| match (event.action, flow.operation(event)) {
             (Action::ProxyFence | Action::Unknown, _) => Role::Stop,

@@ -1,5 +1,6 @@
 use crate::analysis::events::{Action, Event};
-use crate::analysis::flow::{Concern, Flow, Pair, Role};
+use crate::analysis::flow::{Flow, Pair, Role};
+use crate::analysis::loads::Concern;
 use crate::analysis::places::Root;
 use crate::diagnostic::{Diagnostic, Findings};
 use crate::instruction::Instruction;

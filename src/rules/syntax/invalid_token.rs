@@ -22,7 +22,7 @@ rule! {
     ///
     /// ## References
     /// PTX ISA, section 4.1 (Source Format)
-    InvalidToken Statement check
+    InvalidToken Text check
 }
 
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {

@@ -25,7 +25,7 @@ rule! {
     ///
     /// ## References
     /// PTX ISA, chapter 4 (Syntax)
-    SyntaxError Statement check
+    SyntaxError Text check
 }
 
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {

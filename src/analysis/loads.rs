@@ -1,0 +1,286 @@
+//! Loads of Tensor Memory, followed to where they are certainly complete.
+//!
+//! `tcgen05.ld` is asynchronous. `wait::ld` waits for it; so does, in effect, the first instruction
+//! that reads what was loaded. Copies do not count as reading: the copy is followed instead.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::SmallVec;
+
+use super::cfg::BlockId;
+use super::definitions::{Definition, DefinitionId};
+use super::events::Event;
+use super::flow::{Flow, Pair, Role};
+use super::reach::{Direction, Fact, Group, Reach};
+use super::registers;
+use crate::instruction::{Instruction, Ld, Scalar};
+use crate::isa::vocabulary::Operation;
+use crate::resolve::symbols::RegisterId;
+
+/// Whether a pending load matters to what happens behind it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Concern {
+    /// It does not.
+    No,
+    /// If one of its registers can still be read.
+    IfLive,
+    /// It does.
+    Yes,
+}
+
+impl Flow<'_> {
+    /// Whether it can be followed when what an event loads is read. What a callee loads is dead when
+    /// it returns.
+    fn follows_load(&self, event: Event) -> bool {
+        matches!(self.instruction(event), Some(Instruction::Ld(_))) && self.is_own(event)
+    }
+
+    /// Ends each load's fact where an instruction other than `mov` reads what it loaded, or what
+    /// `mov` made of it, or another one writes there: that waits for the load.
+    fn end_at_uses(&self, reach: &mut Reach, loads: &[(Fact, Event)]) {
+        let definitions = &self.facts.definitions;
+        let function = self.facts.view(self.unit);
+        let carried = self.carried(loads);
+        let mut groups: FxHashMap<RegisterId, Group> = FxHashMap::default();
+        // By fact, in their order: the load, and where in which block it ended last. What reads more of
+        // its registers in the same block ends nothing, unless it is loaded again between.
+        let mut ended: Vec<(u32, u32, Option<BlockId>)> =
+            loads.iter().map(|(_, event)| (event.instruction, 0, None)).collect();
+        let mut ends_here = |instruction: u32, fact: Fact| -> bool {
+            let Some((load, last, in_block)) = ended.get_mut(fact.0 as usize) else { return true };
+            let block = self.cfg().block_of(instruction);
+            let again = *in_block == block && !(*last..instruction).contains(load);
+            (*last, *in_block) = (instruction, block);
+            !again
+        };
+        for &(instruction, register) in definitions.reads() {
+            if self.is_move(instruction) {
+                continue;
+            }
+            let reaching = function.reaching(instruction, register);
+            let facts = |ids: &[DefinitionId]| -> SmallVec<[Fact; 4]> {
+                let of = |id: &DefinitionId| carried.get(&definitions.get(*id).instruction);
+                ids.iter().filter_map(of).flatten().copied().collect()
+            };
+            // Many reads of many definitions are a step each, not one for each pair of them.
+            if reaching.len() > 1 && reaching.len() == definitions.of(register).len() {
+                let group = *groups.entry(register).or_insert_with(|| {
+                    let group = reach.group();
+                    facts(&reaching).into_iter().for_each(|fact| reach.join(fact, group));
+                    group
+                });
+                reach.end_group(instruction, group);
+            } else {
+                for fact in facts(&reaching) {
+                    if ends_here(instruction, fact) {
+                        reach.end(instruction, fact);
+                    }
+                }
+            }
+        }
+        // Where only the load writes a register, nothing else does.
+        let has_others = |register: &RegisterId| definitions.of(*register).len() > 1;
+        let written = loads.iter().flat_map(|(fact, event)| {
+            let registers: SmallVec<[RegisterId; 8]> = match self.instruction(*event) {
+                Some(Instruction::Ld(ld)) => loaded_registers(ld).filter(has_others).collect(),
+                _ => SmallVec::new(),
+            };
+            registers.into_iter().map(|register| (*fact, register))
+        });
+        self.end_at_writes(reach, written);
+    }
+
+    fn is_move(&self, instruction: u32) -> bool {
+        registers::mnemonic(self.unit, instruction) == "mov"
+    }
+
+    /// By instruction: the loads whose values may be in the registers that it writes, ascending. These
+    /// are the loads themselves and the `mov` behind them.
+    fn carried(&self, loads: &[(Fact, Event)]) -> FxHashMap<u32, SmallVec<[Fact; 2]>> {
+        let definitions = &self.facts.definitions;
+        let function = self.facts.view(self.unit);
+        let mut carried: FxHashMap<u32, SmallVec<[Fact; 2]>> = FxHashMap::default();
+        for (fact, event) in loads {
+            carried.entry(event.instruction).or_default().push(*fact);
+        }
+        let moves: Vec<(u32, RegisterId)> = definitions
+            .reads()
+            .iter()
+            .copied()
+            .filter(|(instruction, _)| self.is_move(*instruction))
+            .collect();
+        // Once more where a loop carries a copy backwards.
+        loop {
+            let mut changed = false;
+            for &(instruction, register) in &moves {
+                for id in function.reaching(instruction, register).iter() {
+                    let Some(from) = carried.get(&definitions.get(*id).instruction).cloned() else {
+                        continue;
+                    };
+                    let to = carried.entry(instruction).or_default();
+                    let held = to.len();
+                    if !self.facts.budget.take(1 + (held + from.len()) as u64) {
+                        return carried;
+                    }
+                    to.extend(from);
+                    to.sort_unstable();
+                    to.dedup();
+                    changed |= to.len() > held;
+                }
+            }
+            if !changed {
+                return carried;
+            }
+        }
+    }
+
+    /// Ends the facts of accesses whose columns a later load reads: where `wait::ld` has waited for
+    /// that load, or where something else than `mov` reads what it loaded. `columns` says which ones
+    /// an event accesses, and `overlap` whether some are the same.
+    pub fn end_where_read_again<T>(
+        &self,
+        reach: &mut Reach,
+        accesses: &[(Fact, Event)],
+        columns: impl Fn(Event) -> Option<T>,
+        overlap: impl Fn(&T, &T) -> bool,
+    ) {
+        let accessed: Vec<(Fact, Event, T)> =
+            accesses.iter().filter_map(|(fact, event)| Some((*fact, *event, columns(*event)?))).collect();
+        let mut loads: Vec<(Fact, Event)> = Vec::new();
+        for &event in self.events() {
+            let Some(Instruction::Ld(_)) = self.instruction(event) else { continue };
+            if !self.facts.budget.take(accesses.len() as u64) {
+                return;
+            }
+            let Some(read) = columns(event) else { continue };
+            let same = |(_, access, columns): &&(Fact, Event, T)| *access != event && overlap(columns, &read);
+            let same = accessed.iter().filter(same);
+            let covered = same.map(|(fact, ..)| reach.cover(event.instruction, *fact)).count();
+            if covered > 0 {
+                loads.push((Fact(loads.len() as u32), event));
+            }
+        }
+        if loads.is_empty() {
+            return;
+        }
+        for &event in self.events() {
+            if self.operation(event) == Some(Operation::WaitLd) {
+                reach.end_covered(event.instruction);
+            }
+        }
+        let definitions = &self.facts.definitions;
+        let function = self.facts.view(self.unit);
+        let carried = self.carried(&loads);
+        for &(instruction, register) in definitions.reads() {
+            let reaching = function.reaching(instruction, register);
+            let is_loaded = |id: &DefinitionId| carried.contains_key(&definitions.get(*id).instruction);
+            if reaching.iter().any(is_loaded) && !self.is_move(instruction) {
+                reach.end_covered(instruction);
+            }
+        }
+    }
+
+    /// Ends each fact where the register beside it is written again.
+    pub fn end_at_writes(&self, reach: &mut Reach, facts: impl IntoIterator<Item = (Fact, RegisterId)>) {
+        self.end_at_definitions(reach, facts, |_| true);
+    }
+
+    fn end_at_definitions(
+        &self,
+        reach: &mut Reach,
+        facts: impl IntoIterator<Item = (Fact, RegisterId)>,
+        counts: impl Fn(&Definition) -> bool,
+    ) {
+        let definitions = &self.facts.definitions;
+        let mut groups: FxHashMap<RegisterId, Group> = FxHashMap::default();
+        for (fact, register) in facts {
+            let group = *groups.entry(register).or_insert_with(|| {
+                let group = reach.group();
+                let all = definitions.of(register).iter().map(|id| definitions.get(*id));
+                all.filter(|it| counts(it)).for_each(|it| reach.end_group(it.instruction, group));
+                group
+            });
+            reach.join(fact, group);
+        }
+    }
+
+    /// Loads that are pending where something happens, as far as `concern` says that it matters; at
+    /// most one load for each event that asks. Loads that can't be followed to where they are used
+    /// start nothing. `ends` adds to where loads end otherwise: where an
+    /// instruction other than `mov` reads what was loaded.
+    pub fn pending_loads(
+        &self,
+        role: impl Fn(Event) -> Role,
+        ends: impl FnOnce(&mut Reach, &[(Fact, Event)]),
+        mut concern: impl FnMut(Pair) -> Concern,
+    ) -> Vec<Pair> {
+        let mut if_live = Vec::new();
+        let mut found = self.pairs_ending(
+            |event| match role(event) {
+                Role::Start => Role::Start.only_if(self.follows_load(event)),
+                role => role,
+            },
+            |reach, loads| {
+                self.end_at_uses(reach, loads);
+                ends(reach, loads);
+            },
+            |pair| {
+                let concern = concern(pair);
+                // Whether its registers are live is a question for all of them together.
+                if_live.extend((concern == Concern::IfLive).then_some(pair));
+                concern == Concern::Yes
+            },
+        );
+        found.extend(self.live(if_live));
+        found.sort_by_key(|pair| (pair.then.instruction, pair.first.instruction));
+        found.dedup_by_key(|pair| pair.then.instruction);
+        found
+    }
+
+    /// Of pairs of a load and something behind it, those where a register of the load can still be
+    /// read afterwards.
+    fn live(&self, pairs: Vec<Pair>) -> Vec<Pair> {
+        if pairs.is_empty() {
+            return pairs;
+        }
+        let definitions = &self.facts.definitions;
+        let mut reach = Reach::default();
+        let mut ends: Vec<(Fact, RegisterId)> = Vec::new();
+        let mut registers: Vec<SmallVec<[RegisterId; 4]>> = Vec::new();
+        for pair in &pairs {
+            let fact = reach.fact();
+            reach.start(pair.then.instruction, fact);
+            let loaded: SmallVec<[RegisterId; 4]> = match self.instruction(pair.first) {
+                Some(Instruction::Ld(ld)) => loaded_registers(ld).collect(),
+                _ => SmallVec::new(),
+            };
+            ends.extend(loaded.iter().map(|register| (fact, *register)));
+            registers.push(loaded);
+        }
+        let concerned: FxHashSet<RegisterId> = ends.iter().map(|(_, register)| *register).collect();
+        self.end_at_definitions(&mut reach, ends, |definition| !definition.guarded);
+        let mut readers: Vec<RegisterId> = Vec::new();
+        for &(instruction, register) in definitions.reads() {
+            if concerned.contains(&register) {
+                reach.ask(instruction);
+                readers.push(register);
+            }
+        }
+        let mut live = vec![false; pairs.len()];
+        reach.solve(self.cfg(), Direction::Forward, &self.facts.budget, &mut |ask, fact| {
+            let index = fact.0 as usize;
+            live[index] = live[index] || registers[index].contains(&readers[ask.0 as usize]);
+            false
+        });
+        pairs.into_iter().zip(live).filter(|(_, live)| *live).map(|(pair, _)| pair).collect()
+    }
+}
+
+/// The registers that a load writes.
+pub fn loaded_registers<'i>(ld: &'i Ld<'_>) -> impl Iterator<Item = RegisterId> + 'i {
+    let results = ld.reduction.iter().filter_map(|reduction| reduction.result.as_ref());
+    let metadata = ld.metadata.iter().flat_map(|vector| vector.elements.iter());
+    ld.r.elements.iter().chain(metadata).chain(results).filter_map(|scalar| match scalar {
+        Scalar::Register(register) => Some(register.id),
+        _ => None,
+    })
+}

@@ -1,0 +1,170 @@
+//! Runs the stages behind a [`Unit`]: what rules see, and who shows what they find.
+//!
+//! Functions between which no call leads know nothing of each other. So each [`Component`] of the
+//! call graph is decoded, analysed, judged and forgotten by itself: a module of a thousand kernels
+//! takes the memory of its tree and of its largest component, and components are looked at side by
+//! side where there are several processors. Findings come out in source order either way.
+
+use std::sync::{Mutex, PoisonError};
+
+use crate::analysis::calls::{CallGraph, Component};
+use crate::analysis::description::{self, Description};
+use crate::analysis::descriptors;
+use crate::analysis::events::Events;
+use crate::analysis::functions::FunctionFacts;
+use crate::diagnostic::{Findings, Found};
+use crate::instruction::decode::Decoder;
+use crate::resolve::environment::Environment;
+use crate::resolve::unit::Unit;
+use crate::rules::{Checker, Scope};
+use crate::suppression::Suppressions;
+use crate::{Options, Report};
+
+/// Checks a module that is parsed and resolved already, or gives up (`None`) as soon as `cancelled`
+/// says that nobody waits for the findings any more.
+pub fn check_unit(unit: &Unit, options: &Options, cancelled: &(dyn Fn() -> bool + Sync)) -> Option<Report> {
+    let environment = Environment::new(unit, options.ptx_version, &options.targets);
+    let suppressions = Mutex::new(Suppressions::new(unit));
+    let calls = CallGraph::new(unit);
+    let context =
+        Context { unit, options, environment: &environment, suppressions: &suppressions, calls: &calls };
+
+    let decoder = Decoder::new(unit);
+    let tensor = decoder.functions();
+    let components = calls.components(&tensor);
+    let mut whole = Worker::new(context);
+    whole.look_at_text(cancelled);
+    let Worker { mut findings, mut descriptions, mut steps, .. } =
+        whole.and(look_at_all(context, &components, cancelled));
+    if cancelled() {
+        return None;
+    }
+    steps += unit.steps();
+
+    findings = findings.including_all();
+    suppressions.lock().unwrap_or_else(PoisonError::into_inner).complain(&options.rules, &mut findings);
+    let Found { diagnostics, omitted, fixes: omitted_fixes } = findings.finish();
+    let descriptors = options.describe.then(|| {
+        descriptions.sort_by_key(|description| description.statement);
+        descriptions
+    });
+    Some(Report { diagnostics, omitted, omitted_fixes, descriptors, steps })
+}
+
+/// Looks at the components, side by side if that is possible.
+fn look_at_all<'a>(
+    context: Context<'a>,
+    components: &[Component],
+    cancelled: &(dyn Fn() -> bool + Sync),
+) -> Worker<'a> {
+    let look = |mut worker: Worker<'a>, component: &Component| {
+        worker.look_at(component, cancelled);
+        worker
+    };
+    #[cfg(feature = "parallel")]
+    if components.len() > 1 && rayon::current_num_threads() > 1 {
+        use rayon::prelude::*;
+        return components
+            .par_iter()
+            .fold(|| Worker::new(context), look)
+            .reduce_with(Worker::and)
+            .unwrap_or_else(|| Worker::new(context));
+    }
+    components.iter().fold(Worker::new(context), look)
+}
+
+/// What all workers share.
+#[derive(Clone, Copy)]
+struct Context<'a> {
+    unit: &'a Unit,
+    options: &'a Options,
+    environment: &'a Environment,
+    suppressions: &'a Mutex<Suppressions<'a>>,
+    calls: &'a CallGraph,
+}
+
+/// Looks at one component after the other.
+struct Worker<'a> {
+    context: Context<'a>,
+    decoder: Decoder<'a>,
+    findings: Findings<'a>,
+    descriptions: Vec<Description>,
+    steps: u64,
+}
+
+impl<'a> Worker<'a> {
+    fn new(context: Context<'a>) -> Self {
+        let Context { unit, options, suppressions, .. } = context;
+        let findings =
+            Findings::new(options.max_findings.unwrap_or(Findings::LIMIT), options.fixes_of_omitted);
+        let silences = !suppressions.lock().unwrap_or_else(PoisonError::into_inner).is_empty();
+        let findings = if silences {
+            findings.except(|finding| {
+                suppressions.lock().unwrap_or_else(PoisonError::into_inner).silence(finding)
+            })
+        } else {
+            findings
+        };
+        Self { context, decoder: Decoder::new(unit), findings, descriptions: Vec::new(), steps: 0 }
+    }
+
+    /// Runs the rules about the text and the module as such, and those about statements on what
+    /// stands in no function.
+    fn look_at_text(&mut self, cancelled: &dyn Fn() -> bool) {
+        let Context { unit, options, environment, calls, .. } = self.context;
+        let instructions = self.decoder.outside_functions();
+        let checker = Checker {
+            unit,
+            instructions: &instructions,
+            environment,
+            calls,
+            component: &Component::default(),
+            events: &Events::default(),
+            functions: &[],
+            descriptors: &[],
+        };
+        let scopes = [Scope::Text, Scope::Module, Scope::Statement];
+        checker.run(&options.rules, &mut self.findings, &|scope| scopes.contains(&scope), cancelled);
+    }
+
+    /// Runs all other rules on the functions of a component.
+    fn look_at(&mut self, component: &Component, cancelled: &dyn Fn() -> bool) {
+        let Context { unit, options, environment, calls, .. } = self.context;
+        if cancelled() {
+            return;
+        }
+        let instructions = self.decoder.decode(&component.functions);
+        if instructions.is_empty() {
+            return;
+        }
+        let events = Events::new(unit, component, &instructions);
+        let functions = FunctionFacts::all(unit, &instructions, &events, options.analysis_budget);
+        let descriptors = descriptors::find(unit, &instructions, &functions, environment.features());
+        let checker = Checker {
+            unit,
+            instructions: &instructions,
+            environment,
+            calls,
+            component,
+            events: &events,
+            functions: &functions,
+            descriptors: &descriptors,
+        };
+        let scopes = [Scope::Statement, Scope::Function, Scope::Kernel];
+        checker.run(&options.rules, &mut self.findings, &|scope| scopes.contains(&scope), cancelled);
+        self.steps += functions.iter().map(|facts| facts.budget.taken()).sum::<u64>();
+        if options.describe {
+            let features = environment.features();
+            let described = description::describe(unit, &instructions, &functions, &descriptors, features);
+            self.descriptions.extend(described);
+        }
+    }
+
+    /// What both have found.
+    fn and(mut self, other: Self) -> Self {
+        self.findings.absorb(other.findings);
+        self.descriptions.extend(other.descriptions);
+        self.steps += other.steps;
+        self
+    }
+}
