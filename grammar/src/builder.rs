@@ -235,11 +235,14 @@ impl<'s> Builder<'s> {
         self.statement(kind, span);
     }
 
-    /// A statement that did not parse; whatever it left on the stacks is dropped.
+    /// A statement or header that did not parse; whatever it left for its end is dropped, so that
+    /// the next one does not take it for its own.
     pub(crate) fn broken(&mut self, recovery: Recovery, span: Span) {
         self.errors.extend(SyntaxError::from_recovery(recovery, self.text));
         self.stack.clear();
         self.operators.clear();
+        self.returns = Slice::default();
+        self.parameters = Slice::default();
         self.statement(StatementKind::Broken, span);
     }
 

@@ -13,8 +13,8 @@ use logos::{FilterResult, Logos};
 
 use crate::ast::{BinaryOperator, Linkage, StateSpace};
 
-/// One token. `*Open` and `*Close` variants beyond plain braces are made by
-/// the `structure` pass, which knows what a brace stands for.
+/// One token. `*Open` and `*Close` variants beyond plain braces and [`Token::DirectiveEnd`] are
+/// made by the `structure` pass, which knows what a brace stands for and where a statement ends.
 #[derive(Logos, Clone, Copy, Debug, PartialEq, Eq)]
 #[logos(skip(r"[ \t\r\n]+"))]
 #[logos(error(LexError, |lexer| LexError::of(lexer.slice())))]
@@ -152,8 +152,12 @@ pub enum Token {
     BlockOpen,
     /// `{` that opens the data of a `.section`.
     SectionOpen,
-    /// `}` that closes a body, a scope or a section.
+    /// `}` that closes a body or a scope.
     BlockClose,
+    /// `}` that closes a section.
+    SectionClose,
+    /// No text: a directive without `;`, such as `.loc 1 2 3`, or a header ends before the next word.
+    DirectiveEnd,
     /// Text that is no token. The grammar has no rule for it.
     Error,
 }

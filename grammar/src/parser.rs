@@ -82,7 +82,10 @@ impl SyntaxError {
         use lalrpop_util::ParseError;
         match recovery.error {
             ParseError::UnrecognizedToken { token: (_, Token::Error, _), .. } => None,
-            ParseError::UnrecognizedToken { token: (start, Token::BlockClose, _), expected } => {
+            ParseError::UnrecognizedToken {
+                token: (start, Token::BlockClose | Token::SectionClose | Token::DirectiveEnd, _),
+                expected,
+            } => {
                 let before = text.get(..start as usize).unwrap_or_default();
                 Some(Self::UnexpectedEnd {
                     at: before.trim_end().len() as u32,

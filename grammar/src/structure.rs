@@ -47,8 +47,8 @@ enum State {
 
 /// The tokens of a text, with braces told apart and balanced.
 pub struct Structure<'s> {
+    text: &'s str,
     tokens: logos::SpannedIter<'s, Token>,
-    end: u32,
     state: State,
     /// The braces that are open, outermost first.
     open: Vec<Span>,
@@ -59,6 +59,10 @@ pub struct Structure<'s> {
     prefix: u32,
     /// A token that was read but not yet handed on, last first.
     queue: Vec<(Span, Token)>,
+    /// A token of the lexer that was read too early.
+    next: Option<(Span, Token)>,
+    /// Where the last token of the text ended.
+    last_end: u32,
     /// `.visible` and the like, held back until it is known whether a function follows.
     linkage: Vec<(Span, Token)>,
     /// What was wrong with the braces, so far.
@@ -69,14 +73,16 @@ impl<'s> Structure<'s> {
     /// Starts at the first token.
     pub fn new(text: &'s str) -> Self {
         Self {
+            text,
             tokens: lexer::lex(text),
-            end: text.len() as u32,
             state: State::Start,
             open: Vec::new(),
             nesting: 0,
             vectors: 0,
             prefix: 0,
             queue: Vec::new(),
+            next: None,
+            last_end: 0,
             linkage: Vec::new(),
             errors: Vec::new(),
         }
@@ -87,6 +93,32 @@ impl<'s> Structure<'s> {
         self.nesting = 0;
         self.vectors = 0;
         self.prefix = 0;
+    }
+
+    /// The next token of the lexer.
+    #[inline]
+    fn lex(&mut self) -> Option<(Span, Token)> {
+        let (token, range) = self.tokens.next()?;
+        let span = Span::new(range.start as u32, range.end as u32);
+        let token = token.unwrap_or_else(|error: LexError| {
+            self.errors.push(SyntaxError::InvalidToken { span, error });
+            Token::Error
+        });
+        Some((span, token))
+    }
+
+    /// What is left to say when the text has ended: one token after the other.
+    fn finish(&mut self) -> Option<(Span, Token)> {
+        if matches!(self.state, State::Loose { .. }) {
+            self.restart();
+            return Some((Span::at(self.last_end), Token::DirectiveEnd));
+        }
+        if self.linkage.is_empty() {
+            self.close_all(self.text.len() as u32, false);
+        } else {
+            self.queue.extend(self.linkage.drain(..).rev());
+        }
+        self.queue.pop()
     }
 
     /// Reports the first bracket or sign over a limit; the parser recovers at the next `;`.
@@ -116,12 +148,13 @@ impl<'s> Structure<'s> {
 
     /// Closes the innermost scope; `None` for a brace that closes nothing.
     fn close(&mut self, span: Span) -> Option<Token> {
+        let token = if self.state == State::SectionData { Token::SectionClose } else { Token::BlockClose };
         self.restart();
         if self.open.pop().is_none() {
             self.errors.push(SyntaxError::StrayBrace { span });
             return None;
         }
-        Some(Token::BlockClose)
+        Some(token)
     }
 
     /// Queues a `}` for each scope that is still open where none may be.
@@ -133,6 +166,25 @@ impl<'s> Structure<'s> {
             }
             self.queue.push((Span::at(at), Token::BlockClose));
         }
+        if self.state == State::SectionData
+            && let Some((_, innermost)) = self.queue.last_mut()
+        {
+            *innermost = Token::SectionClose;
+            self.restart();
+        }
+    }
+
+    /// Whether a token is on the same line as the one before.
+    fn is_on_line(&self, span: Span) -> bool {
+        let between = self.last_end as usize..span.start as usize;
+        self.text.get(between).is_some_and(|between| !between.contains('\n'))
+    }
+
+    /// Ends a directive or a header before `token`, which starts the next statement.
+    fn end_directive(&mut self, span: Span, token: Token) -> Token {
+        self.restart();
+        self.next = Some((span, token));
+        Token::DirectiveEnd
     }
 
     /// Classifies one token of the lexer; `None` when it is held back or dropped.
@@ -216,18 +268,33 @@ impl<'s> Structure<'s> {
                     Token::Integer | Token::Float | Token::String | Token::Plus | Token::Minus => {
                         self.state = State::Loose { wants_name: false };
                     }
-                    _ => {
-                        self.state = State::Start;
-                        continue;
-                    }
+                    // No statement starts with these. The line tells whose mistake they are.
+                    Token::Error
+                    | Token::Sink
+                    | Token::Colon
+                    | Token::ParenOpen
+                    | Token::ParenClose
+                    | Token::BracketOpen
+                    | Token::BracketClose
+                    | Token::Equals
+                    | Token::Not
+                    | Token::Tilde
+                    | Token::Less
+                    | Token::Greater
+                    | Token::Question
+                    | Token::Operator(_)
+                        if self.is_on_line(span) => {}
+                    // Neither does one outside functions start with these.
+                    Token::Identifier | Token::Dotted | Token::DotWord | Token::At
+                        if self.open.is_empty() && self.is_on_line(span) => {}
+                    _ => return Some(self.end_directive(span, token)),
                 },
                 State::Header => match token {
                     Token::BraceOpen => return Some(self.open(span, Token::BodyOpen)),
                     Token::Semicolon => self.restart(),
                     Token::Pragma => self.state = State::HeaderPragma,
                     Token::Entry | Token::Func | Token::Linkage(_) | Token::BraceClose => {
-                        self.restart();
-                        continue;
+                        return Some(self.end_directive(span, token));
                     }
                     _ => {}
                 },
@@ -264,23 +331,19 @@ impl Iterator for Structure<'_> {
             if let Some((span, token)) = self.queue.pop() {
                 return Some(Ok((span.start, token, span.end)));
             }
-            let Some((token, range)) = self.tokens.next() else {
-                if !self.linkage.is_empty() {
-                    self.queue.extend(self.linkage.drain(..).rev());
-                    continue;
-                }
-                if self.open.is_empty() {
-                    return None;
-                }
-                self.close_all(self.end, false);
-                continue;
+            let (span, token) = match self.next.take() {
+                Some(next) => next,
+                None => match self.lex() {
+                    Some(next) => next,
+                    None => match self.finish() {
+                        Some(last) => return Some(Ok((last.0.start, last.1, last.0.end))),
+                        None => return None,
+                    },
+                },
             };
-            let span = Span::new(range.start as u32, range.end as u32);
-            let token = token.unwrap_or_else(|error: LexError| {
-                self.errors.push(SyntaxError::InvalidToken { span, error });
-                Token::Error
-            });
             let Some(token) = self.classify(span, token) else { continue };
+            let span = if token == Token::DirectiveEnd { Span::at(self.last_end) } else { span };
+            self.last_end = span.end;
             if !self.linkage.is_empty() {
                 self.queue.push((span, token));
                 self.queue.extend(self.linkage.drain(..).rev());

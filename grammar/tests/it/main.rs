@@ -1,0 +1,4 @@
+//! Properties of the parser.
+
+mod broken_items;
+mod tree;
