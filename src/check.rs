@@ -14,6 +14,7 @@ use crate::analysis::events::Events;
 use crate::analysis::functions::FunctionFacts;
 use crate::diagnostic::{Findings, Found};
 use crate::instruction::decode::Decoder;
+use crate::instruction::gates::Gates;
 use crate::resolve::environment::Environment;
 use crate::resolve::unit::Unit;
 use crate::rules::{Checker, Scope};
@@ -24,10 +25,17 @@ use crate::{Options, Report};
 /// says that nobody waits for the findings any more.
 pub fn check_unit(unit: &Unit, options: &Options, cancelled: &(dyn Fn() -> bool + Sync)) -> Option<Report> {
     let environment = Environment::new(unit, options.ptx_version, &options.targets);
+    let gates = Gates::new(&environment);
     let suppressions = Mutex::new(Suppressions::new(unit));
     let calls = CallGraph::new(unit);
-    let context =
-        Context { unit, options, environment: &environment, suppressions: &suppressions, calls: &calls };
+    let context = Context {
+        unit,
+        options,
+        environment: &environment,
+        gates: &gates,
+        suppressions: &suppressions,
+        calls: &calls,
+    };
 
     let decoder = Decoder::new(unit);
     let tensor = decoder.functions();
@@ -79,6 +87,7 @@ struct Context<'a> {
     unit: &'a Unit,
     options: &'a Options,
     environment: &'a Environment,
+    gates: &'a Gates,
     suppressions: &'a Mutex<Suppressions<'a>>,
     calls: &'a CallGraph,
 }
@@ -111,12 +120,13 @@ impl<'a> Worker<'a> {
     /// Runs the rules about the text and the module as such, and those about statements on what
     /// stands in no function.
     fn look_at_text(&mut self, cancelled: &dyn Fn() -> bool) {
-        let Context { unit, options, environment, calls, .. } = self.context;
+        let Context { unit, options, environment, gates, calls, .. } = self.context;
         let instructions = self.decoder.outside_functions();
         let checker = Checker {
             unit,
             instructions: &instructions,
             environment,
+            gates,
             calls,
             component: &Component::default(),
             events: &Events::default(),
@@ -129,7 +139,7 @@ impl<'a> Worker<'a> {
 
     /// Runs all other rules on the functions of a component.
     fn look_at(&mut self, component: &Component, cancelled: &dyn Fn() -> bool) {
-        let Context { unit, options, environment, calls, .. } = self.context;
+        let Context { unit, options, environment, gates, calls, .. } = self.context;
         if cancelled() {
             return;
         }
@@ -139,11 +149,12 @@ impl<'a> Worker<'a> {
         }
         let events = Events::new(unit, component, &instructions);
         let functions = FunctionFacts::all(unit, &instructions, &events, options.analysis_budget);
-        let descriptors = descriptors::find(unit, &instructions, &functions, environment.features());
+        let descriptors = descriptors::find(unit, &instructions, &functions, environment);
         let checker = Checker {
             unit,
             instructions: &instructions,
             environment,
+            gates,
             calls,
             component,
             events: &events,

@@ -195,6 +195,11 @@ impl Fix {
         Self { applicability: Applicability::Safe, title: title.into(), edits }
     }
 
+    /// Writes another word of an opcode, with its dot, for one that means the same.
+    pub fn word(span: Span, word: &str) -> Self {
+        Self::safe(format!("Write `.{word}`"), span, format!(".{word}"))
+    }
+
     /// A repair by one edit that someone has to look at.
     pub fn guess(title: impl Into<String>, span: Span, text: impl Into<String>) -> Self {
         Self { applicability: Applicability::Unsafe, ..Self::safe(title, span, text) }

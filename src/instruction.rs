@@ -38,6 +38,7 @@ use crate::syntax::ast::{StateSpace, Type};
 
 pub mod decode;
 pub mod form;
+pub mod gates;
 
 /// One tcgen05 instruction, understood.
 #[derive(Clone, Debug, Serialize)]

@@ -28,7 +28,6 @@ mod context;
 mod descriptors;
 mod document;
 mod format;
-mod gates;
 mod handlers;
 mod hints;
 mod hover;

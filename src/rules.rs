@@ -15,6 +15,7 @@ use crate::analysis::functions::FunctionFacts;
 pub use crate::diagnostic::Code;
 use crate::diagnostic::Findings;
 use crate::instruction::decode::Decoded;
+use crate::instruction::gates::Gates;
 use crate::instruction::{Address, Base, Scalar};
 use crate::resolve::environment::Environment;
 use crate::resolve::unit::Unit;
@@ -43,6 +44,8 @@ pub struct Checker<'a> {
     pub instructions: &'a [Decoded<'a>],
     /// The versions and targets to check against.
     pub environment: &'a Environment,
+    /// What is not available there.
+    pub gates: &'a Gates,
     /// Which functions can call which.
     pub calls: &'a CallGraph,
     /// The functions that are looked at.

@@ -3,10 +3,12 @@
 
 use super::functions::FunctionFacts;
 use crate::descriptor::idesc_check::{self, Facts, Multiply};
-use crate::descriptor::{Check, Features, Known, Problem, shared_memory, zero_column_mask};
+use crate::descriptor::{Check, Known, Problem, shared_memory, zero_column_mask};
 use crate::instruction::decode::Decoded;
 use crate::instruction::{Instruction, MatrixA, Mma, Scalar};
+use crate::isa::targets::Target;
 use crate::isa::vocabulary::Kind;
+use crate::resolve::environment::Environment;
 use crate::resolve::unit::Unit;
 use crate::source::Span;
 
@@ -23,8 +25,8 @@ pub struct Descriptor {
     pub word: Known,
     /// Its width.
     pub width: u32,
-    /// What is wrong with it.
-    pub problems: Vec<Problem>,
+    /// What is wrong with it, and on which target, where that differs.
+    pub problems: Vec<(Problem, Option<Target>)>,
 }
 
 /// The descriptors of one instruction.
@@ -43,7 +45,7 @@ pub fn find(
     unit: &Unit,
     instructions: &[Decoded<'_>],
     functions: &[FunctionFacts],
-    features: Features,
+    environment: &Environment,
 ) -> Vec<Descriptors> {
     let mut found = Vec::new();
     let mut last = None;
@@ -54,7 +56,7 @@ pub fn find(
         let Some(place) = decoded.function else { continue };
         let Ok(at) = functions.binary_search_by_key(&place, |facts| facts.function) else { continue };
         let function = &functions[at];
-        let finder = Finder { unit, decoded, function, features };
+        let finder = Finder { unit, decoded, function, environment };
         match &decoded.instruction {
             Some(Instruction::Mma(mma)) => {
                 let (facts, descriptors) = finder.multiply(mma, &mut last);
@@ -75,14 +77,14 @@ struct Judged {
     multiply: Multiply,
     word: Known,
     facts: Facts,
-    problems: Vec<Problem>,
+    problems: Vec<(Problem, Option<Target>)>,
 }
 
 struct Finder<'a> {
     unit: &'a Unit,
     decoded: &'a Decoded<'a>,
     function: &'a FunctionFacts,
-    features: Features,
+    environment: &'a Environment,
 }
 
 impl Finder<'_> {
@@ -105,13 +107,20 @@ impl Finder<'_> {
         element_bits: Option<u32>,
     ) -> Descriptor {
         let descriptor = self.descriptor(name, scalar, 64);
-        let matrix = shared_memory::Matrix { transposed, element_bits, features: self.features };
-        let problems = shared_memory::check(&matrix, descriptor.word);
+        let problems = self.environment.judge(|features| {
+            let matrix = shared_memory::Matrix { transposed, element_bits, features };
+            shared_memory::check(&matrix, descriptor.word)
+        });
         self.judged(descriptor, scalar, problems)
     }
 
     /// The descriptor with what is wrong with it; most have nothing, and need no origin.
-    fn judged(&self, mut descriptor: Descriptor, scalar: &Scalar<'_>, problems: Vec<Problem>) -> Descriptor {
+    fn judged(
+        &self,
+        mut descriptor: Descriptor,
+        scalar: &Scalar<'_>,
+        problems: Vec<(Problem, Option<Target>)>,
+    ) -> Descriptor {
         if !problems.is_empty() {
             descriptor.origins = self.function.origins(self.unit, self.decoded, scalar);
             descriptor.problems = problems;
@@ -130,15 +139,17 @@ impl Finder<'_> {
             sparse: Some(mma.sparse.is_some()),
             ashift: mma.ashift.is_some(),
             scale_vector_size: mma.scale_vector_size.map(|size| size.value),
-            features: self.features,
+            features: self.environment.features(),
         };
         let judged = match last.take() {
             Some(judged) if judged.multiply == multiply && judged.word == idesc.word => judged,
             _ => Judged {
                 multiply,
                 word: idesc.word,
-                facts: idesc_check::facts(kind, self.features.generation, idesc.word),
-                problems: idesc_check::check(&multiply, idesc.word),
+                facts: idesc_check::facts(kind, multiply.features.generation, idesc.word),
+                problems: self
+                    .environment
+                    .judge(|features| idesc_check::check(&Multiply { features, ..multiply }, idesc.word)),
             },
         };
         let facts = judged.facts;
@@ -156,6 +167,7 @@ impl Finder<'_> {
         if let Some(scalar) = &mma.zero_column_mask {
             let mask = self.descriptor("zero-column-mask-desc", scalar, 64);
             let problems = zero_column_mask::check(facts.m, mask.word);
+            let problems = problems.into_iter().map(|problem| (problem, None)).collect();
             descriptors.push(self.judged(mask, scalar, problems));
         }
         (facts, descriptors)
@@ -174,7 +186,7 @@ fn fixed_bits(kind: Kind) -> Option<u32> {
 
 impl Descriptor {
     /// The problems of one sort.
-    pub fn problems_of(&self, check: Check) -> impl Iterator<Item = &Problem> {
-        self.problems.iter().filter(move |problem| problem.check == check)
+    pub fn problems_of(&self, check: Check) -> impl Iterator<Item = &(Problem, Option<Target>)> {
+        self.problems.iter().filter(move |(problem, _)| problem.check == check)
     }
 }

@@ -270,6 +270,12 @@ impl<'a> Flow<'a> {
         self.uniformity().accompanies(&function, first.instruction, then.instruction, &self.facts.budget)
     }
 
+    /// The descriptors of the tcgen05 instruction with this index, if it has some.
+    pub fn descriptors_of(&self, instruction: u32) -> Option<&'a Descriptors> {
+        let at = self.descriptors.binary_search_by_key(&(instruction as usize), |it| it.instruction).ok()?;
+        self.descriptors.get(at)
+    }
+
     /// The addresses of the function.
     pub fn places(&self) -> Places<'a> {
         let facts = self.facts;

@@ -2,6 +2,29 @@
 
 use super::vocabulary::CtaGroup;
 
+/// How the lanes of the four warps and the columns divide a matrix between them: by rows of the
+/// matrix, times columns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Organization {
+    /// Each warp's lanes hold other rows, and all of their columns.
+    FourByOne,
+    /// Two warps' lanes hold the same rows, each half of their columns.
+    TwoByTwo,
+    /// All warps' lanes hold the same rows, each a quarter of their columns.
+    OneByFour,
+}
+
+impl Organization {
+    /// How many columns of Tensor Memory a matrix with `n` columns takes.
+    pub const fn columns(self, n: u32) -> u32 {
+        match self {
+            Self::FourByOne => n,
+            Self::TwoByTwo => n / 2,
+            Self::OneByFour => n / 4,
+        }
+    }
+}
+
 /// One row of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DatapathLayout {
@@ -16,7 +39,7 @@ pub struct DatapathLayout {
     /// Whether the multiply is weight-stationary; `None` for either.
     pub ws: Option<bool>,
     /// How the four warps' lanes and the columns divide the matrix.
-    pub organization: &'static str,
+    pub organization: Organization,
     /// Lanes, modulo 32, at which A, D and the metadata may start.
     pub lanes: &'static [u32],
 }
@@ -25,13 +48,13 @@ pub struct DatapathLayout {
 #[rustfmt::skip]
 pub const DATAPATH_LAYOUTS: &[DatapathLayout] = &[
     //        M    cta_group      sparse       .ws          organization  id   lane alignment
-    datapath( 32, CtaGroup::One, None,        Some(true),  "1x4",        'G', &[0]),
-    datapath( 64, CtaGroup::One, None,        Some(true),  "2x2",        'E', &[0]),
-    datapath( 64, CtaGroup::One, None,        Some(false), "4x1",        'F', &[0, 16]),
-    datapath(128, CtaGroup::One, None,        None,        "4x1",        'D', &[0]),
-    datapath(128, CtaGroup::Two, Some(false), None,        "2x2",        'B', &[0]),
-    datapath(128, CtaGroup::Two, Some(true),  None,        "4x1",        'C', &[0, 16]),
-    datapath(256, CtaGroup::Two, None,        None,        "4x1",        'A', &[0]),
+    datapath( 32, CtaGroup::One, None,        Some(true),  Organization::OneByFour,        'G', &[0]),
+    datapath( 64, CtaGroup::One, None,        Some(true),  Organization::TwoByTwo,         'E', &[0]),
+    datapath( 64, CtaGroup::One, None,        Some(false), Organization::FourByOne,        'F', &[0, 16]),
+    datapath(128, CtaGroup::One, None,        None,        Organization::FourByOne,        'D', &[0]),
+    datapath(128, CtaGroup::Two, Some(false), None,        Organization::TwoByTwo,         'B', &[0]),
+    datapath(128, CtaGroup::Two, Some(true),  None,        Organization::FourByOne,        'C', &[0, 16]),
+    datapath(256, CtaGroup::Two, None,        None,        Organization::FourByOne,        'A', &[0]),
 ];
 
 const fn datapath(
@@ -39,7 +62,7 @@ const fn datapath(
     cta_group: CtaGroup,
     sparse: Option<bool>,
     ws: Option<bool>,
-    organization: &'static str,
+    organization: Organization,
     id: char,
     lanes: &'static [u32],
 ) -> DatapathLayout {
@@ -58,4 +81,21 @@ pub fn layout(m: u32, cta_group: CtaGroup, sparse: bool, ws: bool) -> Option<&'s
             && layout.sparse.is_none_or(|wanted| wanted == sparse)
             && layout.ws.is_none_or(|wanted| wanted == ws)
     })
+}
+
+/// The fewest and the most columns that an accumulator with N columns may take: those of its layout,
+/// or of every layout that such a multiply can have when `m` is not known.
+pub fn accumulator_columns(
+    m: Option<u32>,
+    n: u32,
+    cta_group: CtaGroup,
+    sparse: bool,
+    ws: bool,
+) -> Option<(u32, u32)> {
+    let columns = DATAPATH_LAYOUTS
+        .iter()
+        .filter(|it| m.is_none_or(|m| layout(m, cta_group, sparse, ws).is_some_and(|own| own == *it)))
+        .filter(|it| layout(it.m, cta_group, sparse, ws).is_some_and(|own| own == *it))
+        .map(|it| it.organization.columns(n));
+    columns.clone().min().zip(columns.max())
 }

@@ -1,11 +1,12 @@
 //! What can be written next.
 
 use super::context::{self, Context, Opcode, OperandPlace};
+use super::hover;
 use super::scope::{self, Kind as NameKind, Name};
 use super::snapshot::Snapshot;
 use super::text::Text;
-use super::{gates, hover};
 use crate::instruction::form::Qualifiers;
+use crate::instruction::gates;
 use crate::isa::targets::{TARGETS, TENSOR_TARGETS, VERSIONS};
 use crate::isa::tensor::{InstructionForm, OperandClass, OperandSlot, Shape};
 use crate::isa::vocabulary::{LdShape, Num, Operation, Qualifier};
@@ -183,7 +184,7 @@ fn at_opcode(view: View<'_>, context: &Context<'_>, text: &str, opcode: Span) ->
     let environment = view.snapshot.environment();
     for operation in Operation::iter() {
         if let Some(rest) = operation.name().strip_prefix(&written)
-            && gates::open(&environment, operation, &[])
+            && gates::is_open(&environment, operation, &[])
         {
             let form = InstructionForm::of(operation);
             items.push(Item {
@@ -200,7 +201,7 @@ fn at_opcode(view: View<'_>, context: &Context<'_>, text: &str, opcode: Span) ->
 fn operations(snapshot: &Snapshot, replace: Span, prefix: &str) -> Vec<Item> {
     let environment = snapshot.environment();
     let mut items = Vec::new();
-    for operation in Operation::iter().filter(|it| gates::open(&environment, *it, &[])) {
+    for operation in Operation::iter().filter(|it| gates::is_open(&environment, *it, &[])) {
         let form = InstructionForm::of(operation);
         let documentation = format!("{}\n\n```ptx\n{}\n```\n", operation.explanation(), form.syntax());
         let name = format!("{prefix}{operation}");

@@ -2,10 +2,11 @@
 
 use super::multiply::Multiply;
 use super::snapshot::Snapshot;
-use super::{descriptors, gates, links, values};
+use super::{descriptors, links, values};
 use crate::instruction::Instruction;
 use crate::instruction::decode::{Bound, Decoded, Value};
-use crate::isa::targets::{PtxVersion, Target};
+use crate::instruction::gates;
+use crate::isa::targets::{Gate, PtxVersion, TENSOR_TARGETS, Target};
 use crate::isa::tensor::{InstructionForm, QualifierSlot};
 use crate::isa::vocabulary::{LdShape, Num, Qualifier};
 use crate::resolve::symbols::{Resolution, Symbol, SymbolKind};
@@ -73,9 +74,9 @@ fn operation(snapshot: &Snapshot, form: &InstructionForm, decoded: &Decoded<'_>)
         text.push_str(&format!("\n{}", multiply.describe()));
     }
     text.push_str("\nAvailable:\n\n");
-    text.push_str(&format!("- {}\n", gates::describe(None)));
+    text.push_str(&format!("- {}\n", describe_gate(None)));
     for gate in gates::of_operation(form.operation) {
-        text.push_str(&format!("- {}\n", gates::describe(Some(gate))));
+        text.push_str(&format!("- {}\n", describe_gate(Some(gate))));
     }
     text.push_str(&section(form));
     text
@@ -108,7 +109,7 @@ pub(super) fn qualifier(form: &InstructionForm, qualifier: Qualifier) -> String 
     if gates.peek().is_some() {
         text.push_str("\nAvailable:\n\n");
         for gate in gates {
-            text.push_str(&format!("- {}\n", gates::describe(Some(gate))));
+            text.push_str(&format!("- {}\n", describe_gate(Some(gate))));
         }
     }
     text.push_str(&section(form));
@@ -266,7 +267,7 @@ fn target(text: &str) -> Option<String> {
     let target: Target = text.parse().ok()?;
     let since = target.since()?;
     let tensor = if target.has_tensor_memory() {
-        let missing = crate::isa::targets::TENSOR_TARGETS.contains(&target);
+        let missing = TENSOR_TARGETS.contains(&target);
         if missing { "It has tcgen05." } else { "It has tcgen05 only with the suffix `a` or `f`." }
     } else {
         "It has no tcgen05."
@@ -283,4 +284,14 @@ fn version(text: &str) -> Option<String> {
     } else {
         format!("There is no PTX ISA {version}.\n")
     })
+}
+
+/// A gate in a line of Markdown; without one, tcgen05's own.
+fn describe_gate(gate: Option<&Gate>) -> String {
+    let (feature, since, targets) = match gate {
+        Some(gate) => (gate.feature, gate.since, gate.targets),
+        None => ("tcgen05", PtxVersion::new(8, 6), TENSOR_TARGETS),
+    };
+    let targets: Vec<String> = targets.iter().map(|target| format!("`{target}`")).collect();
+    format!("{feature}: PTX ISA {since} or later on {}", targets.join(", "))
 }

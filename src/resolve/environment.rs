@@ -1,5 +1,7 @@
 //! The versions and targets that a module is checked against.
 
+use rustc_hash::FxHashSet;
+
 use super::unit::Unit;
 use crate::descriptor::Features;
 use crate::isa::targets::{PtxVersion, Target};
@@ -15,6 +17,9 @@ pub struct Environment {
     /// name several targets, and the assembler is content when one of them will do; targets that
     /// the user names are checked one by one.
     pub targets: Vec<Vec<Setting<Target>>>,
+    judges: Vec<Judge>,
+    /// By set of targets: indices of judges.
+    sets: Vec<Vec<usize>>,
 }
 
 /// A value and the directive it comes from; none when the user gave it.
@@ -35,25 +40,87 @@ impl Environment {
             Some(Setting { value: found.value?, span: Some(found.span) })
         });
         let targets = if targets.is_empty() {
-            let named: Vec<Setting<Target>> = module_targets(source, module)
+            let mut named: Vec<Setting<Target>> = module_targets(source, module)
                 .filter_map(|name| Some(Setting { value: name.value?, span: Some(name.span) }))
                 .filter(|target| target.value.since().is_some())
                 .collect();
+            // A name that is repeated says nothing.
+            let mut seen = FxHashSet::default();
+            named.retain(|target| seen.insert(target.value));
             if named.is_empty() { Vec::new() } else { vec![named] }
         } else {
             targets.iter().copied().map(|value| vec![Setting { value, span: None }]).collect()
         };
-        Self { version, targets }
+        let (judges, sets) = judges(&targets, version.map_or(PtxVersion::LATEST, |version| version.value));
+        Self { version, targets, judges, sets }
     }
 }
 
 impl Environment {
     /// What descriptors can say under the version and the first of the targets.
     pub fn features(&self) -> Features {
-        let version = self.version.map_or(PtxVersion::LATEST, |version| version.value);
-        let target = self.targets.iter().flatten().find(|target| target.value.has_tensor_memory());
-        target.map_or(Features::ANY, |target| Features::of(target.value, version))
+        self.judges.first().map_or(Features::ANY, |judge| judge.features)
     }
+
+    /// What is wrong on some target: `judge` is asked once for each set of features that the targets
+    /// have. Of a set of targets of which one will do, a problem counts that all of them have. Where
+    /// there are several opinions, the target is named.
+    pub fn judge<P: PartialEq>(&self, mut judge: impl FnMut(Features) -> Vec<P>) -> Vec<(P, Option<Target>)> {
+        let [first, more @ ..] = &self.judges[..] else {
+            return judge(Features::ANY).into_iter().map(|problem| (problem, None)).collect();
+        };
+        if more.is_empty() {
+            return judge(first.features).into_iter().map(|problem| (problem, None)).collect();
+        }
+        let mut opinions: Vec<Vec<P>> = self.judges.iter().map(|it| judge(it.features)).collect();
+        let mut found: Vec<(P, Option<Target>)> = Vec::new();
+        for set in &self.sets {
+            let Some((&one, others)) = set.split_first() else { continue };
+            let mut at = 0;
+            while at < opinions[one].len() {
+                let problem = &opinions[one][at];
+                let is_common = others.iter().all(|other| opinions[*other].contains(problem));
+                if is_common && !found.iter().any(|(known, _)| known == problem) {
+                    // What is found once need not be looked for again.
+                    found.push((opinions[one].remove(at), Some(self.judges[one].target)));
+                } else {
+                    at += 1;
+                }
+            }
+        }
+        found
+    }
+}
+
+/// A set of features, and the first target that has it.
+#[derive(Clone, Copy, Debug)]
+struct Judge {
+    features: Features,
+    target: Target,
+}
+
+/// The distinct features of the targets with Tensor Memory, and for each set of targets which ones
+/// these have.
+fn judges(targets: &[Vec<Setting<Target>>], version: PtxVersion) -> (Vec<Judge>, Vec<Vec<usize>>) {
+    let mut judges: Vec<Judge> = Vec::new();
+    let mut sets = Vec::with_capacity(targets.len());
+    for set in targets {
+        let mut found = Vec::new();
+        for target in set.iter().map(|target| target.value).filter(|target| target.has_tensor_memory()) {
+            let features = Features::of(target, version);
+            let at = judges.iter().position(|judge| judge.features == features).unwrap_or_else(|| {
+                judges.push(Judge { features, target });
+                judges.len() - 1
+            });
+            if !found.contains(&at) {
+                found.push(at);
+            }
+        }
+        if !found.is_empty() && !sets.contains(&found) {
+            sets.push(found);
+        }
+    }
+    (judges, sets)
 }
 
 /// The number of the first `.version`; its value is `None` when it is no version.

@@ -31,7 +31,7 @@ fn report(checker: &Checker<'_>, check: Check, code: Code, findings: &mut Findin
     for multiply in checker.descriptors {
         let decoded = &checker.instructions[multiply.instruction];
         for descriptor in &multiply.descriptors {
-            for problem in descriptor.problems_of(check) {
+            for (problem, target) in descriptor.problems_of(check) {
                 let finding = Diagnostic::new(
                     code,
                     descriptor.span,
@@ -46,6 +46,10 @@ fn report(checker: &Checker<'_>, check: Check, code: Code, findings: &mut Findin
                         width = descriptor.width as usize / 4 + 2
                     ),
                     None => String::new(),
+                };
+                let finding = match target {
+                    Some(target) => finding.note(format!("judged for {target}; other targets may take it")),
+                    None => finding,
                 };
                 findings.push(finding.help(format!(
                     "{all}see {} for what `{name}` takes; `ptx-tc decode` shows every field",

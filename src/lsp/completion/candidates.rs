@@ -19,7 +19,7 @@ use crate::resolve::unit::Unit;
 use crate::rules::{Checker, Code};
 use crate::source::{Span, Spanned};
 
-use super::super::gates;
+use crate::instruction::gates::{self, Gates};
 
 /// Tries for one qualifier in one round. The widest choice of required ones has 240.
 const MAX_TRIES: usize = 1024;
@@ -40,7 +40,7 @@ pub(super) fn fitting(
         .filter(|&candidate| {
             let mut all = written.to_vec();
             all.push(candidate);
-            gates::open(environment, form.operation, &all)
+            gates::is_open(environment, form.operation, &all)
         })
         .collect();
     let fits = search(form, written, &candidates, environment);
@@ -145,6 +145,7 @@ fn pass<'a>(
         unit: &unit,
         instructions: &instructions,
         environment,
+        gates: &Gates::new(environment),
         calls: &CallGraph::default(),
         component: &Component::default(),
         events: &Events::default(),

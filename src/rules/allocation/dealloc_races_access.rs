@@ -2,10 +2,10 @@ use std::collections::BTreeSet;
 
 use crate::analysis::events::{Action, Event};
 use crate::analysis::flow::Role;
+use crate::analysis::pending::{Pending, overwritten_loads, pending_stores, unordered_stores};
 use crate::diagnostic::{Diagnostic, Findings};
 use crate::instruction::Instruction;
 use crate::isa::vocabulary::Operation;
-use crate::rules::ordering::{self, Pending, pending_stores};
 use crate::rules::{Checker, Code, rule};
 
 rule! {
@@ -55,7 +55,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
                 _ => Role::None,
             };
             let pairs = match access {
-                Pending::Store => pending_stores(checker, &flow, role),
+                Pending::Store => pending_stores(&flow, role),
                 Pending::Load | Pending::Operation => flow.pairs(role, |_| true),
             };
             if pairs.is_empty() {
@@ -63,8 +63,8 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             }
             // Where it is certain, a rule of its own says so.
             let certain = match access {
-                Pending::Load => ordering::tmem_reused_before_wait_ld::pairs(checker, &flow),
-                Pending::Store => ordering::missing_wait_st::pairs(checker, &flow),
+                Pending::Load => overwritten_loads(&flow),
+                Pending::Store => unordered_stores(&flow),
                 Pending::Operation => Vec::new(),
             };
             let certain: BTreeSet<u32> = certain.iter().map(|pair| pair.then.instruction).collect();

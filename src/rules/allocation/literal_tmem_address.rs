@@ -1,10 +1,10 @@
 use crate::analysis::flow::Flow;
+use crate::analysis::footprint::accessed;
 use crate::analysis::places::Root;
 use crate::descriptor::tmem_address::COLUMNS;
 use crate::diagnostic::{Diagnostic, Findings};
 use crate::instruction::Instruction;
 use crate::rules::allocation::columns;
-use crate::rules::ordering::accessed;
 use crate::rules::{Checker, Code, rule};
 
 rule! {

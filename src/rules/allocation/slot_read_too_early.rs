@@ -4,12 +4,12 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::analysis::events::{Action, Event};
 use crate::analysis::flow::Flow;
+use crate::analysis::footprint::{accessed, slot};
 use crate::analysis::places::Slot;
 use crate::analysis::reach::Direction;
 use crate::analysis::reach::Reach;
 use crate::diagnostic::{Diagnostic, Findings};
-use crate::instruction::{Address, Base, Instruction};
-use crate::rules::ordering::accessed;
+use crate::instruction::Instruction;
 use crate::rules::{Checker, Code, rule};
 
 rule! {
@@ -44,17 +44,6 @@ rule! {
     /// ## References
     /// PTX ISA, section 9.7.16.7.1
     SlotReadTooEarly Function check
-}
-
-/// The slot that an `alloc` writes to.
-pub(in crate::rules) fn slot(flow: &Flow<'_>, event: Event, dst: &Address<'_>) -> Option<Slot> {
-    match dst.base {
-        Base::Register(_) => flow.place(event, dst)?.as_slot(),
-        Base::Variable(_) => {
-            let raw = &flow.unit.module.instructions[event.instruction as usize];
-            flow.places().address(event.instruction, raw.operands.start)?.as_slot()
-        }
-    }
 }
 
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {

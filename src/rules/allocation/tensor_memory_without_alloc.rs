@@ -1,9 +1,9 @@
 use crate::analysis::events::Action;
 use crate::analysis::flow::Flow;
+use crate::analysis::footprint::accessed;
 use crate::diagnostic::{Diagnostic, Findings};
 use crate::instruction::Instruction;
 use crate::isa::vocabulary::Operation;
-use crate::rules::ordering::accessed;
 use crate::rules::{Checker, Code, rule};
 
 rule! {

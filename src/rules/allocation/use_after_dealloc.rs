@@ -1,10 +1,10 @@
 use crate::analysis::events::{Action, Event};
 use crate::analysis::flow::{Flow, Role, first_of_each_cause};
+use crate::analysis::footprint::accessed;
 use crate::analysis::places::{Place, Root};
 use crate::diagnostic::{Diagnostic, Findings};
 use crate::instruction::Instruction;
 use crate::isa::vocabulary::Operation;
-use crate::rules::ordering::accessed;
 use crate::rules::{Checker, Code, rule};
 
 rule! {

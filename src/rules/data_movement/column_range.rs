@@ -2,14 +2,12 @@ use rustc_hash::FxHashMap;
 
 use crate::analysis::events::{Action, Event};
 use crate::analysis::flow::Flow;
+use crate::analysis::footprint;
 use crate::analysis::places::{Slot, SlotRoot};
 use crate::diagnostic::{Diagnostic, Findings};
-use crate::instruction::decode::Decoded;
-use crate::instruction::{Address, Cp, Instruction, Ld, Scalar, Shift, St};
-use crate::isa::data_movement::SHIFT_COLUMNS;
-use crate::rules::allocation::{self, slot_read_too_early};
-use crate::rules::{Checker, Code, ordering, rule};
-use crate::source::Span;
+use crate::instruction::Instruction;
+use crate::rules::allocation;
+use crate::rules::{Checker, Code, rule};
 
 rule! {
     /// ## What it does
@@ -39,17 +37,6 @@ rule! {
     ColumnRange Statement check
 }
 
-/// What an instruction moves to or from Tensor Memory.
-struct Access<'a> {
-    address: &'a Address<'a>,
-    /// Columns from the address on.
-    columns: u32,
-    /// What decides about the number of columns.
-    shape: Span,
-    /// The distance of a second access of the same size.
-    second: Option<Scalar<'a>>,
-}
-
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     past_tensor_memory(checker, findings);
     for flow in checker.flows() {
@@ -64,7 +51,7 @@ fn past_allocation(checker: &Checker<'_>, flow: &Flow<'_>, findings: &mut Findin
     for event in flow.events() {
         if let (Some(Instruction::Alloc(alloc)), Some(decoded)) =
             (flow.instruction(*event), flow.decoded(*event))
-            && let Some(slot) = slot_read_too_early::slot(flow, *event, &alloc.dst)
+            && let Some(slot) = footprint::slot(flow, *event, &alloc.dst)
         {
             let size = allocation::columns(checker, decoded).map(|columns| (columns, *event));
             let largest = allocs.entry(slot).or_insert(size);
@@ -75,14 +62,14 @@ fn past_allocation(checker: &Checker<'_>, flow: &Flow<'_>, findings: &mut Findin
         return;
     }
     for event in flow.events() {
-        let Some(columns) = ordering::columns(checker, flow, *event) else { continue };
+        let Some(columns) = footprint::columns(flow, *event) else { continue };
         let (Some(slot), Some(column)) = (columns.place().slot(), columns.place().column()) else { continue };
         let Some((size, alloc)) = allocs.get(&slot).copied().flatten() else { continue };
         let end = column + columns.count();
         if end <= size || is_stored_to(flow, slot) {
             continue;
         }
-        let Some((address, _)) = flow.instruction(*event).and_then(ordering::accessed) else { continue };
+        let Some((address, _)) = flow.instruction(*event).and_then(footprint::accessed) else { continue };
         let name = checker.unit.source.slice(flow.span(*event));
         findings.push(
             Diagnostic::new(
@@ -117,71 +104,47 @@ fn count(columns: u32) -> String {
 }
 
 fn past_tensor_memory(checker: &Checker<'_>, findings: &mut Findings<'_>) {
-    let last = checker.environment.features().columns();
     for (decoded, instruction) in checker.typed() {
-        let Some(access) = access(decoded, instruction) else { continue };
-        let Some(known) = checker.address(decoded, access.address) else { continue };
-        let second = access.second.and_then(|offset| offset.immediate());
+        let Some(moved) = footprint::moved(instruction) else { continue };
+        let Some((address, _)) = footprint::accessed(instruction) else { continue };
+        let Some(known) = checker.address(decoded, address) else { continue };
+        // What decides about the number of columns.
+        let shape = match instruction {
+            Instruction::Ld(it) => it.num.span,
+            Instruction::St(it) => it.num.span,
+            Instruction::Cp(it) => it.shape.span,
+            _ => decoded.name,
+        };
+        let second = moved.second.and_then(|offset| offset.immediate());
         // The address is 32 bits wide, and the offset is cut to that.
-        let offsets = std::iter::once((0, access.address.span))
+        let offsets = std::iter::once((0, address.span))
             .chain(second.map(|offset| ((offset.value() & 0xFFFF_FFFF) as u64, offset.span)));
         for (offset, span) in offsets {
             let Some(column) = known.plus(offset, 32).constant(16) else { continue };
-            let end = column + u64::from(access.columns);
-            if end <= u64::from(last) {
-                continue;
+            let end = column + u64::from(moved.columns);
+            let past = checker.environment.judge(|features| {
+                let last = features.columns();
+                if end > u64::from(last) { vec![last] } else { Vec::new() }
+            });
+            for (last, target) in past {
+                let name = checker.unit.source.slice(decoded.name);
+                let columns = count(moved.columns);
+                let on = target.map(|target| format!(" on {target}")).unwrap_or_default();
+                findings.push(
+                    Diagnostic::new(
+                        Code::ColumnRange,
+                        span,
+                        format!("`{name}` reaches to column {end} of {last}{on}"),
+                        format!("starts at column {column}"),
+                    )
+                    .origins(&checker.address_origins(decoded, address))
+                    .label(shape, format!("covers {columns}"))
+                    .help(format!(
+                        "an access of {columns} starts at column {} or before",
+                        last.saturating_sub(moved.columns)
+                    )),
+                );
             }
-            let name = checker.unit.source.slice(decoded.name);
-            let columns = count(access.columns);
-            findings.push(
-                Diagnostic::new(
-                    Code::ColumnRange,
-                    span,
-                    format!("`{name}` reaches to column {end} of {last}"),
-                    format!("starts at column {column}"),
-                )
-                .origins(&checker.address_origins(decoded, access.address))
-                .label(access.shape, format!("covers {columns}"))
-                .help(format!(
-                    "an access of {columns} starts at column {} or before",
-                    last.saturating_sub(access.columns)
-                )),
-            );
         }
-    }
-}
-
-fn access<'a>(decoded: &Decoded<'_>, instruction: &'a Instruction<'a>) -> Option<Access<'a>> {
-    match instruction {
-        Instruction::Ld(Ld { shape, num, taddr, half_split_offset, .. })
-        | Instruction::St(St { shape, num, taddr, half_split_offset, .. }) => {
-            // Without a length there is no such access.
-            shape.value.vector_length(num.value)?;
-            let packed = match instruction {
-                Instruction::Ld(ld) => ld.pack.is_some(),
-                Instruction::St(st) => st.unpack.is_some(),
-                _ => false,
-            };
-            Some(Access {
-                address: taddr,
-                columns: shape.value.columns(num.value, packed),
-                shape: num.span,
-                second: *half_split_offset,
-            })
-        }
-        Instruction::Cp(Cp { shape, taddr, .. }) => {
-            Some(Access { address: taddr, columns: shape.value.columns(), shape: shape.span, second: None })
-        }
-        Instruction::Shift(Shift { taddr, .. }) => {
-            Some(Access { address: taddr, columns: SHIFT_COLUMNS, shape: decoded.name, second: None })
-        }
-        // The accumulator of a multiply is the matter of `accumulator-columns`.
-        Instruction::Mma(_)
-        | Instruction::Alloc(_)
-        | Instruction::Dealloc(_)
-        | Instruction::RelinquishAllocPermit(_)
-        | Instruction::Wait(_)
-        | Instruction::Commit(_)
-        | Instruction::Fence(_) => None,
     }
 }

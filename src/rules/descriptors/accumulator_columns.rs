@@ -1,11 +1,15 @@
+use crate::descriptor::idesc_check::Facts;
 use crate::diagnostic::{Diagnostic, Findings};
 use crate::instruction::Instruction;
+use crate::isa::datapath;
 use crate::rules::{Checker, Code, rule};
 
 rule! {
     /// ## What it does
     /// Finds accumulators that reach past the last column of Tensor Memory: a known column of
-    /// `d-tmem` plus N is over 512.
+    /// `d-tmem` plus the columns that the accumulator takes is over 512 (576 on `sm_107`). These are N
+    /// columns, or half or a quarter of them where the data path layout divides the columns between the
+    /// warps' lanes.
     ///
     /// ## Why is this bad?
     /// The multiply writes outside Tensor Memory; a debug build of NVIDIA's tools traps there.
@@ -23,36 +27,49 @@ rule! {
     /// ```
     ///
     /// ## References
-    /// PTX ISA, section 9.7.16.1
+    /// PTX ISA, sections 9.7.16.1 and 9.7.16.10.5
     AccumulatorColumns Statement check
 }
 
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
-    let columns = checker.environment.features().columns();
     for multiply in checker.descriptors {
         let decoded = &checker.instructions[multiply.instruction];
         let Some(Instruction::Mma(mma)) = &decoded.instruction else { continue };
-        let Some(n) = multiply.facts.n else { continue };
+        let Facts { m, n: Some(n), .. } = multiply.facts else { continue };
+        let (cta_group, sparse) = (mma.cta_group.value, mma.sparse.is_some());
+        let Some((least, _)) = datapath::accumulator_columns(m, n, cta_group, sparse, mma.weight_stationary)
+        else {
+            continue;
+        };
         let Some(column) = checker.address(decoded, &mma.d).and_then(|address| address.constant(16)) else {
             continue;
         };
-        let end = column + u64::from(n);
-        if end <= u64::from(columns) {
-            continue;
+        let end = column + u64::from(least);
+        let past = checker.environment.judge(|features| {
+            let columns = features.columns();
+            if end > u64::from(columns) { vec![columns] } else { Vec::new() }
+        });
+        for (columns, target) in past {
+            let takes = if least == n {
+                format!("N is {n}")
+            } else {
+                format!("N is {n}, and the accumulator takes {least} columns in this layout")
+            };
+            let on = target.map(|target| format!(" on {target}")).unwrap_or_default();
+            findings.push(
+                Diagnostic::new(
+                    Code::AccumulatorColumns,
+                    mma.d.span,
+                    format!("the accumulator reaches to column {end} of {columns}{on}"),
+                    format!("starts at column {column}"),
+                )
+                .origins(&checker.address_origins(decoded, &mma.d))
+                .label(mma.idesc.span(), takes)
+                .help(format!(
+                    "an accumulator of {least} columns starts at column {} or before",
+                    columns.saturating_sub(least)
+                )),
+            );
         }
-        findings.push(
-            Diagnostic::new(
-                Code::AccumulatorColumns,
-                mma.d.span,
-                format!("the accumulator reaches to column {end} of {columns}"),
-                format!("starts at column {column}"),
-            )
-            .origins(&checker.address_origins(decoded, &mma.d))
-            .label(mma.idesc.span(), format!("N is {n}"))
-            .help(format!(
-                "an accumulator with N = {n} starts at column {} or before",
-                columns.saturating_sub(n)
-            )),
-        );
     }
 }

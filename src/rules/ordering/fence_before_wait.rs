@@ -1,9 +1,10 @@
 use crate::analysis::events::{Action, Event};
 use crate::analysis::flow::Role;
+use crate::analysis::footprint::{Columns, columns};
 use crate::analysis::loads::Concern;
+use crate::analysis::pending::{Pending, pending_loads, pending_stores};
 use crate::diagnostic::{Diagnostic, Findings};
 use crate::isa::vocabulary::Operation;
-use crate::rules::ordering::{Columns, Pending, columns, pending_loads, pending_stores};
 use crate::rules::{Checker, Code, rule};
 
 rule! {
@@ -50,7 +51,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
                     &flow,
                     role,
                     |reach, loads| {
-                        let columns = |event| columns(checker, &flow, event);
+                        let columns = |event| columns(&flow, event);
                         flow.end_where_read_again(reach, loads, columns, Columns::overlaps);
                     },
                     |pair| {
@@ -64,7 +65,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
                     },
                 )
             } else {
-                pending_stores(checker, &flow, role)
+                pending_stores(&flow, role)
             };
             let (name, wait) = match access {
                 Pending::Store => ("st", "wait::st"),

@@ -1,8 +1,8 @@
 use crate::analysis::events::{Action, Event};
 use crate::analysis::flow::Role;
+use crate::analysis::pending::Pending;
 use crate::diagnostic::{Diagnostic, Findings};
 use crate::isa::vocabulary::Operation;
-use crate::rules::ordering::Pending;
 use crate::rules::{Checker, Code, rule};
 
 rule! {

@@ -1,9 +1,9 @@
 use crate::analysis::events::{Action, Event};
 use crate::analysis::flow::{Flow, Role};
+use crate::analysis::pending::Pending;
 use crate::analysis::reach::Direction;
 use crate::diagnostic::{Diagnostic, Findings};
 use crate::isa::vocabulary::{CtaGroup, Operation};
-use crate::rules::ordering::Pending;
 use crate::rules::{Checker, Code, rule};
 
 rule! {

@@ -1,8 +1,7 @@
-use crate::analysis::events::{Action, Event};
-use crate::analysis::flow::{Flow, Pair, Role, first_of_each_cause};
+use crate::analysis::flow::first_of_each_cause;
+use crate::analysis::pending::unordered_stores;
 use crate::diagnostic::{Diagnostic, Findings};
 use crate::isa::vocabulary::Operation;
-use crate::rules::ordering::{Pending, pending_stores};
 use crate::rules::{Checker, Code, rule};
 
 rule! {
@@ -33,21 +32,9 @@ rule! {
     MissingWaitSt Function check
 }
 
-/// Pending stores and what is not ordered behind them.
-pub(in crate::rules) fn pairs(checker: &Checker<'_>, flow: &Flow<'_>) -> Vec<Pair> {
-    let role = |event: Event| match (event.action, flow.operation(event)) {
-        (Action::Unknown, _) => Role::Stop,
-        (_, Some(Operation::Commit | Operation::Dealloc)) => Role::Ask,
-        (_, Some(operation)) if Pending::Operation.started_by(operation) => Role::Ask,
-        (_, Some(operation)) => Pending::Store.role(operation),
-        _ => Role::None,
-    };
-    pending_stores(checker, flow, role)
-}
-
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     for flow in checker.flows() {
-        for pair in first_of_each_cause(pairs(checker, &flow)) {
+        for pair in first_of_each_cause(unordered_stores(&flow)) {
             let name = flow.operation(pair.then).map_or("", Operation::name);
             findings.push(
                 Diagnostic::new(

@@ -1,8 +1,9 @@
 use crate::analysis::events::{Action, Event};
 use crate::analysis::flow::Role;
+use crate::analysis::footprint::{columns, operands_read};
+use crate::analysis::pending::Pending;
 use crate::diagnostic::{Diagnostic, Findings};
 use crate::isa::vocabulary::Operation;
-use crate::rules::ordering::{Pending, columns, operands_read};
 use crate::rules::{Checker, Code, rule};
 
 rule! {
@@ -53,10 +54,10 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
         };
         // Paths with a wait and paths without may follow from the same test.
         let pairs = flow.first_pairs(role, |pair| {
-            let Some(access) = columns(checker, &flow, pair.then) else { return true };
+            let Some(access) = columns(&flow, pair.then) else { return true };
             let disjoint = |other| -> bool { Option::is_some_and(other, |it| access.is_disjoint(&it)) };
             let stores = flow.operation(pair.then) == Some(Operation::St);
-            let result = columns(checker, &flow, pair.first);
+            let result = columns(&flow, pair.first);
             !(disjoint(result) && (!stores || operands_read(&flow, pair.first).into_iter().all(disjoint)))
         });
         for pair in pairs {

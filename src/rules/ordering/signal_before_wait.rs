@@ -1,9 +1,9 @@
 use crate::analysis::events::{Action, Event};
 use crate::analysis::flow::Role;
 use crate::analysis::loads::Concern;
+use crate::analysis::pending::{Pending, pending_loads, pending_stores};
 use crate::diagnostic::{Diagnostic, Findings};
 use crate::isa::vocabulary::Operation;
-use crate::rules::ordering::{Pending, pending_loads, pending_stores};
 use crate::rules::{Checker, Code, rule};
 
 rule! {
@@ -46,7 +46,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             let pairs = if loads {
                 pending_loads(&flow, role, |_, _| {}, |_| Concern::IfLive)
             } else {
-                pending_stores(checker, &flow, role)
+                pending_stores(&flow, role)
             };
             for pair in pairs {
                 let name = flow.operation(pair.first).map_or("", Operation::name);

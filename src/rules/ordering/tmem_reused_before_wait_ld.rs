@@ -1,11 +1,6 @@
-use crate::analysis::events::{Action, Event};
-use crate::analysis::flow::{Flow, Pair, Role};
-use crate::analysis::loads::Concern;
-use crate::analysis::places::Root;
+use crate::analysis::pending::overwritten_loads;
 use crate::diagnostic::{Diagnostic, Findings};
-use crate::instruction::Instruction;
 use crate::isa::vocabulary::Operation;
-use crate::rules::ordering::{Pending, is_same, pending_loads};
 use crate::rules::{Checker, Code, rule};
 
 rule! {
@@ -42,40 +37,9 @@ rule! {
     TmemReusedBeforeWaitLd Function check
 }
 
-/// Pending loads with live registers, and what is done to their Tensor Memory.
-pub(in crate::rules) fn pairs(checker: &Checker<'_>, flow: &Flow<'_>) -> Vec<Pair> {
-    let role = |event: Event| match (event.action, flow.operation(event)) {
-        (Action::Unknown, _) => Role::Stop,
-        (_, Some(Operation::Alloc)) => Role::Stop,
-        (_, Some(Operation::Dealloc)) => Role::Ask,
-        (_, Some(operation)) if Pending::Operation.started_by(operation) => Role::Ask,
-        (_, Some(operation)) => Pending::Load.role(operation),
-        _ => Role::None,
-    };
-    pending_loads(
-        flow,
-        role,
-        |reach, loads| {
-            let addressed = loads.iter().filter_map(|(fact, event)| {
-                let Some(Instruction::Ld(ld)) = flow.instruction(*event) else { return None };
-                match flow.place(*event, &ld.taddr)?.root {
-                    Root::Register(register) => Some((*fact, register)),
-                    Root::Literal | Root::Variable(_) | Root::Slot(_) => None,
-                }
-            });
-            flow.end_at_writes(reach, addressed);
-        },
-        |pair| {
-            let matters = flow.operation(pair.then) == Some(Operation::Dealloc)
-                || is_same(checker, flow, pair.first, pair.then);
-            if matters { Concern::IfLive } else { Concern::No }
-        },
-    )
-}
-
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     for flow in checker.flows() {
-        for pair in pairs(checker, &flow) {
+        for pair in overwritten_loads(&flow) {
             let name = flow.operation(pair.then).map_or("", Operation::name);
             let (what, label) = match flow.operation(pair.then) {
                 Some(Operation::Dealloc) => ("deallocated", "deallocates it"),

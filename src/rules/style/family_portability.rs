@@ -1,10 +1,6 @@
 use crate::diagnostic::{Diagnostic, Findings, Fix};
-use crate::instruction::decode::Decoded;
-use crate::isa::scale_vectors;
-use crate::isa::targets::{GATES, Use};
-use crate::isa::vocabulary::{Kind, Qualifier, ScaleVectorSize};
+use crate::instruction::gates::portable_scale_vector;
 use crate::rules::{Checker, Code, rule};
-use crate::source::{Span, Spanned};
 
 rule! {
     /// ## What it does
@@ -34,7 +30,7 @@ rule! {
 
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     for (decoded, _) in checker.typed() {
-        let Some((size, portable)) = portable_name(checker, decoded) else { continue };
+        let Some((size, portable)) = portable_scale_vector(checker.environment, decoded) else { continue };
         findings.push(
             Diagnostic::new(
                 Code::FamilyPortability,
@@ -43,36 +39,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
                 "the portable name is another",
             )
             .help(format!("write `.{portable}`"))
-            .fix(Some(repair(size.span, portable))),
+            .fix(Some(Fix::word(size.span, &portable.to_string()))),
         );
     }
-}
-
-/// The scale vector size of an instruction and its portable name, if there is one.
-pub(in crate::rules) fn portable_name(
-    checker: &Checker<'_>,
-    decoded: &Decoded<'_>,
-) -> Option<(Spanned<ScaleVectorSize>, ScaleVectorSize)> {
-    let size = decoded.qualifiers.get::<ScaleVectorSize>()?;
-    let kind = decoded.qualifiers.get::<Kind>()?;
-    let portable = scale_vectors::portable(size.value)?;
-    // Tables 54 and 55 have both names or neither.
-    let allowed = scale_vectors::allowed(kind.value);
-    let fits = allowed.contains(&size.value) && allowed.contains(&portable) && is_known(checker, portable);
-    fits.then_some((size, portable))
-}
-
-/// Writes the portable name.
-pub(in crate::rules) fn repair(span: Span, portable: ScaleVectorSize) -> Fix {
-    Fix::safe(format!("Write `.{portable}`"), span, format!(".{portable}"))
-}
-
-/// Whether the module's version has the word already.
-fn is_known(checker: &Checker<'_>, size: ScaleVectorSize) -> bool {
-    let word = Qualifier::ScaleVectorSize(size);
-    let gates = GATES.iter().filter(|gate| {
-        gate.uses.iter().any(|part| matches!(part, Use::Qualifier(words) if words.contains(&word)))
-    });
-    let since = gates.map(|gate| gate.since).max();
-    checker.environment.version.is_none_or(|version| Some(version.value) >= since)
 }

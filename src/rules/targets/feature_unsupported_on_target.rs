@@ -1,8 +1,8 @@
 use crate::diagnostic::{Diagnostic, Findings, Fix};
 use crate::instruction::decode::Decoded;
+use crate::instruction::gates::portable_scale_vector;
 use crate::isa::targets::{Target, Unavailable};
 use crate::resolve::environment::Setting;
-use crate::rules::style::family_portability;
 use crate::rules::targets::{names, unavailable};
 use crate::rules::{Checker, Code, rule};
 use crate::source::Span;
@@ -64,8 +64,8 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
 
 /// Another spelling that the target has.
 fn repair(checker: &Checker<'_>, decoded: &Decoded<'_>, refused: Span) -> Option<Fix> {
-    let (size, portable) = family_portability::portable_name(checker, decoded)?;
-    (size.span == refused).then(|| family_portability::repair(size.span, portable))
+    let (size, portable) = portable_scale_vector(checker.environment, decoded)?;
+    (size.span == refused).then(|| Fix::word(size.span, &portable.to_string()))
 }
 
 /// The architecture-specific target of the same GPU, where that has the feature.

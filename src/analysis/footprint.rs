@@ -1,0 +1,161 @@
+//! Which part of Tensor Memory an instruction touches, as far as it is known.
+//!
+//! The one place that turns shapes, layouts and addresses into columns: rules about ranges, overlaps,
+//! allocation and order all ask here.
+
+use super::events::{Action, Event};
+use super::flow::Flow;
+use super::places::{Place, Slot};
+use crate::instruction::{Address, Base, Instruction, Ld, MatrixA, Mma, Scalar, St};
+use crate::isa::data_movement::SHIFT_COLUMNS;
+use crate::isa::datapath;
+
+/// The address in Tensor Memory that an instruction is about, and whether it is written.
+pub fn accessed<'i, 's>(instruction: &'i Instruction<'s>) -> Option<(&'i Address<'s>, bool)> {
+    Some(match instruction {
+        Instruction::Ld(it) => (&it.taddr, false),
+        Instruction::St(it) => (&it.taddr, true),
+        Instruction::Cp(it) => (&it.taddr, true),
+        Instruction::Shift(it) => (&it.taddr, true),
+        Instruction::Mma(it) => (&it.d, true),
+        Instruction::Alloc(_)
+        | Instruction::Dealloc(_)
+        | Instruction::RelinquishAllocPermit(_)
+        | Instruction::Wait(_)
+        | Instruction::Commit(_)
+        | Instruction::Fence(_) => return None,
+    })
+}
+
+/// What a load, store, copy or shift touches from its address on.
+#[derive(Clone, Copy, Debug)]
+pub struct Moved<'s> {
+    /// How many columns.
+    pub columns: u32,
+    /// The distance of a second access of the same size: the other half of `.16x32bx2`.
+    pub second: Option<Scalar<'s>>,
+}
+
+/// What an instruction that moves data touches; `None` of others, and of shapes that there are not.
+pub fn moved<'s>(instruction: &Instruction<'s>) -> Option<Moved<'s>> {
+    Some(match instruction {
+        Instruction::Ld(Ld { shape, num, half_split_offset, pack, .. }) => {
+            shape.value.vector_length(num.value)?;
+            Moved { columns: shape.value.columns(num.value, pack.is_some()), second: *half_split_offset }
+        }
+        Instruction::St(St { shape, num, half_split_offset, unpack, .. }) => {
+            shape.value.vector_length(num.value)?;
+            Moved { columns: shape.value.columns(num.value, unpack.is_some()), second: *half_split_offset }
+        }
+        Instruction::Cp(cp) => Moved { columns: cp.shape.value.columns(), second: None },
+        Instruction::Shift(_) => Moved { columns: SHIFT_COLUMNS, second: None },
+        Instruction::Mma(_)
+        | Instruction::Alloc(_)
+        | Instruction::Dealloc(_)
+        | Instruction::RelinquishAllocPermit(_)
+        | Instruction::Wait(_)
+        | Instruction::Commit(_)
+        | Instruction::Fence(_) => return None,
+    })
+}
+
+/// The slot in shared memory that an `alloc` writes the address of its allocation to.
+pub fn slot(flow: &Flow<'_>, event: Event, dst: &Address<'_>) -> Option<Slot> {
+    match dst.base {
+        Base::Register(_) => flow.place(event, dst)?.as_slot(),
+        Base::Variable(_) => {
+            let raw = &flow.unit.module.instructions[event.instruction as usize];
+            flow.places().address(event.instruction, raw.operands.start)?.as_slot()
+        }
+    }
+}
+
+/// Some columns of Tensor Memory, counted from a root.
+#[derive(Clone, Copy, Debug)]
+pub struct Columns {
+    place: Place,
+    /// The columns that are certainly touched.
+    least: u32,
+    /// The columns that may be touched; `None` when that is not known.
+    most: Option<u32>,
+}
+
+impl Columns {
+    /// What the columns are counted from.
+    pub fn place(&self) -> Place {
+        self.place
+    }
+
+    /// How many there are at least.
+    pub fn count(&self) -> u32 {
+        self.least
+    }
+
+    /// Whether both certainly touch a common column.
+    pub fn overlaps(&self, other: &Self) -> bool {
+        let (Some(left), Some(right)) = (self.place.column(), other.place.column()) else { return false };
+        self.place.root == other.place.root && left < right + other.least && right < left + self.least
+    }
+
+    /// Whether both certainly touch no common column.
+    pub fn is_disjoint(&self, other: &Self) -> bool {
+        let (Some(left), Some(right)) = (self.place.column(), other.place.column()) else { return false };
+        let (Some(left_most), Some(right_most)) = (self.most, other.most) else { return false };
+        self.place.root == other.place.root && (left + left_most <= right || right + right_most <= left)
+    }
+}
+
+/// The columns at the address that an instruction is about: the accumulator of a multiply.
+pub fn columns(flow: &Flow<'_>, event: Event) -> Option<Columns> {
+    let instruction = flow.instruction(event)?;
+    let place = flow.place(event, accessed(instruction)?.0)?;
+    let (least, most) = match instruction {
+        Instruction::Mma(mma) => accumulator_columns(flow, event, mma),
+        _ => match moved(instruction) {
+            // The second half of `.16x32bx2` lies elsewhere.
+            Some(moved) => (moved.columns, moved.second.is_none().then_some(moved.columns)),
+            None => (1, None),
+        },
+    };
+    Some(Columns { place, least, most })
+}
+
+/// Whether two instructions certainly access a common column.
+pub fn is_same(flow: &Flow<'_>, one: Event, other: Event) -> bool {
+    match (columns(flow, one), columns(flow, other)) {
+        (Some(one), Some(other)) => one.overlaps(&other),
+        _ => false,
+    }
+}
+
+/// How many columns an accumulator has at least and at most.
+fn accumulator_columns(flow: &Flow<'_>, event: Event, mma: &Mma<'_>) -> (u32, Option<u32>) {
+    let Action::Tensor { index, .. } = event.action else { return (1, None) };
+    let Some(facts) = flow.descriptors_of(index).map(|it| &it.facts) else { return (1, None) };
+    let (cta_group, sparse) = (mma.cta_group.value, mma.sparse.is_some());
+    let columns = facts
+        .n
+        .and_then(|n| datapath::accumulator_columns(facts.m, n, cta_group, sparse, mma.weight_stationary));
+    match columns {
+        Some((least, most)) => (least.max(1), Some(most)),
+        // Not even an M that is wrong takes more columns than N.
+        None => (1, facts.n),
+    }
+}
+
+/// The columns that a multiply reads beside its accumulator: A, its metadata, the scales.
+pub fn operands_read(flow: &Flow<'_>, event: Event) -> Vec<Option<Columns>> {
+    /// More than any of these operands has: 64 bytes of A in a row are 16 columns.
+    const MOST: u32 = 32;
+    let Some(Instruction::Mma(mma)) = flow.instruction(event) else { return Vec::new() };
+    let a = match &mma.a {
+        MatrixA::TensorMemory(address) => Some(address),
+        MatrixA::Descriptor(_) => None,
+    };
+    a.into_iter()
+        .chain(&mma.b_meta)
+        .chain(&mma.sparsity_metadata)
+        .chain(mma.scales.iter().flat_map(|scales| scales.iter()))
+        .map(|address| Some(Columns { place: flow.place(event, address)?, least: 1, most: Some(MOST) }))
+        .collect()
+}

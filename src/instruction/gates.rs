@@ -1,0 +1,188 @@
+//! What exists on which target and since which version, asked of instructions.
+//!
+//! The gates themselves are facts of the ISA ([`targets::GATES`]). This is the one place that puts an
+//! instruction, or one that is only being written, to them.
+
+use strum::IntoEnumIterator;
+
+use super::decode::Decoded;
+use crate::isa::scale_vectors;
+use crate::isa::targets::{self, GATES, Gate, PtxVersion, TENSOR_TARGETS, Target, Unavailable, Use};
+use crate::isa::tensor::InstructionForm;
+use crate::isa::vocabulary::{Kind, Operation, Qualifier, ScaleVectorSize};
+use crate::resolve::environment::{Environment, Setting};
+use crate::source::{Span, Spanned};
+
+/// What a set of targets, of which one has to do, lacks for an instruction.
+#[derive(Debug)]
+pub struct Availability {
+    /// The targets.
+    pub targets: Vec<Setting<Target>>,
+    /// None of them has tcgen05; nothing else is asked then.
+    pub no_tensor_memory: bool,
+    /// What each of them lacks.
+    pub refusals: Vec<Refusal>,
+}
+
+/// A closed gate.
+#[derive(Debug)]
+pub struct Refusal {
+    /// The gate.
+    pub gate: &'static Gate,
+    /// What the instruction uses, as it is written.
+    pub feature: String,
+    /// What uses the feature.
+    pub span: Span,
+    /// Why it is closed.
+    pub reason: Unavailable,
+}
+
+/// A target and the gates that are closed on it under the module's version.
+#[derive(Debug)]
+struct Closed {
+    no_tensor_memory: bool,
+    /// By operation: what it may use that the target lacks.
+    gates: Vec<Vec<(&'static Gate, Unavailable)>>,
+}
+
+/// The gates that are closed under an environment, found out once.
+#[derive(Debug, Default)]
+pub struct Gates {
+    sets: Vec<(Vec<Setting<Target>>, Vec<Closed>)>,
+}
+
+impl Gates {
+    /// The gates that are closed on the targets of `environment` under its version.
+    pub fn new(environment: &Environment) -> Self {
+        let version = environment.version.map_or(PtxVersion::LATEST, |version| version.value);
+        let close = |set: &Vec<Setting<Target>>| {
+            (set.clone(), set.iter().map(|target| closed(target.value, version)).collect())
+        };
+        Self { sets: environment.targets.iter().map(close).collect() }
+    }
+
+    /// What is not available of an instruction, for each set of targets that lacks something.
+    pub fn unavailable(&self, decoded: &Decoded<'_>) -> impl Iterator<Item = Availability> {
+        self.sets.iter().filter_map(|(targets, closed)| of_set(decoded, targets, closed))
+    }
+}
+
+/// The gates that an operation with these qualifiers has to pass.
+fn gates(operation: Operation, qualifiers: &[Qualifier]) -> impl Iterator<Item = &'static Gate> {
+    GATES.iter().filter(move |gate| {
+        gate.uses.iter().all(|part| match part {
+            Use::Operation(operations) => operations.contains(&operation),
+            Use::Qualifier(any) => any.iter().any(|it| qualifiers.contains(it)),
+            Use::Operand(_) => false,
+        })
+    })
+}
+
+/// Whether each set of targets has one that can do it.
+pub fn is_open(environment: &Environment, operation: Operation, qualifiers: &[Qualifier]) -> bool {
+    let version = environment.version.map_or(PtxVersion::LATEST, |version| version.value);
+    environment.targets.iter().all(|set| {
+        set.iter().any(|target| {
+            TENSOR_TARGETS.contains(&target.value)
+                && gates(operation, qualifiers)
+                    .all(|gate| targets::available(gate.targets, gate.since, target.value, version).is_ok())
+        })
+    })
+}
+
+/// The gates that concern an operation whatever its qualifiers are.
+pub fn of_operation(operation: Operation) -> impl Iterator<Item = &'static Gate> {
+    gates(operation, &[])
+}
+
+/// The gates that a qualifier has a part in.
+pub fn of_qualifier(qualifier: Qualifier) -> impl Iterator<Item = &'static Gate> {
+    GATES.iter().filter(move |gate| {
+        gate.uses.iter().any(|part| matches!(part, Use::Qualifier(any) if any.contains(&qualifier)))
+    })
+}
+
+/// The scale vector size of an instruction and the name for it that family targets have, too, if
+/// that is another one which fits the instruction and is known to the version.
+pub fn portable_scale_vector(
+    environment: &Environment,
+    decoded: &Decoded<'_>,
+) -> Option<(Spanned<ScaleVectorSize>, ScaleVectorSize)> {
+    let size = decoded.qualifiers.get::<ScaleVectorSize>()?;
+    let kind = decoded.qualifiers.get::<Kind>()?;
+    let portable = scale_vectors::portable(size.value)?;
+    // Tables 54 and 55 have both names or neither.
+    let allowed = scale_vectors::allowed(kind.value);
+    let since = of_qualifier(Qualifier::ScaleVectorSize(portable)).map(|gate| gate.since).max();
+    let is_known = environment.version.is_none_or(|version| Some(version.value) >= since);
+    (allowed.contains(&size.value) && allowed.contains(&portable) && is_known).then_some((size, portable))
+}
+
+fn closed(target: Target, version: PtxVersion) -> Closed {
+    let closed = |gate: &'static Gate| {
+        Some((gate, targets::available(gate.targets, gate.since, target, version).err()?))
+    };
+    Closed {
+        no_tensor_memory: !TENSOR_TARGETS.contains(&target),
+        gates: Operation::iter()
+            .map(|operation| {
+                let form = InstructionForm::of(operation);
+                GATES.iter().filter(|gate| may_use(form, gate)).filter_map(closed).collect()
+            })
+            .collect(),
+    }
+}
+
+/// Whether an instruction of this form can use the feature of a gate at all.
+fn may_use(form: &InstructionForm, gate: &Gate) -> bool {
+    gate.uses.iter().all(|part| match part {
+        Use::Operation(operations) => operations.contains(&form.operation),
+        Use::Qualifier(qualifiers) => qualifiers.iter().any(|value| form.takes(*value)),
+        Use::Operand(name) => form.operands.iter().any(|slot| slot.name == *name),
+    })
+}
+
+/// What the best of a set of targets lacks for an instruction.
+fn of_set(decoded: &Decoded<'_>, targets: &[Setting<Target>], closed: &[Closed]) -> Option<Availability> {
+    let refusals = |closed: &Closed| -> Vec<Refusal> {
+        if closed.no_tensor_memory {
+            return Vec::new();
+        }
+        let refusal = |(gate, reason): &(&'static Gate, Unavailable)| {
+            let (span, feature) = uses(decoded, gate)?;
+            Some(Refusal { gate, feature, span, reason: *reason })
+        };
+        let gates = decoded.form.map_or(&[][..], |form| &closed.gates[form.operation as usize]);
+        gates.iter().filter_map(refusal).collect()
+    };
+    let (no_tensor_memory, refusals) = closed
+        .iter()
+        .map(|closed| (closed.no_tensor_memory, refusals(closed)))
+        .min_by_key(|(no_tensor_memory, refusals)| (*no_tensor_memory, refusals.len()))?;
+    let lacks = no_tensor_memory || !refusals.is_empty();
+    lacks.then(|| Availability { targets: targets.to_vec(), no_tensor_memory, refusals })
+}
+
+/// Where the instruction uses the feature of a gate, if it does, and how it calls it.
+fn uses(decoded: &Decoded<'_>, gate: &Gate) -> Option<(Span, String)> {
+    let form = decoded.form?;
+    let mut place = None;
+    for part in gate.uses {
+        place = Some(match part {
+            Use::Operation(operations) => {
+                (operations.contains(&form.operation).then_some(decoded.name)?, gate.feature.to_owned())
+            }
+            Use::Qualifier(qualifiers) => {
+                let used = |value| qualifiers.contains(&value) && form.takes(value);
+                let qualifier = decoded.qualifiers.iter().find(|written| used(written.value))?;
+                (qualifier.span, format!("`.{}`", qualifier.value.spelling()))
+            }
+            Use::Operand(name) => {
+                let bound = decoded.operands.iter().find(|bound| bound.slot.name == *name)?;
+                (bound.slot.when.holds(&decoded.qualifiers).then_some(bound.span)?, gate.feature.to_owned())
+            }
+        });
+    }
+    // A combination is called by its own name.
+    place.map(|(span, feature)| (span, if gate.uses.len() > 1 { gate.feature.to_owned() } else { feature }))
+}
