@@ -189,9 +189,9 @@ struct Item {
 fn statement_at(source: &Source, module: &Module, offset: u32) -> Option<Span> {
     let behind = module.statements.partition_point(|statement| statement.span.start <= offset);
     let statement = module.statements.get(behind.checked_sub(1)?)?;
-    let is_covered = matches!(statement.kind, StatementKind::Instruction(_) | StatementKind::Broken)
+    let is_covered = matches!(statement.kind(), StatementKind::Instruction(_) | StatementKind::Broken)
         && offset < statement.span.end;
-    if statement.kind == StatementKind::Broken {
+    if statement.kind() == StatementKind::Broken {
         // It has the comments before it, too, which may be about the statement above.
         let first = lex(source.slice(statement.span)).next().map_or(0, |(_, range)| range.start);
         let start = statement.span.start + first as u32;

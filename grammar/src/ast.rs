@@ -5,6 +5,7 @@
 //! declarations, functions and instructions live in arenas of their own and are named by ranges
 //! and indices. Nothing here owns text: a name is the [`Span`] it was written at.
 
+use std::fmt;
 use std::ops::{Index, Range};
 
 use serde::Serialize;
@@ -29,7 +30,7 @@ impl Slice {
 }
 
 /// A whole PTX module.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, PartialEq, Eq)]
 pub struct Module {
     /// All statements of the module in source order.
     pub statements: Vec<Statement>,
@@ -45,6 +46,16 @@ pub struct Module {
     pub operands: Vec<Operand>,
     /// Performance directives and attributes of functions.
     pub directives: Vec<Directive>,
+    /// Names and texts of [`StatementKind::Alias`] and its like, in [`Module::operands`].
+    pub lists: Vec<Slice>,
+    /// Payload of [`StatementKind::Loc`].
+    pub locations: Vec<Location>,
+    /// What [`Location::inlined`] stands for.
+    pub inlined: Vec<Inlined>,
+    /// Payload of [`StatementKind::File`].
+    pub files: Vec<File>,
+    /// Payload of [`StatementKind::Section`].
+    pub sections: Vec<Section>,
     /// The `.version` directives, in order.
     pub versions: Vec<Header>,
     /// The `.target` directives, in order.
@@ -54,7 +65,7 @@ pub struct Module {
 }
 
 /// A `.version`, `.target` or `.address_size` directive.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
     /// The keyword.
     pub keyword: Span,
@@ -65,12 +76,89 @@ pub struct Header {
 }
 
 /// One statement.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Statement {
-    /// What it is.
-    pub kind: StatementKind,
     /// All of it, from the first token to the last.
     pub span: Span,
+    /// Which kind in the lowest bits, the index above.
+    packed: u32,
+}
+
+impl Statement {
+    const KIND_BITS: u32 = 5;
+    /// Larger indices do not fit; a module would have to be gigabytes long.
+    const MAX_INDEX: u32 = u32::MAX >> Self::KIND_BITS;
+
+    /// Packs a statement; `None` when the index does not fit.
+    #[inline]
+    pub(crate) const fn new(kind: StatementKind, span: Span) -> Option<Self> {
+        let (tag, index) = match kind {
+            StatementKind::Instruction(index) => (0, index),
+            StatementKind::Label => (1, 0),
+            StatementKind::Declaration(index) => (2, index),
+            StatementKind::FunctionOpen(index) => (3, index),
+            StatementKind::UnknownFunctionOpen => (4, 0),
+            StatementKind::FunctionClose => (5, 0),
+            StatementKind::Prototype(index) => (6, index),
+            StatementKind::BlockOpen => (7, 0),
+            StatementKind::BlockClose => (8, 0),
+            StatementKind::Version => (9, 0),
+            StatementKind::Target => (10, 0),
+            StatementKind::AddressSize => (11, 0),
+            StatementKind::File(index) => (12, index),
+            StatementKind::Loc(index) => (13, index),
+            StatementKind::Section(index) => (14, index),
+            StatementKind::Pragma(index) => (15, index),
+            StatementKind::Alias(index) => (16, index),
+            StatementKind::BranchTargets(index) => (17, index),
+            StatementKind::CallTargets(index) => (18, index),
+            StatementKind::CallPrototype(index) => (19, index),
+            StatementKind::Broken => (20, 0),
+        };
+        if index > Self::MAX_INDEX {
+            return None;
+        }
+        Some(Self { span, packed: tag | index << Self::KIND_BITS })
+    }
+
+    pub(crate) const fn broken(span: Span) -> Self {
+        Self { span, packed: 20 }
+    }
+
+    /// What it is.
+    #[inline]
+    pub const fn kind(&self) -> StatementKind {
+        let index = self.packed >> Self::KIND_BITS;
+        match self.packed & ((1 << Self::KIND_BITS) - 1) {
+            0 => StatementKind::Instruction(index),
+            1 => StatementKind::Label,
+            2 => StatementKind::Declaration(index),
+            3 => StatementKind::FunctionOpen(index),
+            4 => StatementKind::UnknownFunctionOpen,
+            5 => StatementKind::FunctionClose,
+            6 => StatementKind::Prototype(index),
+            7 => StatementKind::BlockOpen,
+            8 => StatementKind::BlockClose,
+            9 => StatementKind::Version,
+            10 => StatementKind::Target,
+            11 => StatementKind::AddressSize,
+            12 => StatementKind::File(index),
+            13 => StatementKind::Loc(index),
+            14 => StatementKind::Section(index),
+            15 => StatementKind::Pragma(index),
+            16 => StatementKind::Alias(index),
+            17 => StatementKind::BranchTargets(index),
+            18 => StatementKind::CallTargets(index),
+            19 => StatementKind::CallPrototype(index),
+            _ => StatementKind::Broken,
+        }
+    }
+}
+
+impl fmt::Debug for Statement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Statement").field("kind", &self.kind()).field("span", &self.span).finish()
+    }
 }
 
 /// What a statement is; numbers are indices into the module's arenas.
@@ -100,31 +188,29 @@ pub enum StatementKind {
     Target,
     /// `.address_size`
     AddressSize,
-    /// `.file`
-    File,
-    /// `.loc`
-    Loc,
-    /// `.section` with its data.
-    Section,
-    /// `.pragma`
-    Pragma,
-    /// `.alias`; the operands are the two names.
-    Alias(Slice),
-    /// `.branchtargets`; the operands are the labels.
-    BranchTargets(Slice),
-    /// `.calltargets`; the operands are the functions.
-    CallTargets(Slice),
+    /// `.file`; into [`Module::files`].
+    File(u32),
+    /// `.loc`; into [`Module::locations`].
+    Loc(u32),
+    /// `.section` with its data; into [`Module::sections`].
+    Section(u32),
+    /// `.pragma`; its strings, into [`Module::lists`].
+    Pragma(u32),
+    /// `.alias`; the two names, into [`Module::lists`].
+    Alias(u32),
+    /// `.branchtargets`; the labels, into [`Module::lists`].
+    BranchTargets(u32),
+    /// `.calltargets`; the functions, into [`Module::lists`].
+    CallTargets(u32),
     /// `.callprototype`; into [`Module::functions`].
     CallPrototype(u32),
     /// A statement that did not parse.
     Broken,
 }
 
-/// An instruction as written: nothing about it is understood yet.
-#[derive(Clone, Copy, Debug)]
+/// An instruction as written: nothing about it is understood yet. [`Module::guard`] has its guard.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RawInstruction {
-    /// `@p` or `@!p`.
-    pub guard: Option<Guard>,
     /// The opcode with its qualifiers; may contain white space and comments.
     pub opcode: Span,
     /// Its operands, in [`Module::operands`].
@@ -132,7 +218,7 @@ pub struct RawInstruction {
 }
 
 /// The predicate that an instruction depends on.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Guard {
     /// `@!p`
     pub negated: bool,
@@ -141,12 +227,194 @@ pub struct Guard {
 }
 
 /// One operand, or a part of one.
-#[derive(Clone, Copy, Debug)]
+///
+/// Most of a tree is operands, so that each is packed into twelve bytes.
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Operand {
-    /// What it is.
-    pub kind: OperandKind,
-    /// Where.
-    pub span: Span,
+    start: u32,
+    /// From the lowest bit: which kind (6 bits), whether it is long (1 bit), and what is said of
+    /// [`LIST_BITS`] and [`LENGTH_BITS`].
+    packed: u32,
+    /// Index of the first part.
+    first: u32,
+}
+
+const TAG_BITS: u32 = 6;
+/// The length of what has a fixed number of parts or none. A longer one counts as this long.
+const LENGTH_BITS: u32 = u32::BITS - TAG_BITS - 1;
+/// The number of parts of a list; the length stands above it. A list that is long has all bits for
+/// the number of its parts, and only its bracket for a span.
+const LIST_BITS: u32 = 9;
+const LONG: u32 = 1 << TAG_BITS;
+
+const CAST: u32 = 10;
+const UNARY: u32 = 16;
+const BINARY: u32 = UNARY + UNARIES.len() as u32;
+const GUARD: u32 = BINARY + BINARIES.len() as u32;
+const NEGATED_GUARD: u32 = GUARD + 1;
+
+const CASTS: [CastType; 3] = [CastType::U64, CastType::S64, CastType::Unknown];
+
+const UNARIES: [UnaryOperator; 4] =
+    [UnaryOperator::Negate, UnaryOperator::Not, UnaryOperator::Complement, UnaryOperator::Plus];
+
+const BINARIES: [BinaryOperator; 20] = [
+    BinaryOperator::Add,
+    BinaryOperator::Subtract,
+    BinaryOperator::Multiply,
+    BinaryOperator::Divide,
+    BinaryOperator::Remainder,
+    BinaryOperator::ShiftLeft,
+    BinaryOperator::ShiftRight,
+    BinaryOperator::Less,
+    BinaryOperator::LessOrEqual,
+    BinaryOperator::Greater,
+    BinaryOperator::GreaterOrEqual,
+    BinaryOperator::Equal,
+    BinaryOperator::NotEqual,
+    BinaryOperator::And,
+    BinaryOperator::Xor,
+    BinaryOperator::Or,
+    BinaryOperator::LogicalAnd,
+    BinaryOperator::LogicalOr,
+    BinaryOperator::Question,
+    BinaryOperator::Colon,
+];
+
+impl Operand {
+    /// The most parts that a list can have.
+    pub(crate) const MAX_PARTS: u32 = (1 << LENGTH_BITS) - 1;
+
+    #[inline]
+    const fn leaf(tag: u32, span: Span) -> Self {
+        Self::fixed(tag, 0, span)
+    }
+
+    #[inline]
+    const fn fixed(tag: u32, first: u32, span: Span) -> Self {
+        let length = span.end - span.start;
+        let length = if length > Self::MAX_PARTS { Self::MAX_PARTS } else { length };
+        Self { start: span.start, packed: tag | length << (TAG_BITS + 1), first }
+    }
+
+    const fn list(tag: u32, parts: Slice, span: Span) -> Self {
+        let length = span.end - span.start;
+        let is_short = parts.len < 1 << LIST_BITS && length < 1 << (LENGTH_BITS - LIST_BITS);
+        let packed = if is_short {
+            tag | (parts.len | length << LIST_BITS) << (TAG_BITS + 1)
+        } else {
+            tag | LONG | parts.len << (TAG_BITS + 1)
+        };
+        Self { start: span.start, packed, first: parts.start }
+    }
+
+    /// Packs an operand; of the parts of a kind with a fixed number only the first is kept.
+    #[inline]
+    pub(crate) const fn new(kind: OperandKind, span: Span) -> Self {
+        match kind {
+            OperandKind::Name => Self::leaf(0, span),
+            OperandKind::Integer => Self::leaf(1, span),
+            OperandKind::Float => Self::leaf(2, span),
+            OperandKind::String => Self::leaf(3, span),
+            OperandKind::Sink => Self::leaf(4, span),
+            OperandKind::Vector(parts) => Self::list(5, parts, span),
+            OperandKind::Address(parts) => Self::list(6, parts, span),
+            OperandKind::List(parts) => Self::list(7, parts, span),
+            OperandKind::Apply(parts) => Self::fixed(8, parts.start, span),
+            OperandKind::Element(parts) => Self::fixed(9, parts.start, span),
+            OperandKind::Cast(ty, part) => Self::fixed(CAST + ty as u32, part.start, span),
+            OperandKind::Conditional(parts) => Self::fixed(13, parts.start, span),
+            OperandKind::Unary(operator, part) => Self::fixed(UNARY + operator as u32, part.start, span),
+            OperandKind::Binary(operator, parts) => Self::fixed(BINARY + operator as u32, parts.start, span),
+        }
+    }
+
+    /// The predicate of an instruction, which stands before the instruction's operands.
+    pub(crate) const fn guard(guard: Guard) -> Self {
+        Self::leaf(if guard.negated { NEGATED_GUARD } else { GUARD }, guard.name)
+    }
+
+    #[inline]
+    const fn tag(&self) -> u32 {
+        self.packed & (LONG - 1)
+    }
+
+    const fn is_list(&self) -> bool {
+        matches!(self.tag(), 5..=7)
+    }
+
+    /// What it is. The predicate of a guard is a name.
+    #[inline]
+    pub const fn kind(&self) -> OperandKind {
+        let start = self.first;
+        let tag = self.tag();
+        match tag {
+            0 | GUARD | NEGATED_GUARD => OperandKind::Name,
+            1 => OperandKind::Integer,
+            2 => OperandKind::Float,
+            3 => OperandKind::String,
+            4 => OperandKind::Sink,
+            5 => OperandKind::Vector(self.parts()),
+            6 => OperandKind::Address(self.parts()),
+            7 => OperandKind::List(self.parts()),
+            8 => OperandKind::Apply(Slice { start, len: 2 }),
+            9 => OperandKind::Element(Slice { start, len: 2 }),
+            CAST..=12 => OperandKind::Cast(CASTS[(tag - CAST) as usize], Slice { start, len: 1 }),
+            13..UNARY => OperandKind::Conditional(Slice { start, len: 3 }),
+            UNARY..BINARY => OperandKind::Unary(UNARIES[(tag - UNARY) as usize], Slice { start, len: 1 }),
+            _ => OperandKind::Binary(BINARIES[(tag - BINARY) as usize], Slice { start, len: 2 }),
+        }
+    }
+
+    /// The parts of an operand; none for a leaf.
+    #[inline]
+    pub const fn parts(&self) -> Slice {
+        let start = self.first;
+        let len = match self.tag() {
+            0..5 | GUARD.. => 0,
+            5..8 if self.is_long() => self.packed >> (TAG_BITS + 1),
+            5..8 => self.packed >> (TAG_BITS + 1) & ((1 << LIST_BITS) - 1),
+            CAST..=12 | UNARY..BINARY => 1,
+            13..UNARY => 3,
+            8..CAST | BINARY..GUARD => 2,
+        };
+        Slice { start, len }
+    }
+
+    /// Whether it is a list so long that its span is its bracket alone.
+    #[inline]
+    pub const fn is_long(&self) -> bool {
+        self.packed & LONG != 0
+    }
+
+    /// Where: all of it, except that of a list of more than 500 parts or 64 KB, such as the
+    /// initialiser of a table, only the opening bracket is meant.
+    #[inline]
+    pub const fn span(&self) -> Span {
+        let length = if self.is_long() {
+            1
+        } else if self.is_list() {
+            self.packed >> (TAG_BITS + 1 + LIST_BITS)
+        } else {
+            self.packed >> (TAG_BITS + 1)
+        };
+        Span::new(self.start, self.start + length)
+    }
+
+    #[inline]
+    const fn as_guard(&self) -> Option<Guard> {
+        match self.tag() {
+            GUARD => Some(Guard { negated: false, name: self.span() }),
+            NEGATED_GUARD => Some(Guard { negated: true, name: self.span() }),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Debug for Operand {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Operand").field("kind", &self.kind()).field("span", &self.span()).finish()
+    }
 }
 
 /// What an operand is. Parts precede their whole in the arena.
@@ -175,11 +443,24 @@ pub enum OperandKind {
     /// `a ? b : c`
     Conditional(Slice),
     /// `(.s64) a`
-    Cast(Slice),
+    Cast(CastType, Slice),
     /// `generic(a)`, `0xFF(a)`: the function or mask, then the argument.
     Apply(Slice),
     /// `a[2]`
     Element(Slice),
+}
+
+/// What a cast makes of its argument.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, IntoStaticStr, Serialize)]
+#[strum(serialize_all = "lowercase")]
+#[serde(rename_all = "lowercase")]
+pub enum CastType {
+    /// `(.u64)`
+    U64,
+    /// `(.s64)`
+    S64,
+    /// Another type; PTX has no such cast.
+    Unknown,
 }
 
 /// An operator with one argument.
@@ -295,7 +576,8 @@ pub enum Linkage {
     Common,
 }
 
-/// A fundamental type of PTX, or one that only declarations know.
+/// A type of PTX: fundamental, opaque, or one that only instructions know, such as the packed and
+/// the narrow ones.
 #[derive(
     Clone,
     Copy,
@@ -314,51 +596,101 @@ pub enum Linkage {
 #[serde(rename_all = "lowercase")]
 pub enum Type {
     Pred,
+    B1,
     B8,
     B16,
     B32,
     B64,
     B128,
+    U4,
     U8,
+    U8x4,
     U16,
+    U16x2,
     U32,
     U64,
+    S4,
     S8,
+    S8x4,
     S16,
+    S16x2,
     S32,
     S64,
     F16,
     F16x2,
     Bf16,
     Bf16x2,
-    F32,
-    F64,
-    E4m3,
-    E5m2,
-    E4m3x2,
-    E5m2x2,
     Tf32,
+    F32,
+    F32x2,
+    F64,
+    E2m1,
+    E2m1x2,
+    E2m1x4,
+    E2m3,
+    E2m3x2,
+    E2m3x4,
+    E3m2,
+    E3m2x2,
+    E3m2x4,
+    E4m3,
+    E4m3x2,
+    E4m3x4,
+    E5m2,
+    E5m2x2,
+    E5m2x4,
+    Ue4m3,
+    Ue4m3x2,
+    Ue8m0,
+    Ue8m0x2,
+    S2f6x2,
     Texref,
     Samplerref,
     Surfref,
 }
 
 impl Type {
-    /// Width in bits; `None` for predicates and opaque types.
+    /// Width in bits: of a packed type that of all its elements; `None` for predicates and opaque
+    /// types. Elements of 6 bits occupy 8 each in packed types; alone they are 6 bits wide.
     pub const fn bits(self) -> Option<u32> {
         Some(match self {
-            Self::B8 | Self::U8 | Self::S8 | Self::E4m3 | Self::E5m2 => 8,
-            Self::B16 | Self::U16 | Self::S16 | Self::F16 | Self::Bf16 | Self::E4m3x2 | Self::E5m2x2 => 16,
-            Self::B32 | Self::U32 | Self::S32 | Self::F32 | Self::F16x2 | Self::Bf16x2 | Self::Tf32 => 32,
-            Self::B64 | Self::U64 | Self::S64 | Self::F64 => 64,
+            Self::B1 => 1,
+            Self::U4 | Self::S4 | Self::E2m1 => 4,
+            Self::E2m3 | Self::E3m2 => 6,
+            Self::B8 | Self::U8 | Self::S8 | Self::E4m3 | Self::E5m2 | Self::Ue4m3 | Self::Ue8m0 => 8,
+            Self::E2m1x2 => 8,
+            Self::B16 | Self::U16 | Self::S16 | Self::F16 | Self::Bf16 => 16,
+            Self::E2m3x2 | Self::E3m2x2 | Self::E4m3x2 | Self::E5m2x2 => 16,
+            Self::E2m1x4 | Self::Ue4m3x2 | Self::Ue8m0x2 | Self::S2f6x2 => 16,
+            Self::B32 | Self::U32 | Self::S32 | Self::F32 | Self::Tf32 => 32,
+            Self::U16x2 | Self::S16x2 | Self::F16x2 | Self::Bf16x2 | Self::U8x4 | Self::S8x4 => 32,
+            Self::E2m3x4 | Self::E3m2x4 | Self::E4m3x4 | Self::E5m2x4 => 32,
+            Self::B64 | Self::U64 | Self::S64 | Self::F64 | Self::F32x2 => 64,
             Self::B128 => 128,
             Self::Pred | Self::Texref | Self::Samplerref | Self::Surfref => return None,
         })
     }
+
+    /// How many elements a packed type has; 1 for all others.
+    pub const fn elements(self) -> u32 {
+        match self {
+            Self::U16x2 | Self::S16x2 | Self::F16x2 | Self::Bf16x2 | Self::F32x2 => 2,
+            Self::E2m1x2 | Self::E2m3x2 | Self::E3m2x2 | Self::E4m3x2 | Self::E5m2x2 => 2,
+            Self::Ue4m3x2 | Self::Ue8m0x2 | Self::S2f6x2 => 2,
+            Self::U8x4 | Self::S8x4 => 4,
+            Self::E2m1x4 | Self::E2m3x4 | Self::E3m2x4 | Self::E4m3x4 | Self::E5m2x4 => 4,
+            Self::Pred | Self::B1 | Self::B8 | Self::B16 | Self::B32 | Self::B64 | Self::B128 => 1,
+            Self::U4 | Self::U8 | Self::U16 | Self::U32 | Self::U64 => 1,
+            Self::S4 | Self::S8 | Self::S16 | Self::S32 | Self::S64 => 1,
+            Self::F16 | Self::Bf16 | Self::Tf32 | Self::F32 | Self::F64 => 1,
+            Self::E2m1 | Self::E2m3 | Self::E3m2 | Self::E4m3 | Self::E5m2 | Self::Ue4m3 | Self::Ue8m0 => 1,
+            Self::Texref | Self::Samplerref | Self::Surfref => 1,
+        }
+    }
 }
 
 /// Names declared together: `.reg .b32 %r<10>, x;`
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Declaration {
     /// `.extern` and the like.
     pub linkage: Option<Linkage>,
@@ -368,14 +700,25 @@ pub struct Declaration {
     pub ty: Option<Type>,
     /// Number of elements of `.v2`, `.v4`, `.v8`; 1 otherwise.
     pub vector: u8,
-    /// `.align`, if it is a literal.
+    /// `.align` of what is declared.
     pub align: Option<u32>,
+    /// `.ptr` of a kernel's parameter: what it points to.
+    pub pointer: Option<Pointer>,
     /// The names, in [`Module::declarators`].
     pub declarators: Slice,
 }
 
+/// `.ptr .global .align 16`: what the address in a parameter of a kernel points to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pointer {
+    /// The space; generic when none is given.
+    pub space: Option<StateSpace>,
+    /// Alignment of the memory that it points to.
+    pub align: Option<u32>,
+}
+
 /// One declared name.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Declarator {
     /// The name; `_` in prototypes.
     pub name: Span,
@@ -388,7 +731,7 @@ pub struct Declarator {
 }
 
 /// Header of a function, a prototype, or a `.callprototype`.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Function {
     /// `.entry`, against `.func`.
     pub is_entry: bool,
@@ -407,12 +750,62 @@ pub struct Function {
 }
 
 /// `.maxntid 128, 1, 1` and its kind.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Directive {
     /// The word with its dot.
     pub name: Span,
     /// Its values, in [`Module::operands`].
     pub operands: Slice,
+}
+
+/// `.loc 1 20 3`: the place in a source file that the instructions behind it come from. Numbers that
+/// do not fit are the largest that do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Location {
+    /// Index of a [`File`].
+    pub file: u32,
+    /// From 1.
+    pub line: u32,
+    /// From 1; 0 where it is not known.
+    pub column: u32,
+    /// Where it was inlined, an index into [`Module::inlined`].
+    pub inlined: Option<u32>,
+}
+
+/// `function_name $L__info_string0, inlined_at 1 20 3`: the function that a location is in, and the
+/// call that it was inlined for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Inlined {
+    /// The label, in a `.section .debug_str`, of the function's name.
+    pub function_name: Option<Span>,
+    /// What is added to the label.
+    pub offset: u32,
+    /// Index of a [`File`].
+    pub file: u32,
+    /// From 1.
+    pub line: u32,
+    /// From 1; 0 where it is not known.
+    pub column: u32,
+}
+
+/// `.file 1 "kernel.cu", 1700000000, 4096`
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct File {
+    /// The number that locations name it by.
+    pub index: u32,
+    /// Its name, with the quotation marks.
+    pub name: Span,
+    /// When it was changed, and its size in bytes.
+    pub stamp: Option<(u64, u64)>,
+}
+
+/// `.section .debug_str { ... }`; [`section`](crate::section) reads its data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Section {
+    /// Its name: `.debug_str`.
+    pub name: Span,
+    /// What stands between the braces.
+    pub data: Span,
 }
 
 impl Index<Slice> for Vec<Operand> {
@@ -430,28 +823,27 @@ impl Module {
     }
 
     /// The parts of an operand; none for a leaf.
+    #[inline]
     pub fn parts(&self, operand: &Operand) -> &[Operand] {
-        match operand.kind {
-            OperandKind::Name
-            | OperandKind::Integer
-            | OperandKind::Float
-            | OperandKind::String
-            | OperandKind::Sink => &[],
-            OperandKind::Vector(slice)
-            | OperandKind::Address(slice)
-            | OperandKind::List(slice)
-            | OperandKind::Unary(_, slice)
-            | OperandKind::Binary(_, slice)
-            | OperandKind::Conditional(slice)
-            | OperandKind::Cast(slice)
-            | OperandKind::Apply(slice)
-            | OperandKind::Element(slice) => self.operands(slice),
-        }
+        self.operands(operand.parts())
+    }
+
+    /// The guard of an instruction of this module.
+    #[inline]
+    pub fn guard(&self, instruction: &RawInstruction) -> Option<Guard> {
+        let before = (instruction.operands.start as usize).checked_sub(1)?;
+        self.operands.get(before)?.as_guard()
+    }
+
+    /// The operands of a `.pragma`, `.alias`, `.branchtargets` or `.calltargets`, by the number in its
+    /// kind.
+    pub fn list(&self, index: u32) -> Slice {
+        self.lists.get(index as usize).copied().unwrap_or_default()
     }
 
     /// The functions that have a body, with the index of each.
     pub fn bodies(&self) -> impl Iterator<Item = (u32, &Function)> {
-        self.statements.iter().filter_map(|statement| match statement.kind {
+        self.statements.iter().filter_map(|statement| match statement.kind() {
             StatementKind::FunctionOpen(index) => Some((index, &self.functions[index as usize])),
             _ => None,
         })

@@ -7,8 +7,9 @@
 use lalrpop_util::ErrorRecovery;
 
 use crate::ast::{
-    BinaryOperator, Declaration, Declarator, Directive, Function, Guard, Header, Linkage, Module, Operand,
-    OperandKind, RawInstruction, Slice, StateSpace, Statement, StatementKind, Type, UnaryOperator,
+    BinaryOperator, CastType, Declaration, Declarator, Directive, File, Function, Guard, Header, Inlined,
+    Linkage, Location, Module, Operand, OperandKind, Pointer, RawInstruction, Section, Slice, StateSpace,
+    Statement, StatementKind, Type, UnaryOperator,
 };
 use crate::lexer::Token;
 use crate::literal;
@@ -20,12 +21,17 @@ const MAX_OPERATORS: u32 = 256;
 
 pub(crate) type Recovery = ErrorRecovery<u32, Token, std::convert::Infallible>;
 
+/// File, line and column of a `.loc`.
+pub(crate) type Place = [Span; 3];
+
 pub(crate) struct Builder<'s> {
     text: &'s str,
     pub(crate) module: Module,
     pub(crate) errors: Vec<SyntaxError>,
     stack: Vec<Operand>,
     operators: Vec<BinaryOperator>,
+    /// The tail of the `.loc` under way.
+    inlined: Inlined,
     /// The declaration under way.
     specifier: Specifier,
     /// Functions and scopes that are open: the statement that opened each.
@@ -42,17 +48,56 @@ struct Specifier {
     ty: Option<Type>,
     vector: u8,
     align: Option<u32>,
+    pointer: Option<Pointer>,
     first: u32,
+}
+
+/// How much room a tree needs, from samples of the text, so that large files do not pay for
+/// regrowth. Too much costs nothing as long as it is not touched.
+struct Estimate {
+    statements: usize,
+    instructions: usize,
+    operands: usize,
+}
+
+impl Estimate {
+    const SAMPLE: usize = 4096;
+    const SAMPLES: usize = 32;
+
+    fn of(text: &str) -> Self {
+        let bytes = text.as_bytes();
+        let (mut seen, mut lines, mut ends, mut operands) = (0, 0, 0, 0);
+        for sample in 0..Self::SAMPLES {
+            let start = sample * (bytes.len() / Self::SAMPLES);
+            let sample = &bytes[start..bytes.len().min(start + Self::SAMPLE)];
+            seen += sample.len();
+            for byte in sample {
+                lines += usize::from(*byte == b'\n');
+                ends += usize::from(*byte == b';');
+                operands += usize::from(matches!(byte, b',' | b'[' | b'{' | b'('));
+            }
+            if bytes.len() <= Self::SAMPLE {
+                break;
+            }
+        }
+        // What is not sampled differs somewhat from what is.
+        let scale = |count: usize| count.saturating_mul(bytes.len()) / seen.max(1) * 17 / 16 + 16;
+        // Labels, scopes and directives have a line without `;`; some lines are empty.
+        Self {
+            statements: scale(ends.max(lines.min(ends * 3 / 2))),
+            instructions: scale(ends),
+            operands: scale(operands + ends),
+        }
+    }
 }
 
 impl<'s> Builder<'s> {
     pub(crate) fn new(text: &'s str) -> Self {
-        // Sized for what compilers emit, so that large files do not pay for regrowth.
-        let statements = text.len() / 40;
+        let Estimate { statements, instructions, operands } = Estimate::of(text);
         let module = Module {
             statements: Vec::with_capacity(statements),
-            instructions: Vec::with_capacity(statements * 3 / 4),
-            operands: Vec::with_capacity(statements * 4),
+            instructions: Vec::with_capacity(instructions),
+            operands: Vec::with_capacity(operands),
             ..Module::default()
         };
         Self {
@@ -67,8 +112,10 @@ impl<'s> Builder<'s> {
                 ty: None,
                 vector: 1,
                 align: None,
+                pointer: None,
                 first: 0,
             },
+            inlined: Inlined { function_name: None, offset: 0, file: 0, line: 0, column: 0 },
             scopes: Vec::new(),
             returns: Slice::default(),
             parameters: Slice::default(),
@@ -81,14 +128,25 @@ impl<'s> Builder<'s> {
 
     #[inline]
     fn statement(&mut self, kind: StatementKind, span: Span) {
-        self.module.statements.push(Statement { kind, span });
+        let statement = Statement::new(kind, span);
+        if statement.is_none() {
+            self.too_many(span);
+        }
+        self.module.statements.push(statement.unwrap_or(Statement::broken(span)));
+    }
+
+    #[cold]
+    fn too_many(&mut self, span: Span) {
+        if !self.errors.iter().any(|error| matches!(error, SyntaxError::TooMany { .. })) {
+            self.errors.push(SyntaxError::TooMany { span });
+        }
     }
 
     // ---- operands ----
 
     #[inline]
     pub(crate) fn leaf(&mut self, kind: OperandKind, span: Span) {
-        self.stack.push(Operand { kind, span });
+        self.stack.push(Operand::new(kind, span));
     }
 
     /// Moves the last `count` operands from the stack into the arena.
@@ -105,12 +163,31 @@ impl<'s> Builder<'s> {
     #[inline]
     pub(crate) fn group(&mut self, kind: fn(Slice) -> OperandKind, count: u32, span: Span) {
         let slice = self.settle(count);
+        if count > Operand::MAX_PARTS {
+            self.too_many(span);
+            return self.leaf(OperandKind::Sink, span);
+        }
         self.leaf(kind(slice), span);
     }
 
     pub(crate) fn unary(&mut self, operator: UnaryOperator, span: Span) {
         let slice = self.settle(1);
         self.leaf(OperandKind::Unary(operator, slice), span);
+    }
+
+    /// Forgets the last `count` operands.
+    pub(crate) fn forget(&mut self, count: u32) {
+        self.stack.truncate(self.stack.len() - count as usize);
+    }
+
+    pub(crate) fn cast(&mut self, ty: Span, span: Span) {
+        let ty = match self.slice(ty) {
+            ".u64" => CastType::U64,
+            ".s64" => CastType::S64,
+            _ => CastType::Unknown,
+        };
+        let slice = self.settle(1);
+        self.leaf(OperandKind::Cast(ty, slice), span);
     }
 
     #[inline]
@@ -124,7 +201,7 @@ impl<'s> Builder<'s> {
         if count > MAX_OPERATORS {
             // A tree this deep would overflow the stack of whoever walks it.
             let operands = self.stack.split_off(self.stack.len() - count as usize - 1);
-            let span = operands.iter().fold(operands[0].span, |span, operand| span.to(operand.span));
+            let span = operands.iter().fold(operands[0].span(), |span, operand| span.to(operand.span()));
             self.errors.push(SyntaxError::TooDeep { span, limit: MAX_OPERATORS });
             return self.leaf(OperandKind::Sink, span);
         }
@@ -159,10 +236,10 @@ impl<'s> Builder<'s> {
         let slice = self.settle(2);
         let [left, right] = self.module.operands(slice) else { return };
         let (left, right) = (*left, *right);
-        let span = left.span.to(right.span);
+        let span = left.span().to(right.span());
         // `a ? b : c` arrives as `(a ? b) : c`.
         if let (BinaryOperator::Colon, OperandKind::Binary(BinaryOperator::Question, inner)) =
-            (operator, left.kind)
+            (operator, left.kind())
         {
             let parts = [
                 self.module.operands[inner.start as usize],
@@ -180,9 +257,16 @@ impl<'s> Builder<'s> {
 
     #[inline]
     pub(crate) fn instruction(&mut self, guard: Option<Guard>, opcode: Span, count: u32, span: Span) {
+        if let Some(guard) = guard {
+            self.module.operands.push(Operand::guard(guard));
+        }
         let operands = self.settle(count);
+        if guard.is_some() && count == 0 {
+            // So that the guard does not stand before the operands of the next instruction.
+            self.module.operands.push(Operand::new(OperandKind::Sink, Span::at(span.end)));
+        }
         let index = self.module.instructions.len() as u32;
-        self.module.instructions.push(RawInstruction { guard, opcode, operands });
+        self.module.instructions.push(RawInstruction { opcode, operands });
         self.statement(StatementKind::Instruction(index), span);
     }
 
@@ -190,13 +274,48 @@ impl<'s> Builder<'s> {
         self.statement(StatementKind::Label, span);
     }
 
-    pub(crate) fn plain(&mut self, kind: StatementKind, span: Span) {
-        self.statement(kind, span);
+    pub(crate) fn list(&mut self, kind: fn(u32) -> StatementKind, count: u32, span: Span) {
+        let slice = self.settle(count);
+        self.module.lists.push(slice);
+        self.statement(kind((self.module.lists.len() - 1) as u32), span);
     }
 
-    pub(crate) fn names(&mut self, kind: fn(Slice) -> StatementKind, count: u32, span: Span) {
-        let slice = self.settle(count);
-        self.statement(kind(slice), span);
+    /// A number that is not meant to be large.
+    fn number(&self, span: Span) -> u32 {
+        literal::integer(self.slice(span)).and_then(|value| u32::try_from(value).ok()).unwrap_or(u32::MAX)
+    }
+
+    pub(crate) fn file(&mut self, index: Span, name: Span, stamp: Option<(Span, Span)>, span: Span) {
+        let long = |span| literal::integer(self.slice(span)).unwrap_or(u64::MAX);
+        let stamp = stamp.map(|(time, size)| (long(time), long(size)));
+        self.module.files.push(File { index: self.number(index), name, stamp });
+        self.statement(StatementKind::File((self.module.files.len() - 1) as u32), span);
+    }
+
+    pub(crate) fn section(&mut self, name: Span, data: Span, span: Span) {
+        self.module.sections.push(Section { name, data });
+        self.statement(StatementKind::Section((self.module.sections.len() - 1) as u32), span);
+    }
+
+    pub(crate) fn location(&mut self, [file, line, column]: Place, inlined: bool, span: Span) {
+        let inlined = inlined.then(|| {
+            self.module.inlined.push(self.inlined);
+            (self.module.inlined.len() - 1) as u32
+        });
+        let [file, line, column] = [file, line, column].map(|span| self.number(span));
+        self.module.locations.push(Location { file, line, column, inlined });
+        self.statement(StatementKind::Loc((self.module.locations.len() - 1) as u32), span);
+    }
+
+    /// The tail of a `.loc`.
+    pub(crate) fn inlined(&mut self, name: Option<Span>, offset: Option<Span>, [file, line, column]: Place) {
+        self.inlined = Inlined {
+            function_name: name,
+            offset: offset.map_or(0, |span| self.number(span)),
+            file: self.number(file),
+            line: self.number(line),
+            column: self.number(column),
+        };
     }
 
     pub(crate) fn header(&mut self, kind: StatementKind, keyword: Span, count: u32, span: Span) {
@@ -222,7 +341,7 @@ impl<'s> Builder<'s> {
 
     pub(crate) fn close(&mut self, span: Span) {
         let opened = self.scopes.pop().unwrap_or_default();
-        let kind = match self.module.statements.get(opened as usize).map(|statement| statement.kind) {
+        let kind = match self.module.statements.get(opened as usize).map(Statement::kind) {
             Some(StatementKind::FunctionOpen(index)) => {
                 let start = opened + 1;
                 let len = self.module.statements.len() as u32 - start;
@@ -255,13 +374,24 @@ impl<'s> Builder<'s> {
             ty: None,
             vector: 1,
             align: None,
+            pointer: None,
             first: self.module.declarators.len() as u32,
         };
     }
 
     pub(crate) fn align(&mut self, value: Span) {
-        self.specifier.align =
-            literal::integer(self.slice(value)).and_then(|value| u32::try_from(value).ok());
+        let value = literal::integer(self.slice(value)).and_then(|value| u32::try_from(value).ok());
+        match &mut self.specifier.pointer {
+            Some(pointer) => pointer.align = value,
+            None => self.specifier.align = value,
+        }
+    }
+
+    /// A space behind the first one: what a pointer points into.
+    pub(crate) fn pointed_space(&mut self, space: StateSpace) {
+        if let Some(pointer) = &mut self.specifier.pointer {
+            pointer.space = Some(space);
+        }
     }
 
     /// A word of a declaration: its type, its vector length, or an attribute such as `.ptr`.
@@ -271,6 +401,7 @@ impl<'s> Builder<'s> {
             "v2" => self.specifier.vector = 2,
             "v4" => self.specifier.vector = 4,
             "v8" => self.specifier.vector = 8,
+            "ptr" => self.specifier.pointer = Some(Pointer { space: None, align: None }),
             _ => {
                 if let Ok(ty) = word.parse() {
                     self.specifier.ty = Some(ty);
@@ -282,16 +413,22 @@ impl<'s> Builder<'s> {
     pub(crate) fn declarator(&mut self, name: Span, count: Option<Span>, dimensions: u32, initialized: bool) {
         let initializer = initialized.then(|| self.settle(1).start);
         let dimensions = self.settle(dimensions);
-        let count = count.map(|span| {
-            literal::integer(self.slice(span)).and_then(|count| u32::try_from(count).ok()).unwrap_or(u32::MAX)
-        });
+        let count = count.map(|span| self.number(span));
         self.module.declarators.push(Declarator { name, count, dimensions, initializer });
     }
 
     fn declaration(&mut self) -> u32 {
-        let Specifier { linkage, space, ty, vector, align, first } = self.specifier;
+        let Specifier { linkage, space, ty, vector, align, pointer, first } = self.specifier;
         let declarators = Slice { start: first, len: self.module.declarators.len() as u32 - first };
-        self.module.declarations.push(Declaration { linkage, space, ty, vector, align, declarators });
+        self.module.declarations.push(Declaration {
+            linkage,
+            space,
+            ty,
+            vector,
+            align,
+            pointer,
+            declarators,
+        });
         self.module.declarations.len() as u32 - 1
     }
 

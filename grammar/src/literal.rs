@@ -1,7 +1,66 @@
-//! The values of integer literals and constant expressions.
+//! The values of literals and constant expressions.
+//!
+//! Integers are 64 bits wide, signed or not, and wrap; floating-point numbers are double precision,
+//! save those that are written as the bits of a single-precision one. Which is which the ISA says in
+//! "Constants"; where it leaves something open, or `ptxas` does otherwise, this does as `ptxas`:
+//! a shift takes its distance modulo 64, `%` is unsigned and so is its result, and `a ? b : c` is of the
+//! type of what was chosen.
 
-use crate::ast::{BinaryOperator, Module, Operand, OperandKind, UnaryOperator};
+use crate::ast::{BinaryOperator, CastType, Module, Operand, OperandKind, UnaryOperator};
 use crate::source::Source;
+
+/// The value of a constant expression.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Constant {
+    /// An integer of type `.s64`.
+    Signed(i64),
+    /// An integer of type `.u64`.
+    Unsigned(u64),
+    /// A number of type `.f64`.
+    Double(f64),
+    /// A number of type `.f32`, which only `0f` and eight digits write; no operator takes it.
+    Single(f32),
+}
+
+impl Constant {
+    /// The bits: 64 of them, or 32 of a [`Constant::Single`].
+    pub const fn bits(self) -> u64 {
+        match self {
+            Self::Signed(value) => value.cast_unsigned(),
+            Self::Unsigned(value) => value,
+            Self::Double(value) => value.to_bits(),
+            Self::Single(value) => value.to_bits() as u64,
+        }
+    }
+
+    /// An integer in a type that is wide enough for both of PTX's; `None` for other numbers.
+    pub fn integer(self) -> Option<i128> {
+        match self {
+            Self::Signed(value) => Some(value.into()),
+            Self::Unsigned(value) => Some(value.into()),
+            Self::Double(_) | Self::Single(_) => None,
+        }
+    }
+
+    /// As double precision.
+    pub fn double(self) -> Option<f64> {
+        match self {
+            Self::Double(value) => Some(value),
+            Self::Single(value) => Some(value.into()),
+            Self::Signed(_) | Self::Unsigned(_) => None,
+        }
+    }
+
+    /// As single precision: a double is rounded to the nearest, ties to even.
+    #[allow(clippy::cast_possible_truncation, reason = "rounding is what is wanted")]
+    pub const fn single(self) -> Option<f32> {
+        match self {
+            Self::Double(value) => Some(value as f32),
+            Self::Single(value) => Some(value),
+            Self::Signed(_) | Self::Unsigned(_) => None,
+        }
+    }
+}
 
 /// Reads an integer literal: decimal, octal, hexadecimal or binary, with an optional `U`.
 ///
@@ -17,65 +76,196 @@ pub fn integer(text: &str) -> Option<u64> {
     u64::from_str_radix(digits, radix).ok()
 }
 
-/// The value of a constant integer expression as a signed number wide enough for both of PTX's
-/// 64-bit types; `None` when it holds a name, a float, a division by zero, or overflows.
+/// Reads a floating-point literal: `1.5`, `1e3`, `0f3F800000`, `0d3FF0000000000000`.
+///
+/// `None` for one that is too large; the exact notations write infinities and NaNs, too.
+pub fn float(text: &str) -> Option<Constant> {
+    match text.as_bytes() {
+        [b'0', b'f' | b'F', ..] => {
+            u32::from_str_radix(&text[2..], 16).ok().map(|bits| Constant::Single(f32::from_bits(bits)))
+        }
+        [b'0', b'd' | b'D', ..] => {
+            u64::from_str_radix(&text[2..], 16).ok().map(|bits| Constant::Double(f64::from_bits(bits)))
+        }
+        _ => text.parse().ok().filter(|value: &f64| value.is_finite()).map(Constant::Double),
+    }
+}
+
+/// The value of a constant integer expression as a number wide enough for both of PTX's 64-bit
+/// types; `None` when it holds a name, a float, or a division by zero.
 pub fn evaluate(source: &Source, module: &Module, operand: &Operand) -> Option<i128> {
+    constant(source, module, operand)?.integer()
+}
+
+/// The value of a constant expression; `None` when it holds a name, mixes integers and other
+/// numbers, or divides by zero.
+pub fn constant(source: &Source, module: &Module, operand: &Operand) -> Option<Constant> {
     nested(source, module, operand, MAX_DEPTH)
 }
 
 /// Deeper expressions have no value: a chain of operators can be as long as the file.
 const MAX_DEPTH: u32 = 100;
 
-fn nested(source: &Source, module: &Module, operand: &Operand, depth: u32) -> Option<i128> {
+fn nested(source: &Source, module: &Module, operand: &Operand, depth: u32) -> Option<Constant> {
     let depth = depth.checked_sub(1)?;
-    let value = |part: &Operand| nested(source, module, part, depth);
     let parts = module.parts(operand);
-    match (operand.kind, parts) {
-        (OperandKind::Integer, _) => integer(source.slice(operand.span)).map(i128::from),
-        (OperandKind::Name, _) if source.slice(operand.span) == "WARP_SZ" => Some(32),
-        (OperandKind::List(_) | OperandKind::Cast(_), [only]) => value(only),
-        (OperandKind::Unary(operator, _), [only]) => {
-            let argument = value(only)?;
-            Some(match operator {
-                UnaryOperator::Negate => argument.checked_neg()?,
-                UnaryOperator::Plus => argument,
-                UnaryOperator::Not => i128::from(argument == 0),
-                UnaryOperator::Complement => !argument,
+    let value = |index: usize| nested(source, module, parts.get(index)?, depth);
+    match operand.kind() {
+        OperandKind::Integer => {
+            let text = source.slice(operand.span());
+            let number = integer(text)?;
+            Some(match i64::try_from(number) {
+                Ok(signed) if !text.ends_with('U') => Constant::Signed(signed),
+                _ => Constant::Unsigned(number),
             })
         }
-        (OperandKind::Binary(operator, _), [left, right]) => binary(operator, value(left)?, value(right)?),
-        (OperandKind::Conditional(_), [condition, then, otherwise]) => {
-            if value(condition)? != 0 {
-                value(then)
-            } else {
-                value(otherwise)
+        OperandKind::Float => float(source.slice(operand.span())),
+        OperandKind::Name => (source.slice(operand.span()) == "WARP_SZ").then_some(Constant::Signed(32)),
+        OperandKind::List(_) if parts.len() == 1 => value(0),
+        OperandKind::Cast(ty, _) => {
+            let bits = value(0)?;
+            bits.integer()?;
+            match ty {
+                CastType::U64 => Some(Constant::Unsigned(bits.bits())),
+                CastType::S64 => Some(Constant::Signed(bits.bits().cast_signed())),
+                CastType::Unknown => None,
             }
+        }
+        OperandKind::Unary(operator, _) => unary(operator, value(0)?),
+        OperandKind::Binary(operator, _) => binary(operator, value(0)?, value(1)?),
+        OperandKind::Conditional(_) => {
+            if is_true(value(0)?)? {
+                value(1)
+            } else {
+                value(2)
+            }
+        }
+        OperandKind::String
+        | OperandKind::Sink
+        | OperandKind::Vector(_)
+        | OperandKind::Address(_)
+        | OperandKind::List(_)
+        | OperandKind::Apply(_)
+        | OperandKind::Element(_) => None,
+    }
+}
+
+fn is_true(value: Constant) -> Option<bool> {
+    Some(value.integer()? != 0)
+}
+
+fn truth(value: bool) -> Constant {
+    Constant::Signed(value.into())
+}
+
+fn unary(operator: UnaryOperator, argument: Constant) -> Option<Constant> {
+    Some(match (operator, argument) {
+        (_, Constant::Single(_)) => return None,
+        (UnaryOperator::Plus, _) => argument,
+        (UnaryOperator::Negate, Constant::Signed(value)) => Constant::Signed(value.wrapping_neg()),
+        (UnaryOperator::Negate, Constant::Unsigned(value)) => Constant::Unsigned(value.wrapping_neg()),
+        (UnaryOperator::Negate, Constant::Double(value)) => Constant::Double(-value),
+        (UnaryOperator::Not, _) => truth(!is_true(argument)?),
+        (UnaryOperator::Complement, Constant::Double(_)) => return None,
+        (UnaryOperator::Complement, _) => Constant::Unsigned(!argument.bits()),
+    })
+}
+
+fn binary(operator: BinaryOperator, left: Constant, right: Constant) -> Option<Constant> {
+    match (left, right) {
+        (Constant::Signed(a), Constant::Signed(b)) => signed(operator, a, b),
+        (Constant::Double(a), Constant::Double(b)) => double(operator, a, b),
+        (Constant::Signed(a), Constant::Unsigned(b)) if is_shift(operator) => {
+            signed(operator, a, b.cast_signed())
+        }
+        (Constant::Signed(_) | Constant::Unsigned(_), Constant::Signed(_) | Constant::Unsigned(_)) => {
+            unsigned(operator, left.bits(), right.bits())
         }
         _ => None,
     }
 }
 
-fn binary(operator: BinaryOperator, left: i128, right: i128) -> Option<i128> {
-    let shift = || u32::try_from(right).ok().filter(|&bits| bits < 64);
-    match operator {
-        BinaryOperator::Add => left.checked_add(right),
-        BinaryOperator::Subtract => left.checked_sub(right),
-        BinaryOperator::Multiply => left.checked_mul(right),
-        BinaryOperator::Divide => left.checked_div(right),
-        BinaryOperator::Remainder => left.checked_rem(right),
-        BinaryOperator::ShiftLeft => left.checked_mul(1 << shift()?),
-        BinaryOperator::ShiftRight => Some(left >> shift()?),
-        BinaryOperator::Less => Some(i128::from(left < right)),
-        BinaryOperator::LessOrEqual => Some(i128::from(left <= right)),
-        BinaryOperator::Greater => Some(i128::from(left > right)),
-        BinaryOperator::GreaterOrEqual => Some(i128::from(left >= right)),
-        BinaryOperator::Equal => Some(i128::from(left == right)),
-        BinaryOperator::NotEqual => Some(i128::from(left != right)),
-        BinaryOperator::And => Some(left & right),
-        BinaryOperator::Xor => Some(left ^ right),
-        BinaryOperator::Or => Some(left | right),
-        BinaryOperator::LogicalAnd => Some(i128::from(left != 0 && right != 0)),
-        BinaryOperator::LogicalOr => Some(i128::from(left != 0 || right != 0)),
-        BinaryOperator::Question | BinaryOperator::Colon => None,
-    }
+/// Whether the left argument alone decides about the type.
+fn is_shift(operator: BinaryOperator) -> bool {
+    matches!(operator, BinaryOperator::ShiftLeft | BinaryOperator::ShiftRight)
+}
+
+fn signed(operator: BinaryOperator, a: i64, b: i64) -> Option<Constant> {
+    let is_less = match operator {
+        BinaryOperator::Divide => return a.checked_div(b).map(Constant::Signed),
+        BinaryOperator::ShiftRight => return Some(Constant::Signed(a.wrapping_shr(b as u32))),
+        BinaryOperator::Less => a < b,
+        BinaryOperator::LessOrEqual => a <= b,
+        BinaryOperator::Greater => a > b,
+        BinaryOperator::GreaterOrEqual => a >= b,
+        BinaryOperator::Remainder => return unsigned(operator, a.cast_unsigned(), b.cast_unsigned()),
+        // The same bits as without a sign.
+        BinaryOperator::Add
+        | BinaryOperator::Subtract
+        | BinaryOperator::Multiply
+        | BinaryOperator::ShiftLeft
+        | BinaryOperator::Equal
+        | BinaryOperator::NotEqual
+        | BinaryOperator::And
+        | BinaryOperator::Xor
+        | BinaryOperator::Or
+        | BinaryOperator::LogicalAnd
+        | BinaryOperator::LogicalOr
+        | BinaryOperator::Question
+        | BinaryOperator::Colon => {
+            let value = unsigned(operator, a.cast_unsigned(), b.cast_unsigned())?;
+            return Some(Constant::Signed(value.bits().cast_signed()));
+        }
+    };
+    Some(truth(is_less))
+}
+
+fn unsigned(operator: BinaryOperator, a: u64, b: u64) -> Option<Constant> {
+    Some(match operator {
+        BinaryOperator::Add => Constant::Unsigned(a.wrapping_add(b)),
+        BinaryOperator::Subtract => Constant::Unsigned(a.wrapping_sub(b)),
+        BinaryOperator::Multiply => Constant::Unsigned(a.wrapping_mul(b)),
+        BinaryOperator::Divide => Constant::Unsigned(a.checked_div(b)?),
+        BinaryOperator::Remainder => Constant::Unsigned(a.checked_rem(b)?),
+        BinaryOperator::ShiftLeft => Constant::Unsigned(a.wrapping_shl(b as u32)),
+        BinaryOperator::ShiftRight => Constant::Unsigned(a.wrapping_shr(b as u32)),
+        BinaryOperator::And => Constant::Unsigned(a & b),
+        BinaryOperator::Xor => Constant::Unsigned(a ^ b),
+        BinaryOperator::Or => Constant::Unsigned(a | b),
+        BinaryOperator::Less => truth(a < b),
+        BinaryOperator::LessOrEqual => truth(a <= b),
+        BinaryOperator::Greater => truth(a > b),
+        BinaryOperator::GreaterOrEqual => truth(a >= b),
+        BinaryOperator::Equal => truth(a == b),
+        BinaryOperator::NotEqual => truth(a != b),
+        BinaryOperator::LogicalAnd => truth(a != 0 && b != 0),
+        BinaryOperator::LogicalOr => truth(a != 0 || b != 0),
+        BinaryOperator::Question | BinaryOperator::Colon => return None,
+    })
+}
+
+#[allow(clippy::float_cmp, reason = "constants are compared as they are")]
+fn double(operator: BinaryOperator, a: f64, b: f64) -> Option<Constant> {
+    Some(match operator {
+        BinaryOperator::Add => Constant::Double(a + b),
+        BinaryOperator::Subtract => Constant::Double(a - b),
+        BinaryOperator::Multiply => Constant::Double(a * b),
+        BinaryOperator::Divide => Constant::Double((b != 0.0).then_some(a / b)?),
+        BinaryOperator::Less => truth(a < b),
+        BinaryOperator::LessOrEqual => truth(a <= b),
+        BinaryOperator::Greater => truth(a > b),
+        BinaryOperator::GreaterOrEqual => truth(a >= b),
+        BinaryOperator::Equal => truth(a == b),
+        BinaryOperator::NotEqual => truth(a != b),
+        BinaryOperator::Remainder
+        | BinaryOperator::ShiftLeft
+        | BinaryOperator::ShiftRight
+        | BinaryOperator::And
+        | BinaryOperator::Xor
+        | BinaryOperator::Or
+        | BinaryOperator::LogicalAnd
+        | BinaryOperator::LogicalOr
+        | BinaryOperator::Question
+        | BinaryOperator::Colon => return None,
+    })
 }

@@ -61,6 +61,11 @@ pub enum SyntaxError {
         /// The limit.
         limit: u32,
     },
+    /// More statements, or elements of a list, than the tree has room for.
+    TooMany {
+        /// The first one over the limit.
+        span: Span,
+    },
 }
 
 impl SyntaxError {
@@ -70,7 +75,8 @@ impl SyntaxError {
             Self::InvalidToken { span, .. }
             | Self::Unexpected { span, .. }
             | Self::StrayBrace { span }
-            | Self::TooDeep { span, .. } => span,
+            | Self::TooDeep { span, .. }
+            | Self::TooMany { span } => span,
             Self::UnexpectedEnd { at, .. } | Self::UnclosedBrace { at, .. } => Span::at(at),
         }
     }
@@ -127,7 +133,7 @@ impl SyntaxError {
 ///     .module
 ///     .statements
 ///     .iter()
-///     .filter_map(|statement| match statement.kind {
+///     .filter_map(|statement| match statement.kind() {
 ///         StatementKind::Instruction(index) => {
 ///             Some(source.slice(parsed.module.instructions[index as usize].opcode))
 ///         }

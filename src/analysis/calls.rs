@@ -43,7 +43,7 @@ impl CallGraph {
         let mut called: FxHashSet<u32> = FxHashSet::default();
         let mut current = None;
         for statement in &module.statements {
-            match statement.kind {
+            match statement.kind() {
                 StatementKind::FunctionOpen(function) => {
                     current = Some(function);
                     called.clear();
@@ -207,7 +207,7 @@ pub(super) fn functions_named<'a>(
 ) -> impl Iterator<Item = u32> + 'a {
     operands.range().filter_map(|index| {
         let operand = &module.operands[index];
-        if operand.kind == OperandKind::Name
+        if operand.kind() == OperandKind::Name
             && let Resolution::Symbol(id) = symbols.operand(index as u32)
             && let SymbolKind::Function { function } = symbols.symbol(id).kind
         {
@@ -224,7 +224,7 @@ fn functions_within(module: &Module, symbols: &Symbols, slice: Slice) -> Vec<u32
     while let Some(slice) = work.pop() {
         found.extend(functions_named(module, symbols, slice));
         for operand in module.operands(slice) {
-            match operand.kind {
+            match operand.kind() {
                 OperandKind::Vector(parts) | OperandKind::Apply(parts) | OperandKind::Binary(_, parts) => {
                     work.push(parts);
                 }

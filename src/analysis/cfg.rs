@@ -86,7 +86,7 @@ impl Cfg {
 
     /// The instructions of a body, which are numbered without gaps.
     pub fn instruction_range(module: &Module, body: Slice) -> Range<u32> {
-        let mut indices = module.statements[body.range()].iter().filter_map(|it| match it.kind {
+        let mut indices = module.statements[body.range()].iter().filter_map(|it| match it.kind() {
             StatementKind::Instruction(index) => Some(index),
             _ => None,
         });
@@ -287,7 +287,7 @@ impl Builder<'_> {
         let mut targets: FxHashMap<u32, Slice> = FxHashMap::default();
         let mut pending_labels = Vec::new();
         for index in self.body.range() {
-            match self.unit.module.statements[index].kind {
+            match self.unit.module.statements[index].kind() {
                 StatementKind::Label => {
                     if blocks.last().is_some_and(|block| !block.instructions.is_empty()) {
                         blocks.push(Block::default());
@@ -296,7 +296,8 @@ impl Builder<'_> {
                     pending_labels.push(index as u32);
                 }
                 StatementKind::BranchTargets(names) => {
-                    targets.extend(pending_labels.drain(..).map(|label| (label, names)));
+                    targets
+                        .extend(pending_labels.drain(..).map(|label| (label, self.unit.module.list(names))));
                 }
                 StatementKind::Instruction(instruction) => {
                     pending_labels.clear();
@@ -356,8 +357,8 @@ impl Builder<'_> {
                 }
                 if !matches!(transfer, Transfer::None) {
                     blocks[index].leaves = matches!(transfer, Transfer::Leave);
-                    blocks[index].branch = raw.guard.map(|_| last);
-                    falls_through = raw.guard.is_some();
+                    falls_through = self.unit.module.guard(raw).is_some();
+                    blocks[index].branch = falls_through.then_some(last);
                 }
             }
             if falls_through {

@@ -171,7 +171,7 @@ impl Function<'_> {
             } else {
                 let raw = &self.unit.module.instructions[self.definitions.get(id).instruction as usize];
                 let operands = self.unit.module.operands(raw.operands);
-                origins.push(raw.opcode.to(operands.last().map_or(raw.opcode, |operand| operand.span)));
+                origins.push(raw.opcode.to(operands.last().map_or(raw.opcode, |operand| operand.span())));
             }
         }
         origins.sort_unstable();
@@ -187,7 +187,7 @@ impl Function<'_> {
             return None;
         }
         let from = raw.operands.start + 1;
-        match (self.unit.module.operands[from as usize].kind, self.unit.symbols.operand(from)) {
+        match (self.unit.module.operands[from as usize].kind(), self.unit.symbols.operand(from)) {
             (OperandKind::Name, Resolution::Register(from)) => Some(from),
             _ => None,
         }
@@ -219,7 +219,7 @@ impl Function<'_> {
             let low = (value & i128::from(u64::MAX)) as u64;
             return bits::cut(Known::from(low), width);
         }
-        match operand.kind {
+        match operand.kind() {
             OperandKind::Name => match self.unit.symbols.operand(index) {
                 Resolution::Register(register) => bits::cut(values.at(self, instruction, register), width),
                 _ => UNKNOWN,
@@ -475,7 +475,7 @@ impl Function<'_> {
     ) -> Known {
         let [destination, _] = self.unit.module.operands(operands) else { return UNKNOWN };
         let from = self.operand(values, instruction, operands.start + 1, ty_width);
-        match destination.kind {
+        match destination.kind() {
             OperandKind::Vector(parts) if parts.len > 0 => {
                 let position = operand.saturating_sub(parts.start);
                 let part = ty_width / parts.len;
@@ -487,7 +487,7 @@ impl Function<'_> {
 
     /// Whether `operand` is the `d` of `d|p`.
     fn first_of_pair(&self, operands: Slice, operand: u32) -> bool {
-        match self.unit.module.operands(operands).first().map(|first| first.kind) {
+        match self.unit.module.operands(operands).first().map(|first| first.kind()) {
             Some(OperandKind::Binary(_, parts)) => parts.start == operand,
             _ => false,
         }

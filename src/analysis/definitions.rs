@@ -93,7 +93,7 @@ impl Definitions {
         // Where each copy was first met.
         let mut copies: FxHashMap<RegisterId, u32> = FxHashMap::default();
         for instruction in cfg.instructions() {
-            let guarded = unit.module.instructions[instruction as usize].guard.is_some();
+            let guarded = unit.module.guard(&unit.module.instructions[instruction as usize]).is_some();
             let written = definitions.len();
             let read = reads.len();
             registers::accesses(unit, instruction, &mut |register, operand, access| {

@@ -249,7 +249,9 @@ impl<'a> Flow<'a> {
                     |event: &&Event| matches!(event.action, Action::Tensor { .. } | Action::Call(_));
                 self.events().iter().filter(of_interest).map(|event| event.instruction)
             };
-            let is_guarded = |index: &u32| self.unit.module.instructions[*index as usize].guard.is_some();
+            let is_guarded = |index: &u32| {
+                self.unit.module.guard(&self.unit.module.instructions[*index as usize]).is_some()
+            };
             let mut blocks: Vec<BlockId> = asked().filter_map(|index| self.cfg().block_of(index)).collect();
             blocks.dedup();
             let guarded: Vec<u32> = asked().filter(is_guarded).collect();

@@ -185,7 +185,7 @@ impl Places<'_> {
     /// Whether `operand` is the `d` of `d|p`.
     fn is_pair(&self, raw: &RawInstruction, operand: u32) -> bool {
         let first = self.function.unit.module.operands(raw.operands).first();
-        matches!(first.map(|first| first.kind), Some(OperandKind::Binary(_, parts)) if parts.start == operand)
+        matches!(first.map(|first| first.kind()), Some(OperandKind::Binary(_, parts)) if parts.start == operand)
     }
 
     /// What an instruction makes its destination of.
@@ -243,12 +243,12 @@ impl Places<'_> {
 
     fn address_with(&self, instruction: u32, operand: u32, loads: Loads) -> Option<Place> {
         let module = &self.function.unit.module;
-        let OperandKind::Address(parts) = module.operands[operand as usize].kind else { return None };
+        let OperandKind::Address(parts) = module.operands[operand as usize].kind() else { return None };
         if parts.len != 1 {
             return None;
         }
         let inner = &module.operands[parts.start as usize];
-        let (base, offset) = match inner.kind {
+        let (base, offset) = match inner.kind() {
             OperandKind::Binary(BinaryOperator::Add, sum) if sum.len == 2 => {
                 let right = &module.operands[sum.start as usize + 1];
                 (sum.start, literal::evaluate(&self.function.unit.source, module, right)?)
@@ -273,7 +273,7 @@ impl Places<'_> {
         if let Some(value) = literal::evaluate(&view.unit.source, &view.unit.module, found) {
             return Next::Root(Root::Literal, Known::from((value & i128::from(u64::MAX)) as u64), None);
         }
-        if found.kind != OperandKind::Name {
+        if found.kind() != OperandKind::Name {
             return Next::Opaque;
         }
         match view.unit.symbols.operand(operand) {

@@ -445,7 +445,7 @@ mod tests {
         let mut reach = Reach::default();
         for (index, raw) in module.instructions.iter().enumerate() {
             let index = index as u32;
-            let last = module.operands(raw.operands).last().map(|operand| source.slice(operand.span));
+            let last = module.operands(raw.operands).last().map(|operand| source.slice(operand.span()));
             match (source.slice(raw.opcode), last) {
                 ("mov.b32", Some("1")) => {
                     let fact = reach.fact();

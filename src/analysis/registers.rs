@@ -70,7 +70,7 @@ pub fn accesses(unit: &Unit, instruction: u32, visit: &mut impl FnMut(RegisterId
     let mut writing = !reads_all;
     for (position, index) in raw.operands.range().enumerate() {
         let operand = &module.operands[index];
-        let access = match operand.kind {
+        let access = match operand.kind() {
             OperandKind::Address(_) => {
                 writing = false;
                 Access::Read
@@ -91,7 +91,7 @@ fn walk(
     access: Access,
     visit: &mut impl FnMut(RegisterId, u32, Access),
 ) {
-    match module.operands[index].kind {
+    match module.operands[index].kind() {
         OperandKind::Name => {
             if let Resolution::Register(register) = symbols.operand(index as u32) {
                 visit(register, index as u32, access);
@@ -110,7 +110,7 @@ fn walk(
         | OperandKind::Unary(_, parts)
         | OperandKind::Binary(_, parts)
         | OperandKind::Conditional(parts)
-        | OperandKind::Cast(parts)
+        | OperandKind::Cast(_, parts)
         | OperandKind::Apply(parts)
         | OperandKind::Element(parts) => {
             for part in parts.range() {

@@ -99,9 +99,11 @@ impl Uniformity {
     /// instruction's guard, or on the way to its block.
     pub fn elected_by(&self, function: &Function<'_>, instruction: u32) -> Option<Cause> {
         let raw = &function.unit.module.instructions[instruction as usize];
-        let by_guard = raw.guard.and_then(|guard| match self.guard(function, instruction, guard).yes {
-            Selects::One(cause) => Some(cause),
-            _ => None,
+        let by_guard = function.unit.module.guard(raw).and_then(|guard| {
+            match self.guard(function, instruction, guard).yes {
+                Selects::One(cause) => Some(cause),
+                _ => None,
+            }
         });
         by_guard.or_else(|| self.one_thread[function.cfg.block_of(instruction)?.index()])
     }
@@ -166,7 +168,7 @@ impl Uniformity {
         let definition = function.definitions.get(id);
         let instruction = definition.instruction;
         let raw = &function.unit.module.instructions[instruction as usize];
-        if let Some(guard) = raw.guard
+        if let Some(guard) = function.unit.module.guard(raw)
             && let selects @ (Selects::One(_) | Selects::Vacuous) =
                 self.guard(function, instruction, guard).yes
         {
@@ -183,7 +185,7 @@ impl Uniformity {
         };
         match words[0] {
             "elect" => {
-                let pair = function.unit.module.operands(raw.operands).first().map(|first| first.kind);
+                let pair = function.unit.module.operands(raw.operands).first().map(|first| first.kind());
                 match pair {
                     Some(OperandKind::Binary(BinaryOperator::Or, parts))
                         if definition.operand == parts.start + 1 =>
@@ -257,7 +259,7 @@ impl Uniformity {
         written: u32,
         truth: Truth,
     ) -> Truth {
-        let first = function.unit.module.operands(raw.operands).first().map(|first| first.kind);
+        let first = function.unit.module.operands(raw.operands).first().map(|first| first.kind());
         let negated = matches!(
             first,
             Some(OperandKind::Binary(BinaryOperator::Or, parts)) if written == parts.start + 1
@@ -277,7 +279,7 @@ impl Uniformity {
         if let Some(value) = literal::evaluate(&function.unit.source, &function.unit.module, operand) {
             return Truth::constant(value);
         }
-        match operand.kind {
+        match operand.kind() {
             OperandKind::Name => match function.unit.symbols.operand(index) {
                 Resolution::Register(register) => self.at(function, instruction, register),
                 _ => Truth::UNKNOWN,
@@ -295,7 +297,10 @@ impl Uniformity {
         let mut edges: FxHashMap<(BlockId, BlockId), Cause> = FxHashMap::default();
         for &branch in branches {
             let Some(block) = cfg.block_of(branch) else { continue };
-            let Some(guard) = function.unit.module.instructions[branch as usize].guard else { continue };
+            let Some(guard) = function.unit.module.guard(&function.unit.module.instructions[branch as usize])
+            else {
+                continue;
+            };
             let truth = self.guard(function, branch, guard);
             let next = BlockId(block.0 + 1);
             let leaves = !matches!(registers::mnemonic(function.unit, branch), "bra" | "brx");
@@ -377,7 +382,7 @@ fn truth_sources(function: &Function<'_>, id: DefinitionId) -> Vec<DefinitionId>
     let instruction = function.definitions.get(id).instruction;
     let raw = &function.unit.module.instructions[instruction as usize];
     let mut sources = Vec::new();
-    if raw.guard.is_some()
+    if function.unit.module.guard(raw).is_some()
         && let Resolution::Register(register) = function.unit.symbols.guard(instruction)
     {
         sources.extend(function.reaching(instruction, register).iter());

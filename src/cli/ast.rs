@@ -80,7 +80,7 @@ impl Printer<'_> {
     fn items(&self, statements: &mut dyn Iterator<Item = (usize, &Statement)>) -> Vec<Value> {
         let mut items = Vec::new();
         while let Some((index, statement)) = statements.next() {
-            let mut item = match statement.kind {
+            let mut item = match statement.kind() {
                 StatementKind::BlockClose | StatementKind::FunctionClose => break,
                 StatementKind::FunctionOpen(function) => {
                     let mut item = self.function(&self.module.functions[function as usize], "function");
@@ -104,20 +104,25 @@ impl Printer<'_> {
                     self.function(&self.module.functions[function as usize], "call_prototype")
                 }
                 StatementKind::Label => object("label", [("name", self.text(statement.span).into())]),
-                StatementKind::Alias(names) => object("alias", [("names", self.operands(names, 0))]),
+                StatementKind::Alias(names) => {
+                    object("alias", [("names", self.operands(self.module.list(names), 0))])
+                }
                 StatementKind::BranchTargets(names) => {
-                    object("branch_targets", [("labels", self.operands(names, 0))])
+                    object("branch_targets", [("labels", self.operands(self.module.list(names), 0))])
                 }
                 StatementKind::CallTargets(names) => {
-                    object("call_targets", [("functions", self.operands(names, 0))])
+                    object("call_targets", [("functions", self.operands(self.module.list(names), 0))])
                 }
                 StatementKind::Version => self.plain("version", statement),
                 StatementKind::Target => self.plain("target", statement),
                 StatementKind::AddressSize => self.plain("address_size", statement),
-                StatementKind::File => self.plain("file", statement),
-                StatementKind::Loc => self.plain("loc", statement),
-                StatementKind::Section => object("section", []),
-                StatementKind::Pragma => self.plain("pragma", statement),
+                StatementKind::File(_) => self.plain("file", statement),
+                StatementKind::Loc(_) => self.plain("loc", statement),
+                StatementKind::Section(section) => {
+                    let name = self.module.sections[section as usize].name;
+                    object("section", [("name", self.text(name).into())])
+                }
+                StatementKind::Pragma(_) => self.plain("pragma", statement),
                 StatementKind::Broken => self.plain("broken", statement),
             };
             item.insert("span".to_owned(), span(statement.span));
@@ -177,7 +182,7 @@ impl Printer<'_> {
                 Value::from(name)
             })
             .collect();
-        object(
+        let mut item = object(
             "declaration",
             [
                 ("space", json!(declaration.space)),
@@ -187,12 +192,18 @@ impl Printer<'_> {
                 ("align", json!(declaration.align)),
                 ("names", names),
             ],
-        )
+        );
+        if let Some(pointer) = declaration.pointer {
+            item.insert("pointer".to_owned(), json!({ "space": pointer.space, "align": pointer.align }));
+        }
+        item
     }
 
     fn instruction(&self, statement: usize, raw: &RawInstruction) -> Map<String, Value> {
-        let guard =
-            raw.guard.map(|guard| json!({ "negated": guard.negated, "register": self.text(guard.name) }));
+        let guard = self
+            .module
+            .guard(raw)
+            .map(|guard| json!({ "negated": guard.negated, "register": self.text(guard.name) }));
         let mut item = object(
             "instruction",
             [("guard", guard.unwrap_or_default()), ("opcode", self.text(raw.opcode).into())],
@@ -216,12 +227,12 @@ impl Printer<'_> {
 
     fn operand(&self, index: usize, depth: usize) -> Value {
         let operand: &Operand = &self.module.operands[index];
-        let text = self.text(operand.span);
+        let text = self.text(operand.span());
         if depth > MAX_DEPTH {
             return text.into();
         }
         let parts = |slice| self.operands(slice, depth + 1);
-        match operand.kind {
+        match operand.kind() {
             OperandKind::Name
             | OperandKind::Integer
             | OperandKind::Float
@@ -237,7 +248,7 @@ impl Printer<'_> {
                 json!({ "binary": <&str>::from(operator), "arguments": parts(slice) })
             }
             OperandKind::Conditional(slice) => json!({ "conditional": parts(slice) }),
-            OperandKind::Cast(slice) => json!({ "cast": parts(slice) }),
+            OperandKind::Cast(ty, slice) => json!({ "cast": parts(slice), "type": ty }),
             OperandKind::Apply(slice) => json!({ "apply": parts(slice) }),
             OperandKind::Element(slice) => json!({ "element": parts(slice) }),
         }

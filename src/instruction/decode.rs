@@ -116,7 +116,7 @@ impl Decoded<'_> {
 
 /// Decodes the instruction of one statement in a function, if it is one of tcgen05.
 pub fn decode_statement(unit: &Unit, statement: u32, function: Option<u32>) -> Option<Decoded<'_>> {
-    let StatementKind::Instruction(index) = unit.module.statements.get(statement as usize)?.kind else {
+    let StatementKind::Instruction(index) = unit.module.statements.get(statement as usize)?.kind() else {
         return None;
     };
     let decoder = Decoder::new(unit);
@@ -193,7 +193,7 @@ impl<'s> Decoder<'s> {
     fn decode_range(&mut self, statements: Range<usize>, function: Option<u32>, all: &mut Vec<Decoded<'s>>) {
         let bytes = self.source.text().as_bytes();
         for (index, statement) in statements.clone().zip(&self.module.statements[statements]) {
-            let StatementKind::Instruction(instruction) = statement.kind else { continue };
+            let StatementKind::Instruction(instruction) = statement.kind() else { continue };
             let raw = &self.module.instructions[instruction as usize];
             if !bytes[raw.opcode.range()].starts_with(TENSOR) {
                 continue;
@@ -261,7 +261,7 @@ impl<'s> Decoder<'s> {
         (decoded.statement, decoded.index, decoded.function) = place;
         decoded.span = self.module.statements[decoded.statement as usize].span;
         let raw = &self.module.instructions[decoded.index as usize];
-        if let Some(guard) = raw.guard
+        if let Some(guard) = self.module.guard(raw)
             && let Some(problem) = self.guard(guard.name, self.symbols.guard(decoded.index))
         {
             decoded.problems.insert(0, problem);
@@ -308,7 +308,7 @@ impl<'s> Decoder<'s> {
             .range()
             .map(|index| {
                 let operand = &self.module.operands[index];
-                (self.value(index, operand, &mut decoded.problems), operand.span)
+                (self.value(index, operand, &mut decoded.problems), operand.span())
             })
             .collect();
         let Some(alignment) = align(form, &decoded.qualifiers, &values) else {
@@ -347,13 +347,13 @@ impl<'s> Decoder<'s> {
     /// Reads one operand.
     fn value(&self, index: usize, operand: &Operand, problems: &mut Vec<Problem>) -> Value<'s> {
         let parts = self.module.parts(operand);
-        match operand.kind {
-            OperandKind::Address(parts) => self.address(parts, operand.span, problems),
-            OperandKind::Vector(parts) => self.vector(parts, operand.span, problems),
+        match operand.kind() {
+            OperandKind::Address(parts) => self.address(parts, operand.span(), problems),
+            OperandKind::Vector(parts) => self.vector(parts, operand.span(), problems),
             OperandKind::Unary(UnaryOperator::Not, inner) => {
                 match self.value(inner.start as usize, &parts[0], problems) {
                     Value::Scalar(Scalar::Register(register)) => {
-                        Value::Not(Register { span: operand.span, ..register })
+                        Value::Not(Register { span: operand.span(), ..register })
                     }
                     _ => self.scalar(index, operand, problems),
                 }
@@ -364,11 +364,11 @@ impl<'s> Decoder<'s> {
 
     fn scalar(&self, index: usize, operand: &Operand, problems: &mut Vec<Problem>) -> Value<'s> {
         if let Some(value) = literal::evaluate(self.source, self.module, operand) {
-            return Value::Scalar(Scalar::Immediate(Immediate::new(value, operand.span)));
+            return Value::Scalar(Scalar::Immediate(Immediate::new(value, operand.span())));
         }
-        match operand.kind {
+        match operand.kind() {
             OperandKind::Name => self.name(index, operand, problems),
-            OperandKind::Float => Value::Scalar(Scalar::Float(operand.span)),
+            OperandKind::Float => Value::Scalar(Scalar::Float(operand.span())),
             OperandKind::String => Value::Other("a string"),
             OperandKind::Sink => Value::Other("`_`"),
             OperandKind::Binary(BinaryOperator::Or, parts) => {
@@ -384,7 +384,7 @@ impl<'s> Decoder<'s> {
             OperandKind::Unary(_, parts)
             | OperandKind::Binary(_, parts)
             | OperandKind::Conditional(parts)
-            | OperandKind::Cast(parts) => {
+            | OperandKind::Cast(_, parts) => {
                 self.visit(parts, problems);
                 Value::Other("an expression that is not constant")
             }
@@ -401,15 +401,15 @@ impl<'s> Decoder<'s> {
     }
 
     fn name(&self, index: usize, operand: &Operand, problems: &mut Vec<Problem>) -> Value<'s> {
-        let text = self.source.slice(operand.span);
+        let text = self.source.slice(operand.span());
         match self.symbols.operand(index as u32) {
-            Resolution::Register(id) => self.register(id, text, operand.span),
+            Resolution::Register(id) => self.register(id, text, operand.span()),
             Resolution::Symbol(id) => {
                 let symbol = self.symbols.symbol(id);
                 match symbol.kind {
                     SymbolKind::Variable { space, .. } => Value::Scalar(Scalar::Variable(Variable {
                         name: text,
-                        span: operand.span,
+                        span: operand.span(),
                         space,
                         id,
                         plus: None,
@@ -419,9 +419,9 @@ impl<'s> Decoder<'s> {
                     SymbolKind::Register { .. } => Value::Other("a register"),
                 }
             }
-            Resolution::Special => Value::Scalar(Scalar::Special(operand.span)),
+            Resolution::Special => Value::Scalar(Scalar::Special(operand.span())),
             Resolution::Undeclared => {
-                problems.push(Problem::Undeclared { span: operand.span, guard: false });
+                problems.push(Problem::Undeclared { span: operand.span(), guard: false });
                 Value::Other(UNDECLARED)
             }
         }
@@ -457,10 +457,18 @@ impl<'s> Decoder<'s> {
         let constant = literal::evaluate(self.source, self.module, right).map(|value| value as i64);
         match (self.value(parts.start as usize, left, problems), constant) {
             (Value::Scalar(Scalar::Register(register)), Some(plus)) => {
-                Value::Scalar(Scalar::Register(Register { span: operand.span, plus: Some(plus), ..register }))
+                Value::Scalar(Scalar::Register(Register {
+                    span: operand.span(),
+                    plus: Some(plus),
+                    ..register
+                }))
             }
             (Value::Scalar(Scalar::Variable(variable)), Some(plus)) => {
-                Value::Scalar(Scalar::Variable(Variable { span: operand.span, plus: Some(plus), ..variable }))
+                Value::Scalar(Scalar::Variable(Variable {
+                    span: operand.span(),
+                    plus: Some(plus),
+                    ..variable
+                }))
             }
             _ => Value::Other("an expression that is not constant"),
         }
@@ -470,11 +478,11 @@ impl<'s> Decoder<'s> {
         let [inner] = self.module.operands(parts) else {
             return Value::Other("an address of several parts");
         };
-        if let OperandKind::Binary(BinaryOperator::Subtract, _) = inner.kind {
+        if let OperandKind::Binary(BinaryOperator::Subtract, _) = inner.kind() {
             self.visit(parts, problems);
             return Value::Other("a difference; PTX only adds: write `+-` for `-`");
         }
-        let (base_index, base, offset) = match inner.kind {
+        let (base_index, base, offset) = match inner.kind() {
             OperandKind::Binary(BinaryOperator::Add, sum) => {
                 let [left, right] = self.module.operands(sum) else {
                     return Value::Other("an address");
@@ -483,7 +491,7 @@ impl<'s> Decoder<'s> {
             }
             _ => (parts.start as usize, inner, Some(0)),
         };
-        let base = if base.kind == OperandKind::Name {
+        let base = if base.kind() == OperandKind::Name {
             self.value(base_index, base, problems)
         } else {
             self.visit(parts, problems);
@@ -521,7 +529,7 @@ impl<'s> Decoder<'s> {
                 Value::Address(_) => "an address",
                 Value::Vector(_) => "a vector",
             };
-            problems.push(Problem::Element { span: part.span, found });
+            problems.push(Problem::Element { span: part.span(), found });
         }
         let vector = Vector { elements: elements.as_slice().into(), span };
         elements.clear();

@@ -23,7 +23,7 @@ pub(super) struct Hover {
 /// What stands at `offset`.
 pub(super) fn hover(snapshot: &Snapshot, offset: u32) -> Option<Hover> {
     let (index, statement) = snapshot.statement(offset)?;
-    match statement.kind {
+    match statement.kind() {
         StatementKind::Instruction(_) => {
             let decoded = snapshot.decode(index);
             decoded
@@ -258,9 +258,9 @@ fn header(snapshot: &Snapshot, offset: u32, explain: fn(&str) -> Option<String>)
     let module = &snapshot.unit.module;
     let operands = module.targets.iter().chain(&module.versions).map(|header| header.operands);
     let (_, operand) = operands.into_iter().find_map(|slice| snapshot.operand(slice, offset))?;
-    matches!(operand.kind, OperandKind::Name | OperandKind::Float).then_some(())?;
-    let markdown = explain(snapshot.slice(operand.span))?;
-    Some(Hover { span: operand.span, markdown })
+    matches!(operand.kind(), OperandKind::Name | OperandKind::Float).then_some(())?;
+    let markdown = explain(snapshot.slice(operand.span()))?;
+    Some(Hover { span: operand.span(), markdown })
 }
 
 fn target(text: &str) -> Option<String> {

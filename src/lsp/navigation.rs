@@ -94,12 +94,12 @@ pub(super) fn occurrences(snapshot: &Snapshot, entity: Entity) -> Vec<Occurrence
     };
     let mut uses: Vec<Span> = Vec::new();
     for (index, operand) in module.operands.iter().enumerate() {
-        if operand.kind == OperandKind::Name && names(symbols.operand(index as u32)) {
-            uses.push(operand.span);
+        if operand.kind() == OperandKind::Name && names(symbols.operand(index as u32)) {
+            uses.push(operand.span());
         }
     }
     for (index, instruction) in module.instructions.iter().enumerate() {
-        if let Some(guard) = instruction.guard
+        if let Some(guard) = module.guard(instruction)
             && names(symbols.guard(index as u32))
         {
             uses.push(guard.name);

@@ -30,7 +30,7 @@ pub(super) fn outline(snapshot: &Snapshot) -> Vec<Item> {
     let mut items: Vec<Item> = Vec::new();
     let mut function: Option<Item> = None;
     for statement in &snapshot.unit.module.statements {
-        match statement.kind {
+        match statement.kind() {
             StatementKind::FunctionOpen(index) | StatementKind::Prototype(index) => {
                 let it = &snapshot.unit.module.functions[index as usize];
                 let kind = if it.is_entry { ItemKind::Entry } else { ItemKind::Function };
@@ -43,7 +43,7 @@ pub(super) fn outline(snapshot: &Snapshot) -> Vec<Item> {
                     selection: it.name,
                     children: Vec::new(),
                 };
-                match statement.kind {
+                match statement.kind() {
                     StatementKind::Prototype(_) => items.push(item),
                     _ => function = Some(item),
                 }
@@ -114,7 +114,7 @@ pub(super) fn folds(snapshot: &Snapshot) -> Vec<Fold> {
         }
     };
     for statement in &snapshot.unit.module.statements {
-        match statement.kind {
+        match statement.kind() {
             StatementKind::FunctionOpen(_)
             | StatementKind::UnknownFunctionOpen
             | StatementKind::BlockOpen => {
@@ -126,7 +126,7 @@ pub(super) fn folds(snapshot: &Snapshot) -> Vec<Fold> {
                     fold(first, line(statement.span.start).saturating_sub(1), false);
                 }
             }
-            StatementKind::Section => {
+            StatementKind::Section(_) => {
                 fold(line(statement.span.start), line(statement.span.end).saturating_sub(1), false);
             }
             _ => {}

@@ -38,7 +38,7 @@ impl Name<'_> {
 pub(super) fn in_function(snapshot: &Snapshot, offset: u32) -> bool {
     let statements = &snapshot.unit.module.statements;
     let before = statements.partition_point(|statement| statement.span.end <= offset);
-    let nearest = statements[..before].iter().rev().find_map(|statement| match statement.kind {
+    let nearest = statements[..before].iter().rev().find_map(|statement| match statement.kind() {
         StatementKind::FunctionOpen(_) | StatementKind::UnknownFunctionOpen => Some(true),
         StatementKind::FunctionClose => Some(false),
         _ => None,
@@ -54,7 +54,7 @@ pub(super) fn visible(snapshot: &Snapshot, offset: u32) -> Vec<Name<'_>> {
     let mut depth_behind = 0usize;
     for statement in &module.statements {
         let behind = statement.span.end > offset;
-        match statement.kind {
+        match statement.kind() {
             StatementKind::FunctionOpen(_)
             | StatementKind::UnknownFunctionOpen
             | StatementKind::BlockOpen

@@ -97,7 +97,7 @@ impl Snapshot {
     /// The instruction at `offset`: the index of its statement, and its own.
     pub(super) fn instruction(&self, offset: u32) -> Option<(u32, u32)> {
         let (index, statement) = self.statement(offset)?;
-        let StatementKind::Instruction(instruction) = statement.kind else { return None };
+        let StatementKind::Instruction(instruction) = statement.kind() else { return None };
         Some((index, instruction))
     }
 
@@ -120,7 +120,7 @@ impl Snapshot {
     /// The tcgen05 instructions that `span` touches.
     pub(super) fn tcgen05(&self, span: Span) -> impl Iterator<Item = Decoded<'_>> {
         self.statements(span).filter_map(|(index, statement)| {
-            let StatementKind::Instruction(instruction) = statement.kind else { return None };
+            let StatementKind::Instruction(instruction) = statement.kind() else { return None };
             let opcode = self.unit.module.instructions[instruction as usize].opcode;
             // Most instructions of a module are others; they need not be decoded to see that.
             let bytes = self.unit.source.text().as_bytes();
@@ -148,10 +148,10 @@ impl Snapshot {
     /// The name at `offset` and what it means, in an operand or a guard.
     pub(super) fn used_name(&self, offset: u32) -> Option<(Span, Resolution)> {
         let (_, statement) = self.statement(offset)?;
-        let operands = match statement.kind {
+        let operands = match statement.kind() {
             StatementKind::Instruction(index) => {
                 let instruction = &self.unit.module.instructions[index as usize];
-                if let Some(guard) = instruction.guard
+                if let Some(guard) = self.unit.module.guard(instruction)
                     && guard.name.start <= offset
                     && offset <= guard.name.end
                 {
@@ -161,7 +161,7 @@ impl Snapshot {
             }
             StatementKind::BranchTargets(names)
             | StatementKind::CallTargets(names)
-            | StatementKind::Alias(names) => names,
+            | StatementKind::Alias(names) => self.unit.module.list(names),
             StatementKind::Declaration(index) => {
                 let declarators = self.unit.module.declarations[index as usize].declarators;
                 let initializers = self.unit.module.declarators[declarators.range()].iter();
@@ -176,7 +176,7 @@ impl Snapshot {
 
     fn name_in(&self, operands: Slice, offset: u32) -> Option<(Span, Resolution)> {
         let (index, operand) = self.operand(operands, offset)?;
-        (operand.kind == OperandKind::Name).then(|| (operand.span, self.unit.symbols.operand(index)))
+        (operand.kind() == OperandKind::Name).then(|| (operand.span(), self.unit.symbols.operand(index)))
     }
 
     /// The line that `span` stands in, without the blanks around it.
@@ -199,8 +199,9 @@ impl Snapshot {
     /// The innermost operand at `offset` among `operands`, with its index.
     pub(super) fn operand(&self, operands: Slice, offset: u32) -> Option<(u32, &Operand)> {
         let index = operands.range().find(|&index| {
-            let span = self.unit.module.operands[index].span;
-            span.start <= offset && offset <= span.end
+            let operand = &self.unit.module.operands[index];
+            let span = operand.span();
+            span.start <= offset && (offset <= span.end || operand.is_long())
         })?;
         let operand = &self.unit.module.operands[index];
         parts(operand).and_then(|parts| self.operand(parts, offset)).or(Some((index as u32, operand)))
@@ -220,20 +221,20 @@ impl Snapshot {
 
 /// Where the parts of an operand are.
 fn parts(operand: &Operand) -> Option<Slice> {
-    match operand.kind {
+    match operand.kind() {
         OperandKind::Name
         | OperandKind::Integer
         | OperandKind::Float
         | OperandKind::String
         | OperandKind::Sink => None,
-        OperandKind::Vector(slice)
-        | OperandKind::Address(slice)
-        | OperandKind::List(slice)
-        | OperandKind::Unary(_, slice)
-        | OperandKind::Binary(_, slice)
-        | OperandKind::Conditional(slice)
-        | OperandKind::Cast(slice)
-        | OperandKind::Apply(slice)
-        | OperandKind::Element(slice) => Some(slice),
+        OperandKind::Vector(_)
+        | OperandKind::Address(_)
+        | OperandKind::List(_)
+        | OperandKind::Unary(..)
+        | OperandKind::Binary(..)
+        | OperandKind::Conditional(_)
+        | OperandKind::Cast(..)
+        | OperandKind::Apply(_)
+        | OperandKind::Element(_) => Some(operand.parts()),
     }
 }

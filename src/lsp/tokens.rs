@@ -103,11 +103,11 @@ fn names(snapshot: &Snapshot, span: Span) -> Vec<Word> {
     let mut words = Vec::new();
     let module = &snapshot.unit.module;
     for (_, statement) in snapshot.statements(span) {
-        let operands = match statement.kind {
+        let operands = match statement.kind() {
             StatementKind::Instruction(index) => {
                 let instruction = &module.instructions[index as usize];
                 opcode(snapshot, instruction.opcode, &mut words);
-                if let Some(guard) = instruction.guard {
+                if let Some(guard) = module.guard(instruction) {
                     let class = resolved(snapshot, snapshot.unit.symbols.guard(index));
                     words.push(Word { span: guard.name, class });
                 }
@@ -115,7 +115,7 @@ fn names(snapshot: &Snapshot, span: Span) -> Vec<Word> {
             }
             StatementKind::BranchTargets(names)
             | StatementKind::CallTargets(names)
-            | StatementKind::Alias(names) => names,
+            | StatementKind::Alias(names) => module.list(names),
             StatementKind::Label => {
                 words.push(Word { span: statement.span, class: Class::Label });
                 continue;
@@ -148,9 +148,9 @@ fn names(snapshot: &Snapshot, span: Span) -> Vec<Word> {
             _ => continue,
         };
         snapshot.leaves(operands, &mut |index, operand| {
-            if operand.kind == crate::syntax::ast::OperandKind::Name {
+            if operand.kind() == crate::syntax::ast::OperandKind::Name {
                 let class = resolved(snapshot, snapshot.unit.symbols.operand(index));
-                words.push(Word { span: operand.span, class });
+                words.push(Word { span: operand.span(), class });
             }
         });
     }

@@ -37,7 +37,7 @@ pub(super) fn register(snapshot: &Snapshot, span: Span, register: RegisterId) ->
         let view = facts.view(&snapshot.unit);
         let written = facts.definitions.of(register).iter().any(|id| {
             let definition = facts.definitions.get(*id);
-            let place = snapshot.unit.module.operands[definition.operand as usize].span;
+            let place = snapshot.unit.module.operands[definition.operand as usize].span();
             definition.instruction == instruction && place == span
         });
         // Within a block, what the next instruction reads is what this one has written.

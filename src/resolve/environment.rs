@@ -127,11 +127,11 @@ fn judges(targets: &[Vec<Setting<Target>>], version: PtxVersion) -> (Vec<Judge>,
 pub fn module_version(source: &Source, module: &Module) -> Option<Spanned<Option<PtxVersion>>> {
     let header = module.versions.first()?;
     let number = module.operands(header.operands).first()?;
-    let value = match number.kind {
-        OperandKind::Float => source.slice(number.span).parse().ok(),
+    let value = match number.kind() {
+        OperandKind::Float => source.slice(number.span()).parse().ok(),
         _ => None,
     };
-    Some(Spanned::new(value, number.span))
+    Some(Spanned::new(value, number.span()))
 }
 
 /// The `sm_` names of all `.target` directives; the value of one that has not the form is `None`.
@@ -141,8 +141,8 @@ pub fn module_targets<'a>(
     module: &'a Module,
 ) -> impl Iterator<Item = Spanned<Option<Target>>> + 'a {
     module.targets.iter().flat_map(|header| module.operands(header.operands)).filter_map(|operand| {
-        let text = source.slice(operand.span);
+        let text = source.slice(operand.span());
         (text.starts_with("sm_") || text.starts_with("compute_"))
-            .then(|| Spanned::new(text.parse().ok(), operand.span))
+            .then(|| Spanned::new(text.parse().ok(), operand.span()))
     })
 }

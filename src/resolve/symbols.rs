@@ -225,7 +225,7 @@ impl<'a> Resolver<'a> {
         self.bind_functions();
         let module = self.module;
         for (index, statement) in module.statements.iter().enumerate() {
-            match statement.kind {
+            match statement.kind() {
                 StatementKind::Instruction(instruction) => self.instruction(instruction),
                 StatementKind::Declaration(declaration) => {
                     self.declare(&module.declarations[declaration as usize]);
@@ -242,17 +242,17 @@ impl<'a> Resolver<'a> {
                 StatementKind::FunctionClose | StatementKind::BlockClose => self.close(),
                 StatementKind::BranchTargets(names)
                 | StatementKind::CallTargets(names)
-                | StatementKind::Alias(names) => self.names_of(names),
+                | StatementKind::Alias(names) => self.names_of(self.module.list(names)),
                 StatementKind::Label
                 | StatementKind::Prototype(_)
                 | StatementKind::CallPrototype(_)
                 | StatementKind::Version
                 | StatementKind::Target
                 | StatementKind::AddressSize
-                | StatementKind::File
-                | StatementKind::Loc
-                | StatementKind::Section
-                | StatementKind::Pragma
+                | StatementKind::File(_)
+                | StatementKind::Loc(_)
+                | StatementKind::Section(_)
+                | StatementKind::Pragma(_)
                 | StatementKind::Broken => {}
             }
         }
@@ -263,7 +263,7 @@ impl<'a> Resolver<'a> {
     fn collect_labels(&mut self) {
         let mut open = Vec::new();
         for (index, statement) in self.module.statements.iter().enumerate() {
-            match statement.kind {
+            match statement.kind() {
                 StatementKind::FunctionOpen(_)
                 | StatementKind::UnknownFunctionOpen
                 | StatementKind::BlockOpen => {
@@ -286,7 +286,7 @@ impl<'a> Resolver<'a> {
     fn bind_functions(&mut self) {
         let module = self.module;
         for statement in &module.statements {
-            if let StatementKind::Prototype(function) = statement.kind {
+            if let StatementKind::Prototype(function) = statement.kind() {
                 let name = module.functions[function as usize].name;
                 let id = self.name(name, false);
                 if self.bindings[id as usize].is_none() {
@@ -372,7 +372,7 @@ impl<'a> Resolver<'a> {
 
     fn instruction(&mut self, index: u32) {
         let instruction = &self.module.instructions[index as usize];
-        if let Some(guard) = instruction.guard {
+        if let Some(guard) = self.module.guard(instruction) {
             self.symbols.guards[index as usize] = Packed::pack(self.resolve(self.source.slice(guard.name)));
         }
         for operand in instruction.operands.range() {
@@ -381,9 +381,9 @@ impl<'a> Resolver<'a> {
     }
 
     fn resolve_operand(&mut self, index: usize) {
-        match self.module.operands[index].kind {
+        match self.module.operands[index].kind() {
             OperandKind::Name => {
-                let text = self.source.slice(self.module.operands[index].span);
+                let text = self.source.slice(self.module.operands[index].span());
                 self.symbols.operands[index] = Packed::pack(self.resolve(text));
             }
             OperandKind::Integer | OperandKind::Float | OperandKind::String | OperandKind::Sink => {}
@@ -393,7 +393,7 @@ impl<'a> Resolver<'a> {
             | OperandKind::Unary(_, parts)
             | OperandKind::Binary(_, parts)
             | OperandKind::Conditional(parts)
-            | OperandKind::Cast(parts)
+            | OperandKind::Cast(_, parts)
             | OperandKind::Apply(parts)
             | OperandKind::Element(parts) => self.names_of(parts),
         }

@@ -281,7 +281,7 @@ fn injected_bugs() {
                 let statements = &module.statements[function.body.range()];
                 let instructions = statements
                     .iter()
-                    .filter_map(|statement| match statement.kind {
+                    .filter_map(|statement| match statement.kind() {
                         StatementKind::Instruction(index) => {
                             let found = decoded.binary_search_by_key(&index, |it| it.index).ok();
                             let opcode = source.slice(module.instructions[index as usize].opcode);

@@ -43,7 +43,7 @@ fn every_statement_is_understood() {
     for path in kernels() {
         let source = Source::from_bytes(path.display().to_string(), fs::read(&path).unwrap()).unwrap();
         let unit = Unit::new(&source);
-        let broken = unit.module.statements.iter().filter(|it| it.kind == StatementKind::Broken).count();
+        let broken = unit.module.statements.iter().filter(|it| it.kind() == StatementKind::Broken).count();
         assert_eq!(broken, 0, "{}", path.display());
         let decoded = decode_all(&unit);
         let written = memchr::memmem::find_iter(source.text().as_bytes(), "tcgen05.").count();

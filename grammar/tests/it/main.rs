@@ -1,4 +1,6 @@
 //! Properties of the parser.
 
 mod broken_items;
+mod literals;
+mod payloads;
 mod tree;

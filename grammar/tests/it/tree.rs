@@ -1,7 +1,7 @@
 //! A syntax tree as text, without the indices and offsets that depend on what stands before.
 
 use ptx_syntax::Source;
-use ptx_syntax::ast::{Declaration, Function, Module, Operand, Slice, StatementKind};
+use ptx_syntax::ast::{Declaration, Function, Inlined, Location, Module, Operand, Slice, StatementKind};
 use ptx_syntax::source::Span;
 
 /// Writes statements of a module: two that write the same are the same tree.
@@ -26,7 +26,7 @@ impl Writer<'_> {
             if let Some(item) = items.last_mut() {
                 *item += &self.statement(index);
             }
-            match self.module.statements[index].kind {
+            match self.module.statements[index].kind() {
                 StatementKind::FunctionOpen(_)
                 | StatementKind::UnknownFunctionOpen
                 | StatementKind::BlockOpen => depth += 1,
@@ -41,10 +41,10 @@ impl Writer<'_> {
     pub(crate) fn statement(&self, index: usize) -> String {
         let statement = self.module.statements[index];
         let text = self.text(statement.span);
-        let payload = match statement.kind {
+        let payload = match statement.kind() {
             StatementKind::Instruction(index) => {
                 let raw = self.module.instructions[index as usize];
-                let guard = raw.guard.map(|guard| (guard.negated, self.text(guard.name)));
+                let guard = self.module.guard(&raw).map(|guard| (guard.negated, self.text(guard.name)));
                 format!("{guard:?} {} {}", self.text(raw.opcode), self.operands(raw.operands))
             }
             StatementKind::Declaration(index) => self.declaration(&self.module.declarations[index as usize]),
@@ -53,7 +53,26 @@ impl Writer<'_> {
             | StatementKind::CallPrototype(index) => self.function(&self.module.functions[index as usize]),
             StatementKind::Alias(names)
             | StatementKind::BranchTargets(names)
-            | StatementKind::CallTargets(names) => self.operands(names),
+            | StatementKind::CallTargets(names)
+            | StatementKind::Pragma(names) => self.operands(self.module.list(names)),
+            StatementKind::File(index) => {
+                let file = self.module.files[index as usize];
+                format!("{} {} {:?}", file.index, self.text(file.name), file.stamp)
+            }
+            StatementKind::Loc(index) => {
+                let Location { file, line, column, inlined } = self.module.locations[index as usize];
+                let inlined = inlined.map(|index| {
+                    let Inlined { function_name, offset, file, line, column } =
+                        self.module.inlined[index as usize];
+                    let name = function_name.map(|name| self.text(name));
+                    format!("{name:?} {offset} {file} {line} {column}")
+                });
+                format!("{file} {line} {column} {inlined:?}")
+            }
+            StatementKind::Section(index) => {
+                let section = self.module.sections[index as usize];
+                format!("{} {:?}", self.text(section.name), self.text(section.data))
+            }
             StatementKind::Version => self.header(&self.module.versions, index),
             StatementKind::Target => self.header(&self.module.targets, index),
             StatementKind::AddressSize => self.header(&self.module.address_sizes, index),
@@ -62,13 +81,9 @@ impl Writer<'_> {
             | StatementKind::FunctionClose
             | StatementKind::BlockOpen
             | StatementKind::BlockClose
-            | StatementKind::File
-            | StatementKind::Loc
-            | StatementKind::Section
-            | StatementKind::Pragma
             | StatementKind::Broken => String::new(),
         };
-        let kind = format!("{:?}", statement.kind);
+        let kind = format!("{:?}", statement.kind());
         let kind = kind.split('(').next().unwrap_or_default();
         format!("{kind} {text:?} {payload}\n")
     }
@@ -86,14 +101,14 @@ impl Writer<'_> {
 
     fn operand(&self, operand: &Operand) -> String {
         let parts: Vec<_> = self.module.parts(operand).iter().map(|part| self.operand(part)).collect();
-        let kind = format!("{:?}", operand.kind);
+        let kind = format!("{:?}", operand.kind());
         let kind = kind.split("Slice").next().unwrap_or_default();
-        format!("{kind} {:?} {parts:?}", self.text(operand.span))
+        format!("{kind} {:?} {parts:?}", self.text(operand.span()))
     }
 
     fn declaration(&self, declaration: &Declaration) -> String {
-        let Declaration { linkage, space, ty, vector, align, declarators } = *declaration;
-        let mut text = format!("{linkage:?} {space:?} {ty:?} {vector} {align:?}:");
+        let Declaration { linkage, space, ty, vector, align, pointer, declarators } = *declaration;
+        let mut text = format!("{linkage:?} {space:?} {ty:?} {vector} {align:?} {pointer:?}:");
         for declarator in &self.module.declarators[declarators.range()] {
             let initializer =
                 declarator.initializer.map(|index| self.operand(&self.module.operands[index as usize]));

@@ -27,7 +27,7 @@ impl Uniformity {
     pub fn may_exclude(&self, function: &Function<'_>, first: u32, then: u32, budget: &Budget) -> bool {
         let blocks = (function.cfg.block_of(first), function.cfg.block_of(then));
         let (Some(first_block), Some(then_block)) = blocks else { return true };
-        let guard = function.unit.module.instructions[then as usize].guard;
+        let guard = function.unit.module.guard(&function.unit.module.instructions[then as usize]);
         let needed = guard.and_then(|guard| self.condition(function, then, guard.negated));
         if needed.is_none() && function.cfg.post_dominates(then_block, first_block) {
             return false;
@@ -41,7 +41,8 @@ impl Uniformity {
     /// Whether `first` is executed whenever `then` is: on every path to it, or under no condition
     /// that `then` does not have.
     pub fn accompanies(&self, function: &Function<'_>, first: u32, then: u32, budget: &Budget) -> bool {
-        let guarded = function.unit.module.instructions[first as usize].guard.is_some();
+        let guarded =
+            function.unit.module.guard(&function.unit.module.instructions[first as usize]).is_some();
         let blocks = (function.cfg.block_of(first), function.cfg.block_of(then));
         if let (false, (Some(first), Some(then))) = (guarded, blocks)
             && first != then
@@ -91,16 +92,21 @@ impl Uniformity {
             }
         }
         let mut found = FxHashSet::default();
-        if let Some(guard) = function.unit.module.instructions[instruction as usize].guard {
+        if let Some(guard) =
+            function.unit.module.guard(&function.unit.module.instructions[instruction as usize])
+        {
             found.extend(self.condition(function, instruction, guard.negated));
         }
         for (block, successors) in edges {
             // What lies behind all of its edges does not depend on a branch.
             let [successor] = successors[..] else { continue };
             let branch = cfg.block(block).branch;
-            match branch
-                .and_then(|branch| Some((branch, function.unit.module.instructions[branch as usize].guard?)))
-            {
+            match branch.and_then(|branch| {
+                Some((
+                    branch,
+                    function.unit.module.guard(&function.unit.module.instructions[branch as usize])?,
+                ))
+            }) {
                 Some((branch, guard)) if !cfg.block(block).leaves || successor == BlockId(block.0 + 1) => {
                     let taken = successor != BlockId(block.0 + 1);
                     found.extend(self.condition(function, branch, guard.negated == taken));

@@ -27,11 +27,11 @@ fn made_of<'a>(
             return None;
         }
         let found = &function.unit.module.operands[index as usize];
-        if found.kind != OperandKind::Name {
+        if found.kind() != OperandKind::Name {
             return None;
         }
         let register = match function.unit.symbols.operand(index) {
-            Resolution::Special => return Some(function.unit.source.slice(found.span)),
+            Resolution::Special => return Some(function.unit.source.slice(found.span())),
             Resolution::Register(register) => register,
             _ => return None,
         };
@@ -39,7 +39,7 @@ fn made_of<'a>(
         at = function.definitions.get(only).instruction;
         let raw = &function.unit.module.instructions[at as usize];
         let name = registers::mnemonic(function.unit, at);
-        if raw.operands.len < 2 || raw.guard.is_some() || !keeps(name, raw) {
+        if raw.operands.len < 2 || function.unit.module.guard(raw).is_some() || !keeps(name, raw) {
             return None;
         }
         index = raw.operands.start + 1;
@@ -117,11 +117,11 @@ pub(super) fn lanes(function: &Function<'_>, instruction: u32) -> Lanes {
 
 fn reads_lane(function: &Function<'_>, index: u32) -> bool {
     let operand = &function.unit.module.operands[index as usize];
-    if operand.kind == OperandKind::Name && function.unit.symbols.operand(index) == Resolution::Special {
-        let name = function.unit.source.slice(operand.span);
+    if operand.kind() == OperandKind::Name && function.unit.symbols.operand(index) == Resolution::Special {
+        let name = function.unit.source.slice(operand.span());
         return ["%tid", "%laneid", "%lanemask"].iter().any(|prefix| name.starts_with(prefix));
     }
-    match operand.kind {
+    match operand.kind() {
         OperandKind::Vector(parts) => parts.range().any(|part| reads_lane(function, part as u32)),
         _ => false,
     }

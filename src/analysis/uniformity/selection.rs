@@ -20,7 +20,7 @@ impl Uniformity {
             return true;
         }
         let mut search = Search { function, budget, work: vec![Step::Block(block)] };
-        if function.unit.module.instructions[instruction as usize].guard.is_some()
+        if function.unit.module.guard(&function.unit.module.instructions[instruction as usize]).is_some()
             && !search.guard(instruction)
         {
             return true;

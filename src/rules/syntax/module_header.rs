@@ -39,7 +39,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     let finding =
         |span, message: &str, label: &str| Diagnostic::new(Code::ModuleHeader, span, message, label);
     // A broken first directive has been reported as such.
-    if module.statements.first().is_some_and(|statement| statement.kind == StatementKind::Broken) {
+    if module.statements.first().is_some_and(|statement| statement.kind() == StatementKind::Broken) {
         return;
     }
     match (module.versions.first(), module_version(&checker.unit.source, module)) {
@@ -92,7 +92,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     for header in &module.targets {
         let early = module.statements[..header.statement as usize]
             .iter()
-            .all(|statement| matches!(statement.kind, StatementKind::Version | StatementKind::Target));
+            .all(|statement| matches!(statement.kind(), StatementKind::Version | StatementKind::Target));
         let after_version =
             module.versions.first().is_none_or(|version| version.statement < header.statement);
         if !early && after_version {

@@ -74,5 +74,9 @@ fn diagnostic(error: &SyntaxError) -> Option<Diagnostic> {
             finding(*span, "syntax error: nesting too deep", &format!("more than {limit} levels"))
                 .help("the rest of the file was not read")
         }
+        SyntaxError::TooMany { span } => {
+            finding(*span, "syntax error: too many statements", "one more than can be read")
+                .help("split the module")
+        }
     })
 }
