@@ -52,8 +52,8 @@ struct Specifier {
     first: u32,
 }
 
-/// How much room a tree needs, from samples of the text, so that large files do not pay for
-/// regrowth. Too much costs nothing as long as it is not touched.
+/// How much room a tree needs, from samples of the text, so that the arenas of a large one need not
+/// be moved. Room that is not used is not touched either, so that it costs nothing.
 struct Estimate {
     statements: usize,
     instructions: usize,
@@ -61,27 +61,29 @@ struct Estimate {
 }
 
 impl Estimate {
-    const SAMPLE: usize = 4096;
-    const SAMPLES: usize = 32;
+    const SAMPLE: usize = 512;
+    const SAMPLES: usize = 256;
 
     fn of(text: &str) -> Self {
         let bytes = text.as_bytes();
+        let step = (bytes.len() / Self::SAMPLES).max(Self::SAMPLE);
         let (mut seen, mut lines, mut ends, mut operands) = (0, 0, 0, 0);
-        for sample in 0..Self::SAMPLES {
-            let start = sample * (bytes.len() / Self::SAMPLES);
-            let sample = &bytes[start..bytes.len().min(start + Self::SAMPLE)];
+        for sample in bytes.chunks(step) {
+            let sample = &sample[..sample.len().min(Self::SAMPLE)];
             seen += sample.len();
             for byte in sample {
-                lines += usize::from(*byte == b'\n');
-                ends += usize::from(*byte == b';');
-                operands += usize::from(matches!(byte, b',' | b'[' | b'{' | b'('));
-            }
-            if bytes.len() <= Self::SAMPLE {
-                break;
+                match byte {
+                    b'\n' => lines += 1,
+                    b';' => ends += 1,
+                    b',' | b'[' | b'{' | b'(' | b'@' => operands += 1,
+                    b'+' => operands += 2,
+                    _ => {}
+                }
             }
         }
         // What is not sampled differs somewhat from what is.
-        let scale = |count: usize| count.saturating_mul(bytes.len()) / seen.max(1) * 17 / 16 + 16;
+        let scale =
+            |count: usize| (count as u64 * bytes.len() as u64 / seen.max(1) as u64 * 9 / 8) as usize + 16;
         // Labels, scopes and directives have a line without `;`; some lines are empty.
         Self {
             statements: scale(ends.max(lines.min(ends * 3 / 2))),
@@ -89,6 +91,17 @@ impl Estimate {
             operands: scale(operands + ends),
         }
     }
+}
+
+/// Makes room in an arena of the tree that is full after all. What the text up to `at` took tells what
+/// the rest will take: doubling would leave half of it unused.
+#[cold]
+fn grow<T>(arena: &mut Vec<T>, at: u32, text: &str) {
+    let (len, at, total) = (arena.len() as u64, u64::from(at).max(1), text.len() as u64);
+    let rest = len * total.saturating_sub(at) / at;
+    // A little more than expected, and never so little that growing is what takes the time.
+    let more = rest.min(len) + rest / 16 + len / 8 + 16;
+    arena.reserve_exact(more as usize);
 }
 
 impl<'s> Builder<'s> {
@@ -128,6 +141,9 @@ impl<'s> Builder<'s> {
 
     #[inline]
     fn statement(&mut self, kind: StatementKind, span: Span) {
+        if self.module.statements.len() == self.module.statements.capacity() {
+            grow(&mut self.module.statements, span.end, self.text);
+        }
         let statement = Statement::new(kind, span);
         if statement.is_none() {
             self.too_many(span);
@@ -154,6 +170,11 @@ impl<'s> Builder<'s> {
     fn settle(&mut self, count: u32) -> Slice {
         let from = self.stack.len() - count as usize;
         let start = self.module.operands.len() as u32;
+        if self.module.operands.capacity() - self.module.operands.len() < count as usize
+            && let Some(last) = self.stack.last()
+        {
+            grow(&mut self.module.operands, last.span().end, self.text);
+        }
         self.module.operands.extend_from_slice(&self.stack[from..]);
         self.stack.truncate(from);
         Slice { start, len: count }
@@ -264,6 +285,9 @@ impl<'s> Builder<'s> {
         if guard.is_some() && count == 0 {
             // So that the guard does not stand before the operands of the next instruction.
             self.module.operands.push(Operand::new(OperandKind::Sink, Span::at(span.end)));
+        }
+        if self.module.instructions.len() == self.module.instructions.capacity() {
+            grow(&mut self.module.instructions, span.end, self.text);
         }
         let index = self.module.instructions.len() as u32;
         self.module.instructions.push(RawInstruction { opcode, operands });
