@@ -104,8 +104,7 @@ struct Worker<'a> {
 impl<'a> Worker<'a> {
     fn new(context: Context<'a>) -> Self {
         let Context { unit, options, suppressions, .. } = context;
-        let findings =
-            Findings::new(options.max_findings.unwrap_or(Findings::LIMIT), options.fixes_of_omitted);
+        let findings = Findings::new(options.max_findings, options.fixes_of_omitted);
         let silences = !suppressions.lock().unwrap_or_else(PoisonError::into_inner).is_empty();
         let findings = if silences {
             findings.except(|finding| {

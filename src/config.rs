@@ -24,6 +24,9 @@ use crate::isa::targets::{PtxVersion, Target};
 /// What the file is called.
 pub(crate) const FILE_NAME: &str = "ptx-tc.toml";
 
+/// How many findings of one rule in one file are shown when nobody says otherwise.
+const MAX_FINDINGS: usize = 100;
+
 /// A configuration that was read.
 #[derive(Debug, Default)]
 pub(crate) struct Config {
@@ -145,12 +148,10 @@ impl Wishes {
             ptx_version: self.ptx_version,
             targets: self.targets.clone(),
             rules: RuleSettings::default(),
-            max_findings: self.max_findings,
             ..Options::default()
         };
         if let Some(config) = config {
             options.ptx_version = options.ptx_version.or(config.ptx_version);
-            options.max_findings = options.max_findings.or(config.max_findings);
             if options.targets.is_empty() {
                 options.targets.clone_from(&config.targets);
             }
@@ -161,6 +162,8 @@ impl Wishes {
         } else {
             options.rules = options.rules.with(&self.rules);
         }
+        let max_findings = self.max_findings.or(config.and_then(|config| config.max_findings));
+        options.max_findings = Some(max_findings.unwrap_or(MAX_FINDINGS)).filter(|number| *number > 0);
         options
     }
 }

@@ -263,6 +263,20 @@ impl Problem {
         }
     }
 
+    /// What is wrong, in a line: `` `m` is 96, but M must be 64 or 128 here ``.
+    pub fn summary(&self) -> String {
+        // Several fields of a word have these names.
+        let place = match self.field.name {
+            field::RESERVED | field::FIXED => format!(" ({})", field::place(self.bits())),
+            _ => String::new(),
+        };
+        let value = match self.reason {
+            Reason::Meaningless | Reason::KOfSparsity => self.raw.to_string(),
+            _ => self.field.show(self.raw),
+        };
+        format!("`{}`{place} is {value}, but {}", self.field.name, self.expected())
+    }
+
     /// What would be right.
     pub fn expected(&self) -> String {
         let field = self.field;
@@ -271,29 +285,33 @@ impl Problem {
                 format!("it must be {}", field.binary(*must_be))
             }
             Reason::Fixed { must_be } => format!("this kind has no such option: it must be {must_be}"),
-            Reason::Meaningless => format!("it may be {}", field.expected()),
-            Reason::TooLarge { last } => format!("it is at most {last}"),
-            Reason::M { allowed, k: Some(k) } => format!("M is {} with K = {k}", mma_shapes::list(allowed)),
-            Reason::M { allowed, k: None } => format!("M is {} here", mma_shapes::list(allowed)),
-            Reason::N { allowed, m: Some(m) } => format!("N is {} with M = {m}", mma_shapes::list(allowed)),
-            Reason::N { allowed, m: None } => format!("N is {} here", mma_shapes::list(allowed)),
+            Reason::Meaningless => format!("it must be {}", field.expected()),
+            Reason::TooLarge { last } => format!("at most {last} is possible"),
+            Reason::M { allowed, k: Some(k) } => {
+                format!("M must be {} with K = {k}", mma_shapes::list(allowed))
+            }
+            Reason::M { allowed, k: None } => format!("M must be {} here", mma_shapes::list(allowed)),
+            Reason::N { allowed, m: Some(m) } => {
+                format!("N must be {} with M = {m}", mma_shapes::list(allowed))
+            }
+            Reason::N { allowed, m: None } => format!("N must be {} here", mma_shapes::list(allowed)),
             Reason::Accumulator { accumulator } => {
                 format!("an accumulator of type {accumulator} takes {accumulator} elements only")
             }
             Reason::SparsityDiffers if self.raw == 0 => String::from("with `.sp` it must be yes"),
             Reason::SparsityDiffers => String::from("without `.sp` it must be no"),
             Reason::TransposedN { step } => {
-                format!("N is a multiple of {step} when B is transposed and its elements take 8 bits")
+                format!("N must be a multiple of {step} when B is transposed and its elements take 8 bits")
             }
             Reason::ShiftWithoutWs => String::from("without `.ws` it must be 0"),
             Reason::ScaleTypeOfSize => {
-                String::from("with `.scale_vec::2X` or `.block32` the scale type is `ue8m0`")
+                String::from("with `.scale_vec::2X` or `.block32` the scale type must be `ue8m0`")
             }
             Reason::ScaleId { allowed } => {
-                format!("with this scale vector size it is {}", mma_shapes::list(allowed))
+                format!("with this scale vector size it must be {}", mma_shapes::list(allowed))
             }
             Reason::KOfTarget => String::from("K = 96 exists on sm_103a and sm_107a only"),
-            Reason::KOfSparsity => format!("with this sparsity K is {}", field.expected()),
+            Reason::KOfSparsity => format!("with this sparsity K must be {}", field.expected()),
             Reason::AshiftM => String::from("`.ashift` needs M = 128 or 256"),
             Reason::Selector => String::from("the selector must be 0 for this kind"),
             Reason::AbsoluteSwizzle => String::from("the absolute mode needs 128-byte swizzling (`128b`)"),

@@ -200,7 +200,8 @@ mod tests {
     #[test]
     fn findings_that_are_not_reported_are_repaired() {
         let text = format!("{HEADER}{}}}\n", "tcgen05.wait::ld.sync;\n".repeat(500));
-        let fixed = fixed(text.as_bytes(), Applicability::Safe);
+        let options = Options { max_findings: Some(10), ..Options::default() };
+        let fixed = fix("k.ptx", text.into(), &options, Applicability::Safe).unwrap();
         assert_eq!(fixed.applied, 500);
         assert!(fixed.report.diagnostics.is_empty() && fixed.report.omitted.is_empty());
     }

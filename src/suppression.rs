@@ -238,8 +238,11 @@ fn comments(gap: &str) -> impl Iterator<Item = std::ops::Range<usize>> + '_ {
         loop {
             let start = rest + gap.get(rest..)?.find(|c: char| !c.is_ascii_whitespace())?;
             let tail = &gap[start..];
-            let line_end = memchr::memchr2(b'\n', b'\r', tail.as_bytes()).unwrap_or(tail.len());
-            let len = if tail.starts_with("/*") { tail.find("*/").map(|at| at + 2)? } else { line_end };
+            let len = if tail.starts_with("/*") {
+                tail.find("*/").map(|at| at + 2)?
+            } else {
+                memchr::memchr2(b'\n', b'\r', tail.as_bytes()).unwrap_or(tail.len())
+            };
             rest = start + len;
             // The other thing between tokens is a line marker of a preprocessor.
             if tail.starts_with('/') {

@@ -193,7 +193,7 @@ impl LexError {
 
 fn line_comment(lexer: &mut logos::Lexer<'_, Token>) -> FilterResult<(), LexError> {
     lexer.bump(rest_of_line(lexer.remainder()).len());
-    FilterResult::Skip
+    skip_more(lexer)
 }
 
 fn rest_of_line(text: &str) -> &str {
@@ -202,26 +202,55 @@ fn rest_of_line(text: &str) -> &str {
 
 /// `# 5 "kernel.cu"` and `#line 5 "kernel.cu"`, which a preprocessor leaves behind.
 fn line_marker(lexer: &mut logos::Lexer<'_, Token>) -> FilterResult<(), LexError> {
-    let line = rest_of_line(lexer.remainder());
+    let Some(len) = marker_len(lexer.remainder()) else {
+        return FilterResult::Error(LexError::Character('#'));
+    };
+    lexer.bump(len);
+    skip_more(lexer)
+}
+
+/// How long a line marker is whose `#` stands before `rest`.
+fn marker_len(rest: &str) -> Option<usize> {
+    let line = rest_of_line(rest);
     let words = line.trim_start();
     let words = words.strip_prefix("line").unwrap_or(words).trim_start();
     let name = words.trim_start_matches(|c: char| c.is_ascii_digit());
     let is_marker = name.len() < words.len() && name.trim_start().starts_with('"');
-    if !is_marker {
-        return FilterResult::Error(LexError::Character('#'));
-    }
-    lexer.bump(line.len());
-    FilterResult::Skip
+    is_marker.then_some(line.len())
 }
 
 fn block_comment(lexer: &mut logos::Lexer<'_, Token>) -> FilterResult<(), LexError> {
     let rest = lexer.remainder();
-    if let Some(at) = memchr::memmem::find(rest.as_bytes(), b"*/") {
-        lexer.bump(at + 2);
-        FilterResult::Skip
+    if let Some(len) = block_comment_len(rest) {
+        lexer.bump(len);
+        skip_more(lexer)
     } else {
         lexer.bump(rest.len());
         FilterResult::Error(LexError::UnterminatedComment)
+    }
+}
+
+/// How long a comment is whose `/*` stands before `rest`.
+fn block_comment_len(rest: &str) -> Option<usize> {
+    memchr::memmem::find(rest.as_bytes(), b"*/").map(|at| at + 2)
+}
+
+/// Skips the comments and line markers that follow one. To skip them one by one the lexer calls
+/// itself, and where the compiler makes no loop of that, a long run of them overflows the stack.
+fn skip_more(lexer: &mut logos::Lexer<'_, Token>) -> FilterResult<(), LexError> {
+    loop {
+        let rest = lexer.remainder();
+        let text = rest.trim_start_matches([' ', '\t', '\r', '\n']);
+        let len = if text.starts_with("//") {
+            Some(rest_of_line(text).len())
+        } else if let Some(rest) = text.strip_prefix("/*") {
+            block_comment_len(rest).map(|len| len + 2)
+        } else {
+            text.strip_prefix('#').and_then(marker_len).map(|len| len + 1)
+        };
+        // What is left, broken comments too, is for the lexer.
+        let Some(len) = len else { return FilterResult::Skip };
+        lexer.bump(rest.len() - text.len() + len);
     }
 }
 

@@ -74,19 +74,16 @@ struct Kept {
 }
 
 impl<'a> Findings<'a> {
-    /// How many findings of a rule are kept when nobody says otherwise.
-    pub const LIMIT: usize = 100;
-
-    /// None yet. Of each rule, `limit` will be kept, or all when that is 0; of those that are not
-    /// kept, at least the fixes that can be applied if `fixes` is allowed.
-    pub fn new(limit: usize, fixes: Option<Applicability>) -> Self {
-        let limit = if limit == 0 { usize::MAX } else { limit };
+    /// None yet. Of each rule, `limit` will be kept, or all; of those that are not kept, at least the
+    /// fixes that can be applied if `fixes` is allowed.
+    pub fn new(limit: Option<usize>, fixes: Option<Applicability>) -> Self {
+        let limit = limit.unwrap_or(usize::MAX);
         Self { limit, fixes, severity: None, silenced: None, by_code: BTreeMap::new() }
     }
 
     /// None yet, and all will be kept.
     pub fn all() -> Self {
-        Self::new(0, None)
+        Self::new(None, None)
     }
 
     /// From now on without the findings that `silenced` holds of: they do not count.
@@ -225,7 +222,7 @@ mod tests {
         let backwards: Vec<u32> = (0..1000).rev().collect();
         let mixed: Vec<u32> = (0..1000).map(|at| at * 7919 % 1000).collect();
         for order in [forwards, backwards, mixed] {
-            let mut findings = Findings::new(10, None);
+            let mut findings = Findings::new(Some(10), None);
             findings.extend(order.into_iter().map(|at| finding(Code::SyntaxError, at)));
             findings.push(finding(Code::InvalidToken, 5));
             let found = findings.finish();
@@ -238,7 +235,7 @@ mod tests {
 
     #[test]
     fn what_is_kept_does_not_grow_with_what_is_found() {
-        let mut findings = Findings::new(10, None);
+        let mut findings = Findings::new(Some(10), None);
         for at in 0..100_000 {
             findings.push(finding(Code::SyntaxError, 100_000 - at));
             assert!(findings.by_code.values().all(|kept| kept.first.len() < 20));
@@ -248,7 +245,7 @@ mod tests {
 
     #[test]
     fn what_is_silenced_does_not_take_room() {
-        let mut findings = Findings::new(3, None).except(|it| it.primary.span.start < 50);
+        let mut findings = Findings::new(Some(3), None).except(|it| it.primary.span.start < 50);
         findings.extend((0..100).map(|at| finding(Code::SyntaxError, at)));
         let found = findings.including_all().finish();
         assert_eq!(places(&found, Code::SyntaxError), [50, 51, 52]);
@@ -261,7 +258,7 @@ mod tests {
         let guess = |at| finding(Code::SyntaxError, at).fix(Some(Fix::guess("Title", Span::at(at), "x")));
         for (allowed, kept) in [(None, 0), (Some(Applicability::Safe), 9), (Some(Applicability::Unsafe), 19)]
         {
-            let mut findings = Findings::new(1, allowed);
+            let mut findings = Findings::new(Some(1), allowed);
             findings.extend((0..10).flat_map(|at| [fixed(at), guess(at)]));
             let found = findings.finish();
             assert_eq!((found.fixes.len(), found.omitted[0].fixable), (kept, 19));
@@ -270,7 +267,7 @@ mod tests {
 
     #[test]
     fn what_the_assembler_does_is_counted_apart() {
-        let mut findings = Findings::new(1, None);
+        let mut findings = Findings::new(Some(1), None);
         for at in 0..5 {
             findings.push(finding(Code::NcolsInvalid, at));
             findings.push(finding(Code::NcolsInvalid, at).ptxas(Ptxas::Silent));

@@ -35,7 +35,7 @@ fn report(checker: &Checker<'_>, check: Check, code: Code, findings: &mut Findin
                 let finding = Diagnostic::new(
                     code,
                     descriptor.span,
-                    format!("`{}`: {}", descriptor.name, problem.expected()),
+                    format!("`{}`: {}", descriptor.name, problem.summary()),
                     problem.found(),
                 )
                 .origins(&descriptor.origins);

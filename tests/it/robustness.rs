@@ -191,6 +191,18 @@ fn a_long_function_takes_linear_time() {
     assert_eq!(codes(&format!("{HEADER}.entry k() {{ .reg .b32 %r<4>;\n{body} }}")), Vec::<&str>::new());
 }
 
+/// The lexer does not call itself for each comment of a run of them.
+#[test]
+fn a_long_run_of_comments() {
+    for comment in ["// a\n", "/* a */", "# 5 \"k.cu\"\n", "// ptx-tc: allow-file(TC301)\n"] {
+        let text = format!("{HEADER}.entry k() {{\nfoo {}}}\n", comment.repeat(100_000));
+        let found = codes(&text);
+        assert!(found.contains(&"TC001"), "{comment}: {found:?}");
+    }
+    assert_eq!(codes(&format!("{HEADER}// a\n/* b */ # 5\n")), ["TC002"]);
+    assert_eq!(codes(&format!("{HEADER}// a\n /* b */\n/* c")), ["TC002"]);
+}
+
 #[test]
 fn binary_files_are_named() {
     let error = Source::from_bytes("a.cubin", b"\x7fELF\x02\x01\0\0".to_vec()).unwrap_err();
