@@ -7,6 +7,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use miette::{LabeledSpan, NamedSource, SourceSpan};
+use rustc_hash::FxHashMap;
 use strum::IntoEnumIterator;
 
 use crate::descriptor::field::quoted;
@@ -51,6 +52,7 @@ impl Expression {
     /// The expression that the words of the command line make; bare words only if `bare` says so.
     pub(super) fn parse(words: &[String], bare: bool) -> Result<Self> {
         let mut expression = Self { text: words.join(" "), settings: Vec::new(), bare: Vec::new() };
+        let mut first_by_name: FxHashMap<String, Span> = FxHashMap::default();
         let mut offset = 0;
         for word in expression.text.clone().split(char::is_whitespace) {
             let start = offset as u32;
@@ -71,11 +73,8 @@ impl Expression {
                         let message = format!("`{}` without a value", name.value);
                         return Err(expression.error(message, span, "nothing behind `=`", None));
                     }
-                    if let Some(earlier) =
-                        expression.settings.iter().find(|earlier| earlier.name.value == name.value)
-                    {
+                    if let Some(first) = first_by_name.insert(name.value.clone(), name.span) {
                         let message = format!("`{}` is given twice", name.value);
-                        let first = earlier.name.span;
                         let mut error = expression.error(message, name.span, "a second time", None);
                         error.labels.push(label(first, "first here"));
                         return Err(error);

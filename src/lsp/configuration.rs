@@ -99,14 +99,15 @@ mod tests {
         let uri = format!("file://{}/k.ptx", directory.path().display());
         let settings = Settings::default();
         let options = || Reader::new(&settings).options(&uri);
-        assert_eq!(options(), (Options::default(), None));
+        let default = Options { max_findings: Some(100), ..Options::default() };
+        assert_eq!(options(), (default.clone(), None));
         std::fs::write(&file, "targets = [\"sm_103a\"]").unwrap();
         assert_eq!(options().0.targets, ["sm_103a".parse().unwrap()]);
         std::fs::write(&file, "exclude = [\"k.ptx\"]").unwrap();
         assert!(crate::rules::Code::all().all(|code| !options().0.rules.runs(code)));
         std::fs::write(&file, "\ntarget = []").unwrap();
         let (fallback, problem) = options();
-        assert_eq!(fallback, Options::default());
+        assert_eq!(fallback, default);
         let problem = problem.unwrap();
         assert!(
             problem.contains("ptx-tc.toml:2: unknown key `target`; did you mean `targets`?"),

@@ -50,6 +50,25 @@ fn are_what_the_command_line_finds() {
 }
 
 #[test]
+fn are_counted_where_they_are_too_many() {
+    let mut client = Client::start();
+    client.open(&kernel(&"\ttcgen05.wait::ld.sync;\n".repeat(150)));
+    let pushed = client.pushed(1);
+    let pushed = pushed.as_array().unwrap();
+    assert_eq!(pushed.len(), 101);
+    assert_eq!(pushed[100]["message"], "More findings that are not shown: 50 of TC104 (missing-qualifier)");
+    assert_eq!(pushed[100]["severity"], 1);
+    // The repair of all of them is the repair of all.
+    let range = json!({ "start": { "line": 0, "character": 0 }, "end": { "line": 0, "character": 0 } });
+    let context = json!({ "diagnostics": [], "only": ["source.fixAll.ptx-tc"] });
+    let wanted = json!({ "textDocument": { "uri": URI }, "range": range, "context": context });
+    let actions = client.request("textDocument/codeAction", wanted);
+    let edits = actions[0]["edit"].to_string();
+    assert_eq!(edits.matches(".aligned").count(), 150, "{edits}");
+    client.stop();
+}
+
+#[test]
 fn are_pulled_by_clients_that_can() {
     let mut client = Client::start_with(pulling(), Value::Null);
     client.open(&kernel(BAD));
