@@ -40,6 +40,8 @@ mod scope;
 mod settings;
 mod signature;
 mod snapshot;
+#[doc(hidden)]
+pub mod testing;
 mod text;
 mod to_proto;
 mod tokens;

@@ -239,7 +239,7 @@ fn comments(gap: &str) -> impl Iterator<Item = std::ops::Range<usize>> + '_ {
             let start = rest + gap.get(rest..)?.find(|c: char| !c.is_ascii_whitespace())?;
             let tail = &gap[start..];
             let len = if tail.starts_with("/*") {
-                tail.find("*/").map(|at| at + 2)?
+                tail[2..].find("*/").map(|at| at + 4)?
             } else {
                 memchr::memchr2(b'\n', b'\r', tail.as_bytes()).unwrap_or(tail.len())
             };

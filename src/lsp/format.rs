@@ -79,7 +79,8 @@ fn gap<'s>(text: &'s str, pieces: &mut Vec<Piece<'s>>) -> &'s str {
         }
         let line = comment.find(['\n', '\r']).unwrap_or(comment.len());
         let length = if comment.starts_with("/*") {
-            comment.find("*/").map_or(comment.len(), |end| end + 2)
+            // The `*` of `/*` ends nothing: `/*/` is not a whole comment.
+            comment[2..].find("*/").map_or(comment.len(), |end| end + 4)
         } else {
             // A line comment, or the line marker of a preprocessor.
             line
@@ -308,7 +309,7 @@ mod tests {
         fn layout_is_stable_and_keeps_tokens(
             words in proptest::collection::vec(proptest::sample::select(&[
                 ".version 9.0", ".target sm_100a", ".reg .b32 %r<4>;", "mov.b32 %r0 , %r1;", "L:", "{", "}",
-                "// note\n", "/* block\n comment */", "\n", "\n\n\n", "\t", " ", ".loc 1 2 3", "bra L ;",
+                "// note\n", "/* block\n comment */", "/*/*/", "\n", "\n\n\n", "\t", " ", ".loc 1 2 3", "bra L ;",
                 "tcgen05.mma .cta_group::1 [ %r0 ],{ %r1 , %r2 };", "@ !p ret;", ".pragma \"x\";", "# 5 \"a.cu\"\n",
                 ".shared .align 8 .b64 s[ 2 ] = { 1,2 };", "a ? b : c", "\r\n",
             ][..]), 0..30),

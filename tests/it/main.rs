@@ -11,6 +11,7 @@ mod event_order;
 #[cfg(unix)]
 mod fixes;
 mod formats;
+mod fuzz;
 mod injected_bugs;
 mod kernels;
 mod known_bits;

@@ -204,6 +204,17 @@ fn a_long_run_of_comments() {
 }
 
 #[test]
+fn comments_end_where_the_lexer_says() {
+    let check =
+        |comment: &str| codes(&format!("{HEADER}.entry k() {{ tcgen05.wait::ld{comment}.sync.aligned; }}\n"));
+    for comment in ["/*/ .foo */", "/**/", "/* */ /*/*/", "// .foo\n", "// .foo\r", "// .foo\r\n"] {
+        assert_eq!(check(comment), Vec::<&str>::new(), "{comment:?}");
+    }
+    let text = format!("{HEADER}.entry k() {{\n/*/ ptx-tc: allow(TC104) */\ntcgen05.wait::ld.sync;\n}}\n");
+    assert_eq!(codes(&text), ["TC104"], "the directive does not start the comment");
+}
+
+#[test]
 fn binary_files_are_named() {
     let error = Source::from_bytes("a.cubin", b"\x7fELF\x02\x01\0\0".to_vec()).unwrap_err();
     assert!(matches!(error, SourceError::Binary { looks_like: Some(_), .. }), "{error:?}");

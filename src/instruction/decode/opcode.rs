@@ -40,10 +40,11 @@ fn blank(text: &str) -> usize {
         return space;
     }
     if text.starts_with("//") {
-        return text.find('\n').map_or(text.len(), |at| at + 1);
+        return text.find(['\n', '\r']).map_or(text.len(), |at| at + 1);
     }
     if text.starts_with("/*") {
-        return text.find("*/").map_or(text.len(), |at| at + 2);
+        // The `*` of `/*` ends nothing: `/*/` is not a whole comment.
+        return text[2..].find("*/").map_or(text.len(), |at| at + 4);
     }
     usize::from(text.starts_with('/'))
 }

@@ -1,0 +1,33 @@
+//! A check ends, says the same twice, and its findings lie within the text.
+
+use fastrand::Rng;
+use ptx_tc::render::{self, Checked, Format};
+use ptx_tc::{Source, check};
+
+use super::{difference, lie_within, options};
+use crate::Case;
+
+/// Findings are shown only where that is cheap.
+const SHOWN: usize = 50;
+
+pub(crate) fn run(case: &Case) -> Result<(), String> {
+    let mut random = Rng::with_seed(case.choice);
+    let Ok(source) = Source::from_bytes("fuzz.ptx", case.text.clone()) else { return Ok(()) };
+    let options = options(&mut random);
+    let report = check(&source, &options);
+    lie_within(source.text(), &report.diagnostics)?;
+    if random.u8(..) < 32 {
+        let again = check(&source, &options);
+        if let Some(difference) = difference(&report.diagnostics, &again.diagnostics) {
+            return Err(format!("the second check of the same text: {difference}"));
+        }
+    }
+    if report.diagnostics.len() <= SHOWN {
+        let formats = [Format::Human, Format::Concise, Format::Json, Format::Sarif, Format::Github];
+        let format = random.choice(formats).unwrap_or(Format::Human);
+        let mut out = Vec::new();
+        let files = [Checked { source, report }];
+        render::render(&files, format, random.bool(), &mut out).map_err(|error| error.to_string())?;
+    }
+    Ok(())
+}
