@@ -12,77 +12,16 @@ use crate::corpus::Corpus;
 const LONGEST: usize = 100_000;
 
 /// Numbers at the edges of what instructions, types and Tensor Memory take.
-const NUMBERS: &[&str] = &[
-    "0",
-    "1",
-    "-1",
-    "2",
-    "7",
-    "8",
-    "15",
-    "16",
-    "31",
-    "32",
-    "33",
-    "63",
-    "64",
-    "65",
-    "127",
-    "128",
-    "192",
-    "255",
-    "256",
-    "288",
-    "511",
-    "512",
-    "513",
-    "576",
-    "577",
-    "1024",
-    "65535",
-    "65536",
-    "0x7fffffff",
-    "0x80000000",
-    "-2147483648",
-    "0xffffffff",
-    "4294967296",
-    "0x7fffffffffffffff",
-    "0x8000000000000000",
-    "-9223372036854775808",
-    "18446744073709551615",
-    "18446744073709551616",
-    "99999999999999999999999",
-    "0b11",
-    "017",
-    "0x1FU",
-    "1.5",
-    "0f3F800000",
-    "0d3FF0000000000000",
-    "1e400",
-    "0x08200490",
-    "0x4000004000000001",
-];
+const NUMBERS: &str = "\
+    0 1 -1 2 7 8 15 16 31 32 33 63 64 65 127 128 192 255 256 288 511 512 513 576 577 1024 65535 65536 \
+    0x7fffffff 0x80000000 -2147483648 0xffffffff 4294967296 0x7fffffffffffffff 0x8000000000000000 \
+    -9223372036854775808 18446744073709551615 18446744073709551616 99999999999999999999999 0b11 017 \
+    0x1FU 1.5 0f3F800000 0d3FF0000000000000 1e400 0x08200490 0x4000004000000001";
 
 /// What names may be replaced by.
-const NAMES: &[&str] = &[
-    "%tid.x",
-    "%laneid",
-    "%ctaid.y",
-    "%clock64",
-    "WARP_SZ",
-    "_",
-    "undeclared",
-    "%r0",
-    "%r1",
-    "%rd1",
-    "%p1",
-    "p",
-    "taddr",
-    "slot",
-    "mbar",
-    "%r4294967295",
-    "%r16777216",
-];
+const NAMES: &str = "\
+    %tid.x %laneid %ctaid.y %clock64 WARP_SZ _ undeclared %r0 %r1 %rd1 %p1 p taddr slot mbar \
+    %r4294967295 %r16777216";
 
 /// Pieces of text that mean something to the lexer, the structure pass or the suppression.
 const SNIPPETS: &[&str] = &[
@@ -141,6 +80,11 @@ const SNIPPETS: &[&str] = &[
     "tcgen05.wait::ld.sync.aligned;",
     "%",
 ];
+
+fn one_of(words: &'static str, random: &mut Rng) -> &'static str {
+    let count = words.split(' ').count();
+    words.split(' ').nth(random.usize(..count)).unwrap_or_default()
+}
 
 /// A changed text.
 pub fn text(corpus: &Corpus, random: &mut Rng) -> Vec<u8> {
@@ -323,8 +267,9 @@ impl<'t> Tokens<'t> {
         let Some(opcode) = self.opcode(statement) else { return Vec::new() };
         let mut found = Vec::new();
         let mut depth = 0_usize;
-        let mut start = opcode + 1;
-        for index in start..statement.end {
+        let behind = opcode + 1;
+        let mut start = behind;
+        for index in behind..statement.end {
             match self.pieces[index].token {
                 Some(Token::BraceOpen | Token::BracketOpen | Token::ParenOpen) => depth += 1,
                 Some(Token::BraceClose | Token::BracketClose | Token::ParenClose) => {
@@ -371,7 +316,7 @@ impl<'t> Tokens<'t> {
             2 => self.surround(operand, "-", ""),
             3 => self.surround(operand, "!", ""),
             4 => {
-                let number = random.choice(NUMBERS).copied().unwrap_or_default();
+                let number = one_of(NUMBERS, random);
                 self.replace(operand, number);
             }
             _ => {
@@ -396,7 +341,7 @@ impl<'t> Tokens<'t> {
         let found = random.choice(&self.pieces).filter(|piece| piece.token == Some(Token::Identifier));
         match found {
             Some(piece) if random.bool() => piece.text.clone(),
-            _ => Cow::Borrowed(random.choice(NAMES).copied().unwrap_or_default()),
+            _ => Cow::Borrowed(one_of(NAMES, random)),
         }
     }
 
@@ -495,7 +440,7 @@ impl<'t> Tokens<'t> {
         let number = if random.u8(..) < 32 {
             Cow::Owned(random.u64(..).to_string())
         } else {
-            Cow::Borrowed(random.choice(NUMBERS).copied().unwrap_or_default())
+            Cow::Borrowed(one_of(NUMBERS, random))
         };
         self.pieces[at].text = number;
     }
@@ -511,9 +456,10 @@ impl<'t> Tokens<'t> {
 
     fn change_guard(&mut self, statement: &Range<usize>, random: &mut Rng) {
         if self.pieces[statement.start].token == Some(Token::At) {
-            match random.bool() {
-                true => drop(self.pieces.drain(statement.start..(statement.start + 2).min(statement.end))),
-                false => self.insert(statement.start + 1, "", "!"),
+            if random.bool() {
+                self.pieces.drain(statement.start..(statement.start + 2).min(statement.end));
+            } else {
+                self.insert(statement.start + 1, "", "!");
             }
             return;
         }

@@ -77,13 +77,12 @@ fn gap<'s>(text: &'s str, pieces: &mut Vec<Piece<'s>>) -> &'s str {
         if comment.is_empty() {
             return rest;
         }
-        let line = comment.find(['\n', '\r']).unwrap_or(comment.len());
-        let length = if comment.starts_with("/*") {
+        let length = if let Some(behind) = comment.strip_prefix("/*") {
             // The `*` of `/*` ends nothing: `/*/` is not a whole comment.
-            comment[2..].find("*/").map_or(comment.len(), |end| end + 4)
+            behind.find("*/").map_or(comment.len(), |end| end + 4)
         } else {
             // A line comment, or the line marker of a preprocessor.
-            line
+            comment.find(['\n', '\r']).unwrap_or(comment.len())
         };
         let text = comment[..length].trim_end();
         pieces.push(Piece { token: None, text, breaks: breaks(blank), apart: true });

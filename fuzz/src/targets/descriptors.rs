@@ -6,7 +6,7 @@ use ptx_tc::descriptor::idesc_check::{self, Multiply};
 use ptx_tc::descriptor::instruction::{Format, InstructionDescriptor};
 use ptx_tc::descriptor::shared_memory::{self, Matrix, SharedMemoryDescriptor};
 use ptx_tc::descriptor::zero_column_mask::{self, ZeroColumnMask};
-use ptx_tc::descriptor::{Features, Generation, tmem_address};
+use ptx_tc::descriptor::{Features, Generation, Problem, tmem_address};
 use ptx_tc::isa::targets::{PtxVersion, Target};
 use ptx_tc::isa::vocabulary::Kind;
 use strum::IntoEnumIterator;
@@ -34,7 +34,7 @@ pub(crate) fn run(case: &Case) -> Result<(), String> {
             self::word(layout, &mut random),
         )?;
         let address = random.u64(..);
-        tmem_address::check(Known::new(random.u64(..), address)).iter().for_each(|it| drop(it.to_string()));
+        print(&tmem_address::check(Known::new(random.u64(..), address)));
         show(tmem_address::layout(), address)?;
     }
     Ok(())
@@ -77,7 +77,7 @@ fn instruction(multiply: &Multiply, word: u32, random: &mut Rng) -> Result<(), S
             }
         }
         Err(problems) if problems.is_empty() => return Err(format!("{word:#x} is refused for nothing")),
-        Err(problems) => problems.iter().for_each(|problem| drop(problem.to_string())),
+        Err(problems) => print(&problems),
     }
     // What is wrong with half a word is wrong with the whole.
     let whole = idesc_check::check(multiply, word.into());
@@ -99,7 +99,7 @@ fn shared(matrix: &Matrix, word: u64) -> Result<(), String> {
         Ok(_) => Ok(()),
         Err(problems) if problems.is_empty() => Err(format!("{word:#x} is refused for nothing")),
         Err(problems) => {
-            problems.iter().for_each(|problem| drop(problem.to_string()));
+            print(&problems);
             Ok(())
         }
     }
@@ -119,9 +119,16 @@ fn zeroed(m: Option<u32>, word: u64) -> Result<(), String> {
             }
         }
         Err(problems) if problems.is_empty() => return Err(format!("{word:#x} is refused for nothing")),
-        Err(problems) => problems.iter().for_each(|problem| drop(problem.to_string())),
+        Err(problems) => print(&problems),
     }
     show(zero_column_mask::layout(), word)
+}
+
+/// Whatever is wrong can be said.
+fn print(problems: &[Problem]) {
+    for problem in problems {
+        drop(problem.to_string());
+    }
 }
 
 /// All fields of a word, printed; put together they are the word.

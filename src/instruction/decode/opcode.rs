@@ -42,9 +42,9 @@ fn blank(text: &str) -> usize {
     if text.starts_with("//") {
         return text.find(['\n', '\r']).map_or(text.len(), |at| at + 1);
     }
-    if text.starts_with("/*") {
-        // The `*` of `/*` ends nothing: `/*/` is not a whole comment.
-        return text[2..].find("*/").map_or(text.len(), |at| at + 4);
+    // The `*` of `/*` ends nothing: `/*/` is not a whole comment.
+    if let Some(comment) = text.strip_prefix("/*") {
+        return comment.find("*/").map_or(text.len(), |at| at + 4);
     }
     usize::from(text.starts_with('/'))
 }
