@@ -241,8 +241,7 @@ fn comments(gap: &str) -> impl Iterator<Item = std::ops::Range<usize>> + '_ {
             // The `*` of `/*` ends nothing: `/*/` is not a whole comment.
             let len = match tail.strip_prefix("/*") {
                 Some(behind) => behind.find("*/").map(|at| at + 4)?,
-                None => memchr::memchr2(b'
-', b'', tail.as_bytes()).unwrap_or(tail.len()),
+                None => memchr::memchr2(b'\n', b'\r', tail.as_bytes()).unwrap_or(tail.len()),
             };
             rest = start + len;
             // The other thing between tokens is a line marker of a preprocessor.

@@ -21,6 +21,7 @@ mod mma_shapes;
 mod robustness;
 mod rule_control;
 mod rules;
+mod scaling;
 mod statements;
 mod syntax;
 mod who_executes;
