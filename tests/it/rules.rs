@@ -8,9 +8,9 @@ use std::path::Path;
 use ptx_tc::diagnostic::{Ptxas, Severity};
 use ptx_tc::render::{self, Checked, Format};
 use ptx_tc::rules::RULES;
-use ptx_tc::{Source, check};
+use ptx_tc::{Options, Source, check};
 
-use crate::common::{excerpt_options, options};
+use crate::common::{excerpt_options, fixtures as fixtures_of_rules, options};
 
 fn checked(path: &Path) -> Checked {
     // Snapshots name the fixture, not where the checkout is.
@@ -68,6 +68,28 @@ fn fixtures() {
         });
         assert_eq!(refused, !accepted, "{}: ptxas disagrees", file.source.name());
     });
+}
+
+/// Whoever copies a valid fixture into a file of their own finds nothing in it: it is a sound
+/// kernel, or says that it is an excerpt and what it leaves out.
+#[test]
+fn valid_fixtures_are_sound() {
+    for (code, path) in fixtures_of_rules() {
+        if !path.file_name().unwrap().to_str().unwrap().starts_with("valid") {
+            continue;
+        }
+        let source = Source::from_bytes(code, fs::read(&path).unwrap()).unwrap();
+        let is_excerpt = source.text().starts_with("// An excerpt: ");
+        assert_eq!(is_excerpt, source.text().contains("allow-file"), "{}", path.display());
+        let report = check(&source, &Options::default());
+        let wrong: Vec<&str> = report
+            .diagnostics
+            .iter()
+            .filter(|it| it.severity >= Severity::Warning)
+            .map(|it| it.code.as_str())
+            .collect();
+        assert!(wrong.is_empty(), "{}: {wrong:?}", path.display());
+    }
 }
 
 #[test]

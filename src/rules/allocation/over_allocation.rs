@@ -5,7 +5,6 @@ use petgraph::graph::{DiGraph, NodeIndex};
 
 use crate::analysis::events::{Action, Event};
 use crate::analysis::flow::{Flow, Role};
-use crate::descriptor::tmem_address::COLUMNS;
 use crate::diagnostic::{Diagnostic, Findings};
 use crate::isa::vocabulary::Operation;
 use crate::rules::allocation::columns;
@@ -37,8 +36,9 @@ rule! {
 }
 
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
+    let most = checker.environment.features().columns();
     for flow in checker.flows() {
-        if let Some(path) = worst_path(checker, &flow) {
+        if let Some(path) = worst_path(checker, &flow, most) {
             let total: u32 = path.iter().map(|(_, size)| size).sum();
             let Some(((last, size), before)) = path.split_last() else { continue };
             let in_loop = before.iter().any(|(event, _)| event == last);
@@ -50,7 +50,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             let mut finding = Diagnostic::new(
                 Code::OverAllocation,
                 flow.span(*last),
-                format!("{total} columns can be allocated at once; there are {COLUMNS}"),
+                format!("{total} columns can be allocated at once; there are {most}"),
                 label,
             );
             let mut seen = vec![*last];
@@ -64,10 +64,10 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             }
             findings.push(
                 finding
-                    .note(
-                        "Tensor Memory has 512 columns, and `alloc` blocks until enough of them are free \
-                         (PTX ISA, 9.7.16.1 and 9.7.16.7.1)",
-                    )
+                    .note(format!(
+                        "Tensor Memory has {most} columns, and `alloc` blocks until enough of them are free \
+                         (PTX ISA, 9.7.16.1 and 9.7.16.7.1)"
+                    ))
                     .help("deallocate before the next allocation, or allocate less"),
             );
         }
@@ -75,7 +75,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
 }
 
 /// Allocations that follow each other with no `dealloc` between and exceed Tensor Memory.
-fn worst_path(checker: &Checker<'_>, flow: &Flow<'_>) -> Option<Vec<(Event, u32)>> {
+fn worst_path(checker: &Checker<'_>, flow: &Flow<'_>, most: u32) -> Option<Vec<(Event, u32)>> {
     let mut follows: Vec<(Event, Event)> = Vec::new();
     let role = |event: Event| match flow.operation(event) {
         _ if event.action == Action::Unknown => Role::Stop,
@@ -116,11 +116,11 @@ fn worst_path(checker: &Checker<'_>, flow: &Flow<'_>) -> Option<Vec<(Event, u32)
         let round: u32 = members.iter().map(|(_, size)| size).sum();
         let in_loop = component.iter().any(|node| graph.contains_edge(*node, *node)) || component.len() > 1;
         // A loop goes on until Tensor Memory is full.
-        let rounds = if in_loop { COLUMNS / round.max(1) + 1 } else { 1 };
+        let rounds = if in_loop { most / round.max(1) + 1 } else { 1 };
         for _ in 0..rounds {
             path.extend(&members);
         }
-        if path.iter().map(|(_, size)| size).sum::<u32>() > COLUMNS {
+        if path.iter().map(|(_, size)| size).sum::<u32>() > most {
             return Some(path);
         }
         for node in component {
