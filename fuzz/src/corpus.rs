@@ -80,7 +80,7 @@ fn pieces(text: &str) -> Vec<String> {
     let mut end = 0;
     let mut pieces = Vec::new();
     for statement in &unit.module.statements {
-        match statement.kind {
+        match statement.kind() {
             StatementKind::FunctionOpen(_) if head.is_none() => {
                 end = statement.span.start as usize;
                 head = Some(lines_up_to(&text[..end], HEAD));

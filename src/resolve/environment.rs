@@ -51,6 +51,11 @@ impl Environment {
         } else {
             targets.iter().copied().map(|value| vec![Setting { value, span: None }]).collect()
         };
+        Self::of(version, targets)
+    }
+
+    /// What to check against, whoever says so.
+    pub fn of(version: Option<Setting<PtxVersion>>, targets: Vec<Vec<Setting<Target>>>) -> Self {
         let (judges, sets) = judges(&targets, version.map_or(PtxVersion::LATEST, |version| version.value));
         Self { version, targets, judges, sets }
     }

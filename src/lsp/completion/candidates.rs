@@ -246,10 +246,10 @@ mod tests {
         let operation: Operation = operation.parse().unwrap();
         let written: Vec<Qualifier> = written.split('.').filter_map(Qualifier::parse).collect();
         let target: Target = target.parse().unwrap();
-        let environment = Environment {
-            version: Some(Setting { value: PtxVersion::LATEST, span: None }),
-            targets: vec![vec![Setting { value: target, span: None }]],
-        };
+        let environment = Environment::of(
+            Some(Setting { value: PtxVersion::LATEST, span: None }),
+            vec![vec![Setting { value: target, span: None }]],
+        );
         let form = InstructionForm::of(operation);
         fitting(form, &written, &environment).into_iter().map(Qualifier::spelling).collect()
     }
