@@ -56,7 +56,8 @@ pub fn check_unit(unit: &Unit, options: &Options, cancelled: &(dyn Fn() -> bool 
         descriptions.sort_by_key(|description| description.statement);
         descriptions
     });
-    Some(Report { diagnostics, omitted, omitted_fixes, descriptors, steps })
+    let unknown_opcodes = unit.unknown_opcodes();
+    Some(Report { diagnostics, omitted, omitted_fixes, descriptors, steps, unknown_opcodes })
 }
 
 /// Looks at the components, side by side if that is possible.

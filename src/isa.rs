@@ -9,6 +9,7 @@
 pub mod data_movement;
 pub mod datapath;
 pub mod element_types;
+pub mod generic;
 pub mod mma_shapes;
 pub mod scale_vectors;
 pub mod targets;

@@ -105,6 +105,20 @@ pub struct Report {
     /// How much work it was: tokens, and steps of the analyses. It grows with the text as the time
     /// does, whatever the machine.
     pub steps: u64,
+    /// Opcodes outside tcgen05 that the table of instructions does not have, so that the analyses may
+    /// miss what they do.
+    pub unknown_opcodes: Vec<UnknownOpcode>,
+}
+
+/// An opcode that the table of instructions does not have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownOpcode {
+    /// As it is written.
+    pub text: String,
+    /// Number of instructions.
+    pub count: usize,
+    /// Whether it is the operation that is unknown, not only one of its modifiers.
+    pub is_operation: bool,
 }
 
 impl Report {

@@ -1,8 +1,11 @@
 //! What the names of a module mean, before any instruction is understood.
 //!
-//! A [`Unit`](unit::Unit) is the product: a text with its tree and the declarations behind its names.
+//! A [`Unit`](unit::Unit) is the product: a text with its tree, the declarations behind its names and
+//! the operations behind its opcodes.
 //! [`environment`] says what it is checked against.
 
 pub mod environment;
+pub mod operations;
 pub mod symbols;
 pub mod unit;
+pub(crate) mod words;

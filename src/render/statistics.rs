@@ -1,11 +1,11 @@
-//! How often each rule found something.
+//! How often each rule found something, and what of the module is not understood.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use serde::Serialize;
 
-use super::{Checked, Summary};
+use super::{Checked, Summary, plural};
 use crate::diagnostic::Severity;
 use crate::rules::Code;
 
@@ -13,6 +13,10 @@ use crate::rules::Code;
 struct Document {
     schema: u32,
     statistics: Vec<Entry>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    unknown_operations: BTreeMap<String, usize>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    unknown_modifiers: BTreeMap<String, usize>,
     summary: Summary,
 }
 
@@ -51,8 +55,10 @@ pub fn render(files: &[Checked], json: bool, out: &mut dyn Write) -> io::Result<
     let mut statistics: Vec<Entry> = entries.into_values().collect();
     statistics.sort_by_key(|entry| std::cmp::Reverse(entry.count));
     let summary = Summary::of(files);
+    let (unknown_operations, unknown_modifiers) = (unknown(files, true), unknown(files, false));
     if json {
-        serde_json::to_writer_pretty(&mut *out, &Document { schema: 1, statistics, summary })?;
+        let document = Document { schema: 1, statistics, unknown_operations, unknown_modifiers, summary };
+        serde_json::to_writer_pretty(&mut *out, &document)?;
         return writeln!(out);
     }
     let width = statistics.first().map_or(1, |entry| entry.count.to_string().len());
@@ -64,5 +70,33 @@ pub fn render(files: &[Checked], json: bool, out: &mut dyn Write) -> io::Result<
         };
         writeln!(out, "{count:width$}  {code}  {name} ({severity}{fixes})")?;
     }
-    writeln!(out, "{}", super::human::totals(&summary))
+    writeln!(out, "{}", super::human::totals(&summary))?;
+    for (what, opcodes) in [("operation", unknown_operations), ("modifier", unknown_modifiers)] {
+        if !opcodes.is_empty() {
+            let instructions = plural(opcodes.values().sum(), "instruction");
+            let of = if what == "operation" { "of" } else { "with" };
+            let unknown = plural(opcodes.len(), &format!("unknown {what}"));
+            let names: Vec<&str> = opcodes.keys().map(String::as_str).take(NAMED).collect();
+            let more = if opcodes.len() > NAMED { ", ..." } else { "" };
+            writeln!(out, "{instructions} {of} {unknown}: {}{more}", names.join(", "))?;
+        }
+    }
+    Ok(())
+}
+
+/// Unknown opcodes that are named.
+const NAMED: usize = 10;
+
+/// The opcodes that are unknown by their operation, or by one of their modifiers, and how many
+/// instructions have them.
+fn unknown(files: &[Checked], by_operation: bool) -> BTreeMap<String, usize> {
+    let mut opcodes = BTreeMap::new();
+    for opcode in files.iter().flat_map(|file| &file.report.unknown_opcodes) {
+        if opcode.is_operation == by_operation {
+            // An opcode may be written over several lines.
+            let text = opcode.text.split_whitespace().collect::<Vec<_>>().join(" ");
+            *opcodes.entry(text).or_default() += opcode.count;
+        }
+    }
+    opcodes
 }

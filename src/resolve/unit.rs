@@ -1,6 +1,8 @@
 //! One text with everything that is known of it before its instructions are decoded.
 
+use super::operations::Operations;
 use super::symbols::Symbols;
+use crate::UnknownOpcode;
 use crate::source::Source;
 use crate::syntax::ast::Module;
 use crate::syntax::parser::{self, SyntaxError};
@@ -16,6 +18,8 @@ pub struct Unit {
     pub syntax_errors: Vec<SyntaxError>,
     /// What its names mean.
     pub symbols: Symbols,
+    /// What its opcodes mean.
+    pub operations: Operations,
 }
 
 impl Unit {
@@ -23,7 +27,24 @@ impl Unit {
     pub fn new(source: &Source) -> Self {
         let parsed = parser::parse(source);
         let symbols = Symbols::new(source, &parsed.module);
-        Self { source: source.clone(), module: parsed.module, syntax_errors: parsed.errors, symbols }
+        let operations = Operations::new(source, &parsed.module);
+        Self {
+            source: source.clone(),
+            module: parsed.module,
+            syntax_errors: parsed.errors,
+            symbols,
+            operations,
+        }
+    }
+
+    /// The opcodes that are not in the table, as they are first written.
+    pub(crate) fn unknown_opcodes(&self) -> Vec<UnknownOpcode> {
+        let unknown = |(first, count): (u32, usize)| UnknownOpcode {
+            text: self.source.slice(self.module.instructions[first as usize].opcode).to_owned(),
+            count,
+            is_operation: self.operations.of(first).row.is_none(),
+        };
+        self.operations.unknown().into_iter().map(unknown).collect()
     }
 
     /// How much work it was to make it: what was read, in the units of the tree.

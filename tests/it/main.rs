@@ -12,6 +12,7 @@ mod event_order;
 mod fixes;
 mod formats;
 mod fuzz;
+mod generic;
 mod injected_bugs;
 mod kernels;
 mod known_bits;

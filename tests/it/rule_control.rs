@@ -163,6 +163,22 @@ fn statistics() {
 }
 
 #[test]
+fn statistics_say_what_is_unknown() {
+    let text = ".version 9.0\n.target sm_100a\n.entry k() {\n foo.bar;\n foo.bar;\n ret.maybe;\n exit; }\n";
+    let output = with_stdin(&["check", "-", "--statistics"], text.as_bytes());
+    let lines = stdout(&output);
+    let expected =
+        "2 instructions of 1 unknown operation: foo.bar\n1 instruction with 1 unknown modifier: ret.maybe\n";
+    assert!(lines.ends_with(expected), "{lines}");
+    let output = with_stdin(&["check", "-", "--statistics", "--format", "json"], text.as_bytes());
+    let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(document["unknown_operations"]["foo.bar"], 2);
+    assert_eq!(document["unknown_modifiers"]["ret.maybe"], 1);
+    let output = with_stdin(&["check", "-", "--statistics"], text.replace("foo.bar", "trap").as_bytes());
+    assert!(!stdout(&output).contains("operation"), "{}", stdout(&output));
+}
+
+#[test]
 fn comments_silence_rules() {
     let check = |text: &str| codes(&with_stdin(&["check", "-", "--format", "concise"], text.as_bytes()));
     let with = |from: &str, to: &str| {

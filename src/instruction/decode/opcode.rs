@@ -6,67 +6,18 @@ use super::Decoded;
 use crate::instruction::form::Problem;
 use crate::isa::tensor::{InstructionForm, QualifierSlot};
 use crate::isa::vocabulary::{Operation, Qualifier, Slot};
+use crate::resolve::words;
 use crate::source::{Source, Span, Spanned};
 
-/// The words of an opcode, each with the span from its dot on. White space and comments may stand
-/// before a dot.
+/// The words of an opcode, each with the span from its dot on.
 pub(super) fn split_opcode(source: &Source, opcode: Span) -> Vec<Spanned<&str>> {
-    let text = source.slice(opcode);
-    let mut words = Vec::new();
-    let mut rest = 0;
-    while rest < text.len() {
-        let tail = &text[rest..];
-        // What stands between two words of a spaced-out opcode.
-        let skipped = blank(tail);
-        if skipped > 0 {
-            rest += skipped;
-            continue;
-        }
-        let body = usize::from(tail.starts_with('.'));
-        let len = tail[body..]
-            .find(|c: char| c == '.' || c.is_ascii_whitespace() || c == '/')
-            .map_or(tail.len(), |at| at + body);
-        let span = Span::new(opcode.start + rest as u32, opcode.start + (rest + len) as u32);
-        words.push(Spanned::new(&tail[body..len], span));
-        rest += len.max(1);
-    }
-    words
-}
-
-/// Length of the white space or comment that `text` starts with.
-fn blank(text: &str) -> usize {
-    let space = text.len() - text.trim_ascii_start().len();
-    if space > 0 {
-        return space;
-    }
-    if text.starts_with("//") {
-        return text.find(['\n', '\r']).map_or(text.len(), |at| at + 1);
-    }
-    // The `*` of `/*` ends nothing: `/*/` is not a whole comment.
-    if let Some(comment) = text.strip_prefix("/*") {
-        return comment.find("*/").map_or(text.len(), |at| at + 4);
-    }
-    usize::from(text.starts_with('/'))
+    let at = |span: Span| Span::new(opcode.start + span.start, opcode.start + span.end);
+    words::words(source.slice(opcode)).map(|(word, span)| Spanned::new(word, at(span))).collect()
 }
 
 /// The operation that the words start with, and how many of them name it.
 pub(super) fn operation(words: &[Spanned<&str>]) -> Option<(Operation, usize)> {
-    let mut longest = None;
-    let mut name = String::new();
-    for (count, word) in words.iter().enumerate().take(3) {
-        if count > 0 {
-            // The words of an operation stand directly behind each other.
-            if words[count - 1].span.end != word.span.start {
-                break;
-            }
-            name.push('.');
-        }
-        name.push_str(word.value);
-        if let Ok(operation) = name.parse() {
-            longest = Some((operation, count + 1));
-        }
-    }
-    longest
+    words::tensor_operation(words.iter().map(|word| (word.value, word.span)))
 }
 
 pub(super) fn similar_operations(word: &str) -> Vec<Operation> {

@@ -1,0 +1,860 @@
+//! Every instruction of PTX outside tcgen05, in one table.
+//!
+//! A row is a section of the ISA or one form of it, and looks like its syntax: the words that name
+//! the operation, the modifiers in parentheses (one of them must stand there) or braces (one may),
+//! and the operands. Beside them stands what the instruction does: what it computes, as far as
+//! something here wants to know; how control leaves it; with whom it synchronises; and how what it
+//! writes differs between the threads of a warp. Which registers and which memory it reads and
+//! writes follows from the roles of its operands.
+//!
+//! A row says which words and operands there are, not which combinations of them the assembler
+//! takes: `.sat` of an unsigned `add` is in the table. What is not in the table, no form has.
+//!
+//! Who wants to know what an instruction does matches on one of the small enums ([`Computation`],
+//! [`Control`], [`Synchronization`], [`Lanes`], [`Role`]), without a `_`, not on its name.
+
+use std::sync::LazyLock;
+
+use rustc_hash::FxHashMap;
+use strum::{EnumIter, IntoStaticStr};
+
+mod words;
+
+pub use words::{
+    Accumulator, BooleanOperator, CacheLevel, CacheOperator, Comparison, Completion, Component, Count,
+    CtaGroup, DependentAction, Direction, FirstCtaid, Flag, Geometry, Interpretation, L1Eviction, L2Eviction,
+    Layout, LoadMode, MbarrierLayout, Mipmap, MmaKind, Modifier, Multicast, NumberClass, Overflow, Part,
+    PermuteMode, PhaseType, Precision, PrefetchSize, ProxyKind, Query, ReductionOperator, RegisterChange,
+    Report, Restriction, Rounding, ScaleVector, Scaled, Scope, SecondOperation, Semantics, Shape,
+    ShuffleMode, Space, SparsityFactor, SurfaceFormat, SurfaceOverflow, TensormapField, TileShape, Type,
+    Vector, VideoScale, VoteMode,
+};
+
+/// One row of the table.
+#[derive(Debug)]
+pub struct Row {
+    /// Which it is.
+    pub operation: Operation,
+    /// What may name it: words with dots between them. Several only where they mean the same.
+    pub names: &'static [&'static str],
+    /// The chapter of the ISA that it stands in.
+    pub chapter: &'static str,
+    /// What the section is called, where that is not the name.
+    pub title: Option<&'static str>,
+    /// The modifiers, in the ISA's order.
+    pub modifiers: &'static [Group],
+    /// The operands, in order.
+    pub operands: &'static [OperandSlot],
+    /// What its first destination is made of.
+    pub computes: Computation,
+    /// What is executed next.
+    pub control: Control,
+    /// With whom it synchronises.
+    pub synchronization: Synchronization,
+    /// How what it writes differs between the threads of a warp.
+    pub lanes: Lanes,
+}
+
+/// Modifiers of which one may stand in an opcode, or must.
+#[derive(Clone, Copy, Debug)]
+pub struct Group {
+    /// Whether one must.
+    pub required: bool,
+    /// The choices.
+    pub words: &'static [Modifier],
+}
+
+/// A position for an operand.
+#[derive(Clone, Copy, Debug)]
+pub struct OperandSlot {
+    /// What the ISA calls it.
+    pub name: &'static str,
+    /// What becomes of it.
+    pub role: Role,
+    /// The type of it or of its elements.
+    pub ty: TypeRule,
+    /// What it looks like.
+    pub form: Form,
+    /// Whether it is there.
+    pub presence: Presence,
+    /// Whether a second destination may follow behind a bar.
+    pub pair: Pair,
+}
+
+/// What an instruction does with an operand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// It is written.
+    Destination,
+    /// It is read.
+    Source,
+    /// It is read and written.
+    Accumulator,
+    /// It is the address of something.
+    Address(Access, SpaceRule),
+    /// The label that is jumped to, or that stands before the list of labels.
+    Label,
+    /// The function that is called, by its name or its address.
+    Callee,
+    /// What a call returns.
+    Results,
+    /// What a call passes.
+    Arguments,
+    /// The targets or the prototype of a call through an address.
+    Prototype,
+}
+
+/// What happens to memory at an address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// Nothing: it is only named, or fetched beforehand.
+    None,
+    /// It is read.
+    Read,
+    /// It is written.
+    Write,
+    /// It is read and written at once.
+    ReadWrite,
+}
+
+/// In which state space an address is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SpaceRule {
+    /// In that of the opcode's first, second or third space, counted from 0; generic where it has
+    /// none.
+    Nth(u8),
+    /// In this one.
+    Fixed(Space),
+    /// In that of a texture or surface.
+    Opaque,
+    /// In another GPU's memory, behind the fabric.
+    Fabric,
+}
+
+/// The type of an operand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TypeRule {
+    /// That of the opcode's first, second, ... type, counted from 0.
+    Nth(u8),
+    /// That of the first type, or twice as wide with `.wide`.
+    Product,
+    /// This one.
+    Fixed(Type),
+    /// 32 or 64 bits, as addresses are.
+    Pointer,
+    /// What the matrix is made of, packed into registers.
+    Fragment,
+    /// Any: the instruction does not say.
+    Any,
+}
+
+/// What an operand looks like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// A register.
+    Register,
+    /// A register, a number, or a name with an address.
+    Value,
+    /// A number.
+    Immediate,
+    /// A predicate, possibly negated.
+    Predicate,
+    /// A vector where the opcode has `.v2`, `.v4` or `.v8`; otherwise a value.
+    Vector,
+    /// A value, or a vector that is packed into or unpacked from one.
+    Packed,
+    /// A vector of this many.
+    Elements(u8),
+    /// A vector of as many as the shape asks for, or a register if that is one.
+    Fragment,
+    /// `[a]`, with coordinates behind the address for tensors, textures and surfaces.
+    Address,
+    /// `(a, b)`
+    List,
+    /// A name.
+    Name,
+}
+
+/// Whether an operand is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Presence {
+    /// It is.
+    Always,
+    /// It may be.
+    Optional,
+    /// It is with one of these modifiers, and not otherwise.
+    When(&'static [Modifier]),
+    /// It may be with one of these modifiers, and is not otherwise.
+    OptionalWhen(&'static [Modifier]),
+    /// It is without these modifiers, and not otherwise.
+    Unless(&'static [Modifier]),
+}
+
+/// A second destination: the `p` of `d|p`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pair {
+    /// There is none.
+    None,
+    /// There may be a predicate.
+    Optional,
+    /// There is a predicate.
+    Required,
+}
+
+/// What the first destination of an instruction is made of: the functions that analyses know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Computation {
+    /// Something that nothing here asks for.
+    Other,
+    /// `mov`: a copy, packed or unpacked.
+    Move,
+    /// `cvt`
+    Convert,
+    /// `cvta`: the same address in another window.
+    ConvertAddress,
+    /// `and`
+    And,
+    /// `or`
+    Or,
+    /// `xor`
+    Xor,
+    /// `not`
+    Not,
+    /// `lop3`
+    Lop3,
+    /// `shl`
+    ShiftLeft,
+    /// `shr`
+    ShiftRight,
+    /// The sum of integers.
+    Add,
+    /// The difference of integers.
+    Subtract,
+    /// The negative of an integer.
+    Negate,
+    /// The product of integers.
+    Multiply,
+    /// The sum of a product of integers and a third one.
+    MultiplyAdd,
+    /// The quotient of integers.
+    Divide,
+    /// What a division of integers leaves.
+    Remainder,
+    /// `bfe`
+    ExtractBits,
+    /// `bfi`
+    InsertBits,
+    /// `prmt`
+    Permute,
+    /// `selp`
+    Select,
+    /// `setp`
+    Compare,
+    /// `shfl`: the value of another lane.
+    Shuffle,
+    /// What stands in memory.
+    Load,
+    /// `elect`
+    Elect,
+}
+
+/// What is executed after an instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Control {
+    /// The next one.
+    Next,
+    /// The one at a label.
+    Branch,
+    /// The one at one of several labels.
+    IndexedBranch,
+    /// Another function, and then the next one.
+    Call,
+    /// What follows the call of this function.
+    Return,
+    /// Nothing.
+    Exit,
+    /// Nothing: the grid is stopped.
+    Trap,
+}
+
+/// With whom an instruction synchronises, and how.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Synchronization {
+    /// With nobody.
+    None,
+    /// Arrives at a barrier of the CTA and waits there.
+    BarrierSync,
+    /// Arrives at a barrier of the CTA.
+    BarrierArrive,
+    /// Arrives at the barrier of the cluster.
+    ClusterArrive,
+    /// Waits at the barrier of the cluster.
+    ClusterWait,
+    /// Waits for the other threads of the warp.
+    WarpBarrier,
+    /// Waits for the other threads of the warp, to do something together with them.
+    WarpCollective,
+    /// Makes an mbarrier.
+    MbarrierInit,
+    /// Ends an mbarrier.
+    MbarrierInvalidate,
+    /// Makes an mbarrier expect transactions.
+    MbarrierExpectTransactions,
+    /// Makes transactions of an mbarrier happen.
+    MbarrierCompleteTransactions,
+    /// Arrives at an mbarrier.
+    MbarrierArrive,
+    /// Asks whether a phase of an mbarrier is over.
+    MbarrierWait,
+    /// Asks an mbarrier for something else.
+    MbarrierQuery,
+    /// Orders the accesses of the thread.
+    Fence,
+    /// Makes the initialisation of mbarriers visible.
+    MbarrierInitFence,
+    /// Orders accesses through different proxies.
+    ProxyFence,
+    /// Starts a copy of some bytes.
+    AsyncCopy,
+    /// Makes a group of copies.
+    AsyncCopyCommit,
+    /// Waits for copies.
+    AsyncCopyWait,
+    /// Makes an mbarrier follow copies.
+    AsyncCopyArrive,
+    /// Starts a copy or reduction in bulk.
+    BulkCopy,
+    /// Makes a group of copies in bulk.
+    BulkCommit,
+    /// Waits for copies in bulk.
+    BulkWait,
+    /// Starts a store or reduction of a value.
+    AsyncStore,
+    /// Starts an operation through the fabric.
+    FabricStart,
+    /// Submits operations through the fabric.
+    FabricSubmit,
+    /// Waits for operations through the fabric.
+    FabricWait,
+    /// Orders the registers of a warpgroup's multiplications.
+    WarpgroupFence,
+    /// Starts a multiplication of the warpgroup.
+    WarpgroupMultiply,
+    /// Makes a group of multiplications.
+    WarpgroupCommit,
+    /// Waits for multiplications.
+    WarpgroupWait,
+    /// Gives registers away, or waits for some.
+    RegisterChange,
+    /// Lets dependent grids start, or waits for the grids before.
+    DependentGrids,
+    /// Asks for the CTA of a cluster that has not started.
+    ClusterLaunch,
+    /// What the table of tcgen05 says.
+    Tensor,
+}
+
+/// How what an instruction writes differs between the threads of a warp.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lanes {
+    /// As its sources do: it depends on them alone.
+    AsSources,
+    /// As what stands in memory does.
+    Memory,
+    /// Not at all between the threads that take part.
+    Same,
+    /// One thread gets something else than the others.
+    Elected,
+    /// Each thread gets what another one has.
+    Exchanged,
+    /// By its nature.
+    Differ,
+}
+
+/// What one of the types of an opcode is.
+const T1: TypeRule = TypeRule::Nth(0);
+const T2: TypeRule = TypeRule::Nth(1);
+const T3: TypeRule = TypeRule::Nth(2);
+const B16: TypeRule = TypeRule::Fixed(Type::B16);
+const B32: TypeRule = TypeRule::Fixed(Type::B32);
+const B64: TypeRule = TypeRule::Fixed(Type::B64);
+const B128: TypeRule = TypeRule::Fixed(Type::B128);
+const PRED: TypeRule = TypeRule::Fixed(Type::Pred);
+
+impl Row {
+    const PLAIN: Self = Self {
+        operation: Operation::Tensor,
+        names: &[],
+        chapter: "",
+        title: None,
+        modifiers: &[],
+        operands: &[],
+        computes: Computation::Other,
+        control: Control::Next,
+        synchronization: Synchronization::None,
+        lanes: Lanes::AsSources,
+    };
+
+    /// The name of the operation.
+    pub fn name(&self) -> &'static str {
+        self.names.first().copied().unwrap_or_default()
+    }
+
+    /// The section of the ISA.
+    pub fn section(&self) -> String {
+        format!("{}: {}", self.chapter, self.title.unwrap_or(self.name()))
+    }
+}
+
+impl OperandSlot {
+    const fn new(name: &'static str, role: Role, ty: TypeRule, form: Form) -> Self {
+        Self { name, role, ty, form, presence: Presence::Always, pair: Pair::None }
+    }
+
+    const fn optional(self) -> Self {
+        Self { presence: Presence::Optional, ..self }
+    }
+
+    const fn when(self, modifiers: &'static [Modifier]) -> Self {
+        Self { presence: Presence::When(modifiers), ..self }
+    }
+
+    const fn optional_when(self, modifiers: &'static [Modifier]) -> Self {
+        Self { presence: Presence::OptionalWhen(modifiers), ..self }
+    }
+
+    const fn unless(self, modifiers: &'static [Modifier]) -> Self {
+        Self { presence: Presence::Unless(modifiers), ..self }
+    }
+
+    /// With a second destination, `d|p`.
+    const fn pair(self, pair: Pair) -> Self {
+        Self { pair, ..self }
+    }
+
+    const fn form(self, form: Form) -> Self {
+        Self { form, ..self }
+    }
+
+    /// In another space than the opcode's first.
+    const fn space(self, space: SpaceRule) -> Self {
+        match self.role {
+            Role::Address(access, _) => Self { role: Role::Address(access, space), ..self },
+            _ => self,
+        }
+    }
+}
+
+const fn dst(name: &'static str, ty: TypeRule) -> OperandSlot {
+    OperandSlot::new(name, Role::Destination, ty, Form::Register)
+}
+
+const fn d(ty: TypeRule) -> OperandSlot {
+    dst("d", ty)
+}
+
+const fn src(name: &'static str, ty: TypeRule) -> OperandSlot {
+    OperandSlot::new(name, Role::Source, ty, Form::Value)
+}
+
+const fn a(ty: TypeRule) -> OperandSlot {
+    src("a", ty)
+}
+
+const fn b(ty: TypeRule) -> OperandSlot {
+    src("b", ty)
+}
+
+const fn c(ty: TypeRule) -> OperandSlot {
+    src("c", ty)
+}
+
+const fn predicate(name: &'static str) -> OperandSlot {
+    src(name, PRED).form(Form::Predicate)
+}
+
+const fn immediate(name: &'static str, ty: TypeRule) -> OperandSlot {
+    src(name, ty).form(Form::Immediate)
+}
+
+const fn address(name: &'static str, access: Access) -> OperandSlot {
+    OperandSlot::new(name, Role::Address(access, SpaceRule::Nth(0)), TypeRule::Pointer, Form::Address)
+}
+
+/// The policy of `.L2::cache_hint`.
+const fn cache_policy() -> OperandSlot {
+    src("cache-policy", B64).when(&[Modifier::Flag(Flag::CacheHint)])
+}
+
+/// One group of modifiers: `(Kind: A B)` where one is required, `{Kind: A B}` where none is, a name
+/// for a list that several rows share.
+macro_rules! group {
+    (($kind:ident : $($word:ident)+)) => {
+        Group { required: true, words: &[$(Modifier::$kind($kind::$word)),+] }
+    };
+    ({$kind:ident : $($word:ident)+}) => {
+        Group { required: false, words: &[$(Modifier::$kind($kind::$word)),+] }
+    };
+    (($list:ident)) => { Group { required: true, words: $list } };
+    ({$list:ident}) => { Group { required: false, words: $list } };
+}
+
+/// The rows of a chapter.
+macro_rules! rows {
+    ($chapter:literal; $(
+        $operation:ident $($name:literal)+
+        [$($group:tt)*]
+        ($($operand:expr),*)
+        {$($field:ident : $value:expr),*}
+    )*) => {
+        pub(super) static ROWS: &[Row] = &[$(
+            Row {
+                operation: Operation::$operation,
+                names: &[$($name),+],
+                chapter: $chapter,
+                modifiers: &[$(group!($group)),*],
+                operands: &[$($operand),*],
+                $($field: $value,)*
+                ..Row::PLAIN
+            },
+        )*];
+    };
+}
+
+mod asynchronous;
+mod comparison;
+mod control;
+mod data;
+mod extended;
+mod fabric;
+mod floating;
+mod half;
+mod integer;
+mod logic;
+mod matrix;
+mod miscellaneous;
+mod mixed;
+mod stack;
+mod surface;
+mod synchronization;
+mod texture;
+mod video;
+
+/// The operations: one for each row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, EnumIter, IntoStaticStr)]
+#[allow(missing_docs, reason = "each is named after its instruction")]
+pub enum Operation {
+    // Integer Arithmetic Instructions
+    Add,
+    Sub,
+    Mul,
+    Mad,
+    Clmad,
+    Mul24,
+    Mad24,
+    Sad,
+    Div,
+    Rem,
+    Abs,
+    Neg,
+    Min,
+    Max,
+    Popc,
+    Clz,
+    Bfind,
+    Fns,
+    Brev,
+    Bfe,
+    Bfi,
+    Szext,
+    Bmsk,
+    Dp4a,
+    Dp2a,
+    // Extended-Precision Integer Arithmetic Instructions
+    AddCarryOut,
+    AddCarryIn,
+    SubBorrowOut,
+    SubBorrowIn,
+    MadCarryOut,
+    MadCarryIn,
+    // Floating-Point Instructions
+    Testp,
+    Copysign,
+    AddFloat,
+    SubFloat,
+    MulFloat,
+    Fma,
+    MadFloat,
+    DivFloat,
+    AbsFloat,
+    NegFloat,
+    MinFloat,
+    MaxFloat,
+    Rcp,
+    Sqrt,
+    Rsqrt,
+    Sin,
+    Cos,
+    Lg2,
+    Ex2,
+    Tanh,
+    // Half Precision Floating-Point Instructions
+    AddHalf,
+    SubHalf,
+    MulHalf,
+    FmaHalf,
+    NegHalf,
+    AbsHalf,
+    MinHalf,
+    MaxHalf,
+    TanhHalf,
+    Ex2Half,
+    // Mixed Precision Floating-Point Instructions
+    AddMixed,
+    SubMixed,
+    FmaMixed,
+    // Comparison and Selection Instructions
+    Set,
+    Setp,
+    Selp,
+    Slct,
+    // Logic and Shift Instructions
+    And,
+    Or,
+    Xor,
+    Not,
+    Cnot,
+    Lop3,
+    Lop3Predicate,
+    Shf,
+    Shl,
+    Shr,
+    // Data Movement and Conversion Instructions
+    Mov,
+    Shfl,
+    ShflSync,
+    Prmt,
+    PrmtMode,
+    Ld,
+    LdGlobalNc,
+    Ldu,
+    St,
+    StAsync,
+    StAsyncRelease,
+    StBulk,
+    MultimemLdReduce,
+    MultimemSt,
+    MultimemRed,
+    MultimemStAsync,
+    MultimemRedAsync,
+    Prefetch,
+    PrefetchEviction,
+    PrefetchTensormap,
+    Prefetchu,
+    Applypriority,
+    Discard,
+    CreatepolicyRange,
+    CreatepolicyFractional,
+    CreatepolicyCvt,
+    Isspacep,
+    Cvta,
+    Cvt,
+    CvtPair,
+    CvtPacked,
+    CvtStochastic,
+    CvtStochastic4,
+    CvtPack,
+    CvtPackMerge,
+    Mapa,
+    Getctarank,
+    Spcompress,
+    Spdecompress,
+    // Data Movement and Conversion Instructions
+    CpAsync,
+    CpAsyncCommitGroup,
+    CpAsyncWaitGroup,
+    CpAsyncWaitAll,
+    CpAsyncMbarrierArrive,
+    CpAsyncBulkLoad,
+    CpAsyncBulkCluster,
+    CpAsyncBulkStore,
+    CpReduceAsyncBulkCluster,
+    CpReduceAsyncBulkStore,
+    CpAsyncBulkPrefetch,
+    MultimemCpAsyncBulk,
+    MultimemCpReduceAsyncBulk,
+    CpAsyncBulkCommitGroup,
+    CpAsyncBulkWaitGroup,
+    CpAsyncBulkTensorLoad,
+    CpAsyncBulkTensorStore,
+    CpReduceAsyncBulkTensor,
+    CpAsyncBulkPrefetchTensor,
+    ApplypriorityAsyncBulk,
+    ApplypriorityAsyncBulkTensor,
+    TensormapReplace,
+    TensormapCpFenceproxy,
+    // Fabric Instructions
+    FabricTryGet,
+    FabricTryPut,
+    FabricTryRed,
+    FabricSubmit,
+    FabricSubmitCommitGroup,
+    FabricWait,
+    // Texture Instructions
+    Tex,
+    Tld4,
+    Txq,
+    Istypep,
+    // Surface Instructions
+    Suld,
+    Sust,
+    Sured,
+    Suq,
+    // Control Flow Instructions
+    Bra,
+    BrxIdx,
+    Call,
+    Ret,
+    Exit,
+    // Parallel Synchronization and Communication Instructions
+    BarrierSync,
+    BarrierArrive,
+    BarrierPopc,
+    BarrierPredicate,
+    BarWarpSync,
+    BarrierClusterArrive,
+    BarrierClusterWait,
+    Membar,
+    MembarProxy,
+    Fence,
+    FenceRestricted,
+    FenceMbarrierInit,
+    FenceAliasRead,
+    FenceProxy,
+    FenceProxyAlias,
+    FenceProxyTensormap,
+    FenceProxyAsyncGeneric,
+    Atom,
+    Red,
+    RedAsync,
+    RedAsyncRelease,
+    Vote,
+    VoteBallot,
+    VoteSync,
+    VoteSyncBallot,
+    MatchAnySync,
+    MatchAllSync,
+    Activemask,
+    ReduxSync,
+    Griddepcontrol,
+    ElectSync,
+    MbarrierInit,
+    MbarrierInval,
+    MbarrierExpectTx,
+    MbarrierCompleteTx,
+    MbarrierArrive,
+    MbarrierArriveDrop,
+    MbarrierTestWait,
+    MbarrierTryWait,
+    MbarrierPendingCount,
+    MbarrierCheckLayout,
+    ClusterlaunchcontrolTryCancel,
+    ClusterlaunchcontrolIsCanceled,
+    ClusterlaunchcontrolFirstCtaid,
+    // Warp Level Matrix Multiply-Accumulate Instructions
+    WmmaLoad,
+    WmmaStore,
+    WmmaMma,
+    Mma,
+    MmaSp,
+    Ldmatrix,
+    LdmatrixUnpack,
+    Stmatrix,
+    Movmatrix,
+    WgmmaMmaAsync,
+    WgmmaMmaAsyncSp,
+    WgmmaFence,
+    WgmmaCommitGroup,
+    WgmmaWaitGroup,
+    // Stack Manipulation Instructions
+    Stacksave,
+    Stackrestore,
+    Alloca,
+    // Video Instructions
+    Vadd,
+    Vsub,
+    Vabsdiff,
+    Vmin,
+    Vmax,
+    Vshl,
+    Vshr,
+    Vmad,
+    Vset,
+    Vadd2,
+    Vsub2,
+    Vavrg2,
+    Vabsdiff2,
+    Vmin2,
+    Vmax2,
+    Vset2,
+    Vadd4,
+    Vsub4,
+    Vavrg4,
+    Vabsdiff4,
+    Vmin4,
+    Vmax4,
+    Vset4,
+    // Miscellaneous Instructions
+    Brkpt,
+    Nanosleep,
+    Pmevent,
+    Trap,
+    Setmaxnreg,
+    Tensor,
+}
+
+/// The rows of all chapters.
+static CHAPTERS: [&[Row]; 18] = [
+    integer::ROWS,
+    extended::ROWS,
+    floating::ROWS,
+    half::ROWS,
+    mixed::ROWS,
+    comparison::ROWS,
+    logic::ROWS,
+    data::ROWS,
+    asynchronous::ROWS,
+    fabric::ROWS,
+    texture::ROWS,
+    surface::ROWS,
+    control::ROWS,
+    synchronization::ROWS,
+    matrix::ROWS,
+    stack::ROWS,
+    video::ROWS,
+    miscellaneous::ROWS,
+];
+
+/// Every row, in the order of the ISA.
+pub fn rows() -> impl Iterator<Item = &'static Row> {
+    CHAPTERS.iter().copied().flatten()
+}
+
+/// The rows whose names start with a word, the longest names first.
+pub(crate) fn rows_starting_with(word: &str) -> &'static [(&'static str, &'static Row)] {
+    type Rows = Vec<(&'static str, &'static Row)>;
+    static BY_WORD: LazyLock<FxHashMap<&'static str, Rows>> = LazyLock::new(|| {
+        let mut by_word: FxHashMap<&'static str, Rows> = FxHashMap::default();
+        for row in rows() {
+            for name in row.names {
+                let first = name.split('.').next().unwrap_or_default();
+                by_word.entry(first).or_default().push((name, row));
+            }
+        }
+        for rows in by_word.values_mut() {
+            rows.sort_by_key(|(name, _)| std::cmp::Reverse(name.matches('.').count()));
+        }
+        by_word
+    });
+    BY_WORD.get(word).map_or(&[], Vec::as_slice)
+}

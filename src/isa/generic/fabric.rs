@@ -1,0 +1,40 @@
+//! Operations through the fabric that connects GPUs.
+#![allow(clippy::wildcard_imports, reason = "a chapter speaks the whole vocabulary")]
+
+use super::*;
+
+const MASKED: &[Modifier] = &[Modifier::Flag(Flag::CpMask)];
+const SPACE: SpaceRule = SpaceRule::Nth(0);
+
+const fn handle(name: &'static str, access: Access) -> OperandSlot {
+    address(name, access).space(SpaceRule::Fabric)
+}
+
+rows! { "Fabric Instructions";
+    FabricTryGet "fabric.try_get" [
+            (Flag: Async) (Space: SharedCta) (Completion: MbarrierBytes) (Report: Fabric) {Flag: CacheHint}
+            (Semantics: Relaxed) (Scope: Sys) (Type: B128)
+        ]
+        (address("dst", Access::Write), handle("src", Access::Read), src("size", B32),
+         address("bar", Access::ReadWrite), cache_policy())
+        {synchronization: Synchronization::FabricStart}
+    FabricTryPut "fabric.try_put" [
+            (Flag: Async) {Flag: Multimem} (Space: SharedCta) (Completion: Mbarrier16Bytes) (Report: Fabric)
+            {Flag: CountedBytes} {Flag: CacheHint} {Flag: CpMask} (Semantics: Relaxed) (Scope: Sys) (Type: B128)
+        ]
+        (handle("dst", Access::Write), address("src", Access::Read).space(SPACE), src("size", B32),
+         address("bar", Access::ReadWrite), src("bytemask", B16).when(MASKED), cache_policy())
+        {synchronization: Synchronization::FabricStart}
+    FabricTryRed "fabric.try_red" [
+            (Flag: Async) {Flag: Multimem} (Space: SharedCta) (Completion: Mbarrier16Bytes) (Report: Fabric)
+            {Flag: CountedBytes} {Flag: CacheHint} (Semantics: Relaxed) (Scope: Sys)
+            (ReductionOperator: And Xor Or Min Max Add) (Type: B32 B64 U32 S32 U64 S64 F16 Bf16 F32 F64)
+        ]
+        (handle("dst", Access::ReadWrite), address("src", Access::Read).space(SPACE), src("size", B32),
+         address("bar", Access::ReadWrite), cache_policy())
+        {synchronization: Synchronization::FabricStart}
+    FabricSubmit "fabric.submit" [{Restriction: Fetching}] () {synchronization: Synchronization::FabricSubmit}
+    FabricSubmitCommitGroup "fabric.submit.commit_group" [] () {synchronization: Synchronization::FabricSubmit}
+    FabricWait "fabric.wait" [{Restriction: Read Reads}] (immediate("N", B32).optional())
+        {synchronization: Synchronization::FabricWait}
+}

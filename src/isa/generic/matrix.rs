@@ -1,0 +1,157 @@
+//! Matrices of a warp and of a warpgroup.
+#![allow(clippy::wildcard_imports, reason = "a chapter speaks the whole vocabulary")]
+
+use super::*;
+
+/// Shapes, each as its three numbers.
+macro_rules! shapes {
+    ($([$m:literal $n:literal $k:literal])+) => {
+        &[$(Modifier::Shape(Shape { m: $m, n: $n, k: $k })),+]
+    };
+}
+
+const WMMA_SHAPES: &[Modifier] = shapes![
+    [16 16 16] [8 32 16] [32 8 16] [16 16 8] [8 8 4] [8 8 32] [8 8 128]
+];
+
+const MMA_SHAPES: &[Modifier] = shapes![
+    [8 8 4] [8 8 16] [8 8 32] [8 8 128] [16 8 4] [16 8 8] [16 8 16] [16 8 32] [16 8 64] [16 8 128] [16 8 256]
+];
+
+const SPARSE_SHAPES: &[Modifier] = shapes![[16 8 8] [16 8 16] [16 8 32] [16 8 64] [16 8 128]];
+
+/// The products that a warpgroup can sum up, for types of 256, 128, ... bits.
+const DEPTHS: [u16; 4] = [8, 16, 32, 256];
+
+/// N goes up to 256 in steps of 8.
+const WARPGROUP_SHAPES: &[Modifier] = &{
+    let mut shapes = [Modifier::Shape(Shape { m: 64, n: 8, k: 8 }); 32 * DEPTHS.len()];
+    let mut index = 0;
+    while index < shapes.len() {
+        let n = 8 + 8 * (index / DEPTHS.len()) as u16;
+        shapes[index] = Modifier::Shape(Shape { m: 64, n, k: DEPTHS[index % DEPTHS.len()] });
+        index += 1;
+    }
+    shapes
+};
+
+const SPARSE_WARPGROUP_SHAPES: &[Modifier] = &{
+    let mut shapes = [Modifier::Shape(Shape { m: 64, n: 8, k: 16 }); 32 * 3];
+    let mut index = 0;
+    while index < shapes.len() {
+        let n = 8 + 8 * (index / 3) as u16;
+        shapes[index] = Modifier::Shape(Shape { m: 64, n, k: 2 * DEPTHS[index % 3] });
+        index += 1;
+    }
+    shapes
+};
+
+const fn fragment(name: &'static str) -> OperandSlot {
+    src(name, TypeRule::Fragment).form(Form::Fragment)
+}
+
+const fn result(name: &'static str) -> OperandSlot {
+    dst(name, TypeRule::Fragment).form(Form::Fragment)
+}
+
+const COLLECTIVE: Synchronization = Synchronization::WarpCollective;
+
+const BLOCK_SCALED: &[Modifier] = &[Modifier::Flag(Flag::BlockScale)];
+
+const fn scale(name: &'static str) -> OperandSlot {
+    src(name, B32).when(BLOCK_SCALED)
+}
+
+const fn selector(name: &'static str) -> OperandSlot {
+    src(name, B16).form(Form::Elements(2)).when(BLOCK_SCALED)
+}
+
+rows! { "Warp Level Matrix Multiply-Accumulate Instructions";
+    WmmaLoad "wmma.load.a" "wmma.load.b" "wmma.load.c" [
+            (Flag: Sync) (Flag: Aligned) (Layout: Row Col) (WMMA_SHAPES) {Space: Global Shared SharedCta}
+            (Type: F16 Bf16 Tf32 F64 F32 S32 S8 U8 S4 U4 B1)
+        ]
+        (result("r"), address("p", Access::Read), src("stride", B32).optional())
+        {title: Some("wmma.load"), synchronization: COLLECTIVE, lanes: Lanes::Differ}
+    WmmaStore "wmma.store.d" [
+            (Flag: Sync) (Flag: Aligned) (Layout: Row Col) (WMMA_SHAPES) {Space: Global Shared SharedCta}
+            (Type: F16 F32 S32 F64)
+        ]
+        (address("p", Access::Write), fragment("r"), src("stride", B32).optional())
+        {title: Some("wmma.store"), synchronization: COLLECTIVE}
+    WmmaMma "wmma.mma" [
+            {BooleanOperator: And Xor} {ReductionOperator: Popc} (Flag: Sync) (Flag: Aligned)
+            (Layout: Row Col) (Layout: Row Col) (WMMA_SHAPES) {Rounding: Rn Rz Rm Rp}
+            (Type: F16 F32 F64 S32) (Type: F16 Bf16 Tf32 F64 F32 S8 U8 S4 U4 B1)
+            {Type: Bf16 Tf32 F64 S8 U8 S4 U4 B1} {Type: F32 F64 S32} {Flag: Satfinite}
+        ]
+        (result("d"), fragment("a"), fragment("b"), fragment("c"))
+        {synchronization: COLLECTIVE, lanes: Lanes::Differ}
+    Mma "mma" [
+            (Flag: Sync) (Flag: Aligned) (MMA_SHAPES) (Layout: Row Col) (Layout: Row Col)
+            {MmaKind: F8f6f4 Mxf8f6f4 Mxf4 Mxf4nvf4} {Flag: BlockScale} {ScaleVector: X1 X2 X4}
+            {Flag: Satfinite} (Type: F16 F32 F64 S32)
+            (Type: F16 Bf16 Tf32 F64 E4m3 E5m2 E3m2 E2m3 E2m1 S8 U8 S4 U4 B1)
+            (Type: F16 Bf16 Tf32 F64 E4m3 E5m2 E3m2 E2m3 E2m1 S8 U8 S4 U4 B1)
+            (Type: F16 F32 F64 S32) {Type: Ue8m0 Ue4m3} {BooleanOperator: And Xor} {ReductionOperator: Popc}
+        ]
+        (result("d"), fragment("a"), fragment("b"), fragment("c"),
+         scale("scale-a-data"), selector("selector-a"), scale("scale-b-data"), selector("selector-b"))
+        {synchronization: COLLECTIVE, lanes: Lanes::Differ}
+    MmaSp "mma.sp" "mma.sp::ordered_metadata" [
+            (Flag: Sync) (Flag: Aligned) (SPARSE_SHAPES) (Layout: Row) (Layout: Col)
+            {MmaKind: F8f6f4 Mxf8f6f4 Mxf4 Mxf4nvf4} {Flag: BlockScale} {ScaleVector: X1 X2 X4}
+            {Flag: Satfinite} (Type: F16 F32 S32)
+            (Type: F16 Bf16 Tf32 E4m3 E5m2 E3m2 E2m3 E2m1 S8 U8 S4 U4)
+            (Type: F16 Bf16 Tf32 E4m3 E5m2 E3m2 E2m3 E2m1 S8 U8 S4 U4)
+            (Type: F16 F32 S32) {Type: Ue8m0 Ue4m3}
+        ]
+        (result("d"), fragment("a"), fragment("b"), fragment("c"), src("e", B32), immediate("f", B32),
+         scale("scale-a-data"), selector("selector-a"), scale("scale-b-data"), selector("selector-b"))
+        {synchronization: COLLECTIVE, lanes: Lanes::Differ}
+    Ldmatrix "ldmatrix" [
+            (Flag: Sync) (Flag: Aligned) (TileShape: M8n8 M16n16) (Count: X1 X2 X4) {Flag: Trans}
+            {Space: Shared SharedCta} (Type: B16 B8)
+        ]
+        (result("r"), address("p", Access::Read))
+        {synchronization: COLLECTIVE, lanes: Lanes::Differ}
+    LdmatrixUnpack "ldmatrix" [
+            (Flag: Sync) (Flag: Aligned) (TileShape: M8n16 M16n16) (Count: X1 X2 X4) {Flag: Trans}
+            {Space: Shared SharedCta} (Type: B8x16) (Type: B6x16P32 B4x16P64)
+        ]
+        (result("r"), address("p", Access::Read))
+        {title: Some("ldmatrix"), synchronization: COLLECTIVE, lanes: Lanes::Differ}
+    Stmatrix "stmatrix" [
+            (Flag: Sync) (Flag: Aligned) (TileShape: M8n8 M16n8) (Count: X1 X2 X4) {Flag: Trans}
+            {Space: Shared SharedCta} (Type: B16 B8)
+        ]
+        (address("p", Access::Write), fragment("r")) {synchronization: COLLECTIVE}
+    Movmatrix "movmatrix" [(Flag: Sync) (Flag: Aligned) (TileShape: M8n8) (Flag: Trans) (Type: B16)]
+        (d(B32), a(B32)) {synchronization: COLLECTIVE, lanes: Lanes::Exchanged}
+    WgmmaMmaAsync "wgmma.mma_async" [
+            (Flag: Sync) (Flag: Aligned) (WARPGROUP_SHAPES) {Flag: Satfinite} (Type: F16 F32 S32)
+            (Type: F16 Bf16 Tf32 E4m3 E5m2 S8 U8 B1) (Type: F16 Bf16 Tf32 E4m3 E5m2 S8 U8 B1)
+            {BooleanOperator: And} {ReductionOperator: Popc}
+        ]
+        (OperandSlot::new("d", Role::Accumulator, TypeRule::Fragment, Form::Fragment), fragment("a"),
+         src("b-desc", B64), src("scale-d", PRED).form(Form::Predicate), immediate("imm-scale-a", B32).optional(),
+         immediate("imm-scale-b", B32).optional(), immediate("imm-trans-a", B32).optional(),
+         immediate("imm-trans-b", B32).optional())
+        {synchronization: Synchronization::WarpgroupMultiply, lanes: Lanes::Differ}
+    WgmmaMmaAsyncSp "wgmma.mma_async.sp" [
+            (Flag: Sync) (Flag: Aligned) (SPARSE_WARPGROUP_SHAPES) {Flag: Satfinite} (Type: F16 F32 S32)
+            (Type: F16 Bf16 Tf32 E4m3 E5m2 S8 U8) (Type: F16 Bf16 Tf32 E4m3 E5m2 S8 U8)
+        ]
+        (OperandSlot::new("d", Role::Accumulator, TypeRule::Fragment, Form::Fragment), fragment("a"),
+         src("b-desc", B64), src("sp-meta", B32), immediate("sp-sel", B32),
+         src("scale-d", PRED).form(Form::Predicate), immediate("imm-scale-a", B32).optional(),
+         immediate("imm-scale-b", B32).optional(), immediate("imm-trans-a", B32).optional(),
+         immediate("imm-trans-b", B32).optional())
+        {synchronization: Synchronization::WarpgroupMultiply, lanes: Lanes::Differ}
+    WgmmaFence "wgmma.fence" [(Flag: Sync) (Flag: Aligned)] ()
+        {synchronization: Synchronization::WarpgroupFence}
+    WgmmaCommitGroup "wgmma.commit_group" [(Flag: Sync) (Flag: Aligned)] ()
+        {synchronization: Synchronization::WarpgroupCommit}
+    WgmmaWaitGroup "wgmma.wait_group" [(Flag: Sync) (Flag: Aligned)] (immediate("N", B32))
+        {synchronization: Synchronization::WarpgroupWait}
+}

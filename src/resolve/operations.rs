@@ -1,0 +1,346 @@
+//! Which operation each instruction of a module is.
+//!
+//! A module has hundreds of thousands of instructions, but a few hundred opcodes. Each distinct
+//! text is split and looked up in the table once; an instruction then costs one look-up of its
+//! text, and whoever asks what it does one index.
+
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+use super::words::{tensor_operation, words};
+use crate::isa::generic::{
+    Computation, Control, Flag, Form, Lanes, Modifier, OperandSlot, Presence, Row, Space, Synchronization,
+    Type, rows_starting_with,
+};
+use crate::isa::{generic, vocabulary};
+use crate::source::{Source, Span};
+use crate::syntax::ast::{Module, Operand, OperandKind, Slice};
+
+/// The operations of a module.
+#[derive(Debug, Default)]
+pub struct Operations {
+    opcodes: Vec<Opcode>,
+    /// By instruction: which of them.
+    of: Vec<u32>,
+}
+
+/// What the words of an opcode mean.
+#[derive(Clone, Debug)]
+pub struct Opcode {
+    /// Its row of the table; none if it is no operation of PTX.
+    pub row: Option<&'static Row>,
+    /// The operation of tcgen05, where the row is that of tcgen05.
+    pub tensor: Option<vocabulary::Operation>,
+    /// Its modifiers, as written; those of tcgen05 are the business of its own decoder.
+    pub modifiers: SmallVec<[Placed; 6]>,
+    /// Its types, in order.
+    pub types: SmallVec<[Type; 4]>,
+    /// Words that the row does not have, or not so often.
+    pub unknown: Vec<Span>,
+    /// Whether a word is missing that the row has to have.
+    pub is_incomplete: bool,
+    /// The positions that its modifiers leave for operands.
+    pub slots: SmallVec<[&'static OperandSlot; 8]>,
+}
+
+/// A modifier and its place, counted from the start of the opcode.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Placed {
+    /// Which.
+    pub modifier: Modifier,
+    /// Where, from its dot on.
+    pub span: Span,
+}
+
+/// Why operands do not fit a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Misfit {
+    /// There are too few or too many.
+    Count,
+    /// The one at this position does not look as it should.
+    Form(usize),
+}
+
+/// The positions that operands fill, in their order.
+pub type Assignment = SmallVec<[&'static OperandSlot; 8]>;
+
+impl Operations {
+    /// Looks up the opcodes of all instructions.
+    pub fn new(source: &Source, module: &Module) -> Self {
+        let mut known: FxHashMap<&str, u32> = FxHashMap::default();
+        let mut opcodes = Vec::new();
+        let of = module.instructions.iter().map(|instruction| {
+            let text = source.slice(instruction.opcode);
+            *known.entry(text).or_insert_with(|| {
+                opcodes.push(Opcode::new(text));
+                opcodes.len() as u32 - 1
+            })
+        });
+        let of = of.collect();
+        Self { opcodes, of }
+    }
+
+    /// The opcode of an instruction.
+    pub fn of(&self, instruction: u32) -> &Opcode {
+        &self.opcodes[self.of[instruction as usize] as usize]
+    }
+
+    /// The distinct opcodes.
+    pub fn opcodes(&self) -> &[Opcode] {
+        &self.opcodes
+    }
+
+    /// Instructions outside tcgen05 whose opcode is not in the table: of each such opcode the first
+    /// one, and how many there are.
+    pub fn unknown(&self) -> Vec<(u32, usize)> {
+        // What is wrong in tcgen05 has findings of its own.
+        let is_known =
+            |opcode: &Opcode| opcode.is_known() || opcode.operation() == Some(generic::Operation::Tensor);
+        if self.opcodes.iter().all(is_known) {
+            return Vec::new();
+        }
+        let mut found: Vec<(u32, usize)> = vec![(0, 0); self.opcodes.len()];
+        for (instruction, opcode) in self.of.iter().enumerate() {
+            let (first, count) = &mut found[*opcode as usize];
+            if *count == 0 {
+                *first = instruction as u32;
+            }
+            *count += 1;
+        }
+        found.into_iter().filter(|(first, _)| !is_known(self.of(*first))).collect()
+    }
+}
+
+impl Opcode {
+    /// Looks up the words of an opcode.
+    pub fn new(text: &str) -> Self {
+        let mut this = Self {
+            row: None,
+            tensor: None,
+            modifiers: SmallVec::new(),
+            types: SmallVec::new(),
+            unknown: Vec::new(),
+            is_incomplete: false,
+            slots: SmallVec::new(),
+        };
+        let Some((first, _)) = words(text).next() else { return this };
+        let mut best: Option<(usize, &'static Row, Match)> = None;
+        for &(name, row) in rows_starting_with(first) {
+            let named = name.split('.').count();
+            // Of the names that fit the longest counts, and of its rows the one that knows most words.
+            if best.as_ref().is_some_and(|(longest, _, found)| *longest > named || found.is_perfect()) {
+                break;
+            }
+            if !name.split('.').eq(words(text).map(|(word, _)| word).take(named)) {
+                continue;
+            }
+            let found = Match::new(row, words(text).skip(named));
+            if best.as_ref().is_none_or(|(_, _, old)| found.badness() < old.badness()) {
+                best = Some((named, row, found));
+            }
+        }
+        let Some((_, row, found)) = best else { return this };
+        this.row = Some(row);
+        if row.operation == generic::Operation::Tensor {
+            this.tensor = tensor_operation(words(text).skip(1)).map(|(operation, _)| operation);
+            return this;
+        }
+        this.is_incomplete = found.missing > 0;
+        this.unknown = found.unknown;
+        this.modifiers = found.modifiers;
+        this.types = this
+            .modifiers
+            .iter()
+            .filter_map(|placed| match placed.modifier {
+                Modifier::Type(ty) => Some(ty),
+                _ => None,
+            })
+            .collect();
+        this.slots = row.operands.iter().filter(|slot| this.may_have(slot)).collect();
+        this
+    }
+
+    /// Whether the table has it with all its words.
+    pub fn is_known(&self) -> bool {
+        match self.row {
+            Some(row) if row.operation == generic::Operation::Tensor => self.tensor.is_some(),
+            Some(_) => self.unknown.is_empty() && !self.is_incomplete,
+            None => false,
+        }
+    }
+
+    /// Which operation it is.
+    pub fn operation(&self) -> Option<generic::Operation> {
+        self.row.map(|row| row.operation)
+    }
+
+    /// What its first destination is made of. Nothing is known where a word is not.
+    pub fn computes(&self) -> Computation {
+        match self.row {
+            Some(row) if self.unknown.is_empty() => row.computes,
+            _ => Computation::Other,
+        }
+    }
+
+    /// What is executed after it.
+    pub fn control(&self) -> Control {
+        self.row.map_or(Control::Next, |row| row.control)
+    }
+
+    /// With whom it synchronises.
+    pub fn synchronization(&self) -> Synchronization {
+        self.row.map_or(Synchronization::None, |row| row.synchronization)
+    }
+
+    /// How what it writes differs between the threads of a warp.
+    pub fn lanes(&self) -> Lanes {
+        self.row.map_or(Lanes::Differ, |row| row.lanes)
+    }
+
+    /// Whether it has a modifier.
+    pub fn has(&self, modifier: Modifier) -> bool {
+        self.modifiers.iter().any(|placed| placed.modifier == modifier)
+    }
+
+    /// Whether it has a word that stands for itself.
+    pub fn has_flag(&self, flag: Flag) -> bool {
+        self.has(Modifier::Flag(flag))
+    }
+
+    /// Its first modifier that `pick` takes.
+    pub fn modifier<T>(&self, pick: impl FnMut(Modifier) -> Option<T>) -> Option<T> {
+        self.modifiers.iter().map(|placed| placed.modifier).find_map(pick)
+    }
+
+    /// Its state spaces, in order.
+    pub fn spaces(&self) -> impl Iterator<Item = Space> + '_ {
+        self.modifiers.iter().filter_map(|placed| match placed.modifier {
+            Modifier::Space(space) => Some(space),
+            _ => None,
+        })
+    }
+
+    fn has_any(&self, modifiers: &[Modifier]) -> bool {
+        modifiers.iter().any(|modifier| self.has(*modifier))
+    }
+
+    fn may_have(&self, slot: &OperandSlot) -> bool {
+        match slot.presence {
+            Presence::Always | Presence::Optional => true,
+            Presence::When(modifiers) | Presence::OptionalWhen(modifiers) => self.has_any(modifiers),
+            Presence::Unless(modifiers) => !self.has_any(modifiers),
+        }
+    }
+
+    /// The positions that the operands of an instruction fill.
+    ///
+    /// # Errors
+    /// When there are too few or too many operands, or one does not look as it should.
+    pub fn assign(&self, module: &Module, operands: Slice) -> Result<Assignment, Misfit> {
+        let operands = module.operands(operands);
+        let mut assignment = Assignment::new();
+        let mut required = self.slots.iter().filter(|slot| !is_optional(slot)).count();
+        for slot in &self.slots {
+            let position = assignment.len();
+            let left = operands.len() - position;
+            if is_optional(slot) {
+                if left <= required || !looks_like(slot, &operands[position]) {
+                    continue;
+                }
+            } else {
+                required -= 1;
+                let Some(operand) = operands.get(position) else { return Err(Misfit::Count) };
+                if !looks_like(slot, operand) {
+                    return Err(Misfit::Form(position));
+                }
+            }
+            assignment.push(slot);
+        }
+        if assignment.len() < operands.len() { Err(Misfit::Count) } else { Ok(assignment) }
+    }
+}
+
+fn is_optional(slot: &OperandSlot) -> bool {
+    match slot.presence {
+        Presence::Optional | Presence::OptionalWhen(_) => true,
+        Presence::Always | Presence::When(_) | Presence::Unless(_) => false,
+    }
+}
+
+/// Whether an operand has the form that a position wants.
+fn looks_like(slot: &OperandSlot, operand: &Operand) -> bool {
+    match slot.form {
+        // `array[2]` is an address without the outer brackets.
+        Form::Address => matches!(operand.kind, OperandKind::Address(_) | OperandKind::Element(_)),
+        Form::List => matches!(operand.kind, OperandKind::List(_)),
+        Form::Name => operand.kind == OperandKind::Name,
+        Form::Elements(_) => matches!(operand.kind, OperandKind::Vector(_) | OperandKind::Name),
+        // A declared vector is a name, too.
+        Form::Vector | Form::Packed | Form::Fragment => is_value(operand),
+        Form::Register | Form::Value | Form::Immediate | Form::Predicate => {
+            is_value(operand) && !matches!(operand.kind, OperandKind::Vector(_))
+        }
+    }
+}
+
+/// Whether it is neither an address nor a list of arguments. A number in parentheses is a value.
+fn is_value(operand: &Operand) -> bool {
+    match operand.kind {
+        OperandKind::Address(_) | OperandKind::String => false,
+        OperandKind::List(parts) => parts.len == 1,
+        OperandKind::Name
+        | OperandKind::Integer
+        | OperandKind::Float
+        | OperandKind::Sink
+        | OperandKind::Vector(_)
+        | OperandKind::Unary(..)
+        | OperandKind::Binary(..)
+        | OperandKind::Conditional(_)
+        | OperandKind::Cast(_)
+        | OperandKind::Apply(_)
+        | OperandKind::Element(_) => true,
+    }
+}
+
+/// How well words fit a row.
+struct Match {
+    modifiers: SmallVec<[Placed; 6]>,
+    unknown: Vec<Span>,
+    missing: usize,
+}
+
+impl Match {
+    fn new<'s>(row: &'static Row, words: impl Iterator<Item = (&'s str, Span)>) -> Self {
+        let mut modifiers = SmallVec::new();
+        let mut unknown = Vec::new();
+        // By group: whether one of its words was met. No row has as many groups as bits are here.
+        let mut filled: u64 = 0;
+        for (word, span) in words {
+            let meanings = Modifier::meanings(word);
+            let free = |index: usize| filled >> index & 1 == 0;
+            let meant = row.modifiers.iter().enumerate().find_map(|(index, group)| {
+                let meaning = meanings.iter().find(|meaning| free(index) && group.words.contains(meaning));
+                meaning.map(|modifier| (index, *modifier))
+            });
+            match meant {
+                Some((index, modifier)) => {
+                    filled |= 1 << index;
+                    modifiers.push(Placed { modifier, span });
+                }
+                None => unknown.push(span),
+            }
+        }
+        let is_missing =
+            |(index, group): &(usize, &generic::Group)| group.required && filled >> index & 1 == 0;
+        let missing = row.modifiers.iter().enumerate().filter(is_missing).count();
+        Self { modifiers, unknown, missing }
+    }
+
+    fn badness(&self) -> usize {
+        self.unknown.len() + self.missing
+    }
+
+    fn is_perfect(&self) -> bool {
+        self.badness() == 0
+    }
+}
