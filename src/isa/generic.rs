@@ -23,11 +23,11 @@ mod words;
 pub use words::{
     Accumulator, BooleanOperator, CacheLevel, CacheOperator, Comparison, Completion, Component, Count,
     CtaGroup, DependentAction, Direction, FirstCtaid, Flag, Geometry, Interpretation, L1Eviction, L2Eviction,
-    Layout, LoadMode, MbarrierLayout, Mipmap, MmaKind, Modifier, Multicast, NumberClass, Overflow, Part,
-    PermuteMode, PhaseType, Precision, PrefetchSize, ProxyKind, Query, ReductionOperator, RegisterChange,
-    Report, Restriction, Rounding, ScaleVector, Scaled, Scope, SecondOperation, Semantics, Shape,
-    ShuffleMode, Space, SparsityFactor, SurfaceFormat, SurfaceOverflow, TensormapField, TileShape, Type,
-    Vector, VideoScale, VoteMode,
+    Layout, LoadMode, MbarrierLayout, Mipmap, MmaKind, Modifier, Multicast, NumberClass, Overflow, Override,
+    Part, PermuteMode, PhaseType, Precision, PrefetchSize, ProxyKind, Query, ReductionOperator,
+    RegisterChange, Report, Restriction, Rounding, ScaleVector, Scaled, Scope, SecondOperation, Semantics,
+    Shape, ShuffleMode, Space, SparsityFactor, SurfaceFormat, SurfaceOverflow, TensormapField, TileShape,
+    Type, Vector, VideoScale, VoteMode,
 };
 
 /// One row of the table.
@@ -375,6 +375,7 @@ pub enum Lanes {
 const T1: TypeRule = TypeRule::Nth(0);
 const T2: TypeRule = TypeRule::Nth(1);
 const T3: TypeRule = TypeRule::Nth(2);
+const B8: TypeRule = TypeRule::Fixed(Type::B8);
 const B16: TypeRule = TypeRule::Fixed(Type::B16);
 const B32: TypeRule = TypeRule::Fixed(Type::B32);
 const B64: TypeRule = TypeRule::Fixed(Type::B64);
@@ -697,6 +698,11 @@ pub enum Operation {
     FabricTryGet,
     FabricTryPut,
     FabricTryRed,
+    FabricTryPullred,
+    FabricTryAtom,
+    FabricTryGetTensor,
+    FabricTryPutTensor,
+    FabricTryRedTensor,
     FabricSubmit,
     FabricSubmitCommitGroup,
     FabricWait,

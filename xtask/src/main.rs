@@ -8,6 +8,7 @@ use clap::Parser;
 
 mod bench;
 mod generate;
+mod generic;
 mod lsp_bench;
 mod oracle;
 mod stats;
@@ -19,6 +20,8 @@ type Result<T, E = Box<dyn Error + Send + Sync>> = std::result::Result<T, E>;
 enum Task {
     /// Compare the verdicts of ptx-tc with those of NVIDIA's assembler.
     Oracle(oracle::Arguments),
+    /// Compare the table of generic instructions with NVIDIA's assembler.
+    Generic(generic::Arguments),
     /// Write the generated parts of the documentation, or check that they are current.
     Generate(generate::Arguments),
     /// Measure the speed of lexing, parsing and checking, and the memory they need.
@@ -36,6 +39,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 fn main() -> ExitCode {
     let result = match Task::parse() {
         Task::Oracle(arguments) => oracle::run(&arguments),
+        Task::Generic(arguments) => generic::run(&arguments),
         Task::Generate(arguments) => generate::run(&arguments),
         Task::Bench(arguments) => bench::run(&arguments),
         Task::LspBench(arguments) => lsp_bench::run(&arguments),

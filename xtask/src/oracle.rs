@@ -13,7 +13,7 @@ use ptx_tc::{Options, Source, check};
 
 use crate::Result;
 
-mod assembler;
+pub(crate) mod assembler;
 mod enumerate;
 mod known;
 mod messages;
@@ -58,7 +58,7 @@ const MODULE: &str = include_str!("../../fixtures/ptxas/module.ptx");
 impl Case {
     /// The module with this statement alone.
     pub(crate) fn module(&self) -> String {
-        module(self.version, self.target, std::iter::once(self.statement.as_str()))
+        module(MODULE, self.version, self.target, std::iter::once(self.statement.as_str()))
     }
 
     /// The operation, for the tally.
@@ -81,8 +81,22 @@ impl Case {
 }
 
 /// A module with one kernel for each statement.
-fn module<'a>(version: PtxVersion, target: Target, statements: impl Iterator<Item = &'a str>) -> String {
-    let (head, kernel) = MODULE.split_at(MODULE.find(".visible").unwrap_or_default());
+fn module<'a>(
+    template: &str,
+    version: PtxVersion,
+    target: Target,
+    statements: impl Iterator<Item = &'a str>,
+) -> String {
+    // Older versions do not have the widest registers.
+    let old: String;
+    let template = if version < PtxVersion::new(8, 3) {
+        old =
+            template.lines().filter(|line| !line.contains(".b128")).map(|line| format!("{line}\n")).collect();
+        old.as_str()
+    } else {
+        template
+    };
+    let (head, kernel) = template.split_at(template.find(".visible").unwrap_or_default());
     let mut text = head.replace("{version}", &version.to_string()).replace("{target}", &target.to_string());
     for (number, statement) in statements.enumerate() {
         text += &kernel.replace("{number}", &number.to_string()).replace("{statement}", statement);

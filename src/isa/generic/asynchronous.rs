@@ -6,9 +6,10 @@ use super::*;
 const SHARED_FIRST: SpaceRule = SpaceRule::Nth(0);
 const SOURCE: SpaceRule = SpaceRule::Nth(1);
 
-const MULTICAST: &[Modifier] = &[Modifier::Multicast(Multicast::Cluster)];
+const MASK_16: OperandSlot = src("ctaMask", B16).when(&[Modifier::Multicast(Multicast::Cluster)]);
+const MASK_32: OperandSlot = src("ctaMask", B32).when(&[Modifier::Multicast(Multicast::Mask32)]);
 
-const TILE_4: &[Modifier] = &[
+const IM2COL: &[Modifier] = &[
     Modifier::LoadMode(LoadMode::Im2col),
     Modifier::LoadMode(LoadMode::Im2colW),
     Modifier::LoadMode(LoadMode::Im2colW128),
@@ -37,13 +38,13 @@ rows! { "Data Movement and Conversion Instructions";
         (address("addr", Access::ReadWrite)) {synchronization: Synchronization::AsyncCopyArrive}
     CpAsyncBulkLoad "cp.async.bulk" [
             (Space: SharedCluster SharedCta) (Space: Global) (Completion: MbarrierBytes)
-            {Multicast: Cluster} {Flag: CacheHint} {Flag: IgnoreOob}
+            {Multicast: Cluster Mask32} {Flag: CacheHint} {Flag: IgnoreOob}
             {Report: Disabled Per16Bytes80000000 Per16Bytes8000 Per16Bytes80 Per16Bytes8 PerElementFf}
         ]
         (address("dstMem", Access::Write), address("srcMem", Access::Read).space(SOURCE), src("size", B32),
          src("ignoreBytesLeft", B32).when(&[Modifier::Flag(Flag::IgnoreOob)]),
          src("ignoreBytesRight", B32).when(&[Modifier::Flag(Flag::IgnoreOob)]),
-         address("mbar", Access::ReadWrite), src("ctaMask", B16).when(MULTICAST), cache_policy())
+         address("mbar", Access::ReadWrite), MASK_16, MASK_32, cache_policy())
         {title: Some("cp.async.bulk"), synchronization: Synchronization::BulkCopy}
     CpAsyncBulkCluster "cp.async.bulk" [(Space: SharedCluster) (Space: SharedCta) (Completion: MbarrierBytes)]
         (address("dstMem", Access::Write), address("srcMem", Access::Read).space(SOURCE), src("size", B32),
@@ -57,7 +58,7 @@ rows! { "Data Movement and Conversion Instructions";
         {title: Some("cp.async.bulk"), synchronization: Synchronization::BulkCopy}
     CpReduceAsyncBulkCluster "cp.reduce.async.bulk" [
             (Space: SharedCluster) (Space: SharedCta) (Completion: MbarrierBytes)
-            (ReductionOperator: And Or Xor Add Inc Dec Min Max) (Type: B32 U32 S32 U64 S64)
+            (ReductionOperator: And Or Xor Add Inc Dec Min Max) (Type: B32 U32 S32 U64)
         ]
         (address("dstMem", Access::ReadWrite), address("srcMem", Access::Read).space(SOURCE), src("size", B32),
          address("mbar", Access::ReadWrite))
@@ -71,7 +72,7 @@ rows! { "Data Movement and Conversion Instructions";
          cache_policy())
         {title: Some("cp.reduce.async.bulk"), synchronization: Synchronization::BulkCopy}
     CpAsyncBulkPrefetch "cp.async.bulk.prefetch" [
-            (CacheLevel: L2) (Space: Global) {L2Eviction: EvictLast EvictNormal EvictFirst} {Flag: CacheHint}
+            (CacheLevel: L2) (Space: Global) {L2Eviction: EvictLast} {Flag: CacheHint}
         ]
         (address("srcMem", Access::None), src("size", B32), cache_policy())
         {}
@@ -89,38 +90,42 @@ rows! { "Data Movement and Conversion Instructions";
         (address("dstMem", Access::ReadWrite), address("srcMem", Access::Read).space(SOURCE), src("size", B32))
         {synchronization: Synchronization::BulkCopy}
     CpAsyncBulkCommitGroup "cp.async.bulk.commit_group" [] () {synchronization: Synchronization::BulkCommit}
-    CpAsyncBulkWaitGroup "cp.async.bulk.wait_group" [{Flag: Read} {Restriction: Read ProxyAsync}]
+    CpAsyncBulkWaitGroup "cp.async.bulk.wait_group" [{Flag: Read} {Restriction: ProxyAsync}]
         (immediate("N", B32)) {synchronization: Synchronization::BulkWait}
     CpAsyncBulkTensorLoad "cp.async.bulk.tensor" [
             (Geometry: D1 D2 D3 D4 D5) (Space: SharedCluster SharedCta) (Space: Global)
             {LoadMode: Tile TileGather4 Im2col Im2colW Im2colW128} (Completion: MbarrierBytes)
-            {Multicast: Cluster} {CtaGroup: One Two} {Flag: CacheHint}
+            {Multicast: Cluster Mask32} {CtaGroup: One Two} {Flag: CacheHint}
+            {Override: GlobalAddress} {Override: GlobalDim GlobalDimStride}
             {Report: Disabled Per16Bytes80000000 Per16Bytes8000 Per16Bytes80 Per16Bytes8 PerElementFf}
         ]
         (address("dstMem", Access::Write), address("tensorMap", Access::Read).space(SOURCE),
          address("mbar", Access::ReadWrite),
-         src("im2colInfo", B16).form(Form::Fragment).when(TILE_4), src("ctaMask", B16).when(MULTICAST),
+         src("im2colInfo", B16).form(Form::Fragment).when(IM2COL), MASK_16, MASK_32,
          cache_policy())
         {title: Some("cp.async.bulk.tensor"), synchronization: Synchronization::BulkCopy}
     CpAsyncBulkTensorStore "cp.async.bulk.tensor" [
             (Geometry: D1 D2 D3 D4 D5) (Space: Global) (Space: SharedCta)
             {LoadMode: Tile TileScatter4 Im2colNoOffs} (Completion: BulkGroup) {Flag: CacheHint}
+            {Override: GlobalAddress} {Override: GlobalDim GlobalDimStride}
         ]
         (address("tensorMap", Access::Write), address("srcMem", Access::Read).space(SOURCE), cache_policy())
         {title: Some("cp.async.bulk.tensor"), synchronization: Synchronization::BulkCopy}
     CpReduceAsyncBulkTensor "cp.reduce.async.bulk.tensor" [
             (Geometry: D1 D2 D3 D4 D5) (Space: Global) (Space: SharedCta)
             (ReductionOperator: Add Min Max Inc Dec And Or Xor) {LoadMode: Tile Im2colNoOffs}
-            (Completion: BulkGroup) {Flag: CacheHint}
+            (Completion: BulkGroup) {Flag: CacheHint} {Override: GlobalAddress}
+            {Override: GlobalDim GlobalDimStride}
         ]
         (address("tensorMap", Access::ReadWrite), address("srcMem", Access::Read).space(SOURCE), cache_policy())
         {synchronization: Synchronization::BulkCopy}
     CpAsyncBulkPrefetchTensor "cp.async.bulk.prefetch.tensor" [
             (Geometry: D1 D2 D3 D4 D5) (CacheLevel: L2) (Space: Global)
             {LoadMode: Tile TileGather4 Im2col Im2colW Im2colW128}
-            {L2Eviction: EvictLast EvictNormal EvictFirst} {Flag: CacheHint}
+            {L2Eviction: EvictLast} {Flag: CacheHint} {Override: GlobalAddress}
+            {Override: GlobalDim GlobalDimStride}
         ]
-        (address("tensorMap", Access::None), src("im2colInfo", B16).form(Form::Fragment).when(TILE_4),
+        (address("tensorMap", Access::None), src("im2colInfo", B16).form(Form::Fragment).when(IM2COL),
          cache_policy())
         {}
     ApplypriorityAsyncBulk "applypriority.async.bulk" [
@@ -132,7 +137,7 @@ rows! { "Data Movement and Conversion Instructions";
             {LoadMode: Tile TileGather4 Im2col Im2colW Im2colW128} (Completion: BulkGroup)
             (L2Eviction: EvictNormal)
         ]
-        (address("tensorMap", Access::None), src("im2colInfo", B16).form(Form::Fragment).when(TILE_4))
+        (address("tensorMap", Access::None), src("im2colInfo", B16).form(Form::Fragment).when(IM2COL))
         {synchronization: Synchronization::BulkCopy}
     TensormapReplace "tensormap.replace" [
             (Flag: Tile)

@@ -3,12 +3,11 @@
 
 use super::*;
 
-const SCALED: &[Modifier] = &[Modifier::Scaled(Scaled::N1), Modifier::Scaled(Scaled::N2)];
-
-const CVT_SCALE: OperandSlot = src("scale-factor", B16).optional_when(SCALED);
+const SCALE_1: OperandSlot = src("scale-factor", B8).optional_when(&[Modifier::Scaled(Scaled::N1)]);
+const SCALE_2: OperandSlot = src("scale-factor", B16).optional_when(&[Modifier::Scaled(Scaled::N2)]);
 
 rows! { "Data Movement and Conversion Instructions";
-    Mov "mov" [(Type: Pred B16 B32 B64 B128 U16 U32 U64 S16 S32 S64 F16 F16x2 Bf16 Bf16x2 F32 F64)]
+    Mov "mov" [(Type: Pred B16 B32 B64 B128 U16 U32 U64 S16 S32 S64 F32 F64)]
         (d(T1).form(Form::Packed), a(T1).form(Form::Packed)) {computes: Computation::Move}
     Shfl "shfl" [(ShuffleMode: Up Down Bfly Idx) (Type: B32)]
         (d(T1).pair(Pair::Optional), a(T1), b(B32), c(B32))
@@ -25,8 +24,8 @@ rows! { "Data Movement and Conversion Instructions";
             {CacheOperator: Ca Cg Cs Lu Cv}
             {L1Eviction: EvictNormal EvictUnchanged EvictFirst EvictLast NoAllocate}
             {L2Eviction: EvictNormal EvictFirst EvictLast} {Flag: CacheHint}
-            {PrefetchSize: L2x64 L2x128 L2x256} {Flag: Unified} {Vector: V2 V4 V8}
-            (Type: B8 B16 B32 B64 B128 U8 U16 U32 U64 S8 S16 S32 S64 F16 F32 F64)
+            {PrefetchSize: L2x64 L2x128 L2x256} {Vector: V2 V4 V8}
+            (Type: B8 B16 B32 B64 B128 U8 U16 U32 U64 S8 S16 S32 S64 F32 F64)
         ]
         (d(T1).form(Form::Vector), address("a", Access::Read), cache_policy())
         {computes: Computation::Load, lanes: Lanes::Memory}
@@ -35,13 +34,13 @@ rows! { "Data Movement and Conversion Instructions";
             {L1Eviction: EvictNormal EvictUnchanged EvictFirst EvictLast NoAllocate}
             {L2Eviction: EvictNormal EvictFirst EvictLast} {Flag: CacheHint}
             {PrefetchSize: L2x64 L2x128 L2x256} {Vector: V2 V4 V8}
-            (Type: B8 B16 B32 B64 B128 U8 U16 U32 U64 S8 S16 S32 S64 F16 F32 F64)
+            (Type: B8 B16 B32 B64 B128 U8 U16 U32 U64 S8 S16 S32 S64 F32 F64)
         ]
         (d(T1).form(Form::Vector), address("a", Access::Read), cache_policy())
         {title: Some("ld.global.nc"), computes: Computation::Load, lanes: Lanes::Memory}
     Ldu "ldu" [
             {Space: Global} {Vector: V2 V4}
-            (Type: B8 B16 B32 B64 B128 U8 U16 U32 U64 S8 S16 S32 S64 F16 F32 F64)
+            (Type: B8 B16 B32 B64 B128 U8 U16 U32 U64 S8 S16 S32 S64 F32 F64)
         ]
         (d(T1).form(Form::Vector), address("a", Access::Read))
         {computes: Computation::Load, lanes: Lanes::Memory}
@@ -50,7 +49,7 @@ rows! { "Data Movement and Conversion Instructions";
             {Space: Global Local Param ParamFunc Shared SharedCta SharedCluster} {CacheOperator: Wb Cg Cs Wt}
             {L1Eviction: EvictNormal EvictUnchanged EvictFirst EvictLast NoAllocate}
             {L2Eviction: EvictNormal EvictFirst EvictLast} {Flag: CacheHint} {Vector: V2 V4 V8}
-            (Type: B8 B16 B32 B64 B128 U8 U16 U32 U64 S8 S16 S32 S64 F16 F32 F64)
+            (Type: B8 B16 B32 B64 B128 U8 U16 U32 U64 S8 S16 S32 S64 F32 F64)
         ]
         (address("a", Access::Write), b(T1).form(Form::Vector), cache_policy()) {}
     StAsync "st.async" [
@@ -92,7 +91,7 @@ rows! { "Data Movement and Conversion Instructions";
         (address("a", Access::Write), b(T1)) {synchronization: Synchronization::AsyncStore}
     MultimemRedAsync "multimem.red.async" [
             (Semantics: Release) (Scope: Gpu Sys) {Space: Global}
-            (ReductionOperator: Min Max Add And Or Xor Inc Dec) (Type: B32 B64 U32 U64 S32 S64)
+            (ReductionOperator: Add) (Type: U32 S32 U64)
         ]
         (address("a", Access::ReadWrite), b(T1)) {synchronization: Synchronization::AsyncStore}
     Prefetch "prefetch" [{Space: Global Local} (CacheLevel: L1 L2)] (address("a", Access::None)) {}
@@ -135,13 +134,13 @@ rows! { "Data Movement and Conversion Instructions";
             (Rounding: Rn Rz Rp) {Flag: Relu} {Flag: Satfinite} {Flag: Pzo} {Scaled: N1 N2}
             (Type: F16x2 Bf16x2 E4m3x2 E5m2x2 E2m1x2 E2m3x2 E3m2x2 Ue8m0x2 Ue5m3x2 S2f6x2) (Type: F32)
         ]
-        (d(T1), a(T2), b(T2), CVT_SCALE) {title: Some("cvt")}
+        (d(T1), a(T2), b(T2), SCALE_1, SCALE_2) {title: Some("cvt")}
     CvtPacked "cvt" [
             (Rounding: Rn Rz Rp) {Flag: Relu} {Flag: Satfinite} {Flag: Pzo} {Scaled: N1 N2}
             (Type: F16x2 Bf16x2 E4m3x2 E5m2x2 E2m1x2 E2m3x2 E3m2x2 Ue8m0x2 Ue5m3x2 S2f6x2)
             (Type: F16x2 Bf16x2 E4m3x2 E5m2x2 E2m1x2 E2m3x2 E3m2x2 Ue8m0x2 Ue5m3x2 S2f6x2)
         ]
-        (d(T1), a(T2), CVT_SCALE) {title: Some("cvt")}
+        (d(T1), a(T2), SCALE_1, SCALE_2) {title: Some("cvt")}
     CvtStochastic "cvt" [
             (Rounding: Rs) {Flag: Relu} {Flag: Satfinite} (Type: F16x2 Bf16x2) (Type: F32)
         ]

@@ -33,6 +33,48 @@ rows! { "Fabric Instructions";
         (handle("dst", Access::ReadWrite), address("src", Access::Read).space(SPACE), src("size", B32),
          address("bar", Access::ReadWrite), cache_policy())
         {synchronization: Synchronization::FabricStart}
+    FabricTryPullred "fabric.try_pullred" [
+            (Flag: Async) (Flag: Multimem) (Space: SharedCta) (Completion: MbarrierBytes) (Report: Fabric)
+            {Flag: CacheHint} (Semantics: Relaxed) (Scope: Sys) (ReductionOperator: And Xor Or Min Max Add)
+            {Accumulator: F16 F32} (Type: B32 B64 U32 S32 U64 S64 F16 Bf16 F32 F64 E4m3 E5m2) (Flag: Sync)
+        ]
+        (address("dst", Access::Write), handle("src", Access::Read), src("size", B32),
+         address("bar", Access::ReadWrite), src("membermask", B32), cache_policy())
+        {synchronization: Synchronization::FabricStart}
+    FabricTryAtom "fabric.try_atom" [
+            (Flag: Async) (Space: SharedCta) (Completion: Mbarrier16Bytes) (Report: Fabric) {Flag: CacheHint}
+            (Semantics: Relaxed) (Scope: Sys) (ReductionOperator: And Xor Or Min Max Add Cas Exch)
+            (Type: B32 B64 B128 U32 U64 F16x2 Bf16x2 F32 F64)
+        ]
+        (handle("dst", Access::ReadWrite), address("result", Access::Write), address("src", Access::Read),
+         address("bar", Access::ReadWrite), cache_policy())
+        {synchronization: Synchronization::FabricStart}
+    FabricTryGetTensor "fabric.try_get.async.tensor" [
+            (Geometry: D1 D2 D3 D4 D5) (Space: SharedCta) {LoadMode: Tile} (Completion: MbarrierBytes)
+            (Report: Fabric) {Flag: CacheHint} (Override: GlobalAddress) {Override: GlobalDim GlobalDimStride}
+            (Semantics: Relaxed) (Scope: Sys) (Type: B128)
+        ]
+        (address("dstMem", Access::Write), handle("tensorMap", Access::Read),
+         address("mbar", Access::ReadWrite), cache_policy())
+        {synchronization: Synchronization::FabricStart}
+    FabricTryPutTensor "fabric.try_put.async.tensor" [
+            {Flag: Multimem} (Geometry: D1 D2 D3 D4 D5) (Space: SharedCta) {LoadMode: Tile}
+            (Completion: Mbarrier16Bytes) (Report: Fabric) {Flag: CountedBytes} {Flag: CacheHint}
+            (Override: GlobalAddress) {Override: GlobalDim GlobalDimStride} (Semantics: Relaxed) (Scope: Sys)
+            (Type: B128)
+        ]
+        (handle("tensorMap", Access::Write), address("src", Access::Read), src("sizeBytes", B32),
+         address("mbar", Access::ReadWrite), cache_policy())
+        {synchronization: Synchronization::FabricStart}
+    FabricTryRedTensor "fabric.try_red.async.tensor" [
+            {Flag: Multimem} (Geometry: D1 D2 D3 D4 D5) (Space: SharedCta) {LoadMode: Tile}
+            (Completion: Mbarrier16Bytes) (Report: Fabric) {Flag: CountedBytes} {Flag: CacheHint}
+            (Override: GlobalAddress) {Override: GlobalDim GlobalDimStride} (Semantics: Relaxed) (Scope: Sys)
+            (ReductionOperator: And Xor Or Min Max Add)
+        ]
+        (handle("tensorMap", Access::ReadWrite), address("src", Access::Read), src("sizeBytes", B32),
+         address("mbar", Access::ReadWrite), cache_policy())
+        {synchronization: Synchronization::FabricStart}
     FabricSubmit "fabric.submit" [{Restriction: Fetching}] () {synchronization: Synchronization::FabricSubmit}
     FabricSubmitCommitGroup "fabric.submit.commit_group" [] () {synchronization: Synchronization::FabricSubmit}
     FabricWait "fabric.wait" [{Restriction: Read Reads}] (immediate("N", B32).optional())

@@ -4,9 +4,10 @@
 use super::*;
 
 const EXPECTS: &[Modifier] = &[Modifier::Flag(Flag::ExpectTx)];
-const MASKED: &[Modifier] = &[Modifier::Multicast(Multicast::Mask32), Modifier::Multicast(Multicast::Mask16)];
+const MASKED: &[Modifier] = &[Modifier::Multicast(Multicast::Mask32)];
 const CAS: &[Modifier] = &[Modifier::ReductionOperator(ReductionOperator::Cas)];
-const ACQUIRE: &[Modifier] = &[Modifier::Semantics(Semantics::Acquire)];
+const ACQUIRE: &[Modifier] =
+    &[Modifier::Semantics(Semantics::Acquire), Modifier::Semantics(Semantics::AcqRel)];
 const PARITY: &[Modifier] = &[Modifier::Flag(Flag::Parity)];
 const FIRST_CTAID: &[Modifier] = &[Modifier::FirstCtaid(FirstCtaid::All)];
 
@@ -37,7 +38,7 @@ rows! { "Parallel Synchronization and Communication Instructions";
         {title: Some("barrier.cluster"), synchronization: Synchronization::ClusterWait}
     Membar "membar" [(Scope: Cta Gl Sys)] ()
         {title: Some("membar, fence"), synchronization: Synchronization::Fence}
-    MembarProxy "membar.proxy" [(ProxyKind: Alias Async) {Space: Global SharedCta SharedCluster}] ()
+    MembarProxy "membar.proxy" [(ProxyKind: Alias Async)] ()
         {title: Some("membar, fence"), synchronization: Synchronization::ProxyFence}
     Fence "fence" [{Semantics: Sc AcqRel Acquire Release} (Scope: Cta Cluster Gpu Sys)] ()
         {title: Some("membar, fence"), synchronization: Synchronization::Fence}
@@ -55,12 +56,12 @@ rows! { "Parallel Synchronization and Communication Instructions";
             (Scope: Sys)] ()
         {title: Some("membar, fence"), synchronization: Synchronization::ProxyFence}
     FenceProxyTensormap "fence.proxy"
-        [(ProxyKind: TensormapGeneric) (Semantics: Acquire Release) (Scope: Cta Cluster Gpu Sys)]
+        [(ProxyKind: TensormapGeneric) (Semantics: Acquire Release AcqRel) (Scope: Cta Cluster Gpu Sys)]
         (address("addr", Access::None).when(ACQUIRE), immediate("size", B32).when(ACQUIRE))
         {title: Some("membar, fence"), synchronization: Synchronization::ProxyFence}
     FenceProxyAsyncGeneric "fence.proxy"
         [(ProxyKind: AsyncGeneric) (Semantics: Acquire Release)
-            (Restriction: SharedCta SharedCtaRead SharedCluster SharedClusterRead) (Scope: Cta Cluster)] ()
+            (Restriction: SharedCta SharedCluster SharedClusterRead) (Scope: Cta Cluster)] ()
         {title: Some("membar, fence"), synchronization: Synchronization::ProxyFence}
     Atom "atom" [
             {Semantics: Relaxed Acquire Release AcqRel} {Scope: Cta Cluster Gpu Sys}
@@ -86,8 +87,8 @@ rows! { "Parallel Synchronization and Communication Instructions";
         (address("a", Access::ReadWrite), b(T1), address("mbar", Access::ReadWrite))
         {synchronization: Synchronization::AsyncStore}
     RedAsyncRelease "red.async" [
-            {Flag: Mmio} (Semantics: Release) (Scope: Gpu Sys Cluster) {Space: Global}
-            (ReductionOperator: Inc Dec Min Max And Or Xor Add) (Type: B32 B64 U32 U64 S32 S64)
+            {Flag: Mmio} (Semantics: Release) (Scope: Gpu Sys) {Space: Global}
+            (ReductionOperator: Inc Dec Min Max And Or Xor Add) (Type: B32 U32 U64 S32 S64)
         ]
         (address("a", Access::ReadWrite), b(T1)) {synchronization: Synchronization::AsyncStore}
     Vote "vote" [(VoteMode: All Any Uni) (Type: Pred)] (d(PRED), predicate("a"))
@@ -121,26 +122,26 @@ rows! { "Parallel Synchronization and Communication Instructions";
         (address("addr", Access::Write)) {synchronization: Synchronization::MbarrierInvalidate}
     MbarrierExpectTx "mbarrier.expect_tx" [
             {Semantics: Relaxed} {Scope: Cta Cluster} {Space: Shared SharedCta SharedCluster}
-            {Multicast: Mask16 Mask32} (Type: B64)
+            {Multicast: Mask32} (Type: B64)
         ]
         (mbarrier(), src("txCount", B32), src("ctaMask", B32).when(MASKED))
         {synchronization: Synchronization::MbarrierExpectTransactions}
     MbarrierCompleteTx "mbarrier.complete_tx" [
             {Semantics: Relaxed} {Scope: Cta Cluster} {Space: Shared SharedCta SharedCluster}
-            {Multicast: Mask16 Mask32} (Type: B64)
+            {Multicast: Mask32} (Type: B64)
         ]
         (mbarrier(), src("txCount", B32), src("ctaMask", B32).when(MASKED))
         {synchronization: Synchronization::MbarrierCompleteTransactions}
     MbarrierArrive "mbarrier.arrive" [
             {Flag: ExpectTx} {Flag: NoComplete} {Semantics: Release Relaxed} {Scope: Cta Cluster}
-            {Space: Shared SharedCta SharedCluster} {Multicast: Mask16 Mask32} (Type: B64)
+            {Space: Shared SharedCta SharedCluster} {Multicast: Mask32} (Type: B64)
         ]
         (STATE, mbarrier(), src("txCount", B32).when(EXPECTS),
          src("count", B32).optional(), src("ctaMask", B32).when(MASKED))
         {synchronization: Synchronization::MbarrierArrive, lanes: Lanes::Differ}
     MbarrierArriveDrop "mbarrier.arrive_drop" [
             {Flag: ExpectTx} {Flag: NoComplete} {Semantics: Release Relaxed} {Scope: Cta Cluster}
-            {Space: Shared SharedCta SharedCluster} {Multicast: Mask16 Mask32} (Type: B64)
+            {Space: Shared SharedCta SharedCluster} {Multicast: Mask32} (Type: B64)
         ]
         (STATE, mbarrier(), src("txCount", B32).when(EXPECTS),
          src("count", B32).optional(), src("ctaMask", B32).when(MASKED))

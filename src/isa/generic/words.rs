@@ -19,7 +19,7 @@ macro_rules! words {
     )+) => {
         $(
             $(#[doc = $doc])+
-            #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, EnumIter, IntoStaticStr)]
+            #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, EnumIter, IntoStaticStr)]
             #[allow(missing_docs, reason = "each is its own spelling")]
             pub enum $kind {
                 $( #[strum(serialize = $spelling)] $word, )+
@@ -27,7 +27,7 @@ macro_rules! words {
         )+
 
         /// A word of an opcode, and what it means there.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Modifier {
             $( $(#[doc = $doc])+ $kind($kind), )+
             /// The shape of a matrix multiplication, such as `.m16n8k16`.
@@ -152,7 +152,6 @@ words! {
     /// Which accesses a fence or a wait is restricted to.
     Restriction {
         SharedCta = "sync_restrict::shared::cta",
-        SharedCtaRead = "sync_restrict::shared::cta::read",
         SharedCluster = "sync_restrict::shared::cluster",
         SharedClusterRead = "sync_restrict::shared::cluster::read",
         Read = "sync_restrict::read", Reads = "sync_restrict::reads",
@@ -185,6 +184,11 @@ words! {
         Tile = "tile", TileGather4 = "tile::gather4", TileScatter4 = "tile::scatter4",
         Im2col = "im2col", Im2colW = "im2col::w", Im2colW128 = "im2col::w::128",
         Im2colNoOffs = "im2col_no_offs",
+    }
+    /// What of a tensor map is given with the coordinates instead.
+    Override {
+        GlobalAddress = "override::global_address", GlobalDim = "override::global_dim",
+        GlobalDimStride = "override::global_dim_stride",
     }
     /// The dimensions of a tensor, texture or surface.
     Geometry {
@@ -221,7 +225,7 @@ words! {
     /// What an mbarrier holds besides its counts.
     MbarrierLayout { V0 = "layout::v0", V1 = "layout::v1", }
     /// Which phase of an mbarrier is waited for.
-    PhaseType { Primary = "phase::primary", Conditional = "phase::conditional", }
+    PhaseType { Primary = "phase_type::primary", Conditional = "phase_type::conditional", }
     /// A shape with two dimensions.
     TileShape { M8n8 = "m8n8", M8n16 = "m8n16", M16n8 = "m16n8", M16n16 = "m16n16", }
     /// How many of something.
@@ -271,7 +275,7 @@ words! {
 }
 
 /// The shape of a matrix multiplication.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Shape {
     /// Rows of the result.
     pub m: u16,

@@ -29,6 +29,8 @@ pub(crate) struct Assembler {
     program: PathBuf,
     version: String,
     scratch: PathBuf,
+    /// The module that statements are put into.
+    template: &'static str,
 }
 
 impl Assembler {
@@ -49,7 +51,12 @@ impl Assembler {
             .ok_or("ptxas does not say its version")?;
         let scratch = target_directory().join("oracle");
         fs::create_dir_all(&scratch)?;
-        Ok(Self { program, version, scratch })
+        Ok(Self { program, version, scratch, template: super::MODULE })
+    }
+
+    /// With statements in another module.
+    pub(crate) fn with_template(self, template: &'static str) -> Self {
+        Self { template, ..self }
     }
 
     pub(crate) fn version(&self) -> &str {
@@ -58,7 +65,7 @@ impl Assembler {
 
     /// Whether each case is accepted.
     pub(crate) fn ask(&self, cases: &[Case]) -> Result<Vec<bool>> {
-        let mut cache = Cache::open(self.scratch.join("verdicts.tsv"), &self.version);
+        let mut cache = Cache::open(self.scratch.join("verdicts.tsv"), &self.version, self.template);
         let mut verdicts: Vec<Option<bool>> = cases.iter().map(|case| cache.get(case)).collect();
         let mut groups: BTreeMap<(Target, PtxVersion), Vec<usize>> = BTreeMap::new();
         for (index, case) in cases.iter().enumerate() {
@@ -106,7 +113,7 @@ impl Assembler {
         while let Some(&first) = rest.first() {
             let Case { target, version, .. } = cases[first];
             let statements = || rest.iter().map(|&index| cases[index].statement.as_str());
-            let text = module(version, target, statements());
+            let text = module(self.template, version, target, statements());
             let name = format!("batch{thread}.ptx");
             let output = self.run(&text, target, &name)?;
             if output.accepted {
@@ -182,12 +189,13 @@ pub(crate) struct Output {
 struct Cache {
     path: PathBuf,
     assembler: String,
+    template: &'static str,
     known: HashMap<u64, bool>,
     new: Vec<(u64, bool)>,
 }
 
 impl Cache {
-    fn open(path: PathBuf, assembler: &str) -> Self {
+    fn open(path: PathBuf, assembler: &str, template: &'static str) -> Self {
         let known = fs::read_to_string(&path)
             .unwrap_or_default()
             .lines()
@@ -196,12 +204,12 @@ impl Cache {
                 Some((u64::from_str_radix(key, 16).ok()?, verdict == "1"))
             })
             .collect();
-        Self { path, assembler: assembler.to_owned(), known, new: Vec::new() }
+        Self { path, assembler: assembler.to_owned(), template, known, new: Vec::new() }
     }
 
     fn key(&self, case: &Case) -> u64 {
         let mut hasher = DefaultHasher::new();
-        (&self.assembler, super::MODULE, case).hash(&mut hasher);
+        (&self.assembler, self.template, case).hash(&mut hasher);
         hasher.finish()
     }
 
