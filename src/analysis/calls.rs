@@ -12,6 +12,7 @@ use petgraph::algo::kosaraju_scc;
 use petgraph::graph::{DiGraph, NodeIndex};
 use petgraph::unionfind::UnionFind;
 
+use crate::isa::generic::Control;
 use crate::resolve::symbols::{Resolution, SymbolKind, Symbols};
 use crate::resolve::unit::Unit;
 use crate::syntax::ast::{Module, OperandKind, Slice, StatementKind};
@@ -33,7 +34,7 @@ pub struct CallGraph {
 impl CallGraph {
     /// Reads the calls of every function body.
     pub fn new(unit: &Unit) -> Self {
-        let Unit { source, module, symbols, .. } = unit;
+        let Unit { module, symbols, operations, .. } = unit;
         let mut graph = Self::default();
         // Kernels cannot be called: without functions there is nothing to find.
         if module.functions.iter().all(|function| function.is_entry || function.body.len == 0) {
@@ -52,7 +53,7 @@ impl CallGraph {
                 StatementKind::Instruction(index) => {
                     let Some(function) = current else { continue };
                     let instruction = &module.instructions[index as usize];
-                    let is_call = is_call(source.slice(instruction.opcode));
+                    let is_call = operations.of(index).control() == Control::Call;
                     let mut named = functions_named(module, symbols, instruction.operands).peekable();
                     if is_call {
                         if named.peek().is_none() {
@@ -190,13 +191,6 @@ impl Component {
     pub fn of(function: u32) -> Self {
         Self { functions: vec![function], callees_first: vec![vec![function]] }
     }
-}
-
-/// Whether an opcode is that of a call.
-pub(super) fn is_call(opcode: &str) -> bool {
-    opcode
-        .strip_prefix("call")
-        .is_some_and(|rest| rest.is_empty() || !rest.starts_with(|c: char| c.is_alphanumeric()))
 }
 
 /// The functions that operands name, by their definition.

@@ -13,10 +13,10 @@ use smallvec::SmallVec;
 
 use super::budget::Budget;
 use super::dominance::DominatorTree;
-use super::registers;
+use crate::isa::generic::Control;
 use crate::resolve::symbols::{Resolution, SymbolKind};
 use crate::resolve::unit::Unit;
-use crate::syntax::ast::{Module, RawInstruction, Slice, StatementKind};
+use crate::syntax::ast::{Module, Slice, StatementKind};
 
 /// Index of a basic block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -309,8 +309,7 @@ impl Builder<'_> {
                     let start =
                         if instructions.start == instructions.end { instruction } else { instructions.start };
                     *instructions = start..instruction + 1;
-                    let raw = &self.unit.module.instructions[instruction as usize];
-                    if !matches!(self.transfer(raw), Transfer::None) {
+                    if !matches!(self.transfer(instruction), Transfer::None) {
                         blocks.push(Block::default());
                     }
                 }
@@ -323,9 +322,7 @@ impl Builder<'_> {
         let mut jumps_to: FxHashMap<u32, u32> = FxHashMap::default();
         for block in &blocks {
             let last = block.instructions.clone().next_back();
-            let list =
-                last.and_then(|last| self.list(&self.unit.module.instructions[last as usize], &targets));
-            if let Some(list) = list {
+            if let Some(list) = last.and_then(|last| self.list(last, &targets)) {
                 *jumps_to.entry(list.start).or_default() += 1;
             }
         }
@@ -338,8 +335,8 @@ impl Builder<'_> {
             let mut falls_through = true;
             if let Some(last) = last {
                 let raw = &self.unit.module.instructions[last as usize];
-                let transfer = self.transfer(raw);
-                if let Some(list) = self.list(raw, &targets) {
+                let transfer = self.transfer(last);
+                if let Some(list) = self.list(last, &targets) {
                     let all = || self.blocks_of(list, &labels, &every_label);
                     if jumps_to[&list.start] < 2 {
                         successors.extend(all());
@@ -378,16 +375,12 @@ impl Builder<'_> {
         }
     }
 
-    fn transfer(&self, raw: &RawInstruction) -> Transfer {
-        let opcode = &self.unit.source.text().as_bytes()[raw.opcode.range()];
-        if !matches!(opcode, [b'b' | b't', b'r', ..] | [b'r', b'e', ..] | [b'e', b'x', ..]) {
-            return Transfer::None;
-        }
-        match registers::mnemonic_of(self.unit.source.slice(raw.opcode)).as_bytes() {
-            b"bra" => Transfer::Branch,
-            b"brx" => Transfer::Indexed,
-            b"ret" | b"exit" | b"trap" => Transfer::Leave,
-            _ => Transfer::None,
+    fn transfer(&self, instruction: u32) -> Transfer {
+        match self.unit.operations.of(instruction).control() {
+            Control::Next | Control::Call => Transfer::None,
+            Control::Branch => Transfer::Branch,
+            Control::IndexedBranch => Transfer::Indexed,
+            Control::Return | Control::Exit | Control::Trap => Transfer::Leave,
         }
     }
 
@@ -404,8 +397,9 @@ impl Builder<'_> {
     }
 
     /// The labels that an instruction may jump to, if it is not one that it names.
-    fn list(&self, raw: &RawInstruction, targets: &FxHashMap<u32, Slice>) -> Option<Slice> {
-        match (self.transfer(raw), self.label(raw.operands)) {
+    fn list(&self, instruction: u32, targets: &FxHashMap<u32, Slice>) -> Option<Slice> {
+        let operands = self.unit.module.instructions[instruction as usize].operands;
+        match (self.transfer(instruction), self.label(operands)) {
             (Transfer::None | Transfer::Leave, _) | (Transfer::Branch, Some(_)) => None,
             (Transfer::Branch, None) => Some(EVERY_LABEL),
             (Transfer::Indexed, table) => {

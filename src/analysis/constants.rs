@@ -20,9 +20,11 @@ use super::definitions::DefinitionId;
 use super::function::Function;
 use super::registers;
 pub use crate::descriptor::Known;
+use crate::isa::generic::{Computation, Flag, Modifier, Part};
+use crate::resolve::operations::Opcode;
 use crate::resolve::symbols::{RegisterId, Resolution, SymbolKind};
 use crate::source::Span;
-use crate::syntax::ast::{Operand, OperandKind, Slice, Type};
+use crate::syntax::ast::{Operand, OperandKind, Slice};
 use crate::syntax::literal;
 
 mod bits;
@@ -182,8 +184,8 @@ impl Function<'_> {
     fn copied(&self, id: DefinitionId) -> Option<RegisterId> {
         let instruction = self.definitions.get(id).instruction;
         let raw = &self.unit.module.instructions[instruction as usize];
-        let mut words = registers::words(self.unit, instruction);
-        if words.next() != Some("mov") || raw.operands.len != 2 {
+        let is_move = self.unit.operations.of(instruction).computes() == Computation::Move;
+        if !is_move || raw.operands.len != 2 {
             return None;
         }
         let from = raw.operands.start + 1;
@@ -225,7 +227,7 @@ impl Function<'_> {
                 _ => UNKNOWN,
             },
             // Packing: the elements from the lowest bits up.
-            OperandKind::Vector(parts) if parts.len > 0 => {
+            OperandKind::Vector(parts) if parts.len > 0 && width <= 64 && width.is_multiple_of(parts.len) => {
                 let part = width / parts.len;
                 let mut packed = Known::new(0, 0);
                 for (position, index) in parts.range().enumerate() {
@@ -258,20 +260,42 @@ impl Function<'_> {
         if waits {
             return TOP;
         }
-        let words: SmallVec<[&str; 8]> = registers::words(self.unit, instruction).collect();
-        let Some((&name, modifiers)) = words.split_first() else { return UNKNOWN };
-        let types: SmallVec<[Type; 8]> = modifiers.iter().filter_map(|word| word.parse().ok()).collect();
-        let Some(&ty) = types.last() else { return UNKNOWN };
-        let Some(ty_width) = ty.bits() else { return UNKNOWN };
-        let is_float = |ty: &Type| {
-            matches!(
-                ty,
-                Type::F16 | Type::F16x2 | Type::Bf16 | Type::Bf16x2 | Type::F32 | Type::F64 | Type::Tf32
-            )
+        let opcode = self.unit.operations.of(instruction);
+        let Some(&ty) = opcode.types.last() else { return UNKNOWN };
+        let Some(ty_width) = ty.bits().filter(|bits| *bits <= 64) else { return UNKNOWN };
+        let computes = opcode.computes();
+        let is_bitwise = match computes {
+            Computation::Move | Computation::Select | Computation::Shuffle => true,
+            Computation::Other => return UNKNOWN,
+            Computation::Convert
+            | Computation::ConvertAddress
+            | Computation::And
+            | Computation::Or
+            | Computation::Xor
+            | Computation::Not
+            | Computation::Lop3
+            | Computation::ShiftLeft
+            | Computation::ShiftRight
+            | Computation::Add
+            | Computation::Subtract
+            | Computation::Negate
+            | Computation::Multiply
+            | Computation::MultiplyAdd
+            | Computation::Divide
+            | Computation::Remainder
+            | Computation::ExtractBits
+            | Computation::InsertBits
+            | Computation::Permute
+            | Computation::Compare
+            | Computation::Load
+            | Computation::Elect => false,
         };
-        let float = types.iter().any(is_float);
-        let bitwise = matches!(name, "mov" | "selp" | "shfl");
-        if (float && !bitwise) || ty_width > 64 {
+        // Numbers that are computed here are whole, and one in each register.
+        if !is_bitwise && opcode.types.iter().any(|ty| ty.is_float() || ty.is_packed()) {
+            return UNKNOWN;
+        }
+        // What stands where the row has no place for it has no value.
+        if opcode.assign(&self.unit.module, raw.operands).is_err() {
             return UNKNOWN;
         }
         let argument = |position: u32, width: u32| {
@@ -283,22 +307,24 @@ impl Function<'_> {
         };
         // Positions, lengths, selectors and tables are 32 bits wide, whatever the rest is.
         let constant = |position: u32| argument(position, 32).constant(32);
-        let has = |word: &str| modifiers.contains(&word);
-        let is_signed = |ty: Type| matches!(ty, Type::S8 | Type::S16 | Type::S32 | Type::S64);
-        let signed = is_signed(ty);
+        let part = part(opcode);
+        let saturates = opcode.has_flag(Flag::Sat);
+        let signed = ty.is_signed();
         let a = argument(1, ty_width);
-        let result = match name {
-            "mov" => self.moved(values, instruction, definition.operand, raw.operands, ty_width, width),
-            "cvt" if !has("sat") => match types[..] {
+        let result = match computes {
+            Computation::Move => {
+                self.moved(values, instruction, definition.operand, raw.operands, ty_width, width)
+            }
+            Computation::Convert if !saturates => match opcode.types[..] {
                 [to, _] => {
                     // Extended to its first type, and then to the register, which may be wider.
                     let converted = bits::extend(a, ty_width, signed);
-                    bits::extend(converted, to.bits().unwrap_or(width).min(64), is_signed(to))
+                    bits::extend(converted, to.bits().unwrap_or(width).min(64), to.is_signed())
                 }
                 _ => UNKNOWN,
             },
-            "and" => bits::and(a, argument(2, ty_width)),
-            "or" => {
+            Computation::And => bits::and(a, argument(2, ty_width)),
+            Computation::Or => {
                 let b = argument(2, ty_width);
                 if ty_width == 64 {
                     self.descriptor_sum(raw.operands, instruction, a, b, bits::or(a, b))
@@ -306,20 +332,20 @@ impl Function<'_> {
                     bits::or(a, b)
                 }
             }
-            "xor" => bits::xor(a, argument(2, ty_width)),
-            "not" => Known::new(a.mask, !a.value),
-            "lop3" if modifiers.len() == 1 => match constant(4) {
+            Computation::Xor => bits::xor(a, argument(2, ty_width)),
+            Computation::Not => Known::new(a.mask, !a.value),
+            Computation::Lop3 => match constant(4) {
                 Some(table) => bits::lop3(a, argument(2, 32), argument(3, 32), table),
                 None => UNKNOWN,
             },
-            "shl" => constant(2).map_or(UNKNOWN, |by| bits::shl(a, by, ty_width)),
-            "shr" => constant(2).map_or(UNKNOWN, |by| bits::shr(a, by, ty_width, signed)),
-            "add" if !has("cc") && !has("sat") => {
+            Computation::ShiftLeft => constant(2).map_or(UNKNOWN, |by| bits::shl(a, by, ty_width)),
+            Computation::ShiftRight => constant(2).map_or(UNKNOWN, |by| bits::shr(a, by, ty_width, signed)),
+            Computation::Add if !saturates => {
                 let b = argument(2, ty_width);
                 let sum = bits::add(a, b, false);
                 if ty_width == 64 { self.descriptor_sum(raw.operands, instruction, a, b, sum) } else { sum }
             }
-            "sub" if !has("cc") && !has("sat") => {
+            Computation::Subtract if !saturates => {
                 let b = argument(2, ty_width);
                 let difference = bits::add(a, Known::new(b.mask, !b.value), true);
                 if ty_width == 64 && bits::is_descriptor(a) {
@@ -328,43 +354,61 @@ impl Function<'_> {
                     difference
                 }
             }
-            "neg" => bits::add(Known::from(0u64), Known::new(a.mask, !a.value), true),
-            "mul" if has("lo") => bits::multiply(a, argument(2, ty_width), ty_width, false),
-            "mul" if has("wide") => bits::multiply(a, argument(2, ty_width), ty_width, signed),
-            "mad" if has("lo") && !has("cc") && !has("sat") => bits::add(
-                bits::multiply(a, argument(2, ty_width), ty_width, false),
-                argument(3, ty_width),
-                false,
-            ),
-            "mad" if has("wide") => {
-                let product = bits::multiply(a, argument(2, ty_width), ty_width, signed);
-                bits::add(product, argument(3, ty_width * 2), false)
+            Computation::Negate => bits::add(Known::from(0u64), Known::new(a.mask, !a.value), true),
+            Computation::Multiply => match part {
+                Some(Part::Lo) => bits::multiply(a, argument(2, ty_width), ty_width, false),
+                // The product of numbers of 64 bits would be too wide.
+                Some(Part::Wide) if ty_width <= 32 => {
+                    bits::multiply(a, argument(2, ty_width), ty_width, signed)
+                }
+                Some(Part::Hi | Part::Wide) | None => UNKNOWN,
+            },
+            Computation::MultiplyAdd if !saturates => {
+                let (product, sum_width) = match part {
+                    Some(Part::Lo) => (bits::multiply(a, argument(2, ty_width), ty_width, false), ty_width),
+                    Some(Part::Wide) if ty_width <= 32 => {
+                        (bits::multiply(a, argument(2, ty_width), ty_width, signed), ty_width * 2)
+                    }
+                    Some(Part::Hi | Part::Wide) | None => return UNKNOWN,
+                };
+                bits::add(product, argument(3, sum_width), false)
             }
-            "bfe" => match (constant(2), constant(3)) {
+            Computation::ExtractBits => match (constant(2), constant(3)) {
                 (Some(at), Some(len)) => bits::bfe(a, at, len, ty_width, signed),
                 _ => UNKNOWN,
             },
-            "bfi" => match (constant(3), constant(4)) {
+            Computation::InsertBits => match (constant(3), constant(4)) {
                 (Some(at), Some(len)) => bits::bfi(a, argument(2, ty_width), at, len, ty_width),
                 _ => UNKNOWN,
             },
-            "prmt" if modifiers.len() == 1 => {
+            Computation::Permute => {
                 constant(3).map_or(UNKNOWN, |selector| bits::prmt(a, argument(2, 32), selector))
             }
-            "selp" => join(a, argument(2, ty_width)),
+            Computation::Select => join(a, argument(2, ty_width)),
             // Whatever lane the value comes from, its known bits are those of the operand.
-            "shfl"
+            Computation::Shuffle
                 if raw.operands.start == definition.operand
                     || self.first_of_pair(raw.operands, definition.operand) =>
             {
                 a
             }
-            _ => UNKNOWN,
+            Computation::Other
+            | Computation::Convert
+            | Computation::ConvertAddress
+            | Computation::Add
+            | Computation::Subtract
+            | Computation::MultiplyAdd
+            | Computation::Divide
+            | Computation::Remainder
+            | Computation::Shuffle
+            | Computation::Compare
+            | Computation::Load
+            | Computation::Elect => UNKNOWN,
         };
-        let produced = match name {
-            "cvt" => width,
-            "mul" | "mad" if has("wide") => ty_width * 2,
-            _ => ty_width,
+        let produced = match (computes, part) {
+            (Computation::Convert, _) => width,
+            (_, Some(Part::Wide)) => ty_width * 2,
+            (_, Some(Part::Lo | Part::Hi) | None) => ty_width,
         };
         // A register wider than the type keeps undefined bits above it.
         bits::within(result, produced.min(width))
@@ -418,26 +462,42 @@ impl Function<'_> {
             seen.insert(*id, false);
             let instruction = self.definitions.get(*id).instruction;
             let raw = &self.unit.module.instructions[instruction as usize];
-            let words: SmallVec<[&str; 8]> = registers::words(self.unit, instruction).collect();
-            let ty = words.last().and_then(|word| word.parse::<Type>().ok());
-            let narrow = ty.and_then(Type::bits).is_some_and(|bits| bits <= 32);
+            let opcode = self.unit.operations.of(instruction);
+            let narrow = opcode.types.last().and_then(|ty| ty.bits()).is_some_and(|bits| bits <= 32);
+            let is_wide = part(opcode) == Some(Part::Wide);
             let mut part = |position: u32| {
                 position < raw.operands.len
                     && self.budget.take(VISIT)
                     && self.is_offset(instruction, raw.operands.start + position, depth + 1, seen)
             };
-            let made = match words[0] {
-                "cvt" => narrow,
-                "mul" if words.contains(&"wide") => narrow,
-                "mad" if words.contains(&"wide") => narrow && part(3),
-                "mov" | "neg" => part(1),
+            let made = match opcode.computes() {
+                Computation::Convert => narrow,
+                Computation::Multiply if is_wide => narrow,
+                Computation::MultiplyAdd => is_wide && narrow && part(3),
+                Computation::Move | Computation::Negate | Computation::ShiftRight => part(1),
                 // What a mask of 32 bits leaves is a number of 32 bits.
-                "and" => self.is_mask(raw.operands.start + 2) || part(1) && part(2),
-                "add" | "sub" | "or" | "selp" | "mul" => part(1) && part(2),
-                "shr" => part(1),
+                Computation::And => self.is_mask(raw.operands.start + 2) || part(1) && part(2),
+                Computation::Add
+                | Computation::Subtract
+                | Computation::Or
+                | Computation::Select
+                | Computation::Multiply => part(1) && part(2),
                 // Not into the high word.
-                "shl" => part(1) && self.shifts_by_less_than(raw.operands.start + 2, 16),
-                _ => false,
+                Computation::ShiftLeft => part(1) && self.shifts_by_less_than(raw.operands.start + 2, 16),
+                Computation::Other
+                | Computation::ConvertAddress
+                | Computation::Xor
+                | Computation::Not
+                | Computation::Lop3
+                | Computation::Divide
+                | Computation::Remainder
+                | Computation::ExtractBits
+                | Computation::InsertBits
+                | Computation::Permute
+                | Computation::Compare
+                | Computation::Shuffle
+                | Computation::Load
+                | Computation::Elect => false,
             };
             seen.insert(*id, made);
             made
@@ -476,7 +536,7 @@ impl Function<'_> {
         let [destination, _] = self.unit.module.operands(operands) else { return UNKNOWN };
         let from = self.operand(values, instruction, operands.start + 1, ty_width);
         match destination.kind() {
-            OperandKind::Vector(parts) if parts.len > 0 => {
+            OperandKind::Vector(parts) if parts.len > 0 && ty_width.is_multiple_of(parts.len) => {
                 let position = operand.saturating_sub(parts.start);
                 let part = ty_width / parts.len;
                 bits::cut(bits::shr(from, u64::from(position * part), ty_width, false), part.min(width))
@@ -492,6 +552,14 @@ impl Function<'_> {
             _ => false,
         }
     }
+}
+
+/// Which part of a product an opcode asks for.
+fn part(opcode: &Opcode) -> Option<Part> {
+    opcode.modifier(|modifier| match modifier {
+        Modifier::Part(part) => Some(part),
+        _ => None,
+    })
 }
 
 impl Known {

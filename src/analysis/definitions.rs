@@ -11,6 +11,7 @@ use super::budget::Budget;
 use super::cfg::Cfg;
 use super::dataflow::{self, BitSet, Effect};
 use super::registers::{self, Access};
+use crate::isa::generic::Computation;
 use crate::resolve::symbols::RegisterId;
 use crate::resolve::unit::Unit;
 
@@ -103,7 +104,7 @@ impl Definitions {
                     reads.push((instruction, register));
                 }
             });
-            if reads.len() > read && registers::mnemonic(unit, instruction) == "mov" {
+            if reads.len() > read && unit.operations.of(instruction).computes() == Computation::Move {
                 for copy in &definitions[written..] {
                     if !watched.contains(copy.register) {
                         watched.insert(copy.register);

@@ -5,10 +5,11 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::calls::{self, Component};
 use super::cfg::Cfg;
-use super::registers;
 use crate::instruction::decode::Decoded;
 use crate::instruction::{Alloc, Dealloc, Immediate, Instruction};
+use crate::isa::generic::{Access, Control, Modifier, ProxyKind, Role, Space, SpaceRule, Synchronization};
 use crate::isa::vocabulary::Operation;
+use crate::resolve::operations::Opcode;
 use crate::resolve::unit::Unit;
 
 /// Something that happens.
@@ -229,90 +230,108 @@ impl<'a> Kinds<'a> {
 
 /// The events of one function.
 fn events(unit: &Unit, function: u32, instructions: &[Decoded<'_>]) -> Vec<Event> {
-    let Unit { source, module, .. } = unit;
+    let module = &unit.module;
     let mut found = Vec::new();
     let range = Cfg::instruction_range(module, module.functions[function as usize].body);
     let mut tensor = instructions.partition_point(|decoded| decoded.index < range.start);
     for instruction in range {
         let raw = &module.instructions[instruction as usize];
-        let opcode = source.slice(raw.opcode);
-        let action = match opcode.as_bytes() {
-            [b't', b'c', ..] => {
-                let known = instructions.get(tensor).filter(|decoded| decoded.index == instruction);
-                known.map(|decoded| {
-                    tensor += 1;
-                    decoded.form.map_or(Action::Unknown, |form| Action::Tensor {
-                        index: tensor as u32 - 1,
-                        operation: form.operation,
-                    })
-                })
-            }
-            [b'm', b'b', ..] => mbarrier(opcode),
-            [b'b', b'a', b'r', ..] => barrier(opcode),
-            [b'f', b'e', ..] => proxy_fence(opcode),
-            [b's', b't', ..] => shared_store(opcode),
-            [b'c', b'p', ..] => bulk_load(opcode),
-            [b'c', b'a', b'l', b'l', ..] if calls::is_call(opcode) => {
-                let mut named = calls::functions_named(module, &unit.symbols, raw.operands);
-                match (named.next(), named.next()) {
-                    (Some(callee), None) if module.functions[callee as usize].body.len > 0 => {
-                        Some(Action::Call(callee))
-                    }
-                    _ => Some(Action::Unknown),
+        let opcode = unit.operations.of(instruction);
+        let action = if opcode.control() == Control::Call {
+            let mut named = calls::functions_named(module, &unit.symbols, raw.operands);
+            match (named.next(), named.next()) {
+                (Some(callee), None) if module.functions[callee as usize].body.len > 0 => {
+                    Some(Action::Call(callee))
                 }
+                _ => Some(Action::Unknown),
             }
-            _ => None,
+        } else if opcode.synchronization() == Synchronization::Tensor {
+            let known = instructions.get(tensor).filter(|decoded| decoded.index == instruction);
+            known.map(|decoded| {
+                tensor += 1;
+                decoded.form.map_or(Action::Unknown, |form| Action::Tensor {
+                    index: tensor as u32 - 1,
+                    operation: form.operation,
+                })
+            })
+        } else {
+            action(opcode)
         };
         found.extend(action.map(|action| Event { instruction, action }));
     }
     found
 }
 
-/// The words of an opcode behind its first.
-fn modifiers(opcode: &str) -> impl Iterator<Item = &str> {
-    registers::words_of(opcode).skip(1)
-}
-
-fn mbarrier(opcode: &str) -> Option<Action> {
-    match modifiers(opcode).next()? {
-        "try_wait" | "test_wait" => Some(Action::MbarrierWait),
-        "arrive" | "arrive_drop" => Some(Action::MbarrierArrive),
-        _ => None,
+/// What an instruction does that is neither a call nor one of tcgen05.
+fn action(opcode: &Opcode) -> Option<Action> {
+    match opcode.synchronization() {
+        Synchronization::MbarrierWait => Some(Action::MbarrierWait),
+        Synchronization::MbarrierArrive => Some(Action::MbarrierArrive),
+        Synchronization::BarrierSync | Synchronization::ClusterWait => Some(Action::Barrier),
+        Synchronization::WarpBarrier => Some(Action::WarpBarrier),
+        Synchronization::ProxyFence => is_async_fence(opcode).then_some(Action::ProxyFence),
+        Synchronization::BulkCopy => {
+            opcode.spaces().next().is_some_and(Space::is_shared).then_some(Action::BulkLoad)
+        }
+        Synchronization::None | Synchronization::WarpCollective => {
+            stores_to_shared(opcode).then_some(Action::SharedStore)
+        }
+        Synchronization::BarrierArrive
+        | Synchronization::ClusterArrive
+        | Synchronization::MbarrierInit
+        | Synchronization::MbarrierInvalidate
+        | Synchronization::MbarrierExpectTransactions
+        | Synchronization::MbarrierCompleteTransactions
+        | Synchronization::MbarrierQuery
+        | Synchronization::Fence
+        | Synchronization::MbarrierInitFence
+        | Synchronization::AsyncCopy
+        | Synchronization::AsyncCopyCommit
+        | Synchronization::AsyncCopyWait
+        | Synchronization::AsyncCopyArrive
+        | Synchronization::BulkCommit
+        | Synchronization::BulkWait
+        | Synchronization::AsyncStore
+        | Synchronization::FabricStart
+        | Synchronization::FabricSubmit
+        | Synchronization::FabricWait
+        | Synchronization::WarpgroupFence
+        | Synchronization::WarpgroupMultiply
+        | Synchronization::WarpgroupCommit
+        | Synchronization::WarpgroupWait
+        | Synchronization::RegisterChange
+        | Synchronization::DependentGrids
+        | Synchronization::ClusterLaunch
+        | Synchronization::Tensor => None,
     }
 }
 
-fn barrier(opcode: &str) -> Option<Action> {
-    let mut warp = false;
-    let mut waits = false;
-    for word in modifiers(opcode) {
-        warp |= word == "warp";
-        waits |= matches!(word, "sync" | "red" | "wait");
-    }
-    waits.then_some(if warp { Action::WarpBarrier } else { Action::Barrier })
+/// Whether a fence is one to the asynchronous proxy, for shared memory.
+fn is_async_fence(opcode: &Opcode) -> bool {
+    let is_async = opcode.has(Modifier::ProxyKind(ProxyKind::Async))
+        || opcode.has(Modifier::ProxyKind(ProxyKind::AsyncGeneric));
+    is_async && opcode.spaces().all(|space| space != Space::Global)
 }
 
-fn proxy_fence(opcode: &str) -> Option<Action> {
-    let mut words = modifiers(opcode);
-    let is_one = words.next() == Some("proxy") && words.next().is_some_and(|word| word.starts_with("async"));
-    (is_one && words.all(|word| word != "global")).then_some(Action::ProxyFence)
-}
-
-fn shared_store(opcode: &str) -> Option<Action> {
-    let (name, _) = opcode.split_once('.')?;
-    let mut words = modifiers(opcode);
-    let stores = match name.trim_end() {
-        "st" => words.all(|word| word != "async") && modifiers(opcode).any(|word| word.starts_with("shared")),
-        "stmatrix" => true,
-        _ => false,
-    };
-    stores.then_some(Action::SharedStore)
-}
-
-fn bulk_load(opcode: &str) -> Option<Action> {
-    let mut words = modifiers(opcode);
-    let is_bulk = words.next() == Some("async") && words.next() == Some("bulk");
-    let mut spaces = words.filter(|word| word.starts_with("shared") || *word == "global");
-    (is_bulk && spaces.next().is_some_and(|space| space.starts_with("shared"))).then_some(Action::BulkLoad)
+/// Whether the thread itself writes to shared memory. What it reads there at once is no data for the
+/// asynchronous proxy but a flag or a counter.
+fn stores_to_shared(opcode: &Opcode) -> bool {
+    opcode.slots.iter().any(|slot| match slot.role {
+        Role::Address(Access::Write, SpaceRule::Fixed(space)) => space.is_shared(),
+        Role::Address(Access::Write, SpaceRule::Nth(index)) => {
+            opcode.spaces().nth(usize::from(index)).is_some_and(Space::is_shared)
+        }
+        Role::Address(Access::Write, SpaceRule::Opaque | SpaceRule::Fabric)
+        | Role::Address(Access::None | Access::Read | Access::ReadWrite, _)
+        | Role::Destination
+        | Role::Source
+        | Role::Accumulator
+        | Role::Label
+        | Role::Callee
+        | Role::Results
+        | Role::Arguments
+        | Role::Prototype => false,
+    })
 }
 
 #[cfg(test)]
@@ -321,20 +340,38 @@ mod tests {
 
     #[test]
     fn opcodes() {
-        assert_eq!(mbarrier("mbarrier.try_wait.parity.shared::cta.b64"), Some(Action::MbarrierWait));
-        assert_eq!(mbarrier("mbarrier.arrive.expect_tx.shared::cta.b64"), Some(Action::MbarrierArrive));
-        assert_eq!(mbarrier("mbarrier.init.shared::cta.b64"), None);
-        assert_eq!(barrier("bar.sync"), Some(Action::Barrier));
-        assert_eq!(barrier("bar.warp.sync"), Some(Action::WarpBarrier));
-        assert_eq!(barrier("barrier.cluster.wait.acquire.aligned"), Some(Action::Barrier));
-        assert_eq!(barrier("barrier.cluster.arrive.release.aligned"), None);
-        assert_eq!(proxy_fence("fence.proxy.async.shared::cta"), Some(Action::ProxyFence));
-        assert_eq!(proxy_fence("fence.proxy.async"), Some(Action::ProxyFence));
-        assert_eq!(proxy_fence("fence.proxy.async.global"), None);
-        assert_eq!(proxy_fence("fence.acq_rel.gpu"), None);
-        assert_eq!(shared_store("st.shared.v4.b32"), Some(Action::SharedStore));
-        assert_eq!(shared_store("st.global.b32"), None);
-        assert_eq!(bulk_load("cp.async.bulk.tensor.2d.shared::cluster.global.tile"), Some(Action::BulkLoad));
-        assert_eq!(bulk_load("cp.async.bulk.global.shared::cta.bulk_group"), None);
+        let action = |opcode: &str| action(&Opcode::new(opcode));
+        assert_eq!(action("mbarrier.try_wait.parity.shared::cta.b64"), Some(Action::MbarrierWait));
+        assert_eq!(action("mbarrier.arrive.expect_tx.shared::cta.b64"), Some(Action::MbarrierArrive));
+        assert_eq!(action("mbarrier.init.shared::cta.b64"), None);
+        assert_eq!(action("bar.sync"), Some(Action::Barrier));
+        assert_eq!(action("barrier.cta.sync.aligned"), Some(Action::Barrier));
+        assert_eq!(action("bar.red.popc.u32"), Some(Action::Barrier));
+        assert_eq!(action("bar.arrive"), None);
+        assert_eq!(action("bar.warp.sync"), Some(Action::WarpBarrier));
+        assert_eq!(action("barrier.cluster.wait.acquire.aligned"), Some(Action::Barrier));
+        assert_eq!(action("barrier.cluster.arrive.release.aligned"), None);
+        assert_eq!(action("fence.proxy.async.shared::cta"), Some(Action::ProxyFence));
+        assert_eq!(action("fence.proxy.async"), Some(Action::ProxyFence));
+        assert_eq!(action("membar.proxy.async"), Some(Action::ProxyFence));
+        assert_eq!(action("fence.proxy.async.global"), None);
+        assert_eq!(action("fence.proxy.alias"), None);
+        assert_eq!(action("fence.acq_rel.gpu"), None);
+        assert_eq!(action("st.shared.v4.b32"), Some(Action::SharedStore));
+        assert_eq!(action("stmatrix.sync.aligned.m8n8.x1.b16"), Some(Action::SharedStore));
+        assert_eq!(
+            action("st.async.shared::cluster.mbarrier::complete_tx::bytes.b32"),
+            None,
+            "another proxy's business"
+        );
+        assert_eq!(action("st.global.b32"), None);
+        assert_eq!(action("atom.shared.add.u32"), None);
+        assert_eq!(
+            action("cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"),
+            Some(Action::BulkLoad)
+        );
+        assert_eq!(action("cp.async.bulk.global.shared::cta.bulk_group"), None);
+        assert_eq!(action("cp.async.bulk.prefetch.tensor.2d.L2.global"), None);
+        assert_eq!(action("foo.shared.b32"), None);
     }
 }

@@ -11,8 +11,8 @@ use super::definitions::{Definition, DefinitionId};
 use super::events::Event;
 use super::flow::{Flow, Pair, Role};
 use super::reach::{Direction, Fact, Group, Reach};
-use super::registers;
 use crate::instruction::{Instruction, Ld, Scalar};
+use crate::isa::generic::Computation;
 use crate::isa::vocabulary::Operation;
 use crate::resolve::symbols::RegisterId;
 
@@ -90,7 +90,7 @@ impl Flow<'_> {
     }
 
     fn is_move(&self, instruction: u32) -> bool {
-        registers::mnemonic(self.unit, instruction) == "mov"
+        self.unit.operations.of(instruction).computes() == Computation::Move
     }
 
     /// By instruction: the loads whose values may be in the registers that it writes, ascending. These

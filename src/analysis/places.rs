@@ -11,7 +11,8 @@ use rustc_hash::FxHashMap;
 
 use super::constants::{Constants, Known};
 use super::function::Function;
-use super::registers;
+use crate::isa::generic::{Computation, Flag, Modifier};
+use crate::resolve::operations::Opcode;
 use crate::resolve::symbols::{RegisterId, Resolution, SymbolId, SymbolKind};
 use crate::syntax::ast::{BinaryOperator, OperandKind, RawInstruction, StateSpace};
 use crate::syntax::literal;
@@ -191,37 +192,66 @@ impl Places<'_> {
     /// What an instruction makes its destination of.
     fn step(&self, instruction: u32, raw: &RawInstruction, loads: Loads) -> Next {
         let view = &self.function;
-        let mut words = registers::words(view.unit, instruction);
-        let name = words.next().unwrap_or_default();
-        let words: Vec<&str> = words.collect();
-        let has = |prefix: &str| words.iter().any(|word| word.starts_with(prefix));
-        match name {
-            "mov" | "shfl" => self.value(instruction, raw.operands.start + 1),
+        let opcode = view.unit.operations.of(instruction);
+        match opcode.computes() {
+            Computation::Move | Computation::Shuffle => self.value(instruction, raw.operands.start + 1),
             // A change of width or between address windows; nothing that has a sign is an address.
-            "cvt" | "cvta" if !has("f") && !has("sat") => self.value(instruction, raw.operands.start + 1),
-            "add" | "or" if raw.operands.len == 3 => self.sum(instruction, raw, name == "or"),
-            "sub" if raw.operands.len == 3 => match self.value(instruction, raw.operands.start + 2) {
-                Next::Root(Root::Literal, by, None) if by.constant(32).is_some() => {
-                    self.value(instruction, raw.operands.start + 1).plus(by.negated())
-                }
-                _ => Next::Opaque,
-            },
-            "ld" if loads == Loads::Count
-                && !words.iter().any(|word| matches!(*word, "v2" | "v4" | "v8")) =>
+            Computation::Convert | Computation::ConvertAddress
+                if !opcode.has_flag(Flag::Sat) && !opcode.types.iter().any(|ty| ty.is_float()) =>
             {
-                let shared = has("shared");
-                let elsewhere =
-                    ["global", "local", "const", "param"].iter().any(|space| words.contains(space));
-                match self.address_with(instruction, raw.operands.start + 1, Loads::AreOpaque) {
-                    Some(place) if shared || (!elsewhere && self.is_shared(&place)) => {
-                        match place.as_slot() {
-                            Some(slot) => Next::Root(Root::Slot(slot), Known::from(0u64), Some(instruction)),
-                            None => Next::Opaque,
-                        }
+                self.value(instruction, raw.operands.start + 1)
+            }
+            Computation::Add | Computation::Or if raw.operands.len == 3 => {
+                self.sum(instruction, raw, opcode.computes() == Computation::Or)
+            }
+            Computation::Subtract if raw.operands.len == 3 => {
+                match self.value(instruction, raw.operands.start + 2) {
+                    Next::Root(Root::Literal, by, None) if by.constant(32).is_some() => {
+                        self.value(instruction, raw.operands.start + 1).plus(by.negated())
                     }
                     _ => Next::Opaque,
                 }
             }
+            Computation::Load if loads == Loads::Count => self.load(instruction, raw, opcode),
+            Computation::Other
+            | Computation::Convert
+            | Computation::ConvertAddress
+            | Computation::And
+            | Computation::Or
+            | Computation::Xor
+            | Computation::Not
+            | Computation::Lop3
+            | Computation::ShiftLeft
+            | Computation::ShiftRight
+            | Computation::Add
+            | Computation::Subtract
+            | Computation::Negate
+            | Computation::Multiply
+            | Computation::MultiplyAdd
+            | Computation::Divide
+            | Computation::Remainder
+            | Computation::ExtractBits
+            | Computation::InsertBits
+            | Computation::Permute
+            | Computation::Select
+            | Computation::Compare
+            | Computation::Load
+            | Computation::Elect => Next::Opaque,
+        }
+    }
+
+    /// What a load of one value reads, if that is a slot in shared memory.
+    fn load(&self, instruction: u32, raw: &RawInstruction, opcode: &Opcode) -> Next {
+        let is_vector = opcode.modifiers.iter().any(|it| matches!(it.modifier, Modifier::Vector(_)));
+        let space = opcode.spaces().next();
+        if is_vector || space.is_some_and(|space| !space.is_shared()) {
+            return Next::Opaque;
+        }
+        match self.address_with(instruction, raw.operands.start + 1, Loads::AreOpaque) {
+            Some(place) if space.is_some() || self.is_shared(&place) => match place.as_slot() {
+                Some(slot) => Next::Root(Root::Slot(slot), Known::from(0u64), Some(instruction)),
+                None => Next::Opaque,
+            },
             _ => Next::Opaque,
         }
     }

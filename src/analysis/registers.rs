@@ -1,38 +1,14 @@
-//! Which registers an instruction writes and reads, whatever it does.
+//! Which registers an instruction writes and reads: a view of the roles that the tables give its
+//! operands.
 //!
-//! PTX puts destinations first. The exceptions are few: instructions that start with an address
-//! (stores, `red`), those that only have effects, and `call`, whose results come in parentheses.
+//! Where operands do not fit the row, or there is no row, what PTX does nearly everywhere is taken to
+//! hold: the first operand is written, unless it is an address.
 
+use crate::isa::generic::{OperandSlot, Role, Row};
+use crate::isa::tensor::InstructionForm;
 use crate::resolve::symbols::{RegisterId, Resolution, Symbols};
 use crate::resolve::unit::Unit;
 use crate::syntax::ast::{BinaryOperator, Module, OperandKind};
-
-/// The words of an opcode: `ld`, `global`, `b32`.
-pub fn words_of(opcode: &str) -> impl Iterator<Item = &str> {
-    let mut rest = Some(opcode);
-    std::iter::from_fn(move || {
-        let text = rest?;
-        // Words are too short for a search that sets up more than a loop.
-        let end = text.bytes().position(|byte| byte == b'.').unwrap_or(text.len());
-        rest = text.get(end + 1..);
-        Some(text[..end].trim())
-    })
-}
-
-/// The words of the opcode of an instruction.
-pub fn words(unit: &Unit, instruction: u32) -> impl Iterator<Item = &str> {
-    words_of(unit.source.slice(unit.module.instructions[instruction as usize].opcode))
-}
-
-/// The first word of an opcode.
-pub fn mnemonic_of(opcode: &str) -> &str {
-    words_of(opcode).next().unwrap_or_default()
-}
-
-/// The first word of the opcode of an instruction.
-pub fn mnemonic(unit: &Unit, instruction: u32) -> &str {
-    mnemonic_of(unit.source.slice(unit.module.instructions[instruction as usize].opcode))
-}
 
 /// How an instruction uses a register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,44 +19,66 @@ pub enum Access {
     Read,
 }
 
-/// Instructions whose first operand is read although it is neither an address nor a list.
-fn only_reads(opcode: &str) -> bool {
-    match mnemonic_of(opcode).as_bytes() {
-        // `bar.red` and `barrier.cta.red` return something.
-        b"bar" | b"barrier" => words_of(opcode).all(|word| word != "red"),
-        // Loads have destinations; what else starts with a register frees it.
-        b"tcgen05" => words_of(opcode).nth(1) != Some("ld"),
-        b"bra" | b"brx" | b"ret" | b"exit" | b"trap" | b"nanosleep" | b"setmaxnreg" | b"pmevent"
-        | b"membar" | b"fence" | b"prefetch" | b"stackrestore" | b"griddepcontrol" | b"discard"
-        | b"applypriority" => true,
-        _ => false,
+/// Calls `visit` with every register that the instruction names, the index of the operand that
+/// names it, and how it is used; one that is read and written comes twice. The guard is not an
+/// operand and not among them.
+pub fn accesses(unit: &Unit, instruction: u32, visit: &mut impl FnMut(RegisterId, u32, Access)) {
+    let Unit { module, symbols, .. } = unit;
+    let opcode = unit.operations.of(instruction);
+    let operands = module.instructions[instruction as usize].operands;
+    if let Some(operation) = opcode.tensor {
+        let mut writing =
+            InstructionForm::of(operation).operands.first().is_some_and(|slot| slot.class.is_written());
+        for index in operands.range() {
+            // `ld.red` and `ld.spcompress` have further destinations before the address.
+            writing &= !matches!(module.operands[index].kind(), OperandKind::Address(_));
+            let access = if writing { Access::Write } else { Access::Read };
+            walk(module, symbols, index, access, visit);
+        }
+    } else if let Ok(slots) = opcode.assign(module, operands) {
+        for (index, slot) in operands.range().zip(slots) {
+            if reads(slot.role) {
+                walk(module, symbols, index, Access::Read, visit);
+            }
+            if writes(slot.role) {
+                walk(module, symbols, index, Access::Write, visit);
+            }
+        }
+    } else {
+        let mut writing = opcode.row.is_none_or(may_write_first);
+        for index in operands.range() {
+            writing &= !matches!(module.operands[index].kind(), OperandKind::Address(_));
+            let access = if writing { Access::Write } else { Access::Read };
+            walk(module, symbols, index, access, visit);
+            writing = false;
+        }
     }
 }
 
-/// Calls `visit` with every register that the instruction names, the index of the operand that
-/// names it, and how it is used. The guard is not an operand and not among them.
-pub fn accesses(unit: &Unit, instruction: u32, visit: &mut impl FnMut(RegisterId, u32, Access)) {
-    let Unit { source, module, symbols, .. } = unit;
-    let raw = &module.instructions[instruction as usize];
-    let opcode = source.slice(raw.opcode);
-    let is_call = opcode.starts_with("call");
-    let reads_all = only_reads(opcode);
-    // `ld.red` and `ld.spcompress` have further destinations before the address.
-    let is_tensor_load = opcode.starts_with("tcgen05");
-    let mut writing = !reads_all;
-    for (position, index) in raw.operands.range().enumerate() {
-        let operand = &module.operands[index];
-        let access = match operand.kind() {
-            OperandKind::Address(_) => {
-                writing = false;
-                Access::Read
-            }
-            OperandKind::List(_) if is_call && position == 0 && raw.operands.len > 1 => Access::Write,
-            _ if is_call => Access::Read,
-            _ if writing && (position == 0 || is_tensor_load) => Access::Write,
-            _ => Access::Read,
-        };
-        walk(module, symbols, index, access, visit);
+/// Whether the first operand of a row is a destination, unless it is left out.
+fn may_write_first(row: &Row) -> bool {
+    row.operands.first().is_some_and(|slot: &OperandSlot| writes(slot.role))
+}
+
+fn writes(role: Role) -> bool {
+    match role {
+        Role::Destination | Role::Accumulator | Role::Results => true,
+        Role::Source | Role::Address(..) | Role::Label | Role::Callee | Role::Arguments | Role::Prototype => {
+            false
+        }
+    }
+}
+
+fn reads(role: Role) -> bool {
+    match role {
+        Role::Source
+        | Role::Accumulator
+        | Role::Address(..)
+        | Role::Label
+        | Role::Callee
+        | Role::Arguments
+        | Role::Prototype => true,
+        Role::Destination | Role::Results => false,
     }
 }
 

@@ -16,6 +16,8 @@ use super::dataflow::BitSet;
 use super::definitions::DefinitionId;
 use super::function::Function;
 use super::registers::{self, Access};
+use crate::isa::generic::{BooleanOperator, Comparison, Computation, Control, Modifier, Type};
+use crate::resolve::operations::Opcode;
 use crate::resolve::symbols::{RegisterId, Resolution};
 use crate::syntax::ast::{BinaryOperator, Guard, OperandKind, RawInstruction, UnaryOperator};
 use crate::syntax::literal;
@@ -25,7 +27,7 @@ mod lanes;
 mod selection;
 mod truth;
 
-use lanes::{constant, identifies_lane};
+use lanes::{comparison, constant, identifies_lane};
 use selection::Step;
 use truth::{Selects, Truth};
 
@@ -175,7 +177,8 @@ impl Uniformity {
             // Only that thread has what is written here.
             return Truth { yes: selects, no: selects };
         }
-        let words: Vec<&str> = registers::words(function.unit, instruction).collect();
+        let opcode = function.unit.operations.of(instruction);
+        let is_predicate = opcode.types.last() == Some(&Type::Pred);
         let operand = |position: u32| {
             if position < raw.operands.len {
                 self.operand(function, instruction, raw.operands.start + position)
@@ -183,8 +186,8 @@ impl Uniformity {
                 Truth::UNKNOWN
             }
         };
-        match words[0] {
-            "elect" => {
+        match opcode.computes() {
+            Computation::Elect => {
                 let pair = function.unit.module.operands(raw.operands).first().map(|first| first.kind());
                 match pair {
                     Some(OperandKind::Binary(BinaryOperator::Or, parts))
@@ -195,20 +198,38 @@ impl Uniformity {
                     _ => Truth::UNKNOWN,
                 }
             }
-            "mov" | "cvt" => operand(1),
-            "not" if words.last() == Some(&"pred") => operand(1).not(),
-            "and" => Truth { yes: operand(1).yes.or(operand(2).yes), no: Selects::Several },
-            "or" => Truth { yes: Selects::Several, no: operand(1).no.or(operand(2).no) },
-            "xor" if words.last() == Some(&"pred") => match constant(function, raw.operands, 2) {
+            Computation::Move | Computation::Convert => operand(1),
+            Computation::Not if is_predicate => operand(1).not(),
+            Computation::And => Truth { yes: operand(1).yes.or(operand(2).yes), no: Selects::Several },
+            Computation::Or => Truth { yes: Selects::Several, no: operand(1).no.or(operand(2).no) },
+            Computation::Xor if is_predicate => match constant(function, raw.operands, 2) {
                 Some(value) => operand(1).not_if(value != 0),
                 None => Truth::UNKNOWN,
             },
-            "selp" => {
+            Computation::Select => {
                 let (a, b, p) = (operand(1), operand(2), operand(3));
                 Truth { yes: a.yes.or(p.yes).and(b.yes.or(p.no)), no: a.no.or(p.yes).and(b.no.or(p.no)) }
             }
-            "setp" => self.compare(function, instruction, raw, &words, definition.operand),
-            _ => Truth::UNKNOWN,
+            Computation::Compare => self.compare(function, instruction, raw, opcode, definition.operand),
+            Computation::Other
+            | Computation::ConvertAddress
+            | Computation::Not
+            | Computation::Xor
+            | Computation::Lop3
+            | Computation::ShiftLeft
+            | Computation::ShiftRight
+            | Computation::Add
+            | Computation::Subtract
+            | Computation::Negate
+            | Computation::Multiply
+            | Computation::MultiplyAdd
+            | Computation::Divide
+            | Computation::Remainder
+            | Computation::ExtractBits
+            | Computation::InsertBits
+            | Computation::Permute
+            | Computation::Shuffle
+            | Computation::Load => Truth::UNKNOWN,
         }
     }
 
@@ -217,36 +238,41 @@ impl Uniformity {
         function: &Function<'_>,
         instruction: u32,
         raw: &RawInstruction,
-        words: &[&str],
+        opcode: &Opcode,
         written: u32,
     ) -> Truth {
-        let Some(comparison) = words.get(1) else { return Truth::UNKNOWN };
+        let Some(comparison) = comparison(opcode) else { return Truth::UNKNOWN };
         let (left, right, comparison) =
             match (constant(function, raw.operands, 1), constant(function, raw.operands, 2)) {
-                (_, Some(right)) => (1, right, *comparison),
+                (_, Some(right)) => (1, right, comparison),
                 (Some(left), None) => (2, left, mirrored(comparison)),
                 (None, None) => {
-                    return self.combined(function, instruction, raw, words, written, Truth::UNKNOWN);
+                    return self.combined(function, instruction, raw, opcode, written, Truth::UNKNOWN);
                 }
             };
         let value = self.operand(function, instruction, raw.operands.start + left);
         let is_lane = identifies_lane(function, instruction, raw.operands.start + left);
         let one = Selects::One(instruction);
         let several = Selects::Several;
+        // Exactly one value passes, or is left out.
+        let passes = Truth { yes: one, no: several };
+        let is_left_out = Truth { yes: several, no: one };
         let truth = match (comparison, right) {
-            // Exactly one value passes, or is left out.
-            ("eq", _) if is_lane => Truth { yes: one, no: several },
-            ("lt" | "lo", 1) | ("le" | "ls", 0) if is_lane => Truth { yes: one, no: several },
-            ("ne", _) if is_lane => Truth { yes: several, no: one },
-            ("ge" | "hs", 1) | ("gt" | "hi", 0) if is_lane => Truth { yes: several, no: one },
-            ("eq", 0) | ("lo", 1) => value.not(),
-            ("ne" | "hi", 0) | ("hs", 1) => value,
-            ("eq", _) => Truth { yes: value.yes, no: several },
-            ("ne", _) => Truth { yes: several, no: value.yes },
-            ("gt", 0..) | ("ge", 1..) => Truth { yes: value.yes, no: several },
+            (Comparison::Eq, _) if is_lane => passes,
+            (Comparison::Lt | Comparison::Lo, 1) | (Comparison::Le | Comparison::Ls, 0) if is_lane => passes,
+            (Comparison::Ne, _) if is_lane => is_left_out,
+            (Comparison::Ge | Comparison::Hs, 1) | (Comparison::Gt | Comparison::Hi, 0) if is_lane => {
+                is_left_out
+            }
+            (Comparison::Eq, 0) | (Comparison::Lo, 1) => value.not(),
+            (Comparison::Ne | Comparison::Hi, 0) | (Comparison::Hs, 1) => value,
+            (Comparison::Eq, _) | (Comparison::Gt, 0..) | (Comparison::Ge, 1..) => {
+                Truth { yes: value.yes, no: several }
+            }
+            (Comparison::Ne, _) => Truth { yes: several, no: value.yes },
             _ => Truth::UNKNOWN,
         };
-        self.combined(function, instruction, raw, words, written, truth)
+        self.combined(function, instruction, raw, opcode, written, truth)
     }
 
     /// `setp.eq.and p|q, a, b, c`: the comparison with a predicate, and its negation with it.
@@ -255,7 +281,7 @@ impl Uniformity {
         function: &Function<'_>,
         instruction: u32,
         raw: &RawInstruction,
-        words: &[&str],
+        opcode: &Opcode,
         written: u32,
         truth: Truth,
     ) -> Truth {
@@ -266,11 +292,15 @@ impl Uniformity {
         );
         let truth = truth.not_if(negated);
         let with = || self.operand(function, instruction, raw.operands.start + 3);
-        match words.get(2) {
-            Some(&"and") => Truth { yes: truth.yes.or(with().yes), no: Selects::Several },
-            Some(&"or") => Truth { yes: Selects::Several, no: truth.no.or(with().no) },
-            Some(&"xor") => Truth::UNKNOWN,
-            _ => truth,
+        let combination = opcode.modifier(|modifier| match modifier {
+            Modifier::BooleanOperator(operator) => Some(operator),
+            _ => None,
+        });
+        match combination {
+            Some(BooleanOperator::And) => Truth { yes: truth.yes.or(with().yes), no: Selects::Several },
+            Some(BooleanOperator::Or) => Truth { yes: Selects::Several, no: truth.no.or(with().no) },
+            Some(BooleanOperator::Xor) => Truth::UNKNOWN,
+            None => truth,
         }
     }
 
@@ -303,7 +333,10 @@ impl Uniformity {
             };
             let truth = self.guard(function, branch, guard);
             let next = BlockId(block.0 + 1);
-            let leaves = !matches!(registers::mnemonic(function.unit, branch), "bra" | "brx");
+            let leaves = match function.unit.operations.of(branch).control() {
+                Control::Branch | Control::IndexedBranch => false,
+                Control::Next | Control::Call | Control::Return | Control::Exit | Control::Trap => true,
+            };
             for &successor in &cfg.block(block).successors {
                 let selects = if successor != next {
                     truth.yes
@@ -363,17 +396,59 @@ impl Uniformity {
     }
 }
 
-fn mirrored(comparison: &str) -> &str {
+/// The comparison with its sides exchanged.
+fn mirrored(comparison: Comparison) -> Comparison {
     match comparison {
-        "lt" => "gt",
-        "le" => "ge",
-        "gt" => "lt",
-        "ge" => "le",
-        "lo" => "hi",
-        "ls" => "hs",
-        "hi" => "lo",
-        "hs" => "ls",
-        same => same,
+        Comparison::Lt => Comparison::Gt,
+        Comparison::Le => Comparison::Ge,
+        Comparison::Gt => Comparison::Lt,
+        Comparison::Ge => Comparison::Le,
+        Comparison::Lo => Comparison::Hi,
+        Comparison::Ls => Comparison::Hs,
+        Comparison::Hi => Comparison::Lo,
+        Comparison::Hs => Comparison::Ls,
+        Comparison::Ltu => Comparison::Gtu,
+        Comparison::Leu => Comparison::Geu,
+        Comparison::Gtu => Comparison::Ltu,
+        Comparison::Geu => Comparison::Leu,
+        Comparison::Eq
+        | Comparison::Ne
+        | Comparison::Equ
+        | Comparison::Neu
+        | Comparison::Num
+        | Comparison::Nan => comparison,
+    }
+}
+
+/// Whether the truth of a result is made of that of its operands.
+fn has_truth(computes: Computation) -> bool {
+    match computes {
+        Computation::Move
+        | Computation::Convert
+        | Computation::Not
+        | Computation::And
+        | Computation::Or
+        | Computation::Xor
+        | Computation::Select
+        | Computation::Compare => true,
+        Computation::Other
+        | Computation::ConvertAddress
+        | Computation::Lop3
+        | Computation::ShiftLeft
+        | Computation::ShiftRight
+        | Computation::Add
+        | Computation::Subtract
+        | Computation::Negate
+        | Computation::Multiply
+        | Computation::MultiplyAdd
+        | Computation::Divide
+        | Computation::Remainder
+        | Computation::ExtractBits
+        | Computation::InsertBits
+        | Computation::Permute
+        | Computation::Shuffle
+        | Computation::Load
+        | Computation::Elect => false,
     }
 }
 
@@ -387,8 +462,7 @@ fn truth_sources(function: &Function<'_>, id: DefinitionId) -> Vec<DefinitionId>
     {
         sources.extend(function.reaching(instruction, register).iter());
     }
-    let name = registers::mnemonic(function.unit, instruction);
-    if matches!(name, "mov" | "cvt" | "not" | "and" | "or" | "xor" | "selp" | "setp") {
+    if has_truth(function.unit.operations.of(instruction).computes()) {
         registers::accesses(function.unit, instruction, &mut |register, _, access| {
             if access == Access::Read {
                 sources.extend(function.reaching(instruction, register).iter());

@@ -13,6 +13,7 @@ use rustc_hash::FxHashMap;
 use super::form::{Problem, Qualifiers};
 use super::{Address, Base, Immediate, Instruction, Register, Scalar, Variable, Vector};
 use crate::isa::tensor::{Condition, InstructionForm, OperandClass, OperandSlot};
+use crate::resolve::operations::Operations;
 use crate::resolve::symbols::{RegisterId, Resolution, SymbolKind, Symbols};
 use crate::resolve::unit::Unit;
 use crate::source::{Source, Span};
@@ -131,6 +132,7 @@ pub struct Decoder<'s> {
     source: &'s Source,
     module: &'s Module,
     symbols: &'s Symbols,
+    operations: &'s Operations,
     /// Where the elements of a vector are collected.
     elements: RefCell<Vec<Scalar<'s>>>,
     /// A module has thousands of instructions, but only a few dozen opcodes.
@@ -143,8 +145,9 @@ const TENSOR: &[u8] = b"tcgen05";
 impl<'s> Decoder<'s> {
     /// A decoder for the instructions of a unit.
     pub fn new(unit: &'s Unit) -> Self {
-        let Unit { source, module, symbols, .. } = unit;
-        Self { source, module, symbols, elements: RefCell::default(), known: FxHashMap::default() }
+        let Unit { source, module, symbols, operations, .. } = unit;
+        let (elements, known) = (RefCell::default(), FxHashMap::default());
+        Self { source, module, symbols, operations, elements, known }
     }
 
     /// The functions that may have tcgen05 instructions, in the order of the module: the word stands
@@ -191,13 +194,12 @@ impl<'s> Decoder<'s> {
     }
 
     fn decode_range(&mut self, statements: Range<usize>, function: Option<u32>, all: &mut Vec<Decoded<'s>>) {
-        let bytes = self.source.text().as_bytes();
         for (index, statement) in statements.clone().zip(&self.module.statements[statements]) {
             let StatementKind::Instruction(instruction) = statement.kind() else { continue };
-            let raw = &self.module.instructions[instruction as usize];
-            if !bytes[raw.opcode.range()].starts_with(TENSOR) {
+            if !self.operations.is_tensor(instruction) {
                 continue;
             }
+            let raw = &self.module.instructions[instruction as usize];
             let text = self.source.slice(raw.opcode);
             let mut decoded = if let Some(same) = self.known.get(text) {
                 same.with_opcode_at(raw.opcode)

@@ -271,6 +271,30 @@ impl OperandClass {
         }
     }
 
+    /// Whether the instruction writes the registers that stand there.
+    pub const fn is_written(self) -> bool {
+        match self {
+            Self::LoadVector | Self::MetadataVector | Self::ReductionResult => true,
+            Self::AllocDestination
+            | Self::Mbarrier
+            | Self::TmemAddress
+            | Self::MmaAddress
+            | Self::MatrixA
+            | Self::TmemHandle
+            | Self::Columns
+            | Self::StoreVector
+            | Self::HalfSplitOffset
+            | Self::SharedMemoryDescriptor
+            | Self::InstructionDescriptor
+            | Self::LaneMask
+            | Self::EnableInputD
+            | Self::ScaleInputD
+            | Self::ZeroColumnMask
+            | Self::CtaMask16
+            | Self::CtaMask32 => false,
+        }
+    }
+
     /// Types of the registers that may be the base of the address, where a class takes both a
     /// value and an address.
     pub const fn address_registers(self) -> &'static [Type] {

@@ -121,10 +121,8 @@ impl Snapshot {
     pub(super) fn tcgen05(&self, span: Span) -> impl Iterator<Item = Decoded<'_>> {
         self.statements(span).filter_map(|(index, statement)| {
             let StatementKind::Instruction(instruction) = statement.kind() else { return None };
-            let opcode = self.unit.module.instructions[instruction as usize].opcode;
             // Most instructions of a module are others; they need not be decoded to see that.
-            let bytes = self.unit.source.text().as_bytes();
-            bytes[opcode.range()].starts_with(b"tcgen05").then(|| self.decode(index)).flatten()
+            self.unit.operations.is_tensor(instruction).then(|| self.decode(index)).flatten()
         })
     }
 

@@ -85,6 +85,11 @@ impl Operations {
         &self.opcodes[self.of[instruction as usize] as usize]
     }
 
+    /// Whether an instruction is one of tcgen05.
+    pub fn is_tensor(&self, instruction: u32) -> bool {
+        self.of(instruction).synchronization() == Synchronization::Tensor
+    }
+
     /// The distinct opcodes.
     pub fn opcodes(&self) -> &[Opcode] {
         &self.opcodes
@@ -271,21 +276,21 @@ fn is_optional(slot: &OperandSlot) -> bool {
 fn looks_like(slot: &OperandSlot, operand: &Operand) -> bool {
     match slot.form {
         // `array[2]` is an address without the outer brackets.
-        Form::Address => matches!(operand.kind, OperandKind::Address(_) | OperandKind::Element(_)),
-        Form::List => matches!(operand.kind, OperandKind::List(_)),
-        Form::Name => operand.kind == OperandKind::Name,
-        Form::Elements(_) => matches!(operand.kind, OperandKind::Vector(_) | OperandKind::Name),
+        Form::Address => matches!(operand.kind(), OperandKind::Address(_) | OperandKind::Element(_)),
+        Form::List => matches!(operand.kind(), OperandKind::List(_)),
+        Form::Name => operand.kind() == OperandKind::Name,
+        Form::Elements(_) => matches!(operand.kind(), OperandKind::Vector(_) | OperandKind::Name),
         // A declared vector is a name, too.
         Form::Vector | Form::Packed | Form::Fragment => is_value(operand),
         Form::Register | Form::Value | Form::Immediate | Form::Predicate => {
-            is_value(operand) && !matches!(operand.kind, OperandKind::Vector(_))
+            is_value(operand) && !matches!(operand.kind(), OperandKind::Vector(_))
         }
     }
 }
 
 /// Whether it is neither an address nor a list of arguments. A number in parentheses is a value.
 fn is_value(operand: &Operand) -> bool {
-    match operand.kind {
+    match operand.kind() {
         OperandKind::Address(_) | OperandKind::String => false,
         OperandKind::List(parts) => parts.len == 1,
         OperandKind::Name
@@ -296,7 +301,7 @@ fn is_value(operand: &Operand) -> bool {
         | OperandKind::Unary(..)
         | OperandKind::Binary(..)
         | OperandKind::Conditional(_)
-        | OperandKind::Cast(_)
+        | OperandKind::Cast(..)
         | OperandKind::Apply(_)
         | OperandKind::Element(_) => true,
     }

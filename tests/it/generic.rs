@@ -97,7 +97,7 @@ fn opcodes_of(directory: &str, at_least: usize) {
                 && let Err(misfit) = opcode.assign(&unit.module, instruction.operands)
             {
                 let operands = unit.module.operands(instruction.operands);
-                let kinds: Vec<OperandKind> = operands.iter().map(|operand| operand.kind).collect();
+                let kinds: Vec<OperandKind> = operands.iter().map(|operand| operand.kind()).collect();
                 strange.insert(format!("{text}: {misfit:?} of {kinds:?}"));
             }
         }

@@ -85,8 +85,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
             (false, _) => refused.push(case.clone()),
             (true, Ok(())) => {}
             (true, Err(reason)) => {
-                let word = reason.split_once(": .").map_or("", |(_, word)| word);
-                if known::accepted_by_accident(word).is_none() {
+                let (name, word) = reason.split_once(": .").unwrap_or((&reason, ""));
+                if known::accepted_by_accident(name, word).is_none() {
                     surprises.entry(reason).or_default().push(case.statement.clone());
                 }
             }
@@ -189,7 +189,7 @@ fn statement(
     if let Some(base) = base.filter(|_| random.bool()) {
         (target, version) = (base.target, base.version);
     }
-    let typical = typical(row.operation, random);
+    let typical = typical(row.operation, word, random);
     // Most statements have few words that they need not have.
     let optional: Vec<usize> =
         (0..row.modifiers.len()).filter(|index| !row.modifiers[*index].required).collect();
@@ -227,10 +227,13 @@ fn statement(
     }
     let known = Opcode::new(&opcode);
     let mut operands = Vec::new();
+    // The first few of those that may be left out, or any of them.
+    let (by_prefix, mut optionals) = (random.bool(), random.usize(..5));
     for slot in &known.slots {
         let is_optional =
             matches!(slot.presence, generic::Presence::Optional | generic::Presence::OptionalWhen(_));
-        if !is_optional || random.bool() {
+        if !is_optional || if by_prefix { optionals > 0 } else { random.bool() } {
+            optionals = optionals.saturating_sub(usize::from(is_optional));
             operands.push(operand(&known, slot, operands.len(), random));
         }
     }
@@ -240,7 +243,7 @@ fn statement(
 }
 
 /// Words that go together, where words by chance hardly ever do; in the order of the row.
-fn typical(operation: Operation, random: &mut fastrand::Rng) -> &'static str {
+fn typical(operation: Operation, word: Option<Modifier>, random: &mut fastrand::Rng) -> &'static str {
     const CVT: &[&str] = &[
         "rn.f16.f32",
         "rz.bf16.f32",
@@ -268,75 +271,75 @@ fn typical(operation: Operation, random: &mut fastrand::Rng) -> &'static str {
     const MEMORY: &[&str] =
         &["relaxed.sys", "relaxed.mmio.sys.global", "release.cta", "acquire.cta", "", "", ""];
     const WMMA: &[&str] = &[
-        "m16n16k16.f16.f16",
-        "m16n16k16.f32.f32",
-        "m8n32k16.f16.f32",
-        "m32n8k16.f32.f16",
-        "m16n16k16.f32.f16.satfinite",
-        "m16n16k16.f32.bf16.bf16.f32",
-        "m8n32k16.f32.bf16.bf16.f32",
-        "m16n16k8.f32.tf32.tf32.f32",
-        "m8n8k4.rn.f64.f64.f64.f64",
-        "m8n8k4.rz.f64.f64.f64.f64",
-        "m8n8k4.rp.f64.f64.f64.f64",
-        "m8n8k4.rm.f64.f64.f64.f64",
-        "m16n16k16.s32.s8.s8.s32",
-        "m16n16k16.s32.u8.u8.s32",
-        "m8n32k16.s32.s8.s8.s32.satfinite",
-        "m8n8k32.s32.s4.s4.s32",
-        "m8n8k32.s32.u4.u4.s32",
-        "and.popc.m8n8k128.s32.b1.b1.s32",
-        "xor.popc.m8n8k128.s32.b1.b1.s32",
+        "row.col.m16n16k16.f16.f16",
+        "row.col.m16n16k16.f32.f32",
+        "row.col.m8n32k16.f16.f32",
+        "row.col.m32n8k16.f32.f16",
+        "row.col.m16n16k16.f32.f16.satfinite",
+        "row.col.m16n16k16.f32.bf16.bf16.f32",
+        "row.col.m8n32k16.f32.bf16.bf16.f32",
+        "row.col.m16n16k8.f32.tf32.tf32.f32",
+        "row.col.m8n8k4.rn.f64.f64.f64.f64",
+        "row.col.m8n8k4.rz.f64.f64.f64.f64",
+        "row.col.m8n8k4.rp.f64.f64.f64.f64",
+        "row.col.m8n8k4.rm.f64.f64.f64.f64",
+        "row.col.m16n16k16.s32.s8.s8.s32",
+        "row.col.m16n16k16.s32.u8.u8.s32",
+        "row.col.m8n32k16.s32.s8.s8.s32.satfinite",
+        "row.col.m8n8k32.s32.s4.s4.s32",
+        "row.col.m8n8k32.s32.u4.u4.s32",
+        "and.popc.row.col.m8n8k128.s32.b1.b1.s32",
+        "xor.popc.row.col.m8n8k128.s32.b1.b1.s32",
     ];
     const MMA: &[&str] = &[
-        "m8n8k4.f16.f16.f16.f16",
-        "m8n8k4.f32.f16.f16.f32",
-        "m16n8k8.f16.f16.f16.f16",
-        "m16n8k16.f32.f16.f16.f32",
-        "m16n8k4.f32.tf32.tf32.f32",
-        "m16n8k8.f32.bf16.bf16.f32",
-        "m16n8k16.f32.bf16.bf16.f32",
-        "m16n8k16.f32.e4m3.e5m2.f32",
-        "m16n8k32.f16.e5m2.e4m3.f16",
-        "m16n8k32.kind::f8f6f4.f32.e3m2.e2m3.f32",
-        "m16n8k32.kind::f8f6f4.f32.e2m1.e3m2.f32",
-        "m16n8k32.kind::f8f6f4.f32.e2m3.e2m1.f32",
-        "m16n8k64.kind::mxf4.block_scale.scale_vec::2X.f32.e2m1.e2m1.f32.ue8m0",
-        "m16n8k64.kind::mxf4nvf4.block_scale.scale_vec::4X.f32.e2m1.e2m1.f32.ue4m3",
-        "m16n8k64.kind::mxf4nvf4.block_scale.scale_vec::2X.f32.e2m1.e2m1.f32.ue8m0",
-        "m16n8k32.kind::mxf8f6f4.block_scale.scale_vec::1X.f32.e4m3.e5m2.f32.ue8m0",
-        "m8n8k4.f64.f64.f64.f64",
-        "m16n8k4.f64.f64.f64.f64",
-        "m16n8k8.f64.f64.f64.f64",
-        "m16n8k16.f64.f64.f64.f64",
-        "m8n8k16.s32.u8.s8.s32",
-        "m16n8k16.s32.s8.u8.s32",
-        "m16n8k32.satfinite.s32.u8.u8.s32",
-        "m8n8k32.s32.u4.s4.s32",
-        "m16n8k32.s32.s4.u4.s32",
-        "m16n8k64.s32.u4.u4.s32",
-        "m8n8k128.s32.b1.b1.s32.xor.popc",
-        "m16n8k128.s32.b1.b1.s32.and.popc",
-        "m16n8k256.s32.b1.b1.s32.and.popc",
+        "m8n8k4.row.col.f16.f16.f16.f16",
+        "m8n8k4.row.col.f32.f16.f16.f32",
+        "m16n8k8.row.col.f16.f16.f16.f16",
+        "m16n8k16.row.col.f32.f16.f16.f32",
+        "m16n8k4.row.col.f32.tf32.tf32.f32",
+        "m16n8k8.row.col.f32.bf16.bf16.f32",
+        "m16n8k16.row.col.f32.bf16.bf16.f32",
+        "m16n8k16.row.col.f32.e4m3.e5m2.f32",
+        "m16n8k32.row.col.f16.e5m2.e4m3.f16",
+        "m16n8k32.row.col.kind::f8f6f4.f32.e3m2.e2m3.f32",
+        "m16n8k32.row.col.kind::f8f6f4.f32.e2m1.e3m2.f32",
+        "m16n8k32.row.col.kind::f8f6f4.f32.e2m3.e2m1.f32",
+        "m16n8k64.row.col.kind::mxf4.block_scale.scale_vec::2X.f32.e2m1.e2m1.f32.ue8m0",
+        "m16n8k64.row.col.kind::mxf4nvf4.block_scale.scale_vec::4X.f32.e2m1.e2m1.f32.ue4m3",
+        "m16n8k64.row.col.kind::mxf4nvf4.block_scale.scale_vec::2X.f32.e2m1.e2m1.f32.ue8m0",
+        "m16n8k32.row.col.kind::mxf8f6f4.block_scale.scale_vec::1X.f32.e4m3.e5m2.f32.ue8m0",
+        "m8n8k4.row.col.f64.f64.f64.f64",
+        "m16n8k4.row.col.f64.f64.f64.f64",
+        "m16n8k8.row.col.f64.f64.f64.f64",
+        "m16n8k16.row.col.f64.f64.f64.f64",
+        "m8n8k16.row.col.s32.u8.s8.s32",
+        "m16n8k16.row.col.s32.s8.u8.s32",
+        "m16n8k32.row.col.satfinite.s32.u8.u8.s32",
+        "m8n8k32.row.col.s32.u4.s4.s32",
+        "m16n8k32.row.col.s32.s4.u4.s32",
+        "m16n8k64.row.col.s32.u4.u4.s32",
+        "m8n8k128.row.col.s32.b1.b1.s32.xor.popc",
+        "m16n8k128.row.col.s32.b1.b1.s32.and.popc",
+        "m16n8k256.row.col.s32.b1.b1.s32.and.popc",
     ];
     const SPARSE: &[&str] = &[
-        "m16n8k16.f16.f16.f16.f16",
-        "m16n8k32.f32.f16.f16.f32",
-        "m16n8k16.f32.bf16.bf16.f32",
-        "m16n8k8.f32.tf32.tf32.f32",
-        "m16n8k16.f32.tf32.tf32.f32",
-        "m16n8k64.f32.e4m3.e5m2.f32",
-        "m16n8k64.f16.e5m2.e4m3.f16",
-        "m16n8k64.kind::f8f6f4.f32.e3m2.e2m3.f32",
-        "m16n8k64.kind::f8f6f4.f32.e2m1.e3m2.f32",
-        "m16n8k64.kind::f8f6f4.f32.e2m3.e2m1.f32",
-        "m16n8k128.kind::mxf4.block_scale.scale_vec::2X.f32.e2m1.e2m1.f32.ue8m0",
-        "m16n8k128.kind::mxf4nvf4.block_scale.scale_vec::4X.f32.e2m1.e2m1.f32.ue4m3",
-        "m16n8k64.kind::mxf8f6f4.block_scale.scale_vec::1X.f32.e4m3.e5m2.f32.ue8m0",
-        "m16n8k32.s32.u8.s8.s32",
-        "m16n8k64.satfinite.s32.s8.u8.s32",
-        "m16n8k64.s32.u4.s4.s32",
-        "m16n8k128.s32.s4.u4.s32",
+        "m16n8k16.row.col.f16.f16.f16.f16",
+        "m16n8k32.row.col.f32.f16.f16.f32",
+        "m16n8k16.row.col.f32.bf16.bf16.f32",
+        "m16n8k8.row.col.f32.tf32.tf32.f32",
+        "m16n8k16.row.col.f32.tf32.tf32.f32",
+        "m16n8k64.row.col.f32.e4m3.e5m2.f32",
+        "m16n8k64.row.col.f16.e5m2.e4m3.f16",
+        "m16n8k64.row.col.kind::f8f6f4.f32.e3m2.e2m3.f32",
+        "m16n8k64.row.col.kind::f8f6f4.f32.e2m1.e3m2.f32",
+        "m16n8k64.row.col.kind::f8f6f4.f32.e2m3.e2m1.f32",
+        "m16n8k128.row.col.kind::mxf4.block_scale.scale_vec::2X.f32.e2m1.e2m1.f32.ue8m0",
+        "m16n8k128.row.col.kind::mxf4nvf4.block_scale.scale_vec::4X.f32.e2m1.e2m1.f32.ue4m3",
+        "m16n8k64.row.col.kind::mxf8f6f4.block_scale.scale_vec::1X.f32.e4m3.e5m2.f32.ue8m0",
+        "m16n8k32.row.col.s32.u8.s8.s32",
+        "m16n8k64.row.col.satfinite.s32.s8.u8.s32",
+        "m16n8k64.row.col.s32.u4.s4.s32",
+        "m16n8k128.row.col.s32.s4.u4.s32",
     ];
     const WARPGROUP: &[&str] = &[
         "f16.f16.f16",
@@ -358,10 +361,20 @@ fn typical(operation: Operation, random: &mut fastrand::Rng) -> &'static str {
         Operation::WmmaMma => WMMA,
         Operation::Mma => MMA,
         Operation::MmaSp => SPARSE,
+        Operation::WmmaLoad => &["row.m8n8k32.s4", "col.m8n8k32.u4", "row.m8n8k128.b1", "", "", ""],
         Operation::WgmmaMmaAsync | Operation::WgmmaMmaAsyncSp => WARPGROUP,
+        Operation::Atom => &["global.add.noftz.v8.f16", "", "", ""],
+        Operation::CpAsyncBulkTensorLoad => &["2d.tile::gather4", "", ""],
+        Operation::CpAsyncBulkTensorStore => &["2d.tile::scatter4", "", ""],
+        Operation::CpAsyncBulkPrefetchTensor => &["2d.tile::gather4", "", ""],
         _ => &[],
     };
-    random.choice(choices).copied().unwrap_or_default()
+    // Best those with the word that is looked for.
+    let spelling = word.map(Modifier::spelling).unwrap_or_default();
+    let with: Vec<&&str> =
+        choices.iter().filter(|words| words.split('.').any(|word| word == spelling)).collect();
+    let choice = random.choice(&with).map(|choice| **choice);
+    choice.or_else(|| random.choice(choices).copied()).unwrap_or_default()
 }
 
 /// Something that may stand in a position.
@@ -384,6 +397,15 @@ fn operand(opcode: &Opcode, slot: &OperandSlot, position: usize, random: &mut fa
         },
         Form::Predicate => ["p3", "!p3"][random.usize(..2)].to_owned(),
         Form::Immediate => {
+            if slot.name == "membermask" {
+                return "0xFFFFFFFF".to_owned();
+            }
+            if slot.name.starts_with("imm-scale") {
+                return ["1", "-1"][random.usize(..2)].to_owned();
+            }
+            if slot.name.starts_with("imm-trans") || matches!(slot.name, "sp-sel" | "f") {
+                return ["0", "1"][random.usize(..2)].to_owned();
+            }
             const NUMBERS: &[&str] = &["0", "1", "-1", "2", "4", "8", "16", "24", "64", "128"];
             random.choice(NUMBERS).copied().unwrap_or_default().to_owned()
         }
@@ -477,16 +499,36 @@ fn fragment(opcode: &Opcode, slot: &OperandSlot, random: &mut fastrand::Rng) -> 
     });
     let any = [1, 2, 3, 4, 8][random.usize(..5)];
     if let Some(count) = count {
-        return match slot.name {
-            "data" | "cdata" | "mdata" => {
-                const DIVISORS: &[u32] = &[1, 2, 4, 8, 16, 32];
-                let times = [1, 2, 2, 4, 8][random.usize(..5)];
-                (count * times).div_ceil(random.choice(DIVISORS).copied().unwrap_or(1))
+        let factor = opcode.modifier(|it| match it {
+            Modifier::SparsityFactor(_) => {
+                let spelling = it.spelling();
+                let (kept, all) = spelling.trim_start_matches("sp::").split_once(':')?;
+                Some((kept.parse::<u32>().ok()?, all.parse::<u32>().ok()?))
             }
-            _ => count * [1, 2][random.usize(..2)],
+            _ => None,
+        });
+        let Some((kept, all)) = factor else { return count * [1, 2][random.usize(..2)] };
+        let bits = |index: usize| opcode.types.get(index).and_then(|ty| ty.bits()).unwrap_or(8);
+        let compresses = opcode.operation() == Some(Operation::Spcompress);
+        return match slot.name {
+            "mdata" if compresses => (count * bits(1)).div_ceil(bits(0)),
+            "cdata" if compresses => count,
+            "data" if compresses => 2 * count,
+            "mdata" => (kept * bits(1) * count).div_ceil(32),
+            "cdata" => (kept * bits(0) * count).div_ceil(32),
+            _ => (all * bits(0) * count).div_ceil(32),
         };
     }
     let Some(Shape { m, n, k }) = shape else { return any };
+    if opcode.operation() == Some(Operation::WmmaMma) && opcode.types.len() == 2 {
+        // The old form: A and B are halves, and each of their elements is in two threads.
+        let width = |index: usize| opcode.types.get(index).and_then(|ty| ty.bits()).unwrap_or(32);
+        return match slot.name {
+            "a" | "b" => 8,
+            "c" => width(1) / 4,
+            _ => width(0) / 4,
+        };
+    }
     let threads = if opcode.operation().is_some_and(|it| it >= Operation::WgmmaMmaAsync) { 128 } else { 32 };
     let types = &opcode.types;
     let ty = |index: usize| types.get(index).or(types.first()).and_then(|ty| ty.bits()).unwrap_or(32);
@@ -506,11 +548,10 @@ fn fragment(opcode: &Opcode, slot: &OperandSlot, random: &mut fastrand::Rng) -> 
         opcode.operation() == Some(Operation::WmmaMma) && bits == 16 && matches!(slot.name, "a" | "b");
     let halved =
         slot.name == "a" && matches!(opcode.operation(), Some(Operation::MmaSp | Operation::WgmmaMmaAsyncSp));
-    match random.u8(..8) {
+    match random.u8(..16) {
         0 => exact.div_ceil(2),
         1 => exact * 2,
-        2..6 if doubled => exact * 2,
-        2..7 if halved => exact.div_ceil(2),
+        2.. if halved => exact.div_ceil(2),
         _ => exact,
     }
 }
@@ -535,7 +576,11 @@ fn address(opcode: &Opcode, slot: &OperandSlot, random: &mut fastrand::Rng) -> S
         Geometry::D5 => 5,
     });
     let coordinates = |random: &mut fastrand::Rng| {
-        let count = if random.u8(..4) == 0 { random.u32(1..6) } else { dimensions };
+        let count = match random.u8(..4) {
+            0 => random.u32(1..6),
+            1 if geometry == Some(Geometry::D3) => 4,
+            _ => dimensions,
+        };
         vector_of(Type::B32, count, 0)
     };
     match space {

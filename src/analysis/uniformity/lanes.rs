@@ -1,7 +1,8 @@
 //! What differs between the threads of a warp.
 
 use crate::analysis::function::Function;
-use crate::analysis::registers;
+use crate::isa::generic::{self, Comparison, Computation, Modifier, ShuffleMode, Space, Synchronization};
+use crate::resolve::operations::Opcode;
 use crate::resolve::symbols::Resolution;
 use crate::syntax::ast::{OperandKind, RawInstruction, Slice};
 use crate::syntax::literal;
@@ -12,13 +13,21 @@ pub(super) fn constant(function: &Function<'_>, operands: Slice, position: u32) 
     literal::evaluate(&function.unit.source, &function.unit.module, operand)
 }
 
+/// How an opcode compares.
+pub(super) fn comparison(opcode: &Opcode) -> Option<Comparison> {
+    opcode.modifier(|modifier| match modifier {
+        Modifier::Comparison(comparison) => Some(comparison),
+        _ => None,
+    })
+}
+
 /// The register of the machine that a value is made of, by instructions with one source that keep
 /// what matters: `keeps` is given each of them.
 fn made_of<'a>(
     function: &Function<'a>,
     instruction: u32,
     operand: u32,
-    keeps: impl Fn(&str, &RawInstruction) -> bool,
+    keeps: impl Fn(Computation, &RawInstruction) -> bool,
 ) -> Option<&'a str> {
     let (mut at, mut index) = (instruction, operand);
     // A chain that is longer goes round and round.
@@ -38,8 +47,8 @@ fn made_of<'a>(
         let [only] = *function.reaching(at, register) else { return None };
         at = function.definitions.get(only).instruction;
         let raw = &function.unit.module.instructions[at as usize];
-        let name = registers::mnemonic(function.unit, at);
-        if raw.operands.len < 2 || function.unit.module.guard(raw).is_some() || !keeps(name, raw) {
+        let computes = function.unit.operations.of(at).computes();
+        if raw.operands.len < 2 || function.unit.module.guard(raw).is_some() || !keeps(computes, raw) {
             return None;
         }
         index = raw.operands.start + 1;
@@ -51,21 +60,65 @@ fn made_of<'a>(
 /// low five bits of one of them.
 pub(super) fn identifies_lane(function: &Function<'_>, instruction: u32, operand: u32) -> bool {
     let number = |raw: &RawInstruction| constant(function, raw.operands, 2);
-    let found = made_of(function, instruction, operand, |name, raw| match name {
-        "mov" | "cvt" => true,
-        "and" => number(raw).is_some_and(|mask| mask & 31 == 31),
-        "rem" => number(raw).is_some_and(|by| by > 0 && by % 32 == 0),
-        _ => false,
+    let found = made_of(function, instruction, operand, |computes, raw| match computes {
+        Computation::Move | Computation::Convert => true,
+        Computation::And => number(raw).is_some_and(|mask| mask & 31 == 31),
+        Computation::Remainder => number(raw).is_some_and(|by| by > 0 && by % 32 == 0),
+        Computation::Other
+        | Computation::ConvertAddress
+        | Computation::Or
+        | Computation::Xor
+        | Computation::Not
+        | Computation::Lop3
+        | Computation::ShiftLeft
+        | Computation::ShiftRight
+        | Computation::Add
+        | Computation::Subtract
+        | Computation::Negate
+        | Computation::Multiply
+        | Computation::MultiplyAdd
+        | Computation::Divide
+        | Computation::ExtractBits
+        | Computation::InsertBits
+        | Computation::Permute
+        | Computation::Select
+        | Computation::Compare
+        | Computation::Shuffle
+        | Computation::Load
+        | Computation::Elect => false,
     });
     matches!(found, Some("%laneid" | "%tid.x" | "%tid"))
 }
 
 /// Whether a value is `%tid.x` plus a multiple of 32.
 fn is_thread_index(function: &Function<'_>, instruction: u32, operand: u32) -> bool {
-    let found = made_of(function, instruction, operand, |name, raw| match name {
-        "mov" | "cvt" => raw.operands.len == 2,
-        "add" | "sub" => constant(function, raw.operands, 2).is_some_and(|by| by % 32 == 0),
-        _ => false,
+    let found = made_of(function, instruction, operand, |computes, raw| match computes {
+        Computation::Move | Computation::Convert => raw.operands.len == 2,
+        Computation::Add | Computation::Subtract => {
+            constant(function, raw.operands, 2).is_some_and(|by| by % 32 == 0)
+        }
+        Computation::Other
+        | Computation::ConvertAddress
+        | Computation::And
+        | Computation::Or
+        | Computation::Xor
+        | Computation::Not
+        | Computation::Lop3
+        | Computation::ShiftLeft
+        | Computation::ShiftRight
+        | Computation::Negate
+        | Computation::Multiply
+        | Computation::MultiplyAdd
+        | Computation::Divide
+        | Computation::Remainder
+        | Computation::ExtractBits
+        | Computation::InsertBits
+        | Computation::Permute
+        | Computation::Select
+        | Computation::Compare
+        | Computation::Shuffle
+        | Computation::Load
+        | Computation::Elect => false,
     });
     matches!(found, Some("%tid.x" | "%tid"))
 }
@@ -83,36 +136,98 @@ pub(super) enum Lanes {
 /// How what an instruction writes differs between the threads of a warp.
 pub(super) fn lanes(function: &Function<'_>, instruction: u32) -> Lanes {
     let raw = &function.unit.module.instructions[instruction as usize];
-    let words: Vec<&str> = registers::words(function.unit, instruction).collect();
-    let number = |position: u32| constant(function, raw.operands, position);
-    match words[0] {
-        "elect" | "vote" | "match" | "activemask" | "atom" | "call" | "redux" => return Lanes::Differ,
-        "ld" | "ldu"
-            if !words
-                .iter()
-                .any(|word| word.starts_with("shared") || word.starts_with("param") || *word == "const") =>
-        {
-            return Lanes::Differ;
+    let opcode = function.unit.operations.of(instruction);
+    match opcode.lanes() {
+        generic::Lanes::Differ | generic::Lanes::Elected => return Lanes::Differ,
+        generic::Lanes::Same => return together(function, opcode, raw),
+        generic::Lanes::Memory => {
+            // These are what all threads of a warp read alike.
+            let is_uniform = |space: Space| space.is_shared() || is_parameter(space) || space == Space::Const;
+            if !opcode.spaces().next().is_some_and(is_uniform) {
+                return Lanes::Differ;
+            }
         }
-        // From one lane to all.
-        "shfl" if words.contains(&"idx") && number(2).is_some() => return Lanes::Same,
-        // The number of the warp, in one form or another.
-        "shr" | "and" | "bfe" | "div" if is_thread_index(function, instruction, raw.operands.start + 1) => {
-            let of_warp = number(2).is_some_and(|number| match words[0] {
-                "shr" | "bfe" => number >= 5,
-                "and" => number.trailing_zeros() >= 5,
-                _ => number > 0 && number % 32 == 0,
-            });
-            if of_warp {
+        generic::Lanes::Exchanged => {
+            if opcode.computes() != Computation::Shuffle {
+                return Lanes::Differ;
+            }
+            // From one lane to all.
+            let from_one = opcode.has(Modifier::ShuffleMode(ShuffleMode::Idx));
+            if from_one && constant(function, raw.operands, 2).is_some() {
                 return Lanes::Same;
             }
         }
-        "setp" if splits_between_warps(function, instruction, raw, &words) => return Lanes::Same,
-        _ => {}
+        generic::Lanes::AsSources => {
+            let is_same = if opcode.computes() == Computation::Compare {
+                splits_between_warps(function, instruction, raw, opcode)
+            } else {
+                is_warp_number(function, instruction, raw, opcode)
+            };
+            if is_same {
+                return Lanes::Same;
+            }
+        }
     }
     // Registers of the machine that differ between the threads of a warp.
     let differs = raw.operands.range().any(|index| reads_lane(function, index as u32));
     if differs { Lanes::Differ } else { Lanes::AsOperands }
+}
+
+/// For a result that is the same for all threads that take part: whether these are the whole warp.
+fn together(function: &Function<'_>, opcode: &Opcode, raw: &RawInstruction) -> Lanes {
+    const WHOLE_WARP: i128 = 0xFFFF_FFFF;
+    match opcode.synchronization() {
+        // All threads of the CTA, or of whole warps of it.
+        Synchronization::BarrierSync => Lanes::Same,
+        Synchronization::WarpCollective => {
+            let mask =
+                raw.operands.len.checked_sub(1).and_then(|last| constant(function, raw.operands, last));
+            if mask.is_some_and(|mask| mask == -1 || mask == WHOLE_WARP) {
+                Lanes::Same
+            } else {
+                Lanes::Differ
+            }
+        }
+        // Whoever happens to be there.
+        _ => Lanes::Differ,
+    }
+}
+
+fn is_parameter(space: Space) -> bool {
+    matches!(space, Space::Param | Space::ParamEntry | Space::ParamFunc)
+}
+
+/// Whether the result is the number of the warp, in one form or another.
+fn is_warp_number(function: &Function<'_>, instruction: u32, raw: &RawInstruction, opcode: &Opcode) -> bool {
+    let Some(number) = constant(function, raw.operands, 2) else { return false };
+    let is_of_warp = match opcode.computes() {
+        Computation::ShiftRight | Computation::ExtractBits => number >= 5,
+        Computation::And => number.trailing_zeros() >= 5,
+        Computation::Divide => number > 0 && number % 32 == 0,
+        Computation::Other
+        | Computation::Move
+        | Computation::Convert
+        | Computation::ConvertAddress
+        | Computation::Or
+        | Computation::Xor
+        | Computation::Not
+        | Computation::Lop3
+        | Computation::ShiftLeft
+        | Computation::Add
+        | Computation::Subtract
+        | Computation::Negate
+        | Computation::Multiply
+        | Computation::MultiplyAdd
+        | Computation::Remainder
+        | Computation::InsertBits
+        | Computation::Permute
+        | Computation::Select
+        | Computation::Compare
+        | Computation::Shuffle
+        | Computation::Load
+        | Computation::Elect => false,
+    };
+    is_of_warp && is_thread_index(function, instruction, raw.operands.start + 1)
 }
 
 fn reads_lane(function: &Function<'_>, index: u32) -> bool {
@@ -132,13 +247,23 @@ fn splits_between_warps(
     function: &Function<'_>,
     instruction: u32,
     raw: &RawInstruction,
-    words: &[&str],
+    opcode: &Opcode,
 ) -> bool {
     let Some(bound) = constant(function, raw.operands, 2) else { return false };
-    let aligned = match words.get(1) {
-        Some(&("lt" | "ge" | "lo" | "hs")) => bound % 32 == 0,
-        Some(&("gt" | "le" | "hi" | "ls")) => bound.rem_euclid(32) == 31,
-        _ => false,
+    let Some(comparison) = comparison(opcode) else { return false };
+    let aligned = match comparison {
+        Comparison::Lt | Comparison::Ge | Comparison::Lo | Comparison::Hs => bound % 32 == 0,
+        Comparison::Gt | Comparison::Le | Comparison::Hi | Comparison::Ls => bound.rem_euclid(32) == 31,
+        Comparison::Eq
+        | Comparison::Ne
+        | Comparison::Equ
+        | Comparison::Neu
+        | Comparison::Ltu
+        | Comparison::Leu
+        | Comparison::Gtu
+        | Comparison::Geu
+        | Comparison::Num
+        | Comparison::Nan => false,
     };
     // A predicate that is combined with the comparison is a condition of its own.
     aligned && raw.operands.len == 3 && is_thread_index(function, instruction, raw.operands.start + 1)

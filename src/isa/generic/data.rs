@@ -64,7 +64,8 @@ rows! { "Data Movement and Conversion Instructions";
         ]
         (address("a", Access::Write), b(T1)) {synchronization: Synchronization::AsyncStore}
     StBulk "st.bulk" [{Semantics: Weak} {Space: SharedCta}]
-        (address("a", Access::Write), src("size", B64), immediate("initval", B64)) {}
+        (address("a", Access::Write).space(SpaceRule::Fixed(Space::Shared)), src("size", B64),
+         immediate("initval", B64)) {}
     MultimemLdReduce "multimem.ld_reduce" [
             {Semantics: Weak Relaxed Acquire} {Scope: Cta Cluster Gpu Sys} {Space: Global}
             (ReductionOperator: Min Max Add And Or Xor) {Accumulator: F16 F32} {Vector: V2 V4 V8}

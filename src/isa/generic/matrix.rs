@@ -54,6 +54,11 @@ const fn result(name: &'static str) -> OperandSlot {
     dst(name, TypeRule::Fragment).form(Form::Fragment)
 }
 
+/// An address that is one in shared memory even where it is a generic one.
+const fn shared(name: &'static str, access: Access) -> OperandSlot {
+    address(name, access).space(SpaceRule::Fixed(Space::Shared))
+}
+
 const COLLECTIVE: Synchronization = Synchronization::WarpCollective;
 
 const BLOCK_SCALED: &[Modifier] = &[Modifier::Flag(Flag::BlockScale)];
@@ -113,7 +118,7 @@ rows! { "Warp Level Matrix Multiply-Accumulate Instructions";
             (Flag: Sync) (Flag: Aligned) (TileShape: M8n8 M16n16) (Count: X1 X2 X4) {Flag: Trans}
             {Space: Shared SharedCta} (Type: B16 B8)
         ]
-        (result("r"), address("p", Access::Read))
+        (result("r"), shared("p", Access::Read))
         {synchronization: COLLECTIVE, lanes: Lanes::Differ}
     LdmatrixUnpack "ldmatrix" [
             (Flag: Sync) (Flag: Aligned) (TileShape: M8n16 M16n16) (Count: X1 X2 X4) {Flag: Trans}
@@ -125,7 +130,7 @@ rows! { "Warp Level Matrix Multiply-Accumulate Instructions";
             (Flag: Sync) (Flag: Aligned) (TileShape: M8n8 M16n8) (Count: X1 X2 X4) {Flag: Trans}
             {Space: Shared SharedCta} (Type: B16 B8)
         ]
-        (address("p", Access::Write), fragment("r")) {synchronization: COLLECTIVE}
+        (shared("p", Access::Write), fragment("r")) {synchronization: COLLECTIVE}
     Movmatrix "movmatrix" [(Flag: Sync) (Flag: Aligned) (TileShape: M8n8) (Flag: Trans) (Type: B16)]
         (d(B32), a(B32)) {synchronization: COLLECTIVE, lanes: Lanes::Exchanged}
     WgmmaMmaAsync "wgmma.mma_async" [

@@ -1,8 +1,8 @@
 use std::collections::BTreeMap;
 
 use crate::analysis::events::{Action, Event};
-use crate::analysis::registers;
 use crate::diagnostic::{Diagnostic, Findings};
+use crate::isa::generic::Computation;
 use crate::isa::vocabulary::{Operation, Slot};
 use crate::rules::{Checker, Code, rule};
 
@@ -67,7 +67,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             let Some(((event, inner), more)) = offences.split_first() else { continue };
             let name = flow.operation(*inner).map_or("", Operation::name);
             let raw = &checker.unit.module.instructions[cause as usize];
-            let elects = registers::mnemonic(checker.unit, cause) == "elect";
+            let elects = checker.unit.operations.of(cause).computes() == Computation::Elect;
             let mut finding = Diagnostic::new(
                 Code::AlignedInOneThread,
                 flow.span(*event),
