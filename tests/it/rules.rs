@@ -78,9 +78,11 @@ fn valid_fixtures_are_sound() {
         if !path.file_name().unwrap().to_str().unwrap().starts_with("valid") {
             continue;
         }
-        let source = Source::from_bytes(code, fs::read(&path).unwrap()).unwrap();
+        let source = Source::from_bytes(code.as_str(), fs::read(&path).unwrap()).unwrap();
         let is_excerpt = source.text().starts_with("// An excerpt: ");
-        assert_eq!(is_excerpt, source.text().contains("allow-file"), "{}", path.display());
+        // The fixtures of suppression itself have some of it.
+        let is_marked = code != "TC903" && source.text().contains("allow-file");
+        assert_eq!(is_excerpt, is_marked, "{}", path.display());
         let report = check(&source, &Options::default());
         let wrong: Vec<&str> = report
             .diagnostics

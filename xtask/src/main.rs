@@ -10,6 +10,7 @@ mod bench;
 mod generate;
 mod generic;
 mod lsp_bench;
+mod new_rule;
 mod oracle;
 mod stats;
 
@@ -28,6 +29,8 @@ enum Task {
     Bench(bench::Arguments),
     /// Measure how long an editor waits for the language server.
     LspBench(lsp_bench::Arguments),
+    /// Write everything that a new rule needs but its check: the file, the rows, the fixtures.
+    NewRule(new_rule::Arguments),
     /// Count what is known of the descriptors in the kernels of fixtures/kernels.
     Stats,
 }
@@ -43,6 +46,7 @@ fn main() -> ExitCode {
         Task::Generate(arguments) => generate::run(&arguments),
         Task::Bench(arguments) => bench::run(&arguments),
         Task::LspBench(arguments) => lsp_bench::run(&arguments),
+        Task::NewRule(arguments) => new_rule::run(&arguments),
         Task::Stats => stats::run(),
     };
     match result {

@@ -50,8 +50,9 @@ fn tokens(text: &str) -> impl Iterator<Item = &str> {
 }
 
 /// What lies between the tokens, without blanks.
-fn comments(text: &str) -> impl Iterator<Item = &str> {
+fn comments(text: &str) -> impl Iterator<Item = char> {
     let mut end = 0;
     let ranges = lex(text).map(|(_, range)| range).chain(std::iter::once(text.len()..text.len()));
-    ranges.flat_map(move |range| text[std::mem::replace(&mut end, range.end)..range.start].split_whitespace())
+    let gaps = ranges.map(move |range| &text[std::mem::replace(&mut end, range.end)..range.start]);
+    gaps.flat_map(str::chars).filter(|it| !it.is_whitespace())
 }

@@ -143,7 +143,7 @@ fn request(document: &Document, text: &str, random: &mut Rng) -> Result<(), Stri
         "textDocument": { "uri": URI },
         "position": position,
         "range": range,
-        "context": { "diagnostics": [], "includeDeclaration": true, "triggerKind": 1 },
+        "context": { "diagnostics": [], "includeDeclaration": true, "triggerKind": 1, "isRetrigger": false },
         "options": { "tabSize": 4, "insertSpaces": true },
         "newName": "renamed",
         "previousResultId": Value::Null,
