@@ -163,7 +163,7 @@ impl Wishes {
             options.rules = options.rules.with(&self.rules);
         }
         let max_findings = self.max_findings.or(config.and_then(|config| config.max_findings));
-        options.max_findings = Some(max_findings.unwrap_or(MAX_FINDINGS)).filter(|number| *number > 0);
+        options.max_findings = Some(max_findings.unwrap_or(MAX_FINDINGS));
         options
     }
 }

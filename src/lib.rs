@@ -84,7 +84,7 @@ pub struct Options {
     /// Instead of [`Budget::LIMIT`](analysis::budget::Budget::LIMIT): how much work the questions about the order of one function may
     /// cause.
     pub analysis_budget: Option<u64>,
-    /// How many findings of one rule are reported, if not all; the others are counted. Whoever shows
+    /// How many findings of one rule are reported, if not all (0 is all, too); the others are counted. Whoever shows
     /// findings to people sets it: a broken text can have as many as bytes.
     pub max_findings: Option<usize>,
     /// Which fixes are reported of findings that are not: none, the safe ones, or all.

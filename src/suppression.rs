@@ -337,7 +337,7 @@ fn complaint(source: &Source, directive: &Directive, at: usize, is_shown: bool) 
     let finding = match &item.selector {
         None => {
             let finding = finding(format!("unknown rule `{word}` in a suppression"), "no such rule");
-            let nearest = is_shown.then(|| UnknownRule::new(word).nearest).unwrap_or_default();
+            let nearest = if is_shown { UnknownRule::new(word).nearest } else { "" };
             finding.help(format!("did you mean `{nearest}`?"))
         }
         Some(_) => {

@@ -9,13 +9,16 @@ use std::collections::BTreeMap;
 use super::{Applicability, Code, Diagnostic, Fix, Ptxas, Severity};
 use crate::source::Span;
 
+/// Whether a finding is silenced.
+type Silenced<'a> = Box<dyn FnMut(&Diagnostic) -> bool + Send + 'a>;
+
 /// The findings of one source, while they are being made.
 pub struct Findings<'a> {
     /// How many of each rule are kept.
     limit: usize,
     fixes: Option<Applicability>,
     severity: Option<Severity>,
-    silenced: Option<Box<dyn FnMut(&Diagnostic) -> bool + Send + 'a>>,
+    silenced: Option<Silenced<'a>>,
     by_code: BTreeMap<Code, Kept>,
 }
 
@@ -74,10 +77,10 @@ struct Kept {
 }
 
 impl<'a> Findings<'a> {
-    /// None yet. Of each rule, `limit` will be kept, or all; of those that are not kept, at least the
+    /// None yet. Of each rule, `limit` will be kept, or all when that is 0 or not said; of those that are not kept, at least the
     /// fixes that can be applied if `fixes` is allowed.
     pub fn new(limit: Option<usize>, fixes: Option<Applicability>) -> Self {
-        let limit = limit.unwrap_or(usize::MAX);
+        let limit = limit.filter(|limit| *limit > 0).unwrap_or(usize::MAX);
         Self { limit, fixes, severity: None, silenced: None, by_code: BTreeMap::new() }
     }
 
@@ -209,6 +212,16 @@ mod tests {
 
     fn finding(code: Code, at: u32) -> Diagnostic {
         Diagnostic::new(code, Span::at(at), "", "")
+    }
+
+    #[test]
+    fn no_limit_and_0_keep_all() {
+        for limit in [None, Some(0)] {
+            let mut findings = Findings::new(limit, None);
+            findings.extend((0..1000).map(|at| finding(Code::SyntaxError, at)));
+            let found = findings.finish();
+            assert_eq!((found.diagnostics.len(), found.omitted.len()), (1000, 0));
+        }
     }
 
     fn places(found: &Found, code: Code) -> Vec<u32> {

@@ -108,7 +108,7 @@ fn output_does_not_grow_with_the_line() {
 /// One comment with very many rules, very many comments in one place, and names that are none.
 #[test]
 fn many_suppressions_are_told_apart() {
-    let text = |comment: String| format!("{HEADER}{};\n}}\n", comment);
+    let text = |comment: String| format!("{HEADER}{comment};\n}}\n");
     let items = text(format!("/* ptx-tc: allow({}) */", "TC001,".repeat(5000)));
     let comments = text("/* ptx-tc: allow(TC001) */".repeat(5000));
     let unused = text("/* ptx-tc: allow(TC301) */".repeat(5000));
