@@ -5,6 +5,8 @@
 //! takes the memory of its tree and of its largest component, and components are looked at side by
 //! side where there are several processors. Findings come out in source order either way.
 
+mod incremental;
+
 use std::sync::{Mutex, PoisonError};
 
 use crate::analysis::calls::{CallGraph, Component};
@@ -20,10 +22,33 @@ use crate::resolve::unit::Unit;
 use crate::rules::{Checker, Scope};
 use crate::suppression::Suppressions;
 use crate::{Options, Report};
+pub use incremental::Memory;
+use incremental::{Outline, Task};
 
 /// Checks a module that is parsed and resolved already, or gives up (`None`) as soon as `cancelled`
 /// says that nobody waits for the findings any more.
 pub fn check_unit(unit: &Unit, options: &Options, cancelled: &(dyn Fn() -> bool + Sync)) -> Option<Report> {
+    check(unit, options, None, cancelled)
+}
+
+/// Checks a module like [`check_unit`], but looks only at what is not as it was in the check before.
+/// The findings are the same, and the report counts the steps that are left.
+pub fn check_unit_again(
+    unit: &Unit,
+    options: &Options,
+    memory: &mut Memory,
+    cancelled: &(dyn Fn() -> bool + Sync),
+) -> Option<Report> {
+    // Descriptions are not remembered.
+    check(unit, options, Some(memory).filter(|_| !options.describe), cancelled)
+}
+
+fn check(
+    unit: &Unit,
+    options: &Options,
+    mut memory: Option<&mut Memory>,
+    cancelled: &(dyn Fn() -> bool + Sync),
+) -> Option<Report> {
     let environment = Environment::new(unit, options.ptx_version, &options.targets);
     let gates = Gates::new(&environment);
     let suppressions = Mutex::new(Suppressions::new(unit));
@@ -35,15 +60,24 @@ pub fn check_unit(unit: &Unit, options: &Options, cancelled: &(dyn Fn() -> bool 
         gates: &gates,
         suppressions: &suppressions,
         calls: &calls,
+        records: memory.is_some(),
     };
 
     let decoder = Decoder::new(unit);
     let tensor = decoder.functions();
-    let components = calls.components(&tensor);
+    let mut tasks: Vec<Task> = calls.components(&tensor).into_iter().map(Task::new).collect();
+    let outline = memory.as_mut().map(|memory| {
+        let outline = Outline::new(unit, &calls);
+        memory.recall(unit, options, &outline, &mut tasks);
+        outline
+    });
     let mut whole = Worker::new(context);
     whole.look_at_text(cancelled);
     let Worker { mut findings, mut descriptions, mut steps, .. } =
-        whole.and(look_at_all(context, &components, cancelled));
+        whole.and(look_at_all(context, &mut tasks, cancelled));
+    if let (Some(memory), Some(outline)) = (memory, outline) {
+        memory.keep(unit, options, outline, tasks);
+    }
     if cancelled() {
         return None;
     }
@@ -63,23 +97,25 @@ pub fn check_unit(unit: &Unit, options: &Options, cancelled: &(dyn Fn() -> bool 
 /// Looks at the components, side by side if that is possible.
 fn look_at_all<'a>(
     context: Context<'a>,
-    components: &[Component],
+    tasks: &mut [Task],
     cancelled: &(dyn Fn() -> bool + Sync),
 ) -> Worker<'a> {
-    let look = |mut worker: Worker<'a>, component: &Component| {
-        worker.look_at(component, cancelled);
+    let look = |mut worker: Worker<'a>, task: &mut Task| {
+        worker.work_on(task, cancelled);
         worker
     };
     #[cfg(feature = "parallel")]
-    if components.len() > 1 && rayon::current_num_threads() > 1 {
+    if tasks.iter().filter(|task| task.findings.is_none()).nth(1).is_some()
+        && rayon::current_num_threads() > 1
+    {
         use rayon::prelude::*;
-        return components
-            .par_iter()
+        return tasks
+            .par_iter_mut()
             .fold(|| Worker::new(context), look)
             .reduce_with(Worker::and)
             .unwrap_or_else(|| Worker::new(context));
     }
-    components.iter().fold(Worker::new(context), look)
+    tasks.iter_mut().fold(Worker::new(context), look)
 }
 
 /// What all workers share.
@@ -91,6 +127,8 @@ struct Context<'a> {
     gates: &'a Gates,
     suppressions: &'a Mutex<Suppressions<'a>>,
     calls: &'a CallGraph,
+    /// Whether someone wants to remember what is found.
+    records: bool,
 }
 
 /// Looks at one component after the other.
@@ -135,6 +173,20 @@ impl<'a> Worker<'a> {
         };
         let scopes = [Scope::Text, Scope::Module, Scope::Statement];
         checker.run(&options.rules, &mut self.findings, &|scope| scopes.contains(&scope), cancelled);
+    }
+
+    /// Adds what is found in a component; looks at it unless that is known.
+    fn work_on(&mut self, task: &mut Task, cancelled: &dyn Fn() -> bool) {
+        if let Some(findings) = &task.findings {
+            self.findings.extend(findings.iter().cloned());
+        } else if self.context.records {
+            self.findings.start_record();
+            self.look_at(&task.component, cancelled);
+            // What is cut short is not all.
+            task.findings = self.findings.end_record().filter(|_| !cancelled());
+        } else {
+            self.look_at(&task.component, cancelled);
+        }
     }
 
     /// Runs all other rules on the functions of a component.

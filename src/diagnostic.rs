@@ -171,6 +171,15 @@ impl Diagnostic {
         self
     }
 
+    /// Visits every place that the finding names.
+    pub(crate) fn for_each_span(&mut self, visit: &mut dyn FnMut(&mut Span)) {
+        let Self { code: _, severity: _, ptxas: _, message: _, primary, labels, note: _, help: _, fix } =
+            self;
+        visit(&mut primary.span);
+        labels.iter_mut().for_each(|label| visit(&mut label.span));
+        fix.iter_mut().flat_map(|fix| &mut fix.edits).for_each(|edit| visit(&mut edit.span));
+    }
+
     /// Corrects what the assembler does, where one case of a rule differs from the others.
     #[must_use]
     pub fn ptxas(mut self, ptxas: Ptxas) -> Self {

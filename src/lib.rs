@@ -62,7 +62,7 @@ pub mod suppression;
 pub(crate) mod words;
 
 use analysis::description::Description;
-pub use check::check_unit;
+pub use check::{Memory, check_unit, check_unit_again};
 use diagnostic::selection::RuleSettings;
 use diagnostic::{Applicability, Diagnostic, Fix, Omitted, Severity};
 use isa::targets::{PtxVersion, Target};

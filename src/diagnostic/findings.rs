@@ -4,6 +4,7 @@
 //! findings of each rule are kept, in the order of the source and not of their discovery; of the
 //! others there is only the number. So a check needs no more memory than its text does.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use super::{Applicability, Code, Diagnostic, Fix, Ptxas, Severity};
@@ -20,6 +21,8 @@ pub struct Findings<'a> {
     severity: Option<Severity>,
     silenced: Option<Silenced<'a>>,
     by_code: BTreeMap<Code, Kept>,
+    /// A copy of what is added, silenced or not, while someone wants one.
+    record: Option<Vec<Diagnostic>>,
 }
 
 /// What becomes of [`Findings`].
@@ -77,11 +80,14 @@ struct Kept {
 }
 
 impl<'a> Findings<'a> {
-    /// None yet. Of each rule, `limit` will be kept, or all when that is 0 or not said; of those that are not kept, at least the
-    /// fixes that can be applied if `fixes` is allowed.
+    /// How many are recorded. Where more is found, there is more to do than to look again.
+    const RECORD: usize = 256;
+
+    /// None yet. Of each rule, `limit` will be kept, or all when that is 0 or not said; of those that
+    /// are not kept, at least the fixes that can be applied if `fixes` is allowed.
     pub fn new(limit: Option<usize>, fixes: Option<Applicability>) -> Self {
         let limit = limit.filter(|limit| *limit > 0).unwrap_or(usize::MAX);
-        Self { limit, fixes, severity: None, silenced: None, by_code: BTreeMap::new() }
+        Self { limit, fixes, severity: None, silenced: None, by_code: BTreeMap::new(), record: None }
     }
 
     /// None yet, and all will be kept.
@@ -98,8 +104,8 @@ impl<'a> Findings<'a> {
     /// From now on with all findings.
     #[must_use]
     pub fn including_all(self) -> Findings<'static> {
-        let Self { limit, fixes, severity, silenced: _, by_code } = self;
-        Findings { limit, fixes, severity, silenced: None, by_code }
+        let Self { limit, fixes, severity, silenced: _, by_code, record } = self;
+        Findings { limit, fixes, severity, silenced: None, by_code, record }
     }
 
     /// From now on, findings get this severity instead of their own.
@@ -110,6 +116,13 @@ impl<'a> Findings<'a> {
     /// Adds a finding.
     pub fn push(&mut self, mut finding: Diagnostic) {
         finding.severity = self.severity.unwrap_or(finding.severity);
+        if let Some(record) = &mut self.record {
+            if record.len() < Self::RECORD {
+                record.push(finding.clone());
+            } else {
+                self.record = None;
+            }
+        }
         if self.silenced.as_mut().is_some_and(|silenced| silenced(&finding)) {
             return;
         }
@@ -128,7 +141,18 @@ impl<'a> Findings<'a> {
     /// Whether another finding of the rule can still be among the first wherever it is. If not, it
     /// need not say more than is counted.
     pub fn has_room(&self, code: Code) -> bool {
-        self.by_code.get(&code).is_none_or(|kept| kept.last.is_none())
+        // What is recorded may be among the first of the next text.
+        self.record.is_some() || self.by_code.get(&code).is_none_or(|kept| kept.last.is_none())
+    }
+
+    /// From now on, keeps a copy of what is added, silenced or not, with its severity.
+    pub(crate) fn start_record(&mut self) {
+        self.record = Some(Vec::new());
+    }
+
+    /// What was added since [`Findings::start_record`], unless it was too much.
+    pub(crate) fn end_record(&mut self) -> Option<Vec<Diagnostic>> {
+        self.record.take()
     }
 
     /// Adds what was found elsewhere. It has its severities, and nothing of it is silenced.
@@ -162,6 +186,9 @@ impl<'a> Findings<'a> {
         let mut found = Found::default();
         for (_, mut kept) in self.by_code {
             kept.cut(self.limit, self.fixes);
+            // They came in the order in which they were omitted.
+            kept.omitted.sort_by_key(|it| (Reverse(it.severity), it.ptxas == Ptxas::Silent));
+            kept.fixes.sort_by(|one, other| first_edit(one).cmp(&first_edit(other)));
             found.diagnostics.append(&mut kept.first);
             found.omitted.append(&mut kept.omitted);
             found.fixes.append(&mut kept.fixes);
@@ -169,6 +196,11 @@ impl<'a> Findings<'a> {
         found.diagnostics.sort_by_key(|finding| (finding.primary.span, finding.code));
         found
     }
+}
+
+/// Where a fix starts, and with what.
+fn first_edit(fix: &Fix) -> Option<(Span, &str)> {
+    fix.edits.first().map(|edit| (edit.span, edit.text.as_str()))
 }
 
 impl Extend<Diagnostic> for Findings<'_> {

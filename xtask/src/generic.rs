@@ -552,6 +552,7 @@ fn fragment(opcode: &Opcode, slot: &OperandSlot, random: &mut fastrand::Rng) -> 
         0 => exact.div_ceil(2),
         1 => exact * 2,
         2.. if halved => exact.div_ceil(2),
+        2.. if doubled => exact * 2,
         _ => exact,
     }
 }

@@ -191,7 +191,9 @@ fn rule(arguments: &Arguments, variant: &str) -> String {
             "flow.span(*event)",
             "        }\n    }\n",
         ),
-        Scope::Module | Scope::Text => ("", "    for decoded in checker.instructions {\n", "decoded.name", "    }\n"),
+        Scope::Module | Scope::Text => {
+            ("", "    for decoded in checker.instructions {\n", "decoded.name", "    }\n")
+        }
     };
     let indent = " ".repeat(4 + 4 * head.lines().count());
     format!(
