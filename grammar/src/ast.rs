@@ -157,7 +157,7 @@ impl Statement {
 
 impl fmt::Debug for Statement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Statement").field("kind", &self.kind()).field("span", &self.span).finish()
+        write!(f, "{:?} at {:?}", self.kind(), self.span)
     }
 }
 
@@ -413,7 +413,7 @@ impl Operand {
 
 impl fmt::Debug for Operand {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Operand").field("kind", &self.kind()).field("span", &self.span()).finish()
+        write!(f, "{:?} at {:?}", self.kind(), self.span())
     }
 }
 

@@ -28,6 +28,7 @@ pub(crate) struct Builder<'s> {
     text: &'s str,
     pub(crate) module: Module,
     pub(crate) errors: Vec<SyntaxError>,
+    is_broken: bool,
     stack: Vec<Operand>,
     operators: Vec<BinaryOperator>,
     /// The tail of the `.loc` under way.
@@ -117,6 +118,7 @@ impl<'s> Builder<'s> {
             text,
             module,
             errors: Vec::new(),
+            is_broken: false,
             stack: Vec::new(),
             operators: Vec::new(),
             specifier: Specifier {
@@ -382,11 +384,17 @@ impl<'s> Builder<'s> {
     /// the next one does not take it for its own.
     pub(crate) fn broken(&mut self, recovery: Recovery, span: Span) {
         self.errors.extend(SyntaxError::from_recovery(recovery, self.text));
+        self.is_broken = true;
         self.stack.clear();
         self.operators.clear();
         self.returns = Slice::default();
         self.parameters = Slice::default();
         self.statement(StatementKind::Broken, span);
+    }
+
+    /// Whether anything did not parse so far.
+    pub(crate) const fn is_broken(&self) -> bool {
+        self.is_broken
     }
 
     // ---- declarations ----

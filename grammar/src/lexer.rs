@@ -158,6 +158,10 @@ pub enum Token {
     SectionClose,
     /// No text: a directive without `;`, such as `.loc 1 2 3`, or a header ends before the next word.
     DirectiveEnd,
+    /// Before plain statements, which are not built by the parser.
+    RunStart,
+    /// Plain statements that are built.
+    Run,
     /// Text that is no token. The grammar has no rule for it.
     Error,
 }

@@ -18,6 +18,7 @@ pub(crate) mod builder;
 pub mod lexer;
 pub mod literal;
 pub mod parser;
+pub(crate) mod plain;
 pub mod section;
 pub mod source;
 pub mod structure;

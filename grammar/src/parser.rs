@@ -1,14 +1,17 @@
 //! The one way from text to a [`Module`].
 
+use std::cell::RefCell;
+
 use crate::ast::Module;
 use crate::builder::{Builder, Recovery};
 use crate::grammar::ModuleParser;
 use crate::lexer::{LexError, Token};
+use crate::plain::Tokens;
 use crate::source::{Source, Span};
 use crate::structure::Structure;
 
 /// A syntax tree and what was wrong with the text.
-#[derive(Debug)]
+#[derive(Debug, PartialEq, Eq)]
 pub struct Parsed {
     /// The tree; broken statements are [`Broken`](crate::ast::StatementKind::Broken) in it.
     pub module: Module,
@@ -144,17 +147,34 @@ impl SyntaxError {
 /// # Ok::<(), ptx_syntax::source::SourceError>(())
 /// ```
 pub fn parse(source: &Source) -> Parsed {
-    let mut tokens = Structure::new(source.text());
-    let mut builder = Builder::new(source.text());
+    parse_with(source, |structure, builder| {
+        ModuleParser::new().parse(builder, Tokens::new(structure, builder)).err()
+    })
+}
+
+/// The same, with every statement read by the generated parser: so that tests can compare.
+#[doc(hidden)]
+pub fn parse_the_long_way(source: &Source) -> Parsed {
+    parse_with(source, |structure, builder| ModuleParser::new().parse(builder, structure).err())
+}
+
+type ParseError = lalrpop_util::ParseError<u32, Token, std::convert::Infallible>;
+
+fn parse_with<'s>(
+    source: &'s Source,
+    run: impl FnOnce(&mut Structure<'s>, &RefCell<Builder<'s>>) -> Option<ParseError>,
+) -> Parsed {
+    let mut structure = Structure::new(source.text());
+    let builder = RefCell::new(Builder::new(source.text()));
     // A parser that can recover returns an error only when recovery itself is impossible: at the
     // end of input. What it read until then is in the builder.
-    let unrecovered = ModuleParser::new().parse(&mut builder, &mut tokens).err();
-    let Builder { module, mut errors, .. } = builder;
+    let unrecovered = run(&mut structure, &builder);
+    let Builder { module, mut errors, .. } = builder.into_inner();
     if let Some(error) = unrecovered {
         let recovery = Recovery { error, dropped_tokens: Vec::new() };
         errors.extend(SyntaxError::from_recovery(recovery, source.text()));
     }
-    errors.append(&mut tokens.errors);
+    errors.append(&mut structure.errors);
     errors.sort_by_key(SyntaxError::span);
     Parsed { module, errors }
 }

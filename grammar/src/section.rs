@@ -142,10 +142,10 @@ impl Items<'_> {
                     let (token, other) = self.take()?;
                     match (token, operator) {
                         (Token::Integer, Token::Plus) => {
-                            Value::Address(span, literal::integer(self.slice(other))? as i64)
+                            Value::Address(span, literal::integer(self.slice(other))?.cast_signed())
                         }
                         (Token::Integer, _) => {
-                            let offset = literal::integer(self.slice(other))? as i64;
+                            let offset = literal::integer(self.slice(other))?.cast_signed();
                             Value::Address(span, offset.wrapping_neg())
                         }
                         _ => Value::Distance(span, other),
@@ -171,12 +171,11 @@ impl Iterator for Items<'_> {
                 Token::Comma => {}
                 Token::DotWord => {
                     // A type, or the name of a section among values.
-                    match self.slice(span).strip_prefix('.').and_then(|word| word.parse().ok()) {
-                        Some(ty) => self.ty = Some(ty),
-                        None => {
-                            let (ty, value) = (self.ty?, self.value(token, span)?);
-                            return Some(Item::Value { ty, value });
-                        }
+                    if let Some(ty) = self.slice(span).strip_prefix('.').and_then(|word| word.parse().ok()) {
+                        self.ty = Some(ty);
+                    } else {
+                        let (ty, value) = (self.ty?, self.value(token, span)?);
+                        return Some(Item::Value { ty, value });
                     }
                 }
                 _ => {

@@ -222,14 +222,40 @@ pub struct Position {
 #[derive(Debug)]
 pub struct LineIndex {
     starts: Vec<u32>,
+    /// Places in long lines, in order: offset, and characters of the line before it. A column is
+    /// counted from the last of them.
+    checkpoints: Vec<(u32, u32)>,
+}
+
+/// Bytes from one checkpoint of a line to the next.
+const CHECKPOINT: usize = 4096;
+
+/// How many scalar values start in `bytes`: one at every byte that is no continuation byte.
+fn characters(bytes: &[u8]) -> u32 {
+    bytes.iter().filter(|&&byte| byte & 0xC0 != 0x80).count() as u32
 }
 
 impl LineIndex {
     /// Indexes `text`. A line ends behind `\n`; a `\r` before it belongs to the line.
     pub fn new(text: &str) -> Self {
+        let bytes = text.as_bytes();
         let mut starts = vec![0];
-        starts.extend(memchr::memchr_iter(b'\n', text.as_bytes()).map(|at| at as u32 + 1));
-        Self { starts }
+        let mut checkpoints = Vec::new();
+        let mut start = 0;
+        for end in memchr::memchr_iter(b'\n', bytes).chain([bytes.len()]) {
+            if end - start > CHECKPOINT {
+                let mut column = 0;
+                for (index, piece) in bytes[start..end].chunks(CHECKPOINT).enumerate() {
+                    checkpoints.push(((start + index * CHECKPOINT) as u32, column));
+                    column += characters(piece);
+                }
+            }
+            if end < bytes.len() {
+                start = end + 1;
+                starts.push(start as u32);
+            }
+        }
+        Self { starts, checkpoints }
     }
 
     /// Number of lines; a text without `\n` has one.
@@ -250,10 +276,11 @@ impl LineIndex {
     /// Line and column of `offset` in the `text` that was indexed.
     pub fn position(&self, text: &str, offset: u32) -> Position {
         let line = self.line(offset);
-        let start = self.starts.get(line).copied().unwrap_or_default() as usize;
-        let before = text.as_bytes().get(start..offset as usize).unwrap_or_default();
-        // A scalar value starts at every byte that is no continuation byte.
-        let column = before.iter().filter(|&&byte| byte & 0xC0 != 0x80).count();
-        Position { line: line as u32 + 1, column: column as u32 + 1 }
+        let start = self.starts.get(line).copied().unwrap_or_default();
+        let near = self.checkpoints.partition_point(|&(at, _)| at <= offset).checked_sub(1);
+        let near = near.and_then(|near| self.checkpoints.get(near)).filter(|&&(at, _)| at >= start);
+        let (from, column) = near.copied().unwrap_or((start, 0));
+        let between = text.as_bytes().get(from as usize..offset as usize).unwrap_or_default();
+        Position { line: line as u32 + 1, column: column + characters(between) + 1 }
     }
 }

@@ -59,8 +59,16 @@ pub struct Structure<'s> {
     prefix: u32,
     /// A token that was read but not yet handed on, last first.
     queue: Vec<(Span, Token)>,
-    /// A token of the lexer that was read too early.
-    next: Option<(Span, Token)>,
+    /// Tokens of the lexer that were read too early, and how many of them are done with.
+    ahead: Vec<(Span, Token)>,
+    done: usize,
+    /// Whether the innermost scope lies in a function.
+    in_body: bool,
+    /// Whether a statement may not start here for the parser, although it does for this pass: a `;`
+    /// may have ended a `.pragma` of a `.callprototype` only, and a `{` behind `.visible` is a mistake.
+    is_doubtful: bool,
+    /// Whether the statement is an instruction, whose `;` ends all doubt.
+    is_instruction: bool,
     /// Where the last token of the text ended.
     last_end: u32,
     /// `.visible` and the like, held back until it is known whether a function follows.
@@ -81,7 +89,11 @@ impl<'s> Structure<'s> {
             vectors: 0,
             prefix: 0,
             queue: Vec::new(),
-            next: None,
+            ahead: Vec::new(),
+            done: 0,
+            in_body: false,
+            is_doubtful: false,
+            is_instruction: false,
             last_end: 0,
             linkage: Vec::new(),
             errors: Vec::new(),
@@ -93,6 +105,59 @@ impl<'s> Structure<'s> {
         self.nesting = 0;
         self.vectors = 0;
         self.prefix = 0;
+    }
+
+    /// The next token that is not classified yet.
+    #[inline]
+    fn take(&mut self) -> Option<(Span, Token)> {
+        match self.ahead.get(self.done) {
+            Some(&next) => {
+                self.done += 1;
+                Some(next)
+            }
+            None => self.lex(),
+        }
+    }
+
+    fn put_back(&mut self, span: Span, token: Token) {
+        if self.done > 0 {
+            self.done -= 1;
+            self.ahead[self.done] = (span, token);
+        } else {
+            self.ahead.insert(0, (span, token));
+        }
+    }
+
+    /// Reads the next statement of a function ahead if it is a plain one: a label, or an instruction
+    /// whose operands are names, numbers, addresses and vectors of them. What `classify` would hand
+    /// on for it, and the state that it would leave, are then known: its tokens and this state.
+    pub(crate) fn plain(&mut self) -> Option<&[(Span, Token)]> {
+        let is_start = self.state == State::Start && self.in_body && !self.is_doubtful;
+        if !is_start || !self.queue.is_empty() || !self.linkage.is_empty() || self.done < self.ahead.len() {
+            return None;
+        }
+        self.ahead.clear();
+        self.done = 0;
+        let mut shape = Shape::Start;
+        while shape != Shape::End {
+            let (span, token) = self.lex()?;
+            self.ahead.push((span, token));
+            shape = shape.after(token)?;
+        }
+        Some(&self.ahead)
+    }
+
+    /// The statement that [`Self::plain`] found.
+    pub(crate) fn read_ahead(&self) -> Option<&[(Span, Token)]> {
+        (self.done < self.ahead.len()).then_some(&self.ahead)
+    }
+
+    /// Leaves the statement that [`Self::plain`] found to whoever asked for it.
+    pub(crate) fn pass_over(&mut self) {
+        if let Some((last, _)) = self.ahead.last() {
+            self.last_end = last.end;
+        }
+        self.done = self.ahead.len();
     }
 
     /// The next token of the lexer.
@@ -135,9 +200,12 @@ impl<'s> Structure<'s> {
         if self.open.len() >= MAX_SCOPES {
             self.errors.push(SyntaxError::TooDeep { span, limit: MAX_SCOPES as u32 });
             self.tokens = lexer::lex("");
+            self.ahead.clear();
+            self.done = 0;
             self.queue.clear();
             return Token::Semicolon;
         }
+        self.in_body |= as_token == Token::BodyOpen;
         self.open.push(span);
         self.restart();
         if as_token == Token::SectionOpen {
@@ -154,11 +222,13 @@ impl<'s> Structure<'s> {
             self.errors.push(SyntaxError::StrayBrace { span });
             return None;
         }
+        self.in_body &= !self.open.is_empty();
         Some(token)
     }
 
     /// Queues a `}` for each scope that is still open where none may be.
     fn close_all(&mut self, at: u32, before_function: bool) {
+        self.in_body = false;
         while let Some(brace) = self.open.pop() {
             let outermost = self.open.is_empty();
             if outermost {
@@ -183,7 +253,7 @@ impl<'s> Structure<'s> {
     /// Ends a directive or a header before `token`, which starts the next statement.
     fn end_directive(&mut self, span: Span, token: Token) -> Token {
         self.restart();
-        self.next = Some((span, token));
+        self.put_back(span, token);
         Token::DirectiveEnd
     }
 
@@ -193,7 +263,10 @@ impl<'s> Structure<'s> {
         loop {
             match self.state {
                 State::Statement => match token {
-                    Token::Semicolon => self.restart(),
+                    Token::Semicolon => {
+                        self.is_doubtful &= !self.is_instruction;
+                        self.restart();
+                    }
                     Token::BraceOpen | Token::ParenOpen | Token::BracketOpen => {
                         self.nesting += 1;
                         self.vectors += u32::from(token == Token::BraceOpen);
@@ -229,9 +302,15 @@ impl<'s> Structure<'s> {
                     }
                 },
                 State::Start => match token {
-                    Token::Identifier => self.state = State::Word,
+                    Token::Identifier if self.linkage.is_empty() => {
+                        self.is_instruction = true;
+                        self.state = State::Word;
+                    }
                     Token::Semicolon => {}
-                    Token::BraceOpen => return Some(self.open(span, Token::BlockOpen)),
+                    Token::BraceOpen => {
+                        self.is_doubtful |= !self.linkage.is_empty();
+                        return Some(self.open(span, Token::BlockOpen));
+                    }
                     Token::BraceClose => return self.close(span),
                     Token::Linkage(_) => {
                         self.linkage.push((span, token));
@@ -252,7 +331,11 @@ impl<'s> Structure<'s> {
                         self.state = State::Loose { wants_name: false };
                     }
                     Token::Target => self.state = State::Loose { wants_name: true },
-                    _ => self.state = State::Statement,
+                    _ => {
+                        self.is_doubtful |= token == Token::CallPrototype;
+                        self.is_instruction = matches!(token, Token::Identifier | Token::Dotted | Token::At);
+                        self.state = State::Statement;
+                    }
                 },
                 State::Word => {
                     if token == Token::Colon {
@@ -322,6 +405,72 @@ impl<'s> Structure<'s> {
     }
 }
 
+/// How far a plain statement is read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Shape {
+    Start,
+    /// Behind `@`, and behind `@!`.
+    Guard,
+    NegatedGuard,
+    Guarded,
+    /// Behind a first word, which may be a label.
+    Word,
+    Opcode,
+    /// Where an operand is due, and behind one.
+    Operand,
+    AfterOperand,
+    /// Behind `-` and `!`.
+    Negated,
+    Inverted,
+    /// In `[name + 4]`.
+    Address,
+    Base,
+    Offset,
+    AfterOffset,
+    /// In `{a, b}`.
+    Element,
+    AfterElement,
+    End,
+}
+
+impl Shape {
+    /// One token further; `None` when the statement is none of the plain ones.
+    #[inline]
+    fn after(self, token: Token) -> Option<Self> {
+        Some(match (self, token) {
+            (Self::Start, Token::Identifier) => Self::Word,
+            (Self::Start | Self::Guarded, Token::Dotted) | (Self::Guarded, Token::Identifier) => Self::Opcode,
+            (Self::Start, Token::At) => Self::Guard,
+            (Self::Guard, Token::Not) => Self::NegatedGuard,
+            (Self::Guard | Self::NegatedGuard, Token::Identifier | Token::Dotted) => Self::Guarded,
+            (Self::Word, Token::Colon) => Self::End,
+            (Self::Word | Self::Opcode | Self::AfterOperand, Token::Semicolon) => Self::End,
+            (
+                Self::Word | Self::Opcode | Self::Operand,
+                Token::Identifier | Token::Dotted | Token::Integer | Token::Float | Token::Sink,
+            ) => Self::AfterOperand,
+            (Self::Word | Self::Opcode | Self::Operand, Token::BracketOpen) => Self::Address,
+            (Self::Word | Self::Opcode | Self::Operand, Token::BraceOpen) => Self::Element,
+            (Self::Word | Self::Opcode | Self::Operand, Token::Minus) => Self::Negated,
+            (Self::Word | Self::Opcode | Self::Operand, Token::Not) => Self::Inverted,
+            (Self::Negated, Token::Integer | Token::Float) => Self::AfterOperand,
+            (Self::Inverted, Token::Identifier | Token::Dotted) => Self::AfterOperand,
+            (Self::AfterOperand, Token::Comma) => Self::Operand,
+            (Self::Address, Token::Identifier | Token::Dotted) => Self::Base,
+            (Self::Base, Token::Plus) => Self::Offset,
+            (Self::Offset, Token::Integer) => Self::AfterOffset,
+            (Self::Base | Self::AfterOffset, Token::BracketClose) => Self::AfterOperand,
+            (
+                Self::Element,
+                Token::Identifier | Token::Dotted | Token::Integer | Token::Float | Token::Sink,
+            ) => Self::AfterElement,
+            (Self::AfterElement, Token::Comma) => Self::Element,
+            (Self::AfterElement, Token::BraceClose) => Self::AfterOperand,
+            _ => return None,
+        })
+    }
+}
+
 impl Iterator for Structure<'_> {
     type Item = Positioned;
 
@@ -331,15 +480,9 @@ impl Iterator for Structure<'_> {
             if let Some((span, token)) = self.queue.pop() {
                 return Some(Ok((span.start, token, span.end)));
             }
-            let (span, token) = match self.next.take() {
-                Some(next) => next,
-                None => match self.lex() {
-                    Some(next) => next,
-                    None => match self.finish() {
-                        Some(last) => return Some(Ok((last.0.start, last.1, last.0.end))),
-                        None => return None,
-                    },
-                },
+            let Some((span, token)) = self.take() else {
+                let (span, token) = self.finish()?;
+                return Some(Ok((span.start, token, span.end)));
             };
             let Some(token) = self.classify(span, token) else { continue };
             let span = if token == Token::DirectiveEnd { Span::at(self.last_end) } else { span };

@@ -37,7 +37,7 @@ const INTRUDERS: &[&str] =
 const KEPT: &[&str] = &["{", "}", ";"];
 
 /// `item` with a word replaced, left out or added, so that its end is still where it was.
-fn broken(item: &str, at: &Index, intruder: &str, how: usize) -> String {
+fn broken(item: &str, at: Index, intruder: &str, how: usize) -> String {
     let mut words: Vec<&str> = item.split_whitespace().collect();
     // The first word stays: it says what the item is.
     let at = 1 + at.index(words.len() - 1);
@@ -72,7 +72,7 @@ proptest! {
         how in 0_usize..3,
     ) {
         let own = |items: &[&str]| items.iter().map(|&item| item.to_owned()).collect::<Vec<_>>();
-        let broken = broken(item, &at, intruder, how);
+        let broken = broken(item, at, intruder, how);
         let (sound, errors) = items(&[own(&before), own(&after)].concat());
         prop_assert_eq!((sound.len(), errors), (before.len() + after.len(), 0));
         let (mixed, _) = items(&[own(&before), vec![broken.clone()], own(&after)].concat());

@@ -3,4 +3,6 @@
 mod broken_items;
 mod literals;
 mod payloads;
+mod positions;
 mod tree;
+mod ways;
