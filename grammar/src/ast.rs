@@ -87,7 +87,7 @@ pub struct Statement {
 impl Statement {
     const KIND_BITS: u32 = 5;
     /// Larger indices do not fit; a module would have to be gigabytes long.
-    const MAX_INDEX: u32 = u32::MAX >> Self::KIND_BITS;
+    pub(crate) const MAX_INDEX: u32 = u32::MAX >> Self::KIND_BITS;
 
     /// Packs a statement; `None` when the index does not fit.
     #[inline]
@@ -123,6 +123,36 @@ impl Statement {
 
     pub(crate) const fn broken(span: Span) -> Self {
         Self { span, packed: 20 }
+    }
+
+    /// The statement of a piece of a text in the tree of the whole. The indices fit: the caller has
+    /// seen to that.
+    pub(crate) fn behind(self, before: &Module) -> Self {
+        let by = |arena: usize| (arena as u32) << Self::KIND_BITS;
+        let shift = match self.kind() {
+            StatementKind::Instruction(_) => by(before.instructions.len()),
+            StatementKind::Declaration(_) => by(before.declarations.len()),
+            StatementKind::FunctionOpen(_)
+            | StatementKind::Prototype(_)
+            | StatementKind::CallPrototype(_) => by(before.functions.len()),
+            StatementKind::File(_) => by(before.files.len()),
+            StatementKind::Loc(_) => by(before.locations.len()),
+            StatementKind::Section(_) => by(before.sections.len()),
+            StatementKind::Pragma(_)
+            | StatementKind::Alias(_)
+            | StatementKind::BranchTargets(_)
+            | StatementKind::CallTargets(_) => by(before.lists.len()),
+            StatementKind::Label
+            | StatementKind::UnknownFunctionOpen
+            | StatementKind::FunctionClose
+            | StatementKind::BlockOpen
+            | StatementKind::BlockClose
+            | StatementKind::Version
+            | StatementKind::Target
+            | StatementKind::AddressSize
+            | StatementKind::Broken => 0,
+        };
+        Self { packed: self.packed + shift, ..self }
     }
 
     /// What it is.
@@ -332,6 +362,14 @@ impl Operand {
     /// The predicate of an instruction, which stands before the instruction's operands.
     pub(crate) const fn guard(guard: Guard) -> Self {
         Self::leaf(if guard.negated { NEGATED_GUARD } else { GUARD }, guard.name)
+    }
+
+    /// The operand with its parts `by` elements further back.
+    pub(crate) const fn behind(self, by: u32) -> Self {
+        match self.tag() {
+            0..5 | GUARD.. => self,
+            _ => Self { first: self.first + by, ..self },
+        }
     }
 
     #[inline]

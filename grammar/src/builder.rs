@@ -106,8 +106,9 @@ fn grow<T>(arena: &mut Vec<T>, at: u32, text: &str) {
 }
 
 impl<'s> Builder<'s> {
-    pub(crate) fn new(text: &'s str) -> Self {
-        let Estimate { statements, instructions, operands } = Estimate::of(text);
+    /// A builder of what `text` says, with room for the tree of `sized_for`.
+    pub(crate) fn new(text: &'s str, sized_for: &str) -> Self {
+        let Estimate { statements, instructions, operands } = Estimate::of(sized_for);
         let module = Module {
             statements: Vec::with_capacity(statements),
             instructions: Vec::with_capacity(instructions),

@@ -6,6 +6,7 @@ use crate::ast::Module;
 use crate::builder::{Builder, Recovery};
 use crate::grammar::ModuleParser;
 use crate::lexer::{LexError, Token};
+use crate::parallel;
 use crate::plain::Tokens;
 use crate::source::{Source, Span};
 use crate::structure::Structure;
@@ -152,6 +153,25 @@ pub fn parse(source: &Source) -> Parsed {
     })
 }
 
+/// The same on several threads, where the text is long enough and cut easily.
+pub fn parse_parallel(source: &Source, threads: usize) -> Parsed {
+    let cuts = parallel::cuts(source.text(), threads, parallel::WORTH);
+    parallel::parse_pieces(source, &cuts).unwrap_or_else(|| parse(source))
+}
+
+/// Reads the pieces between `cuts` side by side, each of which must stand right behind a `}` at the
+/// start of a line; `None` when the text cannot be cut there or is broken.
+#[doc(hidden)]
+pub fn parse_pieces(source: &Source, cuts: &[u32]) -> Option<Parsed> {
+    parallel::parse_pieces(source, cuts)
+}
+
+/// Where [`parse_parallel`] cuts a text into pieces of at least `worth` bytes.
+#[doc(hidden)]
+pub fn cuts(text: &str, threads: usize, worth: usize) -> Vec<u32> {
+    parallel::cuts(text, threads, worth)
+}
+
 /// The same, with every statement read by the generated parser: so that tests can compare.
 #[doc(hidden)]
 pub fn parse_the_long_way(source: &Source) -> Parsed {
@@ -165,7 +185,7 @@ fn parse_with<'s>(
     run: impl FnOnce(&mut Structure<'s>, &RefCell<Builder<'s>>) -> Option<ParseError>,
 ) -> Parsed {
     let mut structure = Structure::new(source.text());
-    let builder = RefCell::new(Builder::new(source.text()));
+    let builder = RefCell::new(Builder::new(source.text(), source.text()));
     // A parser that can recover returns an error only when recovery itself is impossible: at the
     // end of input. What it read until then is in the builder.
     let unrecovered = run(&mut structure, &builder);

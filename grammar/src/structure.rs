@@ -71,6 +71,8 @@ pub struct Structure<'s> {
     is_instruction: bool,
     /// Where the last token of the text ended.
     last_end: u32,
+    /// Whether the text ended where an item outside functions could follow, once it has ended.
+    ended_between_items: Option<bool>,
     /// `.visible` and the like, held back until it is known whether a function follows.
     linkage: Vec<(Span, Token)>,
     /// What was wrong with the braces, so far.
@@ -80,9 +82,16 @@ pub struct Structure<'s> {
 impl<'s> Structure<'s> {
     /// Starts at the first token.
     pub fn new(text: &'s str) -> Self {
+        Self::from(text, 0)
+    }
+
+    /// Starts at the first token behind `start`, outside all braces.
+    pub(crate) fn from(text: &'s str, start: u32) -> Self {
+        let mut tokens = lexer::lex(text);
+        tokens.bump(start as usize);
         Self {
             text,
-            tokens: lexer::lex(text),
+            tokens,
             state: State::Start,
             open: Vec::new(),
             nesting: 0,
@@ -94,7 +103,8 @@ impl<'s> Structure<'s> {
             in_body: false,
             is_doubtful: false,
             is_instruction: false,
-            last_end: 0,
+            last_end: start,
+            ended_between_items: None,
             linkage: Vec::new(),
             errors: Vec::new(),
         }
@@ -105,6 +115,11 @@ impl<'s> Structure<'s> {
         self.nesting = 0;
         self.vectors = 0;
         self.prefix = 0;
+    }
+
+    /// Whether the text has ended as it would if more items followed.
+    pub(crate) fn ended_between_items(&self) -> bool {
+        self.ended_between_items == Some(true)
     }
 
     /// The next token that is not classified yet.
@@ -174,6 +189,8 @@ impl<'s> Structure<'s> {
 
     /// What is left to say when the text has ended: one token after the other.
     fn finish(&mut self) -> Option<(Span, Token)> {
+        let is_between = self.state == State::Start && self.open.is_empty() && self.linkage.is_empty();
+        self.ended_between_items.get_or_insert(is_between);
         if matches!(self.state, State::Loose { .. }) {
             self.restart();
             return Some((Span::at(self.last_end), Token::DirectiveEnd));

@@ -3,6 +3,7 @@
 mod broken_items;
 mod literals;
 mod payloads;
+mod pieces;
 mod positions;
 mod tree;
 mod ways;

@@ -50,7 +50,7 @@ fn of_fixtures() {
 }
 
 /// What a text is broken with: every word that the structure of a module hangs on.
-const WORDS: &[&str] = &[
+pub(crate) const WORDS: &[&str] = &[
     "{",
     "}",
     ";",
@@ -106,7 +106,7 @@ const WORDS: &[&str] = &[
 ];
 
 /// One change: the tokens from a place on are left out, or a word is put there, or both.
-fn mutate(text: &mut Vec<String>, at: Index, word: &str, how: usize) {
+pub(crate) fn mutate(text: &mut Vec<String>, at: Index, word: &str, how: usize) {
     let at = at.index(text.len() + 1);
     match how {
         0..3 => text.insert(at, word.to_owned()),
@@ -127,7 +127,7 @@ fn mutate(text: &mut Vec<String>, at: Index, word: &str, how: usize) {
 }
 
 /// A text in its words, each with the blanks behind it.
-fn words(text: &str) -> Vec<String> {
+pub(crate) fn words(text: &str) -> Vec<String> {
     text.split_inclusive([' ', '\n', ';', ',', '(', ')', '[', ']', '{', '}']).map(str::to_owned).collect()
 }
 
