@@ -9,6 +9,8 @@
 //!   directive. `instruction::decode` splits words where that matters.
 //! - Tokens are `Copy` and carry no text. Whoever wants it slices the source.
 
+use std::iter::Peekable;
+
 use logos::{FilterResult, Logos};
 
 use crate::ast::{BinaryOperator, Linkage, StateSpace};
@@ -26,8 +28,12 @@ pub enum Token {
     /// A name without dots: register, label, variable, mnemonic.
     #[regex(r"[A-Za-z][A-Za-z0-9_$]*|[_$%][A-Za-z0-9_$]+|\$")]
     Identifier,
-    /// A name with dots: an opcode, a register's component, a special register.
-    #[regex(r"([A-Za-z][A-Za-z0-9_$]*|[_$%][A-Za-z0-9_$]+)(\.[A-Za-z0-9_$]+|::?[A-Za-z0-9_$]+)*\.[A-Za-z0-9_$]+(::?[A-Za-z0-9_$]+)*")]
+    /// A name with dots: an opcode, a register's component, a special register. A colon belongs to it
+    /// only behind a dot: one before may be that of a label, as in `L:mov.b32`, and to find out it
+    /// would take a look at all that follows.
+    #[regex(
+        r"([A-Za-z][A-Za-z0-9_$]*|[_$%][A-Za-z0-9_$]+)\.[A-Za-z0-9_$]+(\.[A-Za-z0-9_$]+|::?[A-Za-z0-9_$]+)*"
+    )]
     Dotted,
     /// A word behind a dot that is none of the directives below. A single colon belongs to it, as in
     /// `.sp::2:4` and in the mistake `.collector::a:fill`.
@@ -204,7 +210,6 @@ fn rest_of_line(text: &str) -> &str {
     memchr::memchr2(b'\n', b'\r', text.as_bytes()).map_or(text, |end| &text[..end])
 }
 
-/// `# 5 "kernel.cu"` and `#line 5 "kernel.cu"`, which a preprocessor leaves behind.
 fn line_marker(lexer: &mut logos::Lexer<'_, Token>) -> FilterResult<(), LexError> {
     let Some(len) = marker_len(lexer.remainder()) else {
         return FilterResult::Error(LexError::Character('#'));
@@ -215,12 +220,29 @@ fn line_marker(lexer: &mut logos::Lexer<'_, Token>) -> FilterResult<(), LexError
 
 /// How long a line marker is whose `#` stands before `rest`.
 fn marker_len(rest: &str) -> Option<usize> {
-    let line = rest_of_line(rest);
-    let words = line.trim_start();
-    let words = words.strip_prefix("line").unwrap_or(words).trim_start();
-    let name = words.trim_start_matches(|c: char| c.is_ascii_digit());
-    let is_marker = name.len() < words.len() && name.trim_start().starts_with('"');
-    is_marker.then_some(line.len())
+    is_line_marker(rest.chars()).then(|| rest_of_line(rest).len())
+}
+
+/// Whether a `#` starts one of `# 5 "kernel.cu"` and `#line 5 "kernel.cu"`, which a preprocessor
+/// leaves behind. Reads no further than it takes: a line may have very many `#`.
+fn is_line_marker(rest: impl Iterator<Item = char>) -> bool {
+    fn space(rest: &mut Peekable<impl Iterator<Item = char>>) {
+        while rest.next_if(|c| c.is_whitespace() && !matches!(c, '\n' | '\r')).is_some() {}
+    }
+    let mut rest = rest.peekable();
+    space(&mut rest);
+    if rest.peek() == Some(&'l') {
+        if "line".chars().any(|letter| rest.next_if_eq(&letter).is_none()) {
+            return false;
+        }
+        space(&mut rest);
+    }
+    let mut digits = 0_u32;
+    while rest.next_if(char::is_ascii_digit).is_some() {
+        digits += 1;
+    }
+    space(&mut rest);
+    digits > 0 && rest.next() == Some('"')
 }
 
 fn block_comment(lexer: &mut logos::Lexer<'_, Token>) -> FilterResult<(), LexError> {
@@ -261,4 +283,71 @@ fn skip_more(lexer: &mut logos::Lexer<'_, Token>) -> FilterResult<(), LexError> 
 /// The tokens of `text` with their byte ranges.
 pub fn lex(text: &str) -> logos::SpannedIter<'_, Token> {
     Token::lexer(text).spanned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The tokens of a text, each with what was written.
+    fn tokens(text: &str) -> Vec<(Result<Token, LexError>, &str)> {
+        lex(text).map(|(token, range)| (token, &text[range])).collect()
+    }
+
+    fn written(text: &str) -> Vec<&str> {
+        tokens(text).into_iter().map(|(_, text)| text).collect()
+    }
+
+    #[test]
+    fn a_label_ends_at_its_colon() {
+        assert_eq!(written("L:mov.b32 a;"), ["L", ":", "mov.b32", "a", ";"]);
+        assert_eq!(written("L:M:ret;"), ["L", ":", "M", ":", "ret", ";"]);
+        assert_eq!(written("mma.sp::2:4.x %r1.x"), ["mma.sp::2:4.x", "%r1.x"]);
+    }
+
+    /// What a token is does not depend on what stands far behind it. Otherwise each token of a long
+    /// text may look at the rest of it.
+    #[test]
+    fn tokens_do_not_look_far_ahead() {
+        const PIECES: &[&str] = &["a", ":", "::", ".", "1", "%", "$", "_", "e", "0x", "+", "#", "\"x\"", "<"];
+        const FAR: usize = 8;
+        for first in PIECES {
+            for second in PIECES {
+                for third in PIECES {
+                    let text = [*first, second, third].concat().repeat(20);
+                    let near = tokens(&text);
+                    let settled = near.partition_point(|(_, token)| {
+                        token.as_ptr() as usize + token.len() + FAR <= text.as_ptr() as usize + text.len()
+                    });
+                    for tail in [".c", ":c.d", "1", "e5", "\"", " \"x\""] {
+                        let longer = text.clone() + tail;
+                        assert_eq!(tokens(&longer)[..settled], near[..settled], "{text} {tail}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn line_markers() {
+        for marker in ["# 5 \"k.cu\" 2", "#line 5 \"k.cu\"", "#5\"k\"", "#\tline5 \""] {
+            assert_eq!(written(&format!("{marker}\nret")), ["ret"], "{marker}");
+        }
+        for other in
+            ["#", "# 5", "# x", "#line", "#lin 5 \"k\"", "#\"k\"", "# 5\n\"k\"", "#line line 5 \"k\""]
+        {
+            assert_eq!(tokens(other)[0], (Err(LexError::Character('#')), "#"), "{other}");
+        }
+    }
+
+    /// Each `#` of a line of them looks at the next character, not at the line.
+    #[test]
+    fn a_hash_reads_no_more_of_its_line_than_it_needs() {
+        for (line, most) in [("#####", 1), ("  #5", 3), ("123 #", 5), ("line x\"", 6), ("x 5 \"k\"", 1)] {
+            let mut read = 0;
+            let text = line.to_owned() + &"#".repeat(1000);
+            assert!(!is_line_marker(text.chars().inspect(|_| read += 1)));
+            assert!(read <= most, "{line}: {read}");
+        }
+    }
 }
