@@ -34,6 +34,7 @@ pub use field::{Bits, EncodeError, Field, Known, Layout, Value, Values, matrix_d
 
 use crate::isa::mma_shapes;
 use crate::isa::targets::{Portability, PtxVersion, Target};
+use crate::isa::tensor_memory::TensorMemory;
 
 /// Which question about a descriptor a problem answers.
 #[derive(
@@ -137,13 +138,17 @@ impl Features {
 }
 
 impl Features {
+    /// The Tensor Memory that addresses lie in.
+    pub const fn tensor_memory(self) -> TensorMemory {
+        match self.generation {
+            Generation::Blackwell => TensorMemory::BLACKWELL,
+            Generation::Rubin => TensorMemory::RUBIN,
+        }
+    }
+
     /// Columns of Tensor Memory.
     pub const fn columns(self) -> u32 {
-        match self.generation {
-            Generation::Blackwell => tmem_address::COLUMNS,
-            // What `.exclusive` can allocate there (PTX ISA 9.4).
-            Generation::Rubin => 576,
-        }
+        self.tensor_memory().columns
     }
 }
 

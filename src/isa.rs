@@ -14,4 +14,5 @@ pub mod mma_shapes;
 pub mod scale_vectors;
 pub mod targets;
 pub mod tensor;
+pub mod tensor_memory;
 pub mod vocabulary;

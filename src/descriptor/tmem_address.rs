@@ -4,9 +4,10 @@ use std::sync::LazyLock;
 
 use super::field::{Bits, EncodeError, Field, Known, Layout, Value, Values};
 use super::{Check, Problem, check_fields};
+use crate::isa::tensor_memory::TensorMemory;
 
 /// Columns of Tensor Memory that an address can name on every target.
-pub const COLUMNS: u32 = 512;
+pub const COLUMNS: u32 = TensorMemory::BLACKWELL.columns;
 /// Lanes of Tensor Memory.
 pub const LANES: u32 = 128;
 

@@ -27,5 +27,5 @@ pub(super) fn columns(checker: &Checker<'_>, decoded: &Decoded<'_>) -> Option<u3
         _ => return None,
     };
     let columns = checker.value(decoded, n_cols)?.constant(32)? as u32;
-    ncols_invalid::fault(columns, exclusive).is_none().then_some(columns)
+    checker.environment.features().tensor_memory().allocates(columns, exclusive).then_some(columns)
 }

@@ -1,5 +1,6 @@
 use crate::diagnostic::{Diagnostic, Findings, Fix, Ptxas};
 use crate::instruction::{Immediate, Instruction};
+use crate::isa::tensor_memory::TensorMemory;
 use crate::rules::{Checker, Code, rule};
 use crate::source::Span;
 
@@ -39,7 +40,7 @@ struct Columns {
 }
 
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
-    let last = checker.environment.features().columns();
+    let memory = checker.environment.features().tensor_memory();
     for (decoded, instruction) in checker.typed() {
         let (operation, n_cols, exclusive) = match instruction {
             Instruction::Alloc(it) => ("tcgen05.alloc", it.n_cols, it.exclusive),
@@ -54,42 +55,34 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             span: n_cols.span(),
             is_immediate: n_cols.immediate().is_some(),
         };
-        if let Some(finding) = judge(operation, &columns, exclusive.is_some(), last) {
+        if let Some(finding) = judge(operation, &columns, exclusive.is_some(), memory) {
             findings.push(finding.origins(&checker.origins(decoded, &n_cols)));
         }
     }
 }
 
-/// What is wrong with a number of columns.
-pub(super) fn fault(columns: u32, exclusive: bool) -> Option<&'static str> {
-    match columns {
-        0 => Some("zero columns"),
-        _ if exclusive => (!columns.is_multiple_of(32)).then_some("not a multiple of 32"),
-        _ if !columns.is_power_of_two() => Some("not a power of two"),
-        1..32 => Some("less than 32, the unit of allocation"),
-        513.. => Some("more than the 512 columns that there are"),
-        _ => None,
-    }
-}
-
-fn judge(operation: &str, columns: &Columns, exclusive: bool, last: u32) -> Option<Diagnostic> {
+fn judge(operation: &str, columns: &Columns, exclusive: bool, memory: TensorMemory) -> Option<Diagnostic> {
+    const UNIT: u32 = TensorMemory::UNIT;
     let value = columns.value;
+    let largest = memory.largest(exclusive);
+    if memory.allocates(value, exclusive) {
+        return None;
+    }
+    let wrong = match value {
+        0 => String::from("zero columns"),
+        _ if exclusive && !value.is_multiple_of(UNIT) => format!("not a multiple of {UNIT}"),
+        _ if !exclusive && !value.is_power_of_two() => String::from("not a power of two"),
+        _ if value < UNIT => format!("less than {UNIT}, the unit of allocation"),
+        _ => format!("more than the {} columns that there are", memory.columns),
+    };
     // The assembler looks at immediates only, and lets `.exclusive` have more columns than there are.
-    let (wrong, seen) = match fault(value, exclusive) {
-        Some(wrong) => (wrong.to_owned(), columns.is_immediate),
-        None if exclusive && value > last => (format!("more than the {last} columns that there are"), false),
-        None => return None,
-    };
+    let seen = columns.is_immediate && !(exclusive && value > 0 && value.is_multiple_of(UNIT));
     let rule = if exclusive {
-        format!("a multiple of 32, at most {last}")
+        format!("a multiple of {UNIT}, at most {largest}")
     } else {
-        "a power of two in [32, 512]".to_owned()
+        format!("a power of two in [{UNIT}, {largest}]")
     };
-    let next = if exclusive {
-        value.checked_next_multiple_of(32).unwrap_or(last).clamp(32, last)
-    } else {
-        value.checked_next_power_of_two().unwrap_or(512).clamp(32, 512)
-    };
+    let next = memory.next(value, exclusive);
     let fix = Fix::guess(format!("Use {next} columns"), columns.span, next.to_string());
     Some(
         Diagnostic::new(
