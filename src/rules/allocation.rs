@@ -1,5 +1,9 @@
 //! TC3: allocation of Tensor Memory.
 
+use rustc_hash::FxHashMap;
+
+use crate::analysis::events::{Action, Event};
+use crate::analysis::flow::Flow;
 use crate::instruction::Instruction;
 use crate::instruction::decode::Decoded;
 use crate::rules::Checker;
@@ -28,4 +32,28 @@ pub(super) fn columns(checker: &Checker<'_>, decoded: &Decoded<'_>) -> Option<u3
     };
     let columns = checker.value(decoded, n_cols)?.constant(32)? as u32;
     checker.environment.features().tensor_memory().allocates(columns, exclusive).then_some(columns)
+}
+
+/// The columns that an event allocates, if it does and they are known.
+pub(super) fn allocated(checker: &Checker<'_>, flow: &Flow<'_>, event: Event) -> Option<u32> {
+    let decoded = flow.decoded(event)?;
+    matches!(decoded.instruction, Some(Instruction::Alloc(_))).then(|| columns(checker, decoded))?
+}
+
+/// The instructions of a function that allocate, themselves or in what they call, with the fewest
+/// columns that they do.
+pub(super) fn allocating(checker: &Checker<'_>, flow: &Flow<'_>) -> Vec<(u32, u32)> {
+    let mut callees: FxHashMap<u32, Option<u32>> = FxHashMap::default();
+    let mut found = Vec::new();
+    for event in flow.events() {
+        let fewest = match event.action {
+            Action::Call(callee) => *callees.entry(callee).or_insert_with(|| {
+                let events = flow.all.summary(callee).into_iter().flat_map(|summary| &summary.events);
+                events.filter_map(|event| allocated(checker, flow, *event)).min()
+            }),
+            _ => allocated(checker, flow, *event),
+        };
+        found.extend(fewest.map(|columns| (event.instruction, columns)));
+    }
+    found
 }

@@ -1,8 +1,11 @@
+use std::collections::BTreeMap;
+
 use crate::analysis::events::{Event, Summary};
 use crate::analysis::flow::Role;
+use crate::analysis::reach::Group;
 use crate::diagnostic::{Diagnostic, Findings};
 use crate::instruction::Instruction;
-use crate::rules::allocation::columns;
+use crate::rules::allocation::{allocated, allocating};
 use crate::rules::{Checker, Code, rule};
 
 rule! {
@@ -40,11 +43,20 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
         if !flow.summary().is_some_and(several) {
             continue;
         }
-        let size = |event| columns(checker, flow.decoded(event)?);
-        let pairs = flow.pairs(
-            |event| {
-                let allocates = matches!(flow.instruction(event), Some(Instruction::Alloc(_)));
-                Role::AskAndStart.only_if(allocates && size(event).is_some())
+        let size = |event| allocated(checker, &flow, event);
+        let pairs = flow.pairs_ending(
+            |event| Role::AskAndStart.only_if(size(event).is_some()),
+            // What is larger than one is larger than a smaller one, too: of those, the last counts.
+            |reach, allocations| {
+                let mut groups: BTreeMap<u32, Group> = BTreeMap::new();
+                for (fact, event) in allocations {
+                    let Some(size) = size(*event) else { continue };
+                    let group = *groups.entry(size).or_insert_with(|| reach.group());
+                    reach.join(*fact, group);
+                }
+                for (instruction, fewest) in allocating(checker, &flow) {
+                    groups.range(fewest..).for_each(|(_, group)| reach.end_group(instruction, *group));
+                }
             },
             |pair| size(pair.first) < size(pair.then),
         );

@@ -1,22 +1,25 @@
-use std::collections::BTreeMap;
-
-use petgraph::algo::tarjan_scc;
+use petgraph::Direction;
+use petgraph::algo::kosaraju_scc;
 use petgraph::graph::{DiGraph, NodeIndex};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::analysis::events::{Action, Event};
 use crate::analysis::flow::{Flow, Role};
+use crate::analysis::reach::{Fact, Reach};
 use crate::diagnostic::{Diagnostic, Findings};
+use crate::isa::tensor_memory::TensorMemory;
 use crate::isa::vocabulary::Operation;
-use crate::rules::allocation::columns;
+use crate::rules::allocation::{allocated, allocating};
 use crate::rules::{Checker, Code, rule};
 
 rule! {
     /// ## What it does
-    /// Finds paths on which more than 512 columns are allocated with no `dealloc` between.
+    /// Finds paths on which more columns are allocated than Tensor Memory has, with no `dealloc`
+    /// between: more than 512, or 576 on `sm_107`.
     ///
     /// ## Why is this bad?
-    /// Tensor Memory has 512 columns. An allocation that cannot be served blocks until columns are
-    /// free, and the kernel waits for itself.
+    /// An allocation that cannot be served blocks until columns are free, and the kernel waits for
+    /// itself.
     ///
     /// ## Example
     /// ```ptx
@@ -35,97 +38,135 @@ rule! {
     OverAllocation Function check
 }
 
+/// How many allocations of a path are shown one by one.
+const SHOWN: usize = 8;
+
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
-    let most = checker.environment.features().columns();
+    let memory = checker.environment.features().tensor_memory();
     for flow in checker.flows() {
-        if let Some(path) = worst_path(checker, &flow, most) {
-            let total: u32 = path.iter().map(|(_, size)| size).sum();
-            let Some(((last, size), before)) = path.split_last() else { continue };
-            let in_loop = before.iter().any(|(event, _)| event == last);
-            let label = if in_loop {
-                format!("allocates {size} columns in each round of a loop")
-            } else {
-                format!("allocates {size} more columns")
-            };
-            let mut finding = Diagnostic::new(
-                Code::OverAllocation,
-                flow.span(*last),
-                format!("{total} columns can be allocated at once; there are {most}"),
-                label,
-            );
-            let mut seen = vec![*last];
-            for (event, size) in before {
-                if seen.contains(event) {
-                    continue;
-                }
-                seen.push(*event);
-                finding =
-                    finding.label(flow.span(*event), format!("{size} columns are allocated here before"));
-            }
-            findings.push(
-                finding
-                    .note(format!(
-                        "Tensor Memory has {most} columns, and `alloc` blocks until enough of them are free \
-                         (PTX ISA, 9.7.16.1 and 9.7.16.7.1)"
-                    ))
-                    .help("deallocate before the next allocation, or allocate less"),
-            );
+        let Some(path) = worst_path(checker, &flow, memory) else { continue };
+        let Some((Allocation { event: last, size }, before)) = path.allocations.split_last() else {
+            continue;
+        };
+        let label = if path.in_loop {
+            format!("allocates {size} columns in each round of a loop")
+        } else {
+            format!("allocates {size} more columns")
+        };
+        let mut finding = Diagnostic::new(
+            Code::OverAllocation,
+            flow.span(*last),
+            format!("{} columns can be allocated at once; there are {}", path.total, memory.columns),
+            label,
+        );
+        let (shown, more) = before.split_at(before.len().min(SHOWN));
+        for Allocation { event, size } in shown {
+            finding = finding.label(flow.span(*event), format!("{size} columns are allocated here before"));
         }
+        if let Some(end) = more.last() {
+            let columns: u64 = more.iter().map(|it| u64::from(it.size)).sum();
+            let message = format!("{columns} columns are allocated by {} more, up to here", more.len());
+            finding = finding.label(flow.span(end.event), message);
+        }
+        findings.push(
+            finding
+                .note(format!(
+                    "Tensor Memory has {} columns, and `alloc` blocks until enough of them are free \
+                     (PTX ISA, 9.7.16.1 and 9.7.16.7.1)",
+                    memory.columns
+                ))
+                .help("deallocate before the next allocation, or allocate less"),
+        );
     }
 }
 
-/// Allocations that follow each other with no `dealloc` between and exceed Tensor Memory.
-fn worst_path(checker: &Checker<'_>, flow: &Flow<'_>, most: u32) -> Option<Vec<(Event, u32)>> {
-    let mut follows: Vec<(Event, Event)> = Vec::new();
+/// An `alloc` of a known size.
+#[derive(Clone, Copy)]
+struct Allocation {
+    event: Event,
+    size: u32,
+}
+
+/// Allocations that follow each other with no `dealloc` between.
+struct Path {
+    /// Each once.
+    allocations: Vec<Allocation>,
+    /// What they have together, those in a loop as often as it takes to exceed Tensor Memory.
+    total: u64,
+    /// Whether the last of them is repeated.
+    in_loop: bool,
+}
+
+/// Allocations that can follow each other in any order: the rounds of a loop, or a single one.
+struct Circle {
+    /// In the order of the text.
+    members: Vec<NodeIndex>,
+    rounds: u64,
+    /// The circle before it on the worst path to it.
+    before: Option<usize>,
+    /// The columns of the worst path to its end.
+    total: u64,
+}
+
+/// A path on which more is allocated than Tensor Memory has.
+fn worst_path(checker: &Checker<'_>, flow: &Flow<'_>, memory: TensorMemory) -> Option<Path> {
+    let size = |event: Event| allocated(checker, flow, event);
     let role = |event: Event| match flow.operation(event) {
         _ if event.action == Action::Unknown => Role::Stop,
         Some(Operation::Dealloc) => Role::Stop,
-        Some(Operation::Alloc) => Role::AskAndStart,
-        _ => Role::None,
+        _ => Role::AskAndStart.only_if(size(event).is_some()),
     };
-    flow.pairs(role, |pair| {
-        follows.push((pair.first, pair.then));
-        false
-    });
-    let size = |event: Event| columns(checker, flow.decoded(event)?);
-    let mut graph: DiGraph<(Event, u32), ()> = DiGraph::new();
-    let mut nodes: BTreeMap<u32, NodeIndex> = BTreeMap::new();
-    for (first, then) in follows {
+    // Only the next allocation is asked for: the one behind it follows from that.
+    let until_the_next = |reach: &mut Reach, _: &[(Fact, Event)]| {
+        allocating(checker, flow).iter().for_each(|(instruction, _)| reach.stop(*instruction));
+    };
+    let mut graph: DiGraph<Allocation, ()> = DiGraph::new();
+    let mut nodes: FxHashMap<u32, NodeIndex> = FxHashMap::default();
+    let mut edges: FxHashSet<(NodeIndex, NodeIndex)> = FxHashSet::default();
+    flow.pairs_ending(role, until_the_next, |pair| {
         let mut node = |event: Event| -> Option<NodeIndex> {
             let size = size(event)?;
-            Some(*nodes.entry(event.instruction).or_insert_with(|| graph.add_node((event, size))))
+            let add = || graph.add_node(Allocation { event, size });
+            Some(*nodes.entry(event.instruction).or_insert_with(add))
         };
-        if let (Some(first), Some(then)) = (node(first), node(then)) {
-            graph.update_edge(first, then, ());
+        if let (Some(first), Some(then)) = (node(pair.first), node(pair.then))
+            && edges.insert((first, then))
+        {
+            graph.add_edge(first, then, ());
         }
-    }
+        false
+    });
+    let mut circles: Vec<Circle> = Vec::new();
+    let mut circle_of = vec![0; graph.node_count()];
     // Sources come last.
-    let components = tarjan_scc(&graph);
-    let mut best: BTreeMap<NodeIndex, Vec<(Event, u32)>> = BTreeMap::new();
-    for component in components.iter().rev() {
-        let mut path = component
-            .iter()
-            .flat_map(|node| graph.neighbors_directed(*node, petgraph::Incoming))
-            .filter(|node| !component.contains(node))
-            .filter_map(|node| best.get(&node))
-            .max_by_key(|path| path.iter().map(|(_, size)| size).sum::<u32>())
-            .cloned()
-            .unwrap_or_default();
-        let mut members: Vec<(Event, u32)> = component.iter().map(|node| graph[*node]).collect();
-        members.sort_by_key(|(event, _)| event.instruction);
-        let round: u32 = members.iter().map(|(_, size)| size).sum();
-        let in_loop = component.iter().any(|node| graph.contains_edge(*node, *node)) || component.len() > 1;
+    for mut members in kosaraju_scc(&graph).into_iter().rev() {
+        members.sort_by_key(|node| graph[*node].event.instruction);
+        let incoming =
+            || members.iter().flat_map(|node| graph.neighbors_directed(*node, Direction::Incoming));
+        let in_loop = members.len() > 1 || incoming().any(|node| members.contains(&node));
+        members.iter().for_each(|node| circle_of[node.index()] = circles.len());
+        let before = incoming()
+            .map(|node| circle_of[node.index()])
+            .filter(|circle| *circle < circles.len())
+            .max_by_key(|circle| circles[*circle].total);
+        let round: u64 = members.iter().map(|node| u64::from(graph[*node].size)).sum();
         // A loop goes on until Tensor Memory is full.
-        let rounds = if in_loop { most / round.max(1) + 1 } else { 1 };
-        for _ in 0..rounds {
-            path.extend(&members);
-        }
-        if path.iter().map(|(_, size)| size).sum::<u32>() > most {
-            return Some(path);
-        }
-        for node in component {
-            best.insert(*node, path.clone());
+        let rounds = if in_loop { u64::from(memory.columns) / round.max(1) + 1 } else { 1 };
+        let total = before.map_or(0, |before| circles[before].total) + rounds * round;
+        circles.push(Circle { members, rounds, before, total });
+        if total > u64::from(memory.columns) {
+            return path(&graph, &circles);
         }
     }
     None
+}
+
+/// The path to the last of `circles`.
+fn path(graph: &DiGraph<Allocation, ()>, circles: &[Circle]) -> Option<Path> {
+    let last = circles.last()?;
+    let way = std::iter::successors(Some(last), |circle| circles.get(circle.before?));
+    let mut way: Vec<&Circle> = way.collect();
+    way.reverse();
+    let allocations = way.iter().flat_map(|circle| &circle.members).map(|node| graph[*node]).collect();
+    Some(Path { allocations, total: last.total, in_loop: last.rounds > 1 })
 }
