@@ -1,8 +1,13 @@
+use std::collections::BTreeMap;
+
+use rustc_hash::FxHashSet;
+
 use crate::analysis::flow::Flow;
 use crate::diagnostic::{Diagnostic, Findings, Fix};
 use crate::instruction::Instruction;
 use crate::rules::allocation::columns;
 use crate::rules::{Checker, Code, rule};
+use crate::source::Span;
 
 rule! {
     /// ## What it does
@@ -34,54 +39,65 @@ rule! {
     DeallocSizeMismatch Function check
 }
 
+/// How many sizes are shown where they are allocated.
+const SHOWN: usize = 4;
+
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
-    let mut reported = std::collections::BTreeSet::new();
+    let mut reported = FxHashSet::default();
     for flow in checker.flows().filter(Flow::is_entry) {
         let Some(summary) = flow.summary().filter(|summary| !summary.unknown) else { continue };
-        let mut allocated = Vec::new();
+        // By size: where it is allocated first, and how often.
+        let mut allocated: BTreeMap<u32, (Span, usize)> = BTreeMap::new();
         let mut freed = Vec::new();
+        let mut all_known = true;
         for event in &summary.events {
             let Some(decoded) = flow.decoded(*event) else { continue };
             match &decoded.instruction {
-                Some(Instruction::Alloc(_)) => allocated.push((columns(checker, decoded), decoded)),
-                Some(Instruction::Dealloc(dealloc)) => {
-                    freed.push((columns(checker, decoded), decoded, dealloc));
-                }
+                Some(Instruction::Alloc(_)) => match columns(checker, decoded) {
+                    Some(size) => {
+                        let (first, count) = allocated.entry(size).or_insert((decoded.name, 0));
+                        *first = decoded.name.min(*first);
+                        *count += 1;
+                    }
+                    None => all_known = false,
+                },
+                Some(Instruction::Dealloc(dealloc)) => freed.push((decoded, dealloc)),
                 _ => {}
             }
         }
         // An allocation of unknown size may be the one.
-        if allocated.is_empty() || allocated.iter().any(|(size, _)| size.is_none()) {
+        if allocated.is_empty() || !all_known {
             continue;
         }
-        for (size, decoded, dealloc) in freed {
-            let Some(size) = size else { continue };
-            if allocated.iter().any(|(allocated, _)| *allocated == Some(size))
-                || !reported.insert(decoded.index)
-            {
+        let total: usize = allocated.values().map(|(_, count)| count).sum();
+        for (decoded, dealloc) in freed {
+            let Some(size) = columns(checker, decoded) else { continue };
+            if allocated.contains_key(&size) || !reported.insert(decoded.index) {
                 continue;
             }
-            let mut sizes: Vec<u32> = allocated.iter().filter_map(|(size, _)| *size).collect();
-            sizes.sort_unstable();
-            sizes.dedup();
-            let span = dealloc.n_cols.span();
+            let message = if total > allocated.len().min(SHOWN) {
+                format!("{size} columns are deallocated, but none of {total} allocations has {size}")
+            } else {
+                format!("{size} columns are deallocated, but no allocation has {size}")
+            };
             let mut finding = Diagnostic::new(
                 Code::DeallocSizeMismatch,
-                span,
-                format!("{size} columns are deallocated, but no allocation has {size}"),
+                dealloc.n_cols.span(),
+                message,
                 format!("{size} columns"),
             );
-            for (columns, alloc) in &allocated {
-                if let Some(columns) = columns {
-                    finding = finding.label(alloc.name, format!("{columns} columns are allocated here"));
-                }
+            for (columns, (first, count)) in allocated.iter().take(SHOWN) {
+                let more = match count {
+                    1 => String::new(),
+                    2 => String::from(", and in another place"),
+                    _ => format!(", and in {} more places", count - 1),
+                };
+                finding = finding.label(*first, format!("{columns} columns are allocated here{more}"));
             }
-            let fix = match (&sizes[..], dealloc.n_cols.immediate()) {
-                ([only], Some(immediate)) => {
-                    Some(Fix::guess(format!("Deallocate {only} columns"), immediate.span, only.to_string()))
-                }
-                _ => None,
-            };
+            let only = allocated.keys().next().filter(|_| allocated.len() == 1);
+            let fix = only.zip(dealloc.n_cols.immediate()).map(|(only, immediate)| {
+                Fix::guess(format!("Deallocate {only} columns"), immediate.span, only.to_string())
+            });
             findings.push(
                 finding
                     .note("`dealloc` frees the Tensor Memory of a previous allocation (PTX ISA, 9.7.16.7.1)")
