@@ -1,11 +1,14 @@
 use std::collections::HashMap;
 
+use rustc_hash::FxHashSet;
+
 use crate::diagnostic::{Applicability, Diagnostic, Edit, Findings, Fix};
 use crate::instruction::decode::{Bound, Decoded, Value};
 use crate::instruction::form::Problem;
 use crate::instruction::{Register, Scalar, Vector};
 use crate::isa::tensor::OperandClass;
 use crate::resolve::symbols::RegisterId;
+use crate::resolve::unit::Unit;
 use crate::rules::{Checker, Code, rule};
 use crate::source::Span;
 
@@ -34,7 +37,7 @@ rule! {
 }
 
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
-    let mut names = Names { text: checker.unit.source.text(), next: 0 };
+    let mut names = Names::new(checker.unit);
     for decoded in checker.instructions {
         for problem in &decoded.problems {
             if let Problem::Element { span, found } = problem {
@@ -65,26 +68,54 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     }
 }
 
-/// Names for new registers, none of which the text has yet.
-struct Names<'s> {
-    text: &'s str,
+/// Names for new registers, none of which the function has yet.
+struct Names<'u> {
+    unit: &'u Unit,
+    /// The function that `taken` and `next` are about, once there is one.
+    function: Option<Option<u32>>,
+    /// Numbers that stand behind [`STEM`](Self::STEM) somewhere in it.
+    taken: FxHashSet<u32>,
     next: u32,
 }
 
-impl Names<'_> {
+impl<'u> Names<'u> {
+    const STEM: &'static str = "element";
+
+    fn new(unit: &'u Unit) -> Self {
+        Self { unit, function: None, taken: FxHashSet::default(), next: 0 }
+    }
+
+    /// A name that the function does not have. Its text is read once; names of other functions and of
+    /// the module may be the same.
+    fn next(&mut self, function: Option<u32>) -> String {
+        if self.function != Some(function) {
+            self.function = Some(function);
+            self.read(function);
+        }
+        while self.taken.contains(&self.next) {
+            self.next += 1;
+        }
+        self.next += 1;
+        format!("{}{}", Self::STEM, self.next - 1)
+    }
+
+    fn read(&mut self, function: Option<u32>) {
+        self.next = 0;
+        self.taken.clear();
+        let text = text_of(self.unit, function);
+        for at in memchr::memmem::find_iter(text.as_bytes(), Self::STEM) {
+            let rest = &text[at + Self::STEM.len()..];
+            if let Some(count) = rest.strip_prefix('<').and_then(leading_number) {
+                self.next = self.next.max(count);
+            }
+            self.taken.extend(leading_number(rest));
+        }
+    }
+
     /// Puts a new register in the place of an element: one that gets `value` first, if there is one.
     fn declare(&mut self, decoded: &Decoded<'_>, element: Span, title: &str, value: Option<&str>) -> Fix {
-        let name = loop {
-            let name = format!("element{}", self.next);
-            self.next += 1;
-            if !self.text.contains(&name) {
-                break name;
-            }
-        };
-        // A line of its own for each statement, where the instruction has one.
-        let before = &self.text[..decoded.span.start as usize];
-        let line = &before[before.rfind('\n').map_or(0, |end| end + 1)..];
-        let separator = if line.trim().is_empty() { format!("\n{line}") } else { " ".to_owned() };
+        let name = self.next(decoded.function);
+        let separator = separator(&self.unit.source.text()[..decoded.span.start as usize]);
         let mut text = format!(".reg .b32 {name};{separator}");
         if let Some(value) = value {
             text += &format!("mov.b32 {name}, {value};{separator}");
@@ -98,6 +129,36 @@ impl Names<'_> {
             ],
         }
     }
+}
+
+/// A function with its header, or all there is.
+fn text_of(unit: &Unit, function: Option<u32>) -> &str {
+    let Unit { source, module, .. } = unit;
+    let statements = function.and_then(|function| {
+        let body = module.functions[function as usize].body.range();
+        // The statement before the body opens it.
+        Some((module.statements.get(body.start.checked_sub(1)?)?, module.statements.get(body.end - 1)?))
+    });
+    match statements {
+        Some((open, last)) => &source.text()[open.span.start as usize..last.span.end as usize],
+        None => source.text(),
+    }
+}
+
+/// `12` of `12, x`, if that is not too large.
+fn leading_number(text: &str) -> Option<u32> {
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    text[..digits].parse().ok()
+}
+
+/// What stands between a new statement and the one that `before` ends at: a line of its own where the
+/// old one has one, if that is not indented beyond reason.
+fn separator(before: &str) -> String {
+    const INDENT: usize = 200;
+    let is_blank = |byte: &&u8| matches!(byte, b' ' | b'\t');
+    let indent = before.as_bytes().iter().rev().take(INDENT).take_while(is_blank).count();
+    let (line, indent) = before.split_at(before.len() - indent);
+    if line.is_empty() || line.ends_with('\n') { format!("\n{indent}") } else { String::from(" ") }
 }
 
 /// Whether the vector of an instruction is written.
@@ -142,7 +203,7 @@ fn constants(
         && vector.elements.iter().all(integers)
         && let Some(first) = vector.elements.first()
     {
-        let value = &names.text[first.span().range()];
+        let value = names.unit.source.slice(first.span());
         let title = "Move the first constant into a register";
         let fix = names.declare(decoded, first.span(), title, Some(value));
         findings.push(
