@@ -86,8 +86,10 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
         reached.extend(circle.iter().map(|function| (*function, uses)));
     }
     let mut addressed = Uses::default();
-    for function in checker.calls.addressed() {
-        reached.get(function).into_iter().for_each(|uses| addressed.join(uses));
+    for (function, uses) in &reached {
+        if checker.calls.addressed().binary_search(function).is_ok() {
+            addressed.join(uses);
+        }
     }
     let mut reported = FxHashSet::default();
     for kernel in &checker.component.functions {

@@ -1,4 +1,5 @@
 use crate::diagnostic::{Diagnostic, Findings, Fix};
+use crate::instruction::decode::Decoded;
 use crate::instruction::form::Problem;
 use crate::isa::tensor::Restriction;
 use crate::rules::{Checker, Code, rule};
@@ -38,7 +39,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
                 Problem::Unexpected { span, slot }
                     if slot.restriction == Some(Restriction::HalfSplitOffset) =>
                 {
-                    let before = Span::new(previous_end(checker, *span), span.end);
+                    let before = Span::new(previous_end(decoded, *span), span.end);
                     Diagnostic::new(
                         Code::HalfSplitOffset,
                         *span,
@@ -77,13 +78,7 @@ fn missing(span: Span) -> Diagnostic {
 }
 
 /// Where the operand before the comma ends.
-fn previous_end(checker: &Checker<'_>, span: Span) -> u32 {
-    checker
-        .instructions
-        .iter()
-        .flat_map(|decoded| &decoded.operands)
-        .map(|bound| bound.span.end)
-        .filter(|&end| end <= span.start)
-        .max()
-        .unwrap_or(span.start)
+fn previous_end(decoded: &Decoded<'_>, span: Span) -> u32 {
+    let ends = decoded.operands.iter().map(|bound| bound.span.end);
+    ends.filter(|&end| end <= span.start).max().unwrap_or(span.start)
 }

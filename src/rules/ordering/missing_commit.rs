@@ -1,3 +1,5 @@
+use rustc_hash::FxHashSet;
+
 use crate::analysis::events::{Action, Event};
 use crate::analysis::flow::{Flow, Role};
 use crate::analysis::pending::Pending;
@@ -57,9 +59,10 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             let mut uncommitted = flow.unreached(Direction::Backward, role);
             if !uncommitted.is_empty() {
                 let kept = flow.unreached(Direction::Backward, handed_over);
+                let kept: FxHashSet<u32> = kept.iter().map(|event| event.instruction).collect();
                 let is_multiply =
                     |event: &Event| matches!(flow.operation(*event), Some(Operation::Mma | Operation::MmaWs));
-                uncommitted.retain(|event| is_multiply(event) || kept.contains(event));
+                uncommitted.retain(|event| is_multiply(event) || kept.contains(&event.instruction));
             }
             let Some((first, more)) = uncommitted.split_first() else { continue };
             let name = flow.operation(*first).map_or("", Operation::name);
