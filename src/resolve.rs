@@ -5,7 +5,9 @@
 //! [`environment`] says what it is checked against.
 
 pub mod environment;
+mod families;
 pub mod operations;
+mod register_index;
 pub mod symbols;
 pub mod unit;
 pub(crate) mod words;

@@ -5,13 +5,13 @@
 //! this point, and an undo log that takes declarations back where their scope closes. So each name
 //! is looked up once, in constant time, and the result is kept beside the operand arena.
 
-use std::sync::atomic::{AtomicU32, Ordering};
-
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
 
 use rustc_hash::FxHasher;
 
+use super::families::{self, Families};
+use super::register_index::RegisterIndex;
 use crate::source::{Source, Span};
 use crate::syntax::ast::{Declaration, Module, OperandKind, Slice, StateSpace, StatementKind, Type};
 
@@ -19,7 +19,7 @@ type FastMap<K, V> = HashMap<K, V, BuildHasherDefault<FxHasher>>;
 
 /// Index of a declared name in [`Symbols`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct SymbolId(u32);
+pub struct SymbolId(pub(super) u32);
 
 /// Index of one register; registers of a module are numbered without gaps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -107,17 +107,12 @@ impl Packed {
     }
 }
 
-/// How far from the last declaration the next one is looked for first.
-const NEARBY: usize = 16;
-
 /// All declarations of a module and what each name in it means.
 #[derive(Debug, Default)]
 pub struct Symbols {
     symbols: Vec<Symbol>,
-    /// The declaration of each group of registers, by first register.
-    registers: Vec<(RegisterId, SymbolId)>,
-    /// Where in `registers` the last one was found.
-    nearby: AtomicU32,
+    /// The declaration of each group of registers.
+    registers: RegisterIndex,
     register_count: u32,
     /// Beside [`Module::operands`].
     operands: Vec<Packed>,
@@ -148,18 +143,7 @@ impl Symbols {
 
     /// The declaration that made a register, by its index.
     pub fn register_symbol(&self, id: RegisterId) -> SymbolId {
-        // The declarations of a function lie together, and functions are looked at one by one.
-        let near = self.nearby.load(Ordering::Relaxed) as usize;
-        let around = near.saturating_sub(NEARBY)..(near + NEARBY).min(self.registers.len());
-        let is_around = self.registers.get(around.clone()).is_some_and(|around| {
-            around.first().is_some_and(|(first, _)| *first <= id)
-                && around.last().is_some_and(|(first, _)| *first > id)
-        });
-        let range = if is_around { around } else { 0..self.registers.len() };
-        let at = range.start + self.registers[range].partition_point(|&(first, _)| first <= id);
-        let at = at.saturating_sub(1);
-        self.nearby.store(at as u32, Ordering::Relaxed);
-        self.registers[at].1
+        self.registers.get(id)
     }
 
     /// Number of registers in the module.
@@ -185,7 +169,7 @@ struct Resolver<'a> {
     names: FastMap<&'a str, u32>,
     /// The names before `<` of parameterised registers, which clash with no others: `%r<10>` and
     /// `%r` stand side by side.
-    families: FastMap<&'a str, u32>,
+    families: Families<'a>,
     /// By name: the declaration it means now.
     bindings: Vec<Option<SymbolId>>,
     /// Whether a register or variable is declared with a name like those of parameterised registers:
@@ -200,6 +184,9 @@ struct Resolver<'a> {
 }
 
 impl<'a> Resolver<'a> {
+    /// The greatest number that a register can have.
+    const LAST_REGISTER: u32 = !Packed::TAG - 1;
+
     fn new(source: &'a Source, module: &'a Module) -> Self {
         let symbols = Symbols {
             operands: vec![Packed::default(); module.operands.len()],
@@ -211,7 +198,7 @@ impl<'a> Resolver<'a> {
             module,
             symbols,
             names: FastMap::default(),
-            families: FastMap::default(),
+            families: Families::default(),
             bindings: Vec::new(),
             numbered_names: false,
             undo: Vec::new(),
@@ -256,6 +243,7 @@ impl<'a> Resolver<'a> {
                 | StatementKind::Broken => {}
             }
         }
+        self.symbols.registers.finish(self.symbols.register_count);
         self.symbols
     }
 
@@ -323,10 +311,10 @@ impl<'a> Resolver<'a> {
     fn declare(&mut self, declaration: &Declaration) {
         for declarator in &self.module.declarators[declaration.declarators.range()] {
             let kind = if matches!(declaration.space, StateSpace::Reg | StateSpace::Sreg) {
-                let first = RegisterId(self.symbols.register_count);
-                self.symbols.registers.push((first, SymbolId(self.symbols.symbols.len() as u32)));
+                let first = RegisterId(self.symbols.register_count.min(Self::LAST_REGISTER));
+                self.symbols.registers.push(first, SymbolId(self.symbols.symbols.len() as u32));
                 // A count over the limit is not worth a register number each.
-                let count = declarator.count.unwrap_or(1).min(1 << 24);
+                let count = declarator.count.unwrap_or(1).min(families::MOST);
                 self.symbols.register_count = (first.0 + count).min(!Packed::TAG);
                 SymbolKind::Register {
                     ty: declaration.ty,
@@ -348,8 +336,8 @@ impl<'a> Resolver<'a> {
     fn name(&mut self, span: Span, family: bool) -> u32 {
         let text = self.source.slice(span);
         let next = self.bindings.len() as u32;
-        let names = if family { &mut self.families } else { &mut self.names };
-        let id = *names.entry(text).or_insert(next);
+        let id =
+            if family { self.families.number(text, next) } else { *self.names.entry(text).or_insert(next) };
         if id == next {
             self.bindings.push(None);
             self.numbered_names |= !family && is_numbered(text);
@@ -399,17 +387,12 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    fn lookup(&self, names: &FastMap<&'a str, u32>, text: &str) -> Option<SymbolId> {
-        let &name = names.get(text)?;
-        self.bindings[name as usize]
-    }
-
     fn resolve(&self, text: &str) -> Resolution {
         // `%v.x` is a component of `%v`; `%tid.x` is none, `%tid` not being declared.
         let base = memchr::memchr(b'.', text.as_bytes()).map_or(text, |dot| &text[..dot]);
         // The innermost declaration is the latest of those that are visible.
-        let plain =
-            if self.numbered_names || !is_numbered(base) { self.lookup(&self.names, base) } else { None };
+        let may_be_plain = self.numbered_names || !is_numbered(base);
+        let plain = may_be_plain.then(|| self.bindings[*self.names.get(base)? as usize]).flatten();
         match (plain, self.numbered(base)) {
             (Some(id), Some((numbered, register))) if numbered > id => Resolution::Register(register),
             (None, Some((_, register))) => Resolution::Register(register),
@@ -424,21 +407,15 @@ impl<'a> Resolver<'a> {
 
     /// `%r7` as a register of `%r<10>`.
     fn numbered(&self, text: &str) -> Option<(SymbolId, RegisterId)> {
-        let digits = text.bytes().rev().take_while(u8::is_ascii_digit).count();
-        let start = text.len() - digits;
-        for split in start..text.len() {
-            let number = &text[split..];
-            let Some(id) = self.lookup(&self.families, &text[..split]) else { continue };
+        self.families.readings(text).find_map(|(name, number)| {
+            let id = self.bindings[name as usize]?;
             let SymbolKind::Register { count: Some(count), first, .. } = self.symbols.symbol(id).kind else {
-                continue;
+                return None;
             };
-            if let Ok(number) = number.parse::<u32>()
-                && number < count.min(1 << 24)
-            {
-                return Some((id, RegisterId(first.0 + number)));
-            }
-        }
-        None
+            // Registers beyond all that can be numbered are one.
+            let register = RegisterId((first.0 + number).min(Self::LAST_REGISTER));
+            (number < count.min(families::MOST)).then_some((id, register))
+        })
     }
 }
 
@@ -524,6 +501,11 @@ mod tests {
         assert_eq!(last(".reg .b32 %r<10>; .reg .b64 %r; mov.b32 %r5, %r;"), ["b32+5", "b64+0"]);
         assert_eq!(last(".reg .b32 %r<10>; mov.b32 %r05, %r0009;"), ["b32+5", "b32+9"]);
         assert_eq!(last(".reg .b32 %r1<5>; .reg .b64 %r<9>; mov.b32 %r13, %r4;"), ["b32+3", "b64+4"]);
+        assert_eq!(last(".reg .b32 %r1<5>; .reg .b64 %r<90>; mov.b64 %r13, %r1;"), ["b64+13", "b64+1"]);
+        assert_eq!(
+            last(".reg .b64 %r<9>; { .reg .b32 %r1<5>; } mov.b64 %r13, %r4;"),
+            ["undeclared", "b64+4"]
+        );
     }
 
     #[test]
