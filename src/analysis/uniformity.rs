@@ -27,6 +27,7 @@ mod lanes;
 mod selection;
 mod truth;
 
+use conditions::Conditions;
 use lanes::{comparison, constant, identifies_lane};
 use selection::Step;
 use truth::{Selects, Truth};
@@ -46,6 +47,8 @@ pub struct Uniformity {
     truths: FxHashMap<DefinitionId, Truth>,
     /// What is known to be the same for a whole warp, as far as it was asked for.
     uniform: RefCell<FxHashSet<Step>>,
+    /// What was found out about conditions, as far as it was asked for.
+    known_conditions: RefCell<Conditions>,
 }
 
 /// What it takes to look at one more definition or condition, in steps of a budget.
@@ -59,7 +62,9 @@ impl Uniformity {
         let (dependences, complete) = cfg.control_dependences(budget);
         let truths = FxHashMap::default();
         let uniform = RefCell::default();
-        let mut this = Self { one_thread: vec![None; cfg.len()], dependences, complete, truths, uniform };
+        let known_conditions = RefCell::default();
+        let one_thread = vec![None; cfg.len()];
+        let mut this = Self { one_thread, dependences, complete, truths, uniform, known_conditions };
         let branches: Vec<u32> = {
             let mut blocks = this.conditions(interesting, budget);
             blocks.sort_unstable();

@@ -13,6 +13,7 @@ mod fixes;
 mod formats;
 mod fuzz;
 mod generic;
+mod growth;
 mod incremental;
 mod injected_bugs;
 mod kernels;

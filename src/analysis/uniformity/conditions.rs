@@ -1,5 +1,8 @@
 //! Under which conditions instructions are executed: whether two of them exclude each other.
 
+use std::collections::hash_map::Entry;
+use std::sync::Arc;
+
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
@@ -20,6 +23,31 @@ enum Condition {
     Edge(BlockId, BlockId),
 }
 
+/// Conditions that were met so far, and what was asked about them: the same few instructions stand
+/// in many pairs.
+#[derive(Debug, Default)]
+pub(super) struct Conditions {
+    /// A number for each condition.
+    numbers: FxHashMap<Condition, u32>,
+    /// What the guard of an instruction says, by whether it is negated.
+    guards: FxHashMap<(u32, bool), Option<u32>>,
+    /// By instruction: what has to hold for it, in ascending order.
+    necessary: FxHashMap<u32, Option<Arc<[u32]>>>,
+}
+
+impl Conditions {
+    fn number(&mut self, condition: Condition) -> u32 {
+        let next = self.numbers.len() as u32;
+        *self.numbers.entry(condition).or_insert(next)
+    }
+}
+
+/// Whether everything in one ascending list is in the other.
+fn is_subset(part: &[u32], whole: &[u32]) -> bool {
+    let mut whole = whole.iter();
+    part.iter().all(|wanted| whole.find(|it| *it >= wanted) == Some(wanted))
+}
+
 impl Uniformity {
     /// Whether each of two instructions runs under a condition that the other one does not have, so
     /// that perhaps no run executes `first` and then `then`. An election is no such condition: it is
@@ -35,7 +63,10 @@ impl Uniformity {
         let first = self.necessary(function, first, budget);
         let then = self.necessary(function, then, budget);
         let (Some(first), Some(then)) = (first, then) else { return true };
-        !first.is_subset(&then) && !then.is_subset(&first)
+        if !budget.take((first.len() + then.len()) as u64) {
+            return true;
+        }
+        !is_subset(&first, &then) && !is_subset(&then, &first)
     }
 
     /// Whether `first` is executed whenever `then` is: on every path to it, or under no condition
@@ -52,17 +83,27 @@ impl Uniformity {
         }
         let first = self.necessary(function, first, budget);
         let then = self.necessary(function, then, budget);
-        matches!((first, then), (Some(first), Some(then)) if first.is_subset(&then))
+        let (Some(first), Some(then)) = (first, then) else { return false };
+        budget.take((first.len() + then.len()) as u64) && is_subset(&first, &then)
     }
 
     /// What has to hold for an instruction to be executed, elections left out; `None` when that is
     /// too much to say.
-    fn necessary(
+    fn necessary(&self, function: &Function<'_>, instruction: u32, budget: &Budget) -> Option<Arc<[u32]>> {
+        if let Some(known) = self.known_conditions.borrow().necessary.get(&instruction) {
+            return known.clone();
+        }
+        let found = self.find_necessary(function, instruction, budget);
+        self.known_conditions.borrow_mut().necessary.insert(instruction, found.clone());
+        found
+    }
+
+    fn find_necessary(
         &self,
         function: &Function<'_>,
         instruction: u32,
         budget: &Budget,
-    ) -> Option<FxHashSet<Condition>> {
+    ) -> Option<Arc<[u32]>> {
         let cfg = function.cfg;
         let block = cfg.block_of(instruction)?;
         if !self.complete {
@@ -91,7 +132,7 @@ impl Uniformity {
                 work.push(branch);
             }
         }
-        let mut found = FxHashSet::default();
+        let mut found: Vec<u32> = Vec::with_capacity(edges.len());
         if let Some(guard) =
             function.unit.module.guard(&function.unit.module.instructions[instruction as usize])
         {
@@ -112,15 +153,30 @@ impl Uniformity {
                     found.extend(self.condition(function, branch, guard.negated == taken));
                 }
                 _ => {
-                    found.insert(Condition::Edge(block, successor));
+                    let edge = Condition::Edge(block, successor);
+                    found.push(self.known_conditions.borrow_mut().number(edge));
                 }
             }
         }
-        Some(found)
+        found.sort_unstable();
+        found.dedup();
+        Some(found.into())
     }
 
     /// That the guard register of an instruction is true, or false; `None` when that is an election.
-    fn condition(&self, function: &Function<'_>, instruction: u32, negated: bool) -> Option<Condition> {
+    fn condition(&self, function: &Function<'_>, instruction: u32, negated: bool) -> Option<u32> {
+        let mut known = self.known_conditions.borrow_mut();
+        match known.guards.entry((instruction, negated)) {
+            Entry::Occupied(known) => return *known.get(),
+            Entry::Vacant(unknown) => unknown.insert(None),
+        };
+        let condition = self.find_condition(function, instruction, negated)?;
+        let number = known.number(condition);
+        known.guards.insert((instruction, negated), Some(number));
+        Some(number)
+    }
+
+    fn find_condition(&self, function: &Function<'_>, instruction: u32, negated: bool) -> Option<Condition> {
         let Resolution::Register(register) = function.unit.symbols.guard(instruction) else { return None };
         if let Selects::One(_) = self.at(function, instruction, register).not_if(negated).yes {
             return None;
