@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 use std::fs;
+use std::process::Command;
 
 use ptx_tc::diagnostic::{Ptxas, Severity};
 use ptx_tc::rules::Scope;
@@ -52,6 +53,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
         fs::create_dir_all(path.parent().unwrap_or(&path))?;
         fs::write(path, text)?;
     }
+    // Lines break where the names are long.
+    Command::new("cargo").args(["fmt", "--package", "ptx-tc"]).current_dir(root()).status()?;
     for (path, _) in &plan {
         println!("wrote {path}");
     }
@@ -60,7 +63,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
         "\nNext:\n\
          1. {file}: what it finds, an example and its repair, and the check\n\
          2. fixtures/rules/{code}/: a kernel with the offence, and one without\n\
-         3. cargo test --test it rules::                 until only the snapshot is new\n\
+         3. cargo test --test it rules::                 names the rule until both are right, then the snapshot\n\
          4. INSTA_UPDATE=always cargo test --test it     and read what it wrote\n\
          5. cargo xtask oracle --record                  what the assembler says of the fixtures\n\
          6. cargo xtask generate                         the README and the rule's page",
@@ -265,9 +268,10 @@ mod tests {
     fn added(plan: &[(String, String)], path: &str) -> (String, String, String) {
         let old = fs::read_to_string(root().join(path)).unwrap();
         let new = &plan.iter().find(|(other, _)| other == path).unwrap().1;
-        let at = old.lines().zip(new.lines()).position(|(old, new)| old != new).unwrap();
+        let at = old.lines().zip(new.lines()).position(|(old, new)| old != new);
+        let at = at.unwrap_or(old.lines().count());
         assert_eq!(old.lines().count() + 1, new.lines().count(), "{path}");
-        let line = |at: usize| new.lines().nth(at).unwrap().trim().to_owned();
+        let line = |at: usize| new.lines().nth(at).unwrap_or_default().trim().to_owned();
         (line(at - 1), line(at), line(at + 1))
     }
 
