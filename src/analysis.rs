@@ -1,11 +1,25 @@
-//! What a module means beyond the form of its statements.
+//! What a module means beyond the form of its statements: what to ask for what.
 //!
-//! [`symbols`] and [`environment`] come before decoding. Then, for each function with tcgen05
-//! instructions, [`functions`] brings together its control flow ([`mod@cfg`]), where its registers are
-//! written ([`definitions`]) and which of their bits are known ([`constants`]). [`events`] lists
-//! what happens in it that matters to order, [`reach`] answers what can have happened before what,
-//! [`places`] says which addresses are the same, and [`uniformity`] who executes. A rule about
-//! order asks its questions of a [`flow::Flow`].
+//! Everything here works on one [component](calls::Component) of the call graph, function by function,
+//! and takes its steps from the function's [budget](budget::Budget).
+//!
+//! | question | ask |
+//! |---|---|
+//! | which functions can call which? which belong together? | [`calls::CallGraph`] |
+//! | where can control go? what dominates what? what decides whether a block runs? | [`cfg::Cfg`], [`dominance`] |
+//! | which registers does an instruction write and read? | [`registers::accesses`], from the instruction tables |
+//! | where was the value in a register made? | [`function::Function::reaching`], [`function::Function::origins`] |
+//! | which bits of a register are known? | [`constants::Constants`], through [`functions::FunctionFacts::value`] |
+//! | what is an address made of? are two the same? | [`places::Places`], through [`flow::Flow::place`] |
+//! | which columns does an instruction touch? do two overlap? | [`footprint`] |
+//! | what does a descriptor say, and what is wrong with it? | [`descriptors`]; in words, [`description`] |
+//! | what happens in a function, and in what it calls? | [`events::Events`] |
+//! | what can have happened before what, with nothing between? | [`flow::Flow::pairs`], on top of [`reach`] |
+//! | what is still pending where something happens? | [`pending`]; loads are followed by [`loads`] |
+//! | who executes an instruction: one thread, a warp, some? can one run execute both of two? | [`uniformity::Uniformity`] |
+//!
+//! A rule gets a [`flow::Flow`] for each function and asks that; no rule walks a graph, splits an
+//! opcode or counts columns by itself.
 
 pub mod budget;
 pub mod calls;

@@ -3,30 +3,43 @@
 //! # The way of the data
 //!
 //! ```text
-//! Source ─► lexer::Token ─► structure ─► grammar + ast::Builder ─► ast::Module
-//!    ─► analysis (symbols, environment) ─► decode ─► Instruction
-//!    ─► analysis (events, control flow, constants, order) ─► rules ─► Diagnostic
-//!    ─► suppression ─► render
+//! Source ─► lexer::Token ─► structure ─► grammar + Builder ─► ast::Module
+//!    ─► resolve: Symbols, Operations ─► Unit ─► component of the call graph
+//!    ─► decode ─► Instruction ─► analyses ─► rules ─► Diagnostic ─► suppression ─► Report ─► render
 //! ```
 //!
 //! One direction, no step back. Each stage reads only what stands to its left and is total: it
-//! returns its product *and* what was wrong, never stops at the first error, never panics.
+//! returns its product *and* what was wrong, never stops at the first error, never panics. What it
+//! does is bounded by the size of the text: where an analysis reaches its
+//! [budget](analysis::budget::Budget), a finding says so.
 //!
-//! - [`source`] names places: a [`Source`] is a text, a [`Span`](source::Span) two offsets in it.
-//! - [`syntax`] makes a flat tree of a whole PTX module, whatever instructions it has.
-//! - [`isa`] is data: the words of tcgen05, *the* instruction table, the gates of targets and
-//!   versions. It looks at no program.
-//! - [`analysis`] finds out what a module means: which declaration a name is, which bits of a
-//!   register are known, what can have happened before what, who executes it.
-//! - [`descriptor`] turns the fields of descriptors into bits and back, and says which words are
-//!   wrong; rules and the commands `encode` and `decode` call it.
-//! - [`instruction`] holds the typed tcgen05 instructions and their decoder, which derives
-//!   everything from the table.
-//! - [`rules`] is the list of rules; each is one file with its documentation, check and fix. To
-//!   see how a rule looks, open any.
-//! - [`diagnostic`] is what they produce, without what comments silence; `render` and `cli` show it.
-//!   Renderers know no rules, and rules know no formats.
-//! - [`mod@fix`] applies the repairs that findings offer.
+//! # The layers
+//!
+//! Each module names only modules below it; a test of the repository holds the picture to that.
+//!
+//! ```text
+//!  cli          the program                      lsp          the language server
+//!  render       findings as text, JSON, SARIF ...
+//!  fix          applies repairs                  config       ptx-tc.toml
+//!  check        runs the stages, component by component
+//!  suppression  comments that silence rules
+//!  rules        one file each, in families that know nothing of each other
+//!  diagnostic   what a finding is, and what rules are called
+//!  analysis     control flow, values, order, who executes: what rules ask
+//!  instruction  typed tcgen05 instructions, and what targets have them
+//!  resolve      the unit: a text with its tree, names and operations
+//!  descriptor   fields to bits and back, and which words are wrong
+//!  isa          facts: two tables of instructions, and all the other tables
+//!  syntax       text to tree (a crate of its own)
+//! ```
+//!
+//! - [`isa`] looks at no program. [`isa::tensor`] is *the* table of tcgen05, [`isa::generic`] that of
+//!   all other instructions; decoding, messages, gates, completion and the analyses derive from them.
+//! - [`resolve`] makes a [`Unit`]: what everything behind it reads and nothing changes.
+//! - [`analysis`] is the page that says what to ask for what.
+//! - [`rules`] is the list of rules. To see how a rule looks, open any.
+//! - Renderers know no rules, and rules know no formats. There is no input or output below `config`,
+//!   and no type of an editor's protocol outside `lsp`.
 //!
 //! # Use
 //!
@@ -68,7 +81,7 @@ use diagnostic::{Applicability, Diagnostic, Fix, Omitted, Severity};
 use isa::targets::{PtxVersion, Target};
 pub use ptx_syntax as syntax;
 pub use ptx_syntax::source::{self, Source};
-pub use resolve::unit::Unit;
+pub use resolve::unit::{Unit, UnknownOpcode};
 
 /// What to check against, where it is not the module's own word.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -108,17 +121,6 @@ pub struct Report {
     /// Opcodes outside tcgen05 that the table of instructions does not have, so that the analyses may
     /// miss what they do.
     pub unknown_opcodes: Vec<UnknownOpcode>,
-}
-
-/// An opcode that the table of instructions does not have.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct UnknownOpcode {
-    /// As it is written.
-    pub text: String,
-    /// Number of instructions.
-    pub count: usize,
-    /// Whether it is the operation that is unknown, not only one of its modifiers.
-    pub is_operation: bool,
 }
 
 impl Report {

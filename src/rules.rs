@@ -16,7 +16,7 @@ pub use crate::diagnostic::Code;
 use crate::diagnostic::Findings;
 use crate::instruction::decode::Decoded;
 use crate::instruction::gates::Gates;
-use crate::instruction::{Address, Base, Scalar};
+use crate::instruction::{Address, Base, Instruction, Scalar};
 use crate::resolve::environment::Environment;
 use crate::resolve::unit::Unit;
 
@@ -275,6 +275,18 @@ impl<'a> Checker<'a> {
         Some(self.function(decoded)?.value(self.unit, decoded, scalar))
     }
 
+    /// The number of columns that an `alloc` or `dealloc` names, if it is known and one that can be
+    /// allocated; of another one, only that is said.
+    pub fn columns(&self, decoded: &Decoded<'_>) -> Option<u32> {
+        let (n_cols, exclusive) = match decoded.instruction.as_ref()? {
+            Instruction::Alloc(it) => (&it.n_cols, it.exclusive.is_some()),
+            Instruction::Dealloc(it) => (&it.n_cols, it.exclusive.is_some()),
+            _ => return None,
+        };
+        let columns = self.value(decoded, n_cols)?.constant(32)? as u32;
+        self.environment.features().tensor_memory().allocates(columns, exclusive).then_some(columns)
+    }
+
     /// Where the value of an operand was made.
     pub fn origins(&self, decoded: &Decoded<'_>, scalar: &Scalar<'_>) -> Vec<Span> {
         let facts = self.function(decoded);
@@ -290,7 +302,7 @@ impl<'a> Checker<'a> {
     }
 
     /// The tcgen05 instructions that are understood completely.
-    pub fn typed(&self) -> impl Iterator<Item = (&Decoded<'a>, &crate::instruction::Instruction<'a>)> {
+    pub fn typed(&self) -> impl Iterator<Item = (&Decoded<'a>, &Instruction<'a>)> {
         self.instructions.iter().filter_map(|decoded| Some((decoded, decoded.instruction.as_ref()?)))
     }
 }

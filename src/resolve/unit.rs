@@ -2,7 +2,6 @@
 
 use super::operations::Operations;
 use super::symbols::Symbols;
-use crate::UnknownOpcode;
 use crate::source::Source;
 use crate::syntax::ast::Module;
 use crate::syntax::parser::{self, SyntaxError};
@@ -25,6 +24,9 @@ pub struct Unit {
 impl Unit {
     /// Parses `source` and resolves its names.
     pub fn new(source: &Source) -> Self {
+        #[cfg(feature = "parallel")]
+        let parsed = parser::parse_parallel(source, rayon::current_num_threads());
+        #[cfg(not(feature = "parallel"))]
         let parsed = parser::parse(source);
         let symbols = Symbols::new(source, &parsed.module);
         let operations = Operations::new(source, &parsed.module);
@@ -52,4 +54,15 @@ impl Unit {
         let Module { statements, operands, declarators, .. } = &self.module;
         (statements.len() + operands.len() + declarators.len() + self.source.text().len() / 8) as u64
     }
+}
+
+/// An opcode that the table of instructions does not have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownOpcode {
+    /// As it is written.
+    pub text: String,
+    /// Number of instructions.
+    pub count: usize,
+    /// Whether it is the operation that is unknown, not only one of its modifiers.
+    pub is_operation: bool,
 }

@@ -5,7 +5,6 @@ use rustc_hash::FxHashMap;
 use crate::analysis::events::{Action, Event};
 use crate::analysis::flow::Flow;
 use crate::instruction::Instruction;
-use crate::instruction::decode::Decoded;
 use crate::rules::Checker;
 
 pub(super) mod alloc_after_relinquish;
@@ -22,22 +21,10 @@ pub(super) mod slot_read_too_early;
 pub(super) mod tensor_memory_without_alloc;
 pub(super) mod use_after_dealloc;
 
-/// The number of columns that an `alloc` or `dealloc` names, if it is known and one that can be
-/// allocated; of another one, only that is said.
-pub(super) fn columns(checker: &Checker<'_>, decoded: &Decoded<'_>) -> Option<u32> {
-    let (n_cols, exclusive) = match decoded.instruction.as_ref()? {
-        Instruction::Alloc(it) => (&it.n_cols, it.exclusive.is_some()),
-        Instruction::Dealloc(it) => (&it.n_cols, it.exclusive.is_some()),
-        _ => return None,
-    };
-    let columns = checker.value(decoded, n_cols)?.constant(32)? as u32;
-    checker.environment.features().tensor_memory().allocates(columns, exclusive).then_some(columns)
-}
-
 /// The columns that an event allocates, if it does and they are known.
 pub(super) fn allocated(checker: &Checker<'_>, flow: &Flow<'_>, event: Event) -> Option<u32> {
     let decoded = flow.decoded(event)?;
-    matches!(decoded.instruction, Some(Instruction::Alloc(_))).then(|| columns(checker, decoded))?
+    matches!(decoded.instruction, Some(Instruction::Alloc(_))).then(|| checker.columns(decoded))?
 }
 
 /// The instructions of a function that allocate, themselves or in what they call, with the fewest

@@ -18,6 +18,7 @@ mod incremental;
 mod injected_bugs;
 mod kernels;
 mod known_bits;
+mod layers;
 mod lsp;
 mod many_findings;
 mod mma_shapes;

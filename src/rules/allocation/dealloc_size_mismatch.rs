@@ -5,7 +5,6 @@ use rustc_hash::FxHashSet;
 use crate::analysis::flow::Flow;
 use crate::diagnostic::{Diagnostic, Findings, Fix};
 use crate::instruction::Instruction;
-use crate::rules::allocation::columns;
 use crate::rules::{Checker, Code, rule};
 use crate::source::Span;
 
@@ -53,7 +52,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
         for event in &summary.events {
             let Some(decoded) = flow.decoded(*event) else { continue };
             match &decoded.instruction {
-                Some(Instruction::Alloc(_)) => match columns(checker, decoded) {
+                Some(Instruction::Alloc(_)) => match checker.columns(decoded) {
                     Some(size) => {
                         let (first, count) = allocated.entry(size).or_insert((decoded.name, 0));
                         *first = decoded.name.min(*first);
@@ -71,7 +70,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
         }
         let total: usize = allocated.values().map(|(_, count)| count).sum();
         for (decoded, dealloc) in freed {
-            let Some(size) = columns(checker, decoded) else { continue };
+            let Some(size) = checker.columns(decoded) else { continue };
             if allocated.contains_key(&size) || !reported.insert(decoded.index) {
                 continue;
             }

@@ -4,7 +4,6 @@ use crate::analysis::places::Root;
 use crate::descriptor::tmem_address::COLUMNS;
 use crate::diagnostic::{Diagnostic, Findings};
 use crate::instruction::Instruction;
-use crate::rules::allocation::columns;
 use crate::rules::{Checker, Code, rule};
 
 rule! {
@@ -45,7 +44,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             if let (Some(Instruction::Alloc(_)), Some(decoded)) =
                 (flow.instruction(*event), flow.decoded(*event))
             {
-                allocs.push((columns(checker, decoded), decoded.name));
+                allocs.push((checker.columns(decoded), decoded.name));
             }
         }
         let total: Option<u32> = allocs.iter().map(|(size, _)| *size).sum();

@@ -6,7 +6,6 @@ use crate::analysis::footprint;
 use crate::analysis::places::{Slot, SlotRoot};
 use crate::diagnostic::{Diagnostic, Findings};
 use crate::instruction::Instruction;
-use crate::rules::allocation;
 use crate::rules::{Checker, Code, rule};
 
 rule! {
@@ -53,7 +52,7 @@ fn past_allocation(checker: &Checker<'_>, flow: &Flow<'_>, findings: &mut Findin
             (flow.instruction(*event), flow.decoded(*event))
             && let Some(slot) = footprint::slot(flow, *event, &alloc.dst)
         {
-            let size = allocation::columns(checker, decoded).map(|columns| (columns, *event));
+            let size = checker.columns(decoded).map(|columns| (columns, *event));
             let largest = allocs.entry(slot).or_insert(size);
             *largest = largest.zip(size).map(|(one, other)| if other.0 >= one.0 { other } else { one });
         }
