@@ -556,6 +556,17 @@ mod tests {
             ALL
         );
         assert_eq!(trap("ld.global.u32 r1, [d0]; setp.ne.s32 p1, r1, 0; @p1 trap;"), PERHAPS);
+        // What the whole warp finds out together, it knows together.
+        let compare = "mov.u32 r1, %tid.x; setp.lt.u32 p1, r1, 7;";
+        assert_eq!(trap(&format!("{compare} vote.sync.any.pred p2, p1, -1; @p2 trap;")), ALL);
+        assert_eq!(trap(&format!("{compare} vote.sync.any.pred p2, p1, r2; @p2 trap;")), PERHAPS);
+        assert_eq!(trap(&format!("{compare} vote.any.pred p2, p1; @p2 trap;")), PERHAPS);
+        assert_eq!(trap(&format!("{compare} bar.red.or.pred p2, 0, p1; @p2 trap;")), ALL);
+        let sum = "mov.u32 r1, %tid.x; redux.sync.add.s32 r2, r1, 0xFFFFFFFF; setp.ne.s32 p1, r2, 0;";
+        assert_eq!(trap(&format!("{sum} @p1 trap;")), ALL);
+        // Each thread has another part of a matrix.
+        let matrix = "movmatrix.sync.aligned.m8n8.trans.b16 r2, 1; setp.ne.s32 p1, r2, 0;";
+        assert_eq!(trap(&format!("{matrix} @p1 trap;")), PERHAPS);
         let (_, perhaps) = trap(
             "elect.sync r0|p0, -1; mov.u32 r1, 0; @!p0 bra M; mov.u32 r1, 1; M: setp.ne.s32 p1, r1, 0; @p1 trap;",
         );

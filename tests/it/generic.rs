@@ -4,11 +4,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
-use ptx_tc::Source;
-use ptx_tc::isa::generic::{self, Form, Modifier, Operation, Presence, Role};
+use ptx_tc::isa::generic::{self, Computation, Form, Modifier, Operation, Presence, Role, TypeRule};
 use ptx_tc::resolve::operations::Opcode;
 use ptx_tc::resolve::unit::Unit;
 use ptx_tc::syntax::ast::OperandKind;
+use ptx_tc::{Options, Source, check};
 use strum::IntoEnumIterator;
 
 use crate::common::root;
@@ -138,4 +138,152 @@ fn words_may_be_spaced_out() {
     assert_eq!((opcode.operation(), opcode.unknown.len()), (Some(Operation::Add), 1));
     assert_eq!(Opcode::new("mul.wide").operation(), Some(Operation::Mul));
     assert_eq!(Opcode::new("").operation(), None);
+}
+
+/// The assembler's recorded verdicts: what it takes, the table has, and what it refuses with a word
+/// of another instruction, the table has not.
+#[test]
+fn verdicts_agree() {
+    let verdicts = include_str!("../../fixtures/ptxas/generic.tsv");
+    let [mut accepted, mut refused] = [0, 0];
+    for line in verdicts.lines().filter(|line| !line.starts_with('#')) {
+        let [_, _, verdict, agreement, statement] = line.split('\t').collect::<Vec<_>>()[..] else {
+            panic!("malformed line: {line}");
+        };
+        let text = format!(".version 9.5\n.target sm_100a\n.entry k() {{ {statement} }}");
+        let unit = Unit::new(&Source::new("statement.ptx", text).unwrap());
+        let opcode = unit.operations.of(0);
+        let is_known =
+            opcode.is_known() && opcode.assign(&unit.module, unit.module.instructions[0].operands).is_ok();
+        // A recorded difference must stay one, or be recorded anew.
+        assert_eq!(is_known == (verdict == "accepts"), agreement == "agrees", "{line}");
+        *(if verdict == "accepts" { &mut accepted } else { &mut refused }) += 1;
+    }
+    assert!(accepted > 1_000 && refused > 1_000, "{accepted} accepted, {refused} refused");
+}
+
+/// What analyses ask of an instruction, they ask the table; none reads an opcode for itself.
+#[test]
+fn nothing_else_reads_opcodes() {
+    fn sources(directory: &std::path::Path, found: &mut Vec<std::path::PathBuf>) {
+        for entry in fs::read_dir(directory).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() { sources(&path, found) } else { found.push(path) }
+        }
+    }
+    let mut paths = Vec::new();
+    for directory in ["src/analysis", "src/rules"] {
+        sources(&root().join(directory), &mut paths);
+    }
+    let mut readers = Vec::new();
+    for path in &paths {
+        let text = fs::read_to_string(path).unwrap();
+        let code = text.split("#[cfg(test)]").next().unwrap();
+        let reads =
+            ["slice(raw.opcode", "slice(instruction.opcode", "[raw.opcode.range()]", "mnemonic", "words_of"];
+        if reads.iter().any(|reading| code.contains(reading)) {
+            readers.push(path.strip_prefix(root()).unwrap().display().to_string());
+        }
+    }
+    assert!(paths.len() > 100);
+    assert!(readers.is_empty(), "{readers:#?}");
+}
+
+/// Every operation whose value is computed, with every type, and in each position what does not
+/// belong there: vectors, addresses, numbers that are too large, nothing.
+#[test]
+fn strange_operands_are_harmless() {
+    const STRANGE: &[&str] = &[
+        "{r1, r2}",
+        "{d1, d2}",
+        "{h1, h2, h3, h4}",
+        "{r1}",
+        "{}",
+        "{1, 2, 3}",
+        "[d1]",
+        "[r1+4]",
+        "-1",
+        "64",
+        "0xFFFFFFFFFFFFFFFF",
+        "0f3F800000",
+        "!p1",
+        "p1",
+        "_",
+        "h1",
+        "d1",
+        "(r1)",
+        "r1|p1",
+        "r1+4",
+        "nope",
+    ];
+    let mut bodies = Vec::new();
+    for row in generic::rows().filter(|row| row.computes != Computation::Other) {
+        for opcode in opcodes_with_all_types(row) {
+            let known = Opcode::new(&opcode);
+            let usual: Vec<&str> = known.slots.iter().map(|slot| usual(&known, slot)).collect();
+            for destination in ["r5", "d0", "{r5, r6}"] {
+                for position in 1..=usual.len() {
+                    for strange in STRANGE {
+                        let mut operands = usual.clone();
+                        operands[0] = destination;
+                        // Behind the last one, one more.
+                        match operands.get_mut(position) {
+                            Some(operand) => *operand = strange,
+                            None => operands.push(strange),
+                        }
+                        bodies.push(format!("{opcode} {};", operands.join(", ")));
+                    }
+                }
+            }
+            bodies.push(format!("{opcode};"));
+            bodies.push(format!("{opcode} r5;"));
+        }
+    }
+    assert!(bodies.len() > 10_000, "{} statements", bodies.len());
+    assert!(bodies.iter().any(|body| body == "mad.wide.u64 d0, d1, d1, {r1, r2};"));
+    for chunk in bodies.chunks(2_000) {
+        let mut text = String::from(".version 9.0\n.target sm_100a\n");
+        for (number, body) in chunk.iter().enumerate() {
+            text += &format!(
+                ".entry k{number}() {{ .reg .pred p<4>; .reg .b16 h<5>; .reg .b32 r<9>; .reg .b64 d<9>;\n\
+                 mov.b32 r1, 0x8000FFFF; mov.b64 d1, 0x8000000000000001; mov.b16 h1, -1;\n{body}\n\
+                 tcgen05.mma.cta_group::1.kind::f16 [r0], d0, d1, r5, p1;\n}}\n"
+            );
+        }
+        let source = Source::new("strange.ptx", text).unwrap();
+        let report = check(&source, &Options { describe: true, ..Options::default() });
+        // The multiplies were looked at.
+        assert!(report.descriptors.unwrap().len() > chunk.len() / 2);
+    }
+}
+
+/// The opcodes of a row with all its types, all parts of products, and of the other words the first.
+fn opcodes_with_all_types(row: &generic::Row) -> Vec<String> {
+    let mut opcodes = vec![row.name().to_owned()];
+    for group in row.modifiers.iter().filter(|group| group.required) {
+        let is_varied = matches!(group.words[0], Modifier::Type(_) | Modifier::Part(_));
+        let words = if is_varied { group.words } else { &group.words[..1] };
+        opcodes = opcodes
+            .iter()
+            .flat_map(|opcode| words.iter().map(move |word| format!("{opcode}.{}", word.spelling())))
+            .collect();
+    }
+    opcodes
+}
+
+/// What usually stands in a position.
+fn usual(opcode: &Opcode, slot: &generic::OperandSlot) -> &'static str {
+    let ty = match slot.ty {
+        TypeRule::Nth(index) => opcode.types[usize::from(index)],
+        TypeRule::Fixed(ty) => ty,
+        TypeRule::Product | TypeRule::Pointer | TypeRule::Fragment | TypeRule::Any => opcode.types[0],
+    };
+    match (slot.form, ty.bits()) {
+        (Form::Address, _) => "[d1]",
+        (Form::Predicate, _) | (_, None) => "p1",
+        (Form::Immediate, _) => "5",
+        (_, Some(..=16)) => "h1",
+        (_, Some(..=32)) => "r1",
+        (_, Some(_)) => "d1",
+    }
 }

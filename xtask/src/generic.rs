@@ -264,6 +264,7 @@ fn typical(operation: Operation, word: Option<Modifier>, random: &mut fastrand::
         "rn.f16x2.e3m2x2",
         "rn.satfinite.e3m2x2.f16x2",
         "rn.scaled::n2::ue8m0.bf16x2.e2m3x2",
+        "rn.bf16x2.ue8m0x2",
         "rp.satfinite.ue8m0x2.bf16x2",
         "",
         "",
@@ -544,8 +545,6 @@ fn fragment(opcode: &Opcode, slot: &OperandSlot, random: &mut fastrand::Rng) -> 
     let bits = if bits == 4 && random.bool() && types.iter().any(|ty| ty.is_float()) { 8 } else { bits };
     let exact = (elements * bits).div_ceil(threads * width).max(1);
     // A sparse A is half as large, an old fragment of halves twice.
-    let doubled =
-        opcode.operation() == Some(Operation::WmmaMma) && bits == 16 && matches!(slot.name, "a" | "b");
     let halved =
         slot.name == "a" && matches!(opcode.operation(), Some(Operation::MmaSp | Operation::WgmmaMmaAsyncSp));
     match random.u8(..16) {

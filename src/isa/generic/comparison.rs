@@ -13,7 +13,7 @@ rows! { "Comparison and Selection Instructions";
     Set "set" [
             (Comparison: Eq Ne Lt Le Gt Ge Lo Ls Hi Hs Equ Neu Ltu Leu Gtu Geu Num Nan)
             {BooleanOperator: And Or Xor} {Flag: Ftz}
-            (Type: U32 S32 F32 U16 S16 F16 F16x2 Bf16 Bf16x2)
+            (Type: U32 S32 F32 U16 F16 F16x2 Bf16 Bf16x2)
             (Type: B16 B32 B64 U16 U32 U64 S16 S32 S64 F32 F64 F16 F16x2 Bf16 Bf16x2)
         ]
         (d(T1), a(T2), b(T2), predicate("c").when(COMBINED)) {}

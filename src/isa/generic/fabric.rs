@@ -39,7 +39,7 @@ rows! { "Fabric Instructions";
             {Accumulator: F16 F32} (Type: B32 B64 U32 S32 U64 S64 F16 Bf16 F32 F64 E4m3 E5m2) (Flag: Sync)
         ]
         (address("dst", Access::Write), handle("src", Access::Read), src("size", B32),
-         address("bar", Access::ReadWrite), src("membermask", B32), cache_policy())
+         address("bar", Access::ReadWrite), immediate("membermask", B32), cache_policy())
         {synchronization: Synchronization::FabricStart}
     FabricTryAtom "fabric.try_atom" [
             (Flag: Async) (Space: SharedCta) (Completion: Mbarrier16Bytes) (Report: Fabric) {Flag: CacheHint}

@@ -6,7 +6,7 @@ use super::*;
 rows! { "Integer Arithmetic Instructions";
     Add "add" [{Flag: Sat} (Type: U16 U32 U64 S16 S32 S64 U16x2 S16x2 U8x4 S8x4)]
         (d(T1), a(T1), b(T1)) {computes: Computation::Add}
-    Sub "sub" [{Flag: Sat} (Type: U16 U32 U64 S16 S32 S64 U16x2 S16x2 U8x4 S8x4)]
+    Sub "sub" [{Flag: Sat} (Type: U16 U32 U64 S16 S32 S64 U8x4 S8x4)]
         (d(T1), a(T1), b(T1)) {computes: Computation::Subtract}
     Mul "mul" [(Part: Hi Lo Wide) (Type: U16 U32 U64 S16 S32 S64)]
         (d(TypeRule::Product), a(T1), b(T1)) {computes: Computation::Multiply}
@@ -18,8 +18,8 @@ rows! { "Integer Arithmetic Instructions";
     Sad "sad" [(Type: U16 U32 U64 S16 S32 S64)] (d(T1), a(T1), b(T1), c(T1)) {}
     Div "div" [(Type: U16 U32 U64 S16 S32 S64)] (d(T1), a(T1), b(T1)) {computes: Computation::Divide}
     Rem "rem" [(Type: U16 U32 U64 S16 S32 S64)] (d(T1), a(T1), b(T1)) {computes: Computation::Remainder}
-    Abs "abs" [(Type: S16 S32 S64 S16x2 S8x4)] (d(T1), a(T1)) {}
-    Neg "neg" [(Type: S16 S32 S64 S16x2 S8x4)] (d(T1), a(T1)) {computes: Computation::Negate}
+    Abs "abs" [(Type: S16 S32 S64)] (d(T1), a(T1)) {}
+    Neg "neg" [(Type: S16 S32 S64 S8x4)] (d(T1), a(T1)) {computes: Computation::Negate}
     Min "min" [{Flag: Relu} (Type: U16 U32 U64 S16 S32 S64 U16x2 S16x2 U8x4 S8x4)] (d(T1), a(T1), b(T1)) {}
     Max "max" [{Flag: Relu} (Type: U16 U32 U64 S16 S32 S64 U16x2 S16x2 U8x4 S8x4)] (d(T1), a(T1), b(T1)) {}
     Popc "popc" [(Type: B32 B64)] (d(B32), a(T1)) {}
