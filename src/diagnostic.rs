@@ -176,7 +176,9 @@ impl Diagnostic {
         let Self { code: _, severity: _, ptxas: _, message: _, primary, labels, note: _, help: _, fix } =
             self;
         visit(&mut primary.span);
-        labels.iter_mut().for_each(|label| visit(&mut label.span));
+        for label in labels {
+            visit(&mut label.span);
+        }
         fix.iter_mut().flat_map(|fix| &mut fix.edits).for_each(|edit| visit(&mut edit.span));
     }
 

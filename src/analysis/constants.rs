@@ -173,7 +173,7 @@ impl Function<'_> {
             } else {
                 let raw = &self.unit.module.instructions[self.definitions.get(id).instruction as usize];
                 let operands = self.unit.module.operands(raw.operands);
-                origins.push(raw.opcode.to(operands.last().map_or(raw.opcode, |operand| operand.span())));
+                origins.push(raw.opcode.to(operands.last().map_or(raw.opcode, Operand::span)));
             }
         }
         origins.sort_unstable();
@@ -547,7 +547,7 @@ impl Function<'_> {
 
     /// Whether `operand` is the `d` of `d|p`.
     fn first_of_pair(&self, operands: Slice, operand: u32) -> bool {
-        match self.unit.module.operands(operands).first().map(|first| first.kind()) {
+        match self.unit.module.operands(operands).first().map(Operand::kind) {
             Some(OperandKind::Binary(_, parts)) => parts.start == operand,
             _ => false,
         }

@@ -14,7 +14,7 @@ use super::function::Function;
 use crate::isa::generic::{Computation, Flag, Modifier};
 use crate::resolve::operations::Opcode;
 use crate::resolve::symbols::{RegisterId, Resolution, SymbolId, SymbolKind};
-use crate::syntax::ast::{BinaryOperator, OperandKind, RawInstruction, StateSpace};
+use crate::syntax::ast::{BinaryOperator, Operand, OperandKind, RawInstruction, StateSpace};
 use crate::syntax::literal;
 
 /// What an address is counted from.
@@ -186,7 +186,7 @@ impl Places<'_> {
     /// Whether `operand` is the `d` of `d|p`.
     fn is_pair(&self, raw: &RawInstruction, operand: u32) -> bool {
         let first = self.function.unit.module.operands(raw.operands).first();
-        matches!(first.map(|first| first.kind()), Some(OperandKind::Binary(_, parts)) if parts.start == operand)
+        matches!(first.map(Operand::kind), Some(OperandKind::Binary(_, parts)) if parts.start == operand)
     }
 
     /// What an instruction makes its destination of.

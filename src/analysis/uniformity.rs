@@ -19,7 +19,7 @@ use super::registers::{self, Access};
 use crate::isa::generic::{BooleanOperator, Comparison, Computation, Control, Modifier, Type};
 use crate::resolve::operations::Opcode;
 use crate::resolve::symbols::{RegisterId, Resolution};
-use crate::syntax::ast::{BinaryOperator, Guard, OperandKind, RawInstruction, UnaryOperator};
+use crate::syntax::ast::{BinaryOperator, Guard, Operand, OperandKind, RawInstruction, UnaryOperator};
 use crate::syntax::literal;
 
 mod conditions;
@@ -193,7 +193,7 @@ impl Uniformity {
         };
         match opcode.computes() {
             Computation::Elect => {
-                let pair = function.unit.module.operands(raw.operands).first().map(|first| first.kind());
+                let pair = function.unit.module.operands(raw.operands).first().map(Operand::kind);
                 match pair {
                     Some(OperandKind::Binary(BinaryOperator::Or, parts))
                         if definition.operand == parts.start + 1 =>
@@ -290,7 +290,7 @@ impl Uniformity {
         written: u32,
         truth: Truth,
     ) -> Truth {
-        let first = function.unit.module.operands(raw.operands).first().map(|first| first.kind());
+        let first = function.unit.module.operands(raw.operands).first().map(Operand::kind);
         let negated = matches!(
             first,
             Some(OperandKind::Binary(BinaryOperator::Or, parts)) if written == parts.start + 1

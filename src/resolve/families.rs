@@ -47,11 +47,11 @@ impl<'a> Families<'a> {
     /// Each way to read `text` as a register of a family: the number of its name, and of the register.
     /// The shortest name comes first.
     pub(super) fn readings(&self, text: &str) -> impl Iterator<Item = (u32, u32)> {
+        // No number that is less than the largest count has more digits than these, but for zeros.
+        const DIGITS: usize = MOST.ilog10() as usize + 1;
         let (stem, digits) = split(text);
         let digits = digits.as_bytes();
         let mut next = self.stems.get(stem).copied();
-        // No number that is less than the largest count has more digits than these, but for zeros.
-        const DIGITS: usize = MOST.ilog10() as usize + 1;
         let in_front = &digits[..digits.len().saturating_sub(DIGITS)];
         let zeros_from = in_front.iter().rposition(|digit| *digit != b'0').map_or(0, |at| at + 1);
         (0..digits.len())

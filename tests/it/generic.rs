@@ -7,7 +7,7 @@ use std::fs;
 use ptx_tc::isa::generic::{self, Computation, Form, Modifier, Operation, Presence, Role, TypeRule};
 use ptx_tc::resolve::operations::Opcode;
 use ptx_tc::resolve::unit::Unit;
-use ptx_tc::syntax::ast::OperandKind;
+use ptx_tc::syntax::ast::{Operand, OperandKind};
 use ptx_tc::{Options, Source, check};
 use strum::IntoEnumIterator;
 
@@ -97,7 +97,7 @@ fn opcodes_of(directory: &str, at_least: usize) {
                 && let Err(misfit) = opcode.assign(&unit.module, instruction.operands)
             {
                 let operands = unit.module.operands(instruction.operands);
-                let kinds: Vec<OperandKind> = operands.iter().map(|operand| operand.kind()).collect();
+                let kinds: Vec<OperandKind> = operands.iter().map(Operand::kind).collect();
                 strange.insert(format!("{text}: {misfit:?} of {kinds:?}"));
             }
         }

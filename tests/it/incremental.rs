@@ -46,7 +46,7 @@ fn modules() -> Vec<String> {
     let fixtures: Vec<String> =
         fixtures().iter().map(|(_, path)| body(&fs::read_to_string(path).unwrap())).collect();
     let kernel = |name: &str| body(&fs::read_to_string(root().join("fixtures/kernels").join(name)).unwrap());
-    let small = fixtures.chunks(24).map(|some| some.concat());
+    let small = fixtures.chunks(24).map(<[String]>::concat);
     let renamed = fixtures.chunks(24).map(|some| {
         some.iter().enumerate().fold(String::new(), |mut text, (at, fixture)| {
             let fixture = fixture.replace(".entry ", &format!(".entry c{at}_"));

@@ -382,7 +382,7 @@ fn typical(operation: Operation, word: Option<Modifier>, random: &mut fastrand::
 fn operand(opcode: &Opcode, slot: &OperandSlot, position: usize, random: &mut fastrand::Rng) -> String {
     let ty = type_of(opcode, slot.ty, random);
     let vector = opcode.modifier(|it| match it {
-        Modifier::Vector(vector) => Some(vector.len()),
+        Modifier::Vector(vector) => Some(vector.elements()),
         _ => None,
     });
     let operand = match slot.form {
@@ -551,7 +551,6 @@ fn fragment(opcode: &Opcode, slot: &OperandSlot, random: &mut fastrand::Rng) -> 
         0 => exact.div_ceil(2),
         1 => exact * 2,
         2.. if halved => exact.div_ceil(2),
-        2.. if doubled => exact * 2,
         _ => exact,
     }
 }

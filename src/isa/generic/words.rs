@@ -516,7 +516,7 @@ impl Space {
 
 impl Vector {
     /// Number of elements.
-    pub const fn len(self) -> u32 {
+    pub const fn elements(self) -> u32 {
         match self {
             Self::V2 => 2,
             Self::V4 => 4,

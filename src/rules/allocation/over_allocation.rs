@@ -118,7 +118,9 @@ fn worst_path(checker: &Checker<'_>, flow: &Flow<'_>, memory: TensorMemory) -> O
     };
     // Only the next allocation is asked for: the one behind it follows from that.
     let until_the_next = |reach: &mut Reach, _: &[(Fact, Event)]| {
-        allocating(checker, flow).iter().for_each(|(instruction, _)| reach.stop(*instruction));
+        for (instruction, _) in allocating(checker, flow) {
+            reach.stop(instruction);
+        }
     };
     let mut graph: DiGraph<Allocation, ()> = DiGraph::new();
     let mut nodes: FxHashMap<u32, NodeIndex> = FxHashMap::default();
@@ -144,7 +146,9 @@ fn worst_path(checker: &Checker<'_>, flow: &Flow<'_>, memory: TensorMemory) -> O
         let incoming =
             || members.iter().flat_map(|node| graph.neighbors_directed(*node, Direction::Incoming));
         let in_loop = members.len() > 1 || incoming().any(|node| members.contains(&node));
-        members.iter().for_each(|node| circle_of[node.index()] = circles.len());
+        for node in &members {
+            circle_of[node.index()] = circles.len();
+        }
         let before = incoming()
             .map(|node| circle_of[node.index()])
             .filter(|circle| *circle < circles.len())

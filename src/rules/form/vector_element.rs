@@ -68,11 +68,15 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     }
 }
 
+/// A function, or what stands in none.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct About(Option<u32>);
+
 /// Names for new registers, none of which the function has yet.
 struct Names<'u> {
     unit: &'u Unit,
     /// The function that `taken` and `next` are about, once there is one.
-    function: Option<Option<u32>>,
+    about: Option<About>,
     /// Numbers that stand behind [`STEM`](Self::STEM) somewhere in it.
     taken: FxHashSet<u32>,
     next: u32,
@@ -82,14 +86,14 @@ impl<'u> Names<'u> {
     const STEM: &'static str = "element";
 
     fn new(unit: &'u Unit) -> Self {
-        Self { unit, function: None, taken: FxHashSet::default(), next: 0 }
+        Self { unit, about: None, taken: FxHashSet::default(), next: 0 }
     }
 
     /// A name that the function does not have. Its text is read once; names of other functions and of
     /// the module may be the same.
     fn next(&mut self, function: Option<u32>) -> String {
-        if self.function != Some(function) {
-            self.function = Some(function);
+        if self.about != Some(About(function)) {
+            self.about = Some(About(function));
             self.read(function);
         }
         while self.taken.contains(&self.next) {

@@ -60,7 +60,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
                         .help(
                             "remove it; columns can be masked with a zero-column mask behind enable-input-d",
                         ),
-                    )
+                    );
                 }
                 _ => {}
             }
