@@ -35,6 +35,8 @@ use corpus::Corpus;
 pub enum Target {
     /// A check ends without a panic, says the same twice, and its findings lie within the text.
     Check,
+    /// After any changes, a check that remembers the one before finds what a check of its own finds.
+    Again,
     /// Fixing adds no syntax errors, and leaves nothing to fix.
     Fix,
     /// Formatting keeps every token, and formatting again changes nothing.
@@ -62,6 +64,8 @@ impl Case {
         let mut random = fastrand::Rng::with_seed(mixed.wrapping_mul(0xD6E8_FEB8_6659_FD93) ^ number);
         let text = match target {
             Target::Check | Target::Fix | Target::Format | Target::Lsp => mutate::text(corpus, &mut random),
+            // Several functions, of which some stay as they are.
+            Target::Again => (0..random.u32(1..5)).flat_map(|_| mutate::text(corpus, &mut random)).collect(),
             Target::Descriptors => Vec::new(),
         };
         Self { text, choice: random.u64(..) }
@@ -76,6 +80,7 @@ impl Target {
     pub fn run(self, case: &Case) -> Result<(), String> {
         match self {
             Self::Check => targets::check::run(case),
+            Self::Again => targets::again::run(case),
             Self::Fix => targets::fix::run(case),
             Self::Format => targets::format::run(case),
             Self::Lsp => targets::lsp::run(case),

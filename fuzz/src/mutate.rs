@@ -109,6 +109,20 @@ pub fn text(corpus: &Corpus, random: &mut Rng) -> Vec<u8> {
     bytes
 }
 
+/// A text with a small change more.
+pub fn again(text: &[u8], random: &mut Rng) -> Vec<u8> {
+    if random.u8(..) < 64 {
+        let mut bytes = text.to_vec();
+        change_bytes(&mut bytes, random);
+        bytes.truncate(LONGEST);
+        return bytes;
+    }
+    let text = String::from_utf8_lossy(text);
+    let mut tokens = Tokens::new(&text);
+    tokens.change(&Corpus::default(), random);
+    tokens.text().into_bytes()
+}
+
 fn base(corpus: &Corpus, random: &mut Rng) -> String {
     if random.u8(..) < 128 {
         return random.choice(&corpus.small).cloned().unwrap_or_default();

@@ -7,6 +7,7 @@ use ptx_tc::isa::targets::{PtxVersion, Target};
 use ptx_tc::rules::RULES;
 use ptx_tc::{Options, Source};
 
+pub(crate) mod again;
 pub(crate) mod check;
 pub(crate) mod descriptors;
 pub(crate) mod fix;

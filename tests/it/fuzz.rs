@@ -26,6 +26,11 @@ fn checks() {
 }
 
 #[test]
+fn checks_that_remember() {
+    holds(Target::Again, 400);
+}
+
+#[test]
 fn fixes() {
     holds(Target::Fix, 2_000);
 }

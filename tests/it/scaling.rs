@@ -1,4 +1,5 @@
-//! Texts that are bad for one part of the checker each, of any size.
+//! Work grows with the text: twice the text takes at most two and a half times the steps, whatever
+//! the text is. Steps are counted, not time.
 
 use ptx_tc::diagnostic::Code;
 use ptx_tc::{Options, Source, check};
@@ -44,6 +45,70 @@ fn shapes_are_sound() {
     };
     let broken: Vec<&str> = SHAPES.iter().filter(is_broken).map(|shape| shape.name).collect();
     assert_eq!(broken, BROKEN);
+}
+
+/// How many steps a check takes more for a text of twice the size, in per cent.
+fn growth(shape: &Shape, size: usize) -> u64 {
+    let steps = |size| {
+        let source = Source::new(shape.name, (shape.write)(size)).unwrap();
+        check(&source, &Options::default()).steps
+    };
+    let (one, two) = (steps(size), steps(2 * size));
+    assert!(one as usize >= size / 64, "{}: {one} steps for {size} bytes", shape.name);
+    two * 100 / one
+}
+
+/// Shapes that take more than they should, until the budget of a function ends that: most of them are
+/// questions about pairs of events. The list only gets shorter.
+const FASTER: &[&str] = &[
+    "mixed",
+    "redefined register",
+    "redefined in each block",
+    "redefined in a loop",
+    "nested branches",
+    "nested loops",
+    "early exits",
+    "election carried backwards",
+    "conditions",
+    "nested conditions",
+    "jump table",
+    "allocations",
+    "slots",
+    "wrong deallocations",
+    "chain of copies",
+    "chain of copies with findings",
+    "stores read again",
+    "many targets",
+    "suppressions",
+    "findings",
+    "findings on a line",
+];
+
+/// The shapes that take more than they should, with what they take.
+fn faster(sizes: &[usize]) -> Vec<(&'static str, String)> {
+    let mut found = Vec::new();
+    for shape in SHAPES {
+        let growth: Vec<u64> = sizes.iter().map(|size| growth(shape, *size)).collect();
+        if growth.iter().any(|percent| *percent > 250) {
+            found.push((shape.name, format!("{}: {growth:?} %", shape.name)));
+        }
+    }
+    found
+}
+
+#[test]
+fn twice_the_text_is_twice_the_work() {
+    let found = faster(&[25_000, 50_000]);
+    let names: Vec<&str> = found.iter().map(|(name, _)| *name).collect();
+    assert_eq!(names, FASTER, "{found:#?}");
+}
+
+#[test]
+#[ignore = "takes minutes: in release, by hand"]
+fn twice_the_text_is_twice_the_work_in_large_texts() {
+    let mut found = faster(&[500_000, 2_500_000]);
+    found.retain(|(name, _)| !FASTER.contains(name));
+    assert!(found.is_empty(), "{found:#?}");
 }
 
 #[test]
