@@ -284,7 +284,7 @@ impl<'a> Checker<'a> {
             _ => return None,
         };
         let columns = self.value(decoded, n_cols)?.constant(32)? as u32;
-        self.environment.features().tensor_memory().allocates(columns, exclusive).then_some(columns)
+        self.environment.tensor_memory().allocates(columns, exclusive).then_some(columns)
     }
 
     /// Where the value of an operand was made.

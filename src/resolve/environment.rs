@@ -5,6 +5,7 @@ use rustc_hash::FxHashSet;
 use super::unit::Unit;
 use crate::descriptor::Features;
 use crate::isa::targets::{PtxVersion, Target};
+use crate::isa::tensor_memory::TensorMemory;
 use crate::source::{Source, Span, Spanned};
 use crate::syntax::ast::{Module, OperandKind};
 
@@ -65,6 +66,17 @@ impl Environment {
     /// What descriptors can say under the version and the first of the targets.
     pub fn features(&self) -> Features {
         self.judges.first().map_or(Features::ANY, |judge| judge.features)
+    }
+
+    /// The Tensor Memory that there is in every case: the smallest of the targets', but of a set of
+    /// targets of which one will do, the largest.
+    pub fn tensor_memory(&self) -> TensorMemory {
+        let of = |set: &Vec<usize>| {
+            let all = set.iter().map(|judge| self.judges[*judge].features.tensor_memory());
+            all.max_by_key(|memory| memory.columns)
+        };
+        let smallest = self.sets.iter().filter_map(of).min_by_key(|memory| memory.columns);
+        smallest.unwrap_or(Features::ANY.tensor_memory())
     }
 
     /// What is wrong on some target: `judge` is asked once for each set of features that the targets

@@ -39,7 +39,7 @@ fn allocations_in_a_loop_are_asked_for_once() {
     assert_eq!(finding.labels[8].message, "9312 columns are allocated by 291 more, up to here");
 }
 
-/// A chain of calls back and forth in the text, not in the stack.
+/// However many allocations follow each other, none is asked about one far behind it.
 #[test]
 fn allocations_in_a_row_are_followed_without_recursion() {
     let body = |count: usize| (alloc(32) + "@p ").repeat(count) + "bra L;\nL:\n";
@@ -48,6 +48,24 @@ fn allocations_in_a_row_are_followed_without_recursion() {
     let [finding] = findings(&report, Code::OverAllocation)[..] else { panic!() };
     assert_eq!(finding.message, "544 columns can be allocated at once; there are 512");
     assert!(findings(&report, Code::AnalysisLimit).is_empty());
+}
+
+/// Targets that the user names are checked one by one; of those that the module names, one will do.
+#[test]
+fn the_smallest_tensor_memory_counts() {
+    let two = alloc(288).replace("alloc.", "alloc.exclusive.").repeat(2);
+    let text = |targets: &str| format!("{HEADER}{two}ret;\n}}\n").replace("sm_100a", targets);
+    let messages = |text: String, targets: &[&str]| -> Vec<String> {
+        let targets = targets.iter().map(|target| target.parse().unwrap()).collect();
+        let report = check(&Source::new("k.ptx", text).unwrap(), &Options { targets, ..Options::default() });
+        findings(&report, Code::OverAllocation).into_iter().map(|it| it.message.clone()).collect()
+    };
+    let found = ["576 columns can be allocated at once; there are 512"];
+    assert_eq!(messages(text("sm_100a"), &[]), found);
+    assert_eq!(messages(text("sm_107a"), &[]), [""; 0]);
+    assert_eq!(messages(text("sm_107a, sm_100a"), &[]), [""; 0]);
+    assert_eq!(messages(text("sm_107a"), &["sm_100a", "sm_107a"]), found);
+    assert_eq!(messages(text("sm_107a"), &["sm_107a", "sm_100a"]), found);
 }
 
 #[test]

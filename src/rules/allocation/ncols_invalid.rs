@@ -40,7 +40,7 @@ struct Columns {
 }
 
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
-    let memory = checker.environment.features().tensor_memory();
+    let memory = checker.environment.tensor_memory();
     for (decoded, instruction) in checker.typed() {
         let (operation, n_cols, exclusive) = match instruction {
             Instruction::Alloc(it) => ("tcgen05.alloc", it.n_cols, it.exclusive),

@@ -42,7 +42,7 @@ rule! {
 const SHOWN: usize = 8;
 
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
-    let memory = checker.environment.features().tensor_memory();
+    let memory = checker.environment.tensor_memory();
     for flow in checker.flows() {
         let Some(path) = worst_path(checker, &flow, memory) else { continue };
         let Some((Allocation { event: last, size }, before)) = path.allocations.split_last() else {
