@@ -44,8 +44,7 @@ impl Conditions {
 
 /// Whether everything in one ascending list is in the other.
 fn is_subset(part: &[u32], whole: &[u32]) -> bool {
-    let mut whole = whole.iter();
-    part.iter().all(|wanted| whole.find(|it| *it >= wanted) == Some(wanted))
+    part.len() <= whole.len() && part.iter().all(|wanted| whole.binary_search(wanted).is_ok())
 }
 
 impl Uniformity {
@@ -63,7 +62,7 @@ impl Uniformity {
         let first = self.necessary(function, first, budget);
         let then = self.necessary(function, then, budget);
         let (Some(first), Some(then)) = (first, then) else { return true };
-        if !budget.take((first.len() + then.len()) as u64) {
+        if !budget.take(first.len().min(then.len()) as u64) {
             return true;
         }
         !is_subset(&first, &then) && !is_subset(&then, &first)
@@ -84,7 +83,7 @@ impl Uniformity {
         let first = self.necessary(function, first, budget);
         let then = self.necessary(function, then, budget);
         let (Some(first), Some(then)) = (first, then) else { return false };
-        budget.take((first.len() + then.len()) as u64) && is_subset(&first, &then)
+        budget.take(first.len().min(then.len()) as u64) && is_subset(&first, &then)
     }
 
     /// What has to hold for an instruction to be executed, elections left out; `None` when that is
