@@ -47,6 +47,9 @@ pub(crate) struct Arguments {
 
 const MODULE: &str = include_str!("../../fixtures/ptxas/generic.ptx");
 
+/// Numbers that operands are made of.
+const INTEGERS: &[&str] = &["0", "1", "-1", "2", "4", "8", "16", "24", "64", "128"];
+
 /// Statements that are asked for one word in one round.
 const TRIES: usize = 8;
 
@@ -407,8 +410,7 @@ fn operand(opcode: &Opcode, slot: &OperandSlot, position: usize, random: &mut fa
             if slot.name.starts_with("imm-trans") || matches!(slot.name, "sp-sel" | "f") {
                 return ["0", "1"][random.usize(..2)].to_owned();
             }
-            const NUMBERS: &[&str] = &["0", "1", "-1", "2", "4", "8", "16", "24", "64", "128"];
-            random.choice(NUMBERS).copied().unwrap_or_default().to_owned()
+            random.choice(INTEGERS).copied().unwrap_or_default().to_owned()
         }
         Form::Elements(count) => vector_of(ty, u32::from(count), position),
         Form::Vector => match vector {
