@@ -650,6 +650,7 @@ pub enum Operation {
     MultimemRedAsync,
     Prefetch,
     PrefetchEviction,
+    PrefetchValid,
     PrefetchTensormap,
     Prefetchu,
     Applypriority,

@@ -168,8 +168,21 @@ fn accepted(
     Ok(found)
 }
 
-/// Targets and versions that between them have every instruction.
-fn place(random: &mut fastrand::Rng) -> (Target, PtxVersion) {
+/// Targets and versions that between them have every instruction; mostly those that have this one.
+fn place(operation: Operation, random: &mut fastrand::Rng) -> (Target, PtxVersion) {
+    let preferred = match operation {
+        Operation::WgmmaMmaAsync
+        | Operation::WgmmaMmaAsyncSp
+        | Operation::WgmmaFence
+        | Operation::WgmmaCommitGroup
+        | Operation::WgmmaWaitGroup => Some(90),
+        Operation::Mma | Operation::MmaSp => Some(120),
+        Operation::Spcompress | Operation::Spdecompress => Some(107),
+        _ => None,
+    };
+    if let Some(sm) = preferred.filter(|_| random.u8(..4) > 0) {
+        return (Target::a(sm), PtxVersion::LATEST);
+    }
     match random.u8(..10) {
         0..4 => (Target::a(100), PtxVersion::LATEST),
         4 => (Target::a(90), PtxVersion::LATEST),
@@ -188,7 +201,7 @@ fn statement(
     base: Option<&Case>,
     random: &mut fastrand::Rng,
 ) -> Case {
-    let (mut target, mut version) = place(random);
+    let (mut target, mut version) = place(row.operation, random);
     if let Some(base) = base.filter(|_| random.bool()) {
         (target, version) = (base.target, base.version);
     }
@@ -345,17 +358,26 @@ fn typical(operation: Operation, word: Option<Modifier>, random: &mut fastrand::
         "m16n8k64.row.col.s32.u4.s4.s32",
         "m16n8k128.row.col.s32.s4.u4.s32",
     ];
+    const SPARSE_WARPGROUP: &[&str] = &[
+        "m64n8k32.f16.f16.f16",
+        "m64n8k32.f32.bf16.bf16",
+        "m64n8k16.f32.tf32.tf32",
+        "m64n8k64.f16.e4m3.e5m2",
+        "m64n8k64.f32.e5m2.e4m3",
+        "m64n8k64.satfinite.s32.u8.s8",
+        "m64n8k64.s32.s8.u8",
+    ];
     const WARPGROUP: &[&str] = &[
-        "f16.f16.f16",
-        "f32.f16.f16",
-        "f32.bf16.bf16",
-        "f32.tf32.tf32",
-        "f16.e4m3.e5m2",
-        "f32.e5m2.e4m3",
-        "s32.s8.u8",
-        "s32.u8.s8",
-        "satfinite.s32.u8.s8",
-        "s32.b1.b1.and.popc",
+        "m64n8k16.f16.f16.f16",
+        "m64n16k16.f32.f16.f16",
+        "m64n8k16.f32.bf16.bf16",
+        "m64n8k8.f32.tf32.tf32",
+        "m64n8k32.f16.e4m3.e5m2",
+        "m64n8k32.f32.e5m2.e4m3",
+        "m64n8k32.s32.s8.u8",
+        "m64n8k32.s32.u8.s8",
+        "m64n8k32.satfinite.s32.u8.s8",
+        "m64n8k256.s32.b1.b1.and.popc",
     ];
     let choices = match operation {
         Operation::Cvt => CVT,
@@ -366,7 +388,8 @@ fn typical(operation: Operation, word: Option<Modifier>, random: &mut fastrand::
         Operation::Mma => MMA,
         Operation::MmaSp => SPARSE,
         Operation::WmmaLoad => &["row.m8n8k32.s4", "col.m8n8k32.u4", "row.m8n8k128.b1", "", "", ""],
-        Operation::WgmmaMmaAsync | Operation::WgmmaMmaAsyncSp => WARPGROUP,
+        Operation::WgmmaMmaAsync => WARPGROUP,
+        Operation::WgmmaMmaAsyncSp => SPARSE_WARPGROUP,
         Operation::Atom => &["global.add.noftz.v8.f16", "", "", ""],
         Operation::CpAsyncBulkTensorLoad => &["2d.tile::gather4", "", ""],
         Operation::CpAsyncBulkTensorStore => &["2d.tile::scatter4", "", ""],

@@ -12,9 +12,9 @@ rows! { "Data Movement and Conversion Instructions";
     Shfl "shfl" [(ShuffleMode: Up Down Bfly Idx) (Type: B32)]
         (d(T1).pair(Pair::Optional), a(T1), b(B32), c(B32))
         {computes: Computation::Shuffle, lanes: Lanes::Exchanged}
-    ShflSync "shfl.sync" [(ShuffleMode: Up Down Bfly Idx) (Type: B32)]
+    ShflSync "shfl" [(Flag: Sync) (ShuffleMode: Up Down Bfly Idx) (Type: B32)]
         (d(T1).pair(Pair::Optional), a(T1), b(B32), c(B32), src("membermask", B32))
-        {computes: Computation::Shuffle, lanes: Lanes::Exchanged,
+        {title: Some("shfl.sync"), computes: Computation::Shuffle, lanes: Lanes::Exchanged,
          synchronization: Synchronization::WarpCollective}
     Prmt "prmt" [(Type: B32)] (d(T1), a(T1), b(T1), c(B32)) {computes: Computation::Permute}
     PrmtMode "prmt" [(Type: B32) (PermuteMode: F4e B4e Rc8 Ecl Ecr Rc16)] (d(T1), a(T1), b(T1), c(B32)) {}
@@ -98,6 +98,8 @@ rows! { "Data Movement and Conversion Instructions";
     Prefetch "prefetch" [{Space: Global Local} (CacheLevel: L1 L2)] (address("a", Access::None)) {}
     PrefetchEviction "prefetch" [(Space: Global) (L2Eviction: EvictLast EvictNormal)]
         (address("a", Access::None)) {}
+    PrefetchValid "prefetch" [(Space: Global) (PrefetchSize: L1x32) (Flag: ValidAddr)] (address("a", Access::None))
+        {}
     PrefetchTensormap "prefetch" [{Space: Const Param} (Flag: Tensormap)] (address("a", Access::None)) {}
     Prefetchu "prefetchu" [(CacheLevel: L1)] (address("a", Access::None)) {}
     Applypriority "applypriority" [{Space: Global} (L2Eviction: EvictNormal)]

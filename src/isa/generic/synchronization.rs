@@ -94,23 +94,23 @@ rows! { "Parallel Synchronization and Communication Instructions";
     Vote "vote" [(VoteMode: All Any Uni) (Type: Pred)] (d(PRED), predicate("a"))
         {lanes: Lanes::Same}
     VoteBallot "vote" [(VoteMode: Ballot) (Type: B32)] (d(B32), predicate("a")) {lanes: Lanes::Same}
-    VoteSync "vote.sync" [(VoteMode: All Any Uni) (Type: Pred)]
+    VoteSync "vote" [(Flag: Sync) (VoteMode: All Any Uni) (Type: Pred)]
         (d(PRED), predicate("a"), src("membermask", B32))
-        {lanes: Lanes::Same, synchronization: Synchronization::WarpCollective}
-    VoteSyncBallot "vote.sync" [(VoteMode: Ballot) (Type: B32)]
+        {title: Some("vote.sync"), lanes: Lanes::Same, synchronization: Synchronization::WarpCollective}
+    VoteSyncBallot "vote" [(Flag: Sync) (VoteMode: Ballot) (Type: B32)]
         (d(B32), predicate("a"), src("membermask", B32))
-        {lanes: Lanes::Same, synchronization: Synchronization::WarpCollective}
-    MatchAnySync "match.any.sync" [(Type: B32 B64)] (d(B32), a(T1), src("membermask", B32))
-        {lanes: Lanes::Differ, synchronization: Synchronization::WarpCollective}
-    MatchAllSync "match.all.sync" [(Type: B32 B64)]
+        {title: Some("vote.sync"), lanes: Lanes::Same, synchronization: Synchronization::WarpCollective}
+    MatchAnySync "match" [(VoteMode: Any) (Flag: Sync) (Type: B32 B64)] (d(B32), a(T1), src("membermask", B32))
+        {title: Some("match.sync"), lanes: Lanes::Differ, synchronization: Synchronization::WarpCollective}
+    MatchAllSync "match" [(VoteMode: All) (Flag: Sync) (Type: B32 B64)]
         (d(B32).pair(Pair::Optional), a(T1), src("membermask", B32))
-        {lanes: Lanes::Same, synchronization: Synchronization::WarpCollective}
+        {title: Some("match.sync"), lanes: Lanes::Same, synchronization: Synchronization::WarpCollective}
     Activemask "activemask" [(Type: B32)] (d(T1)) {lanes: Lanes::Differ}
-    ReduxSync "redux.sync" [
-            (ReductionOperator: Add Min Max And Or Xor) {Flag: Abs} {Flag: Nan} (Type: U32 S32 B32 F32)
+    ReduxSync "redux" [
+            (Flag: Sync) (ReductionOperator: Add Min Max And Or Xor) {Flag: Abs} {Flag: Nan} (Type: U32 S32 B32 F32)
         ]
         (dst("dst", T1), src("src", T1), src("membermask", B32))
-        {lanes: Lanes::Same, synchronization: Synchronization::WarpCollective}
+        {title: Some("redux.sync"), lanes: Lanes::Same, synchronization: Synchronization::WarpCollective}
     Griddepcontrol "griddepcontrol" [(DependentAction: LaunchDependents Wait)] ()
         {synchronization: Synchronization::DependentGrids}
     ElectSync "elect.sync" [] (dst("d", B32).pair(Pair::Required), src("membermask", B32))

@@ -134,7 +134,7 @@ words! {
         EvictFirst = "L2::evict_first", EvictLast = "L2::evict_last",
     }
     /// How much is fetched besides.
-    PrefetchSize { L2x64 = "L2::64B", L2x128 = "L2::128B", L2x256 = "L2::256B", }
+    PrefetchSize { L1x32 = "L1::32B", L2x64 = "L2::64B", L2x128 = "L2::128B", L2x256 = "L2::256B", }
     /// The semantics of an access in the memory model.
     Semantics {
         Weak = "weak", Volatile = "volatile", Relaxed = "relaxed",
@@ -270,7 +270,7 @@ words! {
         ExpectTx = "expect_tx", NoComplete = "noComplete", Noinc = "noinc", Parity = "parity",
         Read = "read", Mask = "mask", Trans = "trans", BlockScale = "block_scale",
         Sparse = "sp", SparseOrdered = "sp::ordered_metadata", Tile = "tile", IsCanceled = "is_canceled",
-        Idx = "idx", Cvt = "cvt",
+        ValidAddr = "valid_addr",
     }
 }
 

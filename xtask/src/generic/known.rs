@@ -37,6 +37,11 @@ pub(crate) fn accepted_by_accident(name: &str, word: &str) -> Option<&'static st
         (_, "row" | "col") => "wmma",
         (_, "uni") => "bra",
         ("mma" | "mma.sp" | "wmma.mma", "and" | "xor" | "popc") => "the same word twice",
+        ("barrier.red", "all" | "any") => "vote",
+        (name, "b128") if name.contains("async.bulk") => "fabric.try_put",
+        ("movmatrix", "b1") => "wmma",
+        ("fence.proxy", "sync_restrict::shared::cta" | "sync_restrict::shared::cluster")
+        | ("fence.mbarrier_init", "async") => "words of other fences",
         ("ldmatrix" | "stmatrix", "x8" | "x16" | "x32" | "x64" | "x128") => "only the registers count",
         (
             "cp.async.bulk"
