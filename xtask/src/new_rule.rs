@@ -85,7 +85,7 @@ fn plan(arguments: &Arguments, read: &dyn Fn(&str) -> Result<String>) -> Result<
         let mut bytes = word.bytes();
         !word.is_empty() && bytes.all(|it| it.is_ascii_lowercase() || it.is_ascii_digit())
     };
-    if !words.iter().all(|word| is_word(word)) || !name.starts_with(|first: char| first.is_ascii_lowercase())
+    if !words.iter().all(is_word) || !name.starts_with(|first: char| first.is_ascii_lowercase())
     {
         return Err(format!("`{name}` is no name; they look like issued-twice").into());
     }
