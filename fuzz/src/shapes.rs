@@ -138,6 +138,11 @@ fn repeat(bytes: usize, mut unit: impl FnMut(usize) -> String) -> String {
     text
 }
 
+/// A unit for each number.
+fn each(numbers: impl Iterator<Item = usize>, unit: impl Fn(usize) -> String) -> String {
+    numbers.map(unit).collect()
+}
+
 /// The same text until it is so many bytes.
 fn same(bytes: usize, unit: &str) -> String {
     unit.repeat(bytes.div_ceil(unit.len()))
@@ -254,7 +259,7 @@ fn nested_branches(bytes: usize) -> String {
         depth = number + 1;
         format!("setp.ne.s32 p, x, 0;\n@p bra E{number};\n{}", mma(number))
     });
-    let ends: String = (0..depth).rev().map(|number| format!("E{number}:\n")).collect();
+    let ends = each((0..depth).rev(), |number| format!("E{number}:\n"));
     kernel(&format!("{ALLOC}{branches}{ends}"))
 }
 
@@ -264,8 +269,7 @@ fn nested_loops(bytes: usize) -> String {
         depth = number + 1;
         format!("H{number}:\n{}", mma(number))
     });
-    let ends: String =
-        (0..depth).rev().map(|number| format!("{}@p bra H{number};\n", load(number))).collect();
+    let ends = each((0..depth).rev(), |number| format!("{}@p bra H{number};\n", load(number)));
     kernel(&format!("{ALLOC}{heads}{ends}"))
 }
 
@@ -291,7 +295,7 @@ fn backward_election(bytes: usize) -> String {
         count = number + 1;
         format!("H{number}:\n{WAIT}")
     });
-    let branches: String = (0..count).map(|number| format!("@q bra H{number};\n")).collect();
+    let branches = each(0..count, |number| format!("@q bra H{number};\n"));
     kernel(&format!("elect.sync _|q, -1;\n{heads}{branches}"))
 }
 
@@ -319,7 +323,7 @@ fn nested_conditions(bytes: usize) -> String {
         depth = number + 1;
         format!("@%p{} bra E{number};\n{LOAD}tcgen05.fence::before_thread_sync;\n", number % 256)
     });
-    let ends: String = (0..depth).map(|number| format!("E{number}:\n")).collect();
+    let ends = each(0..depth, |number| format!("E{number}:\n"));
     kernel(&format!("{ALLOC}{heads}{ends}"))
 }
 
@@ -329,7 +333,7 @@ fn list(count: usize, name: &str) -> String {
 
 fn jump_table(bytes: usize) -> String {
     let cases = bytes / 90;
-    let blocks: String = (0..cases).map(|number| format!("L{number}:\n{}", mma(number))).collect();
+    let blocks = each(0..cases, |number| format!("L{number}:\n{}", mma(number)));
     kernel(&format!("T: .branchtargets {};\nbrx.idx x, T;\n{blocks}", list(cases, "L")))
 }
 
@@ -535,11 +539,8 @@ fn chain_of_calls(bytes: usize) -> String {
 /// Each function calls two others.
 fn tree_of_calls(bytes: usize) -> String {
     let unit = |number: usize| {
-        let callees: String = [2 * number, 2 * number + 1]
-            .iter()
-            .filter(|it| **it > number)
-            .map(|it| format!("call f{it};\n"))
-            .collect();
+        let callees = [2 * number, 2 * number + 1].into_iter().filter(|callee| *callee > number);
+        let callees = each(callees, |callee| format!("call f{callee};\n"));
         format!(".func f{number}() {{\n{callees}{WAIT}ret;\n}}\n")
     };
     format!("{HEADER}{}", repeat(bytes, unit))
