@@ -12,7 +12,8 @@
 //!
 //! - The main thread owns the documents. It never parses one: after a change it hands the new text
 //!   to the `worker`, which makes a `snapshot::Snapshot` (tree and names) first and the
-//!   findings behind it. A newer version supersedes an older one at the next step.
+//!   findings behind it. A newer version supersedes an older one at the next step. What was found in
+//!   functions whose text is as it was is not looked for again.
 //! - A request is answered from the snapshot of exactly the version that it was asked about. One
 //!   that comes while that snapshot is being made waits for it; if the text changes meanwhile it
 //!   fails with `ContentModified`. No answer is ever stale. Completion in a large text that has just
@@ -33,7 +34,6 @@ mod hints;
 mod hover;
 mod links;
 mod main_loop;
-mod multiply;
 mod navigation;
 mod outline;
 mod scope;

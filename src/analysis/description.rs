@@ -131,12 +131,20 @@ pub struct Word {
     pub known: Known,
     /// Its width.
     pub width: u32,
+    /// What its bits mean.
+    #[serde(skip)]
+    pub layout: &'static Layout,
     /// The fields that are known; by name and value for programs.
     #[serde(serialize_with = "by_name")]
     pub fields: Vec<Setting<'static>>,
 }
 
 impl Word {
+    /// Whether anything is known of it.
+    pub fn is_known(&self) -> bool {
+        self.known.mask != 0
+    }
+
     /// Whether each of the bits from `low` on is known.
     pub fn is_known_from(&self, low: u32) -> bool {
         let wanted = u64::MAX >> (64 - self.width) & u64::MAX << low;
@@ -269,6 +277,7 @@ impl Describer<'_> {
                 descriptor.word.value,
             ),
             width: descriptor.width,
+            layout,
             fields: known_fields(layout, descriptor.word),
         }
     }
@@ -281,7 +290,7 @@ fn known_fields(layout: &'static Layout, word: Known) -> Vec<Setting<'static>> {
 }
 
 /// A word in hexadecimal, `?` for each digit that is not known.
-fn digits(word: Known, width: u32) -> String {
+pub(crate) fn digits(word: Known, width: u32) -> String {
     let digit = |shift: u32| match word.mask >> shift & 0xF {
         0xF => char::from_digit((word.value >> shift & 0xF) as u32, 16).unwrap_or('?'),
         _ => '?',

@@ -19,8 +19,14 @@ pub(super) enum Action<'a> {
     FixAll { edits: Vec<Edit>, count: usize },
 }
 
-/// What can be done about the findings that touch `span`, and those at the places of `meant`.
-pub(super) fn actions<'s>(snapshot: &'s Snapshot, span: Span, meant: &[Span]) -> Vec<Action<'s>> {
+/// What can be done about the findings that touch `span`, and those at the places of `meant`; and
+/// about all at once if that is asked for, which is dearer.
+pub(super) fn actions<'s>(
+    snapshot: &'s Snapshot,
+    span: Span,
+    meant: &[Span],
+    wants_fix_all: bool,
+) -> Vec<Action<'s>> {
     let here = |it: &&Diagnostic| {
         let place = it.primary.span;
         place.start <= span.end && span.start <= place.end || meant.contains(&place)
@@ -32,9 +38,9 @@ pub(super) fn actions<'s>(snapshot: &'s Snapshot, span: Span, meant: &[Span]) ->
             actions.push(Action::Fix { diagnostic, fix });
         }
     }
-    let (edits, count) = all_safe(snapshot);
-    if count > 0 {
-        actions.push(Action::FixAll { edits, count });
+    if wants_fix_all {
+        let (edits, count) = all_safe(snapshot);
+        actions.extend((count > 0).then_some(Action::FixAll { edits, count }));
     }
     for &diagnostic in &found {
         actions.push(Action::Suppress { diagnostic, edit: suppression(snapshot, diagnostic) });

@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use percent_encoding::percent_decode_str;
+
 use super::settings::Settings;
 use crate::Options;
 use crate::config::Configs;
@@ -55,27 +57,9 @@ fn describe(report: &miette::Report) -> String {
 fn path_of(uri: &str) -> Option<PathBuf> {
     let rest = uri.strip_prefix("file://")?;
     // An authority, such as `localhost`, ends at the path.
-    let path = decode(rest.get(rest.find('/')?..)?)?;
+    let path = percent_decode_str(rest.get(rest.find('/')?..)?).decode_utf8().ok()?;
     let windows = matches!(path.as_bytes(), [b'/', drive, b':', ..] if drive.is_ascii_alphabetic());
     Some(Path::new(if windows { &path[1..] } else { &path }).to_path_buf())
-}
-
-/// Undoes `%20`.
-fn decode(text: &str) -> Option<String> {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let [first, behind @ ..] = rest {
-        rest = behind;
-        let digits = behind.get(..2).filter(|_| *first == b'%').and_then(|it| std::str::from_utf8(it).ok());
-        match digits.and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
-            Some(byte) => {
-                bytes.push(byte);
-                rest = &behind[2..];
-            }
-            None => bytes.push(*first),
-        }
-    }
-    String::from_utf8(bytes).ok()
 }
 
 #[cfg(test)]

@@ -1,86 +1,74 @@
-//! The fields of a descriptor, as far as its bits are known.
+//! Multiplies, copies and their descriptors in words: what `analysis::description` says, in Markdown.
 
-use super::snapshot::Snapshot;
-use super::values;
-use crate::descriptor::{Field, Known, Layout, Values, instruction, shared_memory, zero_column_mask};
-use crate::instruction::decode::{Bound, Decoded, Value};
-use crate::isa::tensor::OperandClass;
-use crate::isa::vocabulary::{Kind, Slot};
+use crate::analysis::description::{Description, Multiply, Word};
+use crate::descriptor::Values;
+use crate::descriptor::field::Setting;
+use crate::instruction::Mma;
+use crate::isa::mma_shapes::{self, Shape, Sizes, Variant};
 
-/// A descriptor of which something is known.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Word {
-    pub(super) layout: &'static Layout,
-    pub(super) known: Known,
+/// `128×256×16, e4m3 × e5m2 → f32`, as far as it is known; not if M or N is not.
+pub(super) fn label(multiply: &Multiply) -> Option<String> {
+    let sizes = format!("{}×{}×{}", multiply.m?, multiply.n?, multiply.k?);
+    let Some((left, right)) = multiply.a.element.zip(multiply.b.element) else { return Some(sizes) };
+    let accumulator = multiply.d.map(|name| format!(" → {name}")).unwrap_or_default();
+    Some(format!("{sizes}, {left} × {right}{accumulator}"))
 }
 
-/// The descriptor that an operand is, if anything is known of it.
-pub(super) fn word(snapshot: &Snapshot, decoded: &Decoded<'_>, bound: &Bound<'_>) -> Option<Word> {
-    let Value::Scalar(scalar) = &bound.value else { return None };
-    let features = snapshot.environment().features();
-    let layout = match bound.slot.class {
-        OperandClass::InstructionDescriptor => instruction::Format {
-            kind: decoded.qualifiers.get::<Kind>()?.value,
-            generation: features.generation,
-            sparse: decoded.qualifiers.in_slot(Slot::Sparse).is_some(),
-        }
-        .layout(),
-        OperandClass::SharedMemoryDescriptor | OperandClass::MatrixA => {
-            shared_memory::layout(features.wide_addresses)
-        }
-        OperandClass::ZeroColumnMask => zero_column_mask::layout(),
-        _ => return None,
+/// All that is known of a multiply.
+pub(super) fn explain(mma: &Mma<'_>, description: &Description) -> Option<String> {
+    let multiply = description.multiply.as_ref()?;
+    let mut text = String::new();
+    if let Some(label) = label(multiply) {
+        text.push_str(&format!("M×N×K: **{label}**\n\n"));
+    }
+    let majors = [("A", multiply.a.major), ("B", multiply.b.major)];
+    let majors = majors.into_iter().filter_map(|(name, major)| Some(format!("{name} is {}-major", major?)));
+    let majors: Vec<String> = majors.collect();
+    if !majors.is_empty() {
+        text.push_str(&format!("{}\n\n", majors.join(", ")));
+    }
+    for word in description.words.iter().filter(|word| word.is_known()) {
+        text.push_str(&format!("- `{}` `{}`: {}\n", word.name, word.value, line(word)));
+    }
+    text.push_str(&format!("\nShapes that such a multiply takes (Table 39):\n\n{}", shapes(mma)));
+    Some(text)
+}
+
+fn shapes(mma: &Mma<'_>) -> String {
+    let variant = Variant {
+        kind: mma.kind.value,
+        ws: mma.weight_stationary,
+        cta_group: mma.cta_group.value,
+        sparse: mma.sparse.is_some(),
     };
-    let known = values::operand(snapshot, decoded, scalar)?;
-    let known = Known::new(known.mask & (u64::MAX >> (64 - layout.width)), known.value);
-    (known.mask != 0).then_some(Word { layout, known })
+    let mut text = String::from("| M | N | K |\n|---|---|---|\n");
+    for Shape { m, n, k, .. } in mma_shapes::shapes(variant, None) {
+        let n: Sizes = *n;
+        text.push_str(&format!("| {} | {} | {k} |\n", mma_shapes::list(m), mma_shapes::list(&n.all())));
+    }
+    text
 }
 
-impl Word {
-    /// The fields as a table in Markdown.
-    pub(super) fn table(self) -> String {
-        let Self { layout, known } = self;
-        let title = layout.title.trim_start_matches("the ");
-        let mut text = format!("`{}` as {title} ({})\n\n", hex(known, layout.width), layout.table);
-        text.push_str("| bits | field | value | meaning |\n|---|---|---|---|\n");
-        for field in &layout.fields {
-            let bits: Vec<String> = field.bits.iter().rev().map(ToString::to_string).collect();
-            let value = known.raw(field).map_or_else(|| "not known".to_owned(), |raw| field.show(raw));
-            text.push_str(&format!(
-                "| {} | {} | {value} | {} |\n",
-                bits.join(", "),
-                field.name,
-                field.meaning
-            ));
-        }
-        text
+/// The fields of a descriptor as a table.
+pub(super) fn table(word: &Word) -> String {
+    let Word { layout, known, value, .. } = word;
+    let title = layout.title.trim_start_matches("the ");
+    let mut text = format!("`{value}` as {title} ({})\n\n", layout.table);
+    text.push_str("| bits | field | value | meaning |\n|---|---|---|---|\n");
+    for field in &layout.fields {
+        let bits: Vec<String> = field.bits.iter().rev().map(ToString::to_string).collect();
+        let value = known.raw(field).map_or_else(|| "not known".to_owned(), |raw| field.show(raw));
+        text.push_str(&format!("| {} | {} | {value} | {} |\n", bits.join(", "), field.name, field.meaning));
     }
-
-    /// The known fields in a line, without those that say "no".
-    pub(super) fn line(self) -> String {
-        let telling = |field: &&Field| !matches!(field.values, Values::Fixed(_));
-        let fields = self.layout.fields.iter().filter(telling).filter_map(|field| {
-            let raw = self.known.raw(field)?;
-            match field.values {
-                Values::Flag if raw == 0 => None,
-                Values::Flag => Some(field.name.to_owned()),
-                _ => Some(format!("{} {}", field.name, field.show(raw))),
-            }
-        });
-        fields.collect::<Vec<_>>().join(", ")
-    }
+    text
 }
 
-/// The word in hexadecimal; digits that are not known as a whole are `?`.
-pub(super) fn hex(known: Known, width: u32) -> String {
-    let digits = (0..width / 4).rev().map(|digit| {
-        let mask = 0xf << (digit * 4);
-        match known.mask & mask {
-            all if all == mask => {
-                char::from_digit((known.value >> (digit * 4)) as u32 & 0xf, 16).unwrap_or('?')
-            }
-            _ => '?',
-        }
+/// The known fields in a line, without those that say "no".
+fn line(word: &Word) -> String {
+    let fields = word.fields.iter().filter_map(|Setting { field, raw }| match field.values {
+        Values::Flag if *raw == 0 => None,
+        Values::Flag => Some(field.name.to_owned()),
+        _ => Some(format!("{} {}", field.name, field.show(*raw))),
     });
-    std::iter::once("0x".to_owned()).chain(digits.map(String::from)).collect()
+    fields.collect::<Vec<_>>().join(", ")
 }

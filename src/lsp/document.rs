@@ -1,7 +1,7 @@
 //! An open document: its text, and what is known of it.
 
-use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, Mutex};
 
 use lsp_server::Request;
 use lsp_types::Uri;
@@ -10,7 +10,7 @@ use lsp_types::request::{self as requests, Request as _};
 use super::handlers::Needs;
 use super::snapshot::Snapshot;
 use super::text::{Change, Text};
-use crate::Options;
+use crate::{Memory, Options};
 
 /// An open document.
 pub(super) struct Document {
@@ -24,6 +24,8 @@ pub(super) struct Document {
     pub(super) revision: u64,
     /// Tells the worker which revision is the latest.
     pub(super) latest: Arc<AtomicU64>,
+    /// What the worker remembers of the last version that it has checked.
+    pub(super) memory: Arc<Mutex<Memory>>,
     /// Whether the worker has to be told of the text.
     pub(super) dirty: bool,
     /// What is known of this revision.

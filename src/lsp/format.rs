@@ -271,8 +271,7 @@ mod tests {
     const STYLE: Style = Style { tab_size: 4, spaces: true };
 
     fn formatted(text: &str) -> String {
-        let snapshot =
-            Snapshot::new("t", Text::new(text.to_owned()), Options::default()).expect("a short text");
+        let snapshot = Snapshot::new(Text::new(text.to_owned()), Options::default()).expect("a short text");
         format(&snapshot, STYLE).unwrap_or_else(|| text.to_owned())
     }
 

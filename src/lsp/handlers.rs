@@ -68,12 +68,11 @@ type Answer = Result<Value, Failure>;
 pub(super) fn needs(method: &str) -> Option<Needs> {
     Some(match method {
         requests::SignatureHelpRequest::METHOD => Needs::Text,
-        // What is known of values comes with the findings.
-        requests::DocumentDiagnosticRequest::METHOD
-        | requests::CodeActionRequest::METHOD
-        | requests::HoverRequest::METHOD
-        | requests::InlayHintRequest::METHOD => Needs::Findings,
-        requests::Completion::METHOD
+        requests::DocumentDiagnosticRequest::METHOD | requests::CodeActionRequest::METHOD => Needs::Findings,
+        // What they say of values, the analysis of one function knows.
+        requests::HoverRequest::METHOD
+        | requests::InlayHintRequest::METHOD
+        | requests::Completion::METHOD
         | requests::GotoDefinition::METHOD
         | requests::GotoDeclaration::METHOD
         | requests::References::METHOD
@@ -103,8 +102,10 @@ pub(super) fn handle(context: &Context<'_>, method: &str, params: Value) -> Answ
             // Some editors mean all findings of a line, wherever in it the cursor is.
             let meant: Vec<Span> =
                 params.context.diagnostics.iter().map(|it| context.span(it.range)).collect();
-            let found = actions::actions(context.snapshot, context.span(params.range), &meant);
-            answer(to_proto::code_actions(context, found, params.context.only.as_deref()))
+            let only = params.context.only.as_deref();
+            let fix_all = to_proto::is_wanted(to_proto::FIX_ALL, only);
+            let found = actions::actions(context.snapshot, context.span(params.range), &meant, fix_all);
+            answer(to_proto::code_actions(context, found, only))
         }
         requests::HoverRequest::METHOD => {
             let params: types::HoverParams = read(params)?;

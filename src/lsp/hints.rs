@@ -1,8 +1,8 @@
 //! What is not written but follows from what is, beside the text.
 
-use super::multiply::Multiply;
 use super::snapshot::Snapshot;
-use super::{hover, values};
+use super::{descriptors, hover, values};
+use crate::instruction::Instruction;
 use crate::instruction::decode::{Bound, Decoded, Value};
 use crate::isa::tensor::OperandClass;
 use crate::source::Span;
@@ -20,17 +20,21 @@ pub(super) fn hints(snapshot: &Snapshot, span: Span) -> Vec<Hint> {
     let mut hints = Vec::new();
     for decoded in snapshot.tcgen05(span) {
         registers(&decoded, &mut hints);
-        if let Some(multiply) = Multiply::new(snapshot, &decoded)
-            && let Some(label) = multiply.label()
-        {
-            hints.push(Hint { at: decoded.span.end, label, tooltip: multiply.describe() });
-        }
+        hints.extend(multiply(snapshot, &decoded));
         for bound in &decoded.operands {
             hints.extend(constant(snapshot, &decoded, bound));
         }
     }
     hints.retain(|hint| span.start <= hint.at && hint.at <= span.end);
     hints
+}
+
+/// What a multiply multiplies.
+fn multiply(snapshot: &Snapshot, decoded: &Decoded<'_>) -> Option<Hint> {
+    let Some(Instruction::Mma(mma)) = &decoded.instruction else { return None };
+    let description = snapshot.describe(decoded)?;
+    let label = descriptors::label(description.multiply.as_ref()?)?;
+    Some(Hint { at: decoded.span.end, label, tooltip: descriptors::explain(mma, &description)? })
 }
 
 /// How many registers a load or store moves.

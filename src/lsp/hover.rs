@@ -1,8 +1,8 @@
 //! What a word means.
 
-use super::multiply::Multiply;
 use super::snapshot::Snapshot;
 use super::{descriptors, links, values};
+use crate::analysis::description::digits;
 use crate::instruction::Instruction;
 use crate::instruction::decode::{Bound, Decoded, Value};
 use crate::instruction::gates;
@@ -70,8 +70,10 @@ fn operation(snapshot: &Snapshot, form: &InstructionForm, decoded: &Decoded<'_>)
     if let Some(moved) = decoded.instruction.as_ref().and_then(moved) {
         text.push_str(&format!("\n{moved}\n"));
     }
-    if let Some(multiply) = Multiply::new(snapshot, decoded) {
-        text.push_str(&format!("\n{}", multiply.describe()));
+    if let Some(Instruction::Mma(mma)) = &decoded.instruction
+        && let Some(multiply) = snapshot.describe(decoded).and_then(|it| descriptors::explain(mma, &it))
+    {
+        text.push_str(&format!("\n{multiply}"));
     }
     text.push_str("\nAvailable:\n\n");
     text.push_str(&format!("- {}\n", describe_gate(None)));
@@ -176,8 +178,9 @@ fn operand(snapshot: &Snapshot, decoded: &Decoded<'_>, offset: u32) -> Option<Ho
 
 /// What the operand is known to hold.
 fn constant(snapshot: &Snapshot, decoded: &Decoded<'_>, bound: &Bound<'_>) -> Option<String> {
-    if let Some(word) = descriptors::word(snapshot, decoded, bound) {
-        return Some(word.table());
+    let words = snapshot.describe(decoded).map(|description| description.words).unwrap_or_default();
+    if let Some(word) = words.iter().find(|word| word.span == bound.span && word.is_known()) {
+        return Some(descriptors::table(word));
     }
     let Value::Scalar(scalar) = &bound.value else { return None };
     let value = scalar.immediate()?.value();
@@ -202,7 +205,7 @@ fn name(snapshot: &Snapshot, offset: u32) -> Option<Hover> {
                 let width = ty.and_then(Type::bits).unwrap_or(64).min(64);
                 text.push_str(&match known.constant(width) {
                     Some(value) => format!("\nAlways {value} = {value:#x} here.\n"),
-                    None => format!("\nIts known bits here: `{}`.\n", descriptors::hex(known, width)),
+                    None => format!("\nIts known bits here: `{}`.\n", digits(known, width)),
                 });
             }
             text

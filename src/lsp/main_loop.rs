@@ -1,10 +1,11 @@
-//! The conversation with the client.
+//! The conversation with the client: what it says goes to whoever it concerns.
+
+mod documents;
+mod preferences;
 
 use std::collections::HashMap;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use crossbeam_channel::{Receiver, Sender, select};
 use lsp_server::{ErrorCode, Message, Notification, Request, RequestId, Response};
@@ -12,19 +13,14 @@ use lsp_types::InitializeParams;
 use lsp_types::notification::{self as notifications, Notification as _};
 use lsp_types::request::{self as requests, Request as _};
 use serde::de::DeserializeOwned;
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use super::configuration::Reader;
 use super::document::{Document, State};
-use super::handlers::{self, Context, Failure, Needs};
-use super::settings::{Client, SECTION, Settings};
-use super::text::{Change, Place, Text};
+use super::handlers::{self, Failure};
+use super::settings::{Client, Settings};
 use super::to_proto;
 use super::transport::{Outgoing, Transport};
-use super::worker::{self, Event, Job, Jobs};
-use crate::Options;
-use crate::config::FILE_NAME;
-use crate::source::Span;
+use super::worker::{self, Event, Jobs};
 
 /// Serves one client on standard input and output until it leaves; whether it said goodbye.
 ///
@@ -210,32 +206,6 @@ impl Server {
         }
     }
 
-    /// Answers the requests to a document that have what they need.
-    fn answer(&mut self, uri: &str) {
-        let Some(document) = self.documents.get_mut(uri) else { return };
-        let snapshot = match &document.state {
-            State::Pending => return,
-            State::Failed => None,
-            State::Known(snapshot) => Some(Arc::clone(snapshot)),
-        };
-        let checked = snapshot.as_ref().is_none_or(|it| it.is_checked());
-        let waiting = std::mem::take(&mut document.waiting);
-        let (ready, waiting): (Vec<_>, Vec<_>) =
-            waiting.into_iter().partition(|(_, needs)| checked || *needs != Needs::Findings);
-        document.waiting = waiting;
-        let (uri, version) = (document.uri.clone(), document.version);
-        for (request, _) in ready {
-            let Request { id, method, params } = request;
-            let Some(snapshot) = &snapshot else {
-                self.fail(id, Failure::new(ErrorCode::RequestFailed, "the text cannot be parsed"));
-                continue;
-            };
-            let context = Context { client: self.client, snapshot, uri: &uri, version };
-            let result = guarded(&method, || handlers::handle(&context, &method, params));
-            self.respond(id, result);
-        }
-    }
-
     fn respond(&self, id: RequestId, result: Result<Value, Failure>) {
         match result {
             Ok(value) => self.send(Response::new_ok(id, value)),
@@ -330,239 +300,6 @@ impl Server {
     fn log(&self, message: String) {
         let typ = lsp_types::MessageType::ERROR;
         self.notify::<notifications::LogMessage>(lsp_types::LogMessageParams { typ, message });
-    }
-
-    fn open(&mut self, params: lsp_types::DidOpenTextDocumentParams) {
-        let item = params.text_document;
-        let key = item.uri.as_str().to_owned();
-        if let Some(earlier) = self.documents.remove(&key) {
-            self.abandon(earlier);
-        }
-        let options = self.options(std::slice::from_ref(&key)).pop().unwrap_or_default();
-        let document = Document {
-            uri: item.uri,
-            version: item.version,
-            text: Text::new(item.text),
-            options,
-            revision: 0,
-            latest: Arc::default(),
-            dirty: false,
-            state: State::Pending,
-            last: None,
-            waiting: Vec::new(),
-        };
-        self.documents.insert(key.clone(), document);
-        self.renew(&key);
-    }
-
-    fn change(&mut self, params: lsp_types::DidChangeTextDocumentParams) -> Result<(), String> {
-        let key = params.text_document.uri.as_str();
-        let encoding = self.client.encoding;
-        let Some(document) = self.documents.get_mut(key) else { return Err(format!("`{key}` is not open")) };
-        document.version = params.text_document.version;
-        document.retire();
-        let mut misplaced = None;
-        for change in params.content_changes {
-            let Some(range) = change.range else {
-                document.text = Text::new(change.text);
-                document.last = None;
-                continue;
-            };
-            let offset = |place: lsp_types::Position| {
-                let place = Place { line: place.line, character: place.character };
-                document.text.offset(place, encoding)
-            };
-            // The protocol moves places outside the text to its nearest end. For a line that is not
-            // there, or a range that ends before it starts, it has no rule: the client is told.
-            if range.end.line >= document.text.line_count() || range.end < range.start {
-                misplaced = Some(range);
-            }
-            let (start, end) = (offset(range.start), offset(range.end));
-            let span = Span::new(start.min(end), start.max(end));
-            document.text.replace(span, &change.text);
-            if let Some((_, changes)) = &mut document.last {
-                changes.push(Change { span, inserted: change.text.len() as u32 });
-            }
-        }
-        self.renew(key);
-        match misplaced {
-            None => Ok(()),
-            Some(lsp_types::Range { start, end }) => Err(format!(
-                "the edit from {}:{} to {}:{} is not in the text of `{key}`",
-                start.line, start.character, end.line, end.character
-            )),
-        }
-    }
-
-    fn close(&mut self, params: &lsp_types::DidCloseTextDocumentParams) {
-        let Some(document) = self.documents.remove(params.text_document.uri.as_str()) else { return };
-        if !self.client.pulls_diagnostics {
-            self.notify::<notifications::PublishDiagnostics>(lsp_types::PublishDiagnosticsParams {
-                uri: document.uri.clone(),
-                diagnostics: Vec::new(),
-                version: None,
-            });
-        }
-        self.abandon(document);
-    }
-
-    /// Fails what still waits for a document, or a version of it, that is no more.
-    fn abandon(&mut self, document: Document) {
-        document.latest.store(u64::MAX, Ordering::Relaxed);
-        for (request, _) in document.waiting {
-            self.fail(request.id, Failure::superseded(&request.method));
-        }
-    }
-
-    /// Makes what was known of the document's text void.
-    fn renew(&mut self, key: &str) {
-        let Some(document) = self.documents.get_mut(key) else { return };
-        self.revisions += 1;
-        document.revision = self.revisions;
-        document.latest.store(self.revisions, Ordering::Relaxed);
-        document.state = State::Pending;
-        document.dirty = true;
-        for (request, _) in std::mem::take(&mut document.waiting) {
-            self.fail(request.id, Failure::superseded(&request.method));
-        }
-    }
-
-    /// Hands changed texts to the worker.
-    fn dispatch(&mut self) {
-        for (uri, document) in &mut self.documents {
-            if std::mem::take(&mut document.dirty) {
-                let job = Job {
-                    uri: uri.clone(),
-                    revision: document.revision,
-                    text: document.text.clone(),
-                    options: document.options.clone(),
-                    latest: Arc::clone(&document.latest),
-                };
-                if !self.jobs.put(job) {
-                    document.state = State::Failed;
-                }
-            }
-        }
-    }
-
-    // ---- settings ----
-
-    /// The client is ready for requests: it is asked for its settings and for news of files.
-    fn initialized(&mut self) {
-        if self.client.watches_files {
-            let pattern = format!("**/{FILE_NAME}");
-            let options = json!({ "watchers": [{ "globPattern": pattern }] });
-            let registration = lsp_types::Registration {
-                id: "configurations".to_owned(),
-                method: notifications::DidChangeWatchedFiles::METHOD.to_owned(),
-                register_options: Some(options),
-            };
-            self.ask::<requests::RegisterCapability>(lsp_types::RegistrationParams {
-                registrations: vec![registration],
-            });
-        }
-        self.ask_for_settings();
-    }
-
-    fn ask_for_settings(&mut self) {
-        if self.client.configuration {
-            let item = lsp_types::ConfigurationItem { scope_uri: None, section: Some(SECTION.into()) };
-            let params = lsp_types::ConfigurationParams { items: vec![item] };
-            self.asked_for_settings = Some(self.ask::<requests::WorkspaceConfiguration>(params));
-        }
-    }
-
-    fn settings(&mut self, params: &lsp_types::DidChangeConfigurationParams) {
-        if params.settings.is_null() {
-            self.ask_for_settings();
-        } else {
-            self.configure(Settings::read(&params.settings));
-        }
-    }
-
-    fn response(&mut self, response: Response) {
-        if self.asked_for_settings.take_if(|id| *id == response.id).is_some()
-            && let Ok(settings) = response.response_result
-            // A client that has none leaves those that it began with.
-            && let Some(settings) = settings.get(0).filter(|it| !it.is_null())
-        {
-            self.configure(Settings::read(settings));
-        }
-    }
-
-    /// Takes other settings of the client.
-    fn configure(&mut self, settings: Result<Settings, String>) {
-        match settings {
-            Ok(settings) => {
-                self.settings = settings;
-                self.reconfigure();
-            }
-            Err(message) => self.complain(format!("ptx-tc settings: {message}")),
-        }
-    }
-
-    /// Checks those documents anew whose options have changed.
-    fn reconfigure(&mut self) {
-        let keys: Vec<String> = self.documents.keys().cloned().collect();
-        let mut changed = false;
-        for (key, options) in keys.iter().zip(self.options(&keys)) {
-            if let Some(document) = self.documents.get_mut(key)
-                && document.options != options
-            {
-                document.options = options;
-                self.renew(key);
-                changed = true;
-            }
-        }
-        if changed && self.client.refreshes_diagnostics {
-            self.ask::<requests::WorkspaceDiagnosticRefresh>(());
-        }
-    }
-
-    /// The options for documents, by the configurations on disk. A new mistake in them is said.
-    fn options(&mut self, uris: &[String]) -> Vec<Options> {
-        let mut reader = Reader::new(&self.settings);
-        let (options, problems): (Vec<_>, Vec<_>) = uris.iter().map(|uri| reader.options(uri)).unzip();
-        let problem = problems.into_iter().flatten().next();
-        if let Some(problem) = problem.clone().filter(|_| problem != self.complaint) {
-            self.complain(format!("ptx-tc: {problem}"));
-        }
-        self.complaint = problem;
-        options
-    }
-
-    fn complain(&self, message: String) {
-        let typ = lsp_types::MessageType::ERROR;
-        self.notify::<notifications::ShowMessage>(lsp_types::ShowMessageParams { typ, message });
-    }
-
-    // ---- news from the worker ----
-
-    fn event(&mut self, event: Event) {
-        let (uri, revision) = match &event {
-            Event::Parsed { uri, revision, .. } | Event::Checked { uri, revision } => {
-                (uri.clone(), *revision)
-            }
-        };
-        let Some(document) = self.documents.get_mut(&uri) else { return };
-        if document.revision != revision {
-            return;
-        }
-        if let Event::Parsed { snapshot, .. } = event {
-            document.state = snapshot.map_or(State::Failed, State::Known);
-            document.last = None;
-        } else if let State::Known(snapshot) = &document.state
-            && !self.client.pulls_diagnostics
-        {
-            let diagnostics = to_proto::diagnostics(self.client, snapshot, &document.uri);
-            let params = lsp_types::PublishDiagnosticsParams {
-                uri: document.uri.clone(),
-                diagnostics,
-                version: Some(document.version),
-            };
-            self.notify::<notifications::PublishDiagnostics>(params);
-        }
-        self.answer(&uri);
     }
 }
 

@@ -1,19 +1,22 @@
 //! What is known of one version of a document.
 
+use std::slice;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use rustc_hash::FxHashMap;
 
 use super::text::Text;
 use crate::analysis::definitions::RegisterSet;
+use crate::analysis::description::{self, Description};
+use crate::analysis::descriptors;
 use crate::analysis::functions::FunctionFacts;
 use crate::diagnostic::{Applicability, Diagnostic, Fix, Omitted};
 use crate::instruction::decode::{self, Decoded, Decoder};
 use crate::resolve::environment::Environment;
 use crate::resolve::symbols::Resolution;
-use crate::source::{Source, Span};
+use crate::source::Span;
 use crate::syntax::ast::{Operand, OperandKind, Slice, Statement, StatementKind};
-use crate::{Options, Report, Unit};
+use crate::{Memory, Options, Report, Unit};
 
 /// One version of a document, parsed and resolved.
 #[derive(Debug)]
@@ -31,8 +34,8 @@ pub(super) struct Snapshot {
 
 impl Snapshot {
     /// Parses and resolves; `None` when the text is longer than spans can say.
-    pub(super) fn new(name: &str, text: Text, options: Options) -> Option<Self> {
-        let source = Source::new(name, text.as_str()).ok()?;
+    pub(super) fn new(mut text: Text, options: Options) -> Option<Self> {
+        let source = text.share()?;
         Some(Self {
             text,
             unit: Unit::new(&source),
@@ -42,10 +45,11 @@ impl Snapshot {
         })
     }
 
-    /// Finds what there is to find, unless `cancelled` says meanwhile that nobody wants to know.
-    pub(super) fn check(&self, cancelled: &(dyn Fn() -> bool + Sync)) -> bool {
+    /// Finds what there is to find, unless `cancelled` says meanwhile that nobody wants to know. What
+    /// was found in an earlier version need not be found again.
+    pub(super) fn check(&self, memory: &mut Memory, cancelled: &(dyn Fn() -> bool + Sync)) -> bool {
         let options = Options { fixes_of_omitted: Some(Applicability::Safe), ..self.options.clone() };
-        let report = crate::check_unit(&self.unit, &options, cancelled);
+        let report = crate::check_unit_again(&self.unit, &options, memory, cancelled);
         report.is_some_and(|report| self.checked.set(report).is_ok())
     }
 
@@ -72,6 +76,17 @@ impl Snapshot {
             FunctionFacts::new(&self.unit, function, &instructions, &mut RegisterSet::default(), None)
         });
         ask(facts)
+    }
+
+    /// What is known of a multiply or copy.
+    pub(super) fn describe(&self, decoded: &Decoded<'_>) -> Option<Description> {
+        let environment = self.environment();
+        self.facts(decoded.function?, |facts| {
+            let (instructions, functions) = (slice::from_ref(decoded), slice::from_ref(facts));
+            let found = descriptors::find(&self.unit, instructions, functions, &environment);
+            let features = environment.features();
+            description::describe(&self.unit, instructions, functions, &found, features).pop()
+        })
     }
 
     /// Whether the findings are known.

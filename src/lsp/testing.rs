@@ -7,9 +7,9 @@ use super::handlers::{self, Context, Needs};
 use super::settings::Client;
 use super::snapshot::Snapshot;
 use super::text::{Encoding, Place, Text};
-use crate::Options;
 use crate::diagnostic::Diagnostic;
 use crate::source::Span;
+use crate::{Memory, Options};
 
 /// A document as the server keeps it.
 #[derive(Debug)]
@@ -18,6 +18,7 @@ pub struct Document {
     client: Client,
     uri: Uri,
     snapshot: Option<Snapshot>,
+    memory: Memory,
 }
 
 impl Document {
@@ -29,7 +30,7 @@ impl Document {
         let uri = uri.parse().map_err(|error| format!("`{uri}`: {error}"))?;
         let mut client = Client::new(&InitializeParams::default());
         client.encoding = if utf8 { Encoding::Utf8 } else { Encoding::Utf16 };
-        Ok(Self { text: Text::new(text), client, uri, snapshot: None })
+        Ok(Self { text: Text::new(text), client, uri, snapshot: None, memory: Memory::default() })
     }
 
     /// Replaces what lies between two places, each a line and a column.
@@ -53,14 +54,14 @@ impl Document {
 
     /// Parses the text as it is now; what needs no findings can be asked for.
     pub fn parse(&mut self, options: &Options) {
-        self.snapshot = Snapshot::new(self.uri.as_str(), self.text.clone(), options.clone());
+        self.snapshot = Snapshot::new(self.text.clone(), options.clone());
     }
 
     /// What is found in the text as it is now.
     pub fn check(&mut self, options: &Options) -> &[Diagnostic] {
         self.parse(options);
         let Some(snapshot) = &self.snapshot else { return &[] };
-        snapshot.check(&|| false);
+        snapshot.check(&mut self.memory, &|| false);
         snapshot.diagnostics()
     }
 

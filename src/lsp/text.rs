@@ -3,10 +3,10 @@
 //! The protocol counts lines from 0 and columns in UTF-16 code units, or in bytes when the client
 //! can do that. Both are converted here and nowhere else.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use crate::diagnostic::Edit;
-use crate::source::Span;
+use crate::source::{Source, Span};
 
 /// What a column counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,11 +48,28 @@ impl Change {
     }
 }
 
-/// A text with the starts of its lines. Cheap to clone.
+/// A text with the starts of its lines. Cheap to clone once it is shared.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Text {
-    content: Arc<String>,
+    content: Content,
     lines: Arc<Lines>,
+    /// Made when someone asks for a place far into a line.
+    wide: Arc<OnceLock<Wide>>,
+}
+
+/// The characters of a text. Several edits in a row copy it once.
+#[derive(Clone, Debug)]
+enum Content {
+    /// It is being edited.
+    Own(String),
+    /// Others look at it, too.
+    Shared(Source),
+}
+
+impl Default for Content {
+    fn default() -> Self {
+        Self::Own(String::new())
+    }
 }
 
 /// Where lines start: behind `\n`, `\r\n` and `\r`, as the protocol has it.
@@ -67,12 +84,27 @@ impl Default for Lines {
 
 impl Text {
     pub(super) fn new(content: String) -> Self {
-        let lines = Lines::new(&content);
-        Self { content: Arc::new(content), lines: Arc::new(lines) }
+        let lines = Arc::new(Lines::new(&content));
+        Self { content: Content::Own(content), lines, wide: Arc::default() }
     }
 
     pub(super) fn as_str(&self) -> &str {
-        &self.content
+        match &self.content {
+            Content::Own(content) => content,
+            Content::Shared(source) => source.text(),
+        }
+    }
+
+    /// The text as a source, which has no copy of it; `None` when it is longer than spans can say.
+    pub(super) fn share(&mut self) -> Option<Source> {
+        if let Content::Own(content) = &mut self.content {
+            u32::try_from(content.len()).ok()?;
+            self.content = Content::Shared(Source::new("", std::mem::take(content)).ok()?);
+        }
+        match &self.content {
+            Content::Shared(source) => Some(source.clone()),
+            Content::Own(_) => None,
+        }
     }
 
     /// Number of lines; an empty text has one.
@@ -82,10 +114,10 @@ impl Text {
 
     /// The line with this number, without its end.
     pub(super) fn line(&self, line: u32) -> Span {
-        let end_of_text = self.content.len() as u32;
+        let end_of_text = self.as_str().len() as u32;
         let Some(&start) = self.lines.0.get(line as usize) else { return Span::at(end_of_text) };
         let next = self.lines.0.get(line as usize + 1).copied().unwrap_or(end_of_text);
-        let line = &self.content[start as usize..next as usize];
+        let line = &self.as_str()[start as usize..next as usize];
         let content = line.trim_end_matches(['\n', '\r']);
         Span::new(start, start + content.len() as u32)
     }
@@ -98,7 +130,7 @@ impl Text {
     /// The byte offset of a place. A place outside the text is moved to the nearest one inside.
     pub(super) fn offset(&self, place: Place, encoding: Encoding) -> u32 {
         let line = self.line(place.line);
-        let text = &self.content[line.range()];
+        let text = &self.as_str()[line.range()];
         let within = match encoding {
             Encoding::Utf8 => floor(text, place.character as usize),
             Encoding::Utf16 if text.is_ascii() => text.len().min(place.character as usize),
@@ -117,22 +149,77 @@ impl Text {
 
     /// The place of a byte offset.
     pub(super) fn place(&self, offset: u32, encoding: Encoding) -> Place {
-        let offset = floor(&self.content, offset as usize) as u32;
+        let text = self.as_str();
+        let offset = floor(text, offset as usize) as u32;
         let line = self.line_of(offset);
         let start = self.lines.0[line as usize];
-        let before = &self.content[start as usize..offset as usize];
+        let before = Span::new(start, offset);
         let character = match encoding {
             Encoding::Utf8 => before.len(),
-            Encoding::Utf16 => before.chars().map(char::len_utf16).sum(),
+            Encoding::Utf16 if before.len() <= NEAR => {
+                text[before.range()].chars().map(|character| character.len_utf16() as u32).sum()
+            }
+            Encoding::Utf16 => self.wide.get_or_init(|| Wide::new(text)).units(before),
         };
-        Place { line, character: character as u32 }
+        Place { line, character }
     }
 
     /// Replaces a part of the text.
     pub(super) fn replace(&mut self, span: Span, by: &str) {
-        let content = Arc::make_mut(&mut self.content);
-        content.replace_range(span.range(), by);
+        match &mut self.content {
+            Content::Own(content) => content.replace_range(span.range(), by),
+            Content::Shared(source) => {
+                let (before, behind) =
+                    (&source.text()[..span.start as usize], &source.text()[span.end as usize..]);
+                self.content = Content::Own([before, by, behind].concat());
+            }
+        }
+        self.wide = Arc::default();
+        let content = match &self.content {
+            Content::Own(content) => content,
+            Content::Shared(source) => source.text(),
+        };
         Arc::make_mut(&mut self.lines).replace(content, span, by.len() as u32);
+    }
+}
+
+/// So far into a line, its characters are counted one by one.
+const NEAR: u32 = 256;
+
+/// The characters that have not one byte and one UTF-16 code unit each.
+#[derive(Debug)]
+struct Wide(Vec<WideCharacter>);
+
+#[derive(Clone, Copy, Debug)]
+struct WideCharacter {
+    /// Where it ends.
+    end: u32,
+    /// How many bytes more than code units there are up to there.
+    excess: u32,
+}
+
+impl Wide {
+    fn new(text: &str) -> Self {
+        let mut all = Vec::new();
+        let mut excess = 0;
+        let mut rest = 0;
+        while let Some(at) = text.as_bytes()[rest..].iter().position(|byte| !byte.is_ascii()) {
+            let start = rest + at;
+            let Some(character) = text[start..].chars().next() else { break };
+            rest = start + character.len_utf8();
+            excess += (character.len_utf8() - character.len_utf16()) as u32;
+            all.push(WideCharacter { end: rest as u32, excess });
+        }
+        Self(all)
+    }
+
+    /// The length of a part of the text in code units.
+    fn units(&self, span: Span) -> u32 {
+        let excess = |offset: u32| {
+            let before = self.0.partition_point(|it| it.end <= offset);
+            before.checked_sub(1).map_or(0, |last| self.0[last].excess)
+        };
+        span.len() - (excess(span.end) - excess(span.start))
     }
 }
 
@@ -209,6 +296,29 @@ mod tests {
         assert_eq!(text.place(7, Encoding::Utf16), place(0, 4));
         assert_eq!(text.place(7, Encoding::Utf8), place(0, 7));
         assert_eq!(text.place(12, Encoding::Utf8), place(2, 0));
+    }
+
+    #[test]
+    fn places_far_into_a_line() {
+        let line = "a\u{e4}\u{1f600}b\u{4e2d}".repeat(200);
+        let text = Text::new(format!("\u{e4}\n{line}\n\u{e4}{line}"));
+        for (at, _) in text.as_str().char_indices() {
+            let start = text.as_str()[..at].rfind('\n').map_or(0, |end| end + 1);
+            let units = text.as_str()[start..at].encode_utf16().count() as u32;
+            assert_eq!(text.place(at as u32, Encoding::Utf16).character, units, "at {at}");
+        }
+    }
+
+    #[test]
+    fn an_edit_leaves_what_others_look_at() {
+        let mut text = Text::new("a\nb\n".to_owned());
+        let source = text.share().unwrap();
+        let before = text.clone();
+        text.replace(Span::new(1, 2), "");
+        text.replace(Span::new(0, 0), "\n\n");
+        assert_eq!((source.text(), before.as_str(), text.as_str()), ("a\nb\n", "a\nb\n", "\n\nab\n"));
+        assert_eq!((before.line_count(), text.line_count()), (3, 4));
+        assert_eq!(text.share().unwrap().text(), text.as_str());
     }
 
     #[test]

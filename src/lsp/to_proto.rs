@@ -69,7 +69,7 @@ pub(super) fn capabilities(client: Client) -> Value {
 }
 
 /// The kind of the action that applies all safe fixes; editors run it when they save.
-const FIX_ALL: &str = "source.fixAll.ptx-tc";
+pub(super) const FIX_ALL: &str = "source.fixAll.ptx-tc";
 
 pub(super) fn range(text: &Text, encoding: Encoding, span: Span) -> Range {
     let position = |offset| {
@@ -200,19 +200,22 @@ pub(super) fn whole_text(context: &Context<'_>, new: &str) -> types::TextEdit {
     text_edit(context, &difference(context.snapshot.unit.source.text(), new))
 }
 
+/// Whether the client asks for actions of a kind.
+pub(super) fn is_wanted(kind: &str, only: Option<&[types::CodeActionKind]>) -> bool {
+    only.is_none_or(|only| {
+        only.iter().any(|it| {
+            let rest = kind.strip_prefix(it.as_str());
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.') || it.as_str().is_empty())
+        })
+    })
+}
+
 pub(super) fn code_actions(
     context: &Context<'_>,
     actions: Vec<Action<'_>>,
     only: Option<&[types::CodeActionKind]>,
 ) -> Vec<Value> {
-    let wanted = |kind: &str| {
-        only.is_none_or(|only| {
-            only.iter().any(|it| {
-                let rest = kind.strip_prefix(it.as_str());
-                rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.') || it.as_str().is_empty())
-            })
-        })
-    };
+    let wanted = |kind: &str| is_wanted(kind, only);
     let found = |it: &Diagnostic| diagnostic(context.client, &context.snapshot.text, context.uri, it);
     actions
         .into_iter()

@@ -10,7 +10,7 @@ use crossbeam_channel::{Receiver, Sender, TrySendError, bounded, unbounded};
 
 use super::snapshot::Snapshot;
 use super::text::Text;
-use crate::Options;
+use crate::{Memory, Options};
 
 /// A version of a document to look at.
 pub(super) struct Job {
@@ -22,6 +22,8 @@ pub(super) struct Job {
     pub(super) text: Text,
     /// What to check against.
     pub(super) options: Options,
+    /// What the check of an earlier version found.
+    pub(super) memory: Arc<Mutex<Memory>>,
     /// The latest revision of the document: once it is another one, the job is pointless.
     pub(super) latest: Arc<AtomicU64>,
 }
@@ -79,18 +81,23 @@ pub(super) fn start() -> std::io::Result<(Jobs, Receiver<Event>)> {
 }
 
 fn work(job: Job, events: &Sender<Event>) {
-    let Job { uri, revision, text, options, latest } = job;
+    let Job { uri, revision, text, options, memory, latest } = job;
     let cancelled = || latest.load(Ordering::Relaxed) != revision;
     if cancelled() {
         return;
     }
     // The stages promise never to panic; should one do so all the same, this version stays without
     // answers and the server lives on.
-    let parse = || Snapshot::new(&uri, text, options).map(Arc::new);
+    let parse = || Snapshot::new(text, options).map(Arc::new);
     let snapshot = catch_unwind(AssertUnwindSafe(parse)).unwrap_or(None);
     let _ = events.send(Event::Parsed { uri: uri.clone(), revision, snapshot: snapshot.clone() });
     let Some(snapshot) = snapshot else { return };
-    if catch_unwind(AssertUnwindSafe(|| snapshot.check(&cancelled))).unwrap_or(false) {
+    let check = || {
+        // A check that panicked has taken out what it was about to use, and put nothing back.
+        let mut memory = memory.lock().unwrap_or_else(PoisonError::into_inner);
+        snapshot.check(&mut memory, &cancelled)
+    };
+    if catch_unwind(AssertUnwindSafe(check)).unwrap_or(false) {
         let _ = events.send(Event::Checked { uri, revision });
     }
 }
