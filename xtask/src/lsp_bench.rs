@@ -21,21 +21,28 @@ pub(crate) struct Arguments {
     /// Edits before the memory is measured.
     #[arg(long, default_value_t = 10_000)]
     many: i32,
+    /// The server that is measured, instead of the one that is built here.
+    #[arg(long)]
+    binary: Option<PathBuf>,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let built = Command::new(cargo).args(["build", "--release", "--quiet"]).current_dir(root()).status()?;
-    if !built.success() {
-        return Err("the build failed".into());
-    }
-    let binary = target_directory().join("release/ptx-tc");
+    let binary = arguments.binary.clone().map_or_else(build, Ok)?;
     let largest = largest_kernel()?;
     measure(&binary, arguments, &name(&largest), &fs::read_to_string(&largest)?)?;
     let module = bench::module(arguments.megabytes * 1_000_000)?;
     measure(&binary, arguments, &format!("module of {} MB", arguments.megabytes), module.text())?;
     memory(&binary, arguments, &fs::read_to_string(root().join("fixtures/kernels/gemm_mxf4_sm100a.ptx"))?)?;
     Ok(true)
+}
+
+fn build() -> Result<PathBuf> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let built = Command::new(cargo).args(["build", "--release", "--quiet"]).current_dir(root()).status()?;
+    if !built.success() {
+        return Err("the build failed".into());
+    }
+    Ok(target_directory().join("release/ptx-tc"))
 }
 
 fn name(path: &Path) -> String {
