@@ -90,7 +90,7 @@ mod tests {
     #[test]
     fn the_index_is_no_longer_than_the_declarations() {
         for counts in [vec![1 << 24; 60], vec![1; 10_000], vec![1 << 10; 5000], vec![1 << 24], vec![]] {
-            let (index, _) = index(counts);
+            let (index, _) = index(&counts);
             assert!(index.pages.len() <= counts.len() + RegisterIndex::PAGES, "{}", index.pages.len());
         }
     }

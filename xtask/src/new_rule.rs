@@ -85,8 +85,7 @@ fn plan(arguments: &Arguments, read: &dyn Fn(&str) -> Result<String>) -> Result<
         let mut bytes = word.bytes();
         !word.is_empty() && bytes.all(|it| it.is_ascii_lowercase() || it.is_ascii_digit())
     };
-    if !words.iter().all(is_word) || !name.starts_with(|first: char| first.is_ascii_lowercase())
-    {
+    if !words.iter().all(is_word) || !name.starts_with(|first: char| first.is_ascii_lowercase()) {
         return Err(format!("`{name}` is no name; they look like issued-twice").into());
     }
     let variant: String = words.iter().map(|word| word[..1].to_uppercase() + &word[1..]).collect();
