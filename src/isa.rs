@@ -1,7 +1,8 @@
 //! Facts of the ISA as data; nothing here looks at a program.
 //!
 //! [`vocabulary`] holds the words: every qualifier and operation with its meaning.
-//! [`instructions`] is *the* instruction table: which words and operands each operation takes.
+//! [`tensor`] is *the* instruction table of tcgen05: which words and operands each operation takes.
+//! [`generic`] is the table of all other instructions: their modifiers, operands and effects.
 //! [`targets`] says what exists where and since when. The remaining modules transcribe single
 //! tables. Decoding, messages, gates, completion, documentation and the enumeration that asks the
 //! assembler all derive from these; a fact that is stated twice is a defect.

@@ -20,7 +20,7 @@ use crate::source::Span;
 /// A function with tcgen05 instructions and what is known of it.
 #[derive(Debug)]
 pub struct FunctionFacts {
-    /// Its index in [`Module::functions`].
+    /// Its index in [`Module::functions`](crate::syntax::ast::Module).
     pub function: u32,
     /// Its control flow.
     pub cfg: Cfg,
