@@ -369,6 +369,34 @@ fn fits(class: OperandClass, place: OperandPlace, name: &Name<'_>) -> bool {
     }
 }
 
+/// The registers of `family<count>` whose names start with what is written, the first of each length
+/// first. There can be millions: only those are made that are asked for.
+fn members<'a>(family: &'a str, count: u32, written: &str) -> impl Iterator<Item = String> + 'a {
+    let digits = if family.starts_with(written) { Some("") } else { written.strip_prefix(family) };
+    let prefix = match digits {
+        Some("") => Some(None),
+        // No number starts with zero but zero itself.
+        Some(digits) if digits == "0" || !digits.starts_with('0') => {
+            digits.parse::<u32>().ok().map(|number| Some(u64::from(number)))
+        }
+        _ => None,
+    };
+    let ranges: Vec<(u64, u64)> = match prefix {
+        None => Vec::new(),
+        Some(None) => vec![(0, u64::from(count))],
+        Some(Some(0)) => vec![(0, 1)],
+        Some(Some(start)) => (0..10)
+            .map(|power| 10u64.pow(power))
+            .map(|scale| (start.saturating_mul(scale), (start + 1).saturating_mul(scale)))
+            .collect(),
+    };
+    ranges
+        .into_iter()
+        .flat_map(|(start, end)| start..end)
+        .take_while(move |number| *number < u64::from(count))
+        .map(move |number| format!("{family}{number}"))
+}
+
 /// The visible names for which `wanted` holds, the nearest declaration first.
 fn names(view: View<'_>, context: &Context<'_>, wanted: impl Fn(&Name<'_>) -> bool) -> Vec<Item> {
     /// Of a family with thousands of registers, those that match what is written are enough.
@@ -387,11 +415,9 @@ fn names(view: View<'_>, context: &Context<'_>, wanted: impl Fn(&Name<'_>) -> bo
         };
         match name.kind {
             NameKind::Register { count: Some(count), .. } => {
-                let matching = (0..count)
-                    .map(|number| format!("{}{number}", name.text))
-                    .filter(|register| register.starts_with(written) || written.is_empty() || count <= MOST);
+                let wanted = if count <= MOST { "" } else { written };
                 items.extend(
-                    matching
+                    members(name.text, count, wanted)
                         .take(MOST as usize)
                         .map(|register| Item { detail: detail.clone(), ..item(register, kind, word) }),
                 );
@@ -400,4 +426,37 @@ fn names(view: View<'_>, context: &Context<'_>, wanted: impl Fn(&Name<'_>) -> bo
         }
     }
     items
+}
+
+#[cfg(test)]
+mod tests {
+    use super::members;
+
+    #[test]
+    fn members_of_large_families() {
+        for (count, written) in [
+            (0, ""),
+            (12, ""),
+            (12, "%r"),
+            (12, "%"),
+            (12, "%r1"),
+            (300, "%r2"),
+            (300, "%r29"),
+            (5, "%r7"),
+            (9, "%r0"),
+        ]
+        .into_iter()
+        .chain([(9, "%r00"), (9, "%x"), (9, "%r1x"), (1200, "%r1"), (7, "%r99999999999999999999")])
+        {
+            let mut made: Vec<String> = members("%r", count, written).collect();
+            let mut due: Vec<String> =
+                (0..count).map(|number| format!("%r{number}")).filter(|it| it.starts_with(written)).collect();
+            made.sort();
+            due.sort();
+            assert_eq!(made, due, "{written} of {count}");
+        }
+        // Of four thousand million, what is asked for.
+        assert_eq!(members("%r", u32::MAX, "%r7").take(3).collect::<Vec<_>>(), ["%r7", "%r70", "%r71"]);
+        assert_eq!(members("%r", u32::MAX, "%x").next(), None);
+    }
 }

@@ -158,7 +158,6 @@ fn target_and_version_override_the_module() {
 
 /// Each target is judged, whichever stands first.
 #[test]
-#[ignore = "the first target decides what descriptors and Tensor Memory have"]
 fn the_order_of_targets_does_not_matter() {
     let found = |fixture: &str, targets: [&str; 2]| {
         let [one, other] = targets;
