@@ -60,6 +60,8 @@ pub struct Summary {
     pub events: Vec<Event>,
     /// Whether something unknown is called, or more happens than is kept here.
     pub unknown: bool,
+    /// Whether more happens than is kept here.
+    is_cut: bool,
 }
 
 /// What is kept of what happens in one function and its callees. Events that are written alike are
@@ -99,7 +101,7 @@ impl Events {
         let mut kinds = Kinds { unit, instructions, known: FxHashMap::default() };
         for circle in &component.callees_first {
             let summary = this.summarize(circle, &mut kinds);
-            this.truncated.extend((summary.events.len() >= MOST).then_some(circle).into_iter().flatten());
+            this.truncated.extend(summary.is_cut.then_some(circle).into_iter().flatten());
             for function in circle {
                 if let Some(at) = this.place(*function) {
                     this.functions[at].summary = this.summaries.len() as u32;
@@ -189,6 +191,7 @@ impl Events {
         if !is_kernel && summary.events.len() >= MOST {
             summary.events.truncate(MOST);
             summary.unknown = true;
+            summary.is_cut = true;
         }
         summary
     }

@@ -94,7 +94,7 @@ pub fn accumulator_columns(
 ) -> Option<(u32, u32)> {
     let columns = DATAPATH_LAYOUTS
         .iter()
-        .filter(|it| m.is_none_or(|m| layout(m, cta_group, sparse, ws).is_some_and(|own| own == *it)))
+        .filter(|it| m.is_none_or(|m| it.m == m))
         .filter(|it| layout(it.m, cta_group, sparse, ws).is_some_and(|own| own == *it))
         .map(|it| it.organization.columns(n));
     columns.clone().min().zip(columns.max())

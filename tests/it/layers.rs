@@ -129,21 +129,3 @@ fn families_of_rules_are_leaves() {
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
-
-/// Only the table and what looks opcodes up in it know how they are spelled.
-#[test]
-fn nobody_splits_opcodes() {
-    let mut wrong = Vec::new();
-    for (module, text) in all() {
-        if module.starts_with("analysis") || module.starts_with("rules") {
-            for mark in
-                ["words_of(", "mnemonic", ".opcode).split", "starts_with(b\"tcgen05", "starts_with(\"tcgen05"]
-            {
-                if text.contains(mark) {
-                    wrong.push(format!("{module} has `{mark}`"));
-                }
-            }
-        }
-    }
-    assert!(wrong.is_empty(), "{wrong:#?}");
-}

@@ -11,8 +11,8 @@ rule! {
     /// silence says nothing: the rules about allocation, about ordering and about who issues an
     /// instruction (TC3, TC507, TC7 and TC8) have not seen every path.
     ///
-    /// The limit is 30 million steps, which is far beyond what compilers emit. The examples are
-    /// what is meant with a limit of 20.
+    /// The limit grows with the function, up to 30 million steps, far beyond what compilers emit.
+    /// The examples are what is meant with a limit of 20.
     ///
     /// ## Example
     /// ```ptx
@@ -41,16 +41,23 @@ rule! {
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     for facts in checker.functions {
         let spent = facts.budget.is_spent();
-        let what = match (spent, facts.definitions.is_complete()) {
+        let calls_too_much = checker.events.truncated().contains(&facts.function);
+        let what = match (spent, facts.definitions.is_complete() && facts.budget.is_complete()) {
+            (false, true) if calls_too_much => "calls",
             (false, true) => continue,
             (true, true) => "order",
+            (true, false) if facts.definitions.is_complete() => "order",
             (false, false) => "registers",
             (true, false) => "order and its registers",
         };
         let limit = if spent {
             format!("the limit is {} steps for all questions about one function", facts.budget.limit())
-        } else {
+        } else if !facts.definitions.is_complete() {
             "its definitions of registers are too many to be followed through its blocks".to_owned()
+        } else if calls_too_much {
+            "what it calls does more than is kept of one function".to_owned()
+        } else {
+            "an address in it is computed in too many steps to be followed".to_owned()
         };
         let name = checker.unit.module.functions[facts.function as usize].name;
         findings.push(
