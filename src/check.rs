@@ -5,6 +5,7 @@
 //! takes the memory of its tree and of its largest component, and components are looked at side by
 //! side where there are several processors. Findings come out in source order either way.
 
+mod document;
 mod incremental;
 
 use std::sync::{Mutex, PoisonError};
@@ -14,7 +15,8 @@ use crate::analysis::description::{self, Description};
 use crate::analysis::descriptors;
 use crate::analysis::events::Events;
 use crate::analysis::functions::FunctionFacts;
-use crate::diagnostic::{Findings, Found};
+use crate::diagnostic::{Diagnostic, Findings, Found};
+use crate::host::Host;
 use crate::instruction::decode::Decoder;
 use crate::instruction::gates::Gates;
 use crate::resolve::environment::Environment;
@@ -22,13 +24,15 @@ use crate::resolve::unit::Unit;
 use crate::rules::{Checker, Scope};
 use crate::suppression::Suppressions;
 use crate::{Options, Report};
+pub use document::Document;
+use document::in_host;
 pub use incremental::Memory;
 use incremental::{Outline, Task};
 
 /// Checks a module that is parsed and resolved already, or gives up (`None`) as soon as `cancelled`
 /// says that nobody waits for the findings any more.
 pub fn check_unit(unit: &Unit, options: &Options, cancelled: &(dyn Fn() -> bool + Sync)) -> Option<Report> {
-    check(unit, options, None, cancelled)
+    check((unit, None), options, None, cancelled)
 }
 
 /// Checks a module like [`check_unit`], but looks only at what is not as it was in the check before.
@@ -40,21 +44,22 @@ pub fn check_unit_again(
     cancelled: &(dyn Fn() -> bool + Sync),
 ) -> Option<Report> {
     // Descriptions are not remembered.
-    check(unit, options, Some(memory).filter(|_| !options.describe), cancelled)
+    check((unit, None), options, Some(memory).filter(|_| !options.describe), cancelled)
 }
 
 fn check(
-    unit: &Unit,
+    (unit, host): (&Unit, Option<&Host>),
     options: &Options,
     mut memory: Option<&mut Memory>,
     cancelled: &(dyn Fn() -> bool + Sync),
 ) -> Option<Report> {
     let environment = Environment::new(unit, options.ptx_version, &options.targets);
     let gates = Gates::new(&environment);
-    let suppressions = Mutex::new(Suppressions::new(unit));
+    let suppressions = Mutex::new(Suppressions::new(unit, host));
     let calls = CallGraph::new(unit);
     let context = Context {
         unit,
+        host,
         options,
         environment: &environment,
         gates: &gates,
@@ -85,7 +90,11 @@ fn check(
 
     findings = findings.including_all();
     suppressions.lock().unwrap_or_else(PoisonError::into_inner).complain(&options.rules, &mut findings);
-    let Found { diagnostics, omitted, fixes: omitted_fixes } = findings.finish();
+    let Found { mut diagnostics, omitted, fixes: omitted_fixes } = findings.finish();
+    if host.is_some() {
+        // Several readings of a statement are wrong in the same way.
+        diagnostics.dedup();
+    }
     let descriptors = options.describe.then(|| {
         descriptions.sort_by_key(|description| description.statement);
         descriptions
@@ -122,6 +131,8 @@ fn look_at_all<'a>(
 #[derive(Clone, Copy)]
 struct Context<'a> {
     unit: &'a Unit,
+    /// The file that people see, where that is not the unit's text.
+    host: Option<&'a Host>,
     options: &'a Options,
     environment: &'a Environment,
     gates: &'a Gates,
@@ -142,15 +153,17 @@ struct Worker<'a> {
 
 impl<'a> Worker<'a> {
     fn new(context: Context<'a>) -> Self {
-        let Context { unit, options, suppressions, .. } = context;
+        let Context { unit, host, options, suppressions, .. } = context;
         let findings = Findings::new(options.max_findings, options.fixes_of_omitted);
         let silences = !suppressions.lock().unwrap_or_else(PoisonError::into_inner).is_empty();
-        let findings = if silences {
-            findings.except(|finding| {
-                suppressions.lock().unwrap_or_else(PoisonError::into_inner).silence(finding)
-            })
-        } else {
-            findings
+        let silenced = move |finding: &Diagnostic| {
+            silences && suppressions.lock().unwrap_or_else(PoisonError::into_inner).silence(finding)
+        };
+        let findings = match host {
+            Some(host) => findings
+                .through(move |finding| in_host(unit, host, finding).filter(|finding| !silenced(finding))),
+            None if silences => findings.except(silenced),
+            None => findings,
         };
         Self { context, decoder: Decoder::new(unit), findings, descriptions: Vec::new(), steps: 0 }
     }
@@ -171,7 +184,11 @@ impl<'a> Worker<'a> {
             functions: &[],
             descriptors: &[],
         };
-        let scopes = [Scope::Text, Scope::Module, Scope::Statement];
+        let scopes: &[Scope] = if unit.is_module {
+            &[Scope::Text, Scope::Module, Scope::Statement]
+        } else {
+            &[Scope::Text, Scope::Fragment, Scope::Statement]
+        };
         checker.run(&options.rules, &mut self.findings, &|scope| scopes.contains(&scope), cancelled);
     }
 
@@ -213,7 +230,12 @@ impl<'a> Worker<'a> {
             functions: &functions,
             descriptors: &descriptors,
         };
-        let scopes = [Scope::Statement, Scope::Function, Scope::Kernel];
+        // A fragment is no excerpt of a kernel that says what happens before and after it.
+        let scopes: &[Scope] = if unit.is_module {
+            &[Scope::Statement, Scope::Function, Scope::Kernel]
+        } else {
+            &[Scope::Statement]
+        };
         checker.run(&options.rules, &mut self.findings, &|scope| scopes.contains(&scope), cancelled);
         self.steps += functions.iter().map(|facts| facts.budget.taken()).sum::<u64>();
         if options.describe {

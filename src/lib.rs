@@ -63,6 +63,7 @@ pub(crate) mod config;
 pub mod descriptor;
 pub mod diagnostic;
 pub mod fix;
+pub mod host;
 pub mod instruction;
 pub mod isa;
 #[cfg(feature = "lsp")]
@@ -75,7 +76,7 @@ pub mod suppression;
 pub(crate) mod words;
 
 use analysis::description::Description;
-pub use check::{Memory, check_unit, check_unit_again};
+pub use check::{Document, Memory, check_unit, check_unit_again};
 use diagnostic::selection::RuleSettings;
 use diagnostic::{Applicability, Diagnostic, Fix, Omitted, Severity};
 use isa::targets::{PtxVersion, Target};
@@ -165,6 +166,5 @@ impl Report {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn check(source: &Source, options: &Options) -> Report {
-    let unit = Unit::new(source);
-    check_unit(&unit, options, &|| false).unwrap_or_default()
+    Document::new(source).check(options, &|| false).unwrap_or_default()
 }

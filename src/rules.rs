@@ -68,6 +68,8 @@ pub enum Scope {
     /// One statement, with what is known of its operands. Such a rule also makes sense of inline
     /// assembly.
     Statement,
+    /// The contract between an `asm` statement and the language around it.
+    Fragment,
     /// The ways through a function and what it calls. An excerpt of a kernel that has all that
     /// the rule looks at is judged like the whole.
     Function,

@@ -13,6 +13,7 @@ use rustc_hash::FxHashMap;
 
 use crate::diagnostic::selection::{RuleSettings, Selector, UnknownRule};
 use crate::diagnostic::{Diagnostic, Findings, Fix, Severity};
+use crate::host::Host;
 use crate::resolve::unit::Unit;
 use crate::rules::Code;
 use crate::source::{Source, Span};
@@ -26,6 +27,8 @@ const MARK: &str = "ptx-tc:";
 #[derive(Debug)]
 pub struct Suppressions<'a> {
     unit: &'a Unit,
+    /// The file that people see, where that is not the unit's text.
+    host: Option<&'a Host>,
     directives: Vec<Directive>,
     /// What holds for the whole file.
     in_file: Held,
@@ -41,10 +44,14 @@ type Held = Vec<(Selector, Vec<(usize, usize)>)>;
 
 impl<'a> Suppressions<'a> {
     /// The directives of a text.
-    pub fn new(unit: &'a Unit) -> Self {
-        let source = &unit.source;
+    pub fn new(unit: &'a Unit, host: Option<&'a Host>) -> Self {
+        let source = host.map_or(&unit.source, |host| &host.source);
         let is_without = memchr::memmem::find(source.text().as_bytes(), MARK.as_bytes()).is_none();
-        let directives = if is_without { Vec::new() } else { directives(source) };
+        let directives = match host {
+            _ if is_without => Vec::new(),
+            None => directives(source, &comments_of(source)),
+            Some(host) => directives(source, &host.comments),
+        };
         let (mut in_file, mut on_line) = (Held::new(), FxHashMap::<usize, Held>::default());
         for (index, directive) in directives.iter().enumerate() {
             let held = match directive.scope {
@@ -59,7 +66,7 @@ impl<'a> Suppressions<'a> {
                 }
             }
         }
-        Self { unit, directives, in_file, on_line }
+        Self { unit, host, directives, in_file, on_line }
     }
 
     /// Whether there are no directives.
@@ -72,12 +79,20 @@ impl<'a> Suppressions<'a> {
         if self.directives.is_empty() {
             return false;
         }
-        let Unit { source, module, .. } = self.unit;
         let offset = finding.primary.span.start;
-        let lines = source.lines();
+        let lines = self.source().lines();
         let line = lines.line(offset);
-        let first = statement_at(source, module, offset).map_or(line, |span| lines.line(span.start));
+        let statement = match self.host {
+            Some(host) => host.statement(offset),
+            None => statement_at(&self.unit.source, &self.unit.module, offset),
+        };
+        let first = statement.map_or(line, |span| lines.line(span.start));
         self.silence_on(finding.code, (line, first))
+    }
+
+    /// The text that people see.
+    fn source(&self) -> &'a Source {
+        self.host.map_or(&self.unit.source, |host| &host.source)
     }
 
     fn silence_on(&mut self, code: Code, (line, first): (usize, usize)) -> bool {
@@ -115,7 +130,7 @@ impl<'a> Suppressions<'a> {
         findings: &mut Findings<'_>,
     ) {
         let directive = &self.directives[index];
-        let line = self.unit.source.lines().line(directive.comment.start);
+        let line = self.source().lines().line(directive.comment.start);
         let lines = match directive.scope {
             Scope::File => (line, line),
             Scope::Line(target) => (line, target),
@@ -138,7 +153,7 @@ impl<'a> Suppressions<'a> {
                 continue;
             }
             let has_room = findings.has_room(Code::UnusedSuppression);
-            findings.extend(complaint(&self.unit.source, &self.directives[index], at, has_room));
+            findings.extend(complaint(self.source(), &self.directives[index], at, has_room));
         }
     }
 }
@@ -200,24 +215,30 @@ fn statement_at(source: &Source, module: &Module, offset: u32) -> Option<Span> {
     is_covered.then_some(statement.span)
 }
 
-/// The directives of a text. Comments are what lies between tokens, so that the lexer alone decides
-/// what is one: a string that looks like a comment is none.
-fn directives(source: &Source) -> Vec<Directive> {
+/// The comments of a text that may be directives. Comments are what lies between tokens, so that the
+/// lexer alone decides what is one: a string that looks like a comment is none.
+fn comments_of(source: &Source) -> Vec<Span> {
     let text = source.text();
-    let mut directives = Vec::new();
-    let mut starts = LineStarts::new(source);
+    let mut found = Vec::new();
     let mut end = 0;
     let tokens = lex(text).map(|(_, range)| range);
     for token in tokens.chain(std::iter::once(text.len()..text.len())) {
         let gap = text.get(end..token.start).unwrap_or_default();
         if memchr::memmem::find(gap.as_bytes(), MARK.as_bytes()).is_some() {
-            directives.extend(comments(gap).filter_map(|comment| {
-                let span = Span::new((end + comment.start) as u32, (end + comment.end) as u32);
-                directive(source, span, &mut starts)
+            found.extend(comments(gap).map(|comment| {
+                Span::new((end + comment.start) as u32, (end + comment.end) as u32)
             }));
         }
         end = token.end;
     }
+    found
+}
+
+/// The directives among the comments of a text.
+fn directives(source: &Source, comments: &[Span]) -> Vec<Directive> {
+    let mut starts = LineStarts::new(source);
+    let mut directives: Vec<Directive> =
+        comments.iter().filter_map(|comment| directive(source, *comment, &mut starts)).collect();
     // Directives above each other hold for the same line below them.
     for index in (0..directives.len().saturating_sub(1)).rev() {
         let below = (directives[index + 1].scope, source.lines().line(directives[index + 1].comment.start));
@@ -255,9 +276,14 @@ fn comments(gap: &str) -> impl Iterator<Item = std::ops::Range<usize>> + '_ {
 /// The directive in a comment, if it starts with one.
 fn directive(source: &Source, comment: Span, starts: &mut LineStarts<'_>) -> Option<Directive> {
     let text = source.slice(comment);
-    let inner = text.strip_prefix("//").or_else(|| text.strip_prefix("/*")?.strip_suffix("*/"))?;
+    // Host languages have other comments.
+    let inner = text
+        .strip_prefix("//")
+        .or_else(|| text.strip_prefix("/*")?.strip_suffix("*/"))
+        .or_else(|| text.strip_prefix(['#', ';']))?;
     let body = inner.trim_start().strip_prefix(MARK)?.trim_start();
-    let body_start = comment.start + 2 + (inner.len() - body.len()) as u32;
+    let opening = if text.starts_with('/') { 2 } else { 1 };
+    let body_start = comment.start + opening + (inner.len() - body.len()) as u32;
     let scope = Scope::Line(line_meant(source, comment, starts));
     let (scope, list) = match body.strip_prefix("allow-file") {
         Some(list) => (Scope::File, Some(list)),

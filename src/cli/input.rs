@@ -4,6 +4,7 @@ use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use crate::host::Language;
 use crate::source::{Source, SourceError};
 
 /// Stands for standard input among the paths.
@@ -74,7 +75,7 @@ fn walk(directory: &Path, inputs: &mut Vec<Input>, errors: &mut Vec<InputError>)
         match entry {
             Ok(entry) => {
                 let is_file = entry.file_type().is_some_and(|kind| kind.is_file());
-                if is_file && entry.path().extension().is_some_and(|extension| extension == "ptx") {
+                if is_file && may_have_ptx(entry.path()) {
                     inputs.push(Input::File(entry.into_path()));
                 }
             }
@@ -84,6 +85,11 @@ fn walk(directory: &Path, inputs: &mut Vec<Input>, errors: &mut Vec<InputError>)
             }),
         }
     }
+}
+
+/// Whether a file's name says that it may have PTX in it.
+fn may_have_ptx(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "ptx") || Language::of(path).is_some()
 }
 
 impl Input {

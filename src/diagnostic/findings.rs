@@ -10,8 +10,8 @@ use std::collections::BTreeMap;
 use super::{Applicability, Code, Diagnostic, Fix, Ptxas, Severity};
 use crate::source::Span;
 
-/// Whether a finding is silenced.
-type Silenced<'a> = Box<dyn FnMut(&Diagnostic) -> bool + Send + 'a>;
+/// What becomes of a finding before it is kept.
+type Fate<'a> = Box<dyn FnMut(Diagnostic) -> Option<Diagnostic> + Send + 'a>;
 
 /// The findings of one source, while they are being made.
 pub struct Findings<'a> {
@@ -19,7 +19,7 @@ pub struct Findings<'a> {
     limit: usize,
     fixes: Option<Applicability>,
     severity: Option<Severity>,
-    silenced: Option<Silenced<'a>>,
+    fate: Option<Fate<'a>>,
     by_code: BTreeMap<Code, Kept>,
     /// A copy of what is added, silenced or not, while someone wants one.
     record: Option<Vec<Diagnostic>>,
@@ -87,7 +87,7 @@ impl<'a> Findings<'a> {
     /// are not kept, at least the fixes that can be applied if `fixes` is allowed.
     pub fn new(limit: Option<usize>, fixes: Option<Applicability>) -> Self {
         let limit = limit.filter(|limit| *limit > 0).unwrap_or(usize::MAX);
-        Self { limit, fixes, severity: None, silenced: None, by_code: BTreeMap::new(), record: None }
+        Self { limit, fixes, severity: None, fate: None, by_code: BTreeMap::new(), record: None }
     }
 
     /// None yet, and all will be kept.
@@ -97,15 +97,21 @@ impl<'a> Findings<'a> {
 
     /// From now on without the findings that `silenced` holds of: they do not count.
     #[must_use]
-    pub fn except(self, silenced: impl FnMut(&Diagnostic) -> bool + Send + 'a) -> Self {
-        Self { silenced: Some(Box::new(silenced)), ..self }
+    pub fn except(self, mut silenced: impl FnMut(&Diagnostic) -> bool + Send + 'a) -> Self {
+        self.through(move |finding| (!silenced(&finding)).then_some(finding))
     }
 
-    /// From now on with all findings.
+    /// From now on with what `fate` makes of each finding; where that is nothing, it does not count.
+    #[must_use]
+    pub fn through(self, fate: impl FnMut(Diagnostic) -> Option<Diagnostic> + Send + 'a) -> Self {
+        Self { fate: Some(Box::new(fate)), ..self }
+    }
+
+    /// From now on with all findings as they come.
     #[must_use]
     pub fn including_all(self) -> Findings<'static> {
-        let Self { limit, fixes, severity, silenced: _, by_code, record } = self;
-        Findings { limit, fixes, severity, silenced: None, by_code, record }
+        let Self { limit, fixes, severity, fate: _, by_code, record } = self;
+        Findings { limit, fixes, severity, fate: None, by_code, record }
     }
 
     /// From now on, findings get this severity instead of their own.
@@ -123,8 +129,9 @@ impl<'a> Findings<'a> {
                 self.record = None;
             }
         }
-        if self.silenced.as_mut().is_some_and(|silenced| silenced(&finding)) {
-            return;
+        if let Some(fate) = &mut self.fate {
+            let Some(left) = fate(finding) else { return };
+            finding = left;
         }
         let (limit, fixes) = (self.limit, self.fixes);
         let kept = self.by_code.entry(finding.code).or_default();

@@ -2,6 +2,7 @@
 
 use super::operations::Operations;
 use super::symbols::Symbols;
+use crate::host::{Fragment, UNKNOWN_TEXT, fragment_at};
 use crate::source::Source;
 use crate::syntax::ast::Module;
 use crate::syntax::parser::{self, SyntaxError};
@@ -19,6 +20,10 @@ pub struct Unit {
     pub symbols: Symbols,
     /// What its opcodes mean.
     pub operations: Operations,
+    /// The statements of a host file that it was taken from; a module has none.
+    pub fragments: Vec<Fragment>,
+    /// Whether it is a module, and not fragments of one.
+    pub is_module: bool,
 }
 
 impl Unit {
@@ -36,7 +41,36 @@ impl Unit {
             syntax_errors: parsed.errors,
             symbols,
             operations,
+            fragments: Vec::new(),
+            is_module: true,
         }
+    }
+
+    /// Parses what was taken from a host file.
+    pub fn of_fragments(ptx: &Source, fragments: Vec<Fragment>) -> Self {
+        Self { fragments, is_module: false, ..Self::new(ptx) }
+    }
+
+    /// The fragment that a place stands in.
+    pub fn fragment(&self, offset: u32) -> Option<&Fragment> {
+        fragment_at(&self.fragments, offset)
+    }
+
+    /// Whether a part of the statement at a place is not known, so that nothing can be said of the
+    /// whole.
+    pub fn is_open(&self, offset: u32) -> bool {
+        if self.is_module {
+            return false;
+        }
+        /// A statement of which that much is known is judged by it.
+        const NEAR: usize = 4096;
+        let bytes = self.source.text().as_bytes();
+        let at = bytes.len().min(offset as usize);
+        let before = &bytes[at.saturating_sub(NEAR)..at];
+        let start = at - before.len() + memchr::memrchr(b';', before).map_or(0, |semicolon| semicolon + 1);
+        let behind = &bytes[at..bytes.len().min(at + NEAR)];
+        let end = at + memchr::memchr(b';', behind).unwrap_or(behind.len());
+        memchr::memmem::find(&bytes[start..end], UNKNOWN_TEXT.as_bytes()).is_some()
     }
 
     /// The opcodes that are not in the table, as they are first written.
@@ -46,7 +80,8 @@ impl Unit {
             count,
             is_operation: self.operations.of(first).row.is_none(),
         };
-        self.operations.unknown().into_iter().map(unknown).collect()
+        let unknown = self.operations.unknown().into_iter().map(unknown);
+        unknown.filter(|opcode| !opcode.text.contains(UNKNOWN_TEXT)).collect()
     }
 
     /// How much work it was to make it: what was read, in the units of the tree.

@@ -1,0 +1,151 @@
+//! PTX where people write it: in the `asm` statements of C++, LLVM IR, Python and Rust.
+//!
+//! ```text
+//! a file ─► its language's front ─► statements: literals, operands, clobbers, with spans
+//!    ─► template: escapes, joins, placeholders ─► fragments of one PTX text, and a map
+//! ```
+//!
+//! A front knows one language and no PTX: it finds the statements. [`extract`] turns them into one
+//! text of PTX in which each is a function: its operands are registers, declared by their
+//! constraints, its template is the body. So everything behind this stage sees PTX, and says what it
+//! has to say about places in that text; the [`SpanMap`] alone knows which characters of the file
+//! those are.
+//!
+//! What a front cannot know - a macro of another file, a hole in a formatted string - stands in the
+//! text as [`UNKNOWN_TEXT`] or [`UNKNOWN_IMMEDIATE`]: whoever judges a statement that has it says
+//! only what holds whatever stands there.
+
+use std::path::Path;
+
+use crate::source::{Source, Span};
+
+mod cpp;
+mod fragment;
+mod map;
+mod template;
+
+pub(crate) use fragment::fragment_at;
+pub use fragment::{Binding, Extract, Fragment, Host};
+pub use map::SpanMap;
+pub use template::{Backslash, Escapes, PlaceholderError, Placeholders, UNKNOWN_IMMEDIATE, UNKNOWN_TEXT};
+
+/// A language that PTX is written in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, strum::EnumIter)]
+pub enum Language {
+    /// C and C++, CUDA's above all.
+    Cpp,
+}
+
+impl Language {
+    /// The language of a file, by its name; none for PTX and what is not known.
+    pub fn of(path: &Path) -> Option<Self> {
+        let extension = path.extension()?.to_str()?.to_ascii_lowercase();
+        <Self as strum::IntoEnumIterator>::iter().find(|it| it.extensions().contains(&extension.as_str()))
+    }
+
+    /// How the names of its files end.
+    pub fn extensions(self) -> &'static [&'static str] {
+        match self {
+            Self::Cpp => {
+                &["cu", "cuh", "c", "h", "cc", "hh", "cpp", "hpp", "cxx", "hxx", "inl", "ipp", "tpp"]
+            }
+        }
+    }
+
+    /// What starts a comment that ends with its line.
+    pub fn line_comment(self) -> &'static str {
+        match self {
+            Self::Cpp => "//",
+        }
+    }
+
+    /// Whether a text may have PTX in it at all: it has one of the words that its statements need.
+    fn may_have_ptx(self, text: &[u8]) -> bool {
+        match self {
+            Self::Cpp => memchr::memmem::find(text, b"asm").is_some(),
+        }
+    }
+
+    fn find(self, source: &Source) -> Found {
+        match self {
+            Self::Cpp => cpp::find(source),
+        }
+    }
+}
+
+/// What a front finds in a file.
+#[derive(Debug, Default)]
+struct Found {
+    /// The statements, in the order of the file.
+    statements: Vec<Statement>,
+    /// The comments that may be meant for this tool.
+    comments: Vec<Span>,
+}
+
+/// What comments that are meant for this tool contain.
+const MARK: &[u8] = b"ptx-tc:";
+
+/// An `asm` statement.
+#[derive(Clone, Debug)]
+struct Statement {
+    /// All of it.
+    span: Span,
+    /// What makes it one: `asm`.
+    keyword: Span,
+    language: Language,
+    placeholders: Placeholders,
+    template: Vec<Piece>,
+    /// In the order of their numbers.
+    operands: Vec<Operand>,
+    /// Whether it is `volatile`, or has what stands for that.
+    is_volatile: bool,
+    /// Whether it is said that it changes memory.
+    clobbers_memory: bool,
+    /// Whether the calls of it are said to be convergent, where that has to be said.
+    is_convergent: Option<bool>,
+    /// Where a comma is missing between operands.
+    missing_commas: Vec<Span>,
+    /// What has to be inserted to say that it changes memory, and where.
+    memory_clobber: Option<(u32, &'static str)>,
+}
+
+/// A part of a template.
+#[derive(Clone, Copy, Debug)]
+enum Piece {
+    /// The inside of a literal.
+    Text { span: Span, escapes: Escapes },
+    /// Something that is not known.
+    Hole(Span),
+}
+
+/// An operand of an `asm` statement.
+#[derive(Clone, Debug)]
+struct Operand {
+    /// All of it.
+    span: Span,
+    constraint: Constraint,
+    is_output: bool,
+    /// What it is called in the template, where operands have names.
+    name: Option<String>,
+}
+
+/// What an operand may be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Constraint {
+    /// A register of this type.
+    Register(crate::syntax::ast::Type),
+    /// A constant, with its value if that is known.
+    Immediate(Option<i128>),
+    /// Text that is pasted into the template, if it is known.
+    Text(Option<String>),
+    /// Nothing that is known.
+    Other,
+}
+
+/// The PTX in a file of another language; none if it is PTX itself, or has none.
+pub fn extract(source: &Source) -> Option<Extract> {
+    let language = Language::of(Path::new(source.name()))?;
+    let may_have = language.may_have_ptx(source.text().as_bytes());
+    let found = if may_have { language.find(source) } else { Found::default() };
+    Some(Extract::new(source, language, found))
+}

@@ -1,0 +1,363 @@
+//! From statements to one text of PTX.
+
+use std::collections::HashMap;
+
+use rustc_hash::FxBuildHasher;
+
+use super::map::{Mapped, Place, SpanMap};
+use super::template::{self, Escapes, Expanded, PlaceholderError, Placeholders};
+use super::{Constraint, Found, Language, Statement, UNKNOWN_TEXT};
+use crate::isa::generic;
+use crate::source::{Source, Span};
+use crate::syntax::ast::Type;
+
+/// The PTX of a file of another language.
+#[derive(Clone, Debug)]
+pub struct Extract {
+    /// All of it, as one text. It has the name of the file.
+    pub ptx: Source,
+    /// Its parts, in order. Their spans are places of the text.
+    pub fragments: Vec<Fragment>,
+    /// Where it comes from.
+    pub host: Host,
+}
+
+/// The file that PTX was taken from.
+#[derive(Clone, Debug)]
+pub struct Host {
+    /// The file.
+    pub source: Source,
+    /// Its language.
+    pub language: Language,
+    /// Where each part of the PTX stands in it.
+    pub map: SpanMap,
+    /// Its comments that may be meant for this tool.
+    pub comments: Vec<Span>,
+    /// Its statements that are PTX, in order.
+    pub statements: Vec<Span>,
+    regions: Vec<Region>,
+}
+
+/// The PTX of one `asm` statement, or of one reading of it where a preprocessor decides.
+#[derive(Clone, Debug)]
+pub struct Fragment {
+    /// Its language.
+    pub language: Language,
+    /// The function that it became.
+    pub span: Span,
+    /// Its name, which stands for the keyword of the statement.
+    pub keyword: Span,
+    /// What its template became.
+    pub body: Span,
+    /// The end of the statement.
+    pub end: Span,
+    /// Its operands.
+    pub operands: Vec<Binding>,
+    /// Whether it is `volatile`, or has what stands for that.
+    pub is_volatile: bool,
+    /// Whether it is said that it changes memory.
+    pub clobbers_memory: bool,
+    /// What is to be inserted at its end to say so.
+    pub memory_clobber: Option<&'static str>,
+    /// Whether the calls of it are said to be convergent, where that has to be said.
+    pub is_convergent: Option<bool>,
+    /// Whether all of its template is known.
+    pub is_complete: bool,
+    /// What is wrong with how it names its operands.
+    pub placeholder_errors: Vec<(Span, PlaceholderError)>,
+    /// Braces that it does not close, or did not open.
+    pub stray_braces: Vec<Span>,
+    /// Whether its labels are made unique.
+    pub has_unique_labels: bool,
+    /// The operands that no comma separates from those before them.
+    pub missing_commas: Vec<Span>,
+}
+
+/// An operand of a fragment.
+#[derive(Clone, Debug)]
+pub struct Binding {
+    /// Where it is declared.
+    pub span: Span,
+    /// What it may be.
+    pub constraint: Constraint,
+    /// Whether the statement writes it.
+    pub is_output: bool,
+    /// How often the template names it.
+    pub uses: u32,
+}
+
+/// Literals that are written alike.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Region {
+    escapes: Escapes,
+    placeholders: Placeholders,
+    operands: usize,
+    /// Which statement; none for a macro's literal, which others may use as well.
+    statement: Option<u32>,
+    /// Tells literals of macros from each other.
+    start: u32,
+}
+
+impl Extract {
+    pub(super) fn new(source: &Source, language: Language, found: Found) -> Self {
+        let mut builder = Builder { source, text: Mapped::default(), regions: HashMap::default(), known: Vec::new() };
+        let mut fragments = Vec::new();
+        let mut statements: Vec<Span> = Vec::new();
+        for (index, statement) in found.statements.iter().enumerate() {
+            if let Some(fragment) = builder.fragment(index as u32, statement) {
+                fragments.push(fragment);
+                if statements.last() != Some(&statement.span) {
+                    statements.push(statement.span);
+                }
+            }
+        }
+        let Builder { text, known: regions, .. } = builder;
+        let (text, map) = text.finish();
+        let ptx = Source::new(source.name(), text).unwrap_or_else(|_| empty());
+        let comments = found.comments;
+        let host = Host { source: source.clone(), language, map, comments, statements, regions };
+        Self { ptx, fragments, host }
+    }
+}
+
+impl Host {
+    /// The statement that a place of the file stands in.
+    pub fn statement(&self, offset: u32) -> Option<Span> {
+        let behind = self.statements.partition_point(|span| span.start <= offset);
+        self.statements.get(behind.checked_sub(1)?).copied().filter(|span| offset < span.end)
+    }
+
+    /// The changes of the file that replace `span` of the PTX by `text`, and whether they may concern
+    /// other statements as well.
+    pub fn edits(&self, span: Span, text: &str) -> Option<(Vec<(Span, String)>, bool)> {
+        let places = self.map.places(span)?;
+        let mut edits = Vec::new();
+        let mut is_shared = false;
+        for (index, Place { span, region, is_code }) in places.into_iter().enumerate() {
+            let text = if index == 0 { text } else { "" };
+            let text = if is_code {
+                text.to_owned()
+            } else {
+                let Region { escapes, placeholders, operands, statement, .. } = *self.regions.get(region as usize)?;
+                is_shared |= statement.is_none();
+                template::quoted(text, escapes, placeholders, operands)?
+            };
+            edits.push((span, text));
+        }
+        Some((edits, is_shared))
+    }
+}
+
+/// The fragment that a place stands in.
+pub(crate) fn fragment_at(fragments: &[Fragment], offset: u32) -> Option<&Fragment> {
+    let behind = fragments.partition_point(|fragment| fragment.span.start <= offset);
+    fragments.get(behind.checked_sub(1)?).filter(|fragment| offset <= fragment.span.end)
+}
+
+/// A text that is too long for spans has a host file that is, too.
+fn empty() -> Source {
+    Source::new("", "").expect("an empty text is short")
+}
+
+struct Builder<'s> {
+    source: &'s Source,
+    text: Mapped,
+    regions: HashMap<Region, u32, FxBuildHasher>,
+    known: Vec<Region>,
+}
+
+impl Builder<'_> {
+    /// Appends a statement, if what it says is PTX.
+    fn fragment(&mut self, index: u32, statement: &Statement) -> Option<Fragment> {
+        let Statement { span, keyword, ref operands, placeholders, .. } = *statement;
+        let (regions, known) = (&mut self.regions, &mut self.known);
+        let cooked = template::cook(self.source, &statement.template, |literal, escapes| {
+            let is_own = span.start <= literal.start && literal.end <= span.end;
+            let statement = is_own.then_some(index);
+            let start = if is_own { 0 } else { literal.start };
+            let region = Region { escapes, placeholders, operands: operands.len(), statement, start };
+            *regions.entry(region).or_insert_with(|| {
+                known.push(region);
+                known.len() as u32 - 1
+            })
+        });
+        let Expanded { text, uses, mut errors, unique } = template::expand(&cooked, placeholders, operands);
+        if !is_ptx(text.text()) {
+            return None;
+        }
+        let out = &mut self.text;
+        let place = |at: u32| Span::at(at);
+        let start = out.len() as u32;
+        out.glue(".func ", keyword);
+        let name = out.len() as u32;
+        out.code(&format!("asm${index}"), keyword);
+        let name = Span::new(name, out.len() as u32);
+        // What the template closes has to be open.
+        let balance = Balance::of(text.text());
+        out.glue(&format!("(){{{}", "{".repeat(balance.stray.len())), keyword);
+        let mut bindings = Vec::with_capacity(operands.len());
+        let mut declared: Option<Type> = None;
+        for (number, (operand, uses)) in operands.iter().zip(uses).enumerate() {
+            let ty = match operand.constraint {
+                Constraint::Register(ty) => ty,
+                // Nothing uses it: it is there to be pointed at.
+                Constraint::Immediate(_) | Constraint::Text(_) | Constraint::Other => Type::B32,
+            };
+            if declared == Some(ty) {
+                out.glue(",", place(operand.span.start));
+            } else {
+                let end = if declared.is_some() { ";" } else { "" };
+                out.glue(&format!("{end}.reg .{ty} "), place(operand.span.start));
+                declared = Some(ty);
+            }
+            let at = out.len() as u32;
+            out.code(&template::name_of(number), operand.span);
+            bindings.push(Binding {
+                span: Span::new(at, out.len() as u32),
+                constraint: operand.constraint.clone(),
+                is_output: operand.is_output,
+                uses,
+            });
+        }
+        if declared.is_some() {
+            out.glue(";", keyword);
+        }
+        out.glue("\n", keyword);
+        let body = out.len() as u32;
+        out.append(&text, 0..text.len());
+        let body = Span::new(body, out.len() as u32);
+        let stray_braces = balance.close(out, body, keyword);
+        for (span, _) in &mut errors {
+            *span = Span::new(span.start + body.start, span.end + body.start);
+        }
+        let (end_at, memory_clobber) = match statement.memory_clobber {
+            Some((at, text)) => (at, Some(text)),
+            None => (span.end, None),
+        };
+        let end = out.len() as u32;
+        out.code("}", place(end_at));
+        let end = Span::new(end, out.len() as u32);
+        out.glue("\n", keyword);
+        Some(Fragment {
+            language: statement.language,
+            span: Span::new(start, end.end),
+            keyword: name,
+            body,
+            end,
+            operands: bindings,
+            is_volatile: statement.is_volatile,
+            clobbers_memory: statement.clobbers_memory,
+            memory_clobber,
+            is_convergent: statement.is_convergent,
+            is_complete: !cooked.has_holes,
+            placeholder_errors: errors,
+            stray_braces,
+            has_unique_labels: unique,
+            missing_commas: Vec::new(),
+        })
+    }
+}
+
+/// What has to stand in front of a template and behind it, so that it ends where it ends.
+#[derive(Default)]
+struct Balance {
+    /// Braces that are not closed: offsets.
+    open: Vec<u32>,
+    /// Braces that close nothing.
+    stray: Vec<u32>,
+    /// What ends a comment or string that is not ended.
+    end: &'static str,
+}
+
+impl Balance {
+    fn of(text: &str) -> Self {
+        let mut balance = Self::default();
+        let bytes = text.as_bytes();
+        let mut at = 0;
+        let find = |needle: &[u8], from: usize| {
+            memchr::memmem::find(bytes.get(from..).unwrap_or_default(), needle).map(|found| from + found)
+        };
+        while let Some(byte) = bytes.get(at) {
+            at += match (byte, bytes.get(at + 1)) {
+                (b'{', _) => {
+                    balance.open.push(at as u32);
+                    1
+                }
+                (b'}', _) => {
+                    if balance.open.pop().is_none() {
+                        balance.stray.push(at as u32);
+                    }
+                    1
+                }
+                (b'/', Some(b'/')) => find(b"\n", at).unwrap_or(bytes.len()) - at,
+                (b'/', Some(b'*')) => match find(b"*/", at + 2) {
+                    Some(end) => end + 2 - at,
+                    None => {
+                        balance.end = "*/";
+                        break;
+                    }
+                },
+                // A string ends on its line.
+                (b'"', _) => {
+                    let rest = bytes.get(at + 1..).unwrap_or_default();
+                    match memchr::memchr2(b'"', b'\n', rest) {
+                        Some(len) => len + 2,
+                        None => break,
+                    }
+                }
+                _ => 1,
+            };
+        }
+        balance
+    }
+
+    /// Appends what is missing, and returns the braces that do not match.
+    fn close(&self, out: &mut Mapped, body: Span, place: Span) -> Vec<Span> {
+        let end = Span::at(place.end);
+        // A comment ends with its line.
+        out.glue(self.end, end);
+        out.glue("\n", end);
+        for _ in &self.open {
+            out.glue("}", end);
+        }
+        let at = |offset: &u32| Span::new(body.start + offset, body.start + offset + 1);
+        let mut stray: Vec<Span> = self.stray.iter().chain(&self.open).map(at).collect();
+        stray.sort_unstable();
+        stray
+    }
+}
+
+/// Directives that PTX has and other assemblers have not.
+const DIRECTIVES: &[&str] = &[".reg", ".shared", ".pragma", ".branchtargets", ".callprototype", ".calltargets"];
+
+/// Operations that are written without a dot.
+const BARE: &[&str] = &["trap", "exit", "brkpt", "ret"];
+
+/// Whether a template is PTX: one of its statements is, beyond doubt. Host files have assembly of
+/// other machines as well.
+fn is_ptx(text: &str) -> bool {
+    text.split([';', '\n', '{', '}']).any(|statement| {
+        let mut words = statement.split_ascii_whitespace().skip_while(|word| {
+            // A guard or label.
+            word.starts_with('@') || word.ends_with(':') && !word.ends_with("::")
+        });
+        let Some(word) = words.next() else { return false };
+        if DIRECTIVES.contains(&word) || word.starts_with("tcgen05.") {
+            return true;
+        }
+        let is_alone = words.next().is_none();
+        if BARE.contains(&word) {
+            return is_alone;
+        }
+        // One with a word that PTX does not have may be of another machine.
+        let means_something =
+            |modifier: &str| modifier.contains(UNKNOWN_TEXT) || !generic::Modifier::meanings(modifier).is_empty();
+        word.contains('.')
+            && generic::rows_starting_with(word.split('.').next().unwrap_or_default()).iter().any(|(name, _)| {
+                word.strip_prefix(name).is_some_and(|rest| match rest.strip_prefix('.') {
+                    Some(modifiers) => modifiers.split('.').all(means_something),
+                    None => rest.is_empty(),
+                })
+            })
+    })
+}
