@@ -124,6 +124,8 @@ struct Operand {
     /// All of it.
     span: Span,
     constraint: Constraint,
+    /// Its value; and whether that is a number that can be replaced.
+    value: (Span, bool),
     is_output: bool,
     /// What it is called in the template, where operands have names.
     name: Option<String>,

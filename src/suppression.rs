@@ -225,9 +225,10 @@ fn comments_of(source: &Source) -> Vec<Span> {
     for token in tokens.chain(std::iter::once(text.len()..text.len())) {
         let gap = text.get(end..token.start).unwrap_or_default();
         if memchr::memmem::find(gap.as_bytes(), MARK.as_bytes()).is_some() {
-            found.extend(comments(gap).map(|comment| {
-                Span::new((end + comment.start) as u32, (end + comment.end) as u32)
-            }));
+            found.extend(
+                comments(gap)
+                    .map(|comment| Span::new((end + comment.start) as u32, (end + comment.end) as u32)),
+            );
         }
         end = token.end;
     }

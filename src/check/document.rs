@@ -79,7 +79,6 @@ fn holds_in_part(unit: &Unit, finding: &Diagnostic) -> bool {
         | Code::UnknownQualifier
         | Code::RepeatedQualifier
         | Code::UndeclaredName
-        | Code::InvalidToken
         | Code::InstructionUnsupportedOnTarget
         | Code::FeatureUnsupportedOnTarget
         | Code::VersionTooOld => is_known,

@@ -173,7 +173,8 @@ impl Reader<'_, '_> {
                 (Section::Outputs | Section::Inputs, Token::Other(b',', _)) => comma_is_due = false,
                 (Section::Outputs | Section::Inputs, Token::Other(b'[', open)) => {
                     let end = self.skip(b'[')?;
-                    name = self.text.get(open.end as usize..end.start as usize).map(|it| it.trim().to_owned());
+                    name =
+                        self.text.get(open.end as usize..end.start as usize).map(|it| it.trim().to_owned());
                 }
                 (Section::Outputs | Section::Inputs, Token::Literal(literal)) => {
                     let text = &self.text[literal.inside.range()];
@@ -195,14 +196,24 @@ impl Reader<'_, '_> {
                         statement.missing_commas.push(Span::at(start.start));
                     }
                     comma_is_due = true;
-                    let value = self.text.get(open.end as usize..close.start as usize).unwrap_or_default();
+                    let inside = self.text.get(open.end as usize..close.start as usize).unwrap_or_default();
+                    let value = inside.trim();
+                    let at = open.end + (inside.len() - inside.trim_start().len()) as u32;
+                    let is_number = value.starts_with(|c: char| c.is_ascii_digit());
+                    let place = (Span::new(at, at + value.len() as u32), is_number);
                     let constraint = match &text {
                         Some(text) => self.constraint(text, value, &statement.operands),
                         None => Constraint::Other,
                     };
                     let is_output = section == Section::Outputs;
                     let span = start.to(close);
-                    statement.operands.push(Operand { span, constraint, is_output, name: name.take() });
+                    statement.operands.push(Operand {
+                        span,
+                        constraint,
+                        value: place,
+                        is_output,
+                        name: name.take(),
+                    });
                 }
                 (Section::Clobbers, Token::Literal(literal)) => {
                     has_clobbers = true;
@@ -213,7 +224,8 @@ impl Reader<'_, '_> {
                     has_clobbers = true;
                     statement.clobbers_memory = true;
                 }
-                (Section::Labels, Token::Word(_)) | (Section::Clobbers | Section::Labels, Token::Other(b',', _)) => {}
+                (Section::Labels, Token::Word(_))
+                | (Section::Clobbers | Section::Labels, Token::Other(b',', _)) => {}
                 // It does not look like a statement.
                 _ => return None,
             }

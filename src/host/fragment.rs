@@ -100,7 +100,8 @@ struct Region {
 
 impl Extract {
     pub(super) fn new(source: &Source, language: Language, found: Found) -> Self {
-        let mut builder = Builder { source, text: Mapped::default(), regions: HashMap::default(), known: Vec::new() };
+        let mut builder =
+            Builder { source, text: Mapped::default(), regions: HashMap::default(), known: Vec::new() };
         let mut fragments = Vec::new();
         let mut statements: Vec<Span> = Vec::new();
         for (index, statement) in found.statements.iter().enumerate() {
@@ -138,7 +139,8 @@ impl Host {
             let text = if is_code {
                 text.to_owned()
             } else {
-                let Region { escapes, placeholders, operands, statement, .. } = *self.regions.get(region as usize)?;
+                let Region { escapes, placeholders, operands, statement, .. } =
+                    *self.regions.get(region as usize)?;
                 is_shared |= statement.is_none();
                 template::quoted(text, escapes, placeholders, operands)?
             };
@@ -328,7 +330,8 @@ impl Balance {
 }
 
 /// Directives that PTX has and other assemblers have not.
-const DIRECTIVES: &[&str] = &[".reg", ".shared", ".pragma", ".branchtargets", ".callprototype", ".calltargets"];
+const DIRECTIVES: &[&str] =
+    &[".reg", ".shared", ".pragma", ".branchtargets", ".callprototype", ".calltargets"];
 
 /// Operations that are written without a dot.
 const BARE: &[&str] = &["trap", "exit", "brkpt", "ret"];
@@ -350,14 +353,17 @@ fn is_ptx(text: &str) -> bool {
             return is_alone;
         }
         // One with a word that PTX does not have may be of another machine.
-        let means_something =
-            |modifier: &str| modifier.contains(UNKNOWN_TEXT) || !generic::Modifier::meanings(modifier).is_empty();
+        let means_something = |modifier: &str| {
+            modifier.contains(UNKNOWN_TEXT) || !generic::Modifier::meanings(modifier).is_empty()
+        };
         word.contains('.')
-            && generic::rows_starting_with(word.split('.').next().unwrap_or_default()).iter().any(|(name, _)| {
-                word.strip_prefix(name).is_some_and(|rest| match rest.strip_prefix('.') {
-                    Some(modifiers) => modifiers.split('.').all(means_something),
-                    None => rest.is_empty(),
-                })
-            })
+            && generic::rows_starting_with(word.split('.').next().unwrap_or_default()).iter().any(
+                |(name, _)| {
+                    word.strip_prefix(name).is_some_and(|rest| match rest.strip_prefix('.') {
+                        Some(modifiers) => modifiers.split('.').all(means_something),
+                        None => rest.is_empty(),
+                    })
+                },
+            )
     })
 }

@@ -127,22 +127,23 @@ impl Mapped {
     fn parts(&self, range: Range<usize>) -> impl Iterator<Item = (usize, &str, Span)> {
         let first = self.pieces.partition_point(|piece| piece.at as usize <= range.start).saturating_sub(1);
         let pieces = self.pieces.get(first..).unwrap_or_default().iter().enumerate();
-        pieces.take_while({
-            let end = range.end;
-            move |(_, piece)| (piece.at as usize) < end
-        })
-        .filter_map(move |(index, piece)| {
-            let index = first + index;
-            let end = self.pieces.get(index + 1).map_or(self.text.len(), |next| next.at as usize);
-            let start = range.start.max(piece.at as usize);
-            let text = self.text.get(start..end.min(range.end))?;
-            let from = piece.host.start + (start as u32 - piece.at);
-            let host = match piece.origin {
-                Origin::Verbatim => Span::new(from, from + text.len() as u32),
-                Origin::Replaced | Origin::Code | Origin::Glue => piece.host,
-            };
-            (!text.is_empty()).then_some((index, text, host))
-        })
+        pieces
+            .take_while({
+                let end = range.end;
+                move |(_, piece)| (piece.at as usize) < end
+            })
+            .filter_map(move |(index, piece)| {
+                let index = first + index;
+                let end = self.pieces.get(index + 1).map_or(self.text.len(), |next| next.at as usize);
+                let start = range.start.max(piece.at as usize);
+                let text = self.text.get(start..end.min(range.end))?;
+                let from = piece.host.start + (start as u32 - piece.at);
+                let host = match piece.origin {
+                    Origin::Verbatim => Span::new(from, from + text.len() as u32),
+                    Origin::Replaced | Origin::Code | Origin::Glue => piece.host,
+                };
+                (!text.is_empty()).then_some((index, text, host))
+            })
     }
 
     /// The text and its map.
@@ -172,22 +173,29 @@ impl SpanMap {
         if span.is_empty() {
             return self.place(span.start).map_or(Span::at(0), |place| place.span);
         }
-        let mut found: Option<(Span, u32)> = None;
+        // Pieces that stand beside each other are one place. Of several, the one with the most of the
+        // text is meant.
+        let mut best = (0, Span::at(0));
+        let mut run: Option<(u32, Span, u32)> = None;
         for index in self.touched(span) {
             let (piece, host) = (self.pieces[index], self.part(index, span));
+            let start = piece.at.max(span.start);
+            let len = self.end(index).map_or(span.end, |end| end.min(span.end)) - start;
             // What was put between pieces is not what anybody wrote.
-            if piece.origin == Origin::Glue && found.is_some() {
-                continue;
-            }
-            found = match found {
-                None => Some((host, piece.region)),
-                Some((before, region)) if region == piece.region && host.start >= before.end => {
-                    Some((before.to(host), region))
-                }
-                same => same,
+            let len = if piece.origin == Origin::Glue { 0 } else { len };
+            let goes_on = |(region, before, _): &(u32, Span, u32)| {
+                *region == piece.region && before.end <= host.start && piece.origin != Origin::Glue
             };
+            let (region, place, sum) = match run.filter(goes_on) {
+                Some((region, before, sum)) => (region, before.to(host), sum + len),
+                None => (piece.region, host, len),
+            };
+            run = Some((region, place, sum));
+            if sum > best.0 || best.1 == Span::at(0) {
+                best = (sum, place);
+            }
         }
-        found.map_or(Span::at(0), |(span, _)| span)
+        best.1
     }
 
     /// Where a text that is put in front of `offset` goes.
@@ -217,7 +225,8 @@ impl SpanMap {
     /// text, the others go. None when that cannot be said.
     pub(super) fn places(&self, span: Span) -> Option<Vec<Place>> {
         if span.is_empty() {
-            let touches_glue = |index: usize| self.pieces.get(index).is_some_and(|it| it.origin == Origin::Glue);
+            let touches_glue =
+                |index: usize| self.pieces.get(index).is_some_and(|it| it.origin == Origin::Glue);
             let behind = self.pieces.partition_point(|piece| piece.at < span.start);
             let is_between = self.pieces.get(behind).is_none_or(|piece| piece.at == span.start);
             if is_between && touches_glue(behind) && behind.checked_sub(1).is_none_or(touches_glue)

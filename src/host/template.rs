@@ -70,7 +70,11 @@ pub(super) struct Cooked {
 }
 
 /// Joins the pieces of a template and undoes their escapes. `region` is asked for each literal.
-pub(super) fn cook(source: &Source, pieces: &[Piece], mut region: impl FnMut(Span, Escapes) -> u32) -> Cooked {
+pub(super) fn cook(
+    source: &Source,
+    pieces: &[Piece],
+    mut region: impl FnMut(Span, Escapes) -> u32,
+) -> Cooked {
     let mut text = Mapped::default();
     let mut has_holes = false;
     for piece in pieces {
@@ -193,7 +197,12 @@ fn escape(text: &str, backslash: Backslash) -> (usize, Meaning) {
 }
 
 /// The text as it has to be written in a literal of this kind, in a template of this kind.
-pub(super) fn quoted(text: &str, escapes: Escapes, placeholders: Placeholders, operands: usize) -> Option<String> {
+pub(super) fn quoted(
+    text: &str,
+    escapes: Escapes,
+    placeholders: Placeholders,
+    operands: usize,
+) -> Option<String> {
     let mut quoted = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(character) = rest.chars().next() {
@@ -380,7 +389,11 @@ impl Expanded {
     ) {
         let in_operands = position(self.text.text()) == Position::Operands;
         match &operand.constraint {
-            Constraint::Immediate(Some(value)) => self.text.replaced(&value.to_string(), host),
+            // It is written where its value is.
+            Constraint::Immediate(Some(value)) => match operand.value {
+                (span, true) => self.text.code(&value.to_string(), span),
+                (span, false) => self.text.glue(&value.to_string(), span),
+            },
             Constraint::Immediate(None) if in_operands => self.text.replaced(UNKNOWN_IMMEDIATE, host),
             Constraint::Register(_) if in_operands => {
                 let name = name_of(index);

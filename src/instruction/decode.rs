@@ -12,6 +12,7 @@ use rustc_hash::FxHashMap;
 
 use super::form::{Problem, Qualifiers};
 use super::{Address, Base, Immediate, Instruction, Register, Scalar, Variable, Vector};
+use crate::host::{UNKNOWN_IMMEDIATE, UNKNOWN_TEXT};
 use crate::isa::tensor::{Condition, InstructionForm, OperandClass, OperandSlot};
 use crate::resolve::operations::Operations;
 use crate::resolve::symbols::{RegisterId, Resolution, SymbolKind, Symbols};
@@ -89,6 +90,9 @@ pub enum Value<'s> {
 /// How an operand with an undeclared name in it is called. The name has a finding of its own, so
 /// that nothing else is said of the operand.
 const UNDECLARED: &str = "an undeclared name";
+
+/// How an operand is called that is not known: the host language decides what it is.
+const UNKNOWN: &str = "an unknown operand";
 
 /// Decodes every tcgen05 instruction of the module.
 pub fn decode_all(unit: &Unit) -> Vec<Decoded<'_>> {
@@ -422,6 +426,7 @@ impl<'s> Decoder<'s> {
                 }
             }
             Resolution::Special => Value::Scalar(Scalar::Special(operand.span())),
+            Resolution::Undeclared if is_unknown(text) => Value::Other(UNKNOWN),
             Resolution::Undeclared => {
                 problems.push(Problem::Undeclared { span: operand.span(), guard: false });
                 Value::Other(UNDECLARED)
@@ -472,6 +477,8 @@ impl<'s> Decoder<'s> {
                     ..variable
                 }))
             }
+            (Value::Other(UNKNOWN), _) => Value::Other(UNKNOWN),
+            _ if self.has_unknown(right) => Value::Other(UNKNOWN),
             _ => Value::Other("an expression that is not constant"),
         }
     }
@@ -502,7 +509,8 @@ impl<'s> Decoder<'s> {
         let base = match base {
             Value::Scalar(Scalar::Register(register)) if !register.component => Base::Register(register),
             Value::Scalar(Scalar::Variable(variable)) => Base::Variable(variable),
-            Value::Other(UNDECLARED) => return Value::Other(UNDECLARED),
+            Value::Other(found @ (UNDECLARED | UNKNOWN)) => return Value::Other(found),
+            _ if self.has_unknown(inner) => return Value::Other(UNKNOWN),
             _ => {
                 return Value::Other(
                     "an address that is neither `[register+constant]` nor `[variable+constant]`",
@@ -511,12 +519,14 @@ impl<'s> Decoder<'s> {
         };
         match offset {
             Some(offset) => Value::Address(Address { base, offset: offset as i64, span }),
+            None if self.has_unknown(inner) => Value::Other(UNKNOWN),
             None => Value::Other("an address with an offset that is not constant"),
         }
     }
 
     fn vector(&self, parts: Slice, span: Span, problems: &mut Vec<Problem>) -> Value<'s> {
         let mut elements = self.elements.take();
+        let mut is_unknown = false;
         for index in parts.range() {
             let part = &self.module.operands[index];
             let found = match self.value(index, part, problems) {
@@ -526,6 +536,10 @@ impl<'s> Decoder<'s> {
                 }
                 // Its name is reported already.
                 Value::Other(UNDECLARED) => continue,
+                Value::Other(UNKNOWN) => {
+                    is_unknown = true;
+                    continue;
+                }
                 Value::Other(found) => found,
                 Value::Not(_) => "a negated predicate",
                 Value::Address(_) => "an address",
@@ -536,8 +550,18 @@ impl<'s> Decoder<'s> {
         let vector = Vector { elements: elements.as_slice().into(), span };
         elements.clear();
         self.elements.replace(elements);
-        Value::Vector(vector)
+        if is_unknown { Value::Other(UNKNOWN) } else { Value::Vector(vector) }
     }
+
+    /// Whether a part of an operand is not known.
+    fn has_unknown(&self, operand: &Operand) -> bool {
+        is_unknown(self.source.slice(operand.span()))
+    }
+}
+
+/// Whether text of an operand stands for what is not known.
+fn is_unknown(text: &str) -> bool {
+    text.contains(UNKNOWN_IMMEDIATE) || text.contains(UNKNOWN_TEXT)
 }
 
 /// Whether an operand slot belongs to block scaling.

@@ -14,6 +14,7 @@ mod formats;
 mod fuzz;
 mod generic;
 mod growth;
+mod host;
 mod incremental;
 mod injected_bugs;
 mod kernels;

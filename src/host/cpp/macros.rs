@@ -3,8 +3,8 @@
 use rustc_hash::FxHashMap;
 
 use super::tokens::{Token, Tokens};
-use crate::host::template::{Backslash, Escapes};
 use crate::host::Piece;
+use crate::host::template::{Backslash, Escapes};
 use crate::source::Span;
 
 /// The macros that a file has defined so far.
@@ -34,7 +34,9 @@ impl<'s> Macros<'s> {
         if text.as_bytes().get(tokens.at()) == Some(&b'(') {
             let open = tokens.at() + 1;
             let rest = &text.as_bytes()[open..];
-            let Some(len) = memchr::memchr2(b')', b'\n', rest).filter(|len| rest[*len] == b')') else { return };
+            let Some(len) = memchr::memchr2(b')', b'\n', rest).filter(|len| rest[*len] == b')') else {
+                return;
+            };
             parameters = Some(text[open..open + len].split(',').map(str::trim).collect());
             tokens.go_to(open + len + 1);
         }
@@ -48,9 +50,9 @@ impl<'s> Macros<'s> {
         // Two meanings are none: which holds depends on what is not known.
         known
             .and_modify(|known| {
-                let is_same = known.as_ref().is_some_and(|it| {
-                    it.parameters == defined.parameters && it.text == defined.text
-                });
+                let is_same = known
+                    .as_ref()
+                    .is_some_and(|it| it.parameters == defined.parameters && it.text == defined.text);
                 if !is_same {
                     *known = None;
                 }
@@ -259,8 +261,17 @@ fn constants(text: &str) -> FxHashMap<&str, Option<i128>> {
         };
         let Some((left, right)) = text.get(at..at + stop).and_then(|it| it.split_once('=')) else { continue };
         let name = left.trim_end().rsplit(|c: char| !c.is_ascii_alphanumeric() && c != '_').next();
-        let (Some(name), value) = (name.filter(|name| !name.is_empty()), integer(right.trim())) else { continue };
-        known.entry(name).and_modify(|known| if *known != value { *known = None }).or_insert(value);
+        let (Some(name), value) = (name.filter(|name| !name.is_empty()), integer(right.trim())) else {
+            continue;
+        };
+        known
+            .entry(name)
+            .and_modify(|known| {
+                if *known != value {
+                    *known = None
+                }
+            })
+            .or_insert(value);
     }
     known
 }

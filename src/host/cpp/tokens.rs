@@ -197,7 +197,8 @@ impl<'s> Tokens<'s> {
         let Some(delimiter) = delimiter.and_then(|len| behind.get(..len)) else { return self.string(start) };
         let from = open + 2 + delimiter.len();
         let end = [")", delimiter, "\""].concat();
-        let len = self.text.get(from..).and_then(|rest| memchr::memmem::find(rest.as_bytes(), end.as_bytes()));
+        let len =
+            self.text.get(from..).and_then(|rest| memchr::memmem::find(rest.as_bytes(), end.as_bytes()));
         let (inside, end) = match len {
             Some(len) => (from + len, from + len + end.len()),
             None => (self.text.len(), self.text.len()),

@@ -1,6 +1,6 @@
 //! Which operand fills which position of a form, and whether it may.
 
-use super::{UNDECLARED, Value};
+use super::{UNDECLARED, UNKNOWN, Value};
 use crate::instruction::form::{Problem, Qualifiers};
 use crate::instruction::{Base, Register, Scalar, Variable};
 use crate::isa::tensor::{InstructionForm, OperandClass, OperandSlot, Shape};
@@ -124,6 +124,7 @@ fn fits_shape(class: OperandClass, value: &Value<'_>) -> bool {
             }
         }
         (Shape::Value, Value::Not(_)) => class == OperandClass::EnableInputD,
+        (_, Value::Other(UNKNOWN)) => true,
         _ => false,
     }
 }
@@ -140,7 +141,7 @@ pub(super) fn accepts(
     let refuse = |found| Err(Problem::Kind { span, slot, found, wants_braces: false });
     match value {
         // Its name is reported already.
-        Value::Other(UNDECLARED) => Ok(()),
+        Value::Other(UNDECLARED | UNKNOWN) => Ok(()),
         Value::Other(found) => refuse(found),
         Value::Not(_) if class == OperandClass::EnableInputD => Ok(()),
         Value::Not(_) => refuse("a negated predicate"),
