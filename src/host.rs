@@ -103,8 +103,9 @@ struct Statement {
     clobbers_memory: bool,
     /// Whether the calls of it are said to be convergent, where that has to be said.
     is_convergent: Option<bool>,
-    /// Where a comma is missing between operands.
-    missing_commas: Vec<Span>,
+    /// What is to be written behind the keyword to make it `volatile`; none where that is not said
+    /// there.
+    volatile_keyword: Option<&'static str>,
     /// What has to be inserted to say that it changes memory, and where.
     memory_clobber: Option<(u32, &'static str)>,
 }
@@ -127,6 +128,11 @@ struct Operand {
     /// Its value; and whether that is a number that can be replaced.
     value: (Span, bool),
     is_output: bool,
+    /// Whether it is there for what the compiler makes of it, and not only for the template: it is
+    /// read and written, or in the place of another.
+    is_tied: bool,
+    /// Whether no comma separates it from the operand before it.
+    lacks_comma: bool,
     /// What it is called in the template, where operands have names.
     name: Option<String>,
 }

@@ -39,6 +39,7 @@ use crate::syntax::ast::{StateSpace, Type};
 pub mod decode;
 pub mod form;
 pub mod gates;
+pub mod types;
 
 /// One tcgen05 instruction, understood.
 #[derive(Clone, Debug, Serialize)]

@@ -3,7 +3,7 @@
 //! # The way of the data
 //!
 //! ```text
-//! Source ─► lexer::Token ─► structure ─► grammar + Builder ─► ast::Module
+//! (a file of C++ ... ─► host: statements ─►) Source ─► lexer::Token ─► structure ─► grammar + Builder ─► ast::Module
 //!    ─► resolve: Symbols, Operations ─► Unit ─► component of the call graph
 //!    ─► decode ─► Instruction ─► analyses ─► rules ─► Diagnostic ─► suppression ─► Report ─► render
 //! ```
@@ -28,6 +28,7 @@
 //!  analysis     control flow, values, order, who executes: what rules ask
 //!  instruction  typed tcgen05 instructions, and what targets have them
 //!  resolve      the unit: a text with its tree, names and operations
+//!  host         the PTX in files of other languages, as one text, and the way back to them
 //!  descriptor   fields to bits and back, and which words are wrong
 //!  isa          facts: two tables of instructions, and all the other tables
 //!  syntax       text to tree (a crate of its own)
@@ -35,6 +36,8 @@
 //!
 //! - [`isa`] looks at no program. [`isa::tensor`] is *the* table of tcgen05, [`isa::generic`] that of
 //!   all other instructions; decoding, messages, gates, completion and the analyses derive from them.
+//! - [`host`] finds the PTX that stands in other languages. What follows sees PTX only; at the very end
+//!   [`Document`] says where in the file it stands.
 //! - [`resolve`] makes a [`Unit`]: what everything behind it reads and nothing changes.
 //! - [`analysis`] is the page that says what to ask for what.
 //! - [`rules`] is the list of rules. To see how a rule looks, open any.

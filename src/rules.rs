@@ -27,6 +27,7 @@ mod allocation;
 mod data_movement;
 mod descriptors;
 mod form;
+mod inline_assembly;
 mod issue;
 mod multiply;
 mod ordering;
@@ -209,6 +210,16 @@ rules! {
     style::qualifier_order,
     style::family_portability,
     style::unused_suppression,
+    // TC95 Inline assembly
+    inline_assembly::operand_not_listed,
+    inline_assembly::operand_not_used,
+    inline_assembly::constraint_type,
+    inline_assembly::percent_escape,
+    inline_assembly::missing_volatile,
+    inline_assembly::missing_memory_clobber,
+    inline_assembly::missing_comma,
+    inline_assembly::label_not_unique,
+    inline_assembly::scope_not_closed,
 }
 
 impl Code {

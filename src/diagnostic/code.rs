@@ -134,6 +134,16 @@ codes! {
     QualifierOrder "TC901" "qualifier-order" Info Silent,
     FamilyPortability "TC902" "family-portability" Off Silent,
     UnusedSuppression "TC903" "unused-suppression" Warning Silent,
+    // TC95 Inline assembly in host files; the assembler is nvcc's
+    OperandNotListed "TC951" "operand-not-listed" Error Rejects,
+    OperandNotUsed "TC952" "operand-not-used" Warning Silent,
+    ConstraintType "TC953" "constraint-type" Error Rejects,
+    PercentEscape "TC954" "percent-escape" Error Rejects,
+    MissingVolatile "TC955" "missing-volatile" Warning Silent,
+    MissingMemoryClobber "TC956" "missing-memory-clobber" Off Silent,
+    MissingComma "TC957" "missing-comma" Off Silent,
+    LabelNotUnique "TC958" "label-not-unique" Warning Silent,
+    ScopeNotClosed "TC959" "scope-not-closed" Warning Silent,
 }
 
 impl Code {

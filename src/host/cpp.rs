@@ -147,7 +147,7 @@ impl Reader<'_, '_> {
             is_volatile,
             clobbers_memory: false,
             is_convergent: None,
-            missing_commas: Vec::new(),
+            volatile_keyword: Some("volatile"),
             memory_clobber: None,
         };
         let mut section = Section::Template;
@@ -192,10 +192,10 @@ impl Reader<'_, '_> {
                 (Section::Outputs | Section::Inputs, Token::Other(b'(', open)) => {
                     let close = self.skip(b'(')?;
                     let (start, text) = constraint.take().unwrap_or((open, None));
-                    if comma_is_due {
-                        statement.missing_commas.push(Span::at(start.start));
-                    }
-                    comma_is_due = true;
+                    let lacks_comma = std::mem::replace(&mut comma_is_due, true);
+                    let is_tied = text
+                        .as_ref()
+                        .is_some_and(|text| text.contains(|c: char| c == '+' || c.is_ascii_digit()));
                     let inside = self.text.get(open.end as usize..close.start as usize).unwrap_or_default();
                     let value = inside.trim();
                     let at = open.end + (inside.len() - inside.trim_start().len()) as u32;
@@ -212,6 +212,8 @@ impl Reader<'_, '_> {
                         constraint,
                         value: place,
                         is_output,
+                        is_tied,
+                        lacks_comma,
                         name: name.take(),
                     });
                 }

@@ -55,6 +55,8 @@ pub struct Fragment {
     pub operands: Vec<Binding>,
     /// Whether it is `volatile`, or has what stands for that.
     pub is_volatile: bool,
+    /// What is to be written behind the keyword for that; none where something else says so.
+    pub volatile_keyword: Option<&'static str>,
     /// Whether it is said that it changes memory.
     pub clobbers_memory: bool,
     /// What is to be inserted at its end to say so.
@@ -69,8 +71,6 @@ pub struct Fragment {
     pub stray_braces: Vec<Span>,
     /// Whether its labels are made unique.
     pub has_unique_labels: bool,
-    /// The operands that no comma separates from those before them.
-    pub missing_commas: Vec<Span>,
 }
 
 /// An operand of a fragment.
@@ -84,6 +84,11 @@ pub struct Binding {
     pub is_output: bool,
     /// How often the template names it.
     pub uses: u32,
+    /// Whether it is there for what the compiler makes of it, and not only for the template: it is
+    /// read and written, or in the place of another.
+    pub is_tied: bool,
+    /// Whether no comma separates it from the operand before it.
+    pub lacks_comma: bool,
 }
 
 /// Literals that are written alike.
@@ -219,6 +224,8 @@ impl Builder<'_> {
                 constraint: operand.constraint.clone(),
                 is_output: operand.is_output,
                 uses,
+                is_tied: operand.is_tied,
+                lacks_comma: operand.lacks_comma,
             });
         }
         if declared.is_some() {
@@ -248,6 +255,7 @@ impl Builder<'_> {
             end,
             operands: bindings,
             is_volatile: statement.is_volatile,
+            volatile_keyword: statement.volatile_keyword,
             clobbers_memory: statement.clobbers_memory,
             memory_clobber,
             is_convergent: statement.is_convergent,
@@ -255,7 +263,6 @@ impl Builder<'_> {
             placeholder_errors: errors,
             stray_braces,
             has_unique_labels: unique,
-            missing_commas: Vec::new(),
         })
     }
 }

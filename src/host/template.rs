@@ -242,16 +242,16 @@ pub(super) fn quoted(
 }
 
 /// What is wrong with how a template names its operands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PlaceholderError {
     /// There is no operand with this number.
     Unlisted(usize),
     /// `%%` where there are no operands.
     Doubled,
-    /// `%[name]`.
-    Named,
+    /// `%[name]`: the number of the operand with that name, if there is one.
+    Named(Option<usize>),
     /// `%r1`: a letter between the sign and the number.
-    Modifier,
+    Modifier(String),
 }
 
 /// The PTX of a template.
@@ -313,7 +313,7 @@ pub(super) fn expand(cooked: &Cooked, placeholders: Placeholders, operands: &[Op
             continue;
         }
         let (len, meaning) = match placeholders {
-            Placeholders::Percent => percent(tail, !operands.is_empty()),
+            Placeholders::Percent => percent(tail, operands),
             Placeholders::Dollar => dollar(tail),
             Placeholders::Braces => braces(tail, operands, &mut implicit),
             Placeholders::Access => access(tail, operands),
@@ -331,6 +331,9 @@ pub(super) fn expand(cooked: &Cooked, placeholders: Placeholders, operands: &[Op
             }
             Sign::Unknown => expanded.unknown(host, &text[next..]),
             Sign::Error(error) => {
+                if let PlaceholderError::Named(Some(index)) = error {
+                    expanded.uses[index] += 1;
+                }
                 // Whatever was meant, nothing more is to be said about it.
                 expanded.unknown(host, &text[next..]);
                 expanded.errors.push((Span::new(start, expanded.text.len() as u32), error));
@@ -493,7 +496,8 @@ fn position_of_brace(before: &str) -> Position {
 }
 
 /// A text that starts with `%`.
-fn percent(text: &str, has_operands: bool) -> (usize, Sign) {
+fn percent(text: &str, operands: &[Operand]) -> (usize, Sign) {
+    let has_operands = !operands.is_empty();
     let bytes = text.as_bytes();
     let digits = |from: usize| bytes[from..].iter().take_while(|byte| byte.is_ascii_digit()).count();
     match bytes.get(1) {
@@ -506,13 +510,16 @@ fn percent(text: &str, has_operands: bool) -> (usize, Sign) {
         }
         Some(b'=') => (2, Sign::Unique),
         Some(b'[') => {
-            let len = text.find(']').map_or(2, |end| end + 1);
-            (len, Sign::Error(PlaceholderError::Named))
+            // No name is longer.
+            let end = text.bytes().take(100).position(|byte| byte == b']');
+            let name = end.and_then(|end| text.get(2..end));
+            let named = operands.iter().position(|it| name.is_some() && it.name.as_deref() == name);
+            (end.map_or(2, |end| end + 1), Sign::Error(PlaceholderError::Named(named)))
         }
         Some(b'a'..=b'z' | b'A'..=b'Z') if digits(2) > 0 => {
             let len = 2 + digits(2);
             // `%x0y` would be refused as well: the rest is text behind the operand.
-            (len, Sign::Error(PlaceholderError::Modifier))
+            (len, Sign::Error(PlaceholderError::Modifier(text[..len].to_owned())))
         }
         _ => (1, Sign::Itself),
     }
@@ -530,7 +537,9 @@ fn dollar(text: &str) -> (usize, Sign) {
             (len, operand(1..len))
         }
         Some(b'{') => {
-            let Some(end) = text.find('}') else { return (1, Sign::Itself) };
+            let Some(end) = text.bytes().take(NEAR).position(|byte| byte == b'}') else {
+                return (1, Sign::Itself);
+            };
             let len = digits(2);
             let sign = match (len, &text[2 + len..end]) {
                 (0, ":uid") => Sign::Unique,
@@ -551,7 +560,8 @@ fn braces(text: &str, operands: &[Operand], implicit: &mut usize) -> (usize, Sig
     if text.starts_with("}}") {
         return (2, Sign::Text("}"));
     }
-    let Some(end) = text.find('}').filter(|_| text.starts_with('{')) else { return (1, Sign::Itself) };
+    let end = text.bytes().take(NEAR).position(|byte| byte == b'}').filter(|_| text.starts_with('{'));
+    let Some(end) = end else { return (1, Sign::Itself) };
     let name = text[1..end].split(':').next().unwrap_or_default().trim();
     let sign = if name.is_empty() {
         *implicit += 1;
@@ -567,7 +577,8 @@ fn braces(text: &str, operands: &[Operand], implicit: &mut usize) -> (usize, Sig
 
 /// A text that starts with `{`, where `{$r0}` is an operand.
 fn access(text: &str, operands: &[Operand]) -> (usize, Sign) {
-    let Some(end) = text.find('}').filter(|_| text.starts_with("{$")) else { return (1, Sign::Itself) };
+    let end = text.bytes().take(NEAR).position(|byte| byte == b'}').filter(|_| text.starts_with("{$"));
+    let Some(end) = end else { return (1, Sign::Itself) };
     let name = &text[2..end];
     let named = operands.iter().position(|operand| operand.name.as_deref() == Some(name));
     (end + 1, named.map_or(Sign::Unknown, Sign::Operand))

@@ -2,9 +2,9 @@
 
 use super::operations::Operations;
 use super::symbols::Symbols;
-use crate::host::{Fragment, UNKNOWN_TEXT, fragment_at};
-use crate::source::Source;
-use crate::syntax::ast::Module;
+use crate::host::{Binding, Fragment, UNKNOWN_TEXT, fragment_at};
+use crate::source::{Source, Span};
+use crate::syntax::ast::{Module, Statement};
 use crate::syntax::parser::{self, SyntaxError};
 
 /// A module, parsed and resolved. Everything behind this stage reads it, and nothing changes it.
@@ -54,6 +54,21 @@ impl Unit {
     /// The fragment that a place stands in.
     pub fn fragment(&self, offset: u32) -> Option<&Fragment> {
         fragment_at(&self.fragments, offset)
+    }
+
+    /// The operand of a fragment that is declared at `span`, if that is where one is.
+    pub fn binding(&self, span: Span) -> Option<&Binding> {
+        let fragment = self.fragment(span.start)?;
+        let at = fragment.operands.binary_search_by_key(&span.start, |operand| operand.span.start).ok()?;
+        fragment.operands.get(at)
+    }
+
+    /// The statements that start within `span`.
+    pub fn statements_in(&self, span: Span) -> &[Statement] {
+        let statements = &self.module.statements;
+        let start = statements.partition_point(|statement| statement.span.start < span.start);
+        let end = statements.partition_point(|statement| statement.span.start < span.end);
+        &statements[start..end]
     }
 
     /// Whether a part of the statement at a place is not known, so that nothing can be said of the

@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use ptx_tc::diagnostic::Applicability;
-use ptx_tc::{Source, Unit, check, fix};
+use ptx_tc::{Document, Source, Unit, check, fix};
 
 use crate::common::{fixtures, options, root, run, scratch, stderr, stdout, with_stdin};
 
@@ -16,14 +16,15 @@ fn every_fix_of_every_fixture() {
     for (code, path) in fixtures() {
         for allowed in [Applicability::Safe, Applicability::Unsafe] {
             let bytes = fs::read(&path).unwrap();
-            let source = Source::from_bytes("k.ptx", bytes.clone()).unwrap();
+            let name = path.file_name().unwrap().to_str().unwrap();
+            let source = Source::from_bytes(name, bytes.clone()).unwrap();
             let before = check(&source, &options(&code));
             let offered = before
                 .diagnostics
                 .iter()
                 .filter(|it| it.fix.as_ref().is_some_and(|fix| fix::is_applicable(fix, allowed)))
                 .count();
-            let fixed = fix::fix("k.ptx", bytes.clone(), &options(&code), allowed).unwrap();
+            let fixed = fix::fix(name, bytes.clone(), &options(&code), allowed).unwrap();
             let place = format!("{} ({allowed})", path.display());
             if offered == 0 {
                 assert_eq!(fixed.bytes, bytes, "{place}");
@@ -38,7 +39,7 @@ fn every_fix_of_every_fixture() {
                 .collect();
             assert!(left.is_empty(), "{place}: {left:#?}");
             assert!(fixed.report.diagnostics.len() < before.diagnostics.len(), "{place}");
-            let errors = |source: &Source| Unit::new(source).syntax_errors.len();
+            let errors = |source: &Source| Document::new(source).unit.syntax_errors.len();
             assert!(errors(&fixed.source) <= errors(&source), "{place}");
             assert!(errors(&fixed.source) == 0 || code.starts_with("TC00"), "{place}");
         }

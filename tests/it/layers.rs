@@ -10,7 +10,7 @@ use crate::common::root;
 const LAYERS: &[&[&str]] = &[
     &["words", "source", "syntax"],
     &["isa"],
-    &["descriptor"],
+    &["descriptor", "host"],
     &["resolve"],
     &["instruction"],
     &["analysis"],
@@ -46,9 +46,8 @@ fn named(text: &str) -> Vec<String> {
             let end = name.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(name.len());
             found.push(match &name[..end] {
                 // What stands in lib.rs itself is said about checks, or handed on from below.
-                "Options" | "Report" | "UnknownOpcode" | "Memory" | "check_unit" | "check_unit_again" => {
-                    "check".to_owned()
-                }
+                "Options" | "Report" | "UnknownOpcode" | "Memory" | "Document" | "check_unit"
+                | "check_unit_again" => "check".to_owned(),
                 "Source" => "source".to_owned(),
                 "Unit" => "resolve".to_owned(),
                 name => name.to_owned(),

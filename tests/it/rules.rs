@@ -42,7 +42,7 @@ fn verdicts() -> BTreeMap<String, bool> {
 #[test]
 fn fixtures() {
     let verdicts = verdicts();
-    insta::glob!("../../fixtures/rules", "*/*.ptx", |path| {
+    insta::glob!("../../fixtures/rules", "*/*.*", |path| {
         let file = checked(path);
         let code = path.parent().unwrap().file_name().unwrap().to_str().unwrap();
         let name = path.file_stem().unwrap().to_str().unwrap();
@@ -78,7 +78,7 @@ fn valid_fixtures_are_sound() {
         if !path.file_name().unwrap().to_str().unwrap().starts_with("valid") {
             continue;
         }
-        let source = Source::from_bytes(code.as_str(), fs::read(&path).unwrap()).unwrap();
+        let source = Source::from_bytes(path.display().to_string(), fs::read(&path).unwrap()).unwrap();
         let is_excerpt = source.text().starts_with("// An excerpt: ");
         // The fixtures of suppression itself have some of it.
         let is_marked = code != "TC903" && source.text().contains("allow-file");
@@ -114,7 +114,8 @@ fn documentation_examples() {
     for rule in RULES {
         let (example, repair) = rule.docs.split_once("## Use instead").unwrap();
         let found = |docs: &str| -> Vec<&'static str> {
-            let source = Source::new(rule.code.as_str(), as_module(&code_block(docs))).unwrap();
+            let (name, text) = example_file(docs);
+            let source = Source::new(name, text).unwrap();
             check(&source, &excerpt_options(rule.code.as_str()))
                 .diagnostics
                 .iter()
@@ -131,10 +132,18 @@ fn documentation_examples() {
     }
 }
 
-fn code_block(docs: &str) -> String {
-    let (_, rest) = docs.split_once("```ptx\n").expect("a code block");
+/// The first code block as a file: its name and text.
+fn example_file(docs: &str) -> (&'static str, String) {
+    let (_, rest) = docs.split_once("```").expect("a code block");
+    let (language, rest) = rest.split_once('\n').expect("the block's first line");
     let (code, _) = rest.split_once("```").expect("its end");
-    code.lines().map(|line| line.strip_prefix(' ').unwrap_or(line)).collect::<Vec<_>>().join("\n")
+    let code = code.lines().map(|line| line.strip_prefix(' ').unwrap_or(line)).collect::<Vec<_>>().join("\n");
+    match language {
+        "ptx" => ("example.ptx", as_module(&code)),
+        "cuda" => ("example.cu", code),
+        "llvm" => ("example.ll", code),
+        other => panic!("{other} is no language of examples"),
+    }
 }
 
 /// Examples are modules, or statements of a kernel for `sm_100a` with the usual registers; a module

@@ -15,7 +15,7 @@ pub(crate) struct Arguments {
     code: String,
     /// Its name, such as issued-twice: the offence in two or three words.
     name: String,
-    /// How much of a program it has to see: statement, function, kernel, module or text.
+    /// How much of a program it has to see: statement, fragment, function, kernel, module or text.
     #[arg(long, default_value = "statement", value_parser = scope)]
     scope: Scope,
     /// How much its findings matter: error, warning, info, or off.
@@ -29,11 +29,12 @@ pub(crate) struct Arguments {
 fn scope(text: &str) -> std::result::Result<Scope, String> {
     match text {
         "statement" => Ok(Scope::Statement),
+        "fragment" => Ok(Scope::Fragment),
         "function" => Ok(Scope::Function),
         "kernel" => Ok(Scope::Kernel),
         "module" => Ok(Scope::Module),
         "text" => Ok(Scope::Text),
-        _ => Err("a scope is statement, function, kernel, module or text".to_owned()),
+        _ => Err("a scope is statement, fragment, function, kernel, module or text".to_owned()),
     }
 }
 
@@ -97,10 +98,11 @@ fn plan(arguments: &Arguments, read: &dyn Fn(&str) -> Result<String>) -> Result<
         return Err(format!("there is a {code}, or a `{name}`").into());
     }
     let place = numbers.iter().filter(|other| **other < code.as_str()).count();
-    let neighbour = numbers.iter().position(|other| other[..3] == code[..3]);
-    let neighbour = neighbour.ok_or_else(|| format!("no family has codes like {code}"))?;
     // Behind the last of its family, unless it comes before the first.
     let before = place > 0 && numbers[place - 1][..3] == code[..3];
+    let first = || numbers.iter().position(|other| other[..3] == code[..3]);
+    let neighbour = if before { Some(place - 1) } else { first() };
+    let neighbour = neighbour.ok_or_else(|| format!("no family has codes like {code}"))?;
     let row = if before { place - 1 } else { place };
 
     let rules = read(RULES)?;
@@ -112,8 +114,11 @@ fn plan(arguments: &Arguments, read: &dyn Fn(&str) -> Result<String>) -> Result<
     let list = format!("src/rules/{family}.rs");
     let verdicts = read(VERDICTS)?;
     let refused = if arguments.rejected { "rejects" } else { "accepts" };
-    let mut verdict = format!("fixtures/rules/{code}/invalid.ptx\t{refused}\t\n");
-    let _ = writeln!(verdict, "fixtures/rules/{code}/valid.ptx\taccepts\t");
+    let is_fragment = arguments.scope == Scope::Fragment;
+    let kind = if is_fragment { "cu" } else { "ptx" };
+    let fixture = if is_fragment { host_fixture } else { fixture };
+    let mut verdict = format!("fixtures/rules/{code}/invalid.{kind}\t{refused}\t\n");
+    let _ = writeln!(verdict, "fixtures/rules/{code}/valid.{kind}\taccepts\t");
     let at = verdicts.lines().position(|line| line > verdict.as_str() && !line.starts_with('#'));
     Ok(vec![
         (format!("src/rules/{family}/{module}.rs"), rule(arguments, &variant)),
@@ -124,8 +129,8 @@ fn plan(arguments: &Arguments, read: &dyn Fn(&str) -> Result<String>) -> Result<
         ),
         (list.clone(), with_module(&read(&list)?, &module)),
         (VERDICTS.to_owned(), with_line(&verdicts, at, verdict.trim_end_matches('\n'))),
-        (format!("fixtures/rules/{code}/invalid.ptx"), fixture("Has the offence.")),
-        (format!("fixtures/rules/{code}/valid.ptx"), fixture("The same, without it.")),
+        (format!("fixtures/rules/{code}/invalid.{kind}"), fixture("Has the offence.")),
+        (format!("fixtures/rules/{code}/valid.{kind}"), fixture("The same, without it.")),
     ])
 }
 
@@ -174,6 +179,7 @@ fn with_module(text: &str, module: &str) -> String {
 fn rule(arguments: &Arguments, variant: &str) -> String {
     let scope = match arguments.scope {
         Scope::Statement => "Statement",
+        Scope::Fragment => "Fragment",
         Scope::Function => "Function",
         Scope::Kernel => "Kernel",
         Scope::Module => "Module",
@@ -181,6 +187,9 @@ fn rule(arguments: &Arguments, variant: &str) -> String {
     };
     let (imports, head, span, tail) = match arguments.scope {
         Scope::Statement => ("", "    for (decoded, _) in checker.typed() {\n", "decoded.name", "    }\n"),
+        Scope::Fragment => {
+            ("", "    for fragment in &checker.unit.fragments {\n", "fragment.keyword", "    }\n")
+        }
         Scope::Function => (
             "",
             "    for flow in checker.flows() {\n        for event in flow.events() {\n",
@@ -198,6 +207,10 @@ fn rule(arguments: &Arguments, variant: &str) -> String {
         }
     };
     let indent = " ".repeat(4 + 4 * head.lines().count());
+    let (language, example) = match arguments.scope {
+        Scope::Fragment => ("cuda", "asm volatile(\"tcgen05.wait::ld.sync.aligned;\" ::: \"memory\");"),
+        _ => ("ptx", "tcgen05.wait::ld.sync.aligned;"),
+    };
     format!(
         "{imports}use crate::diagnostic::{{Diagnostic, Findings}};\n\
          use crate::rules::{{Checker, Code, rule}};\n\n\
@@ -209,13 +222,13 @@ fn rule(arguments: &Arguments, variant: &str) -> String {
          /// What happens to someone who does it.\n    \
          ///\n    \
          /// ## Example\n    \
-         /// ```ptx\n    \
-         /// tcgen05.wait::ld.sync.aligned;\n    \
+         /// ```{language}\n    \
+         /// {example}\n    \
          /// ```\n    \
          ///\n    \
          /// ## Use instead\n    \
-         /// ```ptx\n    \
-         /// tcgen05.wait::ld.sync.aligned;\n    \
+         /// ```{language}\n    \
+         /// {example}\n    \
          /// ```\n    \
          ///\n    \
          /// ## References\n    \
@@ -233,6 +246,16 @@ fn rule(arguments: &Arguments, variant: &str) -> String {
          {indent}    );\n\
          {indent}}}\n\
          {tail}}}\n"
+    )
+}
+
+/// A sound statement in a file of CUDA.
+fn host_fixture(comment: &str) -> String {
+    format!(
+        "// {comment}\n\
+         __device__ void wait() {{\n  \
+         asm volatile(\"tcgen05.wait::ld.sync.aligned;\" ::: \"memory\");\n\
+         }}\n"
     )
 }
 

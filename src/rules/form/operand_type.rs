@@ -1,7 +1,8 @@
 use crate::diagnostic::{Diagnostic, Findings};
 use crate::instruction::decode::{Bound, Value};
 use crate::instruction::form::Problem;
-use crate::instruction::{Address, Base, Register, Scalar, Vector};
+use crate::instruction::types::{self, Mistyped};
+use crate::instruction::{Scalar, Vector};
 use crate::isa::tensor::OperandClass;
 use crate::rules::{Checker, Code, rule};
 use crate::syntax::ast::Type;
@@ -50,71 +51,31 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
                 findings.push(finding);
             }
         }
+        for Mistyped { register, slot, allowed } in types::mistyped(decoded) {
+            let declaration = checker.unit.symbols.register(register.id).span;
+            // What a constraint declares is another rule's business.
+            if checker.unit.binding(declaration).is_some() {
+                continue;
+            }
+            let Some(ty) = register.ty else { continue };
+            let words = list_words(allowed.iter().map(|ty| format!("`.{ty}`")), "or");
+            findings.push(
+                Diagnostic::new(
+                    Code::OperandType,
+                    register.span,
+                    format!("`{}` must be {}", slot.name, types::wanted(allowed)),
+                    format!("`{}` is a `.{ty}` register", register.name),
+                )
+                .label(declaration, "declared here")
+                .help(format!("use a register of type {words}")),
+            );
+        }
         // An operand of the wrong kind has no right type.
         for bound in decoded.operands.iter().filter(|bound| bound.fits) {
-            operand(checker, bound, findings);
-        }
-    }
-}
-
-fn operand(checker: &Checker<'_>, bound: &Bound<'_>, findings: &mut Findings<'_>) {
-    let class = bound.slot.class;
-    let allowed = class.facts().registers;
-    match &bound.value {
-        Value::Scalar(Scalar::Register(register)) | Value::Not(register) => {
-            register_type(checker, bound, register, allowed, findings);
-        }
-        Value::Address(Address { base: Base::Register(register), .. }) => {
-            register_type(checker, bound, register, class.address_registers(), findings);
-        }
-        Value::Vector(vector) => {
-            for element in vector.elements.iter() {
-                if let Scalar::Register(register) = element {
-                    register_type(checker, bound, register, allowed, findings);
-                }
+            if let Value::Vector(vector) = &bound.value {
+                mixed_vector(bound, vector, bound.slot.class.facts().registers, findings);
             }
-            mixed_vector(bound, vector, allowed, findings);
         }
-        Value::Scalar(_) | Value::Address(_) | Value::Other(_) => {}
-    }
-}
-
-fn register_type(
-    checker: &Checker<'_>,
-    bound: &Bound<'_>,
-    register: &Register<'_>,
-    allowed: &[Type],
-    findings: &mut Findings<'_>,
-) {
-    let Some(ty) = register.ty else { return };
-    // Where no register may stand at all, its kind is wrong, not its type.
-    if allowed.is_empty() || allowed.contains(&ty) {
-        return;
-    }
-    let words = || list_words(allowed.iter().map(|ty| format!("`.{ty}`")), "or");
-    findings.push(
-        Diagnostic::new(
-            Code::OperandType,
-            register.span,
-            format!("`{}` must be {}", bound.slot.name, wanted(allowed)),
-            format!("`{}` is a `.{ty}` register", register.name),
-        )
-        .label(checker.unit.symbols.register(register.id).span, "declared here")
-        .help(format!("use a register of type {}", words())),
-    );
-}
-
-fn wanted(allowed: &[Type]) -> &'static str {
-    match allowed {
-        [Type::Pred] => "a predicate",
-        [Type::B32] => "in a `.b32` register",
-        [first, ..] => match first.bits() {
-            Some(16) => "16 bits wide",
-            Some(32) => "32 bits wide",
-            _ if allowed.contains(&Type::B32) => "32 or 64 bits wide",
-            _ => "64 bits wide",
-        },
-        [] => "an immediate",
     }
 }
 

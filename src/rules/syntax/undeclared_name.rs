@@ -1,6 +1,14 @@
+use rustc_hash::FxHashSet;
+
 use crate::diagnostic::{Diagnostic, Findings};
+use crate::host::Fragment;
 use crate::instruction::form::Problem;
+use crate::isa::generic::{Computation, Role};
+use crate::resolve::symbols::Resolution;
+use crate::resolve::unit::Unit;
 use crate::rules::{Checker, Code, rule};
+use crate::source::Span;
+use crate::syntax::ast::{OperandKind, StatementKind};
 
 rule! {
     /// ## What it does
@@ -29,20 +37,131 @@ rule! {
 }
 
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
-    for decoded in checker.instructions {
-        for problem in &decoded.problems {
-            let Problem::Undeclared { span, guard } = problem else { continue };
-            let name = checker.unit.source.slice(*span);
-            let (what, declaration) = if *guard { ("guard", "pred") } else { ("operand", "b32") };
-            findings.push(
-                Diagnostic::new(
-                    Code::UndeclaredName,
-                    *span,
-                    format!("undeclared name `{name}`"),
-                    format!("this {what} is declared in no scope around it"),
-                )
-                .help(format!("declare it before its use, as in `.reg .{declaration} {name};`")),
-            );
+    let unit = checker.unit;
+    if unit.is_module {
+        for decoded in checker.instructions {
+            for problem in &decoded.problems {
+                let Problem::Undeclared { span, guard } = problem else { continue };
+                findings.push(finding(unit, *span, *guard));
+            }
         }
+    } else if checker.component.functions.is_empty() {
+        // All instructions of fragments are looked at, once.
+        in_fragments(unit, findings);
+    }
+}
+
+fn finding(unit: &Unit, span: Span, is_guard: bool) -> Diagnostic {
+    let name = unit.source.slice(span);
+    let (what, declaration) = if is_guard { ("guard", "pred") } else { ("operand", "b32") };
+    let message = format!("undeclared name `{name}`");
+    Diagnostic::new(
+        Code::UndeclaredName,
+        span,
+        message,
+        format!("this {what} is declared in no scope around it"),
+    )
+    .help(format!("declare it before its use, as in `.reg .{declaration} {name};`"))
+}
+
+/// What a fragment does not declare, another one of the same function may. So only those are judged
+/// that declare registers of their own, and only names that none declares for others to use.
+fn in_fragments(unit: &Unit, findings: &mut Findings<'_>) {
+    let shared: FxHashSet<&str> = unit
+        .fragments
+        .iter()
+        .flat_map(|fragment| declared(unit, fragment))
+        .filter(|it| it.1)
+        .map(|it| it.0)
+        .collect();
+    for fragment in &unit.fragments {
+        let is_closed = fragment.is_complete
+            && fragment.stray_braces.is_empty()
+            && declared(unit, fragment).next().is_some();
+        if !is_closed {
+            continue;
+        }
+        for statement in unit.statements_in(fragment.body) {
+            let StatementKind::Instruction(index) = statement.kind() else { continue };
+            let raw = &unit.module.instructions[index as usize];
+            if let Some(guard) = unit.module.guard(raw)
+                && unit.symbols.guard(index) == Resolution::Undeclared
+                && !shared.contains(unit.source.slice(guard.name))
+            {
+                findings.push(finding(unit, guard.name, true));
+            }
+            for place in registers(unit, index) {
+                let span = unit.module.operands[place as usize].span();
+                let name = unit.source.slice(span);
+                let is_undeclared = unit.symbols.operand(place) == Resolution::Undeclared;
+                if is_undeclared && !name.contains("_$") && !shared.contains(name) {
+                    findings.push(finding(unit, span, false));
+                }
+            }
+        }
+    }
+}
+
+/// The names that a fragment declares, and whether they can be seen outside of it.
+fn declared<'u>(unit: &'u Unit, fragment: &Fragment) -> impl Iterator<Item = (&'u str, bool)> {
+    let mut depth = 0;
+    unit.statements_in(fragment.body).iter().flat_map(move |statement| {
+        let mut declarators = 0..0;
+        match statement.kind() {
+            StatementKind::BlockOpen => depth += 1,
+            StatementKind::BlockClose => depth -= 1,
+            StatementKind::Declaration(index) => {
+                declarators = unit.module.declarations[index as usize].declarators.range();
+            }
+            _ => {}
+        }
+        let is_outside = depth <= 0;
+        unit.module.declarators[declarators].iter().map(move |it| (unit.source.slice(it.name), is_outside))
+    })
+}
+
+/// The names of an instruction that cannot be anything but registers: places among the operands.
+fn registers(unit: &Unit, index: u32) -> Vec<u32> {
+    let raw = &unit.module.instructions[index as usize];
+    let opcode = unit.operations.of(index);
+    let Ok(slots) = opcode.assign(&unit.module, raw.operands) else { return Vec::new() };
+    let mut found = Vec::new();
+    for (place, slot) in raw.operands.range().zip(slots) {
+        let is_register = match slot.role {
+            Role::Destination | Role::Accumulator => true,
+            // `mov` takes the address of a variable.
+            Role::Source => opcode.computes() != Computation::Move,
+            Role::Address(..)
+            | Role::Label
+            | Role::Callee
+            | Role::Results
+            | Role::Arguments
+            | Role::Prototype => false,
+        };
+        if is_register {
+            names(unit, place as u32, &mut found);
+        }
+    }
+    found
+}
+
+/// The names in an operand.
+fn names(unit: &Unit, place: u32, found: &mut Vec<u32>) {
+    let operand = &unit.module.operands[place as usize];
+    match operand.kind() {
+        OperandKind::Name => found.push(place),
+        OperandKind::Vector(parts) | OperandKind::Unary(_, parts) | OperandKind::Binary(_, parts) => {
+            parts.range().for_each(|part| names(unit, part as u32, found));
+        }
+        OperandKind::Integer
+        | OperandKind::Float
+        | OperandKind::String
+        | OperandKind::Sink
+        | OperandKind::Address(_)
+        | OperandKind::List(_)
+        | OperandKind::Conditional(_)
+        | OperandKind::Cast(..)
+        | OperandKind::Apply(_)
+        | OperandKind::Element(_) => {}
     }
 }

@@ -179,6 +179,31 @@ impl Assembler {
     }
 }
 
+/// What nvcc needs besides the assembler.
+const COMPILER: &[&str] =
+    &["nvidia-nvvm==13.5.37", "nvidia-cuda-crt==13.5.37", "nvidia-cuda-runtime==13.5.37", "nvidia-cuda-cccl"];
+
+impl Assembler {
+    /// Compiles a file of CUDA to an object. nvcc hands the assembly in it on as it is.
+    pub(crate) fn compile(&self, path: &Path) -> Result<Output> {
+        let home = target_directory().join("ptxas");
+        if find(&home, "cicc").is_none() {
+            println!("installing nvcc into {}", home.display());
+            command(Command::new(home.join("bin/pip")).args(["install", "--quiet"]).args(COMPILER))?;
+        }
+        let compiler = find(&home, "nvcc").ok_or("the package brought no nvcc")?;
+        let copy = self.scratch.join("record.cu");
+        fs::copy(path, &copy)?;
+        let output = Command::new(compiler)
+            .args(["-arch=sm_100a", "-cubin", "-w", "-o", "/dev/null"])
+            .arg(&copy)
+            .output()?;
+        let mut messages = String::from_utf8_lossy(&output.stderr).into_owned();
+        messages.push_str(&String::from_utf8_lossy(&output.stdout));
+        Ok(Output { accepted: output.status.success(), messages })
+    }
+}
+
 /// What the assembler said.
 pub(crate) struct Output {
     pub(crate) accepted: bool,
@@ -249,6 +274,7 @@ fn find(directory: &Path, name: &str) -> Option<PathBuf> {
                 return Some(found);
             }
         } else if path.file_name().is_some_and(|it| it == name) && path.parent()?.ends_with("bin") {
+            // Links are other names of the same.
             return Some(path);
         }
     }

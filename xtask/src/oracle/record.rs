@@ -21,7 +21,11 @@ pub(crate) fn write(assembler: &Assembler, seed: u64) -> Result<bool> {
     );
     for path in fixtures()? {
         let text = String::from_utf8_lossy(&fs::read(&path)?).into_owned();
-        let output = assembler.run(&text, target_of(&text), "record.ptx")?;
+        let output = if path.extension().is_some_and(|it| it == "ptx") {
+            assembler.run(&text, target_of(&text), "record.ptx")?
+        } else {
+            assembler.compile(&path)?
+        };
         let verdict = if output.accepted { "accepts" } else { "rejects" };
         let message = output
             .messages
@@ -31,8 +35,7 @@ pub(crate) fn write(assembler: &Assembler, seed: u64) -> Result<bool> {
             .unwrap_or_default();
         let name = path.strip_prefix(root()).unwrap_or(&path).display().to_string();
         // The assembler names the file that it was given.
-        let message =
-            message.split(" '").next().filter(|_| message.contains("record.ptx")).unwrap_or(message);
+        let message = message.split(" '").next().filter(|_| message.contains("record.")).unwrap_or(message);
         rules += &format!("{name}\t{verdict}\t{message}\n");
     }
     fs::write(directory.join("rules.tsv"), rules)?;
@@ -67,7 +70,8 @@ fn fixtures() -> Result<Vec<PathBuf>> {
     let mut paths = Vec::new();
     for rule in fs::read_dir(root().join("fixtures/rules"))?.flatten() {
         for file in fs::read_dir(rule.path())?.flatten() {
-            if file.path().extension().is_some_and(|it| it == "ptx") {
+            // What no compiler here reads has no verdict.
+            if file.path().extension().is_some_and(|it| it == "ptx" || it == "cu") {
                 paths.push(file.path());
             }
         }

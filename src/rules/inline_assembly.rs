@@ -1,0 +1,82 @@
+//! TC95: the contract between an `asm` statement and the language around it.
+
+use crate::host::Fragment;
+use crate::isa::generic::{Access, Flag, Lanes, Modifier, Role, Space, Synchronization};
+use crate::resolve::operations::Opcode;
+use crate::resolve::unit::Unit;
+use crate::source::Span;
+use crate::syntax::ast::{RawInstruction, StatementKind};
+
+pub(super) mod constraint_type;
+pub(super) mod label_not_unique;
+pub(super) mod missing_comma;
+pub(super) mod missing_memory_clobber;
+pub(super) mod missing_volatile;
+pub(super) mod operand_not_listed;
+pub(super) mod operand_not_used;
+pub(super) mod percent_escape;
+pub(super) mod scope_not_closed;
+
+/// An instruction in a fragment.
+struct Member<'u> {
+    raw: &'u RawInstruction,
+    opcode: &'u Opcode,
+}
+
+/// The instructions in a fragment of which the operation is known.
+fn instructions<'u>(unit: &'u Unit, fragment: &Fragment) -> impl Iterator<Item = Member<'u>> {
+    unit.statements_in(fragment.body).iter().filter_map(|statement| {
+        let StatementKind::Instruction(index) = statement.kind() else { return None };
+        let opcode = unit.operations.of(index);
+        let raw = &unit.module.instructions[index as usize];
+        opcode.row.map(|_| Member { raw, opcode })
+    })
+}
+
+/// What makes it matter whether and when an instruction is executed, if anything does.
+fn effect(unit: &Unit, member: &Member<'_>) -> Option<(&'static str, Span)> {
+    let Member { raw, opcode } = member;
+    let here = |what| Some((what, raw.opcode));
+    match opcode.synchronization() {
+        Synchronization::Tensor => return here("it works on Tensor Memory, beside the thread"),
+        Synchronization::None | Synchronization::WarpCollective | Synchronization::MbarrierQuery => {}
+        _ => return here("it synchronises"),
+    }
+    if opcode.lanes() == Lanes::Elected {
+        return here("it elects a thread");
+    }
+    // Who says how a value is to be cached has decided that it may be read once.
+    let is_streamed = opcode.modifiers.iter().any(|placed| {
+        matches!(
+            placed.modifier,
+            Modifier::CacheOperator(_)
+                | Modifier::L1Eviction(_)
+                | Modifier::L2Eviction(_)
+                | Modifier::PrefetchSize(_)
+        )
+    });
+    let never_changes = is_streamed
+        || opcode.has_flag(Flag::Nc)
+        || opcode.spaces().any(|space| matches!(space, Space::Const | Space::Param))
+        || opcode.row.is_some_and(|row| row.names.iter().any(|name| is_read_only(name)));
+    let slots = opcode.assign(&unit.module, raw.operands).unwrap_or_default();
+    for slot in slots {
+        match slot.role {
+            Role::Address(Access::Write | Access::ReadWrite, _) => return here("it writes memory"),
+            Role::Address(Access::Read, _) if !never_changes => return here("it reads memory"),
+            _ => {}
+        }
+    }
+    let changes = unit.module.operands(raw.operands).iter().find(|operand| {
+        let text = unit.source.slice(operand.span());
+        ["%clock", "%globaltimer", "%pm"].iter().any(|name| text.starts_with(name))
+    });
+    changes.map(|operand| ("what it reads changes", operand.span()))
+}
+
+/// Whether an operation reads what no kernel writes while it runs.
+fn is_read_only(name: &str) -> bool {
+    ["tex", "tld4", "txq", "suq", "istypep", "prefetch"]
+        .iter()
+        .any(|it| name.strip_prefix(it).is_some_and(|rest| rest.is_empty() || rest.starts_with('.')))
+}

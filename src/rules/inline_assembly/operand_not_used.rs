@@ -1,0 +1,40 @@
+use crate::diagnostic::{Diagnostic, Findings};
+use crate::rules::{Checker, Code, rule};
+
+rule! {
+    /// ## What it does
+    /// Finds operands that the template never names. An operand that is only there to be changed (`"+r"`), or
+    /// that shares the register of another, is left alone, and so is an empty template.
+    ///
+    /// ## Why is this bad?
+    /// Mostly the numbers have shifted when an operand was added, and the wrong ones are used.
+    ///
+    /// ## Example
+    /// ```cuda
+    /// asm volatile("st.shared.b32 [%0], %1;" :: "r"(address), "r"(value), "r"(old) : "memory");
+    /// ```
+    ///
+    /// ## Use instead
+    /// ```cuda
+    /// asm volatile("st.shared.b32 [%0], %1;" :: "r"(address), "r"(value) : "memory");
+    /// ```
+    ///
+    /// ## References
+    /// *Inline PTX Assembly in CUDA*, section 1.2 (Parameters)
+    OperandNotUsed Fragment check
+}
+
+fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
+    for fragment in checker.unit.fragments.iter().filter(|fragment| fragment.is_complete) {
+        for (index, operand) in fragment.operands.iter().enumerate() {
+            if operand.uses == 0 && !operand.is_tied {
+                findings.push(Diagnostic::new(
+                    Code::OperandNotUsed,
+                    operand.span,
+                    format!("operand {index} is not used"),
+                    format!("the template does not name `{}`", checker.unit.source.slice(operand.span)),
+                ));
+            }
+        }
+    }
+}
