@@ -42,6 +42,13 @@ pub(crate) struct Builder<'s> {
     parameters: Slice,
 }
 
+/// How much of the tree there was before a statement.
+pub(crate) struct Mark {
+    operands: usize,
+    declarators: usize,
+    inlined: usize,
+}
+
 #[derive(Clone, Copy)]
 struct Specifier {
     linkage: Option<Linkage>,
@@ -161,6 +168,24 @@ impl<'s> Builder<'s> {
         }
     }
 
+    // ---- what is read twice ----
+
+    /// What the tree has before a statement.
+    #[inline]
+    pub(crate) fn mark(&self) -> Mark {
+        let Module { operands, declarators, inlined, .. } = &self.module;
+        Mark { operands: operands.len(), declarators: declarators.len(), inlined: inlined.len() }
+    }
+
+    /// Forgets what was read of a statement since then.
+    pub(crate) fn take_back(&mut self, mark: Mark) {
+        self.stack.clear();
+        self.operators.clear();
+        self.module.operands.truncate(mark.operands);
+        self.module.declarators.truncate(mark.declarators);
+        self.module.inlined.truncate(mark.inlined);
+    }
+
     // ---- operands ----
 
     #[inline]
@@ -221,6 +246,11 @@ impl<'s> Builder<'s> {
 
     /// Makes a tree of the last `count` operators and the `count + 1` operands between them.
     pub(crate) fn fold(&mut self, count: u32) {
+        if count == 1
+            && let Some(operator) = self.operators.pop()
+        {
+            return self.combine(operator);
+        }
         let operators = self.operators.split_off(self.operators.len() - count as usize);
         if count > MAX_OPERATORS {
             // A tree this deep would overflow the stack of whoever walks it.
@@ -228,9 +258,6 @@ impl<'s> Builder<'s> {
             let span = operands.iter().fold(operands[0].span(), |span, operand| span.to(operand.span()));
             self.errors.push(SyntaxError::TooDeep { span, limit: MAX_OPERATORS });
             return self.leaf(OperandKind::Sink, span);
-        }
-        if let [operator] = operators[..] {
-            return self.combine(operator);
         }
         // Precedence climbing over the flat list; `pending` holds operators that wait for
         // tighter ones on their right.
@@ -362,6 +389,7 @@ impl<'s> Builder<'s> {
     }
 
     pub(crate) fn unknown_function_open(&mut self, span: Span) {
+        self.is_broken = false;
         self.scopes.push(self.module.statements.len() as u32);
         self.statement(StatementKind::UnknownFunctionOpen, span);
     }
@@ -393,7 +421,7 @@ impl<'s> Builder<'s> {
         self.statement(StatementKind::Broken, span);
     }
 
-    /// Whether anything did not parse so far.
+    /// Whether anything of this function did not parse so far.
     pub(crate) const fn is_broken(&self) -> bool {
         self.is_broken
     }
@@ -429,18 +457,23 @@ impl<'s> Builder<'s> {
 
     /// A word of a declaration: its type, its vector length, or an attribute such as `.ptr`.
     pub(crate) fn attribute(&mut self, word: Span) {
-        let word = &self.slice(word)[1..];
-        match word {
+        if !self.type_word(word) && self.slice(word) == ".ptr" {
+            self.specifier.pointer = Some(Pointer { space: None, align: None });
+        }
+    }
+
+    /// A word of a declaration, if it is its type or its vector length.
+    pub(crate) fn type_word(&mut self, word: Span) -> bool {
+        match &self.slice(word)[1..] {
             "v2" => self.specifier.vector = 2,
             "v4" => self.specifier.vector = 4,
             "v8" => self.specifier.vector = 8,
-            "ptr" => self.specifier.pointer = Some(Pointer { space: None, align: None }),
-            _ => {
-                if let Ok(ty) = word.parse() {
-                    self.specifier.ty = Some(ty);
-                }
-            }
+            word => match word.parse() {
+                Ok(ty) => self.specifier.ty = Some(ty),
+                Err(_) => return false,
+            },
         }
+        true
     }
 
     pub(crate) fn declarator(&mut self, name: Span, count: Option<Span>, dimensions: u32, initialized: bool) {
@@ -512,6 +545,7 @@ impl<'s> Builder<'s> {
     }
 
     pub(crate) fn function_open(&mut self, span: Span) {
+        self.is_broken = false;
         self.scopes.push(self.module.statements.len() as u32);
         self.statement(StatementKind::FunctionOpen(self.last_function()), span);
     }

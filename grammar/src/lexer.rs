@@ -158,7 +158,9 @@ pub enum Token {
     BlockOpen,
     /// `{` that opens the data of a `.section`.
     SectionOpen,
-    /// `}` that closes a body or a scope.
+    /// `}` that closes the body of a function.
+    BodyClose,
+    /// `}` that closes a scope.
     BlockClose,
     /// `}` that closes a section.
     SectionClose,
@@ -256,6 +258,14 @@ fn block_comment(lexer: &mut logos::Lexer<'_, Token>) -> FilterResult<(), LexErr
     }
 }
 
+/// How long the comment is that `text` starts with; `None` when it starts with none, or a broken one.
+pub(crate) fn comment_len(text: &str) -> Option<usize> {
+    if text.starts_with("//") {
+        return Some(rest_of_line(text).len());
+    }
+    block_comment_len(text.strip_prefix("/*")?).map(|len| len + 2)
+}
+
 /// How long a comment is whose `/*` stands before `rest`.
 fn block_comment_len(rest: &str) -> Option<usize> {
     memchr::memmem::find(rest.as_bytes(), b"*/").map(|at| at + 2)
@@ -267,12 +277,9 @@ fn skip_more(lexer: &mut logos::Lexer<'_, Token>) -> FilterResult<(), LexError> 
     loop {
         let rest = lexer.remainder();
         let text = rest.trim_start_matches([' ', '\t', '\r', '\n']);
-        let len = if text.starts_with("//") {
-            Some(rest_of_line(text).len())
-        } else if let Some(rest) = text.strip_prefix("/*") {
-            block_comment_len(rest).map(|len| len + 2)
-        } else {
-            text.strip_prefix('#').and_then(marker_len).map(|len| len + 1)
+        let len = match text.strip_prefix('#') {
+            Some(rest) => marker_len(rest).map(|len| len + 1),
+            None => comment_len(text),
         };
         // What is left, broken comments too, is for the lexer.
         let Some(len) = len else { return FilterResult::Skip };

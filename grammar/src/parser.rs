@@ -93,7 +93,12 @@ impl SyntaxError {
         match recovery.error {
             ParseError::UnrecognizedToken { token: (_, Token::Error, _), .. } => None,
             ParseError::UnrecognizedToken {
-                token: (start, Token::BlockClose | Token::SectionClose | Token::DirectiveEnd, _),
+                token:
+                    (
+                        start,
+                        Token::BodyClose | Token::BlockClose | Token::SectionClose | Token::DirectiveEnd,
+                        _,
+                    ),
                 expected,
             } => {
                 let before = text.get(..start as usize).unwrap_or_default();

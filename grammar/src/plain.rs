@@ -1,16 +1,21 @@
 //! The short way for plain statements.
 //!
-//! Nine of ten statements are labels and instructions of the plainest shape, and for them the
-//! parser's tables find out what a glance tells. They are built here instead, a run of them at a
-//! time, and the parser sees two tokens for all: [`Token::RunStart`], which makes it complete what
-//! stands before, and [`Token::Run`]. Everything else, and every broken text from its first mistake on,
-//! goes the long way. Both ways make the same tree: they call the same [`Builder`] in the same order.
+//! Nearly all statements are of the plainest shapes: labels, scopes, `.loc`, declarations of registers, and
+//! instructions whose operands are names, numbers, and lists of them in brackets. For them the parser's
+//! tables find out what a glance tells. They are read and built here instead, a run of them at a time, and
+//! the parser sees two tokens for all: [`Token::RunStart`], which makes it complete what stands before, and
+//! [`Token::Run`]. Everything else goes the long way: what turns out not to be plain is taken back. Both
+//! ways make the same tree: they call the same [`Builder`] in the same order.
+//!
+//! From the opening brace of a function to the first mistake in it, and in the statement behind that, a
+//! statement starts for the parser where one does for the structure pass. Then the rest of the function
+//! goes the long way.
 
 use std::cell::RefCell;
 
-use crate::ast::{BinaryOperator, Guard, OperandKind, UnaryOperator};
+use crate::ast::{BinaryOperator, Guard, OperandKind, StateSpace, UnaryOperator};
 use crate::builder::Builder;
-use crate::lexer::Token;
+use crate::lexer::{self, Token};
 use crate::source::Span;
 use crate::structure::{Positioned, Structure};
 
@@ -18,16 +23,65 @@ use crate::structure::{Positioned, Structure};
 pub(crate) struct Tokens<'a, 's> {
     structure: &'a mut Structure<'s>,
     builder: &'a RefCell<Builder<'s>>,
-    /// Whether the parser was told that a run starts.
-    started: bool,
-    /// Whether a statement did not parse. Until then, and in the one statement behind the first that did
-    /// not, a statement starts for the parser where one does for the structure pass.
-    broken: bool,
+    /// Where a run starts that the parser was told of.
+    run: Option<u32>,
+    /// Whether a run has just ended: what it ended at is not plain.
+    ended: bool,
 }
 
 impl<'a, 's> Tokens<'a, 's> {
     pub(crate) fn new(structure: &'a mut Structure<'s>, builder: &'a RefCell<Builder<'s>>) -> Self {
-        Self { structure, builder, started: false, broken: false }
+        Self { structure, builder, run: None, ended: false }
+    }
+
+    /// Where the next statement starts, if it looks as if it were plain.
+    fn start(&mut self) -> Option<u32> {
+        let at = self.structure.statement_start()?;
+        let mut cursor = Cursor { text: self.structure.text(), at };
+        cursor.blank()?;
+        let is_plain = match cursor.byte() {
+            b'.' => cursor.is_next(LOC) || cursor.is_next(REG),
+            b'}' => self.structure.is_in_scope(),
+            b'@' | b'{' => true,
+            byte => has(byte, NAME),
+        };
+        (is_plain && !self.builder.borrow().is_broken()).then_some(cursor.at as u32)
+    }
+
+    /// Builds plain statements as long as there are some; returns where the last one ends.
+    fn build(&mut self) -> Option<u32> {
+        let builder = &mut *self.builder.borrow_mut();
+        // Now the parser has said whether the last statement was.
+        if builder.is_broken() {
+            return None;
+        }
+        let mut cursor = Cursor { text: self.structure.text(), at: self.structure.statement_start()? };
+        let mut end = None;
+        while cursor.blank().is_some() {
+            let at = cursor.at as u32;
+            let brace = Span::new(at, at + 1);
+            match cursor.byte() {
+                b'{' if self.structure.enter(brace) => {
+                    builder.block_open(brace);
+                    cursor.at += 1;
+                }
+                b'}' if self.structure.leave() => {
+                    builder.close(brace);
+                    cursor.at += 1;
+                }
+                b'{' | b'}' => break,
+                _ => {
+                    let mark = builder.mark();
+                    if cursor.statement(builder).is_none() {
+                        builder.take_back(mark);
+                        break;
+                    }
+                }
+            }
+            end = Some(cursor.at);
+        }
+        self.structure.pass_over(end?);
+        end.map(|end| end as u32)
     }
 }
 
@@ -36,110 +90,481 @@ impl Iterator for Tokens<'_, '_> {
 
     #[inline]
     fn next(&mut self) -> Option<Positioned> {
-        if !self.started {
-            if !self.broken
-                && let Some(statement) = self.structure.plain()
-            {
-                let at = statement[0].0.start;
-                self.broken = self.builder.borrow().is_broken();
-                if !self.broken {
-                    self.started = true;
-                    return Some(Ok((at, Token::RunStart, at)));
-                }
-            }
-            return self.structure.next();
+        if let Some(start) = self.run.take() {
+            let end = self.build().unwrap_or(start);
+            self.ended = true;
+            return Some(Ok((start, Token::Run, end)));
         }
-        self.started = false;
-        let mut builder = self.builder.borrow_mut();
-        self.broken = builder.is_broken();
-        let mut run: Option<Span> = None;
-        while let Some(statement) = self.structure.read_ahead() {
-            build(&mut builder, statement);
-            let span = statement[0].0.to(statement[statement.len() - 1].0);
-            run = Some(run.map_or(span, |run| run.to(span)));
-            self.structure.pass_over();
-            if self.broken || self.structure.plain().is_none() {
-                break;
-            }
+        self.run = if std::mem::take(&mut self.ended) { None } else { self.start() };
+        match self.run {
+            Some(start) => Some(Ok((start, Token::RunStart, start))),
+            None => self.structure.next(),
         }
-        let run = run.unwrap_or_default();
-        Some(Ok((run.start, Token::Run, run.end)))
     }
 }
 
-/// Builds one plain statement.
-fn build(builder: &mut Builder<'_>, tokens: &[(Span, Token)]) {
-    let span = tokens[0].0.to(tokens[tokens.len() - 1].0);
-    let mut rest = tokens.iter().copied();
-    let mut next = || rest.next().unwrap_or((span, Token::Semicolon));
-    let (mut opcode, first) = next();
-    let mut guard = None;
-    if first == Token::At {
-        let (mut name, mut token) = next();
-        let negated = token == Token::Not;
-        if negated {
-            (name, token) = next();
+const LOC: &[u8] = b".loc";
+const REG: &[u8] = b".reg";
+/// How many words a plain declaration has before its names.
+const MAX_WORDS: usize = 4;
+
+/// What a byte can be: part of a word, the start of a name, a digit, a hexadecimal digit, a blank.
+const CLASSES: [u8; 256] = {
+    let mut classes = [0; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        let it = byte as u8;
+        if it.is_ascii_alphanumeric() || it == b'_' || it == b'$' {
+            classes[byte] |= WORD;
         }
-        debug_assert!(matches!(token, Token::Identifier | Token::Dotted));
-        guard = Some(Guard { negated, name });
-        (opcode, _) = next();
+        if it.is_ascii_alphabetic() || it == b'_' || it == b'$' || it == b'%' {
+            classes[byte] |= NAME;
+        }
+        if it.is_ascii_digit() {
+            classes[byte] |= DIGIT;
+        }
+        if it.is_ascii_hexdigit() {
+            classes[byte] |= HEXADECIMAL;
+        }
+        if it == b' ' || it == b'\t' || it == b'\r' || it == b'\n' {
+            classes[byte] |= BLANK;
+        }
+        byte += 1;
     }
-    let mut count = 0;
-    // Of the vector or address under way: where it starts, and the elements so far.
-    let mut start = 0;
-    let mut elements = 0;
-    let mut in_group = false;
-    loop {
-        let (at, token) = next();
-        let kind = match token {
-            Token::Colon => return builder.label(opcode),
-            Token::Semicolon => return builder.instruction(guard, opcode, count, span),
-            Token::Comma => continue,
-            Token::BracketOpen | Token::BraceOpen => {
-                (start, elements, in_group) = (at.start, 0, true);
-                continue;
-            }
-            Token::BracketClose => {
-                builder.group(OperandKind::Address, elements, Span::new(start, at.end));
-                in_group = false;
-                count += 1;
-                continue;
-            }
-            Token::BraceClose => {
-                builder.group(OperandKind::Vector, elements, Span::new(start, at.end));
-                in_group = false;
-                count += 1;
-                continue;
-            }
-            Token::Plus => {
-                let (offset, _) = next();
-                builder.leaf(OperandKind::Integer, offset);
-                builder.operator(BinaryOperator::Add);
-                builder.fold(1);
-                continue;
-            }
-            Token::Minus | Token::Not => {
-                let (argument, of) = next();
-                let (operator, kind) = match (token, of) {
-                    (Token::Not, _) => (UnaryOperator::Not, OperandKind::Name),
-                    (_, Token::Integer) => (UnaryOperator::Negate, OperandKind::Integer),
-                    _ => (UnaryOperator::Negate, OperandKind::Float),
-                };
-                builder.leaf(kind, argument);
-                builder.unary(operator, at.to(argument));
-                count += 1;
-                continue;
-            }
-            Token::Integer => OperandKind::Integer,
-            Token::Float => OperandKind::Float,
-            Token::Sink => OperandKind::Sink,
-            _ => OperandKind::Name,
-        };
-        builder.leaf(kind, at);
-        if in_group {
-            elements += 1;
-        } else {
-            count += 1;
+    classes
+};
+const WORD: u8 = 1;
+const NAME: u8 = 2;
+const DIGIT: u8 = 4;
+const HEXADECIMAL: u8 = 8;
+const BLANK: u8 = 16;
+
+#[inline]
+fn has(byte: u8, class: u8) -> bool {
+    CLASSES[usize::from(byte)] & class != 0
+}
+
+/// A place in the text. It reads tokens as the lexer would, and nothing where it is not sure that it does.
+#[derive(Clone, Copy)]
+struct Cursor<'s> {
+    text: &'s str,
+    at: usize,
+}
+
+impl Cursor<'_> {
+    /// The byte at a distance; 0, which no text has, behind the end.
+    #[inline]
+    fn peek(&self, distance: usize) -> u8 {
+        self.text.as_bytes().get(self.at + distance).copied().unwrap_or(0)
+    }
+
+    #[inline]
+    fn byte(&self) -> u8 {
+        self.peek(0)
+    }
+
+    #[inline]
+    fn skip(&mut self, class: u8) {
+        while has(self.byte(), class) {
+            self.at += 1;
         }
+    }
+
+    /// Goes on if `byte` is next.
+    #[inline]
+    fn take(&mut self, byte: u8) -> bool {
+        let found = self.byte() == byte;
+        self.at += usize::from(found);
+        found
+    }
+
+    /// Passes over white space and comments.
+    #[inline]
+    fn blank(&mut self) -> Option<()> {
+        loop {
+            self.skip(BLANK);
+            if self.byte() != b'/' {
+                return Some(());
+            }
+            self.at += lexer::comment_len(&self.text[self.at..])?;
+        }
+    }
+
+    /// Whether a directive is next: this word, and no longer one.
+    fn is_next(&self, word: &[u8]) -> bool {
+        let rest = &self.text.as_bytes()[self.at..];
+        rest.starts_with(word) && rest.get(word.len()).is_some_and(|byte| has(*byte, BLANK))
+    }
+
+    fn span_from(&self, start: usize) -> Span {
+        Span::new(start as u32, self.at as u32)
+    }
+
+    /// A word without dots.
+    #[inline]
+    fn identifier(&mut self) -> Option<Span> {
+        let start = self.at;
+        let first = self.byte();
+        if !has(first, NAME) || !first.is_ascii_alphabetic() && !has(self.peek(1), WORD) {
+            return None;
+        }
+        self.at += 1;
+        self.skip(WORD);
+        Some(self.span_from(start))
+    }
+
+    /// A word with its dots, if it has some.
+    #[inline]
+    fn name(&mut self) -> Option<Span> {
+        let word = self.identifier()?;
+        Some(self.dots(word))
+    }
+
+    /// A word with the dots that follow it.
+    #[inline]
+    fn dots(&mut self, word: Span) -> Span {
+        if self.byte() == b'.' && has(self.peek(1), WORD) {
+            loop {
+                let colons = match (self.byte(), self.peek(1)) {
+                    (b'.', _) => 1,
+                    (b':', b':') => 2,
+                    (b':', _) => 1,
+                    _ => break,
+                };
+                if !has(self.peek(colons), WORD) {
+                    break;
+                }
+                self.at += colons;
+                self.skip(WORD);
+            }
+        }
+        self.span_from(word.start as usize)
+    }
+
+    /// A number that nothing stands directly behind that might belong to it.
+    #[inline]
+    fn number(&mut self) -> Option<(OperandKind, Span)> {
+        let start = self.at;
+        let mut kind = OperandKind::Integer;
+        if self.byte() == b'0' && has(self.peek(1), WORD) && !has(self.peek(1), DIGIT) {
+            let digits = match self.peek(1) {
+                b'x' | b'X' => None,
+                b'f' | b'F' => Some(8),
+                b'd' | b'D' => Some(16),
+                _ => return None,
+            };
+            self.at += 2;
+            let from = self.at;
+            self.skip(HEXADECIMAL);
+            if self.at == from || digits.is_some_and(|digits| self.at - from != digits) {
+                return None;
+            }
+            if digits.is_some() {
+                kind = OperandKind::Float;
+            }
+        } else {
+            if !has(self.byte(), DIGIT) {
+                return None;
+            }
+            self.skip(DIGIT);
+        }
+        (!has(self.byte(), WORD) && self.byte() != b'.').then(|| (kind, self.span_from(start)))
+    }
+
+    /// A whole integer of a directive, and the blanks behind it.
+    fn integer(&mut self) -> Option<Span> {
+        match self.number()? {
+            (OperandKind::Integer, span) => self.blank().map(|()| span),
+            _ => None,
+        }
+    }
+
+    /// A label, a directive or an instruction.
+    #[inline]
+    fn statement(&mut self, builder: &mut Builder<'_>) -> Option<()> {
+        let start = self.at;
+        let mut guard = None;
+        match self.byte() {
+            b'.' if self.is_next(LOC) => return self.location(builder),
+            b'.' if self.is_next(REG) => return self.registers(builder),
+            b'@' => {
+                self.at += 1;
+                self.blank()?;
+                let negated = self.take(b'!');
+                self.blank()?;
+                guard = Some(Guard { negated, name: self.name()? });
+                self.blank()?;
+            }
+            _ => {}
+        }
+        let word = self.identifier()?;
+        let opcode = self.dots(word);
+        self.blank()?;
+        let count = match self.byte() {
+            b':' if guard.is_none() && opcode == word => {
+                self.at += 1;
+                builder.label(opcode);
+                return Some(());
+            }
+            b';' => 0,
+            _ => self.operands(builder)?,
+        };
+        if !self.take(b';') {
+            return None;
+        }
+        builder.instruction(guard, opcode, count, self.span_from(start));
+        Some(())
+    }
+
+    /// Operands with commas between them, and the blanks behind them; returns how many.
+    #[inline]
+    fn operands(&mut self, builder: &mut Builder<'_>) -> Option<u32> {
+        let mut count = 0;
+        loop {
+            self.operand(builder)?;
+            count += 1;
+            self.blank()?;
+            if !self.take(b',') {
+                return Some(count);
+            }
+            self.blank()?;
+        }
+    }
+
+    #[inline]
+    fn operand(&mut self, builder: &mut Builder<'_>) -> Option<()> {
+        let start = self.at;
+        match self.byte() {
+            b'[' => {
+                self.at += 1;
+                self.blank()?;
+                let count = self.address(builder)?;
+                builder.group(OperandKind::Address, count, self.span_from(start));
+            }
+            b'{' => {
+                let count = self.elements(b'}', builder)?;
+                builder.group(OperandKind::Vector, count, self.span_from(start));
+            }
+            b'(' => {
+                let count = self.elements(b')', builder)?;
+                builder.group(OperandKind::List, count, self.span_from(start));
+            }
+            b'!' => {
+                self.at += 1;
+                self.blank()?;
+                let name = self.name()?;
+                builder.leaf(OperandKind::Name, name);
+                builder.unary(UnaryOperator::Not, self.span_from(start));
+            }
+            _ => {
+                let is_name = self.element(builder)?;
+                if is_name {
+                    let mut next = *self;
+                    next.blank()?;
+                    if next.byte() == b'|' {
+                        *self = next;
+                        return self.pair(builder);
+                    }
+                }
+            }
+        }
+        Some(())
+    }
+
+    /// What stands behind the name in `p|q`.
+    fn pair(&mut self, builder: &mut Builder<'_>) -> Option<()> {
+        self.at += 1;
+        self.blank()?;
+        let second = self.name()?;
+        builder.operator(BinaryOperator::Or);
+        builder.leaf(OperandKind::Name, second);
+        builder.fold(1);
+        Some(())
+    }
+
+    /// A name or a number, or `_`; returns whether it is a name.
+    #[inline]
+    fn element(&mut self, builder: &mut Builder<'_>) -> Option<bool> {
+        let byte = self.byte();
+        if has(byte, DIGIT) {
+            let (kind, number) = self.number()?;
+            builder.leaf(kind, number);
+            return Some(false);
+        }
+        if byte == b'-' {
+            self.negative(builder)?;
+            return Some(false);
+        }
+        if byte == b'_' && !has(self.peek(1), WORD) {
+            self.at += 1;
+            builder.leaf(OperandKind::Sink, self.span_from(self.at - 1));
+            return Some(false);
+        }
+        let name = self.name()?;
+        builder.leaf(OperandKind::Name, name);
+        Some(true)
+    }
+
+    fn negative(&mut self, builder: &mut Builder<'_>) -> Option<()> {
+        let start = self.at;
+        self.at += 1;
+        self.blank()?;
+        let (kind, number) = self.number()?;
+        builder.leaf(kind, number);
+        builder.unary(UnaryOperator::Negate, self.span_from(start));
+        Some(())
+    }
+
+    /// The parts of `[a]`, `[a+4]` and `[a, {x, y}]` with the bracket behind them; returns how many.
+    #[inline]
+    fn address(&mut self, builder: &mut Builder<'_>) -> Option<u32> {
+        let base = self.name()?;
+        builder.leaf(OperandKind::Name, base);
+        self.blank()?;
+        if self.take(b'+') {
+            self.blank()?;
+            builder.operator(BinaryOperator::Add);
+            if self.byte() == b'-' {
+                self.negative(builder)?;
+            } else {
+                let (kind, offset) = self.number()?;
+                builder.leaf(kind, offset);
+            }
+            builder.fold(1);
+            self.blank()?;
+        }
+        let mut count = 1;
+        while self.take(b',') {
+            self.blank()?;
+            if self.byte() == b'{' {
+                let start = self.at;
+                let elements = self.elements(b'}', builder)?;
+                builder.group(OperandKind::Vector, elements, self.span_from(start));
+            } else {
+                self.element(builder)?;
+            }
+            count += 1;
+            self.blank()?;
+        }
+        self.take(b']').then_some(count)
+    }
+
+    /// A list of names and numbers with its brackets; returns how many.
+    #[inline]
+    fn elements(&mut self, close: u8, builder: &mut Builder<'_>) -> Option<u32> {
+        self.at += 1;
+        self.blank()?;
+        if self.take(close) {
+            return Some(0);
+        }
+        let mut count = 0;
+        loop {
+            self.element(builder)?;
+            count += 1;
+            self.blank()?;
+            if !self.take(b',') {
+                return self.take(close).then_some(count);
+            }
+            self.blank()?;
+        }
+    }
+
+    /// `.loc 1 20 3, function_name $L__info_string0, inlined_at 1 20 3`
+    fn location(&mut self, builder: &mut Builder<'_>) -> Option<()> {
+        let start = self.at;
+        self.at += LOC.len();
+        self.blank()?;
+        let place = [self.integer()?, self.integer()?, self.number_at_end()?];
+        let mut end = self.at;
+        self.blank()?;
+        let inlined = self.take(b',');
+        if inlined {
+            self.blank()?;
+            self.identifier()?;
+            self.blank()?;
+            let (mut name, mut offset) = (None, None);
+            if !has(self.byte(), DIGIT) {
+                name = Some(self.identifier()?);
+                self.blank()?;
+                if self.take(b'+') {
+                    self.blank()?;
+                    offset = Some(self.integer()?);
+                }
+                if !self.take(b',') {
+                    return None;
+                }
+                self.blank()?;
+                self.identifier()?;
+                self.blank()?;
+            }
+            let caller = [self.integer()?, self.integer()?, self.number_at_end()?];
+            end = self.at;
+            self.blank()?;
+            builder.inlined(name, offset, caller);
+        }
+        // The next word ends the directive; what else stands there may be a mistake in it.
+        let ends = match self.byte() {
+            b'{' | b'}' | b'@' => true,
+            b'.' => has(self.peek(1), WORD) && !has(self.peek(1), DIGIT),
+            byte => byte.is_ascii_alphabetic() || has(byte, NAME) && has(self.peek(1), WORD),
+        };
+        if !ends {
+            return None;
+        }
+        self.at = end;
+        builder.location(place, inlined, self.span_from(start));
+        Some(())
+    }
+
+    /// An integer without what stands behind it.
+    fn number_at_end(&mut self) -> Option<Span> {
+        self.number().filter(|(kind, _)| *kind == OperandKind::Integer).map(|(_, span)| span)
+    }
+
+    /// `.reg .b32 %r<10>, x;`
+    fn registers(&mut self, builder: &mut Builder<'_>) -> Option<()> {
+        let start = self.at;
+        self.at += REG.len();
+        self.blank()?;
+        builder.specify(None, StateSpace::Reg);
+        for _ in 0..MAX_WORDS {
+            if self.byte() != b'.' {
+                break;
+            }
+            let word = self.at;
+            self.at += 1;
+            self.skip(WORD);
+            // A colon would belong to the word.
+            if self.byte() == b':' || !builder.type_word(self.span_from(word)) {
+                return None;
+            }
+            self.blank()?;
+        }
+        loop {
+            let name = self.identifier()?;
+            if self.byte() == b'.' {
+                return None;
+            }
+            self.blank()?;
+            let mut count = None;
+            if self.take(b'<') {
+                self.blank()?;
+                count = Some(self.integer()?);
+                if !self.take(b'>') {
+                    return None;
+                }
+                self.blank()?;
+            }
+            builder.declarator(name, count, 0, false);
+            if !self.take(b',') {
+                break;
+            }
+            self.blank()?;
+        }
+        if !self.take(b';') {
+            return None;
+        }
+        builder.declare(self.span_from(start));
+        Some(())
     }
 }

@@ -59,9 +59,8 @@ pub struct Structure<'s> {
     prefix: u32,
     /// A token that was read but not yet handed on, last first.
     queue: Vec<(Span, Token)>,
-    /// Tokens of the lexer that were read too early, and how many of them are done with.
-    ahead: Vec<(Span, Token)>,
-    done: usize,
+    /// A token of the lexer that was read too early.
+    ahead: Option<(Span, Token)>,
     /// Whether the innermost scope lies in a function.
     in_body: bool,
     /// Whether a statement may not start here for the parser, although it does for this pass: a `;`
@@ -98,8 +97,7 @@ impl<'s> Structure<'s> {
             vectors: 0,
             prefix: 0,
             queue: Vec::new(),
-            ahead: Vec::new(),
-            done: 0,
+            ahead: None,
             in_body: false,
             is_doubtful: false,
             is_instruction: false,
@@ -125,54 +123,48 @@ impl<'s> Structure<'s> {
     /// The next token that is not classified yet.
     #[inline]
     fn take(&mut self) -> Option<(Span, Token)> {
-        match self.ahead.get(self.done) {
-            Some(&next) => {
-                self.done += 1;
-                Some(next)
-            }
-            None => self.lex(),
-        }
+        self.ahead.take().or_else(|| self.lex())
     }
 
-    fn put_back(&mut self, span: Span, token: Token) {
-        if self.done > 0 {
-            self.done -= 1;
-            self.ahead[self.done] = (span, token);
-        } else {
-            self.ahead.insert(0, (span, token));
-        }
+    pub(crate) fn text(&self) -> &'s str {
+        self.text
     }
 
-    /// Reads the next statement of a function ahead if it is a plain one: a label, or an instruction
-    /// whose operands are names, numbers, addresses and vectors of them. What `classify` would hand
-    /// on for it, and the state that it would leave, are then known: its tokens and this state.
-    pub(crate) fn plain(&mut self) -> Option<&[(Span, Token)]> {
+    /// Where the text goes on, if what stands there is a statement of a function: the next token finds this
+    /// pass as the last statement left it, and nothing waits to be handed on.
+    #[inline]
+    pub(crate) fn statement_start(&self) -> Option<usize> {
         let is_start = self.state == State::Start && self.in_body && !self.is_doubtful;
-        if !is_start || !self.queue.is_empty() || !self.linkage.is_empty() || self.done < self.ahead.len() {
-            return None;
-        }
-        self.ahead.clear();
-        self.done = 0;
-        let mut shape = Shape::Start;
-        while shape != Shape::End {
-            let (span, token) = self.lex()?;
-            self.ahead.push((span, token));
-            shape = shape.after(token)?;
-        }
-        Some(&self.ahead)
+        let is_idle = self.queue.is_empty() && self.linkage.is_empty() && self.ahead.is_none();
+        (is_start && is_idle).then(|| self.tokens.span().end)
     }
 
-    /// The statement that [`Self::plain`] found.
-    pub(crate) fn read_ahead(&self) -> Option<&[(Span, Token)]> {
-        (self.done < self.ahead.len()).then_some(&self.ahead)
+    /// Goes on at `end`, behind statements that others have read. They leave the state as it was.
+    pub(crate) fn pass_over(&mut self, end: usize) {
+        let from = self.tokens.span().end;
+        self.tokens.bump(end - from);
+        self.last_end = end as u32;
     }
 
-    /// Leaves the statement that [`Self::plain`] found to whoever asked for it.
-    pub(crate) fn pass_over(&mut self) {
-        if let Some((last, _)) = self.ahead.last() {
-            self.last_end = last.end;
+    /// Whether a scope is open within the body of a function.
+    pub(crate) fn is_in_scope(&self) -> bool {
+        self.open.len() > 1
+    }
+
+    /// Opens a scope that others have read, if there may be one more.
+    #[inline]
+    pub(crate) fn enter(&mut self, brace: Span) -> bool {
+        let may_open = self.open.len() < MAX_SCOPES;
+        if may_open {
+            self.open.push(brace);
         }
-        self.done = self.ahead.len();
+        may_open
+    }
+
+    /// Closes a scope that others have read, unless it is the body.
+    #[inline]
+    pub(crate) fn leave(&mut self) -> bool {
+        self.is_in_scope() && self.open.pop().is_some()
     }
 
     /// The next token of the lexer.
@@ -217,8 +209,7 @@ impl<'s> Structure<'s> {
         if self.open.len() >= MAX_SCOPES {
             self.errors.push(SyntaxError::TooDeep { span, limit: MAX_SCOPES as u32 });
             self.tokens = lexer::lex("");
-            self.ahead.clear();
-            self.done = 0;
+            self.ahead = None;
             self.queue.clear();
             return Token::Semicolon;
         }
@@ -233,26 +224,31 @@ impl<'s> Structure<'s> {
 
     /// Closes the innermost scope; `None` for a brace that closes nothing.
     fn close(&mut self, span: Span) -> Option<Token> {
-        let token = if self.state == State::SectionData { Token::SectionClose } else { Token::BlockClose };
+        let is_section = self.state == State::SectionData;
         self.restart();
         if self.open.pop().is_none() {
             self.errors.push(SyntaxError::StrayBrace { span });
             return None;
         }
-        self.in_body &= !self.open.is_empty();
-        Some(token)
+        let ends_body = self.in_body && self.open.is_empty();
+        self.in_body &= !ends_body;
+        Some(match (is_section, ends_body) {
+            (true, _) => Token::SectionClose,
+            (false, true) => Token::BodyClose,
+            (false, false) => Token::BlockClose,
+        })
     }
 
     /// Queues a `}` for each scope that is still open where none may be.
     fn close_all(&mut self, at: u32, before_function: bool) {
-        self.in_body = false;
-        while let Some(brace) = self.open.pop() {
-            let outermost = self.open.is_empty();
-            if outermost {
-                self.errors.push(SyntaxError::UnclosedBrace { brace, at, before_function });
-            }
-            self.queue.push((Span::at(at), Token::BlockClose));
+        if let Some(&brace) = self.open.first() {
+            self.errors.push(SyntaxError::UnclosedBrace { brace, at, before_function });
+            // What is handed on last comes first.
+            let outermost = if self.in_body { Token::BodyClose } else { Token::BlockClose };
+            self.queue.push((Span::at(at), outermost));
         }
+        self.queue.extend(self.open.drain(..).skip(1).map(|_| (Span::at(at), Token::BlockClose)));
+        self.in_body = false;
         if self.state == State::SectionData
             && let Some((_, innermost)) = self.queue.last_mut()
         {
@@ -270,7 +266,7 @@ impl<'s> Structure<'s> {
     /// Ends a directive or a header before `token`, which starts the next statement.
     fn end_directive(&mut self, span: Span, token: Token) -> Token {
         self.restart();
-        self.put_back(span, token);
+        self.ahead = Some((span, token));
         Token::DirectiveEnd
     }
 
@@ -419,72 +415,6 @@ impl<'s> Structure<'s> {
             }
             return Some(token);
         }
-    }
-}
-
-/// How far a plain statement is read.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Shape {
-    Start,
-    /// Behind `@`, and behind `@!`.
-    Guard,
-    NegatedGuard,
-    Guarded,
-    /// Behind a first word, which may be a label.
-    Word,
-    Opcode,
-    /// Where an operand is due, and behind one.
-    Operand,
-    AfterOperand,
-    /// Behind `-` and `!`.
-    Negated,
-    Inverted,
-    /// In `[name + 4]`.
-    Address,
-    Base,
-    Offset,
-    AfterOffset,
-    /// In `{a, b}`.
-    Element,
-    AfterElement,
-    End,
-}
-
-impl Shape {
-    /// One token further; `None` when the statement is none of the plain ones.
-    #[inline]
-    fn after(self, token: Token) -> Option<Self> {
-        Some(match (self, token) {
-            (Self::Start, Token::Identifier) => Self::Word,
-            (Self::Start | Self::Guarded, Token::Dotted) | (Self::Guarded, Token::Identifier) => Self::Opcode,
-            (Self::Start, Token::At) => Self::Guard,
-            (Self::Guard, Token::Not) => Self::NegatedGuard,
-            (Self::Guard | Self::NegatedGuard, Token::Identifier | Token::Dotted) => Self::Guarded,
-            (Self::Word, Token::Colon) => Self::End,
-            (Self::Word | Self::Opcode | Self::AfterOperand, Token::Semicolon) => Self::End,
-            (
-                Self::Word | Self::Opcode | Self::Operand,
-                Token::Identifier | Token::Dotted | Token::Integer | Token::Float | Token::Sink,
-            ) => Self::AfterOperand,
-            (Self::Word | Self::Opcode | Self::Operand, Token::BracketOpen) => Self::Address,
-            (Self::Word | Self::Opcode | Self::Operand, Token::BraceOpen) => Self::Element,
-            (Self::Word | Self::Opcode | Self::Operand, Token::Minus) => Self::Negated,
-            (Self::Word | Self::Opcode | Self::Operand, Token::Not) => Self::Inverted,
-            (Self::Negated, Token::Integer | Token::Float) => Self::AfterOperand,
-            (Self::Inverted, Token::Identifier | Token::Dotted) => Self::AfterOperand,
-            (Self::AfterOperand, Token::Comma) => Self::Operand,
-            (Self::Address, Token::Identifier | Token::Dotted) => Self::Base,
-            (Self::Base, Token::Plus) => Self::Offset,
-            (Self::Offset, Token::Integer) => Self::AfterOffset,
-            (Self::Base | Self::AfterOffset, Token::BracketClose) => Self::AfterOperand,
-            (
-                Self::Element,
-                Token::Identifier | Token::Dotted | Token::Integer | Token::Float | Token::Sink,
-            ) => Self::AfterElement,
-            (Self::AfterElement, Token::Comma) => Self::Element,
-            (Self::AfterElement, Token::BraceClose) => Self::AfterOperand,
-            _ => return None,
-        })
     }
 }
 
