@@ -64,6 +64,42 @@ pub struct Module {
     pub address_sizes: Vec<Header>,
 }
 
+/// How many there are of what indices name.
+#[derive(Clone, Copy)]
+pub(crate) struct Counts {
+    pub(crate) statements: u32,
+    pub(crate) instructions: u32,
+    pub(crate) declarations: u32,
+    pub(crate) declarators: u32,
+    pub(crate) functions: u32,
+    pub(crate) operands: u32,
+    pub(crate) directives: u32,
+    pub(crate) lists: u32,
+    pub(crate) locations: u32,
+    pub(crate) inlined: u32,
+    pub(crate) files: u32,
+    pub(crate) sections: u32,
+}
+
+impl Counts {
+    pub(crate) fn of(module: &Module) -> Self {
+        Self {
+            statements: module.statements.len() as u32,
+            instructions: module.instructions.len() as u32,
+            declarations: module.declarations.len() as u32,
+            declarators: module.declarators.len() as u32,
+            functions: module.functions.len() as u32,
+            operands: module.operands.len() as u32,
+            directives: module.directives.len() as u32,
+            lists: module.lists.len() as u32,
+            locations: module.locations.len() as u32,
+            inlined: module.inlined.len() as u32,
+            files: module.files.len() as u32,
+            sections: module.sections.len() as u32,
+        }
+    }
+}
+
 /// A `.version`, `.target` or `.address_size` directive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
@@ -125,23 +161,23 @@ impl Statement {
         Self { span, packed: 20 }
     }
 
-    /// The statement of a piece of a text in the tree of the whole. The indices fit: the caller has
-    /// seen to that.
-    pub(crate) fn behind(self, before: &Module) -> Self {
-        let by = |arena: usize| (arena as u32) << Self::KIND_BITS;
-        let shift = match self.kind() {
-            StatementKind::Instruction(_) => by(before.instructions.len()),
-            StatementKind::Declaration(_) => by(before.declarations.len()),
+    /// The statement of a piece of a text in the tree of the whole, `before` being there already; `None`
+    /// when the index does not fit.
+    #[inline]
+    pub(crate) fn behind(self, before: &Counts) -> Option<Self> {
+        let by = match self.kind() {
+            StatementKind::Instruction(_) => before.instructions,
+            StatementKind::Declaration(_) => before.declarations,
             StatementKind::FunctionOpen(_)
             | StatementKind::Prototype(_)
-            | StatementKind::CallPrototype(_) => by(before.functions.len()),
-            StatementKind::File(_) => by(before.files.len()),
-            StatementKind::Loc(_) => by(before.locations.len()),
-            StatementKind::Section(_) => by(before.sections.len()),
+            | StatementKind::CallPrototype(_) => before.functions,
+            StatementKind::File(_) => before.files,
+            StatementKind::Loc(_) => before.locations,
+            StatementKind::Section(_) => before.sections,
             StatementKind::Pragma(_)
             | StatementKind::Alias(_)
             | StatementKind::BranchTargets(_)
-            | StatementKind::CallTargets(_) => by(before.lists.len()),
+            | StatementKind::CallTargets(_) => before.lists,
             StatementKind::Label
             | StatementKind::UnknownFunctionOpen
             | StatementKind::FunctionClose
@@ -152,7 +188,8 @@ impl Statement {
             | StatementKind::AddressSize
             | StatementKind::Broken => 0,
         };
-        Self { packed: self.packed + shift, ..self }
+        let packed = self.packed.checked_add(by.checked_mul(1 << Self::KIND_BITS)?)?;
+        Some(Self { packed, ..self })
     }
 
     /// What it is.
@@ -379,6 +416,12 @@ impl Operand {
 
     const fn is_list(&self) -> bool {
         matches!(self.tag(), 5..=7)
+    }
+
+    /// Whether it is a name: what most operands are, and told sooner than the kind.
+    #[inline]
+    pub const fn is_name(&self) -> bool {
+        matches!(self.tag(), 0 | GUARD | NEGATED_GUARD)
     }
 
     /// What it is. The predicate of a guard is a name.

@@ -1,16 +1,18 @@
 //! One long text on several threads.
 //!
 //! A text is cut behind functions, by the look of it, and each piece is read as if it were a text of
-//! its own, with the offsets of the whole. When every piece was sound and ended outside of everything,
-//! the cuts were right: the parser, reading on, would have been where it starts. Then the trees are
-//! put together. Otherwise this says nothing, and the text has to be read in one piece.
+//! its own, with the offsets of the whole. When every piece ended outside of everything, behind a function,
+//! the cuts were right: the parser, reading on, would have been where it starts. A mistake within a piece
+//! changes nothing of that, unless it has to do with its braces. Then the trees are put together. Otherwise
+//! this says nothing, and the text has to be read in one piece.
 
 use std::cell::RefCell;
 
-use crate::ast::{Function, Module, Slice, Statement};
+use crate::ast::{Counts, Function, Module, Operand, Slice, StatementKind};
 use crate::builder::Builder;
 use crate::grammar::ModuleParser;
-use crate::parser::Parsed;
+use crate::lexer::LexError;
+use crate::parser::{Parsed, SyntaxError};
 use crate::plain::Tokens;
 use crate::source::Source;
 use crate::structure::Structure;
@@ -50,12 +52,12 @@ fn starts_item(text: &str) -> bool {
     STARTS.iter().any(|start| rest.starts_with(start))
 }
 
-/// Reads the pieces between `cuts`; `None` when one is broken or does not end where an item does.
+/// Reads the pieces between `cuts`; `None` when one does not end where an item does.
 pub(crate) fn parse_pieces(source: &Source, cuts: &[u32]) -> Option<Parsed> {
     let text = source.text();
     let (&first, rest) = cuts.split_first()?;
     let ends = rest.iter().copied().chain([text.len() as u32]);
-    let pieces: Vec<Option<Module>> = std::thread::scope(|scope| {
+    let pieces: Vec<Option<Parsed>> = std::thread::scope(|scope| {
         let threads: Vec<_> = cuts
             .iter()
             .zip(ends)
@@ -66,33 +68,72 @@ pub(crate) fn parse_pieces(source: &Source, cuts: &[u32]) -> Option<Parsed> {
         std::iter::once(first).chain(threads.into_iter().map(|it| it.join().ok().flatten())).collect()
     });
     let mut pieces = pieces.into_iter();
-    let mut module = pieces.next()??;
+    let Parsed { mut module, mut errors } = pieces.next()??;
     for piece in pieces {
-        append(&mut module, piece?)?;
+        let piece = piece?;
+        append(&mut module, piece.module)?;
+        errors.extend(piece.errors);
     }
-    Some(Parsed { module, errors: Vec::new() })
+    errors.sort_by_key(SyntaxError::span);
+    Some(Parsed { module, errors })
 }
 
-fn parse_piece(text: &str, start: u32, end: u32) -> Option<Module> {
+fn parse_piece(text: &str, start: u32, end: u32) -> Option<Parsed> {
     let piece = text.get(..end as usize)?;
     let sized_for = if start == 0 { text } else { piece.get(start as usize..)? };
     let mut structure = Structure::from(piece, start);
     let builder = RefCell::new(Builder::new(piece, sized_for));
     let result = ModuleParser::new().parse(&builder, Tokens::new(&mut structure, &builder));
-    let Builder { module, errors, .. } = builder.into_inner();
-    let is_sound = result.is_ok() && errors.is_empty() && structure.errors.is_empty();
-    (is_sound && structure.ended_between_items()).then_some(module)
+    let Builder { module, mut errors, .. } = builder.into_inner();
+    // Behind a function nothing waits for what may follow.
+    let is_function = || module.statements.last().is_some_and(|it| it.kind() == StatementKind::FunctionClose);
+    let is_last = end as usize == text.len();
+    let ends = is_last || structure.ended_between_items() && is_function();
+    let may_be_here = |error: &SyntaxError| match error {
+        SyntaxError::Unexpected { .. } | SyntaxError::UnexpectedEnd { .. } => true,
+        // In the whole text the comment may end.
+        SyntaxError::InvalidToken { error, .. } => is_last || *error != LexError::UnterminatedComment,
+        SyntaxError::StrayBrace { .. }
+        | SyntaxError::UnclosedBrace { .. }
+        | SyntaxError::TooDeep { .. }
+        | SyntaxError::TooMany { .. } => false,
+    };
+    errors.append(&mut structure.errors);
+    (result.is_ok() && ends && errors.iter().all(may_be_here)).then_some(Parsed { module, errors })
 }
 
+/// Operands that are worth a thread of their own.
+const MANY_OPERANDS: usize = 1 << 16;
+
 /// Puts the tree of the next piece behind `module`; `None` when there are too many of something.
-fn append(module: &mut Module, piece: Module) -> Option<()> {
+fn append(module: &mut Module, mut piece: Module) -> Option<()> {
+    let before = Counts::of(module);
+    let operands = std::mem::take(&mut piece.operands);
+    let mut all = std::mem::take(&mut module.operands);
+    let behind = move |operand: Operand| operand.behind(before.operands);
+    let is_appended = if operands.len() < MANY_OPERANDS {
+        all.extend(operands.into_iter().map(behind));
+        append_others(module, piece, before)
+    } else {
+        std::thread::scope(|scope| {
+            let others = scope.spawn(|| append_others(module, piece, before));
+            all.extend(operands.into_iter().map(behind));
+            others.join().ok().flatten()
+        })
+    };
+    module.operands = all;
+    is_appended
+}
+
+/// The same for all but the operands.
+fn append_others(module: &mut Module, piece: Module, before: Counts) -> Option<()> {
     let Module {
         statements,
         instructions,
         declarations,
         declarators,
         functions,
-        operands,
+        operands: _,
         directives,
         lists,
         locations,
@@ -103,67 +144,55 @@ fn append(module: &mut Module, piece: Module) -> Option<()> {
         targets,
         address_sizes,
     } = piece;
-    let most = [
-        module.statements.len() + statements.len(),
-        module.instructions.len() + instructions.len(),
-        module.declarations.len() + declarations.len(),
-    ];
-    if most.iter().any(|&len| len > Statement::MAX_INDEX as usize) {
-        return None;
-    }
-    let by = |slice: Slice, len: usize| Slice { start: slice.start + len as u32, len: slice.len };
+    let by = |slice: Slice, len: u32| Slice { start: slice.start + len, len: slice.len };
     // Slices that were never set are those of a module's start.
-    let if_set = |slice: Slice, len: usize| if slice == Slice::default() { slice } else { by(slice, len) };
-    let before = module.operands.len();
-    let statement_count = module.statements.len();
+    let if_set = |slice: Slice, len: u32| if slice == Slice::default() { slice } else { by(slice, len) };
     for (to, from) in [
         (&mut module.versions, versions),
         (&mut module.targets, targets),
         (&mut module.address_sizes, address_sizes),
     ] {
         to.extend(from.into_iter().map(|mut header| {
-            header.operands = by(header.operands, before);
-            header.statement += statement_count as u32;
+            header.operands = by(header.operands, before.operands);
+            header.statement += before.statements;
             header
         }));
     }
     module.statements.reserve(statements.len());
     for statement in statements {
-        let statement = statement.behind(module);
-        module.statements.push(statement);
+        module.statements.push(statement.behind(&before)?);
     }
     module.instructions.extend(instructions.into_iter().map(|mut raw| {
-        raw.operands = by(raw.operands, before);
+        raw.operands = by(raw.operands, before.operands);
         raw
     }));
     module.functions.extend(functions.into_iter().map(|function| Function {
-        returns: if_set(function.returns, module.declarations.len()),
-        parameters: if_set(function.parameters, module.declarations.len()),
-        directives: by(function.directives, module.directives.len()),
-        body: if_set(function.body, statement_count),
+        returns: if_set(function.returns, before.declarations),
+        parameters: if_set(function.parameters, before.declarations),
+        directives: by(function.directives, before.directives),
+        body: if_set(function.body, before.statements),
         ..function
     }));
     module.declarations.extend(declarations.into_iter().map(|mut declaration| {
-        declaration.declarators = by(declaration.declarators, module.declarators.len());
+        declaration.declarators = by(declaration.declarators, before.declarators);
         declaration
     }));
     module.declarators.extend(declarators.into_iter().map(|mut declarator| {
-        declarator.dimensions = by(declarator.dimensions, before);
-        declarator.initializer = declarator.initializer.map(|index| index + before as u32);
+        declarator.dimensions = by(declarator.dimensions, before.operands);
+        declarator.initializer = declarator.initializer.map(|index| index + before.operands);
         declarator
     }));
     module.directives.extend(directives.into_iter().map(|mut directive| {
-        directive.operands = by(directive.operands, before);
+        directive.operands = by(directive.operands, before.operands);
         directive
     }));
-    module.lists.extend(lists.into_iter().map(|list| by(list, before)));
+    module.lists.extend(lists.into_iter().map(|list| by(list, before.operands)));
     module.locations.extend(locations.into_iter().map(|mut location| {
-        location.inlined = location.inlined.map(|index| index + module.inlined.len() as u32);
+        location.inlined = location.inlined.map(|index| index + before.inlined);
         location
     }));
     module.inlined.extend(inlined);
     module.files.extend(files);
     module.sections.extend(sections);
-    module.operands.extend(operands.into_iter().map(|operand| operand.behind(before as u32)));
     Some(())
 }

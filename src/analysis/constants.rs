@@ -295,7 +295,7 @@ impl Function<'_> {
             return UNKNOWN;
         }
         // What stands where the row has no place for it has no value.
-        if opcode.assign(&self.unit.module, raw.operands).is_err() {
+        if !opcode.accepts(&self.unit.module, raw.operands) {
             return UNKNOWN;
         }
         let argument = |position: u32, width: u32| {

@@ -174,6 +174,9 @@ impl<'a> Flow<'a> {
         let mut firsts = Vec::new();
         let mut thens = Vec::new();
         self.lay_out(&role, &mut reach, &mut firsts, &mut thens);
+        if thens.is_empty() {
+            return thens;
+        }
         let mut reached = vec![false; thens.len()];
         reach.solve(self.cfg(), direction, &self.facts.budget, &mut |ask, _| {
             reached[ask.0 as usize] = true;

@@ -35,14 +35,13 @@ pub fn accesses(unit: &Unit, instruction: u32, visit: &mut impl FnMut(RegisterId
             let access = if writing { Access::Write } else { Access::Read };
             walk(module, symbols, index, access, visit);
         }
+    } else if opcode.is_filled(module.operands(operands)) {
+        for (index, slot) in operands.range().zip(&opcode.slots) {
+            as_in(module, symbols, index, slot, visit);
+        }
     } else if let Ok(slots) = opcode.assign(module, operands) {
         for (index, slot) in operands.range().zip(slots) {
-            if reads(slot.role) {
-                walk(module, symbols, index, Access::Read, visit);
-            }
-            if writes(slot.role) {
-                walk(module, symbols, index, Access::Write, visit);
-            }
+            as_in(module, symbols, index, slot, visit);
         }
     } else {
         let mut writing = opcode.row.is_none_or(may_write_first);
@@ -82,6 +81,25 @@ fn reads(role: Role) -> bool {
     }
 }
 
+/// Visits an operand in its position.
+#[inline]
+fn as_in(
+    module: &Module,
+    symbols: &Symbols,
+    index: usize,
+    slot: &OperandSlot,
+    visit: &mut impl FnMut(RegisterId, u32, Access),
+) {
+    if reads(slot.role) {
+        walk(module, symbols, index, Access::Read, visit);
+    }
+    if writes(slot.role) {
+        walk(module, symbols, index, Access::Write, visit);
+    }
+}
+
+/// Visits an operand and its parts.
+#[inline]
 fn walk(
     module: &Module,
     symbols: &Symbols,
@@ -89,13 +107,28 @@ fn walk(
     access: Access,
     visit: &mut impl FnMut(RegisterId, u32, Access),
 ) {
-    match module.operands[index].kind() {
-        OperandKind::Name => {
-            if let Resolution::Register(register) = symbols.operand(index as u32) {
-                visit(register, index as u32, access);
-            }
+    if module.operands[index].is_name() {
+        if let Resolution::Register(register) = symbols.operand(index as u32) {
+            visit(register, index as u32, access);
         }
-        OperandKind::Integer | OperandKind::Float | OperandKind::String | OperandKind::Sink => {}
+    } else {
+        walk_parts(module, symbols, index, access, visit);
+    }
+}
+
+fn walk_parts(
+    module: &Module,
+    symbols: &Symbols,
+    index: usize,
+    access: Access,
+    visit: &mut impl FnMut(RegisterId, u32, Access),
+) {
+    match module.operands[index].kind() {
+        OperandKind::Name
+        | OperandKind::Integer
+        | OperandKind::Float
+        | OperandKind::String
+        | OperandKind::Sink => {}
         // A pair of destinations, or a list of them.
         OperandKind::Vector(parts)
         | OperandKind::List(parts)

@@ -49,7 +49,7 @@ pub(super) struct Check {
     /// Exit with 0 whatever is found.
     #[arg(long)]
     exit_zero: bool,
-    /// Number of files that are checked at the same time.
+    /// Number of threads: of files that are checked at the same time, or parts of a long one.
     #[arg(short, long, value_name = "N")]
     jobs: Option<usize>,
     /// Write nothing when nothing was found.
@@ -191,14 +191,15 @@ impl Check {
     }
 
     fn process(&self, jobs: &[(Input, Options)]) -> miette::Result<Vec<Result<Done, InputError>>> {
-        // Threads cost more than a file or two.
-        if jobs.len() < 3 {
-            return Ok(jobs.iter().map(|(input, options)| self.process_one(input, options)).collect());
-        }
         let pool = rayon::ThreadPoolBuilder::new()
             .num_threads(self.jobs.unwrap_or(0))
             .build()
             .map_err(|error| miette::miette!("cannot start threads: {error}"))?;
+        if jobs.len() < 3 {
+            // Side by side they gain little, and a long one has parts that gain more.
+            let all = || jobs.iter().map(|(input, options)| self.process_one(input, options)).collect();
+            return Ok(pool.install(all));
+        }
         let progress = self.progress(jobs.len());
         let results = pool.install(|| {
             jobs.par_iter()

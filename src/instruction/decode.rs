@@ -124,7 +124,7 @@ pub fn decode_statement(unit: &Unit, statement: u32, function: Option<u32>) -> O
     let StatementKind::Instruction(index) = unit.module.statements.get(statement as usize)?.kind() else {
         return None;
     };
-    let decoder = Decoder::new(unit);
+    let mut decoder = Decoder::new(unit);
     let mut decoded = decoder.opcode(unit.module.instructions[index as usize].opcode)?;
     decoder.complete(&mut decoded, (statement, index, function));
     Some(decoded)
@@ -141,6 +141,10 @@ pub struct Decoder<'s> {
     elements: RefCell<Vec<Scalar<'s>>>,
     /// A module has thousands of instructions, but only a few dozen opcodes.
     known: FxHashMap<&'s str, Decoded<'s>>,
+    /// Where the operands of an instruction are collected.
+    values: Vec<(Value<'s>, Span)>,
+    /// How many instructions to expect.
+    most: usize,
 }
 
 /// What all opcodes of tcgen05 start with.
@@ -151,7 +155,7 @@ impl<'s> Decoder<'s> {
     pub fn new(unit: &'s Unit) -> Self {
         let Unit { source, module, symbols, operations, .. } = unit;
         let (elements, known) = (RefCell::default(), FxHashMap::default());
-        Self { source, module, symbols, operations, elements, known }
+        Self { source, module, symbols, operations, elements, known, values: Vec::new(), most: 0 }
     }
 
     /// The functions that may have tcgen05 instructions, in the order of the module: the word stands
@@ -175,11 +179,13 @@ impl<'s> Decoder<'s> {
 
     /// Decodes the tcgen05 instructions of some functions, which are in the order of the module.
     pub fn decode(&mut self, functions: &[u32]) -> Vec<Decoded<'s>> {
-        let mut all = Vec::new();
+        let mut all = Vec::with_capacity(self.most);
         for function in functions {
             let body = self.module.functions[*function as usize].body.range();
             self.decode_range(body, Some(*function), &mut all);
         }
+        // The next ones will be about as many.
+        self.most = all.len().clamp(8, 128);
         all
     }
 
@@ -263,7 +269,7 @@ impl<'s> Decoder<'s> {
 
     /// Adds where the instruction stands - its statement, itself, its function - and what stands
     /// before the opcode and behind it.
-    fn complete(&self, decoded: &mut Decoded<'s>, place: (u32, u32, Option<u32>)) {
+    fn complete(&mut self, decoded: &mut Decoded<'s>, place: (u32, u32, Option<u32>)) {
         (decoded.statement, decoded.index, decoded.function) = place;
         decoded.span = self.module.statements[decoded.statement as usize].span;
         let raw = &self.module.instructions[decoded.index as usize];
@@ -309,15 +315,20 @@ impl<'s> Decoder<'s> {
     }
 
     /// Aligns the operands with the positions of the form.
-    fn operands(&self, decoded: &mut Decoded<'s>, form: &'static InstructionForm, operands: Slice) {
-        let values: Vec<(Value<'s>, Span)> = operands
-            .range()
-            .map(|index| {
-                let operand = &self.module.operands[index];
-                (self.value(index, operand, &mut decoded.problems), operand.span())
-            })
-            .collect();
-        let Some(alignment) = align(form, &decoded.qualifiers, &values) else {
+    fn operands(&mut self, decoded: &mut Decoded<'s>, form: &'static InstructionForm, operands: Slice) {
+        let mut values = std::mem::take(&mut self.values);
+        values.extend(operands.range().map(|index| {
+            let operand = &self.module.operands[index];
+            (self.value(index, operand, &mut decoded.problems), operand.span())
+        }));
+        Self::bind(decoded, form, &mut values);
+        values.clear();
+        self.values = values;
+    }
+
+    /// Aligns values with the positions of the form.
+    fn bind(decoded: &mut Decoded<'s>, form: &'static InstructionForm, values: &mut Vec<(Value<'s>, Span)>) {
+        let Some(alignment) = align(form, &decoded.qualifiers, values) else {
             let (least, most) = operand_counts(form, &decoded.qualifiers);
             let span = match (values.first(), values.last()) {
                 (Some((_, first)), Some((_, last))) => first.to(*last),
@@ -327,7 +338,7 @@ impl<'s> Decoder<'s> {
             return;
         };
         decoded.operands.reserve_exact(values.len());
-        let mut values = values.into_iter();
+        let mut values = values.drain(..);
         let mut last = Span::at(decoded.opcode.end);
         for step in alignment {
             match step {
@@ -352,6 +363,9 @@ impl<'s> Decoder<'s> {
 
     /// Reads one operand.
     fn value(&self, index: usize, operand: &Operand, problems: &mut Vec<Problem>) -> Value<'s> {
+        if let Some(register) = self.plain_register(index, operand) {
+            return Value::Scalar(Scalar::Register(register));
+        }
         let parts = self.module.parts(operand);
         match operand.kind() {
             OperandKind::Address(parts) => self.address(parts, operand.span(), problems),
@@ -366,6 +380,18 @@ impl<'s> Decoder<'s> {
             }
             _ => self.scalar(index, operand, problems),
         }
+    }
+
+    /// The register that an operand is, if it is one of no special sort: most operands are.
+    #[inline]
+    fn plain_register(&self, index: usize, operand: &Operand) -> Option<Register<'s>> {
+        let Resolution::Register(id) = self.symbols.operand(index as u32) else { return None };
+        let span = operand.span();
+        let name = self.source.slice(span);
+        let SymbolKind::Register { ty, vector: 1, .. } = self.symbols.register(id).kind else { return None };
+        // Whatever else is called `WARP_SZ`, it is a number.
+        let is_plain = operand.is_name() && name.starts_with('%') && !name.bytes().any(|byte| byte == b'.');
+        is_plain.then_some(Register { name, span, ty, id, component: false, plus: None })
     }
 
     fn scalar(&self, index: usize, operand: &Operand, problems: &mut Vec<Problem>) -> Value<'s> {
@@ -529,6 +555,10 @@ impl<'s> Decoder<'s> {
         let mut is_unknown = false;
         for index in parts.range() {
             let part = &self.module.operands[index];
+            if let Some(register) = self.plain_register(index, part) {
+                elements.push(Scalar::Register(register));
+                continue;
+            }
             let found = match self.value(index, part, problems) {
                 Value::Scalar(scalar) => {
                     elements.push(scalar);

@@ -14,6 +14,30 @@ pub(super) struct Families<'a> {
     /// By node and digit: the node that both lead to.
     longer: FxHashMap<(u32, u8), u32>,
     nodes: Vec<Node>,
+    /// By a few bits of their bytes: short stems and their nodes, as they were last asked for.
+    recent: Recent,
+    /// Whether a name does not start with `%`, as compilers have them all do.
+    has_bare_names: bool,
+}
+
+/// A short stem as a number, and its node.
+#[derive(Debug)]
+struct Recent([(u64, u32); Self::SIZE]);
+
+impl Recent {
+    const SIZE: usize = 64;
+
+    const fn place(key: u64) -> usize {
+        // The letter behind `%`, and the next one.
+        ((key >> 8) ^ (key >> 13)) as usize % Self::SIZE
+    }
+}
+
+impl Default for Recent {
+    fn default() -> Self {
+        // No stem has this number.
+        Self([(0, 0); Self::SIZE])
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -27,6 +51,7 @@ struct Node {
 impl<'a> Families<'a> {
     /// The number of a name: the one that it has, or `next` from now on.
     pub(super) fn number(&mut self, name: &'a str, next: u32) -> u32 {
+        self.has_bare_names |= !name.starts_with('%');
         let (stem, digits) = split(name);
         let fresh = self.nodes.len() as u32;
         let mut node = *self.stems.entry(stem).or_insert(fresh);
@@ -42,6 +67,40 @@ impl<'a> Families<'a> {
             }
         }
         *self.nodes[node as usize].name.get_or_insert(next)
+    }
+
+    /// Whether a register of a family may have this name.
+    pub(super) fn may_have(&self, text: &str) -> bool {
+        self.has_bare_names || text.starts_with('%')
+    }
+
+    /// The only way to read `text` as a register of a family, where it is soon found: `%r` and a short
+    /// number, no family being called `%r1` or the like.
+    #[inline]
+    pub(super) fn only_reading(&mut self, text: &str) -> Option<(u32, u32)> {
+        const DIGITS: usize = MOST.ilog10() as usize;
+        let bytes = text.as_bytes();
+        let (mut number, mut scale, mut stem) = (0, 1, bytes.len());
+        while let Some(digit) = bytes[..stem].last().filter(|last| last.is_ascii_digit()) {
+            if bytes.len() - stem == DIGITS {
+                return None;
+            }
+            number += u32::from(digit - b'0') * scale;
+            scale *= 10;
+            stem -= 1;
+        }
+        if stem == bytes.len() || stem > size_of::<u64>() || bytes.first() != Some(&b'%') {
+            return None;
+        }
+        let key = bytes[..stem].iter().rev().fold(0, |key, byte| key << 8 | u64::from(*byte));
+        let place = Recent::place(key);
+        let (known, mut node) = self.recent.0[place];
+        if known != key {
+            node = *self.stems.get(&text[..stem])?;
+            self.recent.0[place] = (key, node);
+        }
+        let Node { name, goes_on } = self.nodes[node as usize];
+        name.filter(|_| !goes_on).map(|name| (name, number))
     }
 
     /// Each way to read `text` as a register of a family: the number of its name, and of the register.

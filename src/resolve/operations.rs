@@ -41,6 +41,8 @@ pub struct Opcode {
     pub is_incomplete: bool,
     /// The positions that its modifiers leave for operands.
     pub slots: SmallVec<[&'static OperandSlot; 8]>,
+    /// Whether an operand stands in each of these positions, whatever operands there are.
+    is_fixed: bool,
 }
 
 /// A modifier and its place, counted from the start of the opcode.
@@ -127,6 +129,7 @@ impl Opcode {
             unknown: Vec::new(),
             is_incomplete: false,
             slots: SmallVec::new(),
+            is_fixed: true,
         };
         let Some((first, _)) = words(text).next() else { return this };
         let mut best: Option<(usize, &'static Row, Match)> = None;
@@ -162,6 +165,7 @@ impl Opcode {
             })
             .collect();
         this.slots = row.operands.iter().filter(|slot| this.may_have(slot)).collect();
+        this.is_fixed = !this.slots.iter().any(|slot| is_optional(slot));
         this
     }
 
@@ -237,6 +241,19 @@ impl Opcode {
         }
     }
 
+    /// Whether the operands of an instruction fill each of the positions, and none is left over: then
+    /// these are the [assignment](Self::assign). Soon found, and so for nearly all instructions.
+    pub fn is_filled(&self, operands: &[Operand]) -> bool {
+        self.is_fixed
+            && self.slots.len() == operands.len()
+            && self.slots.iter().zip(operands).all(|(slot, operand)| looks_like(slot, operand))
+    }
+
+    /// Whether the operands of an instruction look as they should.
+    pub fn accepts(&self, module: &Module, operands: Slice) -> bool {
+        self.is_filled(module.operands(operands)) || self.assign(module, operands).is_ok()
+    }
+
     /// The positions that the operands of an instruction fill.
     ///
     /// # Errors
@@ -273,7 +290,11 @@ fn is_optional(slot: &OperandSlot) -> bool {
 }
 
 /// Whether an operand has the form that a position wants.
+#[inline]
 fn looks_like(slot: &OperandSlot, operand: &Operand) -> bool {
+    if operand.is_name() {
+        return !matches!(slot.form, Form::Address | Form::List);
+    }
     match slot.form {
         // `array[2]` is an address without the outer brackets.
         Form::Address => matches!(operand.kind(), OperandKind::Address(_) | OperandKind::Element(_)),

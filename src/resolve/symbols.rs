@@ -13,7 +13,7 @@ use rustc_hash::FxHasher;
 use super::families::{self, Families};
 use super::register_index::RegisterIndex;
 use crate::source::{Source, Span};
-use crate::syntax::ast::{Declaration, Module, OperandKind, Slice, StateSpace, StatementKind, Type};
+use crate::syntax::ast::{Declaration, Module, Slice, StateSpace, StatementKind, Type};
 
 type FastMap<K, V> = HashMap<K, V, BuildHasherDefault<FxHasher>>;
 
@@ -368,32 +368,40 @@ impl<'a> Resolver<'a> {
         }
     }
 
+    #[inline]
     fn resolve_operand(&mut self, index: usize) {
-        match self.module.operands[index].kind() {
-            OperandKind::Name => {
-                let text = self.source.slice(self.module.operands[index].span());
-                self.symbols.operands[index] = Packed::pack(self.resolve(text));
+        let operand = self.module.operands[index];
+        if operand.is_name() {
+            self.symbols.operands[index] = Packed::pack(self.resolve(self.source.slice(operand.span())));
+        } else {
+            let parts = operand.parts();
+            if parts.len > 0 {
+                self.names_of(parts);
             }
-            OperandKind::Integer | OperandKind::Float | OperandKind::String | OperandKind::Sink => {}
-            OperandKind::Vector(parts)
-            | OperandKind::Address(parts)
-            | OperandKind::List(parts)
-            | OperandKind::Unary(_, parts)
-            | OperandKind::Binary(_, parts)
-            | OperandKind::Conditional(parts)
-            | OperandKind::Cast(_, parts)
-            | OperandKind::Apply(parts)
-            | OperandKind::Element(parts) => self.names_of(parts),
         }
     }
 
-    fn resolve(&self, text: &str) -> Resolution {
+    /// What a name means.
+    #[inline]
+    fn resolve(&mut self, text: &str) -> Resolution {
+        if !self.numbered_names
+            && let Some((name, number)) = self.families.only_reading(text)
+            && let Some(register) = self.member(name, number)
+        {
+            return Resolution::Register(register);
+        }
+        self.resolve_any(text)
+    }
+
+    /// What a name means, however it is written.
+    fn resolve_any(&self, text: &str) -> Resolution {
         // `%v.x` is a component of `%v`; `%tid.x` is none, `%tid` not being declared.
         let base = memchr::memchr(b'.', text.as_bytes()).map_or(text, |dot| &text[..dot]);
         // The innermost declaration is the latest of those that are visible.
         let may_be_plain = self.numbered_names || !is_numbered(base);
         let plain = may_be_plain.then(|| self.bindings[*self.names.get(base)? as usize]).flatten();
-        match (plain, self.numbered(base)) {
+        let numbered = if self.families.may_have(base) { self.numbered(base) } else { None };
+        match (plain, numbered) {
             (Some(id), Some((numbered, register))) if numbered > id => Resolution::Register(register),
             (None, Some((_, register))) => Resolution::Register(register),
             (Some(id), _) => match self.symbols.symbol(id).kind {
@@ -408,14 +416,20 @@ impl<'a> Resolver<'a> {
     /// `%r7` as a register of `%r<10>`.
     fn numbered(&self, text: &str) -> Option<(SymbolId, RegisterId)> {
         self.families.readings(text).find_map(|(name, number)| {
-            let id = self.bindings[name as usize]?;
-            let SymbolKind::Register { count: Some(count), first, .. } = self.symbols.symbol(id).kind else {
-                return None;
-            };
-            // Registers beyond all that can be numbered are one.
-            let register = RegisterId((first.0 + number).min(Self::LAST_REGISTER));
-            (number < count.min(families::MOST)).then_some((id, register))
+            Some((self.bindings[name as usize]?, self.member(name, number)?))
         })
+    }
+
+    /// A register of a family that is declared here, by the number of the family's name and its own.
+    #[inline]
+    fn member(&self, name: u32, number: u32) -> Option<RegisterId> {
+        let id = self.bindings[name as usize]?;
+        let SymbolKind::Register { count: Some(count), first, .. } = self.symbols.symbol(id).kind else {
+            return None;
+        };
+        // Registers beyond all that can be numbered are one.
+        let register = RegisterId((first.0 + number).min(Self::LAST_REGISTER));
+        (number < count.min(families::MOST)).then_some(register)
     }
 }
 

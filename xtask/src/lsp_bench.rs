@@ -1,4 +1,4 @@
-//! How long an editor waits: the release binary, real LSP.
+//! How long an editor waits: the binary as it is shipped, real LSP.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -38,11 +38,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
 
 fn build() -> Result<PathBuf> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let built = Command::new(cargo).args(["build", "--release", "--quiet"]).current_dir(root()).status()?;
+    let built = Command::new(cargo).args(["build", "--profile", "dist", "--quiet"]).current_dir(root()).status()?;
     if !built.success() {
         return Err("the build failed".into());
     }
-    Ok(target_directory().join("release/ptx-tc"))
+    Ok(target_directory().join("dist/ptx-tc"))
 }
 
 fn name(path: &Path) -> String {

@@ -1,5 +1,7 @@
 //! Which operand fills which position of a form, and whether it may.
 
+use smallvec::SmallVec;
+
 use super::{UNDECLARED, UNKNOWN, Value};
 use crate::instruction::form::{Problem, Qualifiers};
 use crate::instruction::{Base, Register, Scalar, Variable};
@@ -31,10 +33,10 @@ pub(super) fn align(
     form: &'static InstructionForm,
     qualifiers: &Qualifiers,
     values: &[(Value<'_>, Span)],
-) -> Option<Vec<Step>> {
+) -> Option<SmallVec<[Step; 8]>> {
     // What sound code looks like: each position that the form has, but perhaps the optional ones.
     let mut rest = values.iter().peekable();
-    let mut plain = Vec::with_capacity(values.len());
+    let mut plain = SmallVec::new();
     for slot in form.present(qualifiers) {
         match rest.peek() {
             Some((value, _)) if fits_shape(slot.class, value) => {
@@ -97,7 +99,7 @@ pub(super) fn align(
     if bent > 0 && wrong > 0 {
         return None;
     }
-    let mut steps = Vec::new();
+    let mut steps = SmallVec::new();
     for (index, slot) in form.operands.iter().enumerate() {
         match flexible.iter().position(|&(it, _)| it == index) {
             Some(bit) if subset & 1 << bit != 0 => steps.push(Step::Take(slot)),
