@@ -315,7 +315,11 @@ impl RegisterSet {
     }
 
     /// Whether a register is in the set.
+    #[inline]
     pub fn contains(&self, register: RegisterId) -> bool {
+        if self.pages.is_empty() {
+            return false;
+        }
         let bit = register.0 % PAGE;
         self.page(register).is_ok_and(|at| self.pages[at].1[bit as usize / 64] & 1 << (bit % 64) != 0)
     }

@@ -4,9 +4,9 @@
 //! bits that PTX ISA 9.4 gave a meaning on `sm_107` depend on the [`Generation`], and which K a
 //! value means on the sparsity: a [`Format`] is the three together.
 
-use std::collections::HashMap;
 use std::sync::LazyLock;
 
+use rustc_hash::FxHashMap;
 use strum::IntoEnumIterator;
 
 use super::field::{Bits, EncodeError, Field, Known, Layout, RESERVED, Value, Values};
@@ -243,8 +243,8 @@ const BLOCK_SCALED_4_BIT: &[Row] = &[
 impl Format {
     /// The fields of such a descriptor, from bit 0 on.
     pub fn layout(self) -> &'static Layout {
-        static LAYOUTS: LazyLock<HashMap<Format, Layout>> = LazyLock::new(|| {
-            let mut layouts = HashMap::new();
+        static LAYOUTS: LazyLock<FxHashMap<Format, Layout>> = LazyLock::new(|| {
+            let mut layouts = FxHashMap::default();
             for kind in Kind::iter() {
                 for generation in Generation::iter() {
                     for sparse in [false, true] {

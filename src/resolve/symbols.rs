@@ -4,9 +4,14 @@
 //! scopes. One walk over the statements keeps, for each spelling, the declaration that it means at
 //! this point, and an undo log that takes declarations back where their scope closes. So each name
 //! is looked up once, in constant time, and the result is kept beside the operand arena.
+//!
+//! Declarations are few, names are many. So a long module is walked on several threads: each takes
+//! note of all declarations from the start on, but looks up the names of its own piece only.
 
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
+use std::ops::Range;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use rustc_hash::FxHasher;
 
@@ -107,33 +112,72 @@ impl Packed {
     }
 }
 
+/// What names mean, by index. Each place is written by one thread only.
+#[derive(Debug, Default)]
+struct Meanings(Vec<AtomicU32>);
+
+impl Meanings {
+    fn new(count: usize) -> Self {
+        Self((0..count).map(|_| AtomicU32::new(Packed::default().0)).collect())
+    }
+
+    #[inline]
+    fn set(&self, index: usize, resolution: Resolution) {
+        self.0[index].store(Packed::pack(resolution).0, Ordering::Relaxed);
+    }
+
+    #[inline]
+    fn get(&self, index: u32) -> Resolution {
+        let packed = self.0.get(index as usize).map(|packed| Packed(packed.load(Ordering::Relaxed)));
+        packed.map_or(Resolution::Undeclared, Packed::unpack)
+    }
+}
+
 /// All declarations of a module and what each name in it means.
 #[derive(Debug, Default)]
 pub struct Symbols {
+    declared: Declared,
+    /// Beside [`Module::operands`].
+    operands: Meanings,
+    /// Beside [`Module::instructions`].
+    guards: Meanings,
+}
+
+/// What is declared.
+#[derive(Debug, Default)]
+struct Declared {
     symbols: Vec<Symbol>,
     /// The declaration of each group of registers.
     registers: RegisterIndex,
     register_count: u32,
-    /// Beside [`Module::operands`].
-    operands: Vec<Packed>,
-    /// Beside [`Module::instructions`].
-    guards: Vec<Packed>,
 }
 
 impl Symbols {
     /// Resolves every name of the module.
     pub fn new(source: &Source, module: &Module) -> Self {
-        Resolver::new(source, module).run()
+        let operands = Meanings::new(module.operands.len());
+        let guards = Meanings::new(module.instructions.len());
+        let walk = |own: Range<usize>| Resolver::new(source, module, &operands, &guards, own).run();
+        let pieces = pieces(module.statements.len());
+        #[cfg(feature = "parallel")]
+        let declared = {
+            use rayon::prelude::*;
+            // The last one meets all declarations.
+            pieces.into_par_iter().map(walk).reduce_with(|_, later| later)
+        };
+        #[cfg(not(feature = "parallel"))]
+        let declared = pieces.into_iter().map(walk).last();
+        Self { declared: declared.unwrap_or_default(), operands, guards }
     }
 
     /// The symbol with this index.
     pub fn symbol(&self, id: SymbolId) -> &Symbol {
-        &self.symbols[id.0 as usize]
+        self.declared.symbol(id)
     }
 
     /// Every declaration, in the order in which the walk over the module meets it.
     pub fn all(&self) -> impl Iterator<Item = (SymbolId, &Symbol)> {
-        self.symbols.iter().enumerate().map(|(index, symbol)| (SymbolId(index as u32), symbol))
+        self.declared.symbols.iter().enumerate().map(|(index, symbol)| (SymbolId(index as u32), symbol))
     }
 
     /// The declaration that made a register.
@@ -143,29 +187,69 @@ impl Symbols {
 
     /// The declaration that made a register, by its index.
     pub fn register_symbol(&self, id: RegisterId) -> SymbolId {
-        self.registers.get(id)
+        self.declared.registers.get(id)
     }
 
     /// Number of registers in the module.
     pub fn register_count(&self) -> u32 {
-        self.register_count
+        self.declared.register_count
     }
 
     /// What the name at this index of the operand arena means.
+    #[inline]
     pub fn operand(&self, index: u32) -> Resolution {
-        self.operands.get(index as usize).map_or(Resolution::Undeclared, |packed| packed.unpack())
+        self.operands.get(index)
     }
 
     /// What the guard of this instruction names.
     pub fn guard(&self, instruction: u32) -> Resolution {
-        self.guards.get(instruction as usize).map_or(Resolution::Undeclared, |packed| packed.unpack())
+        self.guards.get(instruction)
     }
+}
+
+impl Declared {
+    fn symbol(&self, id: SymbolId) -> &Symbol {
+        &self.symbols[id.0 as usize]
+    }
+}
+
+/// The statements whose names one thread each looks up: all of them, in their order.
+fn pieces(statements: usize) -> Vec<Range<usize>> {
+    /// What a statement costs before a piece, against one in it.
+    const BEFORE: f64 = 0.2;
+    /// Statements that are worth a thread.
+    #[cfg(feature = "parallel")]
+    const WORTH: usize = 1 << 13;
+    /// With more threads than these, most of the time is spent before the pieces.
+    #[cfg(feature = "parallel")]
+    const MOST: usize = 8;
+    #[cfg(feature = "parallel")]
+    let threads = rayon::current_num_threads().min(MOST).min(statements / WORTH).max(1);
+    #[cfg(not(feature = "parallel"))]
+    let threads = 1_usize;
+    // Later pieces are shorter, so that all take equally long.
+    let mut length = statements as f64 * BEFORE / (1.0 - (1.0 - BEFORE).powi(threads as i32));
+    let mut pieces = Vec::with_capacity(threads);
+    let mut start = 0;
+    for piece in 1..=threads {
+        let end = if piece == threads { statements } else { statements.min(start + length as usize) };
+        pieces.push(start..end);
+        start = end;
+        length *= 1.0 - BEFORE;
+    }
+    pieces
 }
 
 struct Resolver<'a> {
     source: &'a Source,
     module: &'a Module,
-    symbols: Symbols,
+    operands: &'a Meanings,
+    guards: &'a Meanings,
+    /// The statements whose names are looked up.
+    own: Range<usize>,
+    /// Whether the walk has come to them.
+    looks_up: bool,
+    symbols: Declared,
     names: FastMap<&'a str, u32>,
     /// The names before `<` of parameterised registers, which clash with no others: `%r<10>` and
     /// `%r` stand side by side.
@@ -187,16 +271,21 @@ impl<'a> Resolver<'a> {
     /// The greatest number that a register can have.
     const LAST_REGISTER: u32 = !Packed::TAG - 1;
 
-    fn new(source: &'a Source, module: &'a Module) -> Self {
-        let symbols = Symbols {
-            operands: vec![Packed::default(); module.operands.len()],
-            guards: vec![Packed::default(); module.instructions.len()],
-            ..Symbols::default()
-        };
+    fn new(
+        source: &'a Source,
+        module: &'a Module,
+        operands: &'a Meanings,
+        guards: &'a Meanings,
+        own: Range<usize>,
+    ) -> Self {
         Self {
             source,
             module,
-            symbols,
+            operands,
+            guards,
+            own,
+            looks_up: false,
+            symbols: Declared::default(),
             names: FastMap::default(),
             families: Families::default(),
             bindings: Vec::new(),
@@ -207,13 +296,26 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    fn run(mut self) -> Symbols {
+    /// Walks to the end of its own statements; returns what is declared until then.
+    fn run(mut self) -> Declared {
         self.collect_labels();
         self.bind_functions();
+        self.walk(0..self.own.start);
+        self.looks_up = true;
+        self.walk(self.own.clone());
+        self.symbols.registers.finish(self.symbols.register_count);
+        self.symbols
+    }
+
+    fn walk(&mut self, statements: Range<usize>) {
         let module = self.module;
-        for (index, statement) in module.statements.iter().enumerate() {
+        for (index, statement) in statements.clone().zip(&module.statements[statements]) {
             match statement.kind() {
-                StatementKind::Instruction(instruction) => self.instruction(instruction),
+                StatementKind::Instruction(instruction) => {
+                    if self.looks_up {
+                        self.instruction(instruction);
+                    }
+                }
                 StatementKind::Declaration(declaration) => {
                     self.declare(&module.declarations[declaration as usize]);
                 }
@@ -243,14 +345,16 @@ impl<'a> Resolver<'a> {
                 | StatementKind::Broken => {}
             }
         }
-        self.symbols.registers.finish(self.symbols.register_count);
-        self.symbols
     }
 
     /// Labels may be named before they stand, so that each scope's are known when it opens.
     fn collect_labels(&mut self) {
         let mut open = Vec::new();
         for (index, statement) in self.module.statements.iter().enumerate() {
+            // Scopes that the walk does not come to need no labels.
+            if index >= self.own.end && open.is_empty() {
+                break;
+            }
             match statement.kind() {
                 StatementKind::FunctionOpen(_)
                 | StatementKind::UnknownFunctionOpen
@@ -327,7 +431,9 @@ impl<'a> Resolver<'a> {
             };
             self.bind(declarator.name, kind);
             // `.global .u64 table = other;`
-            if let Some(initializer) = declarator.initializer {
+            if let Some(initializer) = declarator.initializer
+                && self.looks_up
+            {
                 self.resolve_operand(initializer as usize);
             }
         }
@@ -353,6 +459,9 @@ impl<'a> Resolver<'a> {
     }
 
     fn names_of(&mut self, names: Slice) {
+        if !self.looks_up {
+            return;
+        }
         for index in names.range() {
             self.resolve_operand(index);
         }
@@ -361,7 +470,8 @@ impl<'a> Resolver<'a> {
     fn instruction(&mut self, index: u32) {
         let instruction = &self.module.instructions[index as usize];
         if let Some(guard) = self.module.guard(instruction) {
-            self.symbols.guards[index as usize] = Packed::pack(self.resolve(self.source.slice(guard.name)));
+            let meaning = self.resolve(self.source.slice(guard.name));
+            self.guards.set(index as usize, meaning);
         }
         for operand in instruction.operands.range() {
             self.resolve_operand(operand);
@@ -372,7 +482,8 @@ impl<'a> Resolver<'a> {
     fn resolve_operand(&mut self, index: usize) {
         let operand = self.module.operands[index];
         if operand.is_name() {
-            self.symbols.operands[index] = Packed::pack(self.resolve(self.source.slice(operand.span())));
+            let meaning = self.resolve(self.source.slice(operand.span()));
+            self.operands.set(index, meaning);
         } else {
             let parts = operand.parts();
             if parts.len > 0 {

@@ -1,6 +1,4 @@
-use std::collections::HashMap;
-
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::diagnostic::{Applicability, Diagnostic, Edit, Findings, Fix};
 use crate::instruction::decode::{Bound, Decoded, Value};
@@ -239,7 +237,7 @@ fn repeated(decoded: &Decoded<'_>, findings: &mut Findings<'_>) {
     if single && vectors().all(|bound| matches!(&bound.value, Value::Vector(it) if ascends(&it.elements))) {
         return;
     }
-    let mut written: HashMap<(RegisterId, &str), Register<'_>> = HashMap::new();
+    let mut written: FxHashMap<(RegisterId, &str), Register<'_>> = FxHashMap::default();
     for bound in &decoded.operands {
         let elements: &[Scalar<'_>] = match (bound.slot.class, &bound.value) {
             (
