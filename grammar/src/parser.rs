@@ -94,11 +94,7 @@ impl SyntaxError {
             ParseError::UnrecognizedToken { token: (_, Token::Error, _), .. } => None,
             ParseError::UnrecognizedToken {
                 token:
-                    (
-                        start,
-                        Token::BodyClose | Token::BlockClose | Token::SectionClose | Token::DirectiveEnd,
-                        _,
-                    ),
+                    (start, Token::BodyClose | Token::BlockClose | Token::SectionClose | Token::DirectiveEnd, _),
                 expected,
             } => {
                 let before = text.get(..start as usize).unwrap_or_default();

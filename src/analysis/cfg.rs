@@ -281,7 +281,7 @@ struct Builder<'a> {
 impl Builder<'_> {
     fn build(&self) -> Cfg {
         let mut blocks = vec![Block::default()];
-        let mut block_of = Vec::new();
+        let mut block_of: Vec<BlockId> = Vec::with_capacity(self.body.len as usize);
         let mut first_instruction = None;
         let mut labels: FxHashMap<u32, BlockId> = FxHashMap::default();
         let mut targets: FxHashMap<u32, Slice> = FxHashMap::default();
@@ -302,9 +302,9 @@ impl Builder<'_> {
                 StatementKind::Instruction(instruction) => {
                     pending_labels.clear();
                     let first = *first_instruction.get_or_insert(instruction);
-                    block_of.resize((instruction - first) as usize + 1, BlockId(0));
                     let id = BlockId(blocks.len() as u32 - 1);
-                    block_of[(instruction - first) as usize] = id;
+                    block_of.resize((instruction - first) as usize, BlockId(0));
+                    block_of.push(id);
                     let instructions = &mut blocks[id.index()].instructions;
                     let start =
                         if instructions.start == instructions.end { instruction } else { instructions.start };

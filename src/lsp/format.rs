@@ -126,10 +126,8 @@ impl<'s> Printer<'s> {
         // Whether the last piece ended a statement, so that only a comment may follow on its line.
         let mut ended = false;
         for (index, &piece) in pieces.iter().enumerate() {
-            let closes = matches!(
-                piece.token,
-                Some(Token::BodyClose | Token::BlockClose | Token::SectionClose)
-            );
+            let closes =
+                matches!(piece.token, Some(Token::BodyClose | Token::BlockClose | Token::SectionClose));
             if closes {
                 self.depth = self.depth.saturating_sub(1);
                 self.within = false;

@@ -71,12 +71,19 @@ impl Operations {
     pub fn new(source: &Source, module: &Module) -> Self {
         let mut known: FxHashMap<&str, u32> = FxHashMap::default();
         let mut opcodes = Vec::new();
+        // By a few letters: the opcode that was last seen with them.
+        let mut recent: [(&str, u32); RECENT] = [("", 0); RECENT];
         let of = module.instructions.iter().map(|instruction| {
             let text = source.slice(instruction.opcode);
-            *known.entry(text).or_insert_with(|| {
-                opcodes.push(Opcode::new(text));
-                opcodes.len() as u32 - 1
-            })
+            let recent = &mut recent[place(text)];
+            if recent.0 != text || text.is_empty() {
+                let opcode = *known.entry(text).or_insert_with(|| {
+                    opcodes.push(Opcode::new(text));
+                    opcodes.len() as u32 - 1
+                });
+                *recent = (text, opcode);
+            }
+            recent.1
         });
         let of = of.collect();
         Self { opcodes, of }
@@ -116,6 +123,19 @@ impl Operations {
         }
         found.into_iter().filter(|(first, _)| !is_known(self.of(*first))).collect()
     }
+}
+
+/// Opcodes that are kept at hand.
+const RECENT: usize = 256;
+
+/// Where an opcode is kept: a number of its first and last letters.
+#[inline]
+fn place(text: &str) -> usize {
+    let bytes = text.as_bytes();
+    let first = bytes.first_chunk().map_or(0, |first| u32::from_le_bytes(*first));
+    let last = bytes.last_chunk().map_or(0, |last| u32::from_le_bytes(*last));
+    let mixed = (first ^ last.rotate_left(11) ^ bytes.len() as u32).wrapping_mul(0x9E37_79B1);
+    (mixed >> (u32::BITS - RECENT.ilog2())) as usize
 }
 
 impl Opcode {

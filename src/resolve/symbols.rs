@@ -526,9 +526,9 @@ impl<'a> Resolver<'a> {
 
     /// `%r7` as a register of `%r<10>`.
     fn numbered(&self, text: &str) -> Option<(SymbolId, RegisterId)> {
-        self.families.readings(text).find_map(|(name, number)| {
-            Some((self.bindings[name as usize]?, self.member(name, number)?))
-        })
+        self.families
+            .readings(text)
+            .find_map(|(name, number)| Some((self.bindings[name as usize]?, self.member(name, number)?)))
     }
 
     /// A register of a family that is declared here, by the number of the family's name and its own.

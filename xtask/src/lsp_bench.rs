@@ -38,7 +38,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
 
 fn build() -> Result<PathBuf> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let built = Command::new(cargo).args(["build", "--profile", "dist", "--quiet"]).current_dir(root()).status()?;
+    let built =
+        Command::new(cargo).args(["build", "--profile", "dist", "--quiet"]).current_dir(root()).status()?;
     if !built.success() {
         return Err("the build failed".into());
     }
