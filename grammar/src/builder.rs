@@ -43,6 +43,7 @@ pub(crate) struct Builder<'s> {
 }
 
 /// How much of the tree there was before a statement.
+#[derive(Clone, Copy)]
 pub(crate) struct Mark {
     operands: usize,
     declarators: usize,

@@ -228,7 +228,8 @@ fn pieces(statements: usize) -> Vec<Range<usize>> {
     #[cfg(not(feature = "parallel"))]
     let threads = 1_usize;
     // Later pieces are shorter, so that all take equally long.
-    let mut length = statements as f64 * BEFORE / (1.0 - (1.0 - BEFORE).powi(threads as i32));
+    let shares = std::iter::successors(Some(1.0), |share| Some(share * (1.0 - BEFORE)));
+    let mut length = statements as f64 / shares.take(threads).sum::<f64>();
     let mut pieces = Vec::with_capacity(threads);
     let mut start = 0;
     for piece in 1..=threads {
@@ -645,6 +646,40 @@ mod tests {
     fn labels_are_known_before_they_stand() {
         assert_eq!(last("bra L; L: { bra L; L: }"), ["L"]);
         assert_eq!(last("{ L: } bra L;"), ["undeclared"]);
+    }
+
+    /// What a long module's names mean does not depend on how many threads look them up.
+    #[cfg(feature = "parallel")]
+    #[test]
+    fn threads_make_no_difference() {
+        let function = |number: u32| {
+            format!(
+                ".global .u64 g{number} = g{};\n.func f{number}() {{ .reg .b32 %r<9>; .reg .pred p;\n\
+                 L: {{ .reg .b64 %r<{number}>; .reg .b32 x; mov.b64 %r1, g{number}; @p bra L; }}\n\
+                 mov.b32 %r8, x; call f{}; mov.b32 %r2, %tid.x; }}\n",
+                number / 2,
+                number + 1
+            )
+        };
+        let text = (0..4000).fold(".version 9.0\n".to_owned(), |text, number| text + &function(number));
+        let source = Source::new("t", text).unwrap();
+        let module = parse(&source).module;
+        let meanings = |threads| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            let symbols = pool.install(|| {
+                assert_eq!(pieces(module.statements.len()).len(), threads);
+                Symbols::new(&source, &module)
+            });
+            let operands: Vec<Resolution> =
+                (0..module.operands.len() as u32).map(|index| symbols.operand(index)).collect();
+            let guards: Vec<Resolution> =
+                (0..module.instructions.len() as u32).map(|index| symbols.guard(index)).collect();
+            let all: Vec<(SymbolKind, Span)> = symbols.all().map(|(_, it)| (it.kind, it.span)).collect();
+            (operands, guards, all, symbols.register_count())
+        };
+        let one = meanings(1);
+        assert!(one.0.contains(&Resolution::Special) && one.0.contains(&Resolution::Undeclared));
+        assert!(one == meanings(2) && one == meanings(5));
     }
 
     #[test]
