@@ -86,7 +86,7 @@ fn check(
     if cancelled() {
         return None;
     }
-    steps += unit.steps();
+    steps += unit.steps() + host.map_or(0, |host| host.steps);
 
     findings = findings.including_all();
     suppressions.lock().unwrap_or_else(PoisonError::into_inner).complain(&options.rules, &mut findings);

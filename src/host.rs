@@ -59,7 +59,12 @@ impl Language {
         }
     }
 
-    /// Whether a text may have PTX in it at all: it has one of the words that its statements need.
+    /// Whether a file may have PTX in it at all: it has one of the words that its statements need, or
+    /// one that is meant for this tool. That is all that most files cost.
+    pub fn concerns(self, text: &[u8]) -> bool {
+        self.may_have_ptx(text) || memchr::memmem::find(text, MARK).is_some()
+    }
+
     fn may_have_ptx(self, text: &[u8]) -> bool {
         match self {
             Self::Cpp => memchr::memmem::find(text, b"asm").is_some(),
@@ -80,6 +85,8 @@ struct Found {
     statements: Vec<Statement>,
     /// The comments that may be meant for this tool.
     comments: Vec<Span>,
+    /// How much work it was.
+    steps: u64,
 }
 
 /// What comments that are meant for this tool contain.
@@ -153,7 +160,7 @@ pub enum Constraint {
 /// The PTX in a file of another language; none if it is PTX itself, or has none.
 pub fn extract(source: &Source) -> Option<Extract> {
     let language = Language::of(Path::new(source.name()))?;
-    let may_have = language.may_have_ptx(source.text().as_bytes());
-    let found = if may_have { language.find(source) } else { Found::default() };
+    let found =
+        if language.concerns(source.text().as_bytes()) { language.find(source) } else { Found::default() };
     Some(Extract::new(source, language, found))
 }

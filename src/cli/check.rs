@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use clap::ValueEnum;
@@ -15,6 +15,7 @@ use crate::Options;
 use crate::config::{Configs, Wishes};
 use crate::diagnostic::selection::{Layer, Selector};
 use crate::diagnostic::{Applicability, Severity};
+use crate::host::Language;
 use crate::isa::targets::{PtxVersion, Target};
 use crate::render::{self, Checked, Format, Summary, statistics};
 
@@ -222,7 +223,13 @@ impl Check {
 
     fn process_one(&self, input: &Input, options: &Options) -> Result<Done, InputError> {
         let name = input.name(&self.stdin_filename);
-        let bytes = input.bytes(&name)?;
+        let mut bytes = input.bytes(&name)?;
+        // Most files of other languages have nothing to say, and some with their names are no text.
+        let is_unconcerned = Language::of(Path::new(&name))
+            .is_some_and(|language| memchr::memchr(0, &bytes).is_some() || !language.concerns(&bytes));
+        if is_unconcerned && *input != Input::Stdin {
+            bytes.clear();
+        }
         let allowed = match &self.fixes {
             FixArguments { unsafe_fixes: true, .. } => Applicability::Unsafe,
             FixArguments { fix: true, .. } | FixArguments { diff: true, .. } => Applicability::Safe,

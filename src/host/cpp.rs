@@ -21,7 +21,7 @@ pub(super) fn find(source: &Source) -> Found {
     let text = source.text();
     let mut tokens = Tokens::new(text);
     let mut found = Found::default();
-    let mut macros = Macros::default();
+    let mut macros = Macros::new(text);
     let mut constants = Constants::new(text);
     while let Some(token) = tokens.next_of_interest() {
         match token {
@@ -59,6 +59,7 @@ pub(super) fn find(source: &Source) -> Found {
             Token::Word(_) | Token::Literal(_) | Token::Other(..) => {}
         }
     }
+    found.steps = tokens.steps();
     found.comments = tokens.comments();
     found
 }

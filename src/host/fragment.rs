@@ -35,6 +35,8 @@ pub struct Host {
     pub comments: Vec<Span>,
     /// Its statements that are PTX, in order.
     pub statements: Vec<Span>,
+    /// How much work it was to find them.
+    pub steps: u64,
     regions: Vec<Region>,
 }
 
@@ -120,8 +122,8 @@ impl Extract {
         let Builder { text, known: regions, .. } = builder;
         let (text, map) = text.finish();
         let ptx = Source::new(source.name(), text).unwrap_or_else(|_| empty());
-        let comments = found.comments;
-        let host = Host { source: source.clone(), language, map, comments, statements, regions };
+        let Found { comments, steps, .. } = found;
+        let host = Host { source: source.clone(), language, map, comments, statements, steps, regions };
         Self { ptx, fragments, host }
     }
 }

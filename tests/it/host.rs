@@ -6,7 +6,8 @@ use std::fs;
 use std::path::Path;
 
 use ptx_tc::diagnostic::Severity;
-use ptx_tc::{Options, Report, Source, check};
+use ptx_tc::instruction::decode::decode_all;
+use ptx_tc::{Document, Options, Report, Source, check};
 
 fn checked(path: &Path) -> (Source, Report) {
     let name = path.strip_prefix(env!("CARGO_MANIFEST_DIR")).unwrap_or(path).display().to_string();
@@ -63,4 +64,84 @@ fn sound_files() {
         let found = report.diagnostics.iter().any(|it| it.severity >= Severity::Warning);
         assert!(!found, "{}", listed(&source, &report));
     });
+}
+
+/// Break any qualifier of any instruction of tcgen05 in any language: the finding is that word.
+#[test]
+fn a_broken_qualifier_is_found_where_it_stands() {
+    let mut broken = 0;
+    insta::glob!("../../fixtures/host/sound", "*.*", |path| {
+        let name = path.file_name().unwrap().to_string_lossy();
+        let text = fs::read_to_string(path).unwrap();
+        let document = Document::new(&Source::new(name.clone(), text.clone()).unwrap());
+        let host = document.host.as_ref().unwrap();
+        let mut places: Vec<_> = decode_all(&document.unit)
+            .iter()
+            .flat_map(|it| it.qualifiers.iter().collect::<Vec<_>>())
+            .map(|qualifier| (qualifier.span, host.map.host(qualifier.span)))
+            .collect();
+        places.sort();
+        places.dedup_by_key(|(_, place)| *place);
+        for (qualifier, place) in places {
+            let word = document.unit.source.slice(qualifier);
+            // Where it is put together from pieces, it stands nowhere as a whole.
+            if host.source.slice(place) != word {
+                continue;
+            }
+            let (head, tail) = text.split_at(place.end as usize);
+            let changed = Source::new(name.clone(), [head, "q", tail].concat()).unwrap();
+            let report = check(&changed, &Options::default());
+            let wanted = [word, "q"].concat();
+            let is_found = report.diagnostics.iter().any(|finding| {
+                let span = finding.primary.span;
+                finding.severity == Severity::Error
+                    && span.start == place.start
+                    && changed.slice(span) == wanted
+            });
+            assert!(is_found, "{name}: {wanted} at {}: {}", place.start, listed(&changed, &report));
+            broken += 1;
+        }
+    });
+    assert!(broken > 30, "{broken} qualifiers broken");
+}
+
+/// Every cut of a file, and every language's way of starting what does not end.
+#[test]
+fn what_does_not_end_is_no_trouble() {
+    insta::glob!("../../fixtures/host", "*/*.*", |path| {
+        let name = path.file_name().unwrap().to_string_lossy();
+        let text = fs::read_to_string(path).unwrap();
+        for end in (0..text.len()).filter(|end| text.is_char_boundary(*end)).step_by(7) {
+            check(&Source::new(name.clone(), &text[..end]).unwrap(), &Options::default());
+            check(&Source::new(name.clone(), &text[end..]).unwrap(), &Options::default());
+        }
+    });
+}
+
+/// What is repeated without an end costs what its length does.
+#[test]
+fn endless_statements_are_read_once() {
+    const SHAPES: &[(&str, &str)] = &[
+        ("x.cu", "asm("),
+        ("x.cu", "asm(\""),
+        ("x.cu", "asm(\"mov\" x(\n"),
+        ("x.cu", "asm(\n#if A\n"),
+        ("x.cu", "asm(\"mov.b32 %0, %1;\" : \"=r\"(x) : \"r\"(y)"),
+        ("x.cu", "asm(\"{\" ::\"r\"(f(\"%0\")));"),
+        ("x.cu", "asm(\"mov.b32 %0, %1;\" :: \"n\"(N));\n"),
+        ("x.cu", "#define M \"mov.b32\" M\nasm(M);\n"),
+        ("x.cu", "asm(R\"("),
+        ("x.cu", "asm/*"),
+        ("x.cu", "'"),
+        ("x.h", "#define A \"01234567890123456789\"\n#define B A A A A A A A A A A\nasm(B B B B B B B B);\n"),
+        ("x.h", "asm volatile(\"%0%0%0%0\" \"%%\" ::\"C\"(x));"),
+    ];
+    for (name, shape) in SHAPES {
+        let steps = |size: usize| {
+            let source = Source::new(*name, shape.repeat(size / shape.len())).unwrap();
+            check(&source, &Options::default()).steps
+        };
+        let (one, two) = (steps(40_000), steps(80_000));
+        assert!(two <= one * 5 / 2, "{shape:?}: {one} and {two}");
+    }
 }

@@ -1,5 +1,7 @@
 //! What the preprocessor and constants of the file itself say about templates.
 
+use std::cell::Cell;
+
 use rustc_hash::FxHashMap;
 
 use super::tokens::{Token, Tokens};
@@ -11,6 +13,8 @@ use crate::source::Span;
 #[derive(Debug, Default)]
 pub(super) struct Macros<'s> {
     known: FxHashMap<&'s str, Option<Macro<'s>>>,
+    /// How much text may still come out of macros: a short name can stand for much.
+    left: Cell<usize>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,7 +29,15 @@ struct Macro<'s> {
 const DEPTH: usize = 8;
 const PIECES: usize = 4096;
 
+/// How much text comes out of the macros of a file, for each byte that it has. What is more is not
+/// known.
+const GROWTH: usize = 8;
+
 impl<'s> Macros<'s> {
+    pub(super) fn new(text: &str) -> Self {
+        Self { left: Cell::new((text.len() + PIECES) * GROWTH), ..Self::default() }
+    }
+
     /// Reads a definition, from behind `#define` to its body, which is left to be read.
     pub(super) fn define(&mut self, tokens: &mut Tokens<'s>) {
         let text = tokens.text();
@@ -86,7 +98,12 @@ impl<'s> Macros<'s> {
         pieces: &mut Vec<Piece>,
     ) -> bool {
         let before = pieces.len();
-        let is_known = self.expand_within(text, name, arguments, pieces, 0).is_some();
+        let is_known = self.left.get() > 0 && self.expand_within(text, name, arguments, pieces, 0).is_some();
+        let len = |piece: &Piece| match piece {
+            Piece::Text { span, .. } | Piece::Hole(span) => span.len() as usize + 16,
+        };
+        let made: usize = pieces[before..].iter().map(len).sum();
+        self.left.set(self.left.get().saturating_sub(made + 16));
         if !is_known {
             pieces.truncate(before);
         }

@@ -39,6 +39,8 @@ pub(super) struct Tokens<'s> {
     /// Where the text was read to, so that no comment is collected twice.
     seen: usize,
     comments: Vec<Span>,
+    /// How many tokens were read, however often.
+    steps: u64,
 }
 
 const BLANK: u8 = 1;
@@ -67,7 +69,7 @@ fn is(byte: u8, class: u8) -> bool {
 
 impl<'s> Tokens<'s> {
     pub(super) fn new(text: &'s str) -> Self {
-        Self { text, at: 0, starts_line: true, seen: 0, comments: Vec::new() }
+        Self { text, at: 0, starts_line: true, seen: 0, comments: Vec::new(), steps: 0 }
     }
 
     pub(super) fn text(&self) -> &'s str {
@@ -82,6 +84,11 @@ impl<'s> Tokens<'s> {
     pub(super) fn go_to(&mut self, at: usize) {
         self.at = at;
         self.starts_line = false;
+    }
+
+    /// How many tokens were read, however often.
+    pub(super) fn steps(&self) -> u64 {
+        self.steps
     }
 
     /// The comments that may be meant for this tool.
@@ -100,6 +107,7 @@ impl<'s> Tokens<'s> {
     }
 
     pub(super) fn next(&mut self) -> Option<Token> {
+        self.steps += 1;
         let bytes = self.text.as_bytes();
         loop {
             let start = self.at;
