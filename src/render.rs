@@ -3,14 +3,17 @@
 use std::io::{self, Write};
 
 use crate::Report;
-use crate::diagnostic::Severity;
+use crate::diagnostic::{Diagnostic, Severity};
 use crate::source::Source;
 
 mod descriptors;
 mod excerpt;
 pub mod github;
+pub mod gitlab;
 pub mod human;
 pub mod json;
+pub mod junit;
+pub mod rdjson;
 pub mod sarif;
 pub mod statistics;
 
@@ -36,6 +39,12 @@ pub enum Format {
     Sarif,
     /// Annotations of GitHub Actions.
     Github,
+    /// A report of GitLab's Code Quality.
+    Gitlab,
+    /// A report of tests in JUnit's XML.
+    Junit,
+    /// The Reviewdog Diagnostic Format.
+    Rdjson,
 }
 
 /// Totals over several sources.
@@ -78,10 +87,29 @@ pub fn render(files: &[Checked], format: Format, color: bool, out: &mut dyn Writ
         Format::Json => json::render(files, out),
         Format::Sarif => sarif::render(files, out),
         Format::Github => github::render(files, out),
+        Format::Gitlab => gitlab::render(files, out),
+        Format::Junit => junit::render(files, out),
+        Format::Rdjson => rdjson::render(files, out),
     }
 }
 
 /// `1 file`, `2 files`
 pub(crate) fn plural(count: usize, word: &str) -> String {
     format!("{count} {word}{}", if count == 1 { "" } else { "s" })
+}
+
+/// All that a finding says, for formats that have one text for it.
+fn full_message(finding: &Diagnostic) -> String {
+    let mut message = format!("{}: {}", finding.message, finding.primary.message);
+    for (word, remark) in [("note", &finding.note), ("help", &finding.help)] {
+        if let Some(remark) = remark {
+            message.push_str(&format!("\n{word}: {remark}"));
+        }
+    }
+    message
+}
+
+/// A path as forges write it.
+fn slashed(path: &str) -> String {
+    path.replace('\\', "/").trim_start_matches("./").to_owned()
 }

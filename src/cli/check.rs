@@ -110,6 +110,22 @@ enum FormatArgument {
     Sarif,
     /// Annotations of GitHub Actions.
     Github,
+    /// A report for GitLab's Code Quality.
+    Gitlab,
+    /// A report of tests in JUnit's XML.
+    Junit,
+    /// Reviewdog's format.
+    Rdjson,
+}
+
+impl FormatArgument {
+    /// Whether a program reads it, which wants a document even where there is nothing to say.
+    fn is_document(self) -> bool {
+        match self {
+            Self::Json | Self::Sarif | Self::Gitlab | Self::Junit | Self::Rdjson => true,
+            Self::Human | Self::Concise | Self::Github => false,
+        }
+    }
 }
 
 /// More files than this take long enough for someone to wonder.
@@ -256,7 +272,7 @@ impl Check {
     /// Shows the findings where they are to go.
     fn report(&self, files: &[Checked], trouble: bool, out: &mut dyn Write) -> miette::Result<()> {
         let found = files.iter().any(|file| !file.report.diagnostics.is_empty());
-        let is_document = matches!(self.format, FormatArgument::Json | FormatArgument::Sarif);
+        let is_document = self.format.is_document();
         if let Some(path) = &self.output {
             let unwritable = |error| InputError::Unwritable { path: path.display().to_string(), error };
             let mut file = BufWriter::new(File::create(path).map_err(unwritable)?);
@@ -301,6 +317,9 @@ impl From<FormatArgument> for Format {
             FormatArgument::Json => Self::Json,
             FormatArgument::Sarif => Self::Sarif,
             FormatArgument::Github => Self::Github,
+            FormatArgument::Gitlab => Self::Gitlab,
+            FormatArgument::Junit => Self::Junit,
+            FormatArgument::Rdjson => Self::Rdjson,
         }
     }
 }

@@ -173,7 +173,7 @@ fn windows(source: &Source, index: usize, spans: &[Span]) -> Vec<Span> {
 }
 
 /// The start of the character that `offset` is in.
-fn floor_char(source: &Source, mut offset: u32) -> u32 {
+pub(super) fn floor_char(source: &Source, mut offset: u32) -> u32 {
     while !source.text().is_char_boundary(offset as usize) {
         offset -= 1;
     }

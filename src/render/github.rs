@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use super::Checked;
+use super::{Checked, full_message};
 use crate::diagnostic::{Omitted, Severity};
 
 /// Writes one line for each finding.
@@ -16,15 +16,7 @@ pub fn render(files: &[Checked], out: &mut dyn Write) -> io::Result<()> {
             let rule = finding.code.rule();
             let span = finding.primary.span;
             let (start, end) = (file.source.position(span.start), file.source.position(span.end));
-            let mut message = format!("{}: {}", finding.message, finding.primary.message);
-            for (word, remark) in [("note", &finding.note), ("help", &finding.help)] {
-                if let Some(remark) = remark {
-                    message.push('\n');
-                    message.push_str(word);
-                    message.push_str(": ");
-                    message.push_str(remark);
-                }
-            }
+            let message = full_message(finding);
             write!(
                 out,
                 "::{command} title={},file={},line={}",

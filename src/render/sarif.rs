@@ -8,7 +8,7 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
-use super::Checked;
+use super::{Checked, full_message};
 use crate::diagnostic::{Applicability, Diagnostic, Fix, Label, Severity};
 use crate::rules::{Code, RULES, Rule};
 use crate::source::{Source, Span};
@@ -283,18 +283,11 @@ fn level(severity: Severity) -> &'static str {
 }
 
 fn finding<'a>(source: &Source, diagnostic: &'a Diagnostic) -> Finding<'a> {
-    let mut text = format!("{}: {}", diagnostic.message, diagnostic.primary.message);
-    if let Some(note) = &diagnostic.note {
-        let _ = write!(text, "\nnote: {note}");
-    }
-    if let Some(help) = &diagnostic.help {
-        let _ = write!(text, "\nhelp: {help}");
-    }
     Finding {
         rule_id: diagnostic.code,
         rule_index: diagnostic.code as usize,
         level: level(diagnostic.severity),
-        message: Message { text },
+        message: Message { text: full_message(diagnostic) },
         locations: [location(source, &diagnostic.primary, None)],
         related_locations: diagnostic
             .labels

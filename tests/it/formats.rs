@@ -76,7 +76,7 @@ fn github() {
 #[test]
 fn output_goes_to_a_file() {
     let directory = scratch("output");
-    for format in ["human", "concise", "json", "sarif", "github"] {
+    for format in ["human", "concise", "json", "sarif", "github", "gitlab", "junit", "rdjson"] {
         let path = directory.join(format);
         let mut arguments = vec!["check", "--format", format, "--output", path.to_str().unwrap()];
         arguments.extend(FILES);
@@ -87,4 +87,145 @@ fn output_goes_to_a_file() {
     let missing = directory.join("no/such/directory/report");
     let output = run(&["check", FILES[0], "--output", missing.to_str().unwrap()]);
     assert_eq!(output.status.code(), Some(2));
+}
+
+/// All formats that are one document.
+const DOCUMENTS: [&str; 5] = ["json", "sarif", "gitlab", "junit", "rdjson"];
+
+#[test]
+fn gitlab() {
+    let issues: Value = serde_json::from_str(&formatted("gitlab")).unwrap();
+    insta::assert_json_snapshot!("gitlab", issues);
+}
+
+#[test]
+fn junit() {
+    insta::assert_snapshot!("junit", formatted("junit"));
+}
+
+#[test]
+fn rdjson() {
+    let result: Value = serde_json::from_str(&formatted("rdjson")).unwrap();
+    insta::assert_json_snapshot!("rdjson", result);
+}
+
+/// A program that reads a document wants one where nothing was found, too.
+#[test]
+fn documents_are_there_when_nothing_is_found() {
+    for format in DOCUMENTS {
+        let output = run(&["check", "no/such/file.ptx", "--format", format]);
+        assert_eq!(output.status.code(), Some(2));
+        let text = stdout(&output);
+        let begins = if format == "junit" { "<?xml" } else { "{[" };
+        assert!(text.starts_with(|first| begins.contains(first)), "{format}: {text}");
+    }
+}
+
+fn check(text: &[u8], format: &str) -> String {
+    let output = with_stdin(&["check", "-", "--format", format, "--stdin-filename", "./a/k.ptx"], text);
+    stdout(&output)
+}
+
+fn issues(text: &str) -> Vec<Value> {
+    serde_json::from_str(&check(text.as_bytes(), "gitlab")).unwrap()
+}
+
+fn fingerprints(issues: &[Value]) -> Vec<&str> {
+    issues.iter().map(|issue| issue["fingerprint"].as_str().unwrap()).collect()
+}
+
+const KERNEL: &str = ".version 9.0\n.target sm_100a\n.entry k() {\n.reg .b32 t;\n\
+    tcgen05.wait::ld.sync;\ntcgen05.wait::ld.sync;\ntcgen05.wait::st.sync; tcgen05.wait::st.sync;\n\
+    tcgen05.dealloc.cta_group::1.sync.aligned.b32 t, 48;\n}\n";
+
+/// Lines before a finding, and its indentation, do not make another finding of it.
+#[test]
+fn fingerprints_are_stable_and_unique() {
+    let before = issues(KERNEL);
+    let names = fingerprints(&before);
+    let mut unique = names.clone();
+    unique.sort_unstable();
+    unique.dedup();
+    assert_eq!((names.len(), unique.len()), (5, 5));
+
+    let moved =
+        issues(&KERNEL.replace(".reg", "\n// a remark\n    .reg").replace("\ntcgen05", "\n\ttcgen05"));
+    assert_eq!(fingerprints(&moved), names);
+    assert_ne!(moved[0]["location"], before[0]["location"]);
+    assert_eq!(before[0]["location"]["path"], "a/k.ptx");
+
+    let changed = issues(&KERNEL.replace("t, 48", "t, 40"));
+    assert_eq!(fingerprints(&changed)[..4], names[..4]);
+    assert_ne!(fingerprints(&changed)[4], names[4]);
+}
+
+/// The same file twice, and the same findings in another file.
+#[test]
+fn fingerprints_are_unique_among_files() {
+    let path = "fixtures/rules/TC301/invalid_48.ptx";
+    let directory = scratch("fingerprints");
+    let copy = directory.join("copy.ptx");
+    fs::copy(crate::common::root().join(path), &copy).unwrap();
+    let output = run(&["check", path, path, copy.to_str().unwrap(), "--format", "gitlab"]);
+    let issues: Vec<Value> = serde_json::from_slice(&output.stdout).unwrap();
+    let mut names = fingerprints(&issues);
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!((issues.len(), names.len()), (3, 3));
+}
+
+/// Columns of this format count bytes, and a suggestion is one text for one range.
+#[test]
+fn rdjson_suggestions_can_be_made() {
+    let text = ".version 9.0\n.target sm_100a\n.entry k() {\n/* é */ tcgen05.wait::ld;\n}\n";
+    let result: Value = serde_json::from_str(&check(text.as_bytes(), "rdjson")).unwrap();
+    assert_eq!(result["severity"], "ERROR");
+    let mut fixed: Vec<String> = Vec::new();
+    for finding in result["diagnostics"].as_array().unwrap() {
+        assert_eq!(finding["location"]["range"]["start"]["line"], 4);
+        let suggestion = &finding["suggestions"][0];
+        let place =
+            |end: &str, key: &str| usize::try_from(suggestion["range"][end][key].as_u64().unwrap()).unwrap();
+        assert_eq!((place("start", "line"), place("end", "line")), (4, 4));
+        let mut line = text.lines().nth(3).unwrap().to_owned();
+        line.replace_range(
+            place("start", "column") - 1..place("end", "column") - 1,
+            suggestion["text"].as_str().unwrap(),
+        );
+        fixed.push(line);
+    }
+    fixed.sort_unstable();
+    assert_eq!(fixed, ["/* é */ tcgen05.wait::ld.aligned;", "/* é */ tcgen05.wait::ld.sync;"]);
+}
+
+/// XML has no way to write most control characters.
+#[test]
+fn junit_is_xml_whatever_the_text_is() {
+    let text = b".version 9.0\n.target sm_100a\n.entry k() {\n\x01\xff<&\">]]>;\n}\n";
+    let report = check(text, "junit");
+    assert!(report.contains("<failure"), "{report}");
+    assert!(!report.contains(|c: char| c.is_control() && c != '\n'), "{report}");
+    let mut depth = 0;
+    let mut reader = quick_xml::Reader::from_str(&report);
+    loop {
+        match reader.read_event().unwrap() {
+            quick_xml::events::Event::Start(_) => depth += 1,
+            quick_xml::events::Event::End(_) => depth -= 1,
+            quick_xml::events::Event::Eof => break,
+            _ => {}
+        }
+    }
+    assert_eq!(depth, 0);
+}
+
+/// Only errors fail, as the exit status has it.
+#[test]
+fn junit_counts_what_failed() {
+    let report = check(KERNEL.replace("wait::ld.sync", "wait::ld.aligned.sync").as_bytes(), "junit");
+    assert_eq!(report.matches("<testcase").count(), 5);
+    assert_eq!(report.matches("<failure").count(), 3);
+    assert!(
+        report.contains("<testsuites name=\"ptx-tc\" tests=\"5\" failures=\"3\" errors=\"0\">"),
+        "{report}"
+    );
 }

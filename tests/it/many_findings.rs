@@ -54,6 +54,19 @@ fn the_first_of_a_rule_are_shown_and_all_are_counted() {
     assert_eq!(run["properties"]["omitted"][0]["ruleId"], "TC001");
     assert_eq!(run["properties"]["omitted"][0]["count"], 150);
 
+    let gitlab: Value = serde_json::from_str(&check(&text, &["--format", "gitlab"])).unwrap();
+    let more = gitlab.as_array().unwrap().last().unwrap();
+    assert_eq!(more["description"], "TC001: and 150 more of syntax-error in this file");
+    assert_eq!(more["location"]["lines"]["begin"], 4);
+
+    let rdjson: Value = serde_json::from_str(&check(&text, &["--format", "rdjson"])).unwrap();
+    let more = rdjson["diagnostics"].as_array().unwrap().last().unwrap();
+    assert_eq!(more["message"], "and 150 more of syntax-error in this file");
+    assert!(more["location"].get("range").is_none());
+
+    let junit = check(&text, &["--format", "junit"]);
+    assert!(junit.contains("and 150 more of syntax-error in this file</failure>"), "{junit}");
+
     assert!(check(&text, &["--statistics"]).contains("250  TC001  syntax-error (error)"));
 }
 
@@ -98,7 +111,7 @@ fn what_comments_silence_takes_no_room() {
 /// What is shown does not get longer with the line that it stands in.
 #[test]
 fn output_does_not_grow_with_the_line() {
-    for format in ["human", "concise", "json", "sarif", "github"] {
+    for format in ["human", "concise", "json", "sarif", "github", "gitlab", "junit", "rdjson"] {
         let length = |count| check(&broken(count), &["--format", format]).len();
         let (short, long) = (length(4000), length(400_000));
         assert!(long < short + short / 20, "{format}: {short} {long}");
