@@ -15,6 +15,7 @@ mod decode;
 mod encode;
 mod explain;
 mod expression;
+mod format;
 mod init;
 mod input;
 #[cfg(feature = "lsp")]
@@ -33,6 +34,8 @@ struct Arguments {
 enum Command {
     /// Check PTX files.
     Check(check::Check),
+    /// Lay out PTX files.
+    Format(format::Format),
     /// Write a configuration with comments.
     Init(init::Init),
     /// Explain a rule.
@@ -110,6 +113,7 @@ pub fn main() -> ExitCode {
     let out = &mut io::stdout().lock();
     let result = match arguments.command {
         Command::Check(check) => check.run(out),
+        Command::Format(format) => format.run(out),
         Command::Init(init) => init.run(out),
         Command::Explain(explain) => explain.run(out),
         Command::Rules(rules) => rules.run(out),

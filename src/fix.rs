@@ -15,6 +15,8 @@ use crate::source::{Source, SourceError};
 use crate::syntax::parser;
 use crate::{Options, Report, check};
 
+pub mod allow;
+
 /// A repair that needs more rounds is going in circles.
 const MAX_ROUNDS: usize = 64;
 /// Enough to find, by halving, one fix that does harm among very many.

@@ -21,6 +21,7 @@
 //!  cli          the program                      lsp          the language server
 //!  render       findings as text, JSON, SARIF ...
 //!  fix          applies repairs                  config       ptx-tc.toml
+//!  layout       the white space of a module
 //!  check        runs the stages, component by component
 //!  suppression  comments that silence rules
 //!  rules        one file each, in families that know nothing of each other
@@ -69,6 +70,7 @@ pub mod fix;
 pub mod host;
 pub mod instruction;
 pub mod isa;
+pub mod layout;
 #[cfg(feature = "lsp")]
 pub mod lsp;
 #[cfg(feature = "cli")]

@@ -28,7 +28,6 @@ mod configuration;
 mod context;
 mod descriptors;
 mod document;
-mod format;
 mod handlers;
 mod hints;
 mod hover;

@@ -41,7 +41,7 @@ pub enum Format {
     Github,
     /// A report of GitLab's Code Quality.
     Gitlab,
-    /// A report of tests in JUnit's XML.
+    /// A report of tests, in the XML of `JUnit`.
     Junit,
     /// The Reviewdog Diagnostic Format.
     Rdjson,

@@ -20,6 +20,8 @@ use crate::source::{Source, Span};
 use crate::syntax::ast::{Module, StatementKind};
 use crate::syntax::lexer::lex;
 
+pub mod addition;
+
 /// What every directive contains; a file without it has none.
 const MARK: &str = "ptx-tc:";
 
@@ -255,22 +257,23 @@ fn directives(source: &Source, comments: &[Span]) -> Vec<Directive> {
 
 /// The comments in a text that has nothing but comments and white space.
 fn comments(gap: &str) -> impl Iterator<Item = std::ops::Range<usize>> + '_ {
+    // The other thing between tokens is a line marker of a preprocessor.
+    remarks(gap).filter(|range| gap[range.start..].starts_with('/'))
+}
+
+/// What is no white space in such a text.
+fn remarks(gap: &str) -> impl Iterator<Item = std::ops::Range<usize>> + '_ {
     let mut rest = 0;
     std::iter::from_fn(move || {
-        loop {
-            let start = rest + gap.get(rest..)?.find(|c: char| !c.is_ascii_whitespace())?;
-            let tail = &gap[start..];
-            // The `*` of `/*` ends nothing: `/*/` is not a whole comment.
-            let len = match tail.strip_prefix("/*") {
-                Some(behind) => behind.find("*/").map(|at| at + 4)?,
-                None => memchr::memchr2(b'\n', b'\r', tail.as_bytes()).unwrap_or(tail.len()),
-            };
-            rest = start + len;
-            // The other thing between tokens is a line marker of a preprocessor.
-            if tail.starts_with('/') {
-                return Some(start..rest);
-            }
-        }
+        let start = rest + gap.get(rest..)?.find(|c: char| !c.is_ascii_whitespace())?;
+        let tail = &gap[start..];
+        // The `*` of `/*` ends nothing: `/*/` is not a whole comment.
+        let len = match tail.strip_prefix("/*") {
+            Some(behind) => behind.find("*/").map(|at| at + 4)?,
+            None => memchr::memchr2(b'\n', b'\r', tail.as_bytes()).unwrap_or(tail.len()),
+        };
+        rest = start + len;
+        Some(start..rest)
     })
 }
 

@@ -11,13 +11,14 @@ use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 
 use super::input::{self, Input, InputError};
 use super::{Outcome, output_error, repair, report_trouble};
-use crate::Options;
 use crate::config::{Configs, Wishes};
 use crate::diagnostic::selection::{Layer, Selector};
-use crate::diagnostic::{Applicability, Severity};
+use crate::diagnostic::{Applicability, Code, Severity};
 use crate::host::Language;
 use crate::isa::targets::{PtxVersion, Target};
 use crate::render::{self, Checked, Format, Summary, statistics};
+use crate::suppression::addition::is_excusable;
+use crate::{Options, Report};
 
 /// Check PTX files.
 #[derive(Debug, clap::Args)]
@@ -86,6 +87,7 @@ struct RuleArguments {
 /// What is repaired.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Fixes")]
+#[allow(clippy::struct_excessive_bools, reason = "each is an option of its own")]
 struct FixArguments {
     /// Apply the safe fixes; the text from standard input goes, fixed, to standard output.
     #[arg(long)]
@@ -93,7 +95,10 @@ struct FixArguments {
     /// Apply all fixes: also those that guess, or change what the program does.
     #[arg(long)]
     unsafe_fixes: bool,
-    /// Show what the fixes would change, and change nothing.
+    /// Silence what is found with a comment at each place, so that only what is new is found from then on.
+    #[arg(long, conflicts_with_all = ["fix", "unsafe_fixes"])]
+    add_allow: bool,
+    /// Show what would be changed, and change nothing.
     #[arg(long)]
     diff: bool,
 }
@@ -112,7 +117,7 @@ enum FormatArgument {
     Github,
     /// A report for GitLab's Code Quality.
     Gitlab,
-    /// A report of tests in JUnit's XML.
+    /// A report of tests, as `JUnit` writes it.
     Junit,
     /// Reviewdog's format.
     Rdjson,
@@ -160,13 +165,21 @@ impl Check {
         let trouble = !errors.is_empty();
         self.report(&files, trouble, out)?;
         if fixed > 0 && !self.quiet {
-            let verb = if self.fixes.diff { "would fix" } else { "fixed" };
+            let verb = match (self.fixes.add_allow, self.fixes.diff) {
+                (false, false) => "fixed",
+                (false, true) => "would fix",
+                (true, false) => "silenced",
+                (true, true) => "would silence",
+            };
             let _ = writeln!(
                 io::stderr(),
                 "{verb} {} in {}",
                 render::plural(fixed, "finding"),
                 render::plural(fixed_files, "file")
             );
+        }
+        if self.fixes.add_allow && !self.fixes.diff && !self.quiet {
+            explain_rest(&files);
         }
         for error in errors {
             report_trouble(&error.into());
@@ -246,16 +259,20 @@ impl Check {
         if is_unconcerned && *input != Input::Stdin {
             bytes.clear();
         }
-        let allowed = match &self.fixes {
-            FixArguments { unsafe_fixes: true, .. } => Applicability::Unsafe,
-            FixArguments { fix: true, .. } | FixArguments { diff: true, .. } => Applicability::Safe,
+        let (checked, repair) = match &self.fixes {
+            FixArguments { add_allow: true, diff, .. } => repair::allow(&name, bytes, options, *diff)?,
+            FixArguments { unsafe_fixes: true, diff, .. } => {
+                repair::repair(&name, bytes, options, Applicability::Unsafe, *diff)?
+            }
+            FixArguments { fix: true, diff, .. } | FixArguments { diff: diff @ true, .. } => {
+                repair::repair(&name, bytes, options, Applicability::Safe, *diff)?
+            }
             _ => {
                 let source = input::source(&name, bytes)?;
                 let report = crate::check(&source, options);
                 return Ok(Done { checked: Checked { source, report }, fixed: 0, output: Vec::new() });
             }
         };
-        let (checked, repair) = repair::repair(&name, bytes, options, allowed, self.fixes.diff)?;
         let output = match input {
             _ if self.fixes.diff => repair.diff(&name),
             Input::Stdin => repair.after,
@@ -282,7 +299,7 @@ impl Check {
         if self.quiet && !found || files.is_empty() && trouble && !is_document || self.fixes.diff {
             return Ok(());
         }
-        let fixes = self.fixes.fix || self.fixes.unsafe_fixes;
+        let fixes = self.fixes.fix || self.fixes.unsafe_fixes || self.fixes.add_allow;
         if fixes && self.paths.iter().any(|path| input::is_stdin(path)) {
             // Standard output has the fixed text.
             let stderr = io::stderr();
@@ -297,6 +314,34 @@ impl Check {
             return statistics::render(files, self.format == FormatArgument::Json, out);
         }
         render::render(files, self.format.into(), color, out)
+    }
+}
+
+/// Says why something is found that was to be silenced.
+fn explain_rest(files: &[Checked]) {
+    let of = |is_meant: &dyn Fn(Code) -> bool| {
+        let reports = files.iter().map(|file| &file.report);
+        let shown = |report: &Report| report.diagnostics.iter().filter(|it| is_meant(it.code)).count();
+        let omitted = |report: &Report| {
+            let omitted = report.omitted.iter().filter(|it| is_meant(it.code));
+            omitted.map(|it| it.count).sum::<usize>()
+        };
+        reports.map(|report| shown(report) + omitted(report)).sum::<usize>()
+    };
+    let unused = of(&|code| code == Code::UnusedSuppression);
+    let excusable = of(&is_excusable);
+    let broken = of(&|_| true) - unused - excusable;
+    if excusable > 0 {
+        let findings = render::plural(excusable, "finding");
+        let _ = writeln!(io::stderr(), "left {findings} where no comment can stand");
+    }
+    if broken > 0 {
+        let errors = render::plural(broken, "syntax error");
+        let _ = writeln!(io::stderr(), "left {errors} as found: what does not parse has to be repaired");
+    }
+    if unused > 0 {
+        let comments = render::plural(unused, "unused suppression");
+        let _ = writeln!(io::stderr(), "left {comments} as found: `--fix` removes what silences nothing");
     }
 }
 

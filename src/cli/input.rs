@@ -33,6 +33,11 @@ pub(super) enum InputError {
         #[source]
         error: SourceError,
     },
+    #[error("cannot format `{path}`: only PTX has a layout")]
+    NotPtx { path: String },
+    #[error("cannot format `{path}`: syntax error in line {line}, column {column}")]
+    #[diagnostic(help("`ptx-tc check` says what is wrong; a file that does not parse is left alone"))]
+    Broken { path: String, line: u32, column: u32 },
     #[error("cannot write `{path}`")]
     Unwritable {
         path: String,

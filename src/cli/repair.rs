@@ -1,4 +1,4 @@
-//! Fixing a file, and showing what that would change.
+//! Fixing a file or silencing what is found in it, and showing what that would change.
 
 use std::fs;
 use std::io::{self, Write};
@@ -9,6 +9,7 @@ use similar::TextDiff;
 use super::input::{self, InputError};
 use crate::Options;
 use crate::diagnostic::Applicability;
+use crate::fix::allow::Allowed;
 use crate::fix::{self, Fixed};
 use crate::render::Checked;
 
@@ -31,25 +32,54 @@ pub(super) fn repair(
     let fixed = fix::fix(name, before.clone(), options, allowed);
     let Fixed { bytes: after, applied, source, report } =
         fixed.map_err(|error| InputError::NoText { path: name.to_owned(), error })?;
-    let checked = if keep && applied > 0 {
-        let source = input::source(name, before.clone())?;
-        let report = crate::check(&source, options);
-        Checked { source, report }
-    } else {
-        Checked { source, report }
-    };
-    Ok((checked, Repair { before, after, applied }))
+    let repair = Repair { before, after, applied };
+    Ok((kept(name, Checked { source, report }, &repair, options, keep)?, repair))
+}
+
+/// Silences what is found; returns what is found after that or, with `keep`, before.
+pub(super) fn allow(
+    name: &str,
+    before: Vec<u8>,
+    options: &Options,
+    keep: bool,
+) -> Result<(Checked, Repair), InputError> {
+    let allowed = fix::allow::allow(name, before.clone(), options);
+    let Allowed { bytes: after, silenced, source, report } =
+        allowed.map_err(|error| InputError::NoText { path: name.to_owned(), error })?;
+    let repair = Repair { before, after, applied: silenced };
+    Ok((kept(name, Checked { source, report }, &repair, options, keep)?, repair))
+}
+
+/// What is found after a change or, with `keep`, before.
+fn kept(
+    name: &str,
+    after: Checked,
+    repair: &Repair,
+    options: &Options,
+    keep: bool,
+) -> Result<Checked, InputError> {
+    if !keep || repair.applied == 0 {
+        return Ok(after);
+    }
+    let source = input::source(name, repair.before.clone())?;
+    let report = crate::check(&source, options);
+    Ok(Checked { source, report })
 }
 
 impl Repair {
     /// The change as a patch; empty when there is none.
     pub(super) fn diff(&self, name: &str) -> Vec<u8> {
-        let mut patch = Vec::new();
-        let diff = TextDiff::from_lines(self.before.as_slice(), self.after.as_slice());
-        // Writing to a vector does not fail.
-        let _ = diff.unified_diff().header(name, name).to_writer(&mut patch);
-        patch
+        diff(name, &self.before, &self.after)
     }
+}
+
+/// A change as a patch; empty when there is none.
+pub(super) fn diff(name: &str, before: &[u8], after: &[u8]) -> Vec<u8> {
+    let mut patch = Vec::new();
+    let diff = TextDiff::from_lines(before, after);
+    // Writing to a vector does not fail.
+    let _ = diff.unified_diff().header(name, name).to_writer(&mut patch);
+    patch
 }
 
 /// Puts `bytes` in place of the file in one step: nobody sees half of it, and a crash leaves the

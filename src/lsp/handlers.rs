@@ -12,9 +12,8 @@ use super::navigation::Occurrence;
 use super::settings::Client;
 use super::snapshot::Snapshot;
 use super::text::{Change, Place, Text};
-use super::{
-    actions, completion, format, hints, hover, links, navigation, outline, signature, to_proto, tokens,
-};
+use super::{actions, completion, hints, hover, links, navigation, outline, signature, to_proto, tokens};
+use crate::layout;
 use crate::rules::Code;
 use crate::source::Span;
 
@@ -208,11 +207,14 @@ fn handle_document(context: &Context<'_>, method: &str, params: Value) -> Answer
         }
         requests::Formatting::METHOD => {
             let params: types::DocumentFormattingParams = read(params)?;
-            let style = format::Style {
+            let style = layout::Style {
                 tab_size: params.options.tab_size.clamp(1, 16),
                 spaces: params.options.insert_spaces,
             };
-            let text = format::format(context.snapshot, style);
+            let unit = &context.snapshot.unit;
+            // What was taken from a file of another language is not that file.
+            let is_sound = unit.is_module && unit.syntax_errors.is_empty();
+            let text = is_sound.then(|| layout::layout_sound(unit.source.text(), style)).flatten();
             let edits = text.iter().map(|text| to_proto::whole_text(context, text));
             answer(edits.collect::<Vec<_>>())
         }

@@ -1,4 +1,4 @@
-//! Findings as a report of tests (JUnit's XML), which every build server reads.
+//! Findings as a report of tests (the XML of `JUnit`), which every build server reads.
 //!
 //! A file is a suite. Each finding is a test of it, which has failed when the finding is an error, as
 //! the exit status says; the others have passed and only say something. A file in which nothing was

@@ -18,7 +18,7 @@ const LAYERS: &[&[&str]] = &[
     &["rules"],
     &["suppression"],
     &["check"],
-    &["fix", "config"],
+    &["fix", "config", "layout"],
     &["render"],
     &["lsp"],
     &["cli"],

@@ -3,6 +3,7 @@
 
 mod common;
 
+mod additions;
 mod cli;
 mod descriptor_cli;
 mod descriptor_properties;
@@ -20,6 +21,7 @@ mod injected_bugs;
 mod kernels;
 mod known_bits;
 mod layers;
+mod layout;
 mod lsp;
 mod many_findings;
 mod mma_shapes;

@@ -5,26 +5,76 @@
 //! Where white space separates tokens it becomes one blank, and where it does not, none is added but
 //! behind commas: PTX opcodes are sensitive to it.
 
-use super::snapshot::Snapshot;
+use crate::source::{Source, SourceError};
 use crate::syntax::lexer::Token;
+use crate::syntax::parser::{self, SyntaxError};
 use crate::syntax::structure::Structure;
 
 /// How to indent.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Style {
-    pub(super) tab_size: u32,
-    pub(super) spaces: bool,
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Style {
+    /// Columns of one level.
+    pub tab_size: u32,
+    /// Whether they are blanks, not one tab.
+    pub spaces: bool,
 }
 
-/// The module in its layout; `None` when it does not parse, or needs no change.
-pub(super) fn format(snapshot: &Snapshot, style: Style) -> Option<String> {
-    if !snapshot.unit.syntax_errors.is_empty() {
-        return None;
+/// Why a file has no layout.
+#[derive(Debug)]
+pub enum Refusal {
+    /// It is no text.
+    NoText(SourceError),
+    /// It does not parse, so that nobody knows where its statements end.
+    Broken {
+        /// The text.
+        source: Source,
+        /// The first thing that is wrong with it.
+        error: SyntaxError,
+    },
+}
+
+/// The bytes of a module in its layout; `None` when they need no change.
+///
+/// ```
+/// use ptx_tc::layout::{Style, layout};
+///
+/// let style = Style { tab_size: 4, spaces: true };
+/// let text = b".version 9.0\n.target sm_100a\n.entry k()\n{ ret ;  }\n";
+/// let after = layout("kernel.ptx", text, style).unwrap();
+/// assert_eq!(after.unwrap(), b".version 9.0\n.target sm_100a\n.entry k()\n{\n    ret;\n}\n");
+/// ```
+///
+/// # Errors
+/// When the bytes are no text, or the text does not parse.
+pub fn layout(name: &str, bytes: &[u8], style: Style) -> Result<Option<Vec<u8>>, Refusal> {
+    let source = Source::from_bytes(name, bytes.to_vec()).map_err(Refusal::NoText)?;
+    let error = parser::parse(&source).errors.into_iter().next();
+    if let Some(error) = error {
+        return Err(Refusal::Broken { source, error });
     }
-    let text = snapshot.unit.source.text();
-    let formatted = Printer::new(text, style).run();
+    let after = layout_sound(source.text(), style);
+    Ok(after.map(|after| restore(after.into_bytes(), source.text().as_bytes(), bytes)))
+}
+
+/// A text that parses in its layout; `None` when it needs no change.
+pub(crate) fn layout_sound(text: &str, style: Style) -> Option<String> {
+    let after = Printer::new(text, style).run();
     // The promise of this module, held at run time, too: better no layout than another program.
-    (formatted != text && same_tokens(text, &formatted)).then_some(formatted)
+    (after != text && same_tokens(text, &after)).then_some(after)
+}
+
+/// Puts the bytes that are no UTF-8 back in their places. In the text, one character stands for each;
+/// they are in comments, which the layout keeps, in the same order.
+fn restore(mut after: Vec<u8>, text: &[u8], bytes: &[u8]) -> Vec<u8> {
+    let mut changed = text.iter().zip(bytes).filter(|(shown, byte)| shown != byte).map(|(&shown, _)| shown);
+    if let Some(stands_for) = changed.next() {
+        let mut real =
+            text.iter().zip(bytes).filter(|(shown, _)| **shown == stands_for).map(|(_, byte)| *byte);
+        for byte in after.iter_mut().filter(|byte| **byte == stands_for) {
+            *byte = real.next().unwrap_or(stands_for);
+        }
+    }
+    after
 }
 
 /// Whether both texts have the same tokens and comments.
@@ -264,16 +314,16 @@ fn blank_between(left: Piece<'_>, right: Piece<'_>) -> bool {
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::text::Text;
     use super::*;
-    use crate::Options;
     use crate::syntax::lexer;
 
     const STYLE: Style = Style { tab_size: 4, spaces: true };
 
     fn formatted(text: &str) -> String {
-        let snapshot = Snapshot::new(Text::new(text.to_owned()), Options::default()).expect("a short text");
-        format(&snapshot, STYLE).unwrap_or_else(|| text.to_owned())
+        match layout("k.ptx", text.as_bytes(), STYLE) {
+            Ok(Some(after)) => String::from_utf8(after).expect("from a string"),
+            Ok(None) | Err(Refusal::Broken { .. } | Refusal::NoText(_)) => text.to_owned(),
+        }
     }
 
     fn tokens(text: &str) -> Vec<(Option<Token>, String)> {
@@ -291,6 +341,13 @@ mod tests {
         insta::assert_snapshot!(formatted(
             ".version   9.0\n.target sm_100a,  debug\n.address_size 64\n\n\n\n// a comment\n.visible .entry k(\n.param .u64 a ,\n .param .u64 b\n)\n  .maxntid 128,1,1\n{ .reg .b32 %r<4>;.reg .pred p; // two\n  mov.b32 %r1,%r2;   mov.b32 %r0 , 1 ;\n.loc 1 2 3\nadd.s32 %r1, %r2, 4+ 5;\nL: bra L;\n{ ret; }\n  tcgen05.ld.sync.aligned.32x32b.x2.b32 { %r0,\n %r1 }, [ %r2+16 ];\n@!p bra L; /* last */ }\n"
         ));
+    }
+
+    #[test]
+    fn other_bytes_stay() {
+        let text = b"// caf\xe9 \x1a \xff\r\n.version  9.0 // \xfe\r\n";
+        let after = layout("k.ptx", text, STYLE).unwrap().unwrap();
+        assert_eq!(after, b"// caf\xe9 \x1a \xff\r\n.version 9.0 // \xfe\r\n");
     }
 
     #[test]

@@ -1,0 +1,148 @@
+//! `ptx-tc format`
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
+
+use super::input::{self, Input, InputError};
+use super::{Outcome, output_error, repair, report_trouble};
+use crate::config::Configs;
+use crate::host::Language;
+use crate::layout::{self, Refusal, Style};
+use crate::render::plural;
+
+/// Lay out PTX files: white space changes, and nothing else.
+#[derive(Debug, clap::Args)]
+pub(super) struct Format {
+    /// Files, directories to search for `*.ptx`, or `-` for standard input, whose text goes to standard output.
+    #[arg(required = true, value_name = "PATH")]
+    paths: Vec<PathBuf>,
+    /// Write no file; exit with 1 when one would change.
+    #[arg(long)]
+    check: bool,
+    /// Show what would change, and write no file; exit with 1 when one would change.
+    #[arg(long)]
+    diff: bool,
+    /// Indent by so many blanks, or by one `tab`.
+    #[arg(long, value_name = "N|tab", default_value = "4", value_parser = indent)]
+    indent: Style,
+    /// Use the `exclude` of this configuration, not of the nearest `ptx-tc.toml` above each file.
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// What standard input is called in messages.
+    #[arg(long, value_name = "NAME", default_value = "<stdin>")]
+    stdin_filename: String,
+    /// Do not say how many files changed.
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+/// What became of one input.
+struct Done {
+    name: String,
+    changes: bool,
+    /// A patch, or the text of standard input.
+    output: Vec<u8>,
+}
+
+impl Format {
+    pub(super) fn run(&self, out: &mut dyn Write) -> miette::Result<Outcome> {
+        let (inputs, mut errors) = input::find(&self.paths);
+        let inputs = self.wanted(inputs)?;
+        let results: Vec<_> = inputs.par_iter().map(|input| self.process(input)).collect();
+        let (mut changed, mut unchanged) = (0, 0);
+        for result in results {
+            match result {
+                Ok(done) => {
+                    out.write_all(&done.output).map_err(output_error)?;
+                    if done.changes && self.check && !self.diff && !self.quiet {
+                        writeln!(out, "would format {}", done.name).map_err(output_error)?;
+                    }
+                    *(if done.changes { &mut changed } else { &mut unchanged }) += 1;
+                }
+                Err(error) => errors.push(error),
+            }
+        }
+        // Standard output has the text, or a patch.
+        if !self.quiet && !self.diff && !inputs.contains(&Input::Stdin) {
+            let verb = if self.check { "would be formatted" } else { "formatted" };
+            writeln!(out, "{} {verb}, {unchanged} unchanged", plural(changed, "file"))
+                .map_err(output_error)?;
+        }
+        let trouble = !errors.is_empty();
+        for error in errors {
+            report_trouble(&error.into());
+        }
+        Ok(match (trouble, changed > 0 && self.writes_nothing()) {
+            (true, _) => Outcome::Trouble,
+            (false, true) => Outcome::Findings,
+            (false, false) => Outcome::Clean,
+        })
+    }
+
+    fn writes_nothing(&self) -> bool {
+        self.check || self.diff
+    }
+
+    /// The inputs without what configurations exclude and without what directories hold besides PTX.
+    fn wanted(&self, inputs: Vec<Input>) -> miette::Result<Vec<Input>> {
+        let mut configs = Configs::new(self.config.as_deref())?;
+        let mut wanted = Vec::with_capacity(inputs.len());
+        for input in inputs {
+            let is_wanted = match &input {
+                Input::Stdin => true,
+                Input::File(path) => {
+                    let location = input.location(&self.stdin_filename);
+                    let config = configs.of(&location)?;
+                    (self.paths.contains(path) || is_ptx(path))
+                        && !config.is_some_and(|config| config.excludes(&location))
+                }
+            };
+            if is_wanted {
+                wanted.push(input);
+            }
+        }
+        Ok(wanted)
+    }
+
+    fn process(&self, input: &Input) -> Result<Done, InputError> {
+        let name = input.name(&self.stdin_filename);
+        if Language::of(Path::new(&name)).is_some() {
+            return Err(InputError::NotPtx { path: name });
+        }
+        let before = input.bytes(&name)?;
+        let after = layout::layout(&name, &before, self.indent).map_err(|refusal| match refusal {
+            Refusal::NoText(error) => InputError::NoText { path: name.clone(), error },
+            Refusal::Broken { source, error } => {
+                let place = source.position(error.span().start);
+                InputError::Broken { path: name.clone(), line: place.line, column: place.column }
+            }
+        })?;
+        let changes = after.is_some();
+        let output = match (input, after) {
+            (_, Some(after)) if self.diff => repair::diff(&name, &before, &after),
+            (Input::Stdin, after) if !self.writes_nothing() => after.unwrap_or(before),
+            (Input::File(path), Some(after)) if !self.writes_nothing() => {
+                repair::replace(path, &after)
+                    .map_err(|error| InputError::Unwritable { path: name.clone(), error })?;
+                Vec::new()
+            }
+            (Input::Stdin | Input::File(_), _) => Vec::new(),
+        };
+        Ok(Done { name, changes, output })
+    }
+}
+
+fn is_ptx(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "ptx")
+}
+
+fn indent(text: &str) -> Result<Style, String> {
+    if text == "tab" {
+        return Ok(Style { tab_size: 8, spaces: false });
+    }
+    let blanks = text.parse().ok().filter(|blanks| (1..=16).contains(blanks));
+    let blanks = blanks.ok_or("write a number of blanks from 1 to 16, or `tab`")?;
+    Ok(Style { tab_size: blanks, spaces: true })
+}
