@@ -13,6 +13,7 @@ use std::sync::Arc;
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use miette::{NamedSource, SourceSpan};
+use strum::{EnumIter, EnumString, IntoEnumIterator, IntoStaticStr};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -20,6 +21,10 @@ use crate::Options;
 use crate::diagnostic::Severity;
 use crate::diagnostic::selection::{Layer, RuleSettings, Selector, UnknownRule};
 use crate::isa::targets::{PtxVersion, Target};
+
+mod schema;
+
+pub use schema::schema;
 
 /// What the file is called.
 pub(crate) const FILE_NAME: &str = "ptx-tc.toml";
@@ -179,16 +184,22 @@ struct Problem {
 
 type Result<T, E = Box<Problem>> = std::result::Result<T, E>;
 
-const KEYS: &[&str] = &[
-    "targets",
-    "ptx-version",
-    "select",
-    "ignore",
-    "severity",
-    "exclude",
-    "per-file-ignores",
-    "max-findings",
-];
+/// What the file can say.
+#[derive(Clone, Copy, Debug, EnumIter, EnumString, IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
+enum Key {
+    Targets,
+    PtxVersion,
+    Select,
+    Ignore,
+    Severity,
+    Exclude,
+    PerFileIgnores,
+    MaxFindings,
+}
+
+/// What a severity is called.
+const LEVELS: &[&str] = &["off", "info", "warning", "error"];
 
 struct Reader<'t> {
     name: String,
@@ -212,36 +223,38 @@ impl Reader<'_> {
         })?;
         let mut config = Config { root, ..Config::default() };
         for (key, value) in document.get_ref() {
-            match key.get_ref().as_ref() {
-                "targets" => config.targets = strings(value, target)?,
-                "ptx-version" => config.ptx_version = Some(version(value)?),
-                "select" => config.rules.select = Some(strings(value, selector)?),
-                "ignore" => config.rules.ignore = strings(value, selector)?,
-                "severity" => {
+            let Ok(known) = key.get_ref().parse() else {
+                let unknown = key.get_ref();
+                let keys: Vec<&str> = Key::iter().map(Into::into).collect();
+                let nearest = closest(unknown, &keys);
+                return Err(problem(format!("unknown key `{unknown}`"), key.span(), "no such key")
+                    .help(format!("did you mean `{nearest}`? the keys are {}", keys.join(", ")))
+                    .into());
+            };
+            match known {
+                Key::Targets => config.targets = strings(value, target)?,
+                Key::PtxVersion => config.ptx_version = Some(version(value)?),
+                Key::Select => config.rules.select = Some(strings(value, selector)?),
+                Key::Ignore => config.rules.ignore = strings(value, selector)?,
+                Key::Severity => {
                     for (rule, level) in table(value)? {
                         let rule = selector(rule.get_ref(), rule.span())?;
                         let level = severity(string(level)?, level.span())?;
                         config.rules.severity.push((rule, level));
                     }
                 }
-                "exclude" => {
+                Key::Exclude => {
                     let patterns = strings(value, |text, span| Ok((text.to_owned(), span)))?;
                     config.exclude = globs(&patterns)?;
                 }
-                "per-file-ignores" => {
+                Key::PerFileIgnores => {
                     for (pattern, rules) in table(value)? {
                         let pattern = (pattern.get_ref().to_string(), pattern.span());
                         let rules = strings(rules, selector)?;
                         config.per_file_ignores.push((globs(&[pattern])?, rules));
                     }
                 }
-                "max-findings" => config.max_findings = Some(count(value)?),
-                unknown => {
-                    let nearest = closest(unknown, KEYS);
-                    return Err(problem(format!("unknown key `{unknown}`"), key.span(), "no such key")
-                        .help(format!("did you mean `{nearest}`? the keys are {}", KEYS.join(", ")))
-                        .into());
-                }
+                Key::MaxFindings => config.max_findings = Some(count(value)?),
             }
         }
         Ok(config)
@@ -290,7 +303,6 @@ fn selector(text: &str, span: Range<usize>) -> Result<Selector> {
 }
 
 fn severity(text: &str, span: Range<usize>) -> Result<Severity> {
-    const LEVELS: &[&str] = &["off", "info", "warning", "error"];
     Ok(Severity::from_str(text).map_err(|_| {
         let (nearest, levels) = (closest(text, LEVELS), LEVELS.join(", "));
         problem(format!("unknown severity `{text}`"), span, "no severity")
@@ -347,6 +359,8 @@ fn globs(patterns: &[(String, Range<usize>)]) -> Result<GlobSet> {
 
 /// What `ptx-tc init` writes.
 pub(super) const TEMPLATE: &str = "\
+#:schema https://ptx-tc.github.io/ptx-tc.schema.json
+
 # Configuration of ptx-tc for the files below this directory. Options of the command line win over it.
 
 # Check for these targets instead of each module's own, and against this version of the PTX ISA.
@@ -381,6 +395,11 @@ mod tests {
 
     fn read(text: &str) -> Result<Config> {
         Reader { name: FILE_NAME.to_owned(), text }.read(PathBuf::from("/project"))
+    }
+
+    #[test]
+    fn the_template_names_the_schema() {
+        assert_eq!(TEMPLATE.lines().next(), Some(format!("#:schema {}", schema::URL).as_str()));
     }
 
     #[test]

@@ -63,7 +63,7 @@ mod check;
 #[cfg(feature = "cli")]
 pub mod cli;
 #[cfg(feature = "cli")]
-pub(crate) mod config;
+pub mod config;
 pub mod descriptor;
 pub mod diagnostic;
 pub mod fix;

@@ -26,6 +26,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
         ("README.md".to_owned(), between(&readme, "rules", &rules_table())?),
         ("docs/finding.svg".to_owned(), picture()?),
         ("docs/gates.md".to_owned(), gates()),
+        ("docs/ptx-tc.schema.json".to_owned(), schema()?),
     ];
     files.extend(rule_docs::pages());
     let mut current = rule_docs::remove_strangers(arguments.check)?;
@@ -68,6 +69,11 @@ fn rules_table() -> String {
         );
     }
     text
+}
+
+/// By which editors complete `ptx-tc.toml`.
+fn schema() -> Result<String> {
+    Ok(serde_json::to_string_pretty(&ptx_tc::config::schema())? + "\n")
 }
 
 /// A finding as the terminal shows it.
