@@ -53,9 +53,10 @@ pub(super) fn actions<'s>(
 /// first round: the others would have to check it again while someone waits.
 fn all_safe(snapshot: &Snapshot) -> (Vec<Edit>, usize) {
     let fixes = fix::choose(snapshot.diagnostics(), snapshot.omitted_fixes(), Applicability::Safe);
-    let text = snapshot.unit.source.text();
+    let source = snapshot.document.source();
+    let text = source.text();
     if !fixes.is_empty() && text.len() < LARGE {
-        let fixed = fix::fix("fixed", text.into(), &snapshot.options, Applicability::Safe);
+        let fixed = fix::fix(source.name(), text.into(), &snapshot.options, Applicability::Safe);
         if let Ok(fixed) = fixed {
             return (vec![difference(text, fixed.source.text())], fixed.applied);
         }
@@ -70,14 +71,17 @@ fn suppression(snapshot: &Snapshot, diagnostic: &Diagnostic) -> Edit {
     let code = diagnostic.code.as_str();
     let number = snapshot.text.line_of(diagnostic.primary.span.start);
     let line = snapshot.text.line(number);
+    let source = snapshot.document.source();
+    let marker = snapshot.document.host.as_ref().map_or("//", |host| host.language.line_comment());
+    let opening = format!("{marker} ptx-tc: allow(");
     if let Some(above) = number.checked_sub(1).map(|above| snapshot.text.line(above)) {
-        let text = snapshot.slice(above).trim_end();
-        if text.trim_start().starts_with("// ptx-tc: allow(") && text.ends_with(')') {
+        let text = source.slice(above).trim_end();
+        if text.trim_start().starts_with(&opening) && text.ends_with(')') {
             let at = above.start + text.len() as u32 - 1;
             return Edit { span: Span::at(at), text: format!(", {code}") };
         }
     }
-    let text = snapshot.slice(line);
+    let text = source.slice(line);
     let indent = &text[..text.len() - text.trim_start().len()];
-    Edit { span: Span::at(line.start), text: format!("{indent}// ptx-tc: allow({code})\n") }
+    Edit { span: Span::at(line.start), text: format!("{indent}{opening}{code})\n") }
 }

@@ -100,25 +100,30 @@ pub(super) fn handle(context: &Context<'_>, method: &str, params: Value) -> Answ
             let params: types::CodeActionParams = read(params)?;
             // Some editors mean all findings of a line, wherever in it the cursor is.
             let meant: Vec<Span> =
-                params.context.diagnostics.iter().map(|it| context.span(it.range)).collect();
+                params.context.diagnostics.iter().map(|it| context.written_span(it.range)).collect();
             let only = params.context.only.as_deref();
             let fix_all = to_proto::is_wanted(to_proto::FIX_ALL, only);
-            let found = actions::actions(context.snapshot, context.span(params.range), &meant, fix_all);
+            let found =
+                actions::actions(context.snapshot, context.written_span(params.range), &meant, fix_all);
             answer(to_proto::code_actions(context, found, only))
         }
         requests::HoverRequest::METHOD => {
             let params: types::HoverParams = read(params)?;
             let offset = context.offset(params.text_document_position_params.position);
-            answer(hover::hover(context.snapshot, offset).map(|it| to_proto::hover(context, it)))
+            let hover = offset.and_then(|offset| hover::hover(context.snapshot, offset));
+            answer(hover.map(|it| to_proto::hover(context, it)))
         }
         requests::Completion::METHOD => {
             let snapshot = context.snapshot;
+            if snapshot.document.host.is_some() {
+                return completion_inside(context, read(params)?);
+            }
             early(context.client, &snapshot.text, method, params, Some((snapshot, &[])))
         }
         requests::GotoDefinition::METHOD | requests::GotoDeclaration::METHOD => {
             let params: types::GotoDefinitionParams = read(params)?;
             let offset = context.offset(params.text_document_position_params.position);
-            let span = navigation::definition(context.snapshot, offset);
+            let span = offset.and_then(|offset| navigation::definition(context.snapshot, offset));
             answer(span.map(|span| to_proto::location(context, span)))
         }
         requests::References::METHOD => {
@@ -135,13 +140,13 @@ pub(super) fn handle(context: &Context<'_>, method: &str, params: Value) -> Answ
         }
         requests::PrepareRenameRequest::METHOD => {
             let params: types::TextDocumentPositionParams = read(params)?;
-            let offset = context.offset(params.position);
+            let offset = context.renamable(params.position)?;
             let (span, _) = navigation::renamable(context.snapshot, offset).map_err(refused)?;
             answer(context.range(span))
         }
         requests::Rename::METHOD => {
             let params: types::RenameParams = read(params)?;
-            let offset = context.offset(params.text_document_position.position);
+            let offset = context.renamable(params.text_document_position.position)?;
             let edits = navigation::rename(context.snapshot, offset, &params.new_name).map_err(refused)?;
             answer(to_proto::workspace_edit(context, &edits))
         }
@@ -180,8 +185,16 @@ pub(super) fn early(
 
 /// Answers a request about the document as a whole, or a part of it.
 fn handle_document(context: &Context<'_>, method: &str, params: Value) -> Answer {
-    let everything = Span::new(0, context.snapshot.unit.source.text().len() as u32);
+    let everything = Span::new(0, context.snapshot.document.unit.source.text().len() as u32);
     match method {
+        // What a host file consists of, the server of its language knows.
+        requests::DocumentSymbolRequest::METHOD
+        | requests::FoldingRangeRequest::METHOD
+        | requests::DocumentLinkRequest::METHOD
+            if context.snapshot.document.host.is_some() =>
+        {
+            answer(Vec::<Value>::new())
+        }
         requests::DocumentSymbolRequest::METHOD => {
             answer(to_proto::document_symbols(context, outline::outline(context.snapshot)))
         }
@@ -199,7 +212,16 @@ fn handle_document(context: &Context<'_>, method: &str, params: Value) -> Answer
         requests::InlayHintRequest::METHOD => {
             let params: types::InlayHintParams = read(params)?;
             let hints = hints::hints(context.snapshot, context.span(params.range));
-            answer(hints.into_iter().map(|it| to_proto::inlay_hint(context, it)).collect::<Vec<_>>())
+            let is_written = |hint: &hints::Hint| {
+                context.snapshot.is_written(Span::new(hint.at.saturating_sub(1), hint.at))
+            };
+            answer(
+                hints
+                    .into_iter()
+                    .filter(is_written)
+                    .map(|it| to_proto::inlay_hint(context, it))
+                    .collect::<Vec<_>>(),
+            )
         }
         requests::DocumentLinkRequest::METHOD => {
             let links = links::links(context.snapshot);
@@ -211,7 +233,7 @@ fn handle_document(context: &Context<'_>, method: &str, params: Value) -> Answer
                 tab_size: params.options.tab_size.clamp(1, 16),
                 spaces: params.options.insert_spaces,
             };
-            let unit = &context.snapshot.unit;
+            let unit = &context.snapshot.document.unit;
             // What was taken from a file of another language is not that file.
             let is_sound = unit.is_module && unit.syntax_errors.is_empty();
             let text = is_sound.then(|| layout::layout_sound(unit.source.text(), style)).flatten();
@@ -223,25 +245,69 @@ fn handle_document(context: &Context<'_>, method: &str, params: Value) -> Answer
 }
 
 impl Context<'_> {
-    fn offset(&self, position: types::Position) -> u32 {
+    /// The place in the PTX; none where the position is not in any.
+    fn offset(&self, position: types::Position) -> Option<u32> {
+        self.snapshot.inside(self.written_offset(position))
+    }
+
+    /// The place of something whose name can be changed: not where other code uses it.
+    fn renamable(&self, position: types::Position) -> Result<u32, Failure> {
+        let host = self.snapshot.document.host.as_ref();
+        let offset = self.offset(position).filter(|_| host.is_none());
+        offset.ok_or_else(|| refused("only names in files of PTX can be changed".to_owned()))
+    }
+
+    /// The place in the text.
+    fn written_offset(&self, position: types::Position) -> u32 {
         let place = Place { line: position.line, character: position.character };
         self.snapshot.text.offset(place, self.client.encoding)
     }
 
-    fn span(&self, range: types::Range) -> Span {
-        let (start, end) = (self.offset(range.start), self.offset(range.end));
+    /// The part of the text.
+    fn written_span(&self, range: types::Range) -> Span {
+        let (start, end) = (self.written_offset(range.start), self.written_offset(range.end));
         Span::new(start.min(end), start.max(end))
     }
 
-    /// The range of a span.
+    /// The part of the PTX; all of it where the text is another, which is put together from pieces.
+    fn span(&self, range: types::Range) -> Span {
+        if self.snapshot.document.host.is_some() {
+            return Span::new(0, self.snapshot.document.unit.source.text().len() as u32);
+        }
+        self.written_span(range)
+    }
+
+    /// The range of a span of the PTX.
     pub(super) fn range(&self, span: Span) -> types::Range {
+        self.written_range(self.snapshot.outside(span))
+    }
+
+    /// The range of a span of the text.
+    pub(super) fn written_range(&self, span: Span) -> types::Range {
         to_proto::range(&self.snapshot.text, self.client.encoding, span)
     }
 
     fn occurrences(&self, position: types::Position) -> Vec<Occurrence> {
-        let entity = navigation::entity(self.snapshot, self.offset(position));
+        let Some(offset) = self.offset(position) else { return Vec::new() };
+        let entity = navigation::entity(self.snapshot, offset);
         entity.map(|(_, entity)| navigation::occurrences(self.snapshot, entity)).unwrap_or_default()
     }
+}
+
+/// What can be written in a template of a host file.
+fn completion_inside(context: &Context<'_>, params: types::CompletionParams) -> Answer {
+    let snapshot = context.snapshot;
+    let Some(offset) = context.offset(params.text_document_position.position) else {
+        return answer(Value::Null);
+    };
+    let text = Text::new(snapshot.document.unit.source.text().to_owned());
+    let mut items = completion::complete(View { text: &text, offset, snapshot, place: offset });
+    items.retain_mut(|item| {
+        let is_here = item.replace.is_empty() || snapshot.is_written(item.replace);
+        item.replace = snapshot.outside(item.replace);
+        is_here
+    });
+    answer(to_proto::completion(context.client, &snapshot.text, items))
 }
 
 fn refused(message: String) -> Failure {

@@ -193,7 +193,7 @@ fn name(snapshot: &Snapshot, offset: u32) -> Option<Hover> {
     let (span, resolution) = snapshot.name(offset)?;
     let markdown = match resolution {
         Resolution::Register(id) => {
-            let symbol = snapshot.unit.symbols.register(id);
+            let symbol = snapshot.document.unit.symbols.register(id);
             let mut text = declaration(snapshot, symbol);
             if let SymbolKind::Register { count: Some(count), .. } = symbol.kind {
                 let family = snapshot.slice(symbol.span);
@@ -210,7 +210,7 @@ fn name(snapshot: &Snapshot, offset: u32) -> Option<Hover> {
             }
             text
         }
-        Resolution::Symbol(id) => declaration(snapshot, snapshot.unit.symbols.symbol(id)),
+        Resolution::Symbol(id) => declaration(snapshot, snapshot.document.unit.symbols.symbol(id)),
         Resolution::Special => {
             format!("`{}`: a special register (PTX ISA, chapter 10)\n", snapshot.slice(span))
         }
@@ -233,14 +233,15 @@ pub(super) fn declaration(snapshot: &Snapshot, symbol: &Symbol) -> String {
         SymbolKind::Variable { .. } => snapshot.line_with(symbol.span),
         SymbolKind::Label { .. } => format!("{name}:"),
         SymbolKind::Function { function } => {
-            let function = &snapshot.unit.module.functions[function as usize];
+            let function = &snapshot.document.unit.module.functions[function as usize];
             let parameters = |slice: crate::syntax::ast::Slice| {
-                let parameters = snapshot.unit.module.declarations[slice.range()].iter().map(|parameter| {
-                    let names = &snapshot.unit.module.declarators[parameter.declarators.range()];
-                    let ty = parameter.ty.map(|ty| format!(" .{ty}")).unwrap_or_default();
-                    let name = names.first().map(|it| snapshot.slice(it.name)).unwrap_or_default();
-                    format!(".{}{ty} {name}", parameter.space)
-                });
+                let parameters =
+                    snapshot.document.unit.module.declarations[slice.range()].iter().map(|parameter| {
+                        let names = &snapshot.document.unit.module.declarators[parameter.declarators.range()];
+                        let ty = parameter.ty.map(|ty| format!(" .{ty}")).unwrap_or_default();
+                        let name = names.first().map(|it| snapshot.slice(it.name)).unwrap_or_default();
+                        format!(".{}{ty} {name}", parameter.space)
+                    });
                 parameters.collect::<Vec<_>>().join(", ")
             };
             let returns = match parameters(function.returns) {
@@ -258,7 +259,7 @@ pub(super) fn declaration(snapshot: &Snapshot, symbol: &Symbol) -> String {
 // ---- the header ----
 
 fn header(snapshot: &Snapshot, offset: u32, explain: fn(&str) -> Option<String>) -> Option<Hover> {
-    let module = &snapshot.unit.module;
+    let module = &snapshot.document.unit.module;
     let operands = module.targets.iter().chain(&module.versions).map(|header| header.operands);
     let (_, operand) = operands.into_iter().find_map(|slice| snapshot.operand(slice, offset))?;
     matches!(operand.kind(), OperandKind::Name | OperandKind::Float).then_some(())?;

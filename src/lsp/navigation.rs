@@ -29,8 +29,8 @@ pub(super) fn entity(snapshot: &Snapshot, offset: u32) -> Option<(Span, Entity)>
     let entity = match resolution {
         Resolution::Symbol(id) => Entity::Symbol(id),
         Resolution::Register(id) => {
-            let symbol = snapshot.unit.symbols.register_symbol(id);
-            match snapshot.unit.symbols.symbol(symbol).kind {
+            let symbol = snapshot.document.unit.symbols.register_symbol(id);
+            match snapshot.document.unit.symbols.symbol(symbol).kind {
                 SymbolKind::Register { count: Some(_), .. } => Entity::Member(id),
                 _ => Entity::Symbol(symbol),
             }
@@ -44,12 +44,17 @@ pub(super) fn entity(snapshot: &Snapshot, offset: u32) -> Option<(Span, Entity)>
 pub(super) fn definition(snapshot: &Snapshot, offset: u32) -> Option<Span> {
     let (_, entity) = entity(snapshot, offset)?;
     let symbol = match entity {
-        Entity::Symbol(id) => snapshot.unit.symbols.symbol(id),
-        Entity::Member(id) => snapshot.unit.symbols.register(id),
+        Entity::Symbol(id) => snapshot.document.unit.symbols.symbol(id),
+        Entity::Member(id) => snapshot.document.unit.symbols.register(id),
     };
     if let SymbolKind::Function { .. } = symbol.kind {
         let name = snapshot.slice(symbol.span);
-        let body = snapshot.unit.module.bodies().find(|(_, function)| snapshot.slice(function.name) == name);
+        let body = snapshot
+            .document
+            .unit
+            .module
+            .bodies()
+            .find(|(_, function)| snapshot.slice(function.name) == name);
         return Some(body.map_or(symbol.span, |(_, function)| function.name));
     }
     Some(symbol.span)
@@ -57,8 +62,8 @@ pub(super) fn definition(snapshot: &Snapshot, offset: u32) -> Option<Span> {
 
 /// Every place that names the entity, in source order.
 pub(super) fn occurrences(snapshot: &Snapshot, entity: Entity) -> Vec<Occurrence> {
-    let symbols = &snapshot.unit.symbols;
-    let module = &snapshot.unit.module;
+    let symbols = &snapshot.document.unit.symbols;
+    let module = &snapshot.document.unit.module;
     let mut found = Vec::new();
     let mut declare = |span| found.push(Occurrence { span, is_declaration: true });
     let function = match entity {
@@ -122,7 +127,7 @@ pub(super) fn renamable(snapshot: &Snapshot, offset: u32) -> Result<(Span, Entit
     };
     match entity {
         Entity::Member(id) => {
-            let symbol = snapshot.unit.symbols.register(id);
+            let symbol = snapshot.document.unit.symbols.register(id);
             let family = snapshot.slice(symbol.span);
             let SymbolKind::Register { count: Some(count), .. } = symbol.kind else {
                 return Err("the register has no declaration".to_owned());
@@ -151,7 +156,7 @@ pub(super) fn rename(snapshot: &Snapshot, offset: u32, name: &str) -> Result<Vec
         return Err(format!("`{name}` is no name in PTX"));
     }
     let Entity::Symbol(id) = entity else { return Err("there is no name here".to_owned()) };
-    let symbol = snapshot.unit.symbols.symbol(id);
+    let symbol = snapshot.document.unit.symbols.symbol(id);
     let family = matches!(symbol.kind, SymbolKind::Register { count: Some(_), .. });
     let old = snapshot.slice(symbol.span).len() as u32;
     let edits: Vec<Edit> = occurrences(snapshot, entity)
@@ -177,14 +182,14 @@ fn is_identifier(name: &str) -> bool {
 
 /// Resolves the renamed text and compares: every name has to mean what it meant.
 fn verify(snapshot: &Snapshot, edits: &[Edit]) -> Result<(), String> {
-    let text = apply(snapshot.unit.source.text(), edits);
+    let text = apply(snapshot.document.unit.source.text(), edits);
     let clash = || "the new name would clash with another that is visible there".to_owned();
     let source = Source::new("renamed", text).map_err(|error| error.to_string())?;
     let module = parser::parse(&source).module;
     let symbols = Symbols::new(&source, &module);
-    let (old, new) = (&snapshot.unit.symbols, &symbols);
-    let same_size = module.operands.len() == snapshot.unit.module.operands.len()
-        && module.instructions.len() == snapshot.unit.module.instructions.len()
+    let (old, new) = (&snapshot.document.unit.symbols, &symbols);
+    let same_size = module.operands.len() == snapshot.document.unit.module.operands.len()
+        && module.instructions.len() == snapshot.document.unit.module.instructions.len()
         && new.all().count() == old.all().count();
     if !same_size {
         return Err(clash());
@@ -208,8 +213,8 @@ fn verify(snapshot: &Snapshot, edits: &[Edit]) -> Result<(), String> {
 /// Whether both offsets stand in the same function, or one of them in none.
 fn same_function(snapshot: &Snapshot, one: u32, other: u32) -> bool {
     let function = |offset: u32| {
-        let statements = &snapshot.unit.module.statements;
-        snapshot.unit.module.functions.iter().position(|function| {
+        let statements = &snapshot.document.unit.module.statements;
+        snapshot.document.unit.module.functions.iter().position(|function| {
             let body = &statements[function.body.range()];
             let start = function.name.end;
             let end = body.last().map_or(start, |it| it.span.end);

@@ -29,10 +29,10 @@ pub(super) enum ItemKind {
 pub(super) fn outline(snapshot: &Snapshot) -> Vec<Item> {
     let mut items: Vec<Item> = Vec::new();
     let mut function: Option<Item> = None;
-    for statement in &snapshot.unit.module.statements {
+    for statement in &snapshot.document.unit.module.statements {
         match statement.kind() {
             StatementKind::FunctionOpen(index) | StatementKind::Prototype(index) => {
-                let it = &snapshot.unit.module.functions[index as usize];
+                let it = &snapshot.document.unit.module.functions[index as usize];
                 let kind = if it.is_entry { ItemKind::Entry } else { ItemKind::Function };
                 let detail = if it.is_entry { ".entry" } else { ".func" };
                 let item = Item {
@@ -55,7 +55,7 @@ pub(super) fn outline(snapshot: &Snapshot) -> Vec<Item> {
                 }
             }
             StatementKind::Declaration(index) => {
-                let declaration = &snapshot.unit.module.declarations[index as usize];
+                let declaration = &snapshot.document.unit.module.declarations[index as usize];
                 let list = function.as_mut().map_or(&mut items, |function| &mut function.children);
                 variables(snapshot, declaration, statement.span, list);
             }
@@ -82,7 +82,7 @@ fn variables(snapshot: &Snapshot, declaration: &Declaration, span: Span, items: 
     if matches!(declaration.space, StateSpace::Reg | StateSpace::Sreg | StateSpace::Param) {
         return;
     }
-    for declarator in &snapshot.unit.module.declarators[declaration.declarators.range()] {
+    for declarator in &snapshot.document.unit.module.declarators[declaration.declarators.range()] {
         let ty = declaration.ty.map(|ty| format!(" .{ty}")).unwrap_or_default();
         items.push(Item {
             name: snapshot.slice(declarator.name).to_owned(),
@@ -113,7 +113,7 @@ pub(super) fn folds(snapshot: &Snapshot) -> Vec<Fold> {
             folds.push(Fold { first, last, is_comment });
         }
     };
-    for statement in &snapshot.unit.module.statements {
+    for statement in &snapshot.document.unit.module.statements {
         match statement.kind() {
             StatementKind::FunctionOpen(_)
             | StatementKind::UnknownFunctionOpen

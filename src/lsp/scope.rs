@@ -36,7 +36,7 @@ impl Name<'_> {
 
 /// Whether `offset` stands between the braces of a function.
 pub(super) fn in_function(snapshot: &Snapshot, offset: u32) -> bool {
-    let statements = &snapshot.unit.module.statements;
+    let statements = &snapshot.document.unit.module.statements;
     let before = statements.partition_point(|statement| statement.span.end <= offset);
     let nearest = statements[..before].iter().rev().find_map(|statement| match statement.kind() {
         StatementKind::FunctionOpen(_) | StatementKind::UnknownFunctionOpen => Some(true),
@@ -48,7 +48,7 @@ pub(super) fn in_function(snapshot: &Snapshot, offset: u32) -> bool {
 
 /// The names that are visible at `offset`, the innermost scope first.
 pub(super) fn visible(snapshot: &Snapshot, offset: u32) -> Vec<Name<'_>> {
-    let module = &snapshot.unit.module;
+    let module = &snapshot.document.unit.module;
     let mut scopes: Vec<Vec<Name<'_>>> = vec![Vec::new()];
     // Labels are known before they stand: the scope has ended when its brace closes.
     let mut depth_behind = 0usize;
@@ -120,7 +120,7 @@ fn push<'s>(scopes: &mut [Vec<Name<'s>>], name: Name<'s>) {
 }
 
 fn declare<'s>(snapshot: &'s Snapshot, declaration: &Declaration, scopes: &mut [Vec<Name<'s>>]) {
-    for declarator in &snapshot.unit.module.declarators[declaration.declarators.range()] {
+    for declarator in &snapshot.document.unit.module.declarators[declaration.declarators.range()] {
         let span: Span = declarator.name;
         let kind = match declaration.space {
             StateSpace::Reg => {

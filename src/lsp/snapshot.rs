@@ -16,13 +16,14 @@ use crate::resolve::environment::Environment;
 use crate::resolve::symbols::Resolution;
 use crate::source::Span;
 use crate::syntax::ast::{Operand, OperandKind, Slice, Statement, StatementKind};
-use crate::{Memory, Options, Report, Unit};
+use crate::{Document, Memory, Options, Report};
 
 /// One version of a document, parsed and resolved.
 #[derive(Debug)]
 pub(super) struct Snapshot {
     pub(super) text: Text,
-    pub(super) unit: Unit,
+    /// The PTX in it, and where in the text that stands.
+    pub(super) document: Document,
     /// What the module is checked against instead of its own word.
     pub(super) options: Options,
     /// The findings, once they are known.
@@ -34,11 +35,11 @@ pub(super) struct Snapshot {
 
 impl Snapshot {
     /// Parses and resolves; `None` when the text is longer than spans can say.
-    pub(super) fn new(mut text: Text, options: Options) -> Option<Self> {
-        let source = text.share()?;
+    pub(super) fn new(name: &str, mut text: Text, options: Options) -> Option<Self> {
+        let source = text.share(name)?;
         Some(Self {
             text,
-            unit: Unit::new(&source),
+            document: Document::new(&source),
             options,
             checked: OnceLock::new(),
             functions: Mutex::default(),
@@ -49,7 +50,7 @@ impl Snapshot {
     /// was found in an earlier version need not be found again.
     pub(super) fn check(&self, memory: &mut Memory, cancelled: &(dyn Fn() -> bool + Sync)) -> bool {
         let options = Options { fixes_of_omitted: Some(Applicability::Safe), ..self.options.clone() };
-        let report = crate::check_unit_again(&self.unit, &options, memory, cancelled);
+        let report = self.document.check_again(&options, memory, cancelled);
         report.is_some_and(|report| self.checked.set(report).is_ok())
     }
 
@@ -72,8 +73,14 @@ impl Snapshot {
     pub(super) fn facts<T>(&self, function: u32, ask: impl FnOnce(&FunctionFacts) -> Option<T>) -> Option<T> {
         let mut functions = self.functions.lock().unwrap_or_else(PoisonError::into_inner);
         let facts = functions.entry(function).or_insert_with(|| {
-            let instructions = Decoder::new(&self.unit).decode(&[function]);
-            FunctionFacts::new(&self.unit, function, &instructions, &mut RegisterSet::default(), None)
+            let instructions = Decoder::new(&self.document.unit).decode(&[function]);
+            FunctionFacts::new(
+                &self.document.unit,
+                function,
+                &instructions,
+                &mut RegisterSet::default(),
+                None,
+            )
         });
         ask(facts)
     }
@@ -83,9 +90,9 @@ impl Snapshot {
         let environment = self.environment();
         self.facts(decoded.function?, |facts| {
             let (instructions, functions) = (slice::from_ref(decoded), slice::from_ref(facts));
-            let found = descriptors::find(&self.unit, instructions, functions, &environment);
+            let found = descriptors::find(&self.document.unit, instructions, functions, &environment);
             let features = environment.features();
-            description::describe(&self.unit, instructions, functions, &found, features).pop()
+            description::describe(&self.document.unit, instructions, functions, &found, features).pop()
         })
     }
 
@@ -94,14 +101,30 @@ impl Snapshot {
         self.checked.get().is_some()
     }
 
+    /// The place in the PTX for one in the text; none where that is not PTX.
+    pub(super) fn inside(&self, offset: u32) -> Option<u32> {
+        self.document.host.as_ref().map_or(Some(offset), |host| host.map.text(offset))
+    }
+
+    /// The place in the text for one in the PTX.
+    pub(super) fn outside(&self, span: Span) -> Span {
+        self.document.host.as_ref().map_or(span, |host| host.map.host(span))
+    }
+
+    /// Whether the text has just this at that place: it is not put together from pieces.
+    pub(super) fn is_written(&self, span: Span) -> bool {
+        let host = self.document.host.as_ref();
+        host.is_none_or(|host| host.source.slice(host.map.host(span)) == self.slice(span))
+    }
+
     /// The text that `span` covers.
     pub(super) fn slice(&self, span: Span) -> &str {
-        self.unit.source.slice(span)
+        self.document.unit.source.slice(span)
     }
 
     /// The statement at `offset`, or that ends there, with its index.
     pub(super) fn statement(&self, offset: u32) -> Option<(u32, &Statement)> {
-        let statements = &self.unit.module.statements;
+        let statements = &self.document.unit.module.statements;
         let behind = statements.partition_point(|statement| statement.span.start <= offset);
         // Of two that touch, the one that starts there counts.
         let index = behind.checked_sub(1)?;
@@ -118,8 +141,8 @@ impl Snapshot {
 
     /// The function that a statement stands in.
     pub(super) fn function_of(&self, statement: u32) -> Option<u32> {
-        let place = self.unit.module.statements.get(statement as usize)?.span.start;
-        let functions = &self.unit.module.functions;
+        let place = self.document.unit.module.statements.get(statement as usize)?.span.start;
+        let functions = &self.document.unit.module.functions;
         let before = functions.partition_point(|function| function.name.start <= place);
         // The nearest that has a body: prototypes may stand between.
         let at = functions[..before].iter().rposition(|function| function.body.len > 0)?;
@@ -129,7 +152,7 @@ impl Snapshot {
     /// Decodes the instruction of a statement, if it is one of tcgen05.
     pub(super) fn decode(&self, statement: u32) -> Option<Decoded<'_>> {
         let function = self.function_of(statement);
-        decode::decode_statement(&self.unit, statement, function)
+        decode::decode_statement(&self.document.unit, statement, function)
     }
 
     /// The tcgen05 instructions that `span` touches.
@@ -137,19 +160,20 @@ impl Snapshot {
         self.statements(span).filter_map(|(index, statement)| {
             let StatementKind::Instruction(instruction) = statement.kind() else { return None };
             // Most instructions of a module are others; they need not be decoded to see that.
-            self.unit.operations.is_tensor(instruction).then(|| self.decode(index)).flatten()
+            self.document.unit.operations.is_tensor(instruction).then(|| self.decode(index)).flatten()
         })
     }
 
     /// What the module is checked against.
     pub(super) fn environment(&self) -> Environment {
-        Environment::new(&self.unit, self.options.ptx_version, &self.options.targets)
+        Environment::new(&self.document.unit, self.options.ptx_version, &self.options.targets)
     }
 
     /// The name at `offset` and what it means, whether it is used there or declared.
     pub(super) fn name(&self, offset: u32) -> Option<(Span, Resolution)> {
         self.used_name(offset).or_else(|| {
             let (id, symbol) = self
+                .document
                 .unit
                 .symbols
                 .all()
@@ -163,21 +187,21 @@ impl Snapshot {
         let (_, statement) = self.statement(offset)?;
         let operands = match statement.kind() {
             StatementKind::Instruction(index) => {
-                let instruction = &self.unit.module.instructions[index as usize];
-                if let Some(guard) = self.unit.module.guard(instruction)
+                let instruction = &self.document.unit.module.instructions[index as usize];
+                if let Some(guard) = self.document.unit.module.guard(instruction)
                     && guard.name.start <= offset
                     && offset <= guard.name.end
                 {
-                    return Some((guard.name, self.unit.symbols.guard(index)));
+                    return Some((guard.name, self.document.unit.symbols.guard(index)));
                 }
                 instruction.operands
             }
             StatementKind::BranchTargets(names)
             | StatementKind::CallTargets(names)
-            | StatementKind::Alias(names) => self.unit.module.list(names),
+            | StatementKind::Alias(names) => self.document.unit.module.list(names),
             StatementKind::Declaration(index) => {
-                let declarators = self.unit.module.declarations[index as usize].declarators;
-                let initializers = self.unit.module.declarators[declarators.range()].iter();
+                let declarators = self.document.unit.module.declarations[index as usize].declarators;
+                let initializers = self.document.unit.module.declarators[declarators.range()].iter();
                 return initializers
                     .filter_map(|it| it.initializer)
                     .find_map(|start| self.name_in(Slice { start, len: 1 }, offset));
@@ -189,7 +213,8 @@ impl Snapshot {
 
     fn name_in(&self, operands: Slice, offset: u32) -> Option<(Span, Resolution)> {
         let (index, operand) = self.operand(operands, offset)?;
-        (operand.kind() == OperandKind::Name).then(|| (operand.span(), self.unit.symbols.operand(index)))
+        (operand.kind() == OperandKind::Name)
+            .then(|| (operand.span(), self.document.unit.symbols.operand(index)))
     }
 
     /// The line that `span` stands in, without the blanks around it.
@@ -200,7 +225,7 @@ impl Snapshot {
 
     /// The statements that `span` touches, with the index of each.
     pub(super) fn statements(&self, span: Span) -> impl Iterator<Item = (u32, &Statement)> {
-        let statements = &self.unit.module.statements;
+        let statements = &self.document.unit.module.statements;
         let first = statements.partition_point(|it| it.span.start <= span.start).saturating_sub(1);
         statements[first..]
             .iter()
@@ -212,18 +237,18 @@ impl Snapshot {
     /// The innermost operand at `offset` among `operands`, with its index.
     pub(super) fn operand(&self, operands: Slice, offset: u32) -> Option<(u32, &Operand)> {
         let index = operands.range().find(|&index| {
-            let operand = &self.unit.module.operands[index];
+            let operand = &self.document.unit.module.operands[index];
             let span = operand.span();
             span.start <= offset && (offset <= span.end || operand.is_long())
         })?;
-        let operand = &self.unit.module.operands[index];
+        let operand = &self.document.unit.module.operands[index];
         parts(operand).and_then(|parts| self.operand(parts, offset)).or(Some((index as u32, operand)))
     }
 
     /// Calls `visit` with every leaf of `operands`, in source order where the tree has it.
     pub(super) fn leaves(&self, operands: Slice, visit: &mut dyn FnMut(u32, &Operand)) {
         for index in operands.range() {
-            let operand = &self.unit.module.operands[index];
+            let operand = &self.document.unit.module.operands[index];
             match parts(operand) {
                 Some(parts) => self.leaves(parts, visit),
                 None => visit(index as u32, operand),

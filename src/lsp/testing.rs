@@ -7,6 +7,7 @@ use super::handlers::{self, Context, Needs};
 use super::settings::Client;
 use super::snapshot::Snapshot;
 use super::text::{Encoding, Place, Text};
+use super::worker::name_of;
 use crate::diagnostic::Diagnostic;
 use crate::source::Span;
 use crate::{Memory, Options};
@@ -54,7 +55,7 @@ impl Document {
 
     /// Parses the text as it is now; what needs no findings can be asked for.
     pub fn parse(&mut self, options: &Options) {
-        self.snapshot = Snapshot::new(self.text.clone(), options.clone());
+        self.snapshot = Snapshot::new(&name_of(self.uri.as_str()), self.text.clone(), options.clone());
     }
 
     /// What is found in the text as it is now.

@@ -96,10 +96,10 @@ impl Text {
     }
 
     /// The text as a source, which has no copy of it; `None` when it is longer than spans can say.
-    pub(super) fn share(&mut self) -> Option<Source> {
+    pub(super) fn share(&mut self, name: &str) -> Option<Source> {
         if let Content::Own(content) = &mut self.content {
             u32::try_from(content.len()).ok()?;
-            self.content = Content::Shared(Source::new("", std::mem::take(content)).ok()?);
+            self.content = Content::Shared(Source::new(name, std::mem::take(content)).ok()?);
         }
         match &self.content {
             Content::Shared(source) => Some(source.clone()),

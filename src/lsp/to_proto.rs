@@ -182,7 +182,7 @@ pub(super) fn highlight(context: &Context<'_>, occurrence: Occurrence) -> types:
 // ---- edits ----
 
 fn text_edit(context: &Context<'_>, edit: &Edit) -> types::TextEdit {
-    types::TextEdit { range: context.range(edit.span), new_text: edit.text.clone() }
+    types::TextEdit { range: context.written_range(edit.span), new_text: edit.text.clone() }
 }
 
 /// Edits of the version that they were made for.
@@ -197,7 +197,7 @@ pub(super) fn workspace_edit(context: &Context<'_>, edits: &[Edit]) -> Value {
 
 /// One edit that turns the text into `new`.
 pub(super) fn whole_text(context: &Context<'_>, new: &str) -> types::TextEdit {
-    text_edit(context, &difference(context.snapshot.unit.source.text(), new))
+    text_edit(context, &difference(context.snapshot.document.unit.source.text(), new))
 }
 
 /// Whether the client asks for actions of a kind.
@@ -376,8 +376,17 @@ pub(super) fn fold(fold: Fold) -> types::FoldingRange {
 pub(super) fn semantic_tokens(context: &Context<'_>, words: &[Word]) -> Value {
     let mut data: Vec<u32> = Vec::with_capacity(words.len() * 5);
     let mut last = Position::new(0, 0);
-    for word in words {
-        let Range { start, end } = context.range(word.span);
+    let mut words: Vec<(Range, &Word)> = words
+        .iter()
+        .filter(|word| context.snapshot.is_written(word.span))
+        .map(|word| (context.range(word.span), word))
+        .collect();
+    if context.snapshot.document.host.is_some() {
+        // Macros stand elsewhere, and are used more than once.
+        words.sort_by_key(|(range, _)| (range.start.line, range.start.character));
+        words.dedup_by_key(|(range, _)| range.start);
+    }
+    for (Range { start, end }, word) in words {
         if start.line != end.line {
             continue;
         }

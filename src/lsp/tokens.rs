@@ -41,7 +41,7 @@ pub(super) fn words(snapshot: &Snapshot, span: Span) -> Vec<Word> {
     let mut named = names(snapshot, span);
     named.sort_by_key(|word| word.span);
     named.dedup_by_key(|word| word.span.start);
-    let text = snapshot.unit.source.text();
+    let text = snapshot.document.unit.source.text();
     // From the start of a statement on, so that no token or comment is cut.
     let start = snapshot.statements(span).next().map_or(0, |(_, statement)| statement.span.start);
     let start = start.min(span.start) as usize;
@@ -101,14 +101,14 @@ fn class(token: Token) -> Option<Class> {
 /// The names and opcodes of the statements that `span` touches.
 fn names(snapshot: &Snapshot, span: Span) -> Vec<Word> {
     let mut words = Vec::new();
-    let module = &snapshot.unit.module;
+    let module = &snapshot.document.unit.module;
     for (_, statement) in snapshot.statements(span) {
         let operands = match statement.kind() {
             StatementKind::Instruction(index) => {
                 let instruction = &module.instructions[index as usize];
                 opcode(snapshot, instruction.opcode, &mut words);
                 if let Some(guard) = module.guard(instruction) {
-                    let class = resolved(snapshot, snapshot.unit.symbols.guard(index));
+                    let class = resolved(snapshot, snapshot.document.unit.symbols.guard(index));
                     words.push(Word { span: guard.name, class });
                 }
                 instruction.operands
@@ -149,7 +149,7 @@ fn names(snapshot: &Snapshot, span: Span) -> Vec<Word> {
         };
         snapshot.leaves(operands, &mut |index, operand| {
             if operand.kind() == crate::syntax::ast::OperandKind::Name {
-                let class = resolved(snapshot, snapshot.unit.symbols.operand(index));
+                let class = resolved(snapshot, snapshot.document.unit.symbols.operand(index));
                 words.push(Word { span: operand.span(), class });
             }
         });
@@ -160,7 +160,7 @@ fn names(snapshot: &Snapshot, span: Span) -> Vec<Word> {
 fn resolved(snapshot: &Snapshot, resolution: Resolution) -> Class {
     match resolution {
         Resolution::Register(_) | Resolution::Special | Resolution::Undeclared => Class::Variable,
-        Resolution::Symbol(id) => match snapshot.unit.symbols.symbol(id).kind {
+        Resolution::Symbol(id) => match snapshot.document.unit.symbols.symbol(id).kind {
             SymbolKind::Register { .. } => Class::Variable,
             SymbolKind::Variable { space: crate::syntax::ast::StateSpace::Param, .. } => Class::Parameter,
             SymbolKind::Variable { .. } => Class::Property,

@@ -15,7 +15,7 @@ pub(super) fn operand(snapshot: &Snapshot, decoded: &Decoded<'_>, scalar: &Scala
         // Cut to 64 bits as the assembler does; a negative number is its two's complement.
         return Some(Known::from(immediate.value() as u64));
     }
-    let value = |facts: &FunctionFacts| Some(facts.value(&snapshot.unit, decoded, scalar));
+    let value = |facts: &FunctionFacts| Some(facts.value(&snapshot.document.unit, decoded, scalar));
     snapshot.facts(decoded.function?, value).filter(|known| known.mask != 0)
 }
 
@@ -34,10 +34,10 @@ pub(super) fn constant(
 pub(super) fn register(snapshot: &Snapshot, span: Span, register: RegisterId) -> Option<Known> {
     let (index, instruction) = snapshot.instruction(span.start)?;
     let known = |facts: &FunctionFacts| {
-        let view = facts.view(&snapshot.unit);
+        let view = facts.view(&snapshot.document.unit);
         let written = facts.definitions.of(register).iter().any(|id| {
             let definition = facts.definitions.get(*id);
-            let place = snapshot.unit.module.operands[definition.operand as usize].span();
+            let place = snapshot.document.unit.module.operands[definition.operand as usize].span();
             definition.instruction == instruction && place == span
         });
         // Within a block, what the next instruction reads is what this one has written.

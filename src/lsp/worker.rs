@@ -80,6 +80,12 @@ pub(super) fn start() -> std::io::Result<(Jobs, Receiver<Event>)> {
     Ok((jobs, news))
 }
 
+/// The name of the file at an address: it says in which language it is.
+pub(super) fn name_of(uri: &str) -> String {
+    let path = uri.split(['?', '#']).next().unwrap_or_default();
+    path.rsplit('/').next().unwrap_or_default().to_owned()
+}
+
 fn work(job: Job, events: &Sender<Event>) {
     let Job { uri, revision, text, options, memory, latest } = job;
     let cancelled = || latest.load(Ordering::Relaxed) != revision;
@@ -88,7 +94,7 @@ fn work(job: Job, events: &Sender<Event>) {
     }
     // The stages promise never to panic; should one do so all the same, this version stays without
     // answers and the server lives on.
-    let parse = || Snapshot::new(text, options).map(Arc::new);
+    let parse = || Snapshot::new(&name_of(&uri), text, options).map(Arc::new);
     let snapshot = catch_unwind(AssertUnwindSafe(parse)).unwrap_or(None);
     let _ = events.send(Event::Parsed { uri: uri.clone(), revision, snapshot: snapshot.clone() });
     let Some(snapshot) = snapshot else { return };

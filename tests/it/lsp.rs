@@ -5,6 +5,7 @@ mod configuration;
 mod diagnostics;
 mod editing;
 mod edits;
+mod host;
 mod reading;
 mod robustness;
 mod values;

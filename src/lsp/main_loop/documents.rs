@@ -12,7 +12,7 @@ use crate::lsp::document::{Document, State};
 use crate::lsp::handlers::{self, Context, Failure, Needs};
 use crate::lsp::text::{Change, Place, Text};
 use crate::lsp::to_proto;
-use crate::lsp::worker::{Event, Job};
+use crate::lsp::worker::{Event, Job, name_of};
 use crate::source::Span;
 
 impl Server {
@@ -117,7 +117,7 @@ impl Server {
         for (uri, document) in &mut self.documents {
             if std::mem::take(&mut document.dirty) {
                 // The worker looks at it, too. It fails for one that is too long to be shared.
-                let _ = document.text.share();
+                let _ = document.text.share(&name_of(document.uri.as_str()));
                 let job = Job {
                     uri: uri.clone(),
                     revision: document.revision,

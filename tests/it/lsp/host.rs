@@ -1,0 +1,121 @@
+//! PTX in files of other languages: the editor's answers are about the file that people see.
+
+use serde_json::{Value, json};
+
+use super::client::{Client, cursor};
+
+const URI: &str = "file:///project/include/tmem.cuh";
+
+const TEXT: &str = "#define GROUP \".cta_group::1\"\n\
+    __device__ void f(unsigned slot, unsigned r, unsigned t) {\n  \
+    // \u{1f600} nothing here is PTX\n  \
+    asm volatile(\"tcgen05.alloc\" GROUP \".sync.aligned.shared::cta.b32 [%0], %1;\" :: \"r\"(slot), \"n\"(48) : \"memory\");\n  \
+    asm volatile(\"{\\n\\ttcgen05.ld.sync.aligned.32x32b.x1.b32 {%0}, [%1];\\n\\t}\" : \"=r\"(r) : \"r\"(t));\n\
+    }\n";
+
+fn here(position: &Value) -> Value {
+    json!({ "textDocument": { "uri": URI }, "position": position })
+}
+
+fn ask(method: &str, text: &str) -> Value {
+    let (text, position) = cursor(text);
+    let mut client = Client::start();
+    client.open_as(URI, &text);
+    let answer = client.request(method, here(&position));
+    client.stop();
+    answer
+}
+
+#[test]
+fn findings_and_their_repairs() {
+    let mut client = Client::start();
+    client.open_as(URI, TEXT);
+    let report = client.request("textDocument/diagnostic", json!({ "textDocument": { "uri": URI } }));
+    let [finding] = &report["items"].as_array().unwrap()[..] else { panic!("{report:#}") };
+    assert_eq!(finding["code"], "TC301");
+    let line = TEXT.lines().nth(3).unwrap();
+    let column = line.find("48").unwrap();
+    let range = json!({
+        "start": { "line": 3, "character": column }, "end": { "line": 3, "character": column + 2 },
+    });
+    assert_eq!(finding["range"], range);
+    let actions = client.request(
+        "textDocument/codeAction",
+        json!({ "textDocument": { "uri": URI }, "range": range, "context": { "diagnostics": [finding] } }),
+    );
+    let edits: Vec<&Value> = actions
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(|action| action.pointer("/edit/changes")?.as_object()?.values().next()?.get(0))
+        .collect();
+    assert_eq!(edits[0], &json!({ "range": range, "newText": "64" }));
+    assert_eq!(edits[1]["newText"], "  // ptx-tc: allow(TC301)\n");
+    assert_eq!(edits[1]["range"]["start"], json!({ "line": 3, "character": 0 }));
+    client.stop();
+}
+
+#[test]
+fn hover_inside_and_outside_of_templates() {
+    let inside = ask("textDocument/hover", &TEXT.replace("32x32b.x1", "32x$032b.x1"));
+    assert!(inside["contents"]["value"].as_str().unwrap().contains("32x32b"), "{inside:#}");
+    let start = TEXT.lines().nth(4).unwrap().find(".32x32b").unwrap();
+    assert_eq!(inside["range"]["start"], json!({ "line": 4, "character": start }));
+    let macro_line = ask("textDocument/hover", &TEXT.replace(".cta_group::1\"", ".cta_$0group::1\""));
+    assert_eq!(macro_line["range"]["start"], json!({ "line": 0, "character": 15 }));
+    let outside = ask("textDocument/hover", &TEXT.replace("unsigned slot", "unsig$0ned slot"));
+    assert_eq!(outside, Value::Null);
+}
+
+#[test]
+fn an_operand_is_defined_where_it_is_listed() {
+    let found = ask("textDocument/definition", &TEXT.replace("{%0}", "{%$00}"));
+    let start = TEXT.lines().nth(4).unwrap().find("\"=r\"").unwrap();
+    assert_eq!(found["range"]["start"], json!({ "line": 4, "character": start }));
+}
+
+#[test]
+fn completion_in_an_opcode() {
+    let found = ask("textDocument/completion", &TEXT.replace(".x1.b32", ".x$0"));
+    let labels: Vec<&str> =
+        found["items"].as_array().unwrap().iter().filter_map(|item| item["label"].as_str()).collect();
+    assert!(labels.contains(&".x2") || labels.contains(&"x2"), "{labels:?}");
+    let edit = &found["items"][0]["textEdit"]["range"];
+    assert_eq!(edit["start"]["line"], 4);
+    let outside = ask("textDocument/completion", &TEXT.replace("unsigned slot", "unsig$0ned slot"));
+    assert_eq!(outside, Value::Null);
+}
+
+#[test]
+fn colours_are_those_of_what_is_written() {
+    let mut client = Client::start();
+    client.open_as(URI, TEXT);
+    let tokens =
+        client.request("textDocument/semanticTokens/full", json!({ "textDocument": { "uri": URI } }));
+    let data: Vec<usize> =
+        tokens["data"].as_array().unwrap().iter().map(|it| it.as_u64().unwrap() as usize).collect();
+    let (mut line, mut column) = (0, 0);
+    let mut words = Vec::new();
+    for token in data.chunks(5) {
+        column = if token[0] == 0 { column + token[1] } else { token[1] };
+        line += token[0];
+        let text: Vec<u16> = TEXT.lines().nth(line).unwrap().encode_utf16().collect();
+        words.push(String::from_utf16(&text[column..column + token[2]]).unwrap());
+    }
+    assert!(
+        words.contains(&".32x32b".to_owned()) && words.contains(&".cta_group::1".to_owned()),
+        "{words:?}"
+    );
+    assert!(words.iter().all(|word| !word.contains("func") && !word.contains("reg")), "{words:?}");
+    client.stop();
+}
+
+#[test]
+fn what_the_language_has_its_own_server_for() {
+    let mut client = Client::start();
+    client.open_as(URI, TEXT);
+    for method in ["textDocument/documentSymbol", "textDocument/foldingRange", "textDocument/documentLink"] {
+        assert_eq!(client.request(method, json!({ "textDocument": { "uri": URI } })), json!([]), "{method}");
+    }
+    client.stop();
+}
