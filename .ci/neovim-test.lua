@@ -113,5 +113,14 @@ vim.bo.expandtab, vim.bo.shiftwidth = true, 2
 vim.lsp.buf.format({ timeout_ms = 30000 })
 check(contains(text(), "\n  ret;"), "the buffer is laid out: " .. text())
 
+-- A source of CUDA: findings and repairs inside of its strings.
+vim.cmd("write!")
+vim.cmd.edit(vim.fs.joinpath(vim.fs.dirname(vim.api.nvim_buf_get_name(0)), "broken.cu"))
+eventually("TC102 is found in CUDA", function()
+  return severity("TC102") ~= nil
+end)
+local found = vim.diagnostic.get(0)[1]
+check(found.lnum == 1 and found.col == 34, "at the qualifier: " .. vim.inspect(found))
+
 print("the server works in Neovim\n")
 vim.cmd("qall!")

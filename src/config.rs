@@ -40,6 +40,8 @@ pub(crate) struct Config {
     targets: Vec<Target>,
     ptx_version: Option<PtxVersion>,
     rules: Layer,
+    /// Without a pattern, all files.
+    include: GlobSet,
     exclude: GlobSet,
     per_file_ignores: Vec<(GlobSet, Vec<Selector>)>,
     max_findings: Option<usize>,
@@ -129,6 +131,11 @@ impl Config {
         file.strip_prefix(&self.root).is_ok_and(|path| self.exclude.is_match(path))
     }
 
+    /// Whether the file with this absolute path is checked where it is found in a directory.
+    pub(crate) fn includes(&self, file: &Path) -> bool {
+        self.include.is_empty() || file.strip_prefix(&self.root).is_ok_and(|path| self.include.is_match(path))
+    }
+
     /// The rules that are ignored for the file with this absolute path.
     fn ignored_in(&self, file: &Path) -> Vec<Selector> {
         let Ok(path) = file.strip_prefix(&self.root) else { return Vec::new() };
@@ -193,6 +200,7 @@ enum Key {
     Select,
     Ignore,
     Severity,
+    Include,
     Exclude,
     PerFileIgnores,
     MaxFindings,
@@ -242,6 +250,10 @@ impl Reader<'_> {
                         let level = severity(string(level)?, level.span())?;
                         config.rules.severity.push((rule, level));
                     }
+                }
+                Key::Include => {
+                    let patterns = strings(value, |text, span| Ok((text.to_owned(), span)))?;
+                    config.include = globs(&patterns)?;
                 }
                 Key::Exclude => {
                     let patterns = strings(value, |text, span| Ok((text.to_owned(), span)))?;
@@ -372,6 +384,9 @@ pub(super) const TEMPLATE: &str = "\
 # select = [\"TC\"]
 # ignore = [\"qualifier-order\"]
 
+# Files that are checked where a directory is; without this, PTX, C++ and CUDA, Python, LLVM IR, MLIR and Rust.
+# include = [\"*.ptx\", \"csrc\"]
+
 # Files that are not checked, as in `.gitignore`.
 # exclude = [\"build\", \"*.generated.ptx\"]
 
@@ -413,6 +428,11 @@ mod tests {
         let config = read(&set).unwrap();
         assert_eq!(config.targets.len(), 2);
         assert_eq!(config.rules.severity.len(), 2);
+        let including = read("include = [\"*.cuh\", \"csrc\"]").unwrap();
+        for (path, is_included) in [("a/k.cuh", true), ("csrc/a.py", true), ("tests/a.py", false)] {
+            assert_eq!(including.includes(&Path::new("/project").join(path)), is_included, "{path}");
+        }
+        assert!(config.includes(Path::new("/project/a/k.py")));
         assert!(config.excludes(Path::new("/project/build/a/k.ptx")));
         assert!(config.excludes(Path::new("/project/a/k.generated.ptx")));
         assert!(!config.excludes(Path::new("/project/a/k.ptx")));

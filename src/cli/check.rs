@@ -1,5 +1,6 @@
 //! `ptx-tc check`
 
+use std::collections::HashSet;
 use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -11,7 +12,7 @@ use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 
 use super::input::{self, Input, InputError};
 use super::{Outcome, output_error, repair, report_trouble};
-use crate::config::{Configs, Wishes};
+use crate::config::{Config, Configs, Wishes};
 use crate::diagnostic::selection::{Layer, Selector};
 use crate::diagnostic::{Applicability, Code, Severity};
 use crate::host::Language;
@@ -24,7 +25,7 @@ use crate::{Options, Report};
 #[derive(Debug, clap::Args)]
 #[allow(clippy::struct_excessive_bools, reason = "each is an option of its own")]
 pub(super) struct Check {
-    /// Files, directories to search for `*.ptx`, or `-` for standard input.
+    /// Files, directories to search for PTX and for sources that it may stand in, or `-` for standard input.
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<PathBuf>,
     /// Check for this target instead of the module's own; may be repeated.
@@ -206,11 +207,16 @@ impl Check {
             },
             max_findings: self.max_findings,
         };
+        let named: HashSet<&PathBuf> = self.paths.iter().collect();
         let mut jobs = Vec::with_capacity(inputs.len());
         for input in inputs {
             let path = input.location(&self.stdin_filename);
             let config = configs.of(&path)?;
-            if config.as_ref().is_some_and(|config| input != Input::Stdin && config.excludes(&path)) {
+            // Who names a file means it.
+            let is_named = matches!(&input, Input::File(path) if named.contains(path));
+            let is_left_out =
+                |config: &Config| config.excludes(&path) || !is_named && !config.includes(&path);
+            if input != Input::Stdin && config.as_deref().is_some_and(is_left_out) {
                 continue;
             }
             let options =

@@ -44,8 +44,11 @@ pub(super) enum InputError {
         #[source]
         error: io::Error,
     },
-    #[error("no PTX file below `{path}`")]
-    #[diagnostic(help("directories are searched for `*.ptx`, without what `.gitignore` names"))]
+    #[error("no file with PTX below `{path}`")]
+    #[diagnostic(help(
+        "directories are searched for PTX, and for C++, CUDA, Python, LLVM IR, MLIR and Rust, without what \
+         `.gitignore` names"
+    ))]
     NothingBelow { path: String },
 }
 

@@ -83,6 +83,10 @@ fn property(key: Key) -> Value {
                 "additionalProperties": { "$ref": "#/definitions/severity" },
             })
         }
+        Key::Include => json!({
+            "description": "Files that are checked where they are found in a directory; without this, all that may have PTX.",
+            "allOf": [{ "$ref": "#/definitions/patterns" }],
+        }),
         Key::Exclude => json!({
             "description": "Files that are not checked and not formatted.",
             "allOf": [{ "$ref": "#/definitions/patterns" }],

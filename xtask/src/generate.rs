@@ -24,7 +24,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
     let readme = fs::read_to_string(root().join("README.md"))?;
     let mut files = vec![
         ("README.md".to_owned(), between(&readme, "rules", &rules_table())?),
-        ("docs/finding.svg".to_owned(), picture()?),
+        ("docs/finding.svg".to_owned(), picture("kernel.ptx")?),
+        ("docs/finding-in-cuda.svg".to_owned(), picture("tmem.cuh")?),
         ("docs/gates.md".to_owned(), gates()),
         ("docs/ptx-tc.schema.json".to_owned(), schema()?),
     ];
@@ -77,13 +78,13 @@ fn schema() -> Result<String> {
 }
 
 /// A finding as the terminal shows it.
-fn picture() -> Result<String> {
-    let text = fs::read_to_string(root().join("docs/kernel.ptx"))?;
-    let source = Source::new("kernel.ptx", text)?;
+fn picture(name: &str) -> Result<String> {
+    let text = fs::read_to_string(root().join("docs").join(name))?;
+    let source = Source::new(name, text)?;
     let report = check(&source, &Options::default());
     let mut colored = Vec::new();
     render::render(&[Checked { source, report }], Format::Human, true, &mut colored)?;
-    Ok(svg::terminal("ptx-tc check kernel.ptx", &String::from_utf8(colored)?))
+    Ok(svg::terminal(&format!("ptx-tc check {name}"), &String::from_utf8(colored)?))
 }
 
 /// What exists where and since when.

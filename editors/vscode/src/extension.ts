@@ -15,11 +15,14 @@ function settings(): Record<string, unknown> {
   return Object.fromEntries(SETTINGS.map((name) => [name, configuration.get(name)]));
 }
 
+/** PTX, and the languages in whose `asm` statements it stands. */
+const LANGUAGES = ["ptx", "cuda-cpp", "cuda", "cpp", "c", "python", "llvm", "mlir", "rust"];
+
 async function start(): Promise<void> {
   const command = workspace.getConfiguration(SECTION).get<string>("path", "ptx-tc");
   const server: ServerOptions = { command, args: ["lsp"] };
   const options: LanguageClientOptions = {
-    documentSelector: [{ language: "ptx" }],
+    documentSelector: LANGUAGES.map((language) => ({ language })),
     initializationOptions: settings(),
   };
   client = new LanguageClient(SECTION, "ptx-tc", server, options);
