@@ -73,7 +73,6 @@ const FASTER: &[&str] = &[
     "nested conditions",
     "jump table",
     "allocations",
-    "slots",
     "chain of copies",
     "chain of copies with findings",
     "stores read again",

@@ -1,7 +1,7 @@
-use std::collections::BTreeSet;
-
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::analysis::cfg::{Block, BlockId};
+use crate::analysis::dominance::DominatorTree;
 use crate::analysis::events::{Action, Event};
 use crate::analysis::flow::Flow;
 use crate::analysis::footprint::{accessed, slot};
@@ -48,26 +48,26 @@ rule! {
 
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     for flow in checker.flows().filter(Flow::is_entry) {
-        // What each `alloc` writes, and the first that writes each slot.
-        let mut written: FxHashMap<u32, Slot> = FxHashMap::default();
-        let mut allocs: Vec<(Slot, Event)> = Vec::new();
-        let mut is_written: FxHashSet<Slot> = FxHashSet::default();
+        // Where each slot is written, in the order of the text, and in which order that first happens.
+        let mut written: FxHashMap<Slot, Vec<Event>> = FxHashMap::default();
+        let mut order: Vec<Slot> = Vec::new();
         for event in flow.events() {
             if let Some(Instruction::Alloc(alloc)) = flow.instruction(*event)
                 && let Some(slot) = slot(&flow, *event, &alloc.dst)
             {
-                written.insert(event.instruction, slot);
-                if is_written.insert(slot) {
-                    allocs.push((slot, *event));
+                let allocs = written.entry(slot).or_default();
+                if allocs.is_empty() {
+                    order.push(slot);
                 }
+                allocs.push(*event);
             }
         }
-        if allocs.is_empty() {
+        if order.is_empty() {
             continue;
         }
         // The loads of these slots whose value is used as an address.
-        let mut loads: BTreeSet<u32> = BTreeSet::new();
-        let mut slots: Vec<(u32, Slot)> = Vec::new();
+        let mut seen: FxHashSet<u32> = FxHashSet::default();
+        let mut loads: FxHashMap<Slot, Vec<u32>> = FxHashMap::default();
         for event in flow.events() {
             let Some(instruction) = flow.instruction(*event) else { continue };
             let place = match instruction {
@@ -75,62 +75,144 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
                 _ => accessed(instruction).and_then(|(address, _)| flow.place(*event, address)),
             };
             if let Some((slot, load)) = place.and_then(|place| Some((place.slot()?, place.load?)))
-                && is_written.contains(&slot)
-                && loads.insert(load)
+                && written.contains_key(&slot)
+                && seen.insert(load)
             {
-                slots.push((load, slot));
+                loads.entry(slot).or_default().push(load);
             }
         }
-        for (slot, alloc) in &allocs {
-            if !flow.facts.budget.take(flow.events().len() as u64) {
-                break;
-            }
-            let mut reach = Reach::default();
-            let entry = reach.fact();
-            reach.start_at_entry(entry);
-            for event in flow.events() {
-                let stops = match event.action {
-                    Action::Barrier | Action::WarpBarrier | Action::MbarrierWait | Action::Unknown => true,
-                    Action::Tensor { .. } => written.get(&event.instruction) == Some(slot),
-                    Action::Call(callee) => flow.all.summary(callee).is_none_or(|summary| {
-                        summary.unknown
-                            || summary.events.iter().any(|event| {
-                                matches!(
-                                    event.action,
-                                    Action::Barrier | Action::WarpBarrier | Action::MbarrierWait
-                                ) || matches!(flow.instruction(*event), Some(Instruction::Alloc(_)))
-                            })
-                    }),
-                    _ => false,
-                };
-                if stops {
-                    reach.stop(event.instruction);
+        let start = Start::new(&flow);
+        for slot in order {
+            let (Some(allocs), Some(loads)) = (written.get(&slot), loads.get(&slot)) else { continue };
+            let early = match allocs[..] {
+                [only] => {
+                    let early =
+                        |load: &u32| start.reaches(*load) && !start.leads_through(only.instruction, *load);
+                    loads.iter().copied().filter(early).collect()
                 }
-            }
-            let asked: Vec<u32> =
-                slots.iter().filter(|(_, read)| read == slot).map(|(load, _)| *load).collect();
-            for load in &asked {
-                reach.ask(*load);
-            }
-            reach.solve(flow.cfg(), Direction::Forward, &flow.facts.budget, &mut |ask, _| {
-                let raw = &checker.unit.module.instructions[asked[ask.0 as usize] as usize];
+                _ => start.reaches_past(allocs, loads),
+            };
+            for load in early {
                 let finding = Diagnostic::new(
                     Code::SlotReadTooEarly,
-                    raw.opcode,
+                    checker.unit.module.instructions[load as usize].opcode,
                     "the address of the allocation can be loaded before it is written",
                     "no barrier on a path from the kernel's start to here",
                 );
                 findings.push(
                     finding
-                        .label(flow.span(*alloc), "this writes it, perhaps in another warp")
+                        .label(flow.span(allocs[0]), "this writes it, perhaps in another warp")
                         .note(
                             "the store of `alloc` is a weak memory operation: other threads see it only \
                              after synchronisation (PTX ISA, 9.7.16.7.1)",
                         )
                         .help("put a barrier, such as `bar.sync 0;`, between the `alloc` and the load"),
                 );
-                true
-            });
+            }
         }
     }
+}
+
+/// The part of a kernel that its start leads to without a barrier between.
+struct Start<'a> {
+    flow: &'a Flow<'a>,
+    /// The barriers, in the order of the text.
+    barriers: Vec<u32>,
+    /// What every path to a block goes through, barriers not being passed.
+    tree: DominatorTree,
+}
+
+impl<'a> Start<'a> {
+    fn new(flow: &'a Flow<'a>) -> Self {
+        let mut waiting: FxHashMap<u32, bool> = FxHashMap::default();
+        let mut barriers = Vec::new();
+        for event in flow.events() {
+            let waits = match event.action {
+                Action::Barrier | Action::WarpBarrier | Action::MbarrierWait | Action::Unknown => true,
+                Action::Call(callee) => *waiting.entry(callee).or_insert_with(|| may_wait(flow, callee)),
+                Action::Tensor { .. }
+                | Action::MbarrierArrive
+                | Action::ProxyFence
+                | Action::SharedStore
+                | Action::BulkLoad => false,
+            };
+            if waits {
+                barriers.push(event.instruction);
+            }
+        }
+        let cfg = flow.cfg();
+        let block = |block: u32| cfg.block(BlockId(block));
+        let passes = |from: &BlockId| first_of(&barriers, cfg.block(*from)).is_none();
+        let tree = DominatorTree::new(
+            cfg.len(),
+            0,
+            |from| {
+                let next = if passes(&BlockId(from)) { &block(from).successors[..] } else { &[] };
+                next.iter().map(|block| block.0)
+            },
+            |to| block(to).predecessors.iter().filter(|from| passes(from)).map(|block| block.0),
+        );
+        Self { flow, barriers, tree }
+    }
+
+    /// Whether a path without a barrier leads to `load`.
+    fn reaches(&self, load: u32) -> bool {
+        let cfg = self.flow.cfg();
+        cfg.block_of(load).is_some_and(|block| {
+            let barrier = first_of(&self.barriers, cfg.block(block));
+            self.tree.position(block.0).is_some() && barrier.is_none_or(|barrier| load <= barrier)
+        })
+    }
+
+    /// Whether all these paths go through `alloc`.
+    fn leads_through(&self, alloc: u32, load: u32) -> bool {
+        let cfg = self.flow.cfg();
+        match (cfg.block_of(alloc), cfg.block_of(load)) {
+            (Some(alloc_block), Some(block)) if alloc_block == block => alloc < load,
+            (Some(alloc_block), Some(block)) => self.tree.dominates(alloc_block.0, block.0),
+            _ => false,
+        }
+    }
+
+    /// The loads that such paths lead to which go through none of `allocs`.
+    fn reaches_past(&self, allocs: &[Event], loads: &[u32]) -> Vec<u32> {
+        let certain = |load: &u32| allocs.iter().any(|alloc| self.leads_through(alloc.instruction, *load));
+        let asked: Vec<u32> =
+            loads.iter().copied().filter(|load| self.reaches(*load) && !certain(load)).collect();
+        if asked.is_empty() || !self.flow.facts.budget.take(self.flow.events().len() as u64) {
+            return Vec::new();
+        }
+        let mut reach = Reach::default();
+        let entry = reach.fact();
+        reach.start_at_entry(entry);
+        let ends = allocs.iter().map(|alloc| alloc.instruction).chain(self.barriers.iter().copied());
+        ends.for_each(|end| reach.stop(end));
+        for load in &asked {
+            reach.ask(*load);
+        }
+        let mut found = Vec::new();
+        let Flow { facts, .. } = self.flow;
+        reach.solve(&facts.cfg, Direction::Forward, &facts.budget, &mut |ask, _| {
+            found.push(asked[ask.0 as usize]);
+            true
+        });
+        found
+    }
+}
+
+/// Whether another thread may be waited for in a function, or an allocation be made.
+fn may_wait(flow: &Flow<'_>, callee: u32) -> bool {
+    flow.all.summary(callee).is_none_or(|summary| {
+        summary.unknown
+            || summary.events.iter().any(|event| {
+                matches!(event.action, Action::Barrier | Action::WarpBarrier | Action::MbarrierWait)
+                    || matches!(flow.instruction(*event), Some(Instruction::Alloc(_)))
+            })
+    })
+}
+
+/// The first of these instructions that stands in a block.
+fn first_of(instructions: &[u32], block: &Block) -> Option<u32> {
+    let at = instructions.partition_point(|it| *it < block.instructions.start);
+    instructions.get(at).copied().filter(|it| block.instructions.contains(it))
 }
