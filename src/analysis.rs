@@ -8,7 +8,7 @@
 //! | which functions can call which? which belong together? | [`calls::CallGraph`] |
 //! | where can control go? what dominates what? what decides whether a block runs? | [`cfg::Cfg`], [`dominance`] |
 //! | which registers does an instruction write and read? | [`registers::accesses`], from the instruction tables |
-//! | where was the value in a register made? | [`function::Function::reaching`], [`function::Function::origins`] |
+//! | where was the value in a register made? | [`function::Function::value`], [`function::Function::origins`] |
 //! | which bits of a register are known? | [`constants::Constants`], through [`functions::FunctionFacts::value`] |
 //! | what is an address made of? are two the same? | [`places::Places`], through [`flow::Flow::place`] |
 //! | which columns does an instruction touch? do two overlap? | [`footprint`] |
@@ -21,11 +21,12 @@
 //! A rule gets a [`flow::Flow`] for each function and asks that; no rule walks a graph, splits an
 //! opcode or counts columns by itself.
 
+pub mod bit_set;
 pub mod budget;
 pub mod calls;
 pub mod cfg;
 pub mod constants;
-pub mod dataflow;
+
 pub mod definitions;
 pub mod description;
 pub mod descriptors;
@@ -41,3 +42,4 @@ pub mod places;
 pub mod reach;
 pub mod registers;
 pub mod uniformity;
+pub mod values;

@@ -130,7 +130,7 @@ impl Cfg {
 
     /// The blocks in reverse post-order: each before its successors, but for loops.
     pub fn reverse_post_order(&self) -> &[BlockId] {
-        self.order.get_or_init(|| self.find_order())
+        self.order.get_or_init(|| self.find_order(&mut |_| {}))
     }
 
     /// Whether a path leads to the block from the function's start.
@@ -147,7 +147,15 @@ impl Cfg {
         })[block.index()]
     }
 
-    fn find_order(&self) -> Vec<BlockId> {
+    /// The first block, and blocks from which all those are reached that it does not reach; in their
+    /// order.
+    pub(super) fn starts(&self) -> Vec<u32> {
+        let mut starts = Vec::new();
+        self.find_order(&mut |root| starts.push(root));
+        starts
+    }
+
+    fn find_order(&self, start: &mut dyn FnMut(u32)) -> Vec<BlockId> {
         let mut order = Vec::with_capacity(self.blocks.len());
         let mut visited = vec![false; self.blocks.len()];
         // Blocks that no edge reaches come last; their facts are of no consequence.
@@ -156,6 +164,7 @@ impl Cfg {
             if std::mem::replace(&mut visited[root], true) {
                 continue;
             }
+            start(root as u32);
             let from = order.len();
             while let Some((block, next)) = stack.last_mut() {
                 if let Some(&successor) = self.blocks[block.index()].successors.get(*next) {

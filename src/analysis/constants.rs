@@ -19,6 +19,7 @@ use smallvec::SmallVec;
 use super::definitions::DefinitionId;
 use super::function::Function;
 use super::registers;
+use super::values::{JoinId, ValueId};
 pub use crate::descriptor::Known;
 use crate::isa::generic::{Computation, Flag, Modifier, Part};
 use crate::resolve::operations::Opcode;
@@ -37,6 +38,8 @@ const UNKNOWN: Known = Known::new(0, 0);
 pub struct Constants {
     /// By definition: where its value is, or [`NO_SLOT`].
     slots: Vec<u32>,
+    /// The same of joins.
+    joins: FxHashMap<JoinId, u32>,
     values: Vec<Known>,
 }
 
@@ -49,21 +52,27 @@ const NO_SLOT: u32 = u32::MAX;
 impl Constants {
     /// Evaluates what the `uses` need: registers and the instructions that read them.
     pub fn new(function: &Function<'_>, uses: impl IntoIterator<Item = (u32, RegisterId)>) -> Self {
-        let mut this = Self { slots: vec![NO_SLOT; function.definitions.len()], values: Vec::new() };
+        let slots = vec![NO_SLOT; function.definitions.len()];
+        let mut this = Self { slots, joins: FxHashMap::default(), values: Vec::new() };
         // By slot.
-        let mut order: Vec<DefinitionId> = Vec::new();
-        let mut work: Vec<DefinitionId> = Vec::new();
-        // A definition, and one that its value goes into.
-        let mut feeds: Vec<(DefinitionId, u32)> = Vec::new();
+        let mut order: Vec<ValueId> = Vec::new();
+        let mut work: Vec<ValueId> = Vec::new();
+        // A value, and one that it goes into.
+        let mut feeds: Vec<(ValueId, u32)> = Vec::new();
         for (instruction, register) in uses {
-            work.extend(function.reaching(instruction, register).iter());
+            work.extend(function.value(instruction, register));
         }
         while let Some(id) = work.pop() {
-            if this.slots[id.0 as usize] != NO_SLOT {
+            if this.slot(id).is_some() {
                 continue;
             }
             let slot = order.len() as u32;
-            this.slots[id.0 as usize] = slot;
+            match id {
+                ValueId::Definition(id) => this.slots[id.0 as usize] = slot,
+                ValueId::Join(join) => {
+                    this.joins.insert(join, slot);
+                }
+            }
             order.push(id);
             for source in function.sources(id) {
                 feeds.push((source, slot));
@@ -86,7 +95,10 @@ impl Constants {
                 break;
             }
             let old = this.values[slot as usize];
-            let new = join(old, function.evaluate(id, &this));
+            let new = match id {
+                ValueId::Definition(id) => join(old, function.evaluate(id, &this)),
+                ValueId::Join(id) => join(old, this.join(function, id)),
+            };
             if new == old {
                 continue;
             }
@@ -109,15 +121,29 @@ impl Constants {
 
     /// The same while values are still being found: `TOP` when none of the definitions has one.
     fn joined(&self, function: &Function<'_>, instruction: u32, register: RegisterId) -> Known {
-        let reaching = function.reaching(instruction, register);
-        if reaching.is_empty() {
-            return UNKNOWN;
+        match function.value(instruction, register) {
+            None => UNKNOWN,
+            Some(ValueId::Join(join)) if !self.joins.contains_key(&join) => self.join(function, join),
+            Some(value) => self.of(value),
         }
-        let value = |id: &DefinitionId| {
-            let slot = self.slots.get(id.0 as usize).copied().unwrap_or(NO_SLOT);
-            self.values.get(slot as usize).copied().unwrap_or(UNKNOWN)
-        };
-        reaching.iter().fold(TOP, |joined, id| join(joined, value(id)))
+    }
+
+    fn slot(&self, value: ValueId) -> Option<u32> {
+        match value {
+            ValueId::Definition(id) => self.slots.get(id.0 as usize).copied().filter(|slot| *slot != NO_SLOT),
+            ValueId::Join(join) => self.joins.get(&join).copied(),
+        }
+    }
+
+    fn of(&self, value: ValueId) -> Known {
+        self.slot(value).and_then(|slot| self.values.get(slot as usize)).copied().unwrap_or(UNKNOWN)
+    }
+
+    /// What is known of one of several values.
+    fn join(&self, function: &Function<'_>, id: JoinId) -> Known {
+        let inputs = function.definitions.joined(id);
+        function.budget.take(inputs.len() as u64);
+        inputs.iter().fold(TOP, |joined, value| join(joined, self.of(*value)))
     }
 }
 
@@ -137,14 +163,16 @@ fn join(left: Known, right: Known) -> Known {
 }
 
 impl Function<'_> {
-    /// The definitions that the value of a definition is made of.
-    fn sources(&self, id: DefinitionId) -> SmallVec<[DefinitionId; 8]> {
-        let definition = self.definitions.get(id);
+    /// The values that a value is made of.
+    fn sources(&self, id: ValueId) -> SmallVec<[ValueId; 8]> {
+        let definition = match id {
+            ValueId::Definition(id) => self.definitions.get(id),
+            ValueId::Join(join) => return self.definitions.joined(join)[..].into(),
+        };
         let mut sources = SmallVec::new();
         registers::accesses(self.unit, definition.instruction, &mut |register, _, access| {
             if access == registers::Access::Read {
-                let reaching = self.reaching(definition.instruction, register);
-                sources.extend_from_slice(&reaching);
+                sources.extend(self.value(definition.instruction, register));
             }
         });
         sources
@@ -157,19 +185,29 @@ impl Function<'_> {
         /// Copies that are followed.
         const FAR: usize = 256;
         let mut origins = Vec::new();
-        let mut work = self.reaching(instruction, register).into_owned();
-        let mut seen: FxHashSet<DefinitionId> = work.iter().copied().collect();
-        while let Some(id) = work.pop() {
+        let mut work: Vec<ValueId> = self.value(instruction, register).into_iter().collect();
+        let mut seen: FxHashSet<ValueId> = work.iter().copied().collect();
+        while let Some(value) = work.pop() {
             if seen.len() > FAR {
                 return Vec::new();
             }
+            let id = match value {
+                ValueId::Definition(id) => id,
+                ValueId::Join(join) => {
+                    let inputs = self.definitions.joined(join);
+                    if inputs.len() > FAR {
+                        return Vec::new();
+                    }
+                    work.extend(inputs.iter().copied().filter(|value| seen.insert(*value)));
+                    continue;
+                }
+            };
             if let Some(from) = self.copied(id) {
-                let reaching = self.reaching(self.definitions.get(id).instruction, from);
-                if reaching.is_empty() {
+                let Some(value) = self.value(self.definitions.get(id).instruction, from) else {
                     // Copied from what nothing here makes.
                     return Vec::new();
-                }
-                work.extend(reaching.iter().copied().filter(|id| seen.insert(*id)));
+                };
+                work.extend(Some(value).filter(|value| seen.insert(*value)));
             } else {
                 let raw = &self.unit.module.instructions[self.definitions.get(id).instruction as usize];
                 let operands = self.unit.module.operands(raw.operands);
@@ -441,68 +479,79 @@ impl Function<'_> {
         instruction: u32,
         index: u32,
         depth: u32,
-        seen: &mut FxHashMap<DefinitionId, bool>,
+        seen: &mut FxHashMap<ValueId, bool>,
     ) -> bool {
-        /// Deeper expressions are nothing that compilers make of addresses.
-        const DEEP: u32 = 64;
         let operand = &self.unit.module.operands[index as usize];
         if let Some(value) = literal::evaluate(&self.unit.source, &self.unit.module, operand) {
             return i32::try_from(value).is_ok() || u32::try_from(value).is_ok();
         }
         let Resolution::Register(register) = self.unit.symbols.operand(index) else { return false };
+        self.value(instruction, register).is_some_and(|value| self.is_made_of_words(value, depth, seen))
+    }
+
+    fn is_made_of_words(&self, value: ValueId, depth: u32, seen: &mut FxHashMap<ValueId, bool>) -> bool {
+        if let Some(known) = seen.get(&value) {
+            return *known;
+        }
+        let made = match value {
+            ValueId::Definition(id) => self.makes_words(id, depth, seen),
+            ValueId::Join(join) => {
+                self.definitions.all(ValueId::Join(join), self.budget).is_some_and(|all| {
+                    all.iter().all(|id| self.is_made_of_words(ValueId::Definition(*id), depth, seen))
+                })
+            }
+        };
+        seen.insert(value, made);
+        made
+    }
+
+    fn makes_words(&self, id: DefinitionId, depth: u32, seen: &mut FxHashMap<ValueId, bool>) -> bool {
+        /// Deeper expressions are nothing that compilers make of addresses.
+        const DEEP: u32 = 64;
         if depth >= DEEP {
             self.budget.give_up();
             return false;
         }
-        let reaching = self.reaching(instruction, register);
-        let mut made_of_words = |id: &DefinitionId| {
-            if let Some(known) = seen.get(id) {
-                return *known;
-            }
-            seen.insert(*id, false);
-            let instruction = self.definitions.get(*id).instruction;
-            let raw = &self.unit.module.instructions[instruction as usize];
-            let opcode = self.unit.operations.of(instruction);
-            let narrow = opcode.types.last().and_then(|ty| ty.bits()).is_some_and(|bits| bits <= 32);
-            let is_wide = part(opcode) == Some(Part::Wide);
-            let mut part = |position: u32| {
-                position < raw.operands.len
-                    && self.budget.take(VISIT)
-                    && self.is_offset(instruction, raw.operands.start + position, depth + 1, seen)
-            };
-            let made = match opcode.computes() {
-                Computation::Convert => narrow,
-                Computation::Multiply if is_wide => narrow,
-                Computation::MultiplyAdd => is_wide && narrow && part(3),
-                Computation::Move | Computation::Negate | Computation::ShiftRight => part(1),
-                // What a mask of 32 bits leaves is a number of 32 bits.
-                Computation::And => self.is_mask(raw.operands.start + 2) || part(1) && part(2),
-                Computation::Add
-                | Computation::Subtract
-                | Computation::Or
-                | Computation::Select
-                | Computation::Multiply => part(1) && part(2),
-                // Not into the high word.
-                Computation::ShiftLeft => part(1) && self.shifts_by_less_than(raw.operands.start + 2, 16),
-                Computation::Other
-                | Computation::ConvertAddress
-                | Computation::Xor
-                | Computation::Not
-                | Computation::Lop3
-                | Computation::Divide
-                | Computation::Remainder
-                | Computation::ExtractBits
-                | Computation::InsertBits
-                | Computation::Permute
-                | Computation::Compare
-                | Computation::Shuffle
-                | Computation::Load
-                | Computation::Elect => false,
-            };
-            seen.insert(*id, made);
-            made
+        seen.insert(ValueId::Definition(id), false);
+        let instruction = self.definitions.get(id).instruction;
+        let raw = &self.unit.module.instructions[instruction as usize];
+        let opcode = self.unit.operations.of(instruction);
+        let narrow = opcode.types.last().and_then(|ty| ty.bits()).is_some_and(|bits| bits <= 32);
+        let is_wide = part(opcode) == Some(Part::Wide);
+        let mut part = |position: u32| {
+            position < raw.operands.len
+                && self.budget.take(VISIT)
+                && self.is_offset(instruction, raw.operands.start + position, depth + 1, seen)
         };
-        !reaching.is_empty() && reaching.iter().all(&mut made_of_words)
+        match opcode.computes() {
+            Computation::Convert => narrow,
+            Computation::Multiply if is_wide => narrow,
+            Computation::MultiplyAdd => is_wide && narrow && part(3),
+            Computation::Move | Computation::Negate | Computation::ShiftRight => part(1),
+            // What a mask of 32 bits leaves is a number of 32 bits.
+            Computation::And => self.is_mask(raw.operands.start + 2) || part(1) && part(2),
+            Computation::Add
+            | Computation::Subtract
+            | Computation::Or
+            | Computation::Select
+            | Computation::Multiply => part(1) && part(2),
+            // Not into the high word.
+            Computation::ShiftLeft => part(1) && self.shifts_by_less_than(raw.operands.start + 2, 16),
+            Computation::Other
+            | Computation::ConvertAddress
+            | Computation::Xor
+            | Computation::Not
+            | Computation::Lop3
+            | Computation::Divide
+            | Computation::Remainder
+            | Computation::ExtractBits
+            | Computation::InsertBits
+            | Computation::Permute
+            | Computation::Compare
+            | Computation::Shuffle
+            | Computation::Load
+            | Computation::Elect => false,
+        }
     }
 
     fn is_mask(&self, index: u32) -> bool {

@@ -1,16 +1,17 @@
 //! Which definitions of a register reach a use.
 //!
 //! Nearly all registers that compilers emit have one definition, and for those nothing has to be
-//! solved. Only definitions of registers with several become facts of the dataflow problem.
+//! solved. For those with several, [`values`](super::values) says what reaches where.
 
-use std::borrow::Cow;
+use std::sync::Arc;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::{SmallVec, smallvec};
 
 use super::budget::Budget;
 use super::cfg::Cfg;
-use super::dataflow::{self, BitSet, Effect};
 use super::registers::{self, Access};
+use super::values::{JoinId, ValueId, Values, Written};
 use crate::isa::generic::Computation;
 use crate::resolve::symbols::RegisterId;
 use crate::resolve::unit::Unit;
@@ -32,26 +33,13 @@ pub struct Definition {
     pub guarded: bool,
 }
 
-/// Facts times blocks beyond which every definition is taken to reach every use of its register:
-/// true, though less is known then.
-const LIMIT: usize = 1 << 26;
-/// Steps on words of facts after which the same is assumed.
-const STEPS: usize = 1 << 27;
-/// How many of those are one step of the budget.
-const WORDS: u64 = 64;
-
 /// The definitions of one function.
 #[derive(Debug, Default)]
 pub struct Definitions {
     definitions: Vec<Definition>,
     index: Index,
     order: Vec<DefinitionId>,
-    /// For definitions of registers with several: their number as a fact.
-    fact: Vec<u32>,
-    /// By block: the facts that hold at its entry. Empty when the limit was hit.
-    reaching: Vec<BitSet>,
-    /// Whether the limit was hit.
-    limited: bool,
+    values: Values,
     /// Instructions that read a watched register.
     reads: Vec<(u32, RegisterId)>,
 }
@@ -87,7 +75,7 @@ impl Index {
 impl Definitions {
     /// Finds the definitions of a function and what they reach, and who reads the registers in
     /// `watched`. What `mov` makes of one of these is watched as well.
-    pub fn new(unit: &Unit, cfg: &Cfg, watched: &mut RegisterSet, budget: &Budget) -> Self {
+    pub fn new(unit: &Unit, cfg: &Cfg, watched: &mut RegisterSet) -> Self {
         // Most instructions write one register.
         let mut definitions = Vec::with_capacity(cfg.instructions().count());
         let mut reads = Vec::new();
@@ -127,7 +115,6 @@ impl Definitions {
         }
         let mut this = Self { definitions, reads, ..Self::default() };
         this.sort();
-        this.solve(cfg, budget);
         this
     }
 
@@ -172,60 +159,6 @@ impl Definitions {
         self.index = Index::Sparse(places);
     }
 
-    fn solve(&mut self, cfg: &Cfg, budget: &Budget) {
-        let mut facts = Vec::new();
-        let mut fact = vec![u32::MAX; self.definitions.len()];
-        for group in self.order.chunk_by(|a, b| self.get(*a).register == self.get(*b).register) {
-            if group.len() > 1 {
-                for id in group {
-                    fact[id.0 as usize] = facts.len() as u32;
-                    facts.push(*id);
-                }
-            }
-        }
-        self.fact = fact;
-        self.limited = facts.len().saturating_mul(cfg.len()) > LIMIT;
-        if facts.is_empty() || self.limited {
-            return;
-        }
-        let mut effects: Vec<Effect> = cfg.blocks().map(|_| Effect::none(facts.len())).collect();
-        // The last definition of a register in a block decides; those before it need no look at all
-        // the others.
-        let mut steps = 0;
-        for id in facts.iter().rev() {
-            // Against the order of the instructions.
-            let definition = self.definitions[id.0 as usize];
-            let Some(block) = cfg.block_of(definition.instruction) else { continue };
-            let effect = &mut effects[block.index()];
-            let fact = self.fact[id.0 as usize] as usize;
-            if effect.kill.contains(fact) {
-                continue;
-            }
-            effect.generate.insert(fact);
-            if !definition.guarded {
-                for other in self.of(definition.register) {
-                    steps += 1;
-                    let other = self.fact[other.0 as usize] as usize;
-                    if !effect.generate.contains(other) {
-                        effect.kill.insert(other);
-                    }
-                }
-            }
-        }
-        budget.take(steps / WORDS);
-        let mut left = STEPS;
-        match dataflow::solve(cfg, facts.len(), &effects, &mut left) {
-            Some(reaching) => self.reaching = reaching,
-            None => self.limited = true,
-        }
-        budget.take((STEPS - left) as u64 / WORDS);
-    }
-
-    /// Whether it is known which definitions reach which uses, as far as their number allows.
-    pub fn is_complete(&self) -> bool {
-        !self.limited
-    }
-
     /// The instructions that read a register that was to be watched, in their order.
     pub fn reads(&self) -> &[(u32, RegisterId)] {
         &self.reads
@@ -251,41 +184,68 @@ impl Definitions {
         self.index.of(register).map_or(&[], |(start, end)| &self.order[start as usize..end as usize])
     }
 
-    /// The definitions of `register` that may have made the value that `instruction` reads. Takes
-    /// as long as the register has definitions.
-    pub(super) fn reaching(
+    /// What `register` holds where `instruction` reads it: nothing where none of its definitions gets
+    /// there, or the `budget` is not enough to know.
+    pub(super) fn value(
         &self,
         cfg: &Cfg,
         instruction: u32,
         register: RegisterId,
-    ) -> Cow<'_, [DefinitionId]> {
+        budget: &Budget,
+    ) -> Option<ValueId> {
         let all = self.of(register);
-        if all.len() < 2 {
-            return Cow::Borrowed(all);
+        if let [] | [_] = all {
+            return all.first().copied().map(ValueId::Definition);
         }
-        let Some(block) = cfg.block_of(instruction) else { return Cow::Borrowed(all) };
+        let block = cfg.block_of(instruction)?;
         let before = all.partition_point(|id| self.get(*id).instruction < instruction);
-        // Guarded definitions in the same block, up to the first that certainly happens.
-        let mut from = before;
-        while from > 0 {
-            let definition = self.get(all[from - 1]);
-            if cfg.block_of(definition.instruction) != Some(block) {
-                break;
-            }
-            from -= 1;
-            if !definition.guarded {
-                return Cow::Borrowed(&all[from..before]);
+        // The one before it in the same block.
+        let last = before
+            .checked_sub(1)
+            .filter(|last| cfg.block_of(self.get(all[*last]).instruction) == Some(block));
+        if let Some(last) = last.filter(|last| !self.get(all[*last]).guarded) {
+            return Some(ValueId::Definition(all[last]));
+        }
+        let written = || {
+            let written = |id: &DefinitionId| {
+                let Definition { instruction, guarded, .. } = *self.get(*id);
+                Some(Written { id: *id, block: cfg.block_of(instruction)?, guarded })
+            };
+            all.iter().filter_map(written).collect()
+        };
+        let web = self.values.web(cfg, register, written, budget)?;
+        match last {
+            Some(last) => web.behind(last),
+            None => self.values.entering(&web, block),
+        }
+    }
+
+    /// The definitions that a value can come from, ascending, unless the `budget` is not enough.
+    pub fn all(&self, value: ValueId, budget: &Budget) -> Option<SmallVec<[DefinitionId; 4]>> {
+        let mut found = SmallVec::new();
+        let mut seen: FxHashSet<JoinId> = FxHashSet::default();
+        let mut work: SmallVec<[ValueId; 4]> = smallvec![value];
+        while let Some(value) = work.pop() {
+            match value {
+                ValueId::Definition(id) => found.push(id),
+                ValueId::Join(join) if seen.insert(join) => {
+                    let inputs = self.joined(join);
+                    if !budget.take(inputs.len() as u64) {
+                        return None;
+                    }
+                    work.extend_from_slice(&inputs);
+                }
+                ValueId::Join(_) => {}
             }
         }
-        if self.reaching.is_empty() {
-            return Cow::Borrowed(all);
-        }
-        let facts = &self.reaching[block.index()];
-        let enters = |id: &DefinitionId| facts.contains(self.fact[id.0 as usize] as usize);
-        let mut found: Vec<DefinitionId> = all[..from].iter().copied().filter(enters).collect();
-        found.extend(&all[from..before]);
-        found.extend(all[before..].iter().copied().filter(enters));
-        Cow::Owned(found)
+        found.sort_unstable();
+        found.dedup();
+        Some(found)
+    }
+
+    /// What a join is one of: definitions, and other joins, none of which leads back to it.
+    pub fn joined(&self, join: JoinId) -> Arc<[ValueId]> {
+        self.values.joined(join)
     }
 }
 

@@ -81,6 +81,16 @@ impl DominatorTree {
         Some(self.immediate[node as usize]).filter(|above| *above != NONE)
     }
 
+    /// Where a walk over the tree enters `node`, if `root` reaches it.
+    pub fn position(&self, node: u32) -> Option<u32> {
+        Some(self.entered[node as usize]).filter(|at| *at != NONE)
+    }
+
+    /// Where a walk over the tree enters and leaves `node`: between are the nodes that it dominates.
+    pub fn range(&self, node: u32) -> Option<(u32, u32)> {
+        Some((self.position(node)?, self.left[node as usize]))
+    }
+
     /// Whether all paths to `other` go through `node`, and there are some.
     pub fn dominates(&self, node: u32, other: u32) -> bool {
         let (node, other) = (node as usize, other as usize);

@@ -3,9 +3,11 @@
 //! The one place that turns shapes, layouts and addresses into columns: rules about ranges, overlaps,
 //! allocation and order all ask here.
 
+use std::ops::Range;
+
 use super::events::{Action, Event};
 use super::flow::Flow;
-use super::places::{Place, Slot};
+use super::places::{Place, Root, Slot};
 use crate::instruction::{Address, Base, Instruction, Ld, MatrixA, Mma, Scalar, St};
 use crate::isa::data_movement::SHIFT_COLUMNS;
 use crate::isa::datapath;
@@ -91,10 +93,19 @@ impl Columns {
         self.least
     }
 
+    /// The columns that are certainly touched, as far as it is known which they are, with what they
+    /// are counted from.
+    pub fn certain(&self) -> Option<(Root, Range<u32>)> {
+        let column = self.place.column()?;
+        Some((self.place.root, column..column + self.least))
+    }
+
     /// Whether both certainly touch a common column.
     pub fn overlaps(&self, other: &Self) -> bool {
-        let (Some(left), Some(right)) = (self.place.column(), other.place.column()) else { return false };
-        self.place.root == other.place.root && left < right + other.least && right < left + self.least
+        let (Some((root, left)), Some((other, right))) = (self.certain(), other.certain()) else {
+            return false;
+        };
+        root == other && left.start < right.end && right.start < left.end
     }
 
     /// Whether both certainly touch no common column.

@@ -1,10 +1,9 @@
 //! What every analysis of one function may look at.
 
-use std::borrow::Cow;
-
 use super::budget::Budget;
 use super::cfg::Cfg;
 use super::definitions::{DefinitionId, Definitions};
+use super::values::ValueId;
 use crate::resolve::symbols::RegisterId;
 use crate::resolve::unit::Unit;
 
@@ -21,16 +20,21 @@ pub struct Function<'a> {
     pub budget: &'a Budget,
 }
 
-impl<'a> Function<'a> {
-    /// The definitions of `register` that may have made the value that `instruction` reads. None
-    /// when nothing here makes it, or the budget is spent.
-    pub fn reaching(&self, instruction: u32, register: RegisterId) -> Cow<'a, [DefinitionId]> {
-        /// Definitions that are looked at in one step.
-        const STEP: usize = 4;
-        let several = self.definitions.of(register).len();
-        if several > STEP && !self.budget.take((several / STEP) as u64) {
-            return Cow::Borrowed(&[]);
+impl Function<'_> {
+    /// What `register` holds where `instruction` reads it. Nothing when nothing here makes it, or the
+    /// budget is spent.
+    pub fn value(&self, instruction: u32, register: RegisterId) -> Option<ValueId> {
+        if self.budget.is_spent() {
+            return None;
         }
-        self.definitions.reaching(self.cfg, instruction, register)
+        self.definitions.value(self.cfg, instruction, register, self.budget)
+    }
+
+    /// The only definition that can have made the value that `instruction` reads from `register`.
+    pub fn only(&self, instruction: u32, register: RegisterId) -> Option<DefinitionId> {
+        match self.value(instruction, register)? {
+            ValueId::Definition(only) => Some(only),
+            ValueId::Join(_) => None,
+        }
     }
 }

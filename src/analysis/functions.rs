@@ -78,7 +78,7 @@ impl FunctionFacts {
         let budget = limit.map_or_else(|| Budget::for_function(size), Budget::new);
         budget.take(size);
         let cfg = Cfg::new(unit, body);
-        let definitions = Definitions::new(unit, &cfg, watched, &budget);
+        let definitions = Definitions::new(unit, &cfg, watched);
         let mut uses: Vec<(u32, RegisterId)> = Vec::new();
         for decoded in instructions {
             for bound in &decoded.operands {

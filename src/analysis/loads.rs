@@ -3,6 +3,8 @@
 //! `tcgen05.ld` is asynchronous. `wait::ld` waits for it; so does, in effect, the first instruction
 //! that reads what was loaded. Copies do not count as reading: the copy is followed instead.
 
+use std::ops::Range;
+
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
@@ -10,7 +12,10 @@ use super::cfg::BlockId;
 use super::definitions::{Definition, DefinitionId};
 use super::events::Event;
 use super::flow::{Flow, Pair, Role};
+use super::footprint::columns;
+use super::places::Root;
 use super::reach::{Direction, Fact, Group, Reach};
+use super::values::{JoinId, ValueId};
 use crate::instruction::{Instruction, Ld, Scalar};
 use crate::isa::generic::Computation;
 use crate::isa::vocabulary::Operation;
@@ -40,7 +45,7 @@ impl Flow<'_> {
         let definitions = &self.facts.definitions;
         let function = self.facts.view(self.unit);
         let carried = self.carried(loads);
-        let mut groups: FxHashMap<RegisterId, Group> = FxHashMap::default();
+        let mut groups: FxHashMap<JoinId, Group> = FxHashMap::default();
         // By fact, in their order: the load, and where in which block it ended last. What reads more of
         // its registers in the same block ends nothing, unless it is loaded again between.
         let mut ended: Vec<(u32, u32, Option<BlockId>)> =
@@ -56,24 +61,27 @@ impl Flow<'_> {
             if self.is_move(instruction) {
                 continue;
             }
-            let reaching = function.reaching(instruction, register);
-            let facts = |ids: &[DefinitionId]| -> SmallVec<[Fact; 4]> {
-                let of = |id: &DefinitionId| carried.get(&definitions.get(*id).instruction);
-                ids.iter().filter_map(of).flatten().copied().collect()
-            };
-            // Many reads of many definitions are a step each, not one for each pair of them.
-            if reaching.len() > 1 && reaching.len() == definitions.of(register).len() {
-                let group = *groups.entry(register).or_insert_with(|| {
-                    let group = reach.group();
-                    facts(&reaching).into_iter().for_each(|fact| reach.join(fact, group));
-                    group
-                });
-                reach.end_group(instruction, group);
-            } else {
-                for fact in facts(&reaching) {
-                    if ends_here(instruction, fact) {
-                        reach.end(instruction, fact);
+            let facts = |id: DefinitionId| carried.get(&definitions.get(id).instruction);
+            match function.value(instruction, register) {
+                None => {}
+                Some(ValueId::Definition(id)) => {
+                    for fact in facts(id).into_iter().flatten() {
+                        if ends_here(instruction, *fact) {
+                            reach.end(instruction, *fact);
+                        }
                     }
+                }
+                // Many reads of many definitions are a step each, not one for each pair of them.
+                Some(value @ ValueId::Join(join)) => {
+                    let group = *groups.entry(join).or_insert_with(|| {
+                        let group = reach.group();
+                        let all = definitions.all(value, &self.facts.budget).unwrap_or_default();
+                        for fact in all.into_iter().filter_map(facts).flatten() {
+                            reach.join(*fact, group);
+                        }
+                        group
+                    });
+                    reach.end_group(instruction, group);
                 }
             }
         }
@@ -112,8 +120,10 @@ impl Flow<'_> {
         loop {
             let mut changed = false;
             for &(instruction, register) in &moves {
-                for id in function.reaching(instruction, register).iter() {
-                    let Some(from) = carried.get(&definitions.get(*id).instruction).cloned() else {
+                let value = function.value(instruction, register);
+                let all = value.and_then(|value| definitions.all(value, &self.facts.budget));
+                for id in all.into_iter().flatten() {
+                    let Some(from) = carried.get(&definitions.get(id).instruction).cloned() else {
                         continue;
                     };
                     let to = carried.entry(instruction).or_default();
@@ -134,28 +144,36 @@ impl Flow<'_> {
     }
 
     /// Ends the facts of accesses whose columns a later load reads: where `wait::ld` has waited for
-    /// that load, or where something else than `mov` reads what it loaded. `columns` says which ones
-    /// an event accesses, and `overlap` whether some are the same.
-    pub fn end_where_read_again<T>(
-        &self,
-        reach: &mut Reach,
-        accesses: &[(Fact, Event)],
-        columns: impl Fn(Event) -> Option<T>,
-        overlap: impl Fn(&T, &T) -> bool,
-    ) {
-        let accessed: Vec<(Fact, Event, T)> =
-            accesses.iter().filter_map(|(fact, event)| Some((*fact, *event, columns(*event)?))).collect();
+    /// that load, or where something else than `mov` reads what it loaded.
+    pub fn end_where_read_again(&self, reach: &mut Reach, accesses: &[(Fact, Event)]) {
+        let certain = |event: Event| columns(self, event)?.certain();
+        let mut accessed: FxHashMap<Root, Vec<(Range<u32>, Fact)>> = FxHashMap::default();
+        let mut own: FxHashMap<u32, Fact> = FxHashMap::default();
+        for (fact, event) in accesses {
+            if let Some((root, columns)) = certain(*event) {
+                accessed.entry(root).or_default().push((columns, *fact));
+                own.insert(event.instruction, *fact);
+            }
+        }
+        // What is read in many places is one group. There are no more of them than there are ranges of
+        // columns.
+        let mut groups: FxHashMap<(Root, Range<u32>), (Group, usize)> = FxHashMap::default();
         let mut loads: Vec<(Fact, Event)> = Vec::new();
         for &event in self.events() {
             let Some(Instruction::Ld(_)) = self.instruction(event) else { continue };
-            if !self.facts.budget.take(accesses.len() as u64) {
-                return;
-            }
-            let Some(read) = columns(event) else { continue };
-            let same = |(_, access, columns): &&(Fact, Event, T)| *access != event && overlap(columns, &read);
-            let same = accessed.iter().filter(same);
-            let covered = same.map(|(fact, ..)| reach.cover(event.instruction, *fact)).count();
-            if covered > 0 {
+            let Some((root, read)) = certain(event) else { continue };
+            let Some(same_root) = accessed.get(&root) else { continue };
+            let (group, members) = *groups.entry((root, read.clone())).or_insert_with(|| {
+                self.facts.budget.take(same_root.len() as u64);
+                let group = reach.group();
+                let overlaps = |columns: &Range<u32>| columns.start < read.end && read.start < columns.end;
+                let same = same_root.iter().filter(|(columns, _)| overlaps(columns));
+                (group, same.map(|(_, fact)| reach.join(*fact, group)).count())
+            });
+            // A load does not read again what it reads itself.
+            let but = own.get(&event.instruction).copied();
+            if members > usize::from(but.is_some()) {
+                reach.cover(event.instruction, group, but);
                 loads.push((Fact(loads.len() as u32), event));
             }
         }
@@ -170,10 +188,20 @@ impl Flow<'_> {
         let definitions = &self.facts.definitions;
         let function = self.facts.view(self.unit);
         let carried = self.carried(&loads);
+        let mut joined: FxHashMap<JoinId, bool> = FxHashMap::default();
         for &(instruction, register) in definitions.reads() {
-            let reaching = function.reaching(instruction, register);
+            if self.is_move(instruction) {
+                continue;
+            }
             let is_loaded = |id: &DefinitionId| carried.contains_key(&definitions.get(*id).instruction);
-            if reaching.iter().any(is_loaded) && !self.is_move(instruction) {
+            let any_is_loaded = match function.value(instruction, register) {
+                None => false,
+                Some(ValueId::Definition(id)) => is_loaded(&id),
+                Some(value @ ValueId::Join(join)) => *joined.entry(join).or_insert_with(|| {
+                    definitions.all(value, &self.facts.budget).is_some_and(|all| all.iter().any(is_loaded))
+                }),
+            };
+            if any_is_loaded {
                 reach.end_covered(instruction);
             }
         }

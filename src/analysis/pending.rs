@@ -2,7 +2,7 @@
 
 use super::events::{Action, Event};
 use super::flow::{Flow, Pair, Role};
-use super::footprint::{Columns, columns, is_same};
+use super::footprint::is_same;
 use super::loads::Concern;
 use super::places::Root;
 use super::reach::{Fact, Reach};
@@ -85,13 +85,7 @@ pub fn pending_stores(flow: &Flow<'_>, role: impl Fn(Event) -> Role) -> Vec<Pair
         return pairs;
     }
     // Few do that, so it is asked for only where it may matter.
-    flow.pairs_ending(
-        &role,
-        |reach, stores| {
-            flow.end_where_read_again(reach, stores, |event| columns(flow, event), Columns::overlaps);
-        },
-        |_| true,
-    )
+    flow.pairs_ending(&role, |reach, stores| flow.end_where_read_again(reach, stores), |_| true)
 }
 
 /// Pending loads with live registers, and what is done to their Tensor Memory.

@@ -10,6 +10,7 @@ use std::cell::RefCell;
 use rustc_hash::FxHashMap;
 
 use super::constants::{Constants, Known};
+use super::definitions::DefinitionId;
 use super::function::Function;
 use crate::isa::generic::{Computation, Flag, Modifier};
 use crate::resolve::operations::Opcode;
@@ -18,7 +19,7 @@ use crate::syntax::ast::{BinaryOperator, Operand, OperandKind, RawInstruction, S
 use crate::syntax::literal;
 
 /// What an address is counted from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Root {
     /// Nothing: the offset is the address.
     Literal,
@@ -62,8 +63,8 @@ pub struct Place {
 }
 
 impl Place {
-    fn opaque(register: RegisterId, offset: Known) -> Self {
-        Self { root: Root::Register(register), offset, load: None }
+    fn opaque(register: RegisterId) -> Self {
+        Self { root: Root::Register(register), offset: Known::from(0u64), load: None }
     }
 
     /// The slot that it was loaded from.
@@ -92,9 +93,9 @@ impl Place {
     }
 }
 
-/// What registers hold where instructions read them, and whether words that were loaded are places
-/// there, as far as it was asked for.
-pub type KnownPlaces = FxHashMap<(u32, RegisterId, Loads), Place>;
+/// What definitions give registers, by whether words that were loaded are places there, as far as it
+/// was asked for.
+pub type KnownPlaces = FxHashMap<(DefinitionId, Loads), Place>;
 
 /// Whether a word that was loaded is a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -123,64 +124,72 @@ impl Places<'_> {
     }
 
     fn with(&self, instruction: u32, register: RegisterId, loads: Loads) -> Place {
-        let key = (instruction, register, loads);
-        let known = self.known.borrow().get(&key).copied();
-        known.unwrap_or_else(|| {
-            let place = self.find(instruction, register, loads);
-            self.known.borrow_mut().insert(key, place);
-            place
-        })
-    }
-
-    fn find(&self, instruction: u32, register: RegisterId, loads: Loads) -> Place {
         let view = &self.function;
         let mut at = instruction;
         let mut register = register;
-        let mut offset = Known::from(0u64);
-        let mut place = Place::opaque(register, offset);
+        // Definitions on the way, each with what it adds to what it reads.
+        let mut path: Vec<(DefinitionId, Known)> = Vec::new();
         // A chain that is longer goes round and round.
-        for _ in 0..=view.definitions.len() {
-            if !view.budget.take(1) {
-                return place;
-            }
-            let [only] = *view.reaching(at, register) else {
-                return Place::opaque(register, offset);
-            };
-            let definition = *view.definitions.get(only);
-            place = Place::opaque(register, offset);
-            let raw = &view.unit.module.instructions[definition.instruction as usize];
-            // Another destination than the first, such as one half of an unpacked word.
-            if definition.operand != raw.operands.start && !self.is_pair(raw, definition.operand) {
-                return place;
-            }
-            if definition.instruction == at {
+        let mut place = loop {
+            let Some(only) = view.only(at, register) else { break Place::opaque(register) };
+            let instruction = view.definitions.get(only).instruction;
+            if instruction == at || path.len() > view.definitions.len() {
                 // It is made of itself alone: nothing gave it a first value.
-                return place;
+                break Place::opaque(register);
             }
-            let reader = (at, register);
-            at = definition.instruction;
-            match self.step(at, raw, loads) {
-                Next::Register(next, more) => {
-                    register = next;
-                    offset = offset.sum(more);
-                    // What an address before this one was made of need not be followed again.
-                    if let Some(place) = self.known.borrow().get(&(at, register, loads)) {
-                        return Place { offset: place.offset.sum(offset), ..*place };
-                    }
+            if let Some(known) = self.known.borrow().get(&(only, loads)) {
+                break *known;
+            }
+            if !view.budget.take(1) {
+                return Place::opaque(register);
+            }
+            match self.made(at, register, only, loads) {
+                Ok(place) => {
+                    self.known.borrow_mut().insert((only, loads), place);
+                    break place;
                 }
-                Next::Root(root, more, load) => return Place { root, offset: offset.sum(more), load },
-                Next::Opaque => {
-                    // A column that is computed is a literal all the same.
-                    let known = self.constants.at(view, reader.0, reader.1);
-                    return if known.constant(16).is_some() {
-                        Place { root: Root::Literal, offset: offset.sum(known), load: None }
-                    } else {
-                        place
-                    };
+                Err((next, more)) => {
+                    path.push((only, more));
+                    (at, register) = (instruction, next);
                 }
             }
+        };
+        while let Some((definition, more)) = path.pop() {
+            place.offset = place.offset.sum(more);
+            self.known.borrow_mut().insert((definition, loads), place);
         }
         place
+    }
+
+    /// What a definition makes of a register, as `instruction` reads it: a place, or another register
+    /// and what is added to it.
+    fn made(
+        &self,
+        instruction: u32,
+        register: RegisterId,
+        definition: DefinitionId,
+        loads: Loads,
+    ) -> Result<Place, (RegisterId, Known)> {
+        let view = &self.function;
+        let definition = view.definitions.get(definition);
+        let raw = &view.unit.module.instructions[definition.instruction as usize];
+        // Another destination than the first, such as one half of an unpacked word.
+        if definition.operand != raw.operands.start && !self.is_pair(raw, definition.operand) {
+            return Ok(Place::opaque(register));
+        }
+        match self.step(definition.instruction, raw, loads) {
+            Next::Register(next, more) => Err((next, more)),
+            Next::Root(root, offset, load) => Ok(Place { root, offset, load }),
+            Next::Opaque => {
+                // A column that is computed is a literal all the same.
+                let offset = self.constants.at(view, instruction, register);
+                Ok(if offset.constant(16).is_some() {
+                    Place { root: Root::Literal, offset, load: None }
+                } else {
+                    Place::opaque(register)
+                })
+            }
+        }
     }
 
     /// Whether `operand` is the `d` of `d|p`.

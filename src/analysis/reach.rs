@@ -36,8 +36,8 @@ enum Step {
     Mark,
     /// Every fact ends.
     Stop,
-    /// If it holds here, it is covered.
-    Cover(Fact),
+    /// Those of a group that hold here are covered, but for one.
+    Cover(Group, Option<Fact>),
     /// Every covered fact ends.
     EndCovered,
     End(Fact),
@@ -139,9 +139,9 @@ impl Reach {
         self.steps.push((instruction, Step::Stop));
     }
 
-    /// If `fact` holds at `instruction`, it is covered from there on.
-    pub fn cover(&mut self, instruction: u32, fact: Fact) {
-        self.steps.push((instruction, Step::Cover(fact)));
+    /// What holds of `group` at `instruction`, other than `but`, is covered from there on.
+    pub fn cover(&mut self, instruction: u32, group: Group, but: Option<Fact>) {
+        self.steps.push((instruction, Step::Cover(group, but)));
     }
 
     /// No fact that was covered on the way holds behind `instruction`.
@@ -193,15 +193,22 @@ impl Reach {
             }
         }
         let mut answered = vec![false; self.asks as usize];
+        let (mut open, mut looked_for) = (self.asks, self.asks);
         for first in (0..self.facts).step_by(64) {
-            if budget.is_spent() {
+            if open == 0 || budget.is_spent() {
                 break;
+            }
+            // Looking again whenever half of them are answered takes as long as looking for all twice.
+            if open <= looked_for / 2 {
+                solver.look_for(&answered);
+                looked_for = open;
             }
             solver.run(Lanes::From(first), &mut |ask, fact| {
                 let answered = &mut answered[ask.0 as usize];
                 if !*answered {
                     budget.take(ANSWER);
                     *answered = found(ask, fact);
+                    open -= u32::from(*answered);
                 }
                 *answered
             });
@@ -247,8 +254,11 @@ struct Solver<'a> {
     starts: Vec<(Fact, u32)>,
     /// By group: the bits of its facts in this run.
     groups: Vec<u64>,
-    /// By block: its steps.
+    /// By block: its steps, as far as they matter: up to the last question that is open, or all if
+    /// there is one behind it.
     ranges: Vec<Range<u32>>,
+    /// By block: whether a question that is open can follow.
+    followed: Vec<bool>,
     /// By block: its place in the order of the work.
     position: Vec<u32>,
     /// By block: what holds where it is entered.
@@ -289,9 +299,49 @@ impl<'a> Solver<'a> {
             starts,
             groups: vec![0; question.groups as usize],
             ranges,
+            followed: vec![true; cfg.len()],
             position,
             before: vec![State::default(); cfg.len()],
         }
+    }
+
+    /// Forgets the steps behind which no question is open.
+    fn look_for(&mut self, answered: &[bool]) {
+        let mut work = Vec::new();
+        self.followed.fill(false);
+        let mut steps = 0;
+        for (block, _) in self.cfg.blocks() {
+            let range = self.ranges[block.index()].clone();
+            steps += 1 + u64::from(range.end - range.start);
+            let is_open =
+                |(_, step): &(u32, Step)| matches!(step, Step::Ask(ask) if !answered[ask.0 as usize]);
+            if self.question.steps[range.start as usize..range.end as usize].iter().any(is_open) {
+                work.push(block);
+            }
+        }
+        let mut leads = vec![false; self.cfg.len()];
+        work.iter().for_each(|block| leads[block.index()] = true);
+        while let Some(block) = work.pop() {
+            let before = match self.direction {
+                Direction::Forward => &self.cfg.block(block).predecessors,
+                Direction::Backward => &self.cfg.block(block).successors,
+            };
+            steps += before.len() as u64;
+            for before in before {
+                self.followed[before.index()] = true;
+                if !std::mem::replace(&mut leads[before.index()], true) {
+                    work.push(*before);
+                }
+            }
+        }
+        for (range, followed) in self.ranges.iter_mut().zip(&self.followed) {
+            if *followed {
+                continue;
+            }
+            let is_open = |index: &u32| matches!(self.question.steps[*index as usize].1, Step::Ask(ask) if !answered[ask.0 as usize]);
+            range.end = range.clone().rev().find(is_open).map_or(range.start, |last| last + 1);
+        }
+        self.budget.take(steps);
     }
 
     /// Carries the facts of `lanes` until nothing changes, then answers.
@@ -325,7 +375,7 @@ impl<'a> Solver<'a> {
                 break;
             }
             let after = self.transfer(block, lanes, &starts, &mut |_, _| {});
-            if after.holds() == 0 {
+            if after.holds() == 0 || !self.followed[block.index()] {
                 continue;
             }
             let next = match self.direction {
@@ -397,11 +447,12 @@ impl<'a> Solver<'a> {
                 Step::Ask(place) => ask(place, state),
                 Step::Mark => state.marked |= state.holds(),
                 Step::Stop => state = State::default(),
-                Step::Cover(_) | Step::End(_) | Step::EndGroup(_) if matches!(lanes, Lanes::All) => {}
-                Step::Cover(fact) => {
-                    let fact = state.bare & lanes.bit(fact);
-                    state.covered |= fact;
-                    state.bare &= !fact;
+                Step::Cover(..) | Step::End(_) | Step::EndGroup(_) if matches!(lanes, Lanes::All) => {}
+                Step::Cover(group, but) => {
+                    let but = but.map_or(0, |fact| lanes.bit(fact));
+                    let facts = state.bare & self.groups[group.0 as usize] & !but;
+                    state.covered |= facts;
+                    state.bare &= !facts;
                 }
                 Step::EndCovered => {
                     let ended = state.covered & !state.bare;

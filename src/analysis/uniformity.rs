@@ -10,12 +10,13 @@ use std::cell::RefCell;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::bit_set::BitSet;
 use super::budget::Budget;
 use super::cfg::BlockId;
-use super::dataflow::BitSet;
 use super::definitions::DefinitionId;
 use super::function::Function;
 use super::registers::{self, Access};
+use super::values::{JoinId, ValueId};
 use crate::isa::generic::{BooleanOperator, Comparison, Computation, Control, Modifier, Type};
 use crate::resolve::operations::Opcode;
 use crate::resolve::symbols::{RegisterId, Resolution};
@@ -44,7 +45,7 @@ pub struct Uniformity {
     dependences: Vec<Vec<(BlockId, BlockId)>>,
     /// Whether all of them are there: loops in loops can have too many.
     complete: bool,
-    truths: FxHashMap<DefinitionId, Truth>,
+    truths: FxHashMap<ValueId, Truth>,
     /// What is known to be the same for a whole warp, as far as it was asked for.
     uniform: RefCell<FxHashSet<Step>>,
     /// What was found out about conditions, as far as it was asked for.
@@ -124,24 +125,35 @@ impl Uniformity {
     }
 
     fn at(&self, function: &Function<'_>, instruction: u32, register: RegisterId) -> Truth {
-        let reaching = function.reaching(instruction, register);
-        if reaching.is_empty() {
-            return Truth::UNKNOWN;
+        function.value(instruction, register).map_or(Truth::UNKNOWN, |value| self.truth(function, value))
+    }
+
+    /// What a value selects, as far as that was found out.
+    fn truth(&self, function: &Function<'_>, value: ValueId) -> Truth {
+        match (self.truths.get(&value), value) {
+            (Some(truth), _) => *truth,
+            (None, ValueId::Definition(_)) => Truth::UNKNOWN,
+            (None, ValueId::Join(join)) => self.joined(function, join),
         }
-        reaching
-            .iter()
-            .fold(Truth::TOP, |truth, id| truth.join(self.truths.get(id).copied().unwrap_or(Truth::UNKNOWN)))
+    }
+
+    /// What one of several values selects.
+    fn joined(&self, function: &Function<'_>, join: JoinId) -> Truth {
+        let of = |value: &ValueId| self.truths.get(value).copied().unwrap_or(Truth::UNKNOWN);
+        let inputs = function.definitions.joined(join);
+        function.budget.take(inputs.len() as u64);
+        inputs.iter().fold(Truth::TOP, |truth, value| truth.join(of(value)))
     }
 
     /// Starts from the assumption that everything selects one thread, and takes back what is not
     /// so until nothing changes.
     fn find_truths(&mut self, function: &Function<'_>, roots: Vec<(u32, RegisterId)>) {
-        let mut work: Vec<DefinitionId> = Vec::new();
+        let mut work: Vec<ValueId> = Vec::new();
         for (instruction, register) in roots {
-            work.extend(function.reaching(instruction, register).iter());
+            work.extend(function.value(instruction, register));
         }
         let mut waiting = Vec::new();
-        let mut dependents: FxHashMap<DefinitionId, Vec<DefinitionId>> = FxHashMap::default();
+        let mut dependents: FxHashMap<ValueId, Vec<ValueId>> = FxHashMap::default();
         while let Some(id) = work.pop() {
             if self.truths.insert(id, Truth::TOP).is_none() {
                 waiting.push(id);
@@ -153,7 +165,7 @@ impl Uniformity {
         }
         // Taken from the end: in the order of the instructions at first.
         waiting.sort_unstable_by_key(|id| std::cmp::Reverse(*id));
-        let mut queued: FxHashSet<DefinitionId> = waiting.iter().copied().collect();
+        let mut queued: FxHashSet<ValueId> = waiting.iter().copied().collect();
         while let Some(id) = waiting.pop() {
             queued.remove(&id);
             if !function.budget.take(VISIT) {
@@ -162,7 +174,10 @@ impl Uniformity {
                 return;
             }
             let old = self.truths[&id];
-            let new = old.join(self.evaluate(function, id));
+            let new = old.join(match id {
+                ValueId::Definition(id) => self.evaluate(function, id),
+                ValueId::Join(join) => self.joined(function, join),
+            });
             if new != old {
                 self.truths.insert(id, new);
                 let affected = dependents.get(&id).into_iter().flatten().copied();
@@ -457,20 +472,24 @@ fn has_truth(computes: Computation) -> bool {
     }
 }
 
-/// The definitions whose truth that of a definition is made of.
-fn truth_sources(function: &Function<'_>, id: DefinitionId) -> Vec<DefinitionId> {
+/// The values whose truth that of a value is made of.
+fn truth_sources(function: &Function<'_>, id: ValueId) -> Vec<ValueId> {
+    let id = match id {
+        ValueId::Definition(id) => id,
+        ValueId::Join(join) => return function.definitions.joined(join).to_vec(),
+    };
     let instruction = function.definitions.get(id).instruction;
     let raw = &function.unit.module.instructions[instruction as usize];
     let mut sources = Vec::new();
     if function.unit.module.guard(raw).is_some()
         && let Resolution::Register(register) = function.unit.symbols.guard(instruction)
     {
-        sources.extend(function.reaching(instruction, register).iter());
+        sources.extend(function.value(instruction, register));
     }
     if has_truth(function.unit.operations.of(instruction).computes()) {
         registers::accesses(function.unit, instruction, &mut |register, _, access| {
             if access == Access::Read {
-                sources.extend(function.reaching(instruction, register).iter());
+                sources.extend(function.value(instruction, register));
             }
         });
     }
@@ -497,7 +516,7 @@ mod tests {
         let (_, body) = module.bodies().next().unwrap();
         let cfg = Cfg::new(&unit, body.body);
         let budget = Budget::default();
-        let definitions = Definitions::new(&unit, &cfg, &mut RegisterSet::default(), &budget);
+        let definitions = Definitions::new(&unit, &cfg, &mut RegisterSet::default());
         let function = Function { unit: &unit, cfg: &cfg, definitions: &definitions, budget: &budget };
         let at = module.instructions.iter().position(|it| source.slice(it.opcode) == "trap").unwrap() as u32;
         let block = cfg.block_of(at).unwrap();

@@ -60,26 +60,7 @@ fn growth(shape: &Shape, size: usize) -> u64 {
 
 /// Shapes that take more than they should, until the budget of a function ends that: most of them are
 /// questions about pairs of events. The list only gets shorter.
-const FASTER: &[&str] = &[
-    "mixed",
-    "redefined register",
-    "redefined in each block",
-    "redefined in a loop",
-    "nested branches",
-    "nested loops",
-    "early exits",
-    "election carried backwards",
-    "conditions",
-    "nested conditions",
-    "jump table",
-    "allocations",
-    "chain of copies",
-    "chain of copies with findings",
-    "stores read again",
-    "suppressions",
-    "findings",
-    "findings on a line",
-];
+const FASTER: &[&str] = &["nested loops", "election carried backwards", "nested conditions", "jump table"];
 
 /// The shapes that take more than they should, with what they take.
 fn faster(sizes: &[usize]) -> Vec<(&'static str, String)> {

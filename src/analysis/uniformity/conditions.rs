@@ -10,15 +10,15 @@ use super::truth::Selects;
 use super::{Uniformity, VISIT};
 use crate::analysis::budget::Budget;
 use crate::analysis::cfg::BlockId;
-use crate::analysis::definitions::DefinitionId;
 use crate::analysis::function::Function;
+use crate::analysis::values::ValueId;
 use crate::resolve::symbols::{RegisterId, Resolution};
 
 /// What has to be so for an instruction to be executed.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Condition {
-    /// A predicate, made by one of some definitions, is true, or false.
-    Holds { register: RegisterId, made: Vec<DefinitionId>, negated: bool },
+    /// A predicate with this value is true, or false.
+    Holds { register: RegisterId, made: Option<ValueId>, negated: bool },
     /// A block is left to this one.
     Edge(BlockId, BlockId),
 }
@@ -180,8 +180,7 @@ impl Uniformity {
         if let Selects::One(_) = self.at(function, instruction, register).not_if(negated).yes {
             return None;
         }
-        let mut made = function.reaching(instruction, register).to_vec();
-        made.sort_unstable();
+        let made = function.value(instruction, register);
         Some(Condition::Holds { register, made, negated })
     }
 }

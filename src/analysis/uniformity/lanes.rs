@@ -44,8 +44,7 @@ fn made_of<'a>(
             Resolution::Register(register) => register,
             _ => return None,
         };
-        let [only] = *function.reaching(at, register) else { return None };
-        at = function.definitions.get(only).instruction;
+        at = function.definitions.get(function.only(at, register)?).instruction;
         let raw = &function.unit.module.instructions[at as usize];
         let computes = function.unit.operations.of(at).computes();
         if raw.operands.len < 2 || function.unit.module.guard(raw).is_some() || !keeps(computes, raw) {

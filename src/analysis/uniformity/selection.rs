@@ -9,6 +9,7 @@ use crate::analysis::cfg::BlockId;
 use crate::analysis::definitions::DefinitionId;
 use crate::analysis::function::Function;
 use crate::analysis::registers::{self, Access};
+use crate::analysis::values::{JoinId, ValueId};
 use crate::resolve::symbols::{RegisterId, Resolution};
 
 impl Uniformity {
@@ -32,7 +33,8 @@ impl Uniformity {
             }
             let is_known = match step {
                 Step::Block(block) => search.block(&self.dependences[block.index()]),
-                Step::Definition(id) => search.definition(id),
+                Step::Value(ValueId::Definition(id)) => search.definition(id),
+                Step::Value(ValueId::Join(join)) => search.join(join),
             };
             if !is_known {
                 return true;
@@ -49,8 +51,8 @@ impl Uniformity {
 pub(super) enum Step {
     /// The branches that decide whether a block runs.
     Block(BlockId),
-    /// What a definition is made of.
-    Definition(DefinitionId),
+    /// What a value is made of.
+    Value(ValueId),
 }
 
 /// A search for something that may differ between the threads of a warp. Its steps return false
@@ -64,9 +66,9 @@ struct Search<'a> {
 impl Search<'_> {
     /// Adds what a register is made of where an instruction reads it.
     fn read(&mut self, instruction: u32, register: RegisterId) -> bool {
-        let reaching = self.function.reaching(instruction, register);
-        self.work.extend(reaching.iter().map(|id| Step::Definition(*id)));
-        !reaching.is_empty() && self.budget.take(VISIT * reaching.len() as u64)
+        let value = self.function.value(instruction, register);
+        self.work.extend(value.map(Step::Value));
+        value.is_some() && self.budget.take(VISIT)
     }
 
     fn guard(&mut self, instruction: u32) -> bool {
@@ -82,6 +84,12 @@ impl Search<'_> {
                 self.work.push(Step::Block(*block));
                 self.function.cfg.block(*block).branch.is_some_and(|branch| self.guard(branch))
             })
+    }
+
+    fn join(&mut self, join: JoinId) -> bool {
+        let inputs = self.function.definitions.joined(join);
+        self.work.extend(inputs.iter().map(|value| Step::Value(*value)));
+        self.budget.take(VISIT * inputs.len() as u64)
     }
 
     fn definition(&mut self, id: DefinitionId) -> bool {

@@ -1,6 +1,5 @@
 use crate::analysis::events::{Action, Event};
 use crate::analysis::flow::Role;
-use crate::analysis::footprint::{Columns, columns};
 use crate::analysis::loads::Concern;
 use crate::analysis::pending::{Pending, pending_loads, pending_stores};
 use crate::diagnostic::{Diagnostic, Findings};
@@ -50,10 +49,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
                 pending_loads(
                     &flow,
                     role,
-                    |reach, loads| {
-                        let columns = |event| columns(&flow, event);
-                        flow.end_where_read_again(reach, loads, columns, Columns::overlaps);
-                    },
+                    |reach, loads| flow.end_where_read_again(reach, loads),
                     |pair| {
                         if flow.accompanies(pair.first, pair.then) {
                             Concern::Yes

@@ -42,22 +42,18 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     for facts in checker.functions {
         let spent = facts.budget.is_spent();
         let calls_too_much = checker.events.truncated().contains(&facts.function);
-        let what = match (spent, facts.definitions.is_complete() && facts.budget.is_complete()) {
+        let what = match (spent, facts.budget.is_complete()) {
+            (true, _) => "order",
+            (false, false) => "registers",
             (false, true) if calls_too_much => "calls",
             (false, true) => continue,
-            (true, true) => "order",
-            (true, false) if facts.definitions.is_complete() => "order",
-            (false, false) => "registers",
-            (true, false) => "order and its registers",
         };
         let limit = if spent {
             format!("the limit is {} steps for all questions about one function", facts.budget.limit())
-        } else if !facts.definitions.is_complete() {
-            "its definitions of registers are too many to be followed through its blocks".to_owned()
-        } else if calls_too_much {
-            "what it calls does more than is kept of one function".to_owned()
-        } else {
+        } else if !facts.budget.is_complete() {
             "an address in it is computed in too many steps to be followed".to_owned()
+        } else {
+            "what it calls does more than is kept of one function".to_owned()
         };
         let name = checker.unit.module.functions[facts.function as usize].name;
         findings.push(
