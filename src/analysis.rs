@@ -6,9 +6,9 @@
 //! | question | ask |
 //! |---|---|
 //! | which functions can call which? which belong together? | [`calls::CallGraph`] |
-//! | where can control go? what dominates what? what decides whether a block runs? | [`cfg::Cfg`], [`dominance`] |
+//! | where can control go? what dominates what? | [`cfg::Cfg`], [`dominance`] |
 //! | which registers does an instruction write and read? | [`registers::accesses`], from the instruction tables |
-//! | where was the value in a register made? | [`function::Function::value`], [`function::Function::origins`] |
+//! | which value is in a register? where was it made? | [`function::Function::value`], [`values`]; [`function::Function::origins`] |
 //! | which bits of a register are known? | [`constants::Constants`], through [`functions::FunctionFacts::value`] |
 //! | what is an address made of? are two the same? | [`places::Places`], through [`flow::Flow::place`] |
 //! | which columns does an instruction touch? do two overlap? | [`footprint`] |
@@ -26,7 +26,7 @@ pub mod budget;
 pub mod calls;
 pub mod cfg;
 pub mod constants;
-
+mod control;
 pub mod definitions;
 pub mod description;
 pub mod descriptors;

@@ -11,7 +11,6 @@ use std::ops::Range;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use super::budget::Budget;
 use super::dominance::DominatorTree;
 use crate::isa::generic::Control;
 use crate::resolve::symbols::{Resolution, SymbolKind};
@@ -201,7 +200,7 @@ impl Cfg {
     }
 
     /// The tree of the reversed graph, with one node behind all ends, [`Cfg::len`].
-    fn post_dominators(&self) -> &DominatorTree {
+    pub(super) fn post_dominators(&self) -> &DominatorTree {
         self.post_dominators.get_or_init(|| {
             let exit = self.blocks.len() as u32;
             let ends = self.ends();
@@ -246,34 +245,6 @@ impl Cfg {
         }
         ends.sort_unstable();
         ends
-    }
-
-    /// The branches that decide whether each block runs: its control dependences (Ferrante,
-    /// Ottenstein and Warren), each with the successor through which the block is reached; and
-    /// whether these are all, the `budget` being large enough.
-    pub fn control_dependences(&self, budget: &Budget) -> (Vec<Vec<(BlockId, BlockId)>>, bool) {
-        /// What one of them takes, in steps of the budget.
-        const EDGE: u64 = 8;
-        let post = self.post_dominators();
-        let exit = self.blocks.len() as u32;
-        let mut dependences = vec![Vec::new(); self.blocks.len()];
-        for (index, block) in self.blocks.iter().enumerate() {
-            if block.successors.len() + usize::from(block.leaves) < 2 {
-                continue;
-            }
-            let stop = post.immediate(index as u32);
-            for &successor in &block.successors {
-                let mut runner = Some(successor.0).filter(|_| stop.is_some());
-                while let Some(node) = runner.filter(|node| Some(*node) != stop && *node != exit) {
-                    if !budget.take(EDGE) {
-                        return (dependences, false);
-                    }
-                    dependences[node as usize].push((BlockId(index as u32), successor));
-                    runner = post.immediate(node);
-                }
-            }
-        }
-        (dependences, true)
     }
 }
 

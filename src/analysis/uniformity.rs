@@ -6,13 +6,14 @@
 //! selected one thread?* is answered no only where every condition is the same for a whole warp.
 //! A third one, *can one run execute both of these?*, compares the conditions themselves.
 
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::bit_set::BitSet;
 use super::budget::Budget;
 use super::cfg::BlockId;
+use super::control::{Branches, Deciding};
 use super::definitions::DefinitionId;
 use super::function::Function;
 use super::registers::{self, Access};
@@ -30,7 +31,7 @@ mod truth;
 
 use conditions::Conditions;
 use lanes::{comparison, constant, identifies_lane};
-use selection::Step;
+use selection::Selection;
 use truth::{Selects, Truth};
 
 /// The instruction that elects: `elect.sync`, or the comparison with a constant.
@@ -41,13 +42,13 @@ type Cause = u32;
 pub struct Uniformity {
     /// By block: what elected the one thread that gets there.
     one_thread: Vec<Option<Cause>>,
-    /// By block: the branches that decide, directly or not, whether it runs.
-    dependences: Vec<Vec<(BlockId, BlockId)>>,
-    /// Whether all of them are there: loops in loops can have too many.
-    complete: bool,
+    /// Which branches decide whether which blocks run.
+    control: Branches,
+    /// The same by block, when that is first asked for.
+    deciding: OnceCell<Deciding>,
     truths: FxHashMap<ValueId, Truth>,
-    /// What is known to be the same for a whole warp, as far as it was asked for.
-    uniform: RefCell<FxHashSet<Step>>,
+    /// What may differ between the threads of a warp, as far as it was asked for.
+    selection: OnceCell<RefCell<Selection>>,
     /// What was found out about conditions, as far as it was asked for.
     known_conditions: RefCell<Conditions>,
 }
@@ -60,12 +61,13 @@ impl Uniformity {
     /// guarded instructions.
     pub fn new(function: &Function<'_>, interesting: &[BlockId], guards: &[u32], budget: &Budget) -> Self {
         let cfg = function.cfg;
-        let (dependences, complete) = cfg.control_dependences(budget);
+        let control = Branches::new(cfg, budget);
         let truths = FxHashMap::default();
-        let uniform = RefCell::default();
+        let selection = OnceCell::new();
         let known_conditions = RefCell::default();
         let one_thread = vec![None; cfg.len()];
-        let mut this = Self { one_thread, dependences, complete, truths, uniform, known_conditions };
+        let mut this =
+            Self { one_thread, control, deciding: OnceCell::new(), truths, selection, known_conditions };
         let branches: Vec<u32> = {
             let mut blocks = this.conditions(interesting, budget);
             blocks.sort_unstable();
@@ -85,19 +87,19 @@ impl Uniformity {
     /// The blocks whose branches decide whether one of `blocks` runs, directly or through others; as
     /// many as the budget is enough for.
     fn conditions(&self, blocks: &[BlockId], budget: &Budget) -> Vec<BlockId> {
+        let mut edges = self.control.edges();
         let mut seen = FxHashSet::default();
         let mut found = Vec::new();
         let mut work = blocks.to_vec();
         while let Some(block) = work.pop() {
-            let dependences = &self.dependences[block.index()];
-            if !budget.take(VISIT * dependences.len() as u64) {
-                break;
-            }
-            for (branch, _) in dependences {
-                if seen.insert(*branch) {
-                    found.push(*branch);
-                    work.push(*branch);
+            let mut decides = |branch: BlockId| {
+                if seen.insert(branch) {
+                    found.push(branch);
+                    work.push(branch);
                 }
+            };
+            if !edges.take(&self.control, block, budget, &mut decides) {
+                break;
             }
         }
         found

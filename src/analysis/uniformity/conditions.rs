@@ -4,12 +4,12 @@ use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use smallvec::SmallVec;
 
 use super::truth::Selects;
 use super::{Uniformity, VISIT};
 use crate::analysis::budget::Budget;
 use crate::analysis::cfg::BlockId;
+use crate::analysis::control::{Deciding, Way};
 use crate::analysis::function::Function;
 use crate::analysis::values::ValueId;
 use crate::resolve::symbols::{RegisterId, Resolution};
@@ -31,8 +31,9 @@ pub(super) struct Conditions {
     numbers: FxHashMap<Condition, u32>,
     /// What the guard of an instruction says, by whether it is negated.
     guards: FxHashMap<(u32, bool), Option<u32>>,
-    /// By instruction: what has to hold for it, in ascending order.
-    necessary: FxHashMap<u32, Option<Arc<[u32]>>>,
+    /// What has to hold where a block is entered; `None` when that is too much to say.
+    blocks: FxHashMap<BlockId, Option<Needs>>,
+    chains: Chains,
 }
 
 impl Conditions {
@@ -42,9 +43,83 @@ impl Conditions {
     }
 }
 
-/// Whether everything in one ascending list is in the other.
-fn is_subset(part: &[u32], whole: &[u32]) -> bool {
-    part.len() <= whole.len() && part.iter().all(|wanted| whole.binary_search(wanted).is_ok())
+/// A set of conditions, by the last link of its chain; none, where nothing has to hold.
+type Needs = Option<u32>;
+
+/// Sets of conditions. What is nested in something needs what that needs and one thing more, so that a
+/// set is a link to a smaller one; sets that are made in the same way are the same.
+#[derive(Debug, Default)]
+struct Chains {
+    links: Vec<Link>,
+    known: FxHashMap<(Needs, u32), u32>,
+    /// What is in a set, ascending, where it had to be spelled out.
+    sets: FxHashMap<u32, Arc<[u32]>>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Link {
+    condition: u32,
+    before: Needs,
+    /// Another one before it, so that the way to each is short.
+    jump: Needs,
+    /// How many are before it.
+    depth: u32,
+}
+
+impl Chains {
+    /// A set and one condition more.
+    fn with(&mut self, before: Needs, condition: u32) -> Needs {
+        let Self { links, known, .. } = self;
+        Some(*known.entry((before, condition)).or_insert_with(|| {
+            let depth = |link: Needs| link.map_or(0, |at| links[at as usize].depth + 1);
+            let jump = |link: Needs| link.and_then(|at| links[at as usize].jump);
+            let (one, two) = (jump(before), jump(jump(before)));
+            let even = depth(before) - depth(one) == depth(one) - depth(two);
+            let link =
+                Link { condition, before, jump: if even { two } else { before }, depth: depth(before) };
+            links.push(link);
+            links.len() as u32 - 1
+        }))
+    }
+
+    fn len(&self, needs: Needs) -> u32 {
+        needs.map_or(0, |at| self.links[at as usize].depth + 1)
+    }
+
+    /// Whether a chain starts with another one.
+    fn starts_with(&self, whole: Needs, part: Needs) -> bool {
+        let len = self.len(part);
+        let mut at = whole;
+        while let Some(link) = at.filter(|_| self.len(at) > len) {
+            let link = self.links[link as usize];
+            at = if self.len(link.jump) >= len { link.jump } else { link.before };
+        }
+        at == part
+    }
+
+    fn set(&mut self, needs: Needs, budget: &Budget) -> Arc<[u32]> {
+        let Some(last) = needs else { return Arc::default() };
+        if let Some(known) = self.sets.get(&last) {
+            return Arc::clone(known);
+        }
+        budget.take(u64::from(self.len(needs)));
+        let links = std::iter::successors(Some(last), |at| self.links[*at as usize].before);
+        let mut set: Vec<u32> = links.map(|at| self.links[at as usize].condition).collect();
+        set.sort_unstable();
+        set.dedup();
+        Arc::clone(self.sets.entry(last).or_insert_with(|| set.into()))
+    }
+
+    /// Whether everything in one set is in another.
+    fn is_subset(&mut self, part: Needs, whole: Needs, budget: &Budget) -> bool {
+        if self.starts_with(whole, part) {
+            return true;
+        }
+        let (part, whole) = (self.set(part, budget), self.set(whole, budget));
+        part.len() <= whole.len()
+            && budget.take(part.len() as u64)
+            && part.iter().all(|wanted| whole.binary_search(wanted).is_ok())
+    }
 }
 
 impl Uniformity {
@@ -62,10 +137,8 @@ impl Uniformity {
         let first = self.necessary(function, first, budget);
         let then = self.necessary(function, then, budget);
         let (Some(first), Some(then)) = (first, then) else { return true };
-        if !budget.take(first.len().min(then.len()) as u64) {
-            return true;
-        }
-        !is_subset(&first, &then) && !is_subset(&then, &first)
+        let chains = &mut self.known_conditions.borrow_mut().chains;
+        !chains.is_subset(first, then, budget) && !chains.is_subset(then, first, budget) || budget.is_spent()
     }
 
     /// Whether `first` is executed whenever `then` is: on every path to it, or under no condition
@@ -83,83 +156,116 @@ impl Uniformity {
         let first = self.necessary(function, first, budget);
         let then = self.necessary(function, then, budget);
         let (Some(first), Some(then)) = (first, then) else { return false };
-        budget.take(first.len().min(then.len()) as u64) && is_subset(&first, &then)
+        let chains = &mut self.known_conditions.borrow_mut().chains;
+        chains.is_subset(first, then, budget) && !budget.is_spent()
     }
 
     /// What has to hold for an instruction to be executed, elections left out; `None` when that is
     /// too much to say.
-    fn necessary(&self, function: &Function<'_>, instruction: u32, budget: &Budget) -> Option<Arc<[u32]>> {
-        if let Some(known) = self.known_conditions.borrow().necessary.get(&instruction) {
-            return known.clone();
+    fn necessary(&self, function: &Function<'_>, instruction: u32, budget: &Budget) -> Option<Needs> {
+        let needs = self.needs(function, function.cfg.block_of(instruction)?, budget)?;
+        let guard = function.unit.module.guard(&function.unit.module.instructions[instruction as usize]);
+        match guard.and_then(|guard| self.condition(function, instruction, guard.negated)) {
+            Some(condition) => Some(self.known_conditions.borrow_mut().chains.with(needs, condition)),
+            None => Some(needs),
         }
-        let found = self.find_necessary(function, instruction, budget);
-        self.known_conditions.borrow_mut().necessary.insert(instruction, found.clone());
-        found
     }
 
-    fn find_necessary(
+    /// What has to hold for a block to be entered.
+    fn needs(&self, function: &Function<'_>, block: BlockId, budget: &Budget) -> Option<Needs> {
+        let deciding = self.deciding.get_or_init(|| Deciding::new(function.cfg, &self.control, budget));
+        // Where one branch alone decides, what it needs is needed, and that it is left that way.
+        let mut nested: Vec<(BlockId, BlockId, BlockId)> = Vec::new();
+        let mut at = block;
+        let mut needs = loop {
+            if let Some(known) = self.known_conditions.borrow().blocks.get(&at) {
+                break *known;
+            }
+            if !budget.take(VISIT) || !deciding.is_complete {
+                return None;
+            }
+            match deciding.blocks[at.index()][..] {
+                [(branch, Way::Only(successor))] if !deciding.goes_back => {
+                    nested.push((at, branch, successor));
+                    at = branch;
+                }
+                _ => {
+                    let needs = self.all_needs(function, at, deciding, budget);
+                    self.known_conditions.borrow_mut().blocks.insert(at, needs);
+                    break needs;
+                }
+            }
+        };
+        while let Some((block, branch, successor)) = nested.pop() {
+            if let Some(needs) = &mut needs
+                && let Some(condition) = self.way_condition(function, branch, successor)
+            {
+                *needs = self.known_conditions.borrow_mut().chains.with(*needs, condition);
+            }
+            self.known_conditions.borrow_mut().blocks.insert(block, needs);
+        }
+        needs
+    }
+
+    /// The same where several branches decide, or none.
+    fn all_needs(
         &self,
         function: &Function<'_>,
-        instruction: u32,
+        block: BlockId,
+        deciding: &Deciding,
         budget: &Budget,
-    ) -> Option<Arc<[u32]>> {
-        let cfg = function.cfg;
-        let block = cfg.block_of(instruction)?;
-        if !self.complete {
-            return None;
-        }
+    ) -> Option<Needs> {
         let mut seen: FxHashSet<BlockId> = FxHashSet::default();
-        let mut edges: FxHashMap<BlockId, SmallVec<[BlockId; 2]>> = FxHashMap::default();
+        let mut ways: FxHashMap<BlockId, Way> = FxHashMap::default();
         let mut work = vec![block];
         while let Some(block) = work.pop() {
             if !seen.insert(block) {
                 continue;
             }
-            let dependences = &self.dependences[block.index()];
-            if !budget.take(VISIT * dependences.len() as u64) {
+            let branches = &deciding.blocks[block.index()];
+            if !budget.take(VISIT * branches.len() as u64) {
                 return None;
             }
-            for &(branch, successor) in dependences {
-                // Not what decides whether a loop goes on, but whether it is entered.
-                if !cfg.is_reachable(branch) || cfg.dominates(block, branch) {
-                    continue;
-                }
-                let successors = edges.entry(branch).or_default();
-                if !successors.contains(&successor) {
-                    successors.push(successor);
-                }
+            for &(branch, way) in branches {
+                // What lies behind all of its edges does not depend on a branch.
+                ways.entry(branch)
+                    .and_modify(|known| {
+                        if *known != way {
+                            *known = Way::Several;
+                        }
+                    })
+                    .or_insert(way);
                 work.push(branch);
             }
         }
-        let mut found: Vec<u32> = Vec::with_capacity(edges.len());
-        if let Some(guard) =
-            function.unit.module.guard(&function.unit.module.instructions[instruction as usize])
-        {
-            found.extend(self.condition(function, instruction, guard.negated));
-        }
-        for (block, successors) in edges {
-            // What lies behind all of its edges does not depend on a branch.
-            let [successor] = successors[..] else { continue };
-            let branch = cfg.block(block).branch;
-            match branch.and_then(|branch| {
-                Some((
-                    branch,
-                    function.unit.module.guard(&function.unit.module.instructions[branch as usize])?,
-                ))
-            }) {
-                Some((branch, guard)) if !cfg.block(block).leaves || successor == BlockId(block.0 + 1) => {
-                    let taken = successor != BlockId(block.0 + 1);
-                    found.extend(self.condition(function, branch, guard.negated == taken));
-                }
-                _ => {
-                    let edge = Condition::Edge(block, successor);
-                    found.push(self.known_conditions.borrow_mut().number(edge));
-                }
-            }
-        }
+        let mut found: Vec<u32> = ways
+            .into_iter()
+            .filter_map(|(branch, way)| match way {
+                Way::Only(successor) => self.way_condition(function, branch, successor),
+                Way::Several => None,
+            })
+            .collect();
         found.sort_unstable();
         found.dedup();
-        Some(found.into())
+        let chains = &mut self.known_conditions.borrow_mut().chains;
+        Some(found.into_iter().fold(None, |needs, condition| chains.with(needs, condition)))
+    }
+
+    /// That a block is left to another one; `None` when that is an election.
+    fn way_condition(&self, function: &Function<'_>, block: BlockId, successor: BlockId) -> Option<u32> {
+        let content = function.cfg.block(block);
+        let guard = |branch: u32| {
+            let raw = &function.unit.module.instructions[branch as usize];
+            Some((branch, function.unit.module.guard(raw)?))
+        };
+        let next = BlockId(block.0 + 1);
+        match content.branch.and_then(guard) {
+            Some((branch, guard)) if !content.leaves || successor == next => {
+                let taken = successor != next;
+                self.condition(function, branch, guard.negated == taken)
+            }
+            _ => Some(self.known_conditions.borrow_mut().number(Condition::Edge(block, successor))),
+        }
     }
 
     /// That the guard register of an instruction is true, or false; `None` when that is an election.

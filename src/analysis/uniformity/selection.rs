@@ -1,107 +1,205 @@
 //! Whether a condition on the way could have selected one thread of a warp.
+//!
+//! What may differ between threads makes what depends on it differ: a value that is made of it, a
+//! branch that tests it, the blocks that the branch decides about. So a question goes back to all
+//! that its answer depends on, which is looked at once, and what differs is carried forward from
+//! there.
 
-use rustc_hash::FxHashSet;
+use std::cell::RefCell;
+
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::lanes::{Lanes, lanes};
 use super::{Uniformity, VISIT};
 use crate::analysis::budget::Budget;
 use crate::analysis::cfg::BlockId;
+use crate::analysis::control::{Branches, Edges};
 use crate::analysis::definitions::DefinitionId;
 use crate::analysis::function::Function;
 use crate::analysis::registers::{self, Access};
 use crate::analysis::values::{JoinId, ValueId};
-use crate::resolve::symbols::{RegisterId, Resolution};
+use crate::resolve::symbols::Resolution;
 
 impl Uniformity {
     /// Whether a condition that decides whether `instruction` runs could be true for one thread of
     /// a warp and false for another; it could be when that takes more than the `budget`.
     pub fn may_be_selected(&self, function: &Function<'_>, instruction: u32, budget: &Budget) -> bool {
         let Some(block) = function.cfg.block_of(instruction) else { return true };
-        if !self.complete {
-            return true;
-        }
-        let mut search = Search { function, budget, work: vec![Step::Block(block)] };
-        if function.unit.module.guard(&function.unit.module.instructions[instruction as usize]).is_some()
-            && !search.guard(instruction)
-        {
-            return true;
-        }
-        let mut seen: FxHashSet<Step> = FxHashSet::default();
-        while let Some(step) = search.work.pop() {
-            if self.uniform.borrow().contains(&step) || !seen.insert(step) {
-                continue;
-            }
-            let is_known = match step {
-                Step::Block(block) => search.block(&self.dependences[block.index()]),
-                Step::Value(ValueId::Definition(id)) => search.definition(id),
-                Step::Value(ValueId::Join(join)) => search.join(join),
-            };
-            if !is_known {
-                return true;
-            }
-        }
-        // Everything that was looked at is the same for a whole warp.
-        self.uniform.borrow_mut().extend(seen);
-        false
+        let selection = self.selection.get_or_init(|| RefCell::new(Selection::new(&self.control)));
+        let mut search =
+            Search { function, budget, control: &self.control, known: &mut selection.borrow_mut() };
+        let guard = function.unit.module.guard(&function.unit.module.instructions[instruction as usize]);
+        let guard = match guard {
+            None => None,
+            Some(_) => match search.guard(instruction) {
+                None => return true,
+                Some(value) => Some(Step::Value(value)),
+            },
+        };
+        [Some(Step::Block(block)), guard].into_iter().flatten().any(|step| search.is_selected(step))
     }
 }
 
-/// What decides who executes something, or what a value is.
+/// Something that may be the same for a whole warp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Step {
-    /// The branches that decide whether a block runs.
+enum Step {
+    /// Whether a block runs.
     Block(BlockId),
-    /// What a value is made of.
+    /// Which way is taken behind a block that branches.
+    Branch(BlockId),
+    /// A value.
     Value(ValueId),
 }
 
-/// A search for something that may differ between the threads of a warp. Its steps return false
-/// where they find it, or can't tell.
+/// What was found out so far.
+#[derive(Debug)]
+pub(super) struct Selection {
+    /// What was looked at.
+    seen: FxHashSet<Step>,
+    /// What differs where these do, as far as they are not known to.
+    dependents: FxHashMap<Step, Vec<Step>>,
+    /// Branches and values that may differ.
+    selected: FxHashSet<Step>,
+    /// By block: itself, or, where it may run for some threads only, a block above it in the tree of
+    /// post-dominators behind others of which that is known, too.
+    unselected: Vec<Option<BlockId>>,
+    /// Edges that decide about no block that was looked at.
+    edges: Edges,
+}
+
+impl Selection {
+    fn new(control: &Branches) -> Self {
+        Self {
+            seen: FxHashSet::default(),
+            dependents: FxHashMap::default(),
+            selected: FxHashSet::default(),
+            unselected: control.blocks().map(Some).collect(),
+            edges: control.edges(),
+        }
+    }
+
+    fn is_selected(&self, step: Step) -> bool {
+        match step {
+            Step::Block(block) => self.unselected[block.index()] != Some(block),
+            Step::Branch(_) | Step::Value(_) => self.selected.contains(&step),
+        }
+    }
+
+    /// The first block from one on up the tree that is not known to run for some threads only.
+    fn next_unselected(&mut self, block: BlockId) -> Option<BlockId> {
+        let mut top = Some(block);
+        while let Some(at) = top.filter(|at| self.unselected[at.index()] != Some(*at)) {
+            top = self.unselected[at.index()];
+        }
+        let mut at = Some(block);
+        while let Some(block) = at.filter(|_| at != top) {
+            at = std::mem::replace(&mut self.unselected[block.index()], top);
+        }
+        top
+    }
+}
+
+/// A search for what may differ between the threads of a warp.
 struct Search<'a> {
     function: &'a Function<'a>,
     budget: &'a Budget,
-    work: Vec<Step>,
+    control: &'a Branches,
+    known: &'a mut Selection,
 }
 
 impl Search<'_> {
-    /// Adds what a register is made of where an instruction reads it.
-    fn read(&mut self, instruction: u32, register: RegisterId) -> bool {
-        let value = self.function.value(instruction, register);
-        self.work.extend(value.map(Step::Value));
-        value.is_some() && self.budget.take(VISIT)
+    /// Whether something may differ; it may when the budget is spent.
+    fn is_selected(&mut self, step: Step) -> bool {
+        let mut work = vec![step];
+        // What was just found to differ.
+        let mut found = Vec::new();
+        while let Some(step) = work.pop() {
+            if self.known.seen.contains(&step) {
+                continue;
+            }
+            if !self.budget.take(VISIT) {
+                return true;
+            }
+            self.known.seen.insert(step);
+            let mut needs = Vec::new();
+            let is_known = match step {
+                Step::Block(block) => {
+                    let found = &mut |branch: BlockId| work.push(Step::Branch(branch));
+                    if !self.known.edges.take(self.control, block, self.budget, found) {
+                        return true;
+                    }
+                    true
+                }
+                Step::Branch(block) => self.branch(block, &mut needs),
+                Step::Value(ValueId::Definition(id)) => self.definition(id, &mut needs),
+                Step::Value(ValueId::Join(join)) => self.join(join, &mut needs),
+            };
+            if !is_known || needs.iter().any(|needed| self.known.is_selected(*needed)) {
+                found.extend(self.known.selected.insert(step).then_some(step));
+                self.carry(&mut found);
+                continue;
+            }
+            for needed in needs {
+                self.known.dependents.entry(needed).or_default().push(step);
+                work.push(needed);
+            }
+        }
+        self.budget.is_spent() || self.known.is_selected(step)
     }
 
-    fn guard(&mut self, instruction: u32) -> bool {
-        match self.function.unit.symbols.guard(instruction) {
-            Resolution::Register(register) => self.read(instruction, register),
-            _ => false,
+    /// Carries what differs to what depends on it.
+    fn carry(&mut self, found: &mut Vec<Step>) {
+        while let Some(step) = found.pop() {
+            if let Step::Branch(branch) = step {
+                for successor in &self.function.cfg.block(branch).successors {
+                    while let Some(block) = self.known.next_unselected(*successor)
+                        && self.control.is_on_way(branch, block)
+                    {
+                        self.known.unselected[block.index()] = self.control.next(block);
+                        found.push(Step::Block(block));
+                    }
+                }
+            }
+            for dependent in self.known.dependents.remove(&step).unwrap_or_default() {
+                found.extend(self.known.selected.insert(dependent).then_some(dependent));
+            }
         }
     }
 
-    fn block(&mut self, dependences: &[(BlockId, BlockId)]) -> bool {
-        self.budget.take(VISIT)
-            && dependences.iter().all(|(block, _)| {
-                self.work.push(Step::Block(*block));
-                self.function.cfg.block(*block).branch.is_some_and(|branch| self.guard(branch))
-            })
+    /// The value of an instruction's guard; `None` where nothing is known of it.
+    fn guard(&self, instruction: u32) -> Option<ValueId> {
+        match self.function.unit.symbols.guard(instruction) {
+            Resolution::Register(register) => self.function.value(instruction, register),
+            _ => None,
+        }
     }
 
-    fn join(&mut self, join: JoinId) -> bool {
+    // What something needs to be the same; false where it may differ anyway, or can't be told.
+
+    fn branch(&mut self, block: BlockId, needs: &mut Vec<Step>) -> bool {
+        needs.push(Step::Block(block));
+        let guard = self.function.cfg.block(block).branch.and_then(|branch| self.guard(branch));
+        needs.extend(guard.map(Step::Value));
+        guard.is_some()
+    }
+
+    fn join(&mut self, join: JoinId, needs: &mut Vec<Step>) -> bool {
         let inputs = self.function.definitions.joined(join);
-        self.work.extend(inputs.iter().map(|value| Step::Value(*value)));
+        needs.extend(inputs.iter().map(|value| Step::Value(*value)));
         self.budget.take(VISIT * inputs.len() as u64)
     }
 
-    fn definition(&mut self, id: DefinitionId) -> bool {
+    fn definition(&mut self, id: DefinitionId, needs: &mut Vec<Step>) -> bool {
         let function = self.function;
         let definition = *function.definitions.get(id);
         let at = definition.instruction;
-        if !self.budget.take(VISIT) || definition.guarded && !self.guard(at) {
-            return false;
+        if definition.guarded {
+            let Some(guard) = self.guard(at) else { return false };
+            needs.push(Step::Value(guard));
         }
         // Which of several definitions it was, something decided.
         if function.definitions.of(definition.register).len() > 1 {
-            self.work.extend(function.cfg.block_of(at).map(Step::Block));
+            needs.extend(function.cfg.block_of(at).map(Step::Block));
         }
         match lanes(function, at) {
             Lanes::Differ => false,
@@ -109,7 +207,11 @@ impl Search<'_> {
             Lanes::AsOperands => {
                 let mut is_known = true;
                 registers::accesses(function.unit, at, &mut |register, _, access| {
-                    is_known &= access != Access::Read || self.read(at, register);
+                    if access == Access::Read {
+                        let value = function.value(at, register);
+                        needs.extend(value.map(Step::Value));
+                        is_known &= value.is_some();
+                    }
                 });
                 is_known
             }
