@@ -109,6 +109,7 @@ impl Events {
             }
             this.summaries.push(summary);
         }
+        this.truncated.sort_unstable();
         this
     }
 
@@ -126,9 +127,9 @@ impl Events {
         self.functions.iter().map(|it| it.function)
     }
 
-    /// Functions that call more than is looked at.
-    pub fn truncated(&self) -> &[u32] {
-        &self.truncated
+    /// Whether a function calls more than is looked at.
+    pub fn is_truncated(&self, function: u32) -> bool {
+        self.truncated.binary_search(&function).is_ok()
     }
 
     /// What may happen while `function` runs; nothing is known of one that was not looked at.
@@ -151,7 +152,7 @@ impl Events {
         reached
     }
 
-    /// What may happen in functions that can call each other in turn. Their callees have summaries.
+    /// What may happen in functions that can call each other in turn, in their order. Their callees have summaries.
     fn summarize<'a>(&self, circle: &[u32], kinds: &mut Kinds<'a>) -> Summary {
         let mut summary = Summary::default();
         let mut seen: FxHashSet<Kind<'a>> = FxHashSet::default();
@@ -164,7 +165,7 @@ impl Events {
                 match event.action {
                     Action::Call(callee) => {
                         calls = true;
-                        if !circle.contains(&callee) {
+                        if circle.binary_search(&callee).is_err() {
                             callees.push(callee);
                         }
                     }

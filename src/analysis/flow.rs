@@ -1,7 +1,9 @@
 //! One function as the rules about ordering see it: its events, the questions they ask about them,
 //! and the addresses that its tcgen05 instructions use.
 
-use rustc_hash::FxHashSet;
+use std::hash::Hash;
+
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::cfg::{BlockId, Cfg};
 use super::constants::Known;
@@ -9,7 +11,7 @@ use super::descriptors::Descriptors;
 use super::events::{Action, Event, Events, Summary};
 use super::functions::FunctionFacts;
 use super::places::{Place, Places};
-use super::reach::{Direction, Fact, Reach};
+use super::reach::{Ask, Direction, Fact, Reach};
 use super::uniformity::Uniformity;
 use crate::instruction::decode::Decoded;
 use crate::instruction::{Address, Base, Instruction, Scalar};
@@ -165,6 +167,76 @@ impl<'a> Flow<'a> {
     /// same cause.
     pub fn first_pairs(&self, role: impl Fn(Event) -> Role, relates: impl FnMut(Pair) -> bool) -> Vec<Pair> {
         first_of_each_cause(self.pairs(role, relates))
+    }
+
+    /// The same where it depends only on the kinds of both events whether they matter, and there are
+    /// few: what is of a kind that does not matter to a question is passed over, however many they
+    /// are.
+    pub fn pairs_of_kinds<K: Eq + Hash>(
+        &self,
+        role: impl Fn(Event) -> Role,
+        kind: impl Fn(Event) -> K,
+        relates: impl Fn(&K, &K) -> bool,
+    ) -> Vec<Pair> {
+        let mut reach = Reach::default();
+        let mut firsts: Vec<(Fact, Event)> = Vec::new();
+        let mut thens: Vec<Event> = Vec::new();
+        self.lay_out(&role, &mut reach, &mut firsts, &mut thens);
+        if firsts.is_empty() || thens.is_empty() {
+            return Vec::new();
+        }
+        let mut numbers: FxHashMap<K, u32> = FxHashMap::default();
+        let mut known: FxHashMap<u32, u32> = FxHashMap::default();
+        let mut number = |event: Event| -> u32 {
+            *known.entry(event.instruction).or_insert_with(|| {
+                let next = numbers.len() as u32;
+                *numbers.entry(kind(event)).or_insert(next)
+            })
+        };
+        let first_kinds: Vec<u32> = firsts.iter().map(|(_, event)| number(*event)).collect();
+        let then_kinds: Vec<u32> = thens.iter().map(|event| number(*event)).collect();
+        let mut kinds: Vec<&K> = numbers.keys().collect();
+        kinds.sort_unstable_by_key(|kind| numbers[*kind]);
+        let mut judged: FxHashMap<(u32, u32), bool> = FxHashMap::default();
+        let mut matters = |first: u32, then: u32| {
+            let judge = || relates(kinds[first as usize], kinds[then as usize]);
+            *judged.entry((first, then)).or_insert_with(judge)
+        };
+        let mut few = first_kinds.clone();
+        few.sort_unstable();
+        few.dedup();
+        let mut open: FxHashMap<u32, bool> = FxHashMap::default();
+        for (ask, then) in then_kinds.iter().enumerate() {
+            let open = open.entry(*then).or_insert_with(|| {
+                few.iter().any(|first| self.facts.budget.take(1) && matters(*first, *then))
+            });
+            if !*open {
+                reach.close(Ask(ask as u32));
+            }
+        }
+        // By the kind of a question: the 64 facts that were asked for last, and which of them matter.
+        let mut masks: FxHashMap<u32, (Fact, u64)> = FxHashMap::default();
+        let budget = &self.facts.budget;
+        let mut related = |ask: Ask, from: Fact| -> u64 {
+            let then = then_kinds[ask.0 as usize];
+            if let Some((_, mask)) = masks.get(&then).filter(|(known, _)| *known == from) {
+                return *mask;
+            }
+            let facts = first_kinds[from.0 as usize..].iter().take(64);
+            budget.take(facts.len() as u64);
+            let mask = facts
+                .enumerate()
+                .fold(0, |mask, (lane, first)| mask | u64::from(matters(*first, then)) << lane);
+            masks.insert(then, (from, mask));
+            mask
+        };
+        let mut pairs = Vec::new();
+        reach.solve_related(self.cfg(), Direction::Forward, budget, &mut related, &mut |ask, fact| {
+            pairs.push(Pair { first: firsts[fact.0 as usize].1, then: thens[ask.0 as usize] });
+            true
+        });
+        pairs.sort_by_key(|pair| (pair.then.instruction, pair.first.instruction));
+        pairs
     }
 
     /// The events that ask and that nothing reaches that starts: neither from before them, nor, if

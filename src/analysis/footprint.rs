@@ -73,7 +73,7 @@ pub fn slot(flow: &Flow<'_>, event: Event, dst: &Address<'_>) -> Option<Slot> {
 }
 
 /// Some columns of Tensor Memory, counted from a root.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Columns {
     place: Place,
     /// The columns that are certainly touched.

@@ -264,6 +264,31 @@ impl Flow<'_> {
         found
     }
 
+    /// The loads of which something that they loaded is read anywhere, copies included. Others matter
+    /// to nothing that is asked about live registers.
+    pub fn loads_that_are_read(&self) -> FxHashSet<u32> {
+        let definitions = &self.facts.definitions;
+        let function = self.facts.view(self.unit);
+        let mut read = FxHashSet::default();
+        let mut seen: FxHashSet<JoinId> = FxHashSet::default();
+        let mut work: Vec<ValueId> = Vec::new();
+        for &(instruction, register) in definitions.reads() {
+            work.extend(function.value(instruction, register));
+            while let Some(value) = work.pop() {
+                match value {
+                    ValueId::Definition(id) => {
+                        read.insert(definitions.get(id).instruction);
+                    }
+                    ValueId::Join(join) if seen.insert(join) => {
+                        work.extend_from_slice(&definitions.joined(join));
+                    }
+                    ValueId::Join(_) => {}
+                }
+            }
+        }
+        read
+    }
+
     /// Of pairs of a load and something behind it, those where a register of the load can still be
     /// read afterwards.
     fn live(&self, pairs: Vec<Pair>) -> Vec<Pair> {

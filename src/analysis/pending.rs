@@ -1,5 +1,7 @@
 //! Asynchronous operations that are not known to be complete where something else happens.
 
+use std::cell::LazyCell;
+
 use super::events::{Action, Event};
 use super::flow::{Flow, Pair, Role};
 use super::footprint::is_same;
@@ -72,7 +74,7 @@ pub fn pending_loads(
             (_, Some(operation)) => Pending::Load.role(operation),
             _ => Role::None,
         };
-        !flow.pending_loads(role, |_, _| {}, |_| Concern::Yes).is_empty()
+        !flow.pending_loads(role, |reach, _| reach.one_is_enough(), |_| Concern::Yes).is_empty()
     });
     if any { flow.pending_loads(role, ends, concern) } else { Vec::new() }
 }
@@ -90,7 +92,11 @@ pub fn pending_stores(flow: &Flow<'_>, role: impl Fn(Event) -> Role) -> Vec<Pair
 
 /// Pending loads with live registers, and what is done to their Tensor Memory.
 pub fn overwritten_loads(flow: &Flow<'_>) -> Vec<Pair> {
+    let read = LazyCell::new(|| flow.loads_that_are_read());
     let role = |event: Event| match (event.action, flow.operation(event)) {
+        (_, Some(operation)) if Pending::Load.started_by(operation) => {
+            Role::Start.only_if(read.contains(&event.instruction))
+        }
         (Action::Unknown, _) => Role::Stop,
         (_, Some(Operation::Alloc)) => Role::Stop,
         (_, Some(Operation::Dealloc)) => Role::Ask,

@@ -52,7 +52,7 @@ pub enum SlotRoot {
 }
 
 /// An address.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Place {
     /// What it is counted from.
     pub root: Root,

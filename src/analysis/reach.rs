@@ -7,11 +7,13 @@
 //! does not.
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
-use std::ops::Range;
 
 use super::budget::Budget;
-use super::cfg::{BlockId, Cfg};
+use super::cfg::Cfg;
+
+mod solver;
+
+use solver::{Lanes, Marks, Solver};
 
 /// What a rule may do to judge one answer, in steps of the budget.
 const ANSWER: u64 = 16;
@@ -62,38 +64,13 @@ pub struct Reach {
     entry: Vec<Fact>,
     /// The groups that facts are in.
     members: Vec<(Fact, Group)>,
+    /// Whether one answer to any question ends all of them.
+    one_is_enough: bool,
+    /// Questions that need no answer.
+    closed: Vec<Ask>,
     facts: u32,
     asks: u32,
     groups: u32,
-}
-
-/// Facts that hold, by whether something covers them on the way, and those of them that can have
-/// gone past a mark; one bit each.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct State {
-    bare: u64,
-    covered: u64,
-    marked: u64,
-}
-
-impl State {
-    fn holds(self) -> u64 {
-        self.bare | self.covered
-    }
-
-    fn end(&mut self, facts: u64) {
-        self.bare &= !facts;
-        self.covered &= !facts;
-        self.marked &= !facts;
-    }
-
-    fn join(self, other: Self) -> Self {
-        Self {
-            bare: self.bare | other.bare,
-            covered: self.covered | other.covered,
-            marked: self.marked | other.marked,
-        }
-    }
 }
 
 impl Reach {
@@ -161,13 +138,36 @@ impl Reach {
         Ask(self.asks - 1)
     }
 
+    /// Once one question has an answer, the others need none.
+    pub fn one_is_enough(&mut self) {
+        self.one_is_enough = true;
+    }
+
+    /// No answer to a question matters.
+    pub fn close(&mut self, ask: Ask) {
+        self.closed.push(ask);
+    }
+
     /// Answers the questions: `found` is called with facts that may hold and went past no mark, and
     /// returns true when it needs no more facts for this place.
     pub fn solve(
+        self,
+        cfg: &Cfg,
+        direction: Direction,
+        budget: &Budget,
+        found: &mut dyn FnMut(Ask, Fact) -> bool,
+    ) {
+        self.solve_related(cfg, direction, budget, &mut |_, _| u64::MAX, found);
+    }
+
+    /// The same, where most facts do not matter to most questions: `related` says which of 64 facts,
+    /// one bit for each from one on, matter to a question. The others are not called.
+    pub fn solve_related(
         mut self,
         cfg: &Cfg,
         direction: Direction,
         budget: &Budget,
+        related: &mut dyn FnMut(Ask, Fact) -> u64,
         found: &mut dyn FnMut(Ask, Fact) -> bool,
     ) {
         if self.facts == 0 || self.asks == 0 || !budget.take(self.steps.len() as u64) {
@@ -184,7 +184,7 @@ impl Reach {
         if self.facts > 64 {
             // Most of the time nothing is wrong: one pass with all facts as one says so.
             let mut hit = false;
-            solver.run(Lanes::All, &mut |_, _| {
+            solver.run(Lanes::All, Marks::End, &mut |_, _| u64::MAX, &mut |_, _| {
                 hit = true;
                 true
             });
@@ -192,290 +192,48 @@ impl Reach {
                 return;
             }
         }
+        let has_marks = self.steps.iter().any(|(_, step)| *step == Step::Mark);
         let mut answered = vec![false; self.asks as usize];
-        let (mut open, mut looked_for) = (self.asks, self.asks);
+        self.closed.iter().for_each(|ask| answered[ask.0 as usize] = true);
+        let mut open = answered.iter().filter(|answered| !**answered).count() as u32;
+        // Looking again whenever half of them are answered takes as long as looking for all twice.
+        let mut look_at = if self.facts > 64 { open } else { 0 };
         for first in (0..self.facts).step_by(64) {
             if open == 0 || budget.is_spent() {
                 break;
             }
-            // Looking again whenever half of them are answered takes as long as looking for all twice.
-            if open <= looked_for / 2 {
+            if open <= look_at {
                 solver.look_for(&answered);
-                looked_for = open;
+                look_at = open / 2;
             }
-            solver.run(Lanes::From(first), &mut |ask, fact| {
-                let answered = &mut answered[ask.0 as usize];
-                if !*answered {
+            let lanes = Lanes::From(first);
+            if has_marks {
+                // What gets nowhere but past a mark is nearly everything, and travels far.
+                let mut hit = false;
+                solver.run(lanes, Marks::End, related, &mut |ask, _| {
+                    hit |= !answered[ask.0 as usize];
+                    true
+                });
+                if !hit {
+                    continue;
+                }
+            }
+            solver.run(lanes, Marks::Count, related, &mut |ask, fact| {
+                if !answered[ask.0 as usize] {
                     budget.take(ANSWER);
-                    *answered = found(ask, fact);
-                    open -= u32::from(*answered);
-                }
-                *answered
-            });
-        }
-    }
-}
-
-/// Which facts the bits of a state stand for.
-#[derive(Clone, Copy)]
-enum Lanes {
-    /// Bit 0 for all of them; none ends by itself.
-    All,
-    /// 64 facts from this one on.
-    From(u32),
-}
-
-impl Lanes {
-    /// The facts that have a bit.
-    fn facts(self) -> Range<Fact> {
-        match self {
-            Self::All => Fact(0)..Fact(u32::MAX),
-            Self::From(first) => Fact(first)..Fact(first.saturating_add(64)),
-        }
-    }
-
-    fn bit(self, fact: Fact) -> u64 {
-        match self {
-            Self::All => 1,
-            Self::From(first) => match fact.0.checked_sub(first) {
-                Some(lane @ 0..64) => 1 << lane,
-                _ => 0,
-            },
-        }
-    }
-}
-
-struct Solver<'a> {
-    question: &'a Reach,
-    cfg: &'a Cfg,
-    direction: Direction,
-    budget: &'a Budget,
-    /// Where each fact starts, by fact: indices of steps.
-    starts: Vec<(Fact, u32)>,
-    /// By group: the bits of its facts in this run.
-    groups: Vec<u64>,
-    /// By block: its steps, as far as they matter: up to the last question that is open, or all if
-    /// there is one behind it.
-    ranges: Vec<Range<u32>>,
-    /// By block: whether a question that is open can follow.
-    followed: Vec<bool>,
-    /// By block: its place in the order of the work.
-    position: Vec<u32>,
-    /// By block: what holds where it is entered.
-    before: Vec<State>,
-}
-
-impl<'a> Solver<'a> {
-    fn new(question: &'a Reach, cfg: &'a Cfg, direction: Direction, budget: &'a Budget) -> Self {
-        let mut ranges = vec![0..0; cfg.len()];
-        let mut index = 0;
-        for group in question.steps.chunk_by(|a, b| a.0 == b.0 || cfg.block_of(a.0) == cfg.block_of(b.0)) {
-            let end = index + group.len() as u32;
-            if let Some(block) = group.first().and_then(|(instruction, _)| cfg.block_of(*instruction)) {
-                ranges[block.index()] = index..end;
-            }
-            index = end;
-        }
-        let mut position = vec![0; cfg.len()];
-        let order = cfg.reverse_post_order();
-        for (at, block) in order.iter().enumerate() {
-            position[block.index()] = match direction {
-                Direction::Forward => at as u32,
-                Direction::Backward => (order.len() - at) as u32,
-            };
-        }
-        let mut starts: Vec<(Fact, u32)> = Vec::with_capacity(question.facts as usize);
-        for (index, (_, step)) in question.steps.iter().enumerate() {
-            if let Step::Start(fact) = step {
-                starts.push((*fact, index as u32));
-            }
-        }
-        starts.sort_unstable();
-        Self {
-            question,
-            cfg,
-            direction,
-            budget,
-            starts,
-            groups: vec![0; question.groups as usize],
-            ranges,
-            followed: vec![true; cfg.len()],
-            position,
-            before: vec![State::default(); cfg.len()],
-        }
-    }
-
-    /// Forgets the steps behind which no question is open.
-    fn look_for(&mut self, answered: &[bool]) {
-        let mut work = Vec::new();
-        self.followed.fill(false);
-        let mut steps = 0;
-        for (block, _) in self.cfg.blocks() {
-            let range = self.ranges[block.index()].clone();
-            steps += 1 + u64::from(range.end - range.start);
-            let is_open =
-                |(_, step): &(u32, Step)| matches!(step, Step::Ask(ask) if !answered[ask.0 as usize]);
-            if self.question.steps[range.start as usize..range.end as usize].iter().any(is_open) {
-                work.push(block);
-            }
-        }
-        let mut leads = vec![false; self.cfg.len()];
-        work.iter().for_each(|block| leads[block.index()] = true);
-        while let Some(block) = work.pop() {
-            let before = match self.direction {
-                Direction::Forward => &self.cfg.block(block).predecessors,
-                Direction::Backward => &self.cfg.block(block).successors,
-            };
-            steps += before.len() as u64;
-            for before in before {
-                self.followed[before.index()] = true;
-                if !std::mem::replace(&mut leads[before.index()], true) {
-                    work.push(*before);
-                }
-            }
-        }
-        for (range, followed) in self.ranges.iter_mut().zip(&self.followed) {
-            if *followed {
-                continue;
-            }
-            let is_open = |index: &u32| matches!(self.question.steps[*index as usize].1, Step::Ask(ask) if !answered[ask.0 as usize]);
-            range.end = range.clone().rev().find(is_open).map_or(range.start, |last| last + 1);
-        }
-        self.budget.take(steps);
-    }
-
-    /// Carries the facts of `lanes` until nothing changes, then answers.
-    fn run(&mut self, lanes: Lanes, found: &mut dyn FnMut(Ask, Fact) -> bool) {
-        let facts = lanes.facts();
-        let mut starts: Vec<u32> = within(&self.starts, &facts).iter().map(|(_, index)| *index).collect();
-        starts.sort_unstable();
-        let members = within(&self.question.members, &facts);
-        for (fact, group) in members {
-            self.groups[group.0 as usize] |= lanes.bit(*fact);
-        }
-        let mut waiting = BinaryHeap::new();
-        let mut touched = Vec::new();
-        for index in &starts {
-            if let Some(block) = self.cfg.block_of(self.question.steps[*index as usize].0) {
-                waiting.push(Reverse((self.position[block.index()], block)));
-                touched.push(block);
-            }
-        }
-        let entering = self.question.entry.iter().fold(0, |bits, fact| bits | lanes.bit(*fact));
-        if entering != 0 {
-            self.before[0].bare |= entering;
-            waiting.push(Reverse((self.position[0], BlockId(0))));
-            touched.push(BlockId(0));
-        }
-        while let Some(Reverse((position, block))) = waiting.pop() {
-            while waiting.peek() == Some(&Reverse((position, block))) {
-                waiting.pop();
-            }
-            if !self.budget.take(1) {
-                break;
-            }
-            let after = self.transfer(block, lanes, &starts, &mut |_, _| {});
-            if after.holds() == 0 || !self.followed[block.index()] {
-                continue;
-            }
-            let next = match self.direction {
-                Direction::Forward => &self.cfg.block(block).successors,
-                Direction::Backward => &self.cfg.block(block).predecessors,
-            };
-            for &next in next {
-                let before = &mut self.before[next.index()];
-                let joined = before.join(after);
-                if joined != *before {
-                    *before = joined;
-                    waiting.push(Reverse((self.position[next.index()], next)));
-                    touched.push(next);
-                }
-            }
-        }
-        touched.sort_unstable();
-        touched.dedup();
-        for block in &touched {
-            self.transfer(*block, lanes, &starts, &mut |ask, state| {
-                let mut rest = match lanes {
-                    // Of all facts as one, it cannot be said which of them are marked.
-                    Lanes::All => state.holds(),
-                    Lanes::From(_) => state.holds() & !state.marked,
-                };
-                while rest != 0 {
-                    let lane = rest.trailing_zeros();
-                    rest &= rest - 1;
-                    let first = match lanes {
-                        Lanes::All => 0,
-                        Lanes::From(first) => first,
-                    };
-                    let done = found(ask, Fact(first + lane));
-                    if done || !self.budget.take(1) {
-                        break;
+                    answered[ask.0 as usize] = found(ask, fact);
+                    if answered[ask.0 as usize] {
+                        open -= 1;
+                        if self.one_is_enough {
+                            answered.fill(true);
+                            open = 0;
+                        }
                     }
                 }
+                answered[ask.0 as usize]
             });
         }
-        for block in touched {
-            self.before[block.index()] = State::default();
-        }
-        for (_, group) in members {
-            self.groups[group.0 as usize] = 0;
-        }
     }
-
-    /// What holds behind a block; `ask` is called with what holds at each question.
-    fn transfer(
-        &self,
-        block: BlockId,
-        lanes: Lanes,
-        starts: &[u32],
-        ask: &mut dyn FnMut(Ask, State),
-    ) -> State {
-        let mut state = self.before[block.index()];
-        let range = self.ranges[block.index()].clone();
-        let mut index = range.start;
-        let mut taken = 0;
-        while index < range.end {
-            if state.holds() == 0 {
-                // Nothing happens before the next start.
-                match starts.get(starts.partition_point(|start| *start < index)) {
-                    Some(start) if *start < range.end => index = *start,
-                    _ => break,
-                }
-            }
-            match self.question.steps[index as usize].1 {
-                Step::Ask(place) => ask(place, state),
-                Step::Mark => state.marked |= state.holds(),
-                Step::Stop => state = State::default(),
-                Step::Cover(..) | Step::End(_) | Step::EndGroup(_) if matches!(lanes, Lanes::All) => {}
-                Step::Cover(group, but) => {
-                    let but = but.map_or(0, |fact| lanes.bit(fact));
-                    let facts = state.bare & self.groups[group.0 as usize] & !but;
-                    state.covered |= facts;
-                    state.bare &= !facts;
-                }
-                Step::EndCovered => {
-                    let ended = state.covered & !state.bare;
-                    state.covered = 0;
-                    state.marked &= !ended;
-                }
-                Step::End(fact) => state.end(lanes.bit(fact)),
-                Step::EndGroup(group) => state.end(self.groups[group.0 as usize]),
-                Step::Start(fact) => state.bare |= lanes.bit(fact),
-            }
-            index += 1;
-            taken += 1;
-        }
-        self.budget.take(taken);
-        state
-    }
-}
-
-/// What a list that is sorted by fact says of these.
-fn within<'a, T>(list: &'a [(Fact, T)], facts: &Range<Fact>) -> &'a [(Fact, T)] {
-    let start = list.partition_point(|(fact, _)| *fact < facts.start);
-    let end = list.partition_point(|(fact, _)| *fact < facts.end);
-    &list[start..end]
 }
 
 #[cfg(test)]

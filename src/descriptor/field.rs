@@ -504,7 +504,7 @@ pub const RESERVED: &str = "reserved";
 pub const FIXED: &str = "fixed";
 
 /// A word of which perhaps not all bits are known.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Known {
     /// Ones where the bit is known.
     pub mask: u64,

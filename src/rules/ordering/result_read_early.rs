@@ -1,6 +1,6 @@
 use crate::analysis::events::{Action, Event};
-use crate::analysis::flow::Role;
-use crate::analysis::footprint::{columns, operands_read};
+use crate::analysis::flow::{Role, first_of_each_cause};
+use crate::analysis::footprint::{Columns, columns, operands_read};
 use crate::analysis::pending::Pending;
 use crate::diagnostic::{Diagnostic, Findings};
 use crate::isa::vocabulary::Operation;
@@ -53,14 +53,16 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             _ => Role::None,
         };
         // Paths with a wait and paths without may follow from the same test.
-        let pairs = flow.first_pairs(role, |pair| {
-            let Some(access) = columns(&flow, pair.then) else { return true };
-            let disjoint = |other| -> bool { Option::is_some_and(other, |it| access.is_disjoint(&it)) };
-            let stores = flow.operation(pair.then) == Some(Operation::St);
-            let result = columns(&flow, pair.first);
-            !(disjoint(result) && (!stores || operands_read(&flow, pair.first).into_iter().all(disjoint)))
+        let kind = |event: Event| {
+            let stores = flow.operation(event) == Some(Operation::St);
+            (columns(&flow, event), operands_read(&flow, event), stores)
+        };
+        let pairs = flow.pairs_of_kinds(role, kind, |(result, operands, _), (access, _, stores)| {
+            let Some(access) = access else { return true };
+            let disjoint = |other: &Option<Columns>| other.is_some_and(|it| access.is_disjoint(&it));
+            !(disjoint(result) && (!stores || operands.iter().all(disjoint)))
         });
-        for pair in pairs {
+        for pair in first_of_each_cause(pairs) {
             let first = flow.operation(pair.first).map_or("", Operation::name);
             let then = flow.operation(pair.then).map_or("", Operation::name);
             findings.push(

@@ -1,3 +1,5 @@
+use std::cell::LazyCell;
+
 use crate::analysis::events::{Action, Event};
 use crate::analysis::flow::Role;
 use crate::analysis::loads::Concern;
@@ -37,7 +39,11 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     for flow in checker.flows() {
         for access in [Pending::Load, Pending::Store] {
             let loads = access == Pending::Load;
+            let read = LazyCell::new(|| flow.loads_that_are_read());
             let role = |event: Event| match (event.action, flow.operation(event)) {
+                (_, Some(operation)) if loads && access.started_by(operation) => {
+                    Role::Start.only_if(read.contains(&event.instruction))
+                }
                 (Action::Unknown, _) => Role::Stop,
                 (Action::MbarrierArrive, _) => Role::Ask,
                 (_, Some(operation)) => access.role(operation),

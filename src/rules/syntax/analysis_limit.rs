@@ -41,7 +41,7 @@ rule! {
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     for facts in checker.functions {
         let spent = facts.budget.is_spent();
-        let calls_too_much = checker.events.truncated().contains(&facts.function);
+        let calls_too_much = checker.events.is_truncated(facts.function);
         let what = match (spent, facts.budget.is_complete()) {
             (true, _) => "order",
             (false, false) => "registers",

@@ -1,0 +1,406 @@
+//! Carries facts along the control flow, 64 at a time.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::ops::Range;
+
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+use super::{Ask, Direction, Fact, Group, Reach, Step};
+use crate::analysis::budget::Budget;
+use crate::analysis::cfg::{Block, BlockId, Cfg};
+
+/// Facts that hold, by whether something covers them on the way, and those of them that can have
+/// gone past a mark; one bit each.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct State {
+    bare: u64,
+    covered: u64,
+    marked: u64,
+}
+
+impl State {
+    fn holds(self) -> u64 {
+        self.bare | self.covered
+    }
+
+    fn end(&mut self, facts: u64) {
+        self.bare &= !facts;
+        self.covered &= !facts;
+        self.marked &= !facts;
+    }
+
+    fn only(self, facts: u64) -> Self {
+        Self { bare: self.bare & facts, covered: self.covered & facts, marked: self.marked & facts }
+    }
+
+    fn join(self, other: Self) -> Self {
+        Self {
+            bare: self.bare | other.bare,
+            covered: self.covered | other.covered,
+            marked: self.marked | other.marked,
+        }
+    }
+}
+
+/// Which facts the bits of a state stand for.
+#[derive(Clone, Copy)]
+pub(super) enum Lanes {
+    /// Bit 0 for all of them; none ends by itself.
+    All,
+    /// 64 facts from this one on.
+    From(u32),
+}
+
+impl Lanes {
+    /// The facts that have a bit.
+    fn facts(self) -> Range<Fact> {
+        match self {
+            Self::All => Fact(0)..Fact(u32::MAX),
+            Self::From(first) => Fact(first)..Fact(first.saturating_add(64)),
+        }
+    }
+
+    fn bit(self, fact: Fact) -> u64 {
+        match self {
+            Self::All => 1,
+            Self::From(first) => match fact.0.checked_sub(first) {
+                Some(lane @ 0..64) => 1 << lane,
+                _ => 0,
+            },
+        }
+    }
+}
+
+/// What a mark does to the facts that hold there.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Marks {
+    /// They are no answer from there on, on whatever path.
+    Count,
+    /// They end: what is left is what can be an answer at all.
+    End,
+}
+
+/// Facts that end in the same places, of which there may be many; the last kind is all others.
+const KINDS: u8 = 64;
+
+pub(super) struct Solver<'a> {
+    question: &'a Reach,
+    cfg: &'a Cfg,
+    direction: Direction,
+    budget: &'a Budget,
+    /// Where each fact starts, by fact: indices of steps.
+    starts: Vec<(Fact, u32)>,
+    /// By group: the bits of its facts in this run.
+    groups: Vec<u64>,
+    /// By block: its steps, as far as they matter: up to the last question that is open, or all if
+    /// there is one behind it.
+    ranges: Vec<Range<u32>>,
+    /// By fact, if they are many: its kind.
+    kinds: Vec<u8>,
+    /// By group: the kinds of its facts, all of which end with it.
+    ended: Vec<u64>,
+    /// By block: kinds of facts that can get from its start to a question that is open.
+    useful: Vec<u64>,
+    /// By block: whether a question that is open can follow.
+    followed: Vec<bool>,
+    /// By block: its place in the order of the work.
+    position: Vec<u32>,
+    /// By block: what holds where it is entered.
+    before: Vec<State>,
+}
+
+impl<'a> Solver<'a> {
+    pub(super) fn new(question: &'a Reach, cfg: &'a Cfg, direction: Direction, budget: &'a Budget) -> Self {
+        let mut ranges = vec![0..0; cfg.len()];
+        let mut index = 0;
+        for group in question.steps.chunk_by(|a, b| a.0 == b.0 || cfg.block_of(a.0) == cfg.block_of(b.0)) {
+            let end = index + group.len() as u32;
+            if let Some(block) = group.first().and_then(|(instruction, _)| cfg.block_of(*instruction)) {
+                ranges[block.index()] = index..end;
+            }
+            index = end;
+        }
+        let mut position = vec![0; cfg.len()];
+        let order = cfg.reverse_post_order();
+        for (at, block) in order.iter().enumerate() {
+            position[block.index()] = match direction {
+                Direction::Forward => at as u32,
+                Direction::Backward => (order.len() - at) as u32,
+            };
+        }
+        let mut starts: Vec<(Fact, u32)> = Vec::with_capacity(question.facts as usize);
+        for (index, (_, step)) in question.steps.iter().enumerate() {
+            if let Step::Start(fact) = step {
+                starts.push((*fact, index as u32));
+            }
+        }
+        starts.sort_unstable();
+        let (kinds, ended) = kinds(question);
+        Self {
+            question,
+            cfg,
+            direction,
+            budget,
+            starts,
+            groups: vec![0; question.groups as usize],
+            ranges,
+            kinds,
+            ended,
+            useful: vec![u64::MAX; cfg.len()],
+            followed: vec![true; cfg.len()],
+            position,
+            before: vec![State::default(); cfg.len()],
+        }
+    }
+
+    /// Finds out what leads to a question that is open, and forgets the steps behind the last one.
+    pub(super) fn look_for(&mut self, answered: &[bool]) {
+        let mut steps = 0;
+        let (ahead, behind): (fn(&Block) -> &[BlockId], fn(&Block) -> &[BlockId]) = match self.direction {
+            Direction::Forward => (|block| &block.successors, |block| &block.predecessors),
+            Direction::Backward => (|block| &block.predecessors, |block| &block.successors),
+        };
+        self.useful.fill(0);
+        // From the end.
+        let mut waiting: BinaryHeap<(u32, BlockId)> =
+            self.cfg.blocks().map(|(block, _)| (self.position[block.index()], block)).collect();
+        while let Some((position, block)) = waiting.pop() {
+            while waiting.peek() == Some(&(position, block)) {
+                waiting.pop();
+            }
+            let content = self.cfg.block(block);
+            let range = self.ranges[block.index()].clone();
+            steps += 1 + u64::from(range.end - range.start) + ahead(content).len() as u64;
+            let mut useful = ahead(content).iter().fold(0, |useful, next| useful | self.useful[next.index()]);
+            for (_, step) in self.question.steps[range.start as usize..range.end as usize].iter().rev() {
+                match step {
+                    Step::Ask(ask) if !answered[ask.0 as usize] => useful = u64::MAX,
+                    Step::Stop => useful = 0,
+                    Step::EndGroup(group) => useful &= !self.ended[group.0 as usize],
+                    Step::Ask(_)
+                    | Step::Mark
+                    | Step::Cover(..)
+                    | Step::EndCovered
+                    | Step::End(_)
+                    | Step::Start(_) => {}
+                }
+            }
+            if useful != self.useful[block.index()] {
+                self.useful[block.index()] = useful;
+                waiting.extend(behind(content).iter().map(|it| (self.position[it.index()], *it)));
+            }
+        }
+        for (block, content) in self.cfg.blocks() {
+            let followed = ahead(content).iter().any(|next| self.useful[next.index()] != 0);
+            self.followed[block.index()] = followed;
+            if !followed {
+                let is_open = |index: &u32| match self.question.steps[*index as usize].1 {
+                    Step::Ask(ask) => !answered[ask.0 as usize],
+                    _ => false,
+                };
+                let range = &mut self.ranges[block.index()];
+                range.end = range.clone().rev().find(is_open).map_or(range.start, |last| last + 1);
+            }
+        }
+        self.budget.take(steps);
+    }
+
+    /// The bits of the facts that are of some kinds.
+    fn of_kinds(&self, lanes: Lanes) -> impl Fn(u64) -> u64 + use<> {
+        let mut bits: SmallVec<[(u64, u64); 4]> = SmallVec::new();
+        if let Lanes::From(first) = lanes {
+            for (lane, kind) in self.kinds.iter().skip(first as usize).take(64).enumerate() {
+                match bits.iter_mut().find(|(known, _)| *known == 1 << kind) {
+                    Some((_, facts)) => *facts |= 1 << lane,
+                    None => bits.push((1 << kind, 1 << lane)),
+                }
+            }
+        }
+        move |kinds| {
+            if kinds == u64::MAX {
+                return kinds;
+            }
+            match bits[..] {
+                [] => {
+                    if kinds == 0 {
+                        0
+                    } else {
+                        u64::MAX
+                    }
+                }
+                _ => bits.iter().filter(|(kind, _)| kinds & kind != 0).fold(0, |facts, (_, of)| facts | of),
+            }
+        }
+    }
+
+    /// Carries the facts of `lanes` until nothing changes, then answers.
+    pub(super) fn run(
+        &mut self,
+        lanes: Lanes,
+        marks: Marks,
+        related: &mut dyn FnMut(Ask, Fact) -> u64,
+        found: &mut dyn FnMut(Ask, Fact) -> bool,
+    ) {
+        let facts = lanes.facts();
+        let of_kinds = self.of_kinds(lanes);
+        let mut starts: Vec<u32> = within(&self.starts, &facts).iter().map(|(_, index)| *index).collect();
+        starts.sort_unstable();
+        let members = within(&self.question.members, &facts);
+        for (fact, group) in members {
+            self.groups[group.0 as usize] |= lanes.bit(*fact);
+        }
+        let mut waiting = BinaryHeap::new();
+        let mut touched = Vec::new();
+        for index in &starts {
+            if let Some(block) = self.cfg.block_of(self.question.steps[*index as usize].0) {
+                waiting.push(Reverse((self.position[block.index()], block)));
+                touched.push(block);
+            }
+        }
+        let entering = self.question.entry.iter().fold(0, |bits, fact| bits | lanes.bit(*fact));
+        if entering != 0 {
+            self.before[0].bare |= entering;
+            waiting.push(Reverse((self.position[0], BlockId(0))));
+            touched.push(BlockId(0));
+        }
+        while let Some(Reverse((position, block))) = waiting.pop() {
+            while waiting.peek() == Some(&Reverse((position, block))) {
+                waiting.pop();
+            }
+            if !self.budget.take(1) {
+                break;
+            }
+            let after = self.transfer(block, lanes, marks, &starts, &mut |_, _| {});
+            if after.holds() == 0 || !self.followed[block.index()] {
+                continue;
+            }
+            let next = match self.direction {
+                Direction::Forward => &self.cfg.block(block).successors,
+                Direction::Backward => &self.cfg.block(block).predecessors,
+            };
+            for &next in next {
+                let useful = of_kinds(self.useful[next.index()]);
+                let before = &mut self.before[next.index()];
+                let joined = before.join(after.only(useful));
+                if joined != *before {
+                    *before = joined;
+                    waiting.push(Reverse((self.position[next.index()], next)));
+                    touched.push(next);
+                }
+            }
+        }
+        touched.sort_unstable();
+        touched.dedup();
+        for block in &touched {
+            self.transfer(*block, lanes, marks, &starts, &mut |ask, state| {
+                let mut rest = match lanes {
+                    // Of all facts as one, it cannot be said which of them are marked.
+                    Lanes::All => state.holds(),
+                    Lanes::From(first) => state.holds() & !state.marked & related(ask, Fact(first)),
+                };
+                while rest != 0 {
+                    let lane = rest.trailing_zeros();
+                    rest &= rest - 1;
+                    let first = match lanes {
+                        Lanes::All => 0,
+                        Lanes::From(first) => first,
+                    };
+                    let done = found(ask, Fact(first + lane));
+                    if done || !self.budget.take(1) {
+                        break;
+                    }
+                }
+            });
+        }
+        for block in touched {
+            self.before[block.index()] = State::default();
+        }
+        for (_, group) in members {
+            self.groups[group.0 as usize] = 0;
+        }
+    }
+
+    /// What holds behind a block; `ask` is called with what holds at each question.
+    fn transfer(
+        &self,
+        block: BlockId,
+        lanes: Lanes,
+        marks: Marks,
+        starts: &[u32],
+        ask: &mut dyn FnMut(Ask, State),
+    ) -> State {
+        let mut state = self.before[block.index()];
+        let range = self.ranges[block.index()].clone();
+        let mut index = range.start;
+        let mut taken = 0;
+        while index < range.end {
+            if state.holds() == 0 {
+                // Nothing happens before the next start.
+                match starts.get(starts.partition_point(|start| *start < index)) {
+                    Some(start) if *start < range.end => index = *start,
+                    _ => break,
+                }
+            }
+            match self.question.steps[index as usize].1 {
+                Step::Ask(place) => ask(place, state),
+                Step::Mark if marks == Marks::End => state = State::default(),
+                Step::Mark => state.marked |= state.holds(),
+                Step::Stop => state = State::default(),
+                Step::Cover(..) | Step::End(_) | Step::EndGroup(_) if matches!(lanes, Lanes::All) => {}
+                Step::Cover(group, but) => {
+                    let but = but.map_or(0, |fact| lanes.bit(fact));
+                    let facts = state.bare & self.groups[group.0 as usize] & !but;
+                    state.covered |= facts;
+                    state.bare &= !facts;
+                }
+                Step::EndCovered => {
+                    let ended = state.covered & !state.bare;
+                    state.covered = 0;
+                    state.marked &= !ended;
+                }
+                Step::End(fact) => state.end(lanes.bit(fact)),
+                Step::EndGroup(group) => state.end(self.groups[group.0 as usize]),
+                Step::Start(fact) => state.bare |= lanes.bit(fact),
+            }
+            index += 1;
+            taken += 1;
+        }
+        self.budget.take(taken);
+        state
+    }
+}
+
+/// By fact, its kind: what it ends with; by group, the kinds that end with it. Few facts need none.
+fn kinds(question: &Reach) -> (Vec<u8>, Vec<u64>) {
+    let mut ended = vec![0; question.groups as usize];
+    if question.facts <= 64 {
+        return (Vec::new(), ended);
+    }
+    // What is in no group is like the rest.
+    let mut kinds = vec![KINDS - 1; question.facts as usize];
+    let mut numbers: FxHashMap<Vec<Group>, u8> = FxHashMap::default();
+    for members in question.members.chunk_by(|a, b| a.0 == b.0) {
+        let groups: Vec<Group> = members.iter().map(|(_, group)| *group).collect();
+        let next = numbers.len() as u8;
+        let kind = match numbers.get(&groups) {
+            Some(kind) => *kind,
+            None if next < KINDS - 1 => {
+                groups.iter().for_each(|group| ended[group.0 as usize] |= 1 << next);
+                numbers.insert(groups, next);
+                next
+            }
+            None => continue,
+        };
+        kinds[members[0].0.0 as usize] = kind;
+    }
+    (kinds, ended)
+}
+
+/// What a list that is sorted by fact says of these.
+fn within<'a, T>(list: &'a [(Fact, T)], facts: &Range<Fact>) -> &'a [(Fact, T)] {
+    let start = list.partition_point(|(fact, _)| *fact < facts.start);
+    let end = list.partition_point(|(fact, _)| *fact < facts.end);
+    &list[start..end]
+}
