@@ -22,6 +22,7 @@ mod kernels;
 mod known_bits;
 mod layers;
 mod layout;
+mod limits;
 mod lsp;
 mod many_findings;
 mod mma_shapes;
