@@ -415,6 +415,20 @@ impl<'s> Builder<'s> {
     pub(crate) fn broken(&mut self, recovery: Recovery, span: Span) {
         self.errors.extend(SyntaxError::from_recovery(recovery, self.text));
         self.is_broken = true;
+        self.leave_out(span);
+    }
+
+    /// A `;` where a statement is due. It is as wrong as what else does not parse, but takes no
+    /// recovery, which is slow, and there may be very many. What is left out starts at `start`,
+    /// as after a recovery.
+    #[cold]
+    pub(crate) fn empty(&mut self, span: Span, start: u32) {
+        self.errors.push(SyntaxError::Unexpected { span, expected: vec!["an instruction"] });
+        self.leave_out(Span::new(start, span.end));
+    }
+
+    /// Leaves out what was read of a broken statement.
+    fn leave_out(&mut self, span: Span) {
         self.stack.clear();
         self.operators.clear();
         self.returns = Slice::default();

@@ -27,11 +27,14 @@ pub(crate) struct Tokens<'a, 's> {
     run: Option<u32>,
     /// Whether a run has just ended: what it ended at is not plain.
     ended: bool,
+    /// Whether the last token opened a body: for the parser, the first statement there starts at its first
+    /// token, and any other one where the one before it ends.
+    opened: bool,
 }
 
 impl<'a, 's> Tokens<'a, 's> {
     pub(crate) fn new(structure: &'a mut Structure<'s>, builder: &'a RefCell<Builder<'s>>) -> Self {
-        Self { structure, builder, run: None, ended: false }
+        Self { structure, builder, run: None, ended: false, opened: false }
     }
 
     /// Where the next statement starts, if it looks as if it were plain.
@@ -42,14 +45,15 @@ impl<'a, 's> Tokens<'a, 's> {
         let is_plain = match cursor.byte() {
             b'.' => cursor.is_next(LOC) || cursor.is_next(REG),
             b'}' => self.structure.is_in_scope(),
-            b'@' | b'{' => true,
+            b'@' | b'{' | b';' => true,
             byte => has(byte, NAME),
         };
         (is_plain && !self.builder.borrow().is_broken()).then_some(cursor.at as u32)
     }
 
-    /// Builds plain statements as long as there are some; returns where the last one ends.
-    fn build(&mut self) -> Option<u32> {
+    /// Builds plain statements as long as there are some; returns where the last one ends. The parser
+    /// takes what it cannot read at the first of them to start at `before`.
+    fn build(&mut self, before: u32) -> Option<u32> {
         let builder = &mut *self.builder.borrow_mut();
         // Now the parser has said whether the last statement was.
         if builder.is_broken() {
@@ -70,6 +74,11 @@ impl<'a, 's> Tokens<'a, 's> {
                     cursor.at += 1;
                 }
                 b'{' | b'}' => break,
+                b';' => {
+                    let before = end.map_or(before, |end| end as u32);
+                    builder.empty(Span::new(at, at + 1), before);
+                    cursor.at += 1;
+                }
                 _ => {
                     let mark = builder.mark();
                     if cursor.statement(builder).is_none() {
@@ -80,6 +89,7 @@ impl<'a, 's> Tokens<'a, 's> {
             }
             end = Some(cursor.at);
         }
+        self.opened &= end.is_none();
         self.structure.pass_over(end?);
         end.map(|end| end as u32)
     }
@@ -91,14 +101,19 @@ impl Iterator for Tokens<'_, '_> {
     #[inline]
     fn next(&mut self) -> Option<Positioned> {
         if let Some(start) = self.run.take() {
-            let end = self.build().unwrap_or(start);
+            let before = if self.opened { start } else { self.structure.last_end() };
+            let end = self.build(before).unwrap_or(before);
             self.ended = true;
             return Some(Ok((start, Token::Run, end)));
         }
         self.run = if std::mem::take(&mut self.ended) { None } else { self.start() };
         match self.run {
             Some(start) => Some(Ok((start, Token::RunStart, start))),
-            None => self.structure.next(),
+            None => {
+                let next = self.structure.next();
+                self.opened = matches!(next, Some(Ok((_, Token::BodyOpen, _))));
+                next
+            }
         }
     }
 }

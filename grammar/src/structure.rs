@@ -126,6 +126,11 @@ impl<'s> Structure<'s> {
         self.ahead.take().or_else(|| self.lex())
     }
 
+    /// Where the last token ends that was handed on.
+    pub(crate) const fn last_end(&self) -> u32 {
+        self.last_end
+    }
+
     pub(crate) fn text(&self) -> &'s str {
         self.text
     }

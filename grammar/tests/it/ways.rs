@@ -131,6 +131,18 @@ pub(crate) fn words(text: &str) -> Vec<String> {
     text.split_inclusive([' ', '\n', ';', ',', '(', ')', '[', ']', '{', '}']).map(str::to_owned).collect()
 }
 
+/// What is no statement at all, wherever one is due.
+#[test]
+fn of_lone_semicolons() {
+    for before in
+        ["", "ret;", "x:", "{", "{ }", ";", "; ret;", ".loc 1 2 3", ".reg .b32 r;", "mov x y;", ", ;", "@p"]
+    {
+        for after in ["", ";", "ret;", "{ ; }", "x:", "mov x y;", "mov x y; ;", ".pragma \"p\"; ;"] {
+            compare(format!(".entry k() {{ {before} ; {after} }} ; .entry l() {{ ; }}"));
+        }
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
 
