@@ -107,14 +107,12 @@ impl Iterator for Tokens<'_, '_> {
             return Some(Ok((start, Token::Run, end)));
         }
         self.run = if std::mem::take(&mut self.ended) { None } else { self.start() };
-        match self.run {
-            Some(start) => Some(Ok((start, Token::RunStart, start))),
-            None => {
-                let next = self.structure.next();
-                self.opened = matches!(next, Some(Ok((_, Token::BodyOpen, _))));
-                next
-            }
+        if let Some(start) = self.run {
+            return Some(Ok((start, Token::RunStart, start)));
         }
+        let next = self.structure.next();
+        self.opened = matches!(next, Some(Ok((_, Token::BodyOpen, _))));
+        next
     }
 }
 

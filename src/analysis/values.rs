@@ -72,12 +72,11 @@ impl Values {
         if let Some(known) = self.webs.borrow().get(&register) {
             return Some(Arc::clone(known));
         }
-        let paths = match self.paths.get() {
-            Some(paths) => paths,
-            None => {
-                let paths = Paths::new(cfg, budget)?;
-                self.paths.get_or_init(|| paths)
-            }
+        let paths = if let Some(paths) = self.paths.get() {
+            paths
+        } else {
+            let paths = Paths::new(cfg, budget)?;
+            self.paths.get_or_init(|| paths)
         };
         let web = Arc::new(Web::new(cfg, paths, &written(), &mut self.joins.borrow_mut(), budget)?);
         self.webs.borrow_mut().insert(register, Arc::clone(&web));
@@ -268,8 +267,7 @@ impl Web {
         stops.dedup();
         // What each meeting is made of; those of blocks first, then those of guarded definitions.
         let mut meetings: Vec<SmallVec<[Draft; 2]>> = vec![SmallVec::new(); meets.len()];
-        let mut behind: Vec<Draft> = Vec::with_capacity(written.len());
-        behind.resize(written.len(), Draft::Nothing);
+        let mut behind: Vec<Draft> = vec![Draft::Nothing; written.len()];
         let mut drafts: Vec<(u32, Draft)> = Vec::new();
         let mut above: Vec<Stop> = Vec::new();
         let mut passed: Vec<Stop> = Vec::with_capacity(stops.len());
@@ -316,13 +314,11 @@ impl Web {
                 .iter()
                 .filter_map(|from| {
                     let position = paths.tree.position(from.0)?;
-                    match passed.binary_search_by_key(&position, |stop| stop.range.0) {
-                        Ok(at) => Some(passed[at].leaving),
-                        Err(_) => {
-                            let after = drafts.partition_point(|(from, _)| *from <= position);
-                            Some(drafts.get(after.checked_sub(1)?)?.1)
-                        }
+                    if let Ok(at) = passed.binary_search_by_key(&position, |stop| stop.range.0) {
+                        return Some(passed[at].leaving);
                     }
+                    let after = drafts.partition_point(|(from, _)| *from <= position);
+                    Some(drafts.get(after.checked_sub(1)?)?.1)
                 })
                 .collect();
         }

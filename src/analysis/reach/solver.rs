@@ -82,7 +82,10 @@ pub(super) enum Marks {
     End,
 }
 
-/// Facts that end in the same places, of which there may be many; the last kind is all others.
+/// The blocks on one side of a block.
+type Neighbours = fn(&Block) -> &[BlockId];
+
+/// How many kinds of facts are told apart, by the groups that they end with; the last is all others.
 const KINDS: u8 = 64;
 
 pub(super) struct Solver<'a> {
@@ -158,7 +161,7 @@ impl<'a> Solver<'a> {
     /// Finds out what leads to a question that is open, and forgets the steps behind the last one.
     pub(super) fn look_for(&mut self, answered: &[bool]) {
         let mut steps = 0;
-        let (ahead, behind): (fn(&Block) -> &[BlockId], fn(&Block) -> &[BlockId]) = match self.direction {
+        let (ahead, behind): (Neighbours, Neighbours) = match self.direction {
             Direction::Forward => (|block| &block.successors, |block| &block.predecessors),
             Direction::Backward => (|block| &block.predecessors, |block| &block.successors),
         };
@@ -387,7 +390,9 @@ fn kinds(question: &Reach) -> (Vec<u8>, Vec<u64>) {
         let kind = match numbers.get(&groups) {
             Some(kind) => *kind,
             None if next < KINDS - 1 => {
-                groups.iter().for_each(|group| ended[group.0 as usize] |= 1 << next);
+                for group in &groups {
+                    ended[group.0 as usize] |= 1 << next;
+                }
                 numbers.insert(groups, next);
                 next
             }

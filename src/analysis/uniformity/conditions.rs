@@ -68,9 +68,9 @@ struct Link {
 
 impl Chains {
     /// A set and one condition more.
-    fn with(&mut self, before: Needs, condition: u32) -> Needs {
+    fn with(&mut self, before: Needs, condition: u32) -> u32 {
         let Self { links, known, .. } = self;
-        Some(*known.entry((before, condition)).or_insert_with(|| {
+        *known.entry((before, condition)).or_insert_with(|| {
             let depth = |link: Needs| link.map_or(0, |at| links[at as usize].depth + 1);
             let jump = |link: Needs| link.and_then(|at| links[at as usize].jump);
             let (one, two) = (jump(before), jump(jump(before)));
@@ -79,7 +79,7 @@ impl Chains {
                 Link { condition, before, jump: if even { two } else { before }, depth: depth(before) };
             links.push(link);
             links.len() as u32 - 1
-        }))
+        })
     }
 
     fn len(&self, needs: Needs) -> u32 {
@@ -166,7 +166,7 @@ impl Uniformity {
         let needs = self.needs(function, function.cfg.block_of(instruction)?, budget)?;
         let guard = function.unit.module.guard(&function.unit.module.instructions[instruction as usize]);
         match guard.and_then(|guard| self.condition(function, instruction, guard.negated)) {
-            Some(condition) => Some(self.known_conditions.borrow_mut().chains.with(needs, condition)),
+            Some(condition) => Some(Some(self.known_conditions.borrow_mut().chains.with(needs, condition))),
             None => Some(needs),
         }
     }
@@ -200,7 +200,7 @@ impl Uniformity {
             if let Some(needs) = &mut needs
                 && let Some(condition) = self.way_condition(function, branch, successor)
             {
-                *needs = self.known_conditions.borrow_mut().chains.with(*needs, condition);
+                *needs = Some(self.known_conditions.borrow_mut().chains.with(*needs, condition));
             }
             self.known_conditions.borrow_mut().blocks.insert(block, needs);
         }
@@ -248,7 +248,7 @@ impl Uniformity {
         found.sort_unstable();
         found.dedup();
         let chains = &mut self.known_conditions.borrow_mut().chains;
-        Some(found.into_iter().fold(None, |needs, condition| chains.with(needs, condition)))
+        Some(found.into_iter().fold(None, |needs, condition| Some(chains.with(needs, condition))))
     }
 
     /// That a block is left to another one; `None` when that is an election.
