@@ -19,9 +19,11 @@ use std::path::Path;
 
 use crate::source::{Source, Span};
 
+mod constraints;
 mod cpp;
 mod fragment;
 mod map;
+mod python;
 mod template;
 
 pub(crate) use fragment::fragment_at;
@@ -34,6 +36,8 @@ pub use template::{Backslash, Escapes, PlaceholderError, Placeholders, UNKNOWN_I
 pub enum Language {
     /// C and C++, CUDA's above all.
     Cpp,
+    /// Python, as far as it has programs of GPUs.
+    Python,
 }
 
 impl Language {
@@ -49,6 +53,7 @@ impl Language {
             Self::Cpp => {
                 &["cu", "cuh", "c", "h", "cc", "hh", "cpp", "hpp", "cxx", "hxx", "inl", "ipp", "tpp"]
             }
+            Self::Python => &["py"],
         }
     }
 
@@ -56,6 +61,7 @@ impl Language {
     pub fn line_comment(self) -> &'static str {
         match self {
             Self::Cpp => "//",
+            Self::Python => "#",
         }
     }
 
@@ -66,14 +72,18 @@ impl Language {
     }
 
     fn may_have_ptx(self, text: &[u8]) -> bool {
+        let has =
+            |words: &[&str]| words.iter().any(|word| memchr::memmem::find(text, word.as_bytes()).is_some());
         match self {
-            Self::Cpp => memchr::memmem::find(text, b"asm").is_some(),
+            Self::Cpp => has(&["asm"]),
+            Self::Python => has(&python::WORDS),
         }
     }
 
     fn find(self, source: &Source) -> Found {
         match self {
             Self::Cpp => cpp::find(source),
+            Self::Python => python::find(source),
         }
     }
 }

@@ -18,11 +18,18 @@ use tokens::{Directive, Token, Tokens};
 const MOST_READINGS: usize = 8;
 
 pub(super) fn find(source: &Source) -> Found {
-    let text = source.text();
+    find_in(source, Span::new(0, source.text().len() as u32))
+}
+
+/// What is found in a part of a text of another language.
+pub(super) fn find_in(source: &Source, part: Span) -> Found {
+    let text = source.text().get(..part.end as usize).unwrap_or_default();
     let mut tokens = Tokens::new(text);
+    tokens.go_to(part.start as usize);
     let mut found = Found::default();
-    let mut macros = Macros::new(text);
-    let mut constants = Constants::new(text);
+    let own = text.get(part.start as usize..).unwrap_or_default();
+    let mut macros = Macros::new(own);
+    let mut constants = Constants::new(own);
     while let Some(token) = tokens.next_of_interest() {
         match token {
             Token::Word(word) if is_keyword(&text[word.range()]) => {

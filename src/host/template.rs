@@ -28,8 +28,12 @@ pub struct Escapes {
 pub enum Backslash {
     /// Nothing: raw strings.
     Plain,
+    /// Nothing, in raw strings of one line.
+    PlainLine,
     /// As in C, C++ and CUDA.
     C,
+    /// As in C, in a string of Python that is not raw, where every second backslash stands for one.
+    CInPython,
     /// As in Python: like C's, but what means nothing stays as it is.
     Python,
     /// As in Rust: a line that ends in one goes on behind the blanks of the next.
@@ -94,7 +98,7 @@ pub(super) fn cook(
 
 fn unescape(text: &str, start: u32, escapes: Escapes, out: &mut Mapped) {
     let is_special = |byte: &u8| match byte {
-        b'\\' => escapes.backslash != Backslash::Plain,
+        b'\\' => !matches!(escapes.backslash, Backslash::Plain | Backslash::PlainLine),
         b'{' | b'}' => escapes.doubled_braces,
         _ => false,
     };
@@ -157,6 +161,17 @@ fn escape(text: &str, backslash: Backslash) -> (usize, Meaning) {
         if backslash == Backslash::Llvm {
             return (1, Meaning::Itself);
         }
+    }
+    if backslash == Backslash::CInPython {
+        return match text.strip_prefix('\\').filter(|rest| rest.starts_with('\\')) {
+            // `\\\\` is `\\` for C, and that is one.
+            Some(rest) if rest.starts_with("\\\\\\") => (4, Meaning::Text("\\".to_owned())),
+            Some(rest) => {
+                let (len, meaning) = escape(rest, Backslash::C);
+                (len + 1, meaning)
+            }
+            None => escape(text, Backslash::Python),
+        };
     }
     let Some(letter) = bytes.get(1) else { return (1, Meaning::Itself) };
     let simple = |character: char| (2, Meaning::Text(character.to_string()));
@@ -225,8 +240,11 @@ pub(super) fn quoted(
                 quoted.extend([character, character]);
             }
             '"' | '\n' | '\t' | '\\' => match (escapes.backslash, character) {
-                (Backslash::Plain, '\n' | '\t') => quoted.push(character),
-                (Backslash::Plain, _) => return None,
+                (Backslash::Plain, '\n' | '\t') | (Backslash::PlainLine, '\t') => quoted.push(character),
+                (Backslash::Plain | Backslash::PlainLine, _) => return None,
+                (Backslash::CInPython, '\n') => quoted.push_str("\\\\n"),
+                (Backslash::CInPython, '\t') => quoted.push_str("\\\\t"),
+                (Backslash::CInPython, _) => return None,
                 (Backslash::Llvm | Backslash::Mlir, _) => {
                     quoted.push_str(&format!("\\{:02X}", u32::from(character)));
                 }

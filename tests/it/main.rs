@@ -12,6 +12,7 @@ mod event_order;
 #[cfg(unix)]
 mod fixes;
 mod formats;
+mod fronts;
 mod fuzz;
 mod generic;
 mod growth;

@@ -1,0 +1,117 @@
+//! Constraints in one string, as LLVM has them: `=r,r,l,~{memory}`.
+
+use super::template;
+use super::{Constraint, Operand, Piece};
+use crate::source::{Source, Span};
+use crate::syntax::ast::Type;
+
+/// What a string of constraints says.
+#[derive(Debug, Default)]
+pub(super) struct Constraints {
+    /// The operands, in the order of their numbers.
+    pub(super) operands: Vec<Operand>,
+    pub(super) clobbers_memory: bool,
+    /// What has to be inserted to say that memory is changed, and where.
+    pub(super) memory_clobber: Option<(u32, &'static str)>,
+}
+
+/// Reads constraints; none if a part of them is not known.
+pub(super) fn read(source: &Source, pieces: &[Piece]) -> Option<Constraints> {
+    let cooked = template::cook(source, pieces, |_, _| 0);
+    if cooked.has_holes {
+        return None;
+    }
+    let text = cooked.text.text();
+    let mut found = Constraints::default();
+    let mut start = 0;
+    for part in parts(text) {
+        let word = part.trim();
+        let from = start + (part.len() - part.trim_start().len());
+        start += part.len() + 1;
+        let span = cooked.text.host(from..from + word.len()).unwrap_or_default();
+        // A clobber, or a label.
+        if let Some(clobber) = word.strip_prefix('~') {
+            found.clobbers_memory |= clobber == "{memory}";
+        } else if !word.is_empty() && !word.starts_with('!') {
+            let constraint = constraint(word, &found.operands);
+            let is_output = word.starts_with(['=', '+']);
+            found.operands.push(Operand { span, constraint, value: (span, false), is_output, name: None });
+        }
+    }
+    if !found.clobbers_memory
+        && let Some(Piece::Text { span, escapes }) = pieces.last()
+    {
+        let clobber = match (text.trim().is_empty(), escapes.doubled_braces) {
+            (true, false) => "~{memory}",
+            (true, true) => "~{{memory}}",
+            (false, false) => ",~{memory}",
+            (false, true) => ",~{{memory}}",
+        };
+        found.memory_clobber = Some((span.end, clobber));
+    }
+    Some(found)
+}
+
+/// Operands for every number that a template names, where their constraints are not known.
+pub(super) fn unknown(source: &Source, template: &[Piece], place: Span) -> Vec<Operand> {
+    /// No statement has more.
+    const MOST: usize = 1024;
+    let cooked = template::cook(source, template, |_, _| 0);
+    let mut rest = cooked.text.text();
+    let mut count = 0;
+    while let Some((_, behind)) = rest.split_once('$') {
+        rest = behind;
+        let behind = behind.trim_start_matches('{');
+        let digits = behind.bytes().take_while(u8::is_ascii_digit).count();
+        if let Ok(number) = behind[..digits].parse::<usize>() {
+            count = count.max(number + 1);
+        }
+    }
+    let operand = |()| Operand {
+        span: place,
+        constraint: Constraint::Other,
+        value: (place, false),
+        is_output: false,
+        name: None,
+    };
+    std::iter::repeat_n((), count.min(MOST)).map(operand).collect()
+}
+
+/// The parts between commas; those in braces separate nothing.
+fn parts(text: &str) -> impl Iterator<Item = &str> {
+    let mut depth = 0_usize;
+    text.split(move |character| {
+        match character {
+            '{' => depth += 1,
+            '}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        character == ',' && depth == 0
+    })
+}
+
+fn constraint(word: &str, operands: &[Operand]) -> Constraint {
+    let letters = word.trim_start_matches(['=', '+', '&', '%']);
+    match register(letters) {
+        Some(ty) => Constraint::Register(ty),
+        None if matches!(letters, "n" | "i") => Constraint::Immediate(None),
+        // The same place as another operand.
+        None => match letters.parse::<usize>().ok().and_then(|index| operands.get(index)) {
+            Some(operand) => operand.constraint.clone(),
+            None => Constraint::Other,
+        },
+    }
+}
+
+/// The registers that a letter stands for. What is a float is declared like a word: what PTX the
+/// compiler makes of it changes with its version.
+fn register(letter: &str) -> Option<Type> {
+    Some(match letter {
+        "b" => Type::Pred,
+        "c" | "h" => Type::B16,
+        "r" | "f" => Type::B32,
+        "l" | "d" => Type::B64,
+        "q" => Type::B128,
+        _ => return None,
+    })
+}

@@ -1,0 +1,428 @@
+//! The strings that expressions make, piece by piece.
+
+use super::names::{Names, Scope};
+use super::tokens::{Fields, Literal, Part, Token, Tokens, conversions};
+use crate::host::Piece;
+use crate::host::template::{Backslash, Escapes};
+use crate::source::Span;
+
+/// What is known of a string.
+#[derive(Debug, Default)]
+pub(super) struct Text {
+    pub(super) pieces: Vec<Piece>,
+    /// Whether there is a literal in it.
+    pub(super) has_text: bool,
+}
+
+/// Evaluates expressions.
+pub(super) struct Strings<'n, 's> {
+    pub(super) text: &'s str,
+    pub(super) names: &'n Names<'s>,
+    /// How many bytes of values of names may still be read, all expressions together.
+    pub(super) budget: usize,
+}
+
+/// How deep names and brackets are looked into.
+const DEPTH: usize = 12;
+
+/// How literals are read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Mode {
+    Plain,
+    /// `.format(...)` follows.
+    Format,
+    /// `% ...` follows.
+    Percent,
+}
+
+/// The part of an expression that stands between operators.
+struct Term {
+    span: Span,
+    kind: TermKind,
+}
+
+enum TermKind {
+    /// Literals beside each other.
+    Literals(Vec<Literal>),
+    Name(Span),
+    /// In parentheses: the inside.
+    Group(Span),
+    Unknown,
+}
+
+impl Strings<'_, '_> {
+    /// What an expression makes, if that is a string.
+    pub(super) fn evaluate(&mut self, expression: Span, scope: Scope) -> Text {
+        let mut out = Text::default();
+        self.sum(expression, scope, Mode::Plain, 0, &mut out);
+        out
+    }
+
+    /// `a + b + ...`
+    fn sum(&mut self, expression: Span, scope: Scope, mode: Mode, depth: usize, out: &mut Text) {
+        let (pieces, had_text) = (out.pieces.len(), out.has_text);
+        let mut tokens = Tokens::of(self.text, expression);
+        let mut is_known = depth <= DEPTH;
+        while is_known && self.term(&mut tokens, scope, mode, depth, out) {
+            match tokens.next_within() {
+                None => return,
+                Some(Token::Other(b'+', _)) => {}
+                Some(_) => is_known = false,
+            }
+        }
+        // A condition, or whatever else it is.
+        out.pieces.truncate(pieces);
+        out.pieces.push(Piece::Hole(expression));
+        out.has_text = had_text;
+    }
+
+    /// What stands between two `+`; whether it can be read.
+    fn term(
+        &mut self,
+        tokens: &mut Tokens<'_>,
+        scope: Scope,
+        mode: Mode,
+        depth: usize,
+        out: &mut Text,
+    ) -> bool {
+        let Some(Term { span, kind }) = primary(self.text, tokens) else { return false };
+        let mut mode = mode;
+        let mut is_known = true;
+        let mut joined = None;
+        let mut end = span.end;
+        // What is done with it.
+        loop {
+            let before = tokens.at();
+            match tokens.next_within() {
+                Some(Token::Other(b'.', _)) => {
+                    let Some(Token::Word(method)) = tokens.next_within() else { return false };
+                    let Some(Token::Other(b'(', open)) = tokens.next_within() else {
+                        is_known = false;
+                        tokens.go_to(method.end as usize);
+                        continue;
+                    };
+                    let Some(close) = skip(tokens, b'(') else { return false };
+                    end = close.end;
+                    match &self.text[method.range()] {
+                        "format" => mode = Mode::Format,
+                        "strip" | "lstrip" | "rstrip" => {}
+                        "join" => joined = Some(Span::new(open.end, close.start)),
+                        _ => is_known = false,
+                    }
+                }
+                Some(Token::Other(b'%', _)) => {
+                    mode = Mode::Percent;
+                    end = skip_operand(self.text, tokens, before);
+                    break;
+                }
+                Some(Token::Other(open @ (b'(' | b'['), _)) => {
+                    let Some(close) = skip(tokens, open) else { return false };
+                    end = close.end;
+                    is_known = false;
+                }
+                Some(Token::Other(b'*' | b'/', _)) => {
+                    is_known = false;
+                    end = skip_operand(self.text, tokens, before);
+                    break;
+                }
+                _ => {
+                    tokens.go_to(before);
+                    break;
+                }
+            }
+        }
+        let whole = Span::new(span.start, end);
+        match (kind, joined) {
+            _ if !is_known => out.pieces.push(Piece::Hole(whole)),
+            (TermKind::Literals(literals), Some(arguments)) => {
+                if !self.join(&literals, arguments, scope, depth, out) {
+                    out.pieces.push(Piece::Hole(whole));
+                }
+            }
+            (TermKind::Literals(literals), None) => {
+                for literal in literals {
+                    self.literal(literal, scope, mode, depth, out);
+                }
+            }
+            (TermKind::Group(inside), None) => self.sum(inside, scope, mode, depth + 1, out),
+            (TermKind::Name(name), None) => self.name(name, scope, mode, depth, out),
+            (TermKind::Unknown | TermKind::Group(_) | TermKind::Name(_), _) => {
+                out.pieces.push(Piece::Hole(whole));
+            }
+        }
+        true
+    }
+
+    fn literal(&mut self, literal: Literal, scope: Scope, mode: Mode, depth: usize, out: &mut Text) {
+        out.has_text = true;
+        let mut escapes = Escapes::of(literal.backslash());
+        let mut fields = match (literal.is_formatted, mode) {
+            // What comes from a field can have more of them.
+            (true, Mode::Format | Mode::Percent) => {
+                out.pieces.push(Piece::Hole(literal.span));
+                return;
+            }
+            (true, Mode::Plain) => Fields::of_literal(self.text, literal),
+            (false, Mode::Format) => Fields::of_format(self.text, literal.inside),
+            (false, Mode::Percent) => {
+                conversions(self.text, literal.inside, escapes, &mut out.pieces);
+                return;
+            }
+            (false, Mode::Plain) => {
+                out.pieces.push(Piece::Text { span: literal.inside, escapes });
+                return;
+            }
+        };
+        escapes.doubled_braces = true;
+        while let Some(part) = fields.next() {
+            match part {
+                Part::Text(span) => out.pieces.push(Piece::Text { span, escapes }),
+                Part::Field(field, code) => {
+                    let is_plain = literal.is_formatted && code.end + 1 == field.end;
+                    if !(is_plain && self.field(code, scope, depth, out)) {
+                        out.pieces.push(Piece::Hole(field));
+                    }
+                }
+            }
+        }
+    }
+
+    /// What a field without a format makes, if its code is the name of a known value.
+    fn field(&mut self, code: Span, scope: Scope, depth: usize, out: &mut Text) -> bool {
+        let name = self.text[code.range()].trim();
+        let is_name = !name.is_empty() && name.bytes().all(|it| it.is_ascii_alphanumeric() || it == b'_');
+        let Some((value, scope)) = self.names.value(name, scope).filter(|_| is_name) else { return false };
+        if !self.pay(value) || depth > DEPTH {
+            return false;
+        }
+        let written = &self.text[value.range()];
+        if written.bytes().all(|byte| byte.is_ascii_digit()) && (written == "0" || !written.starts_with('0'))
+        {
+            out.pieces.push(Piece::Text { span: value, escapes: Escapes::of(Backslash::Plain) });
+            return true;
+        }
+        let before = out.pieces.len();
+        let had_text = out.has_text;
+        self.sum(value, scope, Mode::Plain, depth + 1, out);
+        if !out.pieces[before..].iter().any(|piece| matches!(piece, Piece::Text { .. })) {
+            out.pieces.truncate(before);
+            out.has_text = had_text;
+            return false;
+        }
+        true
+    }
+
+    /// The value of a name.
+    fn name(&mut self, name: Span, scope: Scope, mode: Mode, depth: usize, out: &mut Text) {
+        let value = self.names.value(&self.text[name.range()], scope);
+        let Some((value, scope)) = value.filter(|(value, _)| self.pay(*value)) else {
+            out.pieces.push(Piece::Hole(name));
+            return;
+        };
+        let before = out.pieces.len();
+        self.sum(value, scope, mode, depth + 1, out);
+        if !out.pieces[before..].iter().any(|piece| matches!(piece, Piece::Text { .. })) {
+            out.pieces.truncate(before);
+            out.pieces.push(Piece::Hole(name));
+        }
+    }
+
+    /// Whether a value may still be read.
+    fn pay(&mut self, value: Span) -> bool {
+        match self.budget.checked_sub(value.len() as usize + 1) {
+            Some(left) => {
+                self.budget = left;
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// `separator.join([a, b])`; false if it is not known what is joined.
+    fn join(
+        &mut self,
+        separator: &[Literal],
+        arguments: Span,
+        scope: Scope,
+        depth: usize,
+        out: &mut Text,
+    ) -> bool {
+        let [separator] = separator else { return false };
+        let Some(elements) = elements(self.text, arguments).filter(|_| depth <= DEPTH) else {
+            return false;
+        };
+        // The separator stands as often as there are elements.
+        let cost = separator.inside.len() as usize * elements.len();
+        let Some(left) = self.budget.checked_sub(cost) else { return false };
+        self.budget = left;
+        for (index, element) in elements.into_iter().enumerate() {
+            if index > 0 {
+                self.literal(*separator, scope, Mode::Plain, depth, out);
+            }
+            self.sum(element, scope, Mode::Plain, depth + 1, out);
+        }
+        true
+    }
+}
+
+/// The elements of a list or tuple that is written out; none if it is something else.
+pub(super) fn elements(text: &str, expression: Span) -> Option<Vec<Span>> {
+    let mut tokens = Tokens::of(text, expression);
+    let Some(Token::Other(open @ (b'[' | b'('), start)) = tokens.next_within() else { return None };
+    let inside = tokens.at();
+    let close = skip(&mut tokens, open)?;
+    let has_comma = |elements: &[Span]| open == b'[' || elements.len() > 1;
+    if tokens.next_within().is_some() {
+        return None;
+    }
+    tokens.go_to(inside);
+    let found = arguments(text, Span::new(start.end, close.start))?;
+    has_comma(&found).then_some(found)
+}
+
+/// The parts between commas; none if one of them stands for several.
+fn arguments(text: &str, inside: Span) -> Option<Vec<Span>> {
+    let mut tokens = Tokens::of(text, inside);
+    let mut found = Vec::new();
+    let mut part: Option<Span> = None;
+    let mut is_first = true;
+    while let Some(token) = tokens.next_within() {
+        let span = match token {
+            Token::Other(b',', _) => {
+                found.extend(part.take());
+                is_first = true;
+                continue;
+            }
+            // `*several`
+            Token::Other(b'*', _) if is_first => return None,
+            Token::Other(open @ (b'(' | b'[' | b'{'), span) => span.to(skip(&mut tokens, open)?),
+            Token::Word(word) if matches!(&text[word.range()], "for" | "lambda") => return None,
+            Token::Word(span) | Token::Number(span) | Token::Other(_, span) => span,
+            Token::Literal(literal) => literal.span,
+            Token::Line(_) => continue,
+        };
+        is_first = false;
+        part = Some(part.map_or(span, |part| part.to(span)));
+    }
+    found.extend(part);
+    Some(found)
+}
+
+/// What an expression starts with, without what is done with it.
+fn primary(text: &str, tokens: &mut Tokens<'_>) -> Option<Term> {
+    let (span, kind) = match tokens.next_within()? {
+        Token::Literal(first) => {
+            let mut literals = vec![first];
+            let mut behind = tokens.at();
+            while let Some(Token::Literal(next)) = tokens.next_within() {
+                literals.push(next);
+                behind = tokens.at();
+            }
+            tokens.go_to(behind);
+            let span = first.span.to(literals[literals.len() - 1].span);
+            if literals.iter().any(|literal| !literal.is_closed) {
+                return None;
+            }
+            (span, TermKind::Literals(literals))
+        }
+        Token::Word(word) => match &text[word.range()] {
+            "not" | "lambda" | "await" | "yield" => return None,
+            "dedent" => match group(tokens, word) {
+                Some((span, inside)) => (span, TermKind::Group(inside)),
+                None => (word, TermKind::Unknown),
+            },
+            "textwrap" => match dedent(text, tokens, word) {
+                Some((span, inside)) => (span, TermKind::Group(inside)),
+                None => (word, TermKind::Unknown),
+            },
+            _ => (word, TermKind::Name(word)),
+        },
+        Token::Other(b'(', open) => {
+            let close = skip(tokens, b'(')?;
+            (open.to(close), TermKind::Group(Span::new(open.end, close.start)))
+        }
+        Token::Other(open @ (b'[' | b'{'), span) => (span.to(skip(tokens, open)?), TermKind::Unknown),
+        Token::Number(span) => (span, TermKind::Unknown),
+        Token::Other(..) | Token::Line(_) => return None,
+    };
+    Some(Term { span, kind })
+}
+
+/// `(...)` behind a name; the tokens stay behind the name if there is none.
+fn group(tokens: &mut Tokens<'_>, name: Span) -> Option<(Span, Span)> {
+    let behind = tokens.at();
+    let found = match tokens.next_within() {
+        Some(Token::Other(b'(', open)) => {
+            skip(tokens, b'(').map(|close| (name.to(close), Span::new(open.end, close.start)))
+        }
+        _ => None,
+    };
+    if found.is_none() {
+        tokens.go_to(behind);
+    }
+    found
+}
+
+/// `.dedent(...)`, which changes nothing that PTX sees.
+fn dedent(text: &str, tokens: &mut Tokens<'_>, name: Span) -> Option<(Span, Span)> {
+    let behind = tokens.at();
+    let is_dedent = matches!(tokens.next_within(), Some(Token::Other(b'.', _)))
+        && matches!(tokens.next_within(), Some(Token::Word(word)) if &text[word.range()] == "dedent");
+    let found = is_dedent.then(|| group(tokens, name)).flatten();
+    if found.is_none() {
+        tokens.go_to(behind);
+    }
+    found
+}
+
+/// Skips to what closes a bracket.
+pub(super) fn skip(tokens: &mut Tokens<'_>, open: u8) -> Option<Span> {
+    let closing = |open: u8| match open {
+        b'(' => b')',
+        b'[' => b']',
+        _ => b'}',
+    };
+    let mut expected = vec![closing(open)];
+    loop {
+        match tokens.next_within()? {
+            Token::Other(byte @ (b'(' | b'[' | b'{'), _) => expected.push(closing(byte)),
+            Token::Other(byte @ (b')' | b']' | b'}'), span) => {
+                if expected.pop() != Some(byte) {
+                    return None;
+                }
+                if expected.is_empty() {
+                    return Some(span);
+                }
+            }
+            Token::Word(_) | Token::Literal(_) | Token::Number(_) | Token::Other(..) | Token::Line(_) => {}
+        }
+    }
+}
+
+/// Skips what an operator of products is applied to; where that ends.
+fn skip_operand(text: &str, tokens: &mut Tokens<'_>, from: usize) -> u32 {
+    let mut end = from;
+    loop {
+        let before = tokens.at();
+        match tokens.next_within() {
+            Some(Token::Other(b'+' | b',' | b')' | b']' | b'}', _)) | None => {
+                tokens.go_to(before);
+                return end as u32;
+            }
+            Some(Token::Other(open @ (b'(' | b'[' | b'{'), _)) => {
+                if skip(tokens, open).is_none() {
+                    return end as u32;
+                }
+            }
+            // A condition is no part of it.
+            Some(Token::Word(word)) if matches!(&text[word.range()], "if" | "else" | "and" | "or") => {
+                tokens.go_to(before);
+                return end as u32;
+            }
+            Some(
+                Token::Word(_) | Token::Number(_) | Token::Literal(_) | Token::Other(..) | Token::Line(_),
+            ) => {}
+        }
+        end = tokens.at();
+    }
+}

@@ -1,0 +1,104 @@
+//! What the fronts make of host files: every statement, as the PTX that is checked, with what is known
+//! of its operands. And what they make of files that are no files.
+
+use std::fmt::Write;
+use std::fs;
+
+use ptx_tc::host::Language;
+use ptx_tc::{Document, Options, Source, check};
+use strum::IntoEnumIterator;
+
+/// What a front finds in a text: for each statement where it starts, what is said of it and of its
+/// operands, and its PTX.
+fn statements(source: &Source) -> String {
+    let document = Document::new(source);
+    let (unit, host) = (&document.unit, document.host.as_ref().expect("a language with a front"));
+    let mut text = String::new();
+    for fragment in &unit.fragments {
+        let keyword = host.map.host(fragment.keyword);
+        let position = source.position(keyword.start);
+        write!(text, "{}:{} {}", position.line, position.column, source.slice(keyword)).unwrap();
+        let flags = [
+            (fragment.is_volatile, "volatile"),
+            (fragment.clobbers_memory, "memory"),
+            (!fragment.is_complete, "in part"),
+            (fragment.is_convergent == Some(true), "convergent"),
+            (fragment.is_convergent == Some(false), "not convergent"),
+        ];
+        for (_, flag) in flags.into_iter().filter(|(holds, _)| *holds) {
+            write!(text, ", {flag}").unwrap();
+        }
+        text.push('\n');
+        for (index, operand) in fragment.operands.iter().enumerate() {
+            let place = source.slice(host.map.host(operand.span)).replace('\n', " ");
+            let output = if operand.is_output { "=" } else { "" };
+            writeln!(text, "    %{index} {output}{:?} <{place}>", operand.constraint).unwrap();
+        }
+        for (span, error) in &fragment.placeholder_errors {
+            writeln!(text, "    {error:?} <{}>", source.slice(host.map.host(*span))).unwrap();
+        }
+        for line in unit.source.slice(fragment.body).lines().filter(|line| !line.trim().is_empty()) {
+            writeln!(text, "    | {}", line.trim()).unwrap();
+        }
+    }
+    text
+}
+
+/// The files with a front of this directory, without C++.
+#[test]
+fn statements_of_sound_files() {
+    insta::glob!("../../fixtures/host/sound", "kernels.*", |path| {
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        let source = Source::new(&*name, fs::read_to_string(path).unwrap()).unwrap();
+        insta::with_settings!({ omit_expression => true, input_file => path, snapshot_suffix => "", prepend_module_to_snapshot => false }, {
+            insta::assert_snapshot!(format!("front_{}", name.replace('.', "_")), statements(&source));
+        });
+    });
+}
+
+/// A file of each language, broken everywhere, breaks nothing.
+#[test]
+fn broken_files_are_read() {
+    for language in Language::iter() {
+        let extension = language.extensions()[0];
+        let kernels = format!("{}/fixtures/host/sound/kernels.{extension}", env!("CARGO_MANIFEST_DIR"));
+        let Ok(text) = fs::read_to_string(&kernels) else { continue };
+        let name = format!("k.{extension}");
+        let ends = (0..text.len()).filter(|end| text.is_char_boundary(*end));
+        for end in ends.step_by(7) {
+            check(&Source::new(&*name, &text[..end]).unwrap(), &Options::default());
+            check(&Source::new(&*name, &text[end..]).unwrap(), &Options::default());
+        }
+    }
+}
+
+/// Statements that never end are read once, not once for each that starts in them.
+#[test]
+fn statements_without_an_end() {
+    let openings = [
+        ("k.py", "inline_asm("),
+        ("k.py", "inline_asm([\""),
+        ("k.py", "inline_asm(f\"{"),
+        ("k.py", "inline_asm(f'{x:{"),
+        ("k.py", "x = inline_asm(x, x, x + x, '''"),
+        ("k.py", "inline_asm(x, x, \"asm volatile('\""),
+        ("k.py", "def inline_asm(\n"),
+        ("k.py", "inline_asm)]}"),
+    ];
+    for (name, opening) in openings {
+        let text = opening.repeat((1 << 20) / opening.len());
+        check(&Source::new(name, text).unwrap(), &Options::default());
+    }
+}
+
+/// Calls in calls are read, and names that stand for each other end somewhere.
+#[test]
+fn nested_calls() {
+    let deep = 10_000;
+    let call = "inline_asm(t, [".repeat(deep) + &"], 'trap;', '')".repeat(deep);
+    let text = format!("{call}\nx = x + y + x\ny = y + x + y\ninline_asm(t, [], x + y + '; exit;', '')\n");
+    let found = statements(&Source::new("k.py", text).unwrap());
+    // All but those with many others in them.
+    assert_eq!(found.matches("| trap;").count(), 4, "{found}");
+    assert_eq!(found.matches("exit;").count(), 1, "{found}");
+}
