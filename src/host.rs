@@ -22,8 +22,11 @@ use crate::source::{Source, Span};
 mod constraints;
 mod cpp;
 mod fragment;
+mod llvm;
 mod map;
+mod mlir;
 mod python;
+mod rust;
 mod template;
 
 pub(crate) use fragment::fragment_at;
@@ -38,6 +41,12 @@ pub enum Language {
     Cpp,
     /// Python, as far as it has programs of GPUs.
     Python,
+    /// LLVM IR.
+    Llvm,
+    /// MLIR, with the dialects that have assembly.
+    Mlir,
+    /// Rust.
+    Rust,
 }
 
 impl Language {
@@ -54,14 +63,18 @@ impl Language {
                 &["cu", "cuh", "c", "h", "cc", "hh", "cpp", "hpp", "cxx", "hxx", "inl", "ipp", "tpp"]
             }
             Self::Python => &["py"],
+            Self::Llvm => &["ll", "llir"],
+            Self::Mlir => &["mlir", "ttir", "ttgir"],
+            Self::Rust => &["rs"],
         }
     }
 
     /// What starts a comment that ends with its line.
     pub fn line_comment(self) -> &'static str {
         match self {
-            Self::Cpp => "//",
+            Self::Cpp | Self::Mlir | Self::Rust => "//",
             Self::Python => "#",
+            Self::Llvm => ";",
         }
     }
 
@@ -77,6 +90,9 @@ impl Language {
         match self {
             Self::Cpp => has(&["asm"]),
             Self::Python => has(&python::WORDS),
+            Self::Llvm => has(&["asm"]),
+            Self::Mlir => has(&mlir::WORDS),
+            Self::Rust => has(&["asm!"]),
         }
     }
 
@@ -84,6 +100,9 @@ impl Language {
         match self {
             Self::Cpp => cpp::find(source),
             Self::Python => python::find(source),
+            Self::Llvm => llvm::find(source),
+            Self::Mlir => mlir::find(source),
+            Self::Rust => rust::find(source),
         }
     }
 }
@@ -132,6 +151,8 @@ struct Statement {
 enum Piece {
     /// The inside of a literal.
     Text { span: Span, escapes: Escapes },
+    /// The end of a line that nobody wrote, in front of a place.
+    Line(u32),
     /// Something that is not known.
     Hole(Span),
 }

@@ -506,7 +506,7 @@ fn program(source: &Source, literal: Literal) -> Vec<Statement> {
                         return false;
                     }
                 }
-                Piece::Hole(_) => statement.template.push(piece),
+                Piece::Line(_) | Piece::Hole(_) => statement.template.push(piece),
             }
         }
         true

@@ -87,6 +87,7 @@ pub(super) fn cook(
                 text.set_region(region(span, escapes));
                 unescape(source.slice(span), span.start, escapes, &mut text);
             }
+            Piece::Line(at) => text.glue("\n", Span::at(at)),
             Piece::Hole(span) => {
                 has_holes = true;
                 text.replaced(HOLE.encode_utf8(&mut [0; 4]), span);

@@ -84,6 +84,20 @@ fn statements_without_an_end() {
         ("k.py", "inline_asm(x, x, \"asm volatile('\""),
         ("k.py", "def inline_asm(\n"),
         ("k.py", "inline_asm)]}"),
+        ("k.ll", "asm \""),
+        ("k.ll", "asm \"\", \"\"("),
+        ("k.ll", "asm \"\", \"\"()"),
+        ("k.ll", "asm sideeffect \"\",\"\"({\"\""),
+        ("k.mlir", "llvm.inline_asm \""),
+        ("k.mlir", "\"llvm.inline_asm\"("),
+        ("k.mlir", "\"llvm.inline_asm\"(){a = \"\""),
+        ("k.mlir", "tt.elementwise_inline_asm \"\" {a = "),
+        ("k.mlir", "nvvm.inline_ptx \"\" ro(a : b, "),
+        ("k.rs", "asm!("),
+        ("k.rs", "asm!(\""),
+        ("k.rs", "asm!(r#\""),
+        ("k.rs", "asm!(\"\", in(x) /* "),
+        ("k.rs", "asm!(\"\", in(x) y, '"),
     ];
     for (name, opening) in openings {
         let text = opening.repeat((1 << 20) / opening.len());
