@@ -77,6 +77,11 @@ pub(super) fn unknown(source: &Source, template: &[Piece], place: Span) -> Vec<O
     std::iter::repeat_n((), count.min(MOST)).map(operand).collect()
 }
 
+/// Whether a template names its operands by what is done with them: `{$r0}`.
+pub(super) fn has_access(source: &Source, template: &[Piece]) -> bool {
+    template::cook(source, template, |_, _| 0).text.text().contains("{$")
+}
+
 /// The parts between commas; those in braces separate nothing.
 fn parts(text: &str) -> impl Iterator<Item = &str> {
     let mut depth = 0_usize;

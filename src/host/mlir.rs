@@ -117,7 +117,7 @@ fn head(text: &str, string: Span) -> Option<Head> {
         from += 1;
     }
     let before = &text[from..quote];
-    let is_part = |c: char| c.is_ascii_alphanumeric() || c.is_ascii_whitespace() || "_.=<>#".contains(c);
+    let is_part = |c: char| c.is_ascii_alphanumeric() || c.is_ascii_whitespace() || "_.=<>#[]".contains(c);
     let start = before
         .rfind(|c: char| !is_part(c))
         .map_or(0, |at| at + before[at..].chars().next().map_or(1, char::len_utf8));
@@ -134,9 +134,16 @@ fn head(text: &str, string: Span) -> Option<Head> {
     let between = &words[at + name.len()..];
     // Between the name and the template stand attributes only.
     let is_known = between.split_ascii_whitespace().all(|word| {
-        matches!(word, "has_side_effects" | "is_align_stack" | "asm_dialect" | "tail_call_kind" | "=" | "att")
-            || word.starts_with('<')
-            || word.starts_with('=') && word.len() < 16
+        let names = [
+            "has_side_effects",
+            "is_align_stack",
+            "asm_dialect",
+            "tail_call_kind",
+            "operand_attrs",
+            "att",
+            "[]",
+        ];
+        names.contains(&word) || word.starts_with(['<', '='])
     });
     if !is_known || between.contains("intel") {
         return None;
@@ -188,8 +195,13 @@ fn statement(source: &Source, head: &Head, first: Span) -> Option<Statement> {
             // It has every effect, whatever it does.
             statement.is_volatile = true;
             statement.clobbers_memory = true;
-            statement.placeholders = Placeholders::Access;
             (statement.operands, statement.span.end) = accessed(text, behind);
+            if constraints::has_access(source, &statement.template) {
+                statement.placeholders = Placeholders::Access;
+            } else {
+                // Which number is which the compiler decides.
+                statement.operands = constraints::unknown(source, &statement.template, head.keyword);
+            }
             return Some(statement);
         }
     };
@@ -225,31 +237,35 @@ impl Dictionary {
         let rest = rest.strip_prefix('<').unwrap_or(rest).strip_prefix('{')?;
         let mut at = text.len() - rest.len();
         let mut name = "";
+        // What values have brackets of their own.
+        let mut depth = 0_usize;
         while let Some(&byte) = bytes.get(at) {
+            at += 1;
             match byte {
                 b'"' => {
-                    let inside = string(bytes, at);
-                    match name {
-                        "asm_string" => found.asm_string = Some(inside),
-                        "constraints" => found.constraints = Some(inside),
+                    let inside = string(bytes, at - 1);
+                    match (name, depth) {
                         // Another operation.
-                        "" => return None,
+                        _ if head(text, inside).is_some() => return None,
+                        ("asm_string", 0) => found.asm_string = Some(inside),
+                        ("constraints", 0) => found.constraints = Some(inside),
                         _ => {}
                     }
                     at = inside.end as usize + 1;
                 }
-                b',' => {
-                    name = "";
-                    at += 1;
-                }
-                b'}' => {
-                    found.end = at as u32 + 1;
+                b',' if depth == 0 => name = "",
+                b'}' if depth == 0 => {
+                    found.end = at as u32;
                     return Some(found);
                 }
-                b'{' | b'\n' => return None,
-                _ if byte.is_ascii_alphabetic() => {
-                    let rest = &text[at..];
-                    let len = rest.bytes().take_while(|it| it.is_ascii_alphanumeric() || *it == b'_').count();
+                b'{' | b'[' | b'(' | b'<' => depth += 1,
+                // That of `->` closes nothing.
+                b'>' if bytes[at - 2] == b'-' => {}
+                b'}' | b']' | b')' | b'>' => depth = depth.saturating_sub(1),
+                _ if depth == 0 && byte.is_ascii_alphabetic() => {
+                    let rest = &text[at - 1..];
+                    let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.');
+                    let len = rest.bytes().take_while(is_word).count();
                     match (name, &rest[..len]) {
                         ("", word) => {
                             name = word;
@@ -258,9 +274,9 @@ impl Dictionary {
                         ("pure", "true") => found.is_pure = true,
                         _ => {}
                     }
-                    at += len;
+                    at += len - 1;
                 }
-                _ => at += 1,
+                _ => {}
             }
         }
         None
@@ -289,8 +305,11 @@ fn accessed(text: &str, at: usize) -> (Vec<Operand>, u32) {
         }
     };
     let mut end = 0;
-    for (class, opening) in [("r", "ro("), ("rw", "rw(")] {
+    for (class, opening) in [("r", "ro"), ("rw", "rw")] {
         let Some(open) = line.find(opening) else { continue };
+        if !line[open + opening.len()..].trim_ascii_start().starts_with('(') {
+            continue;
+        }
         let Some(close) = line[open..].find(')').map(|len| open + len) else { continue };
         end = end.max(close + 1);
         if let Some(colon) = line[open..close].find(':').map(|len| open + len + 1) {

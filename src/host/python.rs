@@ -360,8 +360,14 @@ impl Call {
         match self.callee {
             Callee::Ptx => {
                 // It has every effect, whatever it does.
-                statement.placeholders = Placeholders::Access;
-                statement.operands = accessed(text, &given, source, &statement.template, self.keyword);
+                let template = &statement.template;
+                if constraints::has_access(source, template) {
+                    statement.placeholders = Placeholders::Access;
+                    statement.operands = accessed(text, &given, source, template, self.keyword);
+                } else {
+                    // Which number is which the compiler decides.
+                    statement.operands = constraints::unknown(source, template, self.keyword);
+                }
                 return Some(statement);
             }
             Callee::Elementwise => {
