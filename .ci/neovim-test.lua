@@ -120,7 +120,7 @@ eventually("TC102 is found in CUDA", function()
   return severity("TC102") ~= nil
 end)
 local found = vim.diagnostic.get(0)[1]
-check(found.lnum == 1 and found.col == 34, "at the qualifier: " .. vim.inspect(found))
+check(found.lnum == 1 and found.col == 37, "at the qualifier: " .. vim.inspect(found))
 
 print("the server works in Neovim\n")
 vim.cmd("qall!")

@@ -220,6 +220,8 @@ rules! {
     inline_assembly::missing_comma,
     inline_assembly::label_not_unique,
     inline_assembly::scope_not_closed,
+    inline_assembly::missing_sideeffect,
+    inline_assembly::missing_convergent,
 }
 
 impl Code {

@@ -91,6 +91,8 @@ fn holds_in_part(unit: &Unit, finding: &Diagnostic) -> bool {
         Code::OperandNotListed
         | Code::PercentEscape
         | Code::MissingVolatile
+        | Code::MissingSideeffect
+        | Code::MissingConvergent
         | Code::MissingMemoryClobber
         | Code::MissingComma => true,
         _ => false,

@@ -144,6 +144,8 @@ codes! {
     MissingComma "TC957" "missing-comma" Off Silent,
     LabelNotUnique "TC958" "label-not-unique" Warning Silent,
     ScopeNotClosed "TC959" "scope-not-closed" Warning Silent,
+    MissingSideeffect "TC960" "missing-sideeffect" Warning Silent,
+    MissingConvergent "TC961" "missing-convergent" Warning Silent,
 }
 
 impl Code {

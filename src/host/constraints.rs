@@ -35,7 +35,18 @@ pub(super) fn read(source: &Source, pieces: &[Piece]) -> Option<Constraints> {
         } else if !word.is_empty() && !word.starts_with('!') {
             let constraint = constraint(word, &found.operands);
             let is_output = word.starts_with(['=', '+']);
-            found.operands.push(Operand { span, constraint, value: (span, false), is_output, name: None });
+            let letters = word.trim_start_matches(['=', '&', '%']);
+            let is_tied = letters.starts_with(|c: char| c == '+' || c.is_ascii_digit());
+            let value = (span, false);
+            found.operands.push(Operand {
+                span,
+                constraint,
+                value,
+                is_output,
+                is_tied,
+                lacks_comma: false,
+                name: None,
+            });
         }
     }
     if !found.clobbers_memory
@@ -72,6 +83,8 @@ pub(super) fn unknown(source: &Source, template: &[Piece], place: Span) -> Vec<O
         constraint: Constraint::Other,
         value: (place, false),
         is_output: false,
+        is_tied: true,
+        lacks_comma: false,
         name: None,
     };
     std::iter::repeat_n((), count.min(MOST)).map(operand).collect()

@@ -24,8 +24,7 @@ pub(super) fn find(source: &Source) -> Found {
 /// What is found in a part of a text of another language.
 pub(super) fn find_in(source: &Source, part: Span) -> Found {
     let text = source.text().get(..part.end as usize).unwrap_or_default();
-    let mut tokens = Tokens::new(text);
-    tokens.go_to(part.start as usize);
+    let mut tokens = Tokens::from(text, part.start as usize);
     let mut found = Found::default();
     let own = text.get(part.start as usize..).unwrap_or_default();
     let mut macros = Macros::new(own);
@@ -350,15 +349,12 @@ impl Reader<'_, '_> {
     fn named_piece(&mut self, word: Span, pieces: &mut Vec<Piece>) -> Option<()> {
         let behind = self.tokens.at();
         // With its arguments, if it has any.
-        let arguments = match self.next()? {
-            Token::Other(b'(', open) => {
-                let end = self.skip(b'(')?;
-                Some(Span::new(open.end, end.start))
-            }
-            _ => {
-                self.tokens.go_to(behind);
-                None
-            }
+        let arguments = if let Token::Other(b'(', open) = self.next()? {
+            let end = self.skip(b'(')?;
+            Some(Span::new(open.end, end.start))
+        } else {
+            self.tokens.go_to(behind);
+            None
         };
         let span = arguments.map_or(word, |it| word.to(Span::at(it.end + 1)));
         if !self.macros.expand(self.text, word, arguments, pieces) {

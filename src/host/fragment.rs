@@ -42,6 +42,7 @@ pub struct Host {
 
 /// The PTX of one `asm` statement, or of one reading of it where a preprocessor decides.
 #[derive(Clone, Debug)]
+#[allow(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub struct Fragment {
     /// Its language.
     pub language: Language,
@@ -301,13 +302,14 @@ impl Balance {
                     1
                 }
                 (b'/', Some(b'/')) => find(b"\n", at).unwrap_or(bytes.len()) - at,
-                (b'/', Some(b'*')) => match find(b"*/", at + 2) {
-                    Some(end) => end + 2 - at,
-                    None => {
+                (b'/', Some(b'*')) => {
+                    if let Some(end) = find(b"*/", at + 2) {
+                        end + 2 - at
+                    } else {
                         balance.end = "*/";
                         break;
                     }
-                },
+                }
                 // A string ends on its line.
                 (b'"', _) => {
                     let rest = bytes.get(at + 1..).unwrap_or_default();

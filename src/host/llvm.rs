@@ -129,7 +129,7 @@ fn statement(
         is_volatile: head.is_volatile,
         clobbers_memory: found.clobbers_memory,
         is_convergent: Some(is_convergent(&text[end as usize..], convergent)),
-        missing_commas: Vec::new(),
+        volatile_keyword: Some("sideeffect"),
         memory_clobber: found.memory_clobber,
     })
 }

@@ -166,7 +166,7 @@ fn statement(source: &Source, head: &Head, first: Span) -> Option<Statement> {
         is_volatile: head.is_volatile,
         clobbers_memory: false,
         is_convergent: None,
-        missing_commas: Vec::new(),
+        volatile_keyword: Some("has_side_effects"),
         memory_clobber: None,
     };
     let constraints = match head.operation {
@@ -300,6 +300,8 @@ fn accessed(text: &str, at: usize) -> (Vec<Operand>, u32) {
                 constraint: register(ty).map_or(Constraint::Other, Constraint::Register),
                 value: (span, false),
                 is_output: class != "r",
+                is_tied: class == "rw",
+                lacks_comma: false,
                 name: Some(format!("{class}{index}")),
             });
         }

@@ -39,7 +39,7 @@ pub(super) fn find(source: &Source) -> Found {
     }
     reader.names.end();
     let Reader { tokens, names, calls, programs, .. } = reader;
-    let mut found = Found { statements: Vec::new(), comments: tokens.comments() };
+    let mut found = Found { comments: tokens.comments(), ..Found::default() };
     let mut strings = Strings { text, names: &names, budget: text.len() + (1 << 20) };
     for call in &calls {
         found.statements.extend(call.statement(source, &mut strings));
@@ -352,7 +352,7 @@ impl Call {
             is_volatile: true,
             clobbers_memory: true,
             is_convergent: None,
-            missing_commas: Vec::new(),
+            volatile_keyword: None,
             memory_clobber: None,
         };
         // Nobody but this program knows what is neither.
@@ -421,6 +421,8 @@ fn accessed(
                 constraint: type_of(text, span, class == "w").map_or(Constraint::Other, Constraint::Register),
                 value: (span, false),
                 is_output: class != "r",
+                is_tied: class == "rw",
+                lacks_comma: false,
                 name: Some(format!("{class}{index}")),
             });
         }
@@ -444,6 +446,8 @@ fn accessed(
                 constraint: Constraint::Other,
                 value: (place, false),
                 is_output: name.contains('w'),
+                is_tied: true,
+                lacks_comma: false,
                 name: Some(name),
             });
         }

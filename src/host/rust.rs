@@ -65,7 +65,7 @@ impl Reader<'_, '_> {
             is_volatile: true,
             clobbers_memory: true,
             is_convergent: None,
-            missing_commas: Vec::new(),
+            volatile_keyword: None,
             memory_clobber: None,
         };
         let mut in_template = true;
@@ -214,7 +214,16 @@ impl Reader<'_, '_> {
             _ => return,
         };
         let is_output = class.contains("out");
-        statement.operands.push(Operand { span: argument.span, constraint, value, is_output, name });
+        let is_tied = class.starts_with("in") && is_output;
+        statement.operands.push(Operand {
+            span: argument.span,
+            constraint,
+            value,
+            is_output,
+            is_tied,
+            lacks_comma: false,
+            name,
+        });
     }
 }
 

@@ -60,7 +60,7 @@ pub enum Placeholders {
     Dollar,
     /// `{0}`, `{}`, `{name}`, and `{{` for `{`: Rust's.
     Braces,
-    /// `{$r0}`, `{$w0}`, `{$rw0}`: by what is done with it, as CuTe DSL names them.
+    /// `{$r0}`, `{$w0}`, `{$rw0}`: by what is done with it, as `CuTe` DSL names them.
     Access,
     /// None: the text is PTX.
     None,

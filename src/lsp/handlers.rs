@@ -116,7 +116,7 @@ pub(super) fn handle(context: &Context<'_>, method: &str, params: Value) -> Answ
         requests::Completion::METHOD => {
             let snapshot = context.snapshot;
             if snapshot.document.host.is_some() {
-                return completion_inside(context, read(params)?);
+                return completion_inside(context, &read(params)?);
             }
             early(context.client, &snapshot.text, method, params, Some((snapshot, &[])))
         }
@@ -295,7 +295,7 @@ impl Context<'_> {
 }
 
 /// What can be written in a template of a host file.
-fn completion_inside(context: &Context<'_>, params: types::CompletionParams) -> Answer {
+fn completion_inside(context: &Context<'_>, params: &types::CompletionParams) -> Answer {
     let snapshot = context.snapshot;
     let Some(offset) = context.offset(params.text_document_position.position) else {
         return answer(Value::Null);

@@ -312,13 +312,13 @@ mod tests {
     #[test]
     fn an_edit_leaves_what_others_look_at() {
         let mut text = Text::new("a\nb\n".to_owned());
-        let source = text.share().unwrap();
+        let source = text.share("k.ptx").unwrap();
         let before = text.clone();
         text.replace(Span::new(1, 2), "");
         text.replace(Span::new(0, 0), "\n\n");
         assert_eq!((source.text(), before.as_str(), text.as_str()), ("a\nb\n", "a\nb\n", "\n\nab\n"));
         assert_eq!((before.line_count(), text.line_count()), (3, 4));
-        assert_eq!(text.share().unwrap().text(), text.as_str());
+        assert_eq!(text.share("k.ptx").unwrap().text(), text.as_str());
     }
 
     #[test]

@@ -73,11 +73,11 @@ impl Unit {
     /// Whether a part of the statement at a place is not known, so that nothing can be said of the
     /// whole.
     pub fn is_open(&self, offset: u32) -> bool {
+        /// A statement of which that much is known is judged by it.
+        const NEAR: usize = 4096;
         if self.is_module {
             return false;
         }
-        /// A statement of which that much is known is judged by it.
-        const NEAR: usize = 4096;
         let bytes = self.source.text().as_bytes();
         let at = bytes.len().min(offset as usize);
         let before = &bytes[at.saturating_sub(NEAR)..at];

@@ -30,8 +30,11 @@ impl CommentSyntax {
     fn of(language: Option<Language>) -> Self {
         match language {
             None => Self { line: "//", inline: Some(("/*", "*/")) },
-            Some(language @ Language::Cpp) => {
+            Some(language @ (Language::Cpp | Language::Rust)) => {
                 Self { line: language.line_comment(), inline: Some(("/*", "*/")) }
+            }
+            Some(language @ (Language::Python | Language::Llvm | Language::Mlir)) => {
+                Self { line: language.line_comment(), inline: None }
             }
         }
     }

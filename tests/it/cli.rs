@@ -111,7 +111,7 @@ fn bad_input_is_explained() {
         ("latin1.ptx", 0, "nothing found"),
         ("no_newline.ptx", 0, "nothing found"),
         ("braces.ptx", 1, "nesting too deep"),
-        ("nothing", 2, "no PTX file"),
+        ("nothing", 2, "no file with PTX"),
         ("missing.ptx", 2, "cannot read"),
     ] {
         let output = run(&["check", &path(name)]);

@@ -323,8 +323,8 @@ mod tests {
     fn the_last_of_all() {
         let plan = planned("TC999", "z-last", Scope::Module).unwrap();
         let (before, row, behind) = added(&plan, RULES);
-        assert!(before.starts_with("style::") && behind == "}", "{before} {behind}");
-        assert_eq!(row, "style::z_last,");
+        assert!(before.starts_with("inline_assembly::") && behind == "}", "{before} {behind}");
+        assert_eq!(row, "inline_assembly::z_last,");
     }
 
     #[test]

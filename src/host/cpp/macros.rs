@@ -101,6 +101,7 @@ impl<'s> Macros<'s> {
         let is_known = self.left.get() > 0 && self.expand_within(text, name, arguments, pieces, 0).is_some();
         let len = |piece: &Piece| match piece {
             Piece::Text { span, .. } | Piece::Hole(span) => span.len() as usize + 16,
+            Piece::Line(_) => 16,
         };
         let made: usize = pieces[before..].iter().map(len).sum();
         self.left.set(self.left.get().saturating_sub(made + 16));
@@ -146,9 +147,10 @@ impl<'s> Macros<'s> {
                         None => pieces.push(Piece::Hole(hash.to(word))),
                     }
                 }
-                Token::Word(word) => match argument(word) {
-                    Some(span) => self.argument(text, span, pieces, depth)?,
-                    None => {
+                Token::Word(word) => {
+                    if let Some(span) = argument(word) {
+                        self.argument(text, span, pieces, depth)?
+                    } else {
                         let behind = tokens.at();
                         let arguments = match tokens.next() {
                             Some(Token::Other(b'(', open)) => Some(arguments_from(text, open.end)?),
@@ -159,7 +161,7 @@ impl<'s> Macros<'s> {
                             pieces.push(Piece::Hole(word));
                         }
                     }
-                },
+                }
                 Token::Other(_, _) | Token::Directive(_) => return None,
             }
         }
@@ -285,7 +287,7 @@ fn constants(text: &str) -> FxHashMap<&str, Option<i128>> {
             .entry(name)
             .and_modify(|known| {
                 if *known != value {
-                    *known = None
+                    *known = None;
                 }
             })
             .or_insert(value);

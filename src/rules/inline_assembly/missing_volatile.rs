@@ -1,5 +1,6 @@
 use super::{effect, instructions};
 use crate::diagnostic::{Diagnostic, Findings, Fix};
+use crate::host::Language;
 use crate::rules::{Checker, Code, rule};
 use crate::source::Span;
 
@@ -33,6 +34,9 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
         let is_kept = fragment.is_volatile
             || fragment.clobbers_memory
             || !fragment.operands.iter().any(|operand| operand.is_output);
+        if fragment.language != Language::Cpp {
+            continue;
+        }
         let Some(keyword) = fragment.volatile_keyword.filter(|_| !is_kept) else { continue };
         let Some((why, place)) =
             instructions(checker.unit, fragment).find_map(|it| effect(checker.unit, &it))

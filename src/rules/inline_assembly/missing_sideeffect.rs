@@ -1,0 +1,57 @@
+use super::{effect, instructions};
+use crate::diagnostic::{Diagnostic, Findings, Fix};
+use crate::host::Language;
+use crate::rules::{Checker, Code, rule};
+use crate::source::Span;
+
+rule! {
+    /// ## What it does
+    /// Finds inline assembly of LLVM IR, MLIR and what is made for them (in Python `has_side_effects`, in
+    /// Triton `is_pure`, in Rust `pure`) that is not said to have side effects, though what it does is more than
+    /// compute: it reads or writes memory, waits, elects a thread, reads a clock, or has to do with Tensor Memory.
+    ///
+    /// ## Why is this bad?
+    /// LLVM takes such a call for a function of its operands: it is left out when nobody uses its result,
+    /// moved, and made one with another.
+    ///
+    /// ## Example
+    /// ```llvm
+    /// %value = call i32 asm "ld.shared.b32 $0, [$1];", "=r,r"(i32 %address)
+    /// ```
+    ///
+    /// ## Use instead
+    /// ```llvm
+    /// %value = call i32 asm sideeffect "ld.shared.b32 $0, [$1];", "=r,r,~{memory}"(i32 %address)
+    /// ```
+    ///
+    /// ## References
+    /// LLVM Language Reference, *Inline Assembler Expressions*
+    MissingSideeffect Fragment check
+}
+
+fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
+    for fragment in &checker.unit.fragments {
+        if fragment.is_volatile || fragment.language == Language::Cpp {
+            continue;
+        }
+        let Some((why, place)) =
+            instructions(checker.unit, fragment).find_map(|it| effect(checker.unit, &it))
+        else {
+            continue;
+        };
+        let fix = fragment.volatile_keyword.map(|keyword| {
+            Fix::guess(format!("Add `{keyword}`"), Span::at(fragment.keyword.end), format!(" {keyword}"))
+        });
+        findings.push(
+            Diagnostic::new(
+                Code::MissingSideeffect,
+                fragment.keyword,
+                "LLVM may move, merge or remove this assembly",
+                "it is not said to have side effects",
+            )
+            .label(place, why)
+            .help("mark it: `sideeffect` in LLVM IR, `has_side_effects` in MLIR and Python, not `pure` in Triton and Rust")
+            .fix(fix),
+        );
+    }
+}
