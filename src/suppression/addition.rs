@@ -186,7 +186,10 @@ impl<'a> Places<'a> {
         let above = index.checked_sub(1).and_then(|above| self.line(above));
         let is_continued = above.is_some_and(|above| self.source.slice(above).ends_with('\\'));
         // The line may begin in a string or a comment that ends before the statement does.
-        let is_clear = !is_statement || !before.contains(['"', '\'', '`']) && !before.contains("*/");
+        // In MLIR, the operation may be in quotes itself.
+        let is_operation = self.syntax.line == "//" && self.syntax.inline.is_none() && before.trim() == "\"";
+        let is_clear =
+            is_operation || !is_statement || !before.contains(['"', '\'', '`']) && !before.contains("*/");
         if !is_continued && is_clear {
             return Some(Place::Above(index));
         }
