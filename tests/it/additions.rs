@@ -274,7 +274,8 @@ fn every_host_fixture() {
         // In a program of C++ that is a string of Python, no comment of Python's can stand.
         let is_in_a_string = |offset: u32| {
             let text = &once.source.text()[..offset as usize];
-            name.ends_with(".py") && text.rsplit('\n').next().unwrap().contains("asm volatile")
+            path.extension().is_some_and(|it| it == "py")
+                && text.rsplit('\n').next().unwrap().contains("asm volatile")
         };
         let is_left = left.iter().all(|it| is_in_a_string(it.primary.span.start));
         assert!(is_left, "{name}: {left:#?}\n{}", once.source.text());

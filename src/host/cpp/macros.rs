@@ -149,7 +149,7 @@ impl<'s> Macros<'s> {
                 }
                 Token::Word(word) => {
                     if let Some(span) = argument(word) {
-                        self.argument(text, span, pieces, depth)?
+                        self.argument(text, span, pieces, depth)?;
                     } else {
                         let behind = tokens.at();
                         let arguments = match tokens.next() {
