@@ -175,6 +175,14 @@ struct Operand {
     name: Option<String>,
 }
 
+impl Operand {
+    /// One that is written with its commas.
+    fn new(span: Span, constraint: Constraint, is_output: bool) -> Self {
+        let value = (span, false);
+        Self { span, constraint, value, is_output, is_tied: false, lacks_comma: false, name: None }
+    }
+}
+
 /// What an operand may be.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Constraint {

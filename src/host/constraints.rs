@@ -36,17 +36,8 @@ pub(super) fn read(source: &Source, pieces: &[Piece]) -> Option<Constraints> {
             let constraint = constraint(word, &found.operands);
             let is_output = word.starts_with(['=', '+']);
             let letters = word.trim_start_matches(['=', '&', '%']);
-            let is_tied = letters.starts_with(|c: char| c == '+' || c.is_ascii_digit());
-            let value = (span, false);
-            found.operands.push(Operand {
-                span,
-                constraint,
-                value,
-                is_output,
-                is_tied,
-                lacks_comma: false,
-                name: None,
-            });
+            let is_tied = letters.starts_with(|first: char| first == '+' || first.is_ascii_digit());
+            found.operands.push(Operand { is_tied, ..Operand::new(span, constraint, is_output) });
         }
     }
     if !found.clobbers_memory
@@ -78,16 +69,9 @@ pub(super) fn unknown(source: &Source, template: &[Piece], place: Span) -> Vec<O
             count = count.max(number + 1);
         }
     }
-    let operand = |()| Operand {
-        span: place,
-        constraint: Constraint::Other,
-        value: (place, false),
-        is_output: false,
-        is_tied: true,
-        lacks_comma: false,
-        name: None,
-    };
-    std::iter::repeat_n((), count.min(MOST)).map(operand).collect()
+    // Nobody knows what they are there for.
+    let operand = Operand { is_tied: true, ..Operand::new(place, Constraint::Other, false) };
+    vec![operand; count.min(MOST)]
 }
 
 /// Whether a template names its operands by what is done with them: `{$r0}`.

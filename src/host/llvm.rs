@@ -21,6 +21,7 @@ pub(super) fn find(source: &Source) -> Found {
     let mut convergent = None;
     let mut at = 0;
     while let Some(next) = memchr::memchr2(b'"', b';', &bytes[at..]) {
+        found.steps += 1;
         let start = at + next;
         if bytes[start] == b';' {
             let len = memchr::memchr(b'\n', &bytes[start..]).unwrap_or(bytes.len() - start);

@@ -23,6 +23,7 @@ pub(super) fn find(source: &Source) -> Found {
     let mut found = Found::default();
     let mut at = 0;
     while let Some(next) = next(text, at) {
+        found.steps += 1;
         match next {
             Next::Comment(comment) => {
                 at = comment.end as usize;
@@ -166,7 +167,7 @@ fn statement(source: &Source, head: &Head, first: Span) -> Option<Statement> {
         is_volatile: head.is_volatile,
         clobbers_memory: false,
         is_convergent: None,
-        volatile_keyword: Some("has_side_effects"),
+        volatile_keyword: (head.operation == Operation::Llvm).then_some("has_side_effects"),
         memory_clobber: None,
     };
     let constraints = match head.operation {
@@ -295,14 +296,11 @@ fn accessed(text: &str, at: usize) -> (Vec<Operand>, u32) {
             let ty = word.trim_ascii();
             let span = Span::new((from + blanks) as u32, (from + blanks + ty.len()) as u32);
             from += word.len() + 1;
+            let constraint = register(ty).map_or(Constraint::Other, Constraint::Register);
             operands.push(Operand {
-                span,
-                constraint: register(ty).map_or(Constraint::Other, Constraint::Register),
-                value: (span, false),
-                is_output: class != "r",
-                is_tied: class == "rw",
-                lacks_comma: false,
                 name: Some(format!("{class}{index}")),
+                is_tied: class == "rw",
+                ..Operand::new(span, constraint, class != "r")
             });
         }
     };

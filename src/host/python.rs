@@ -28,6 +28,9 @@ use tokens::{Fields, Follower, Literal, Part, Token, Tokens};
 /// Words that no text without calls of assembly has.
 pub(super) const WORDS: [&str; 3] = ["asm", "inline_ptx", "InlineAsm"];
 
+/// How long a token is, to count those that are read again.
+const BYTES_OF_TOKEN: u64 = 4;
+
 /// Calls in calls of assembly, so many deep, are looked at.
 const MOST_NESTED: u32 = 4;
 
@@ -39,14 +42,21 @@ pub(super) fn find(source: &Source) -> Found {
     }
     reader.names.end();
     let Reader { tokens, names, calls, programs, .. } = reader;
-    let mut found = Found { comments: tokens.comments(), ..Found::default() };
-    let mut strings = Strings { text, names: &names, budget: text.len() + (1 << 20) };
+    let mut found = Found { steps: tokens.steps(), comments: tokens.comments(), ..Found::default() };
+    let budget = text.len() + (1 << 20);
+    let mut strings = Strings { text, names: &names, budget };
     for call in &calls {
+        found.steps += u64::from(call.inside.len()) / BYTES_OF_TOKEN;
         found.statements.extend(call.statement(source, &mut strings));
     }
+    found.steps += (budget - strings.budget) as u64 / BYTES_OF_TOKEN;
     for literal in programs {
-        found.statements.extend(program(source, literal));
+        let Found { statements, comments, steps } = program(source, literal);
+        found.statements.extend(statements);
+        found.comments.extend(comments);
+        found.steps += steps;
     }
+    found.comments.sort_unstable();
     found.statements.sort_by_key(|statement| statement.span.start);
     found
 }
@@ -416,14 +426,12 @@ fn accessed(
         let values = given.named(&[argument]).map(|list| (several(text, list), argument));
         let Some((Some(values), _)) = values else { continue };
         for (index, span) in values.into_iter().enumerate() {
+            let ty = type_of(text, span, class == "w");
+            let constraint = ty.map_or(Constraint::Other, Constraint::Register);
             operands.push(Operand {
-                span,
-                constraint: type_of(text, span, class == "w").map_or(Constraint::Other, Constraint::Register),
-                value: (span, false),
-                is_output: class != "r",
-                is_tied: class == "rw",
-                lacks_comma: false,
                 name: Some(format!("{class}{index}")),
+                is_tied: class == "rw",
+                ..Operand::new(span, constraint, class != "r")
             });
         }
     }
@@ -441,15 +449,9 @@ fn accessed(
     for name in unlisted {
         let is_operand = name.trim_start_matches(['r', 'w']).parse::<usize>().is_ok();
         if is_operand && !operands.iter().any(|operand| operand.name.as_ref() == Some(&name)) {
-            operands.push(Operand {
-                span: place,
-                constraint: Constraint::Other,
-                value: (place, false),
-                is_output: name.contains('w'),
-                is_tied: true,
-                lacks_comma: false,
-                name: Some(name),
-            });
+            let is_output = name.contains('w');
+            let operand = Operand::new(place, Constraint::Other, is_output);
+            operands.push(Operand { name: Some(name), is_tied: true, ..operand });
         }
     }
     operands
@@ -491,20 +493,22 @@ fn type_of(text: &str, span: Span, is_type: bool) -> Option<Type> {
 }
 
 /// The statements of a program of C++ in a string.
-fn program(source: &Source, literal: Literal) -> Vec<Statement> {
+fn program(source: &Source, literal: Literal) -> Found {
     let text = source.text();
     let inside = text[literal.inside.range()].as_bytes();
     let has_fields = match literal.follower(text) {
         // Names of registers are no conversions.
-        Follower::Percent => return Vec::new(),
+        Follower::Percent => return Found::default(),
         Follower::Format => true,
         Follower::Other => literal.is_formatted,
     };
     if !literal.is_raw && has_escaped_quotes(inside) {
-        return Vec::new();
+        return Found::default();
     }
-    let mut statements = cpp::find_in(source, literal.inside).statements;
-    statements.retain_mut(|statement| {
+    let mut found = cpp::find_in(source, literal.inside);
+    found.statements.retain_mut(|statement| {
+        // For Python, it is one string: no comment of its own can stand in front of a part of it.
+        statement.span = literal.span;
         let pieces = std::mem::take(&mut statement.template);
         for piece in pieces {
             match piece {
@@ -521,7 +525,7 @@ fn program(source: &Source, literal: Literal) -> Vec<Statement> {
         }
         true
     });
-    statements
+    found
 }
 
 /// Appends a part of a template of C++ in a string of Python; false if it is not known what it says.

@@ -29,6 +29,7 @@ pub(super) fn find(source: &Source) -> Found {
             None => tokens.go_to(behind),
         }
     }
+    found.steps = tokens.steps();
     found.comments = tokens.comments();
     found
 }
@@ -215,15 +216,8 @@ impl Reader<'_, '_> {
         };
         let is_output = class.contains("out");
         let is_tied = class.starts_with("in") && is_output;
-        statement.operands.push(Operand {
-            span: argument.span,
-            constraint,
-            value,
-            is_output,
-            is_tied,
-            lacks_comma: false,
-            name,
-        });
+        let operand = Operand::new(argument.span, constraint, is_output);
+        statement.operands.push(Operand { value, is_tied, name, ..operand });
     }
 }
 

@@ -77,17 +77,19 @@ pub(super) struct Tokens<'s> {
     /// Whether a line has started, and nothing of it was read.
     line: Option<usize>,
     comments: Vec<Span>,
+    /// How many tokens were read.
+    steps: u64,
 }
 
 impl<'s> Tokens<'s> {
     pub(super) fn new(text: &'s str) -> Self {
-        Self { text, at: 0, line: Some(0), comments: Vec::new() }
+        Self { text, at: 0, line: Some(0), comments: Vec::new(), steps: 0 }
     }
 
     /// The tokens of a part of a text.
     pub(super) fn of(text: &'s str, part: Span) -> Self {
         let text = text.get(..part.end as usize).unwrap_or_default();
-        Self { text, at: part.start as usize, line: None, comments: Vec::new() }
+        Self { text, at: part.start as usize, line: None, comments: Vec::new(), steps: 0 }
     }
 
     pub(super) fn at(&self) -> usize {
@@ -97,6 +99,10 @@ impl<'s> Tokens<'s> {
     pub(super) fn go_to(&mut self, at: usize) {
         self.at = at;
         self.line = None;
+    }
+
+    pub(super) fn steps(&self) -> u64 {
+        self.steps
     }
 
     /// The comments that may be meant for this tool.
@@ -115,6 +121,7 @@ impl<'s> Tokens<'s> {
     }
 
     pub(super) fn next(&mut self) -> Option<Token> {
+        self.steps += 1;
         let bytes = self.text.as_bytes();
         loop {
             let start = self.at;

@@ -40,11 +40,13 @@ pub(super) struct Tokens<'s> {
     /// Where the text was read to, so that no comment is collected twice.
     seen: usize,
     comments: Vec<Span>,
+    /// How many tokens were read.
+    steps: u64,
 }
 
 impl<'s> Tokens<'s> {
     pub(super) fn new(text: &'s str) -> Self {
-        Self { text, at: 0, seen: 0, comments: Vec::new() }
+        Self { text, at: 0, seen: 0, comments: Vec::new(), steps: 0 }
     }
 
     pub(super) fn at(&self) -> usize {
@@ -56,12 +58,17 @@ impl<'s> Tokens<'s> {
         self.at = at;
     }
 
+    pub(super) fn steps(&self) -> u64 {
+        self.steps
+    }
+
     /// The comments that may be meant for this tool.
     pub(super) fn comments(self) -> Vec<Span> {
         self.comments
     }
 
     pub(super) fn next(&mut self) -> Option<Token> {
+        self.steps += 1;
         let bytes = self.text.as_bytes();
         loop {
             let start = self.at;
