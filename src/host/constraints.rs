@@ -74,9 +74,17 @@ pub(super) fn unknown(source: &Source, template: &[Piece], place: Span) -> Vec<O
     vec![operand; count.min(MOST)]
 }
 
+/// Where a statement has to have a result, an output may be there for that only.
+pub(super) fn needs_outputs(operands: &mut [Operand]) {
+    operands.iter_mut().filter(|operand| operand.is_output).for_each(|operand| operand.is_tied = true);
+}
+
 /// Whether a template names its operands by what is done with them: `{$r0}`.
 pub(super) fn has_access(source: &Source, template: &[Piece]) -> bool {
-    template::cook(source, template, |_, _| 0).text.text().contains("{$")
+    let cooked = template::cook(source, template, |_, _| 0);
+    let text = cooked.text.text();
+    // A vector of numbers starts alike.
+    text.contains("{$r") || text.contains("{$w")
 }
 
 /// The parts between commas; those in braces separate nothing.

@@ -210,6 +210,9 @@ fn statement(source: &Source, head: &Head, first: Span) -> Option<Statement> {
     statement.span.end = statement.span.end.max(constraints.end + 1);
     let found = constraints::read(source, &[piece(constraints)])?;
     statement.operands = found.operands;
+    if head.operation == Operation::Elementwise {
+        constraints::needs_outputs(&mut statement.operands);
+    }
     statement.clobbers_memory = found.clobbers_memory;
     statement.memory_clobber = found.memory_clobber;
     Some(statement)

@@ -400,6 +400,9 @@ impl Call {
             statement.operands = found.operands;
             statement.clobbers_memory = found.clobbers_memory;
             statement.memory_clobber = found.memory_clobber;
+            if self.callee == Callee::Elementwise {
+                constraints::needs_outputs(&mut statement.operands);
+            }
         } else {
             statement.operands = constraints::unknown(source, &statement.template, self.keyword);
             // There may be more of them.
