@@ -72,6 +72,11 @@ impl<'s> Tokens<'s> {
         Self { text, at: 0, starts_line: true, seen: 0, comments: Vec::new(), steps: 0 }
     }
 
+    /// The tokens from a place on where a line starts.
+    pub(super) fn from(text: &'s str, at: usize) -> Self {
+        Self { at, ..Self::new(text) }
+    }
+
     pub(super) fn text(&self) -> &'s str {
         self.text
     }
