@@ -85,11 +85,6 @@ impl<'s> Tokens<'s> {
         self.at
     }
 
-    /// Reads from a place where a line starts.
-    pub(super) fn from(text: &'s str, at: usize) -> Self {
-        Self { at, ..Self::new(text) }
-    }
-
     /// Goes on reading elsewhere.
     pub(super) fn go_to(&mut self, at: usize) {
         self.at = at;
