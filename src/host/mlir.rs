@@ -212,6 +212,8 @@ fn statement(source: &Source, head: &Head, first: Span) -> Option<Statement> {
     statement.operands = found.operands;
     if head.operation == Operation::Elementwise {
         constraints::needs_outputs(&mut statement.operands);
+        // Elements come in packs, whether all are wanted or not.
+        statement.operands.iter_mut().for_each(|operand| operand.is_tied = true);
     }
     statement.clobbers_memory = found.clobbers_memory;
     statement.memory_clobber = found.memory_clobber;

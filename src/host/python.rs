@@ -402,6 +402,8 @@ impl Call {
             statement.memory_clobber = found.memory_clobber;
             if self.callee == Callee::Elementwise {
                 constraints::needs_outputs(&mut statement.operands);
+                // Elements come in packs, whether all are wanted or not.
+                statement.operands.iter_mut().for_each(|operand| operand.is_tied = true);
             }
         } else {
             statement.operands = constraints::unknown(source, &statement.template, self.keyword);

@@ -1,7 +1,7 @@
 //! TC95: the contract between an `asm` statement and the language around it.
 
 use crate::host::Fragment;
-use crate::isa::generic::{Access, Flag, Lanes, Modifier, Role, Space, Synchronization};
+use crate::isa::generic::{Access, Lanes, Modifier, Role, Semantics, Space, Synchronization};
 use crate::resolve::operations::Opcode;
 use crate::resolve::unit::Unit;
 use crate::source::Span;
@@ -47,25 +47,17 @@ fn effect(unit: &Unit, member: &Member<'_>) -> Option<(&'static str, Span)> {
     if opcode.lanes() == Lanes::Elected {
         return here("it elects a thread");
     }
-    // Who says how a value is to be cached has decided that it may be read once.
-    let is_streamed = opcode.modifiers.iter().any(|placed| {
-        matches!(
-            placed.modifier,
-            Modifier::CacheOperator(_)
-                | Modifier::L1Eviction(_)
-                | Modifier::L2Eviction(_)
-                | Modifier::PrefetchSize(_)
-        )
+    // Global memory is often read only, and read as if it were; shared memory never is.
+    let may_have_changed = opcode.modifiers.iter().any(|placed| match placed.modifier {
+        Modifier::Space(space) => matches!(space, Space::Shared | Space::SharedCta | Space::SharedCluster),
+        Modifier::Semantics(semantics) => semantics != Semantics::Weak,
+        _ => false,
     });
-    let never_changes = is_streamed
-        || opcode.has_flag(Flag::Nc)
-        || opcode.spaces().any(|space| matches!(space, Space::Const | Space::Param))
-        || opcode.row.is_some_and(|row| row.names.iter().any(|name| is_read_only(name)));
     let slots = opcode.assign(&unit.module, raw.operands).unwrap_or_default();
     for slot in slots {
         match slot.role {
             Role::Address(Access::Write | Access::ReadWrite, _) => return here("it writes memory"),
-            Role::Address(Access::Read, _) if !never_changes => return here("it reads memory"),
+            Role::Address(Access::Read, _) if may_have_changed => return here("it reads what others write"),
             _ => {}
         }
     }
@@ -74,11 +66,4 @@ fn effect(unit: &Unit, member: &Member<'_>) -> Option<(&'static str, Span)> {
         ["%clock", "%globaltimer", "%pm"].iter().any(|name| text.starts_with(name))
     });
     changes.map(|operand| ("what it reads changes", operand.span()))
-}
-
-/// Whether an operation reads what no kernel writes while it runs.
-fn is_read_only(name: &str) -> bool {
-    ["tex", "tld4", "txq", "suq", "istypep", "prefetch"]
-        .iter()
-        .any(|it| name.strip_prefix(it).is_some_and(|rest| rest.is_empty() || rest.starts_with('.')))
 }

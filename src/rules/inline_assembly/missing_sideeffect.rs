@@ -8,7 +8,7 @@ rule! {
     /// ## What it does
     /// Finds inline assembly of LLVM IR, MLIR and what is made for them (in Python `has_side_effects`, in
     /// Triton `is_pure`, in Rust `pure`) that is not said to have side effects, though what it does is more than
-    /// compute: it reads or writes memory, waits, elects a thread, reads a clock, or has to do with Tensor Memory.
+    /// compute: it reads shared memory, writes any, waits, elects a thread, reads a clock, or has to do with Tensor Memory.
     ///
     /// ## Why is this bad?
     /// LLVM takes such a call for a function of its operands: it is left out when nobody uses its result,

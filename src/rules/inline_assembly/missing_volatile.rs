@@ -7,7 +7,7 @@ use crate::source::Span;
 rule! {
     /// ## What it does
     /// Finds `asm` statements with outputs that are neither `volatile` nor said to change memory, though what
-    /// they do is more than compute: they read or write memory, wait, elect a thread, read a clock, or have
+    /// they do is more than compute: they read shared memory, write any, wait, elect a thread, read a clock, or have
     /// to do with Tensor Memory.
     ///
     /// ## Why is this bad?
