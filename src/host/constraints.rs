@@ -15,7 +15,7 @@ pub(super) struct Constraints {
     pub(super) memory_clobber: Option<(u32, &'static str)>,
 }
 
-/// Reads constraints; none if a part of them is not known.
+/// Reads constraints; none if a part of them is not known, or of another machine.
 pub(super) fn read(source: &Source, pieces: &[Piece]) -> Option<Constraints> {
     let cooked = template::cook(source, pieces, |_, _| 0);
     if cooked.has_holes {
@@ -36,6 +36,10 @@ pub(super) fn read(source: &Source, pieces: &[Piece]) -> Option<Constraints> {
             let constraint = constraint(word, &found.operands);
             let is_output = word.starts_with(['=', '+']);
             let letters = word.trim_start_matches(['=', '&', '%']);
+            // The registers of PTX have no names that a compiler knows.
+            if letters.starts_with('{') {
+                return None;
+            }
             let is_tied = letters.starts_with(|first: char| first == '+' || first.is_ascii_digit());
             found.operands.push(Operand { is_tied, ..Operand::new(span, constraint, is_output) });
         }

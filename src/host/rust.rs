@@ -77,7 +77,7 @@ impl Reader<'_, '_> {
                 if in_template {
                     self.template(&argument, &mut statement.template);
                 } else {
-                    self.operand(&argument, &mut statement);
+                    self.operand(&argument, &mut statement)?;
                 }
             }
             if let Some(close) = close {
@@ -166,7 +166,9 @@ impl Reader<'_, '_> {
         }
     }
 
-    fn operand(&self, argument: &Argument, statement: &mut Statement) {
+    /// An operand or option. None for what no statement for NVPTX has: other machines have registers of
+    /// other classes.
+    fn operand(&self, argument: &Argument, statement: &mut Statement) -> Option<()> {
         let tokens = argument.tokens.as_slice();
         let (name, tokens) = match tokens {
             [Token::Word(name), Token::Other(b'=', _), rest @ ..] => {
@@ -189,12 +191,12 @@ impl Reader<'_, '_> {
                     token => self.word(token),
                 };
                 let ty = match register {
-                    "reg16" => Some(Type::B16),
-                    "reg32" => Some(Type::B32),
-                    "reg64" => Some(Type::B64),
-                    _ => None,
+                    "reg16" => Type::B16,
+                    "reg32" => Type::B32,
+                    "reg64" => Type::B64,
+                    _ => return None,
                 };
-                (ty.map_or(Constraint::Other, Constraint::Register), (value_from(4), false))
+                (Constraint::Register(ty), (value_from(4), false))
             }
             "const" => {
                 let place = value_from(1);
@@ -209,15 +211,17 @@ impl Reader<'_, '_> {
                 if has("raw") {
                     statement.placeholders = Placeholders::None;
                 }
-                return;
+                return (!has("att_syntax")).then_some(());
             }
+            "clobber_abi" => return None,
             // Attributes, and what has no place in a template.
-            _ => return,
+            _ => return Some(()),
         };
         let is_output = class.contains("out");
         let is_tied = class.starts_with("in") && is_output;
         let operand = Operand::new(argument.span, constraint, is_output);
         statement.operands.push(Operand { value, is_tied, name, ..operand });
+        Some(())
     }
 }
 
