@@ -32,7 +32,9 @@ mod template;
 pub(crate) use fragment::fragment_at;
 pub use fragment::{Binding, Extract, Fragment, Host};
 pub use map::SpanMap;
-pub use template::{Backslash, Escapes, PlaceholderError, Placeholders, UNKNOWN_IMMEDIATE, UNKNOWN_TEXT};
+pub use template::{
+    Backslash, Escapes, PlaceholderError, Placeholders, UNKNOWN_IMMEDIATE, UNKNOWN_TEXT, is_unknown,
+};
 
 /// A language that PTX is written in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, strum::EnumIter)]
@@ -81,7 +83,7 @@ impl Language {
     /// Whether a file may have PTX in it at all: it has one of the words that its statements need, or
     /// one that is meant for this tool. That is all that most files cost.
     pub fn concerns(self, text: &[u8]) -> bool {
-        self.may_have_ptx(text) || memchr::memmem::find(text, MARK).is_some()
+        self.may_have_ptx(text) || memchr::memmem::find(text, MARK.as_bytes()).is_some()
     }
 
     fn may_have_ptx(self, text: &[u8]) -> bool {
@@ -119,7 +121,7 @@ struct Found {
 }
 
 /// What comments that are meant for this tool contain.
-const MARK: &[u8] = b"ptx-tc:";
+pub(crate) const MARK: &str = "ptx-tc:";
 
 /// An `asm` statement.
 #[derive(Clone, Debug)]
@@ -190,13 +192,12 @@ pub enum Constraint {
     Register(crate::syntax::ast::Type),
     /// A constant, with its value if that is known.
     Immediate(Option<i128>),
-    /// Text that is pasted into the template, if it is known.
-    Text(Option<String>),
-    /// Nothing that is known.
+    /// Nothing that is known: text that is pasted into the template, an address, a register of another
+    /// machine.
     Other,
 }
 
-/// The PTX in a file of another language; none if it is PTX itself, or has none.
+/// The PTX in a file of another language; none if the file's name says that it is PTX itself.
 pub fn extract(source: &Source) -> Option<Extract> {
     let language = Language::of(Path::new(source.name()))?;
     let found =

@@ -13,7 +13,7 @@ use rustc_hash::FxHashMap;
 
 use crate::diagnostic::selection::{RuleSettings, Selector, UnknownRule};
 use crate::diagnostic::{Diagnostic, Findings, Fix, Severity};
-use crate::host::Host;
+use crate::host::{Host, MARK};
 use crate::resolve::unit::Unit;
 use crate::rules::Code;
 use crate::source::{Source, Span};
@@ -21,9 +21,6 @@ use crate::syntax::ast::{Module, StatementKind};
 use crate::syntax::lexer::lex;
 
 pub mod addition;
-
-/// What every directive contains; a file without it has none.
-const MARK: &str = "ptx-tc:";
 
 /// The directives of a text, and what they have silenced.
 #[derive(Debug)]

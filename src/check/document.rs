@@ -61,11 +61,6 @@ pub(super) fn in_host(unit: &Unit, host: &Host, mut finding: Diagnostic) -> Opti
     if unit.is_open(place.start) && !holds_in_part(unit, &finding) {
         return None;
     }
-    // What is not known may declare names.
-    let is_in_part = || unit.fragment(place.start).is_some_and(|fragment| !fragment.is_complete);
-    if finding.code == Code::UndeclaredName && is_in_part() {
-        return None;
-    }
     finding.fix = finding.fix.and_then(|fix| fix_in(host, fix));
     finding.primary.span = host.map.host(place);
     finding.labels.retain_mut(|label| {

@@ -374,7 +374,6 @@ impl Reader<'_, '_> {
             "l" | "d" => Type::B64,
             "q" => Type::B128,
             "n" | "i" => return Constraint::Immediate(self.constants.value(value, self.macros)),
-            "C" => return Constraint::Text(None),
             // The same place as another operand.
             _ => match letters.parse::<usize>().ok().and_then(|index| operands.get(index)) {
                 Some(operand) => return operand.constraint.clone(),

@@ -211,7 +211,7 @@ impl Builder<'_> {
             let ty = match operand.constraint {
                 Constraint::Register(ty) => ty,
                 // Nothing uses it: it is there to be pointed at.
-                Constraint::Immediate(_) | Constraint::Text(_) | Constraint::Other => Type::B32,
+                Constraint::Immediate(_) | Constraint::Other => Type::B32,
             };
             if declared == Some(ty) {
                 out.glue(",", place(operand.span.start));

@@ -26,7 +26,7 @@ pub(super) fn find(source: &Source) -> Found {
         if bytes[start] == b';' {
             let len = memchr::memchr(b'\n', &bytes[start..]).unwrap_or(bytes.len() - start);
             let comment = text[start..start + len].trim_end();
-            if memchr::memmem::find(comment.as_bytes(), MARK).is_some() {
+            if memchr::memmem::find(comment.as_bytes(), MARK.as_bytes()).is_some() {
                 found.comments.push(Span::new(start as u32, (start + comment.len()) as u32));
             }
             at = start + len;

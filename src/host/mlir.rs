@@ -27,7 +27,7 @@ pub(super) fn find(source: &Source) -> Found {
         match next {
             Next::Comment(comment) => {
                 at = comment.end as usize;
-                if memchr::memmem::find(text[comment.range()].as_bytes(), MARK).is_some() {
+                if memchr::memmem::find(text[comment.range()].as_bytes(), MARK.as_bytes()).is_some() {
                     found.comments.push(comment);
                 }
             }

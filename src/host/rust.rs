@@ -203,7 +203,7 @@ impl Reader<'_, '_> {
                 let value = integer(&self.text[place.range()]);
                 (Constraint::Immediate(value), (place, value.is_some()))
             }
-            "sym" => (Constraint::Text(None), (value_from(1), false)),
+            "sym" => (Constraint::Other, (value_from(1), false)),
             "options" => {
                 let has = |option: &str| tokens.iter().any(|token| self.word(Some(token)) == option);
                 statement.is_volatile &= !has("pure");

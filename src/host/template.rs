@@ -11,6 +11,11 @@ pub const UNKNOWN_TEXT: &str = "_$unknown$_";
 /// Stands for one immediate operand whose value is not known.
 pub const UNKNOWN_IMMEDIATE: &str = "_$immediate$_";
 
+/// Whether text of the PTX stands for what is not known.
+pub fn is_unknown(text: &str) -> bool {
+    text.contains(UNKNOWN_IMMEDIATE) || text.contains(UNKNOWN_TEXT)
+}
+
 /// Stands for an unknown piece until it is clear where it stands: no character of any language.
 const HOLE: char = '\u{10FFFF}';
 
@@ -425,11 +430,7 @@ impl Expanded {
                     self.text.replaced(&name, host);
                 }
             }
-            Constraint::Text(Some(text)) => self.text.replaced(text, host),
-            Constraint::Immediate(None)
-            | Constraint::Register(_)
-            | Constraint::Text(None)
-            | Constraint::Other => {
+            Constraint::Immediate(None) | Constraint::Register(_) | Constraint::Other => {
                 self.unknown(host, &cooked.text.text()[range.end..]);
             }
         }

@@ -12,7 +12,7 @@ use rustc_hash::FxHashMap;
 
 use super::form::{Problem, Qualifiers};
 use super::{Address, Base, Immediate, Instruction, Register, Scalar, Variable, Vector};
-use crate::host::{UNKNOWN_IMMEDIATE, UNKNOWN_TEXT};
+use crate::host::is_unknown;
 use crate::isa::tensor::{Condition, InstructionForm, OperandClass, OperandSlot};
 use crate::resolve::operations::Operations;
 use crate::resolve::symbols::{RegisterId, Resolution, SymbolKind, Symbols};
@@ -587,11 +587,6 @@ impl<'s> Decoder<'s> {
     fn has_unknown(&self, operand: &Operand) -> bool {
         is_unknown(self.source.slice(operand.span()))
     }
-}
-
-/// Whether text of an operand stands for what is not known.
-fn is_unknown(text: &str) -> bool {
-    text.contains(UNKNOWN_IMMEDIATE) || text.contains(UNKNOWN_TEXT)
 }
 
 /// Whether an operand slot belongs to block scaling.

@@ -10,9 +10,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Directive, MARK, Scope, comments_of, directives, remarks, statement_at};
+use super::{Directive, Scope, comments_of, directives, remarks, statement_at};
 use crate::diagnostic::{Code, Diagnostic, Edit};
-use crate::host::{Host, Language};
+use crate::host::{Host, Language, MARK};
 use crate::resolve::unit::Unit;
 use crate::source::{Source, Span};
 use crate::syntax::lexer::lex;

@@ -234,7 +234,7 @@ impl<'s> Tokens<'s> {
         self.at += len;
         if start >= self.seen {
             self.seen = self.at;
-            if memchr::memmem::find(&rest[..len], MARK).is_some() {
+            if memchr::memmem::find(&rest[..len], MARK.as_bytes()).is_some() {
                 self.comments.push(Span::new(start as u32, self.at as u32));
             }
         }

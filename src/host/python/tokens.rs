@@ -148,7 +148,7 @@ impl<'s> Tokens<'s> {
                 b'#' => {
                     let len = memchr::memchr(b'\n', &bytes[start..]).unwrap_or(bytes.len() - start);
                     self.at += len;
-                    if memchr::memmem::find(&bytes[start..self.at], MARK).is_some() {
+                    if memchr::memmem::find(&bytes[start..self.at], MARK.as_bytes()).is_some() {
                         let comment = self.text[start..self.at].trim_end();
                         self.comments.push(Span::new(start as u32, (start + comment.len()) as u32));
                     }

@@ -179,7 +179,7 @@ impl<'s> Tokens<'s> {
         if start >= self.seen {
             self.seen = self.at;
             let comment = self.text[start..self.at].trim_ascii_end();
-            if memchr::memmem::find(comment.as_bytes(), MARK).is_some() {
+            if memchr::memmem::find(comment.as_bytes(), MARK.as_bytes()).is_some() {
                 self.comments.push(Span::new(start as u32, (start + comment.len()) as u32));
             }
         }

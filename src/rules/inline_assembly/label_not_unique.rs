@@ -40,7 +40,9 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
                         format!("label `{}` is not unique", checker.unit.source.slice(statement.span)),
                         "where this is used twice in a kernel, it is defined twice",
                     )
-                    .help("put the template between `{` and `}`, or add `%=` to the label"),
+                    .help(
+                        "put the template between `{` and `}`, or add `%=` (in LLVM `${:uid}`) to the label",
+                    ),
                 ),
                 _ => {}
             }

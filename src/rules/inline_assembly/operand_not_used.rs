@@ -32,7 +32,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
                     Code::OperandNotUsed,
                     operand.span,
                     format!("operand {index} is not used"),
-                    format!("the template does not name `{}`", checker.unit.source.slice(operand.span)),
+                    "the template does not name it",
                 ));
             }
         }

@@ -1,7 +1,7 @@
 use rustc_hash::FxHashSet;
 
 use crate::diagnostic::{Diagnostic, Findings};
-use crate::host::Fragment;
+use crate::host::{Fragment, is_unknown};
 use crate::instruction::form::Problem;
 use crate::isa::generic::{Computation, Role};
 use crate::resolve::symbols::Resolution;
@@ -94,7 +94,7 @@ fn in_fragments(unit: &Unit, findings: &mut Findings<'_>) {
                 let span = unit.module.operands[place as usize].span();
                 let name = unit.source.slice(span);
                 let is_undeclared = unit.symbols.operand(place) == Resolution::Undeclared;
-                if is_undeclared && !name.contains("_$") && !shared.contains(name) {
+                if is_undeclared && !is_unknown(name) && !shared.contains(name) {
                     findings.push(finding(unit, span, false));
                 }
             }
