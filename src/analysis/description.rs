@@ -24,7 +24,7 @@ use serde::{Serialize, Serializer};
 
 use super::descriptors::{Descriptor, Descriptors};
 use super::functions::FunctionFacts;
-use crate::descriptor::field::Setting;
+use crate::descriptor::field::FieldValue;
 use crate::descriptor::shared_memory::{self, SwizzleMode};
 use crate::descriptor::{Features, Known, Layout, instruction, zero_column_mask};
 use crate::instruction::decode::Decoded;
@@ -136,7 +136,7 @@ pub struct Word {
     pub layout: &'static Layout,
     /// The fields that are known; by name and value for programs.
     #[serde(serialize_with = "by_name")]
-    pub fields: Vec<Setting<'static>>,
+    pub fields: Vec<FieldValue<'static>>,
 }
 
 impl Word {
@@ -156,7 +156,7 @@ fn mask<S: Serializer>(known: &Known, serializer: S) -> Result<S::Ok, S::Error> 
     serializer.serialize_str(&format!("{:#x}", known.mask))
 }
 
-fn by_name<S: Serializer>(fields: &[Setting<'_>], serializer: S) -> Result<S::Ok, S::Error> {
+fn by_name<S: Serializer>(fields: &[FieldValue<'_>], serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_map(fields.iter().map(|it| (it.field.name, it.field.show(it.raw))))
 }
 
@@ -284,9 +284,9 @@ impl Describer<'_> {
 }
 
 /// The fields that say something and whose bits are all known.
-fn known_fields(layout: &'static Layout, word: Known) -> Vec<Setting<'static>> {
+fn known_fields(layout: &'static Layout, word: Known) -> Vec<FieldValue<'static>> {
     let fields = layout.fields.iter().filter(|field| !field.is_fixed());
-    fields.filter_map(|field| word.raw(field).map(|raw| Setting { field, raw })).collect()
+    fields.filter_map(|field| word.raw(field).map(|raw| FieldValue { field, raw })).collect()
 }
 
 /// A word in hexadecimal, `?` for each digit that is not known.

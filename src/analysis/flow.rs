@@ -11,7 +11,7 @@ use super::descriptors::Descriptors;
 use super::events::{Action, Event, Events, Summary};
 use super::functions::FunctionFacts;
 use super::places::{Place, Places};
-use super::reach::{Ask, Direction, Fact, Reach};
+use super::reach::{Direction, Fact, Query, Reach};
 use super::uniformity::Uniformity;
 use crate::instruction::decode::Decoded;
 use crate::instruction::{Address, Base, Instruction, Scalar};
@@ -27,15 +27,15 @@ pub enum Role {
     #[default]
     None,
     /// The question is asked here.
-    Ask,
-    /// What started before is no answer from here on, whatever other paths there are.
-    Mark,
-    /// What started before ends here.
-    Stop,
-    /// Something starts here.
-    Start,
-    /// The question is asked here, and something starts here.
-    AskAndStart,
+    Query,
+    /// Facts from before are no answer from here on, whatever other paths there are.
+    Discharge,
+    /// Facts from before hold no longer.
+    Kill,
+    /// A fact holds from here on.
+    Gen,
+    /// The question is asked here, and then a fact holds.
+    QueryAndGen,
 }
 
 impl Role {
@@ -125,20 +125,20 @@ impl<'a> Flow<'a> {
         self.cfg().block_of(event.instruction).is_some()
     }
 
-    /// Pairs of events of which the second can follow the first, with no event between that stops;
+    /// Pairs of events of which the second can follow the first, with no event between that kills;
     /// at most one first for each second. `relates` says which of them matter.
     ///
-    /// A call counts as what may happen in it, in any order: if something in it can stop, it stops.
+    /// A call counts as what may happen in it, in any order: if something in it can kill, it kills.
     pub fn pairs(&self, role: impl Fn(Event) -> Role, relates: impl FnMut(Pair) -> bool) -> Vec<Pair> {
-        self.pairs_ending(role, |_, _| {}, relates)
+        self.pairs_killing(role, |_, _| {}, relates)
     }
 
-    /// The same, with more places where single events end: `ends` is given the question and the
-    /// facts of the events that start one.
-    pub fn pairs_ending(
+    /// The same, with more places where single facts are killed: `kills` is given the problem and the
+    /// facts of the events that generate one.
+    pub fn pairs_killing(
         &self,
         role: impl Fn(Event) -> Role,
-        ends: impl FnOnce(&mut Reach, &[(Fact, Event)]),
+        kills: impl FnOnce(&mut Reach, &[(Fact, Event)]),
         mut relates: impl FnMut(Pair) -> bool,
     ) -> Vec<Pair> {
         let mut reach = Reach::default();
@@ -148,11 +148,11 @@ impl<'a> Flow<'a> {
         if firsts.is_empty() || thens.is_empty() {
             return Vec::new();
         }
-        ends(&mut reach, &firsts);
+        kills(&mut reach, &firsts);
         let mut pairs = Vec::new();
-        reach.solve(self.cfg(), Direction::Forward, &self.facts.budget, &mut |ask, fact| {
+        reach.solve(self.cfg(), Direction::Forward, &self.facts.budget, &mut |query, fact| {
             let first = firsts[fact.0 as usize].1;
-            let pair = Pair { first, then: thens[ask.0 as usize] };
+            let pair = Pair { first, then: thens[query.0 as usize] };
             let found = relates(pair);
             if found {
                 pairs.push(pair);
@@ -170,8 +170,7 @@ impl<'a> Flow<'a> {
     }
 
     /// The same where it depends only on the kinds of both events whether they matter, and there are
-    /// few: what is of a kind that does not matter to a question is passed over, however many they
-    /// are.
+    /// few: what is of a kind that does not matter to a query is passed over, however many they are.
     pub fn pairs_of_kinds<K: Eq + Hash>(
         &self,
         role: impl Fn(Event) -> Role,
@@ -206,19 +205,19 @@ impl<'a> Flow<'a> {
         few.sort_unstable();
         few.dedup();
         let mut open: FxHashMap<u32, bool> = FxHashMap::default();
-        for (ask, then) in then_kinds.iter().enumerate() {
+        for (query, then) in then_kinds.iter().enumerate() {
             let open = open.entry(*then).or_insert_with(|| {
                 few.iter().any(|first| self.facts.budget.take(1) && matters(*first, *then))
             });
             if !*open {
-                reach.close(Ask(ask as u32));
+                reach.close(Query(query as u32));
             }
         }
-        // By the kind of a question: the 64 facts that were asked for last, and which of them matter.
+        // By the kind of a query: the 64 facts that were asked for last, and which of them matter.
         let mut masks: FxHashMap<u32, (Fact, u64)> = FxHashMap::default();
         let budget = &self.facts.budget;
-        let mut related = |ask: Ask, from: Fact| -> u64 {
-            let then = then_kinds[ask.0 as usize];
+        let mut related = |query: Query, from: Fact| -> u64 {
+            let then = then_kinds[query.0 as usize];
             if let Some((_, mask)) = masks.get(&then).filter(|(known, _)| *known == from) {
                 return *mask;
             }
@@ -231,16 +230,16 @@ impl<'a> Flow<'a> {
             mask
         };
         let mut pairs = Vec::new();
-        reach.solve_related(self.cfg(), Direction::Forward, budget, &mut related, &mut |ask, fact| {
-            pairs.push(Pair { first: firsts[fact.0 as usize].1, then: thens[ask.0 as usize] });
+        reach.solve_related(self.cfg(), Direction::Forward, budget, &mut related, &mut |query, fact| {
+            pairs.push(Pair { first: firsts[fact.0 as usize].1, then: thens[query.0 as usize] });
             true
         });
         pairs.sort_by_key(|pair| (pair.then.instruction, pair.first.instruction));
         pairs
     }
 
-    /// The events that ask and that nothing reaches that starts: neither from before them, nor, if
-    /// `direction` is backward, from behind.
+    /// The events that query and that no fact reaches, from before them or, if `direction` is
+    /// backward, from behind.
     pub fn unreached(&self, direction: Direction, role: impl Fn(Event) -> Role) -> Vec<Event> {
         let mut reach = Reach::default();
         let mut firsts = Vec::new();
@@ -250,8 +249,8 @@ impl<'a> Flow<'a> {
             return thens;
         }
         let mut reached = vec![false; thens.len()];
-        reach.solve(self.cfg(), direction, &self.facts.budget, &mut |ask, _| {
-            reached[ask.0 as usize] = true;
+        reach.solve(self.cfg(), direction, &self.facts.budget, &mut |query, _| {
+            reached[query.0 as usize] = true;
             true
         });
         if self.facts.budget.is_spent() {
@@ -268,13 +267,13 @@ impl<'a> Flow<'a> {
         thens: &mut Vec<Event>,
     ) {
         let mut enact = |reach: &mut Reach, at: u32, event: Event, role: Role| {
-            if matches!(role, Role::Ask | Role::AskAndStart) {
-                reach.ask(at);
+            if matches!(role, Role::Query | Role::QueryAndGen) {
+                reach.query(at);
                 thens.push(event);
             }
-            if matches!(role, Role::Start | Role::AskAndStart) {
+            if matches!(role, Role::Gen | Role::QueryAndGen) {
                 let fact = reach.fact();
-                reach.start(at, fact);
+                reach.generate(at, fact);
                 firsts.push((fact, event));
             }
         };
@@ -287,9 +286,9 @@ impl<'a> Flow<'a> {
             let Action::Call(callee) = event.action else {
                 let role = role(event);
                 match role {
-                    Role::Mark => reach.mark(at),
-                    Role::Stop => reach.stop(at),
-                    Role::None | Role::Ask | Role::Start | Role::AskAndStart => {}
+                    Role::Discharge => reach.discharge(at),
+                    Role::Kill => reach.kill_all(at),
+                    Role::None | Role::Query | Role::Gen | Role::QueryAndGen => {}
                 }
                 enact(reach, at, event, role);
                 continue;
@@ -297,17 +296,17 @@ impl<'a> Flow<'a> {
             let Some(summary) = self.all.summary(callee) else { continue };
             let unknown = summary.unknown.then_some(Event { action: Action::Unknown, ..event });
             if !self.facts.budget.take(summary.events.len() as u64) {
-                reach.stop(at);
+                reach.kill_all(at);
                 continue;
             }
             let roles = || summary.events.iter().copied().chain(unknown).map(|inner| (inner, role(inner)));
             let any = |wanted: Role| roles().any(|(_, role)| role == wanted);
-            if any(Role::Stop) {
-                reach.stop(at);
+            if any(Role::Kill) {
+                reach.kill_all(at);
                 continue;
             }
-            if any(Role::Mark) {
-                reach.mark(at);
+            if any(Role::Discharge) {
+                reach.discharge(at);
                 continue;
             }
             for (inner, role) in roles() {
@@ -336,9 +335,14 @@ impl<'a> Flow<'a> {
 
     /// Whether two events of this function stand under different conditions, so that perhaps no run
     /// has both.
-    pub fn may_exclude(&self, first: Event, then: Event) -> bool {
+    pub fn mutually_exclusive(&self, first: Event, then: Event) -> bool {
         let function = self.facts.view(self.unit);
-        self.uniformity().may_exclude(&function, first.instruction, then.instruction, &self.facts.budget)
+        self.uniformity().mutually_exclusive(
+            &function,
+            first.instruction,
+            then.instruction,
+            &self.facts.budget,
+        )
     }
 
     /// Whether `first` is executed whenever `then` is, as far as conditions go.

@@ -33,25 +33,25 @@ pub enum Concern {
 }
 
 impl Flow<'_> {
-    /// Whether it can be followed when what an event loads is read. What a callee loads is dead when
+    /// Whether it can be told where what an event loads is read. What a callee loads is dead when
     /// it returns.
     fn follows_load(&self, event: Event) -> bool {
         matches!(self.instruction(event), Some(Instruction::Ld(_))) && self.is_own(event)
     }
 
-    /// Ends each load's fact where an instruction other than `mov` reads what it loaded, or what
+    /// Kills each load's fact where an instruction other than `mov` reads what it loaded, or what
     /// `mov` made of it, or another one writes there: that waits for the load.
-    fn end_at_uses(&self, reach: &mut Reach, loads: &[(Fact, Event)]) {
+    fn kill_at_uses(&self, reach: &mut Reach, loads: &[(Fact, Event)]) {
         let definitions = &self.facts.definitions;
         let function = self.facts.view(self.unit);
         let carried = self.carried(loads);
         let mut groups: FxHashMap<JoinId, Group> = FxHashMap::default();
-        // By fact, in their order: the load, and where in which block it ended last. What reads more of
-        // its registers in the same block ends nothing, unless it is loaded again between.
-        let mut ended: Vec<(u32, u32, Option<BlockId>)> =
+        // By fact, in their order: the load, and where in which block it was killed last. What reads more
+        // of its registers in the same block kills nothing, unless it is loaded again between.
+        let mut killed: Vec<(u32, u32, Option<BlockId>)> =
             loads.iter().map(|(_, event)| (event.instruction, 0, None)).collect();
-        let mut ends_here = |instruction: u32, fact: Fact| -> bool {
-            let Some((load, last, in_block)) = ended.get_mut(fact.0 as usize) else { return true };
+        let mut kills_here = |instruction: u32, fact: Fact| -> bool {
+            let Some((load, last, in_block)) = killed.get_mut(fact.0 as usize) else { return true };
             let block = self.cfg().block_of(instruction);
             let again = *in_block == block && !(*last..instruction).contains(load);
             (*last, *in_block) = (instruction, block);
@@ -66,8 +66,8 @@ impl Flow<'_> {
                 None => {}
                 Some(ValueId::Definition(id)) => {
                     for fact in facts(id).into_iter().flatten() {
-                        if ends_here(instruction, *fact) {
-                            reach.end(instruction, *fact);
+                        if kills_here(instruction, *fact) {
+                            reach.kill(instruction, *fact);
                         }
                     }
                 }
@@ -81,7 +81,7 @@ impl Flow<'_> {
                         }
                         group
                     });
-                    reach.end_group(instruction, group);
+                    reach.kill_group(instruction, group);
                 }
             }
         }
@@ -94,7 +94,7 @@ impl Flow<'_> {
             };
             registers.into_iter().map(|register| (*fact, register))
         });
-        self.end_at_writes(reach, written);
+        self.kill_at_writes(reach, written);
     }
 
     fn is_move(&self, instruction: u32) -> bool {
@@ -143,9 +143,9 @@ impl Flow<'_> {
         }
     }
 
-    /// Ends the facts of accesses whose columns a later load reads: where `wait::ld` has waited for
-    /// that load, or where something else than `mov` reads what it loaded.
-    pub fn end_where_read_again(&self, reach: &mut Reach, accesses: &[(Fact, Event)]) {
+    /// Kills the facts of accesses whose columns a later load reads: where `wait::ld` has waited for
+    /// that load, or where an instruction other than `mov` reads what it loaded.
+    pub fn kill_where_read_again(&self, reach: &mut Reach, accesses: &[(Fact, Event)]) {
         let certain = |event: Event| columns(self, event)?.certain();
         let mut accessed: FxHashMap<Root, Vec<(Range<u32>, Fact)>> = FxHashMap::default();
         let mut own: FxHashMap<u32, Fact> = FxHashMap::default();
@@ -182,7 +182,7 @@ impl Flow<'_> {
         }
         for &event in self.events() {
             if self.operation(event) == Some(Operation::WaitLd) {
-                reach.end_covered(event.instruction);
+                reach.kill_covered(event.instruction);
             }
         }
         let definitions = &self.facts.definitions;
@@ -202,17 +202,17 @@ impl Flow<'_> {
                 }),
             };
             if any_is_loaded {
-                reach.end_covered(instruction);
+                reach.kill_covered(instruction);
             }
         }
     }
 
-    /// Ends each fact where the register beside it is written again.
-    pub fn end_at_writes(&self, reach: &mut Reach, facts: impl IntoIterator<Item = (Fact, RegisterId)>) {
-        self.end_at_definitions(reach, facts, |_| true);
+    /// Kills each fact where the register beside it is written again.
+    pub fn kill_at_writes(&self, reach: &mut Reach, facts: impl IntoIterator<Item = (Fact, RegisterId)>) {
+        self.kill_at_definitions(reach, facts, |_| true);
     }
 
-    fn end_at_definitions(
+    fn kill_at_definitions(
         &self,
         reach: &mut Reach,
         facts: impl IntoIterator<Item = (Fact, RegisterId)>,
@@ -224,7 +224,7 @@ impl Flow<'_> {
             let group = *groups.entry(register).or_insert_with(|| {
                 let group = reach.group();
                 let all = definitions.of(register).iter().map(|id| definitions.get(*id));
-                all.filter(|it| counts(it)).for_each(|it| reach.end_group(it.instruction, group));
+                all.filter(|it| counts(it)).for_each(|it| reach.kill_group(it.instruction, group));
                 group
             });
             reach.join(fact, group);
@@ -232,24 +232,24 @@ impl Flow<'_> {
     }
 
     /// Loads that are pending where something happens, as far as `concern` says that it matters; at
-    /// most one load for each event that asks. Loads that can't be followed to where they are used
-    /// start nothing. `ends` adds to where loads end otherwise: where an
-    /// instruction other than `mov` reads what was loaded.
+    /// most one load for each event that queries. Loads that can't be followed to where they are used
+    /// generate nothing. A load is killed where an instruction other than `mov` reads what it loaded;
+    /// `kills` adds to that.
     pub fn pending_loads(
         &self,
         role: impl Fn(Event) -> Role,
-        ends: impl FnOnce(&mut Reach, &[(Fact, Event)]),
+        kills: impl FnOnce(&mut Reach, &[(Fact, Event)]),
         mut concern: impl FnMut(Pair) -> Concern,
     ) -> Vec<Pair> {
         let mut if_live = Vec::new();
-        let mut found = self.pairs_ending(
+        let mut found = self.pairs_killing(
             |event| match role(event) {
-                Role::Start => Role::Start.only_if(self.follows_load(event)),
+                Role::Gen => Role::Gen.only_if(self.follows_load(event)),
                 role => role,
             },
             |reach, loads| {
-                self.end_at_uses(reach, loads);
-                ends(reach, loads);
+                self.kill_at_uses(reach, loads);
+                kills(reach, loads);
             },
             |pair| {
                 let concern = concern(pair);
@@ -297,31 +297,31 @@ impl Flow<'_> {
         }
         let definitions = &self.facts.definitions;
         let mut reach = Reach::default();
-        let mut ends: Vec<(Fact, RegisterId)> = Vec::new();
+        let mut writes: Vec<(Fact, RegisterId)> = Vec::new();
         let mut registers: Vec<SmallVec<[RegisterId; 4]>> = Vec::new();
         for pair in &pairs {
             let fact = reach.fact();
-            reach.start(pair.then.instruction, fact);
+            reach.generate(pair.then.instruction, fact);
             let loaded: SmallVec<[RegisterId; 4]> = match self.instruction(pair.first) {
                 Some(Instruction::Ld(ld)) => loaded_registers(ld).collect(),
                 _ => SmallVec::new(),
             };
-            ends.extend(loaded.iter().map(|register| (fact, *register)));
+            writes.extend(loaded.iter().map(|register| (fact, *register)));
             registers.push(loaded);
         }
-        let concerned: FxHashSet<RegisterId> = ends.iter().map(|(_, register)| *register).collect();
-        self.end_at_definitions(&mut reach, ends, |definition| !definition.guarded);
+        let concerned: FxHashSet<RegisterId> = writes.iter().map(|(_, register)| *register).collect();
+        self.kill_at_definitions(&mut reach, writes, |definition| !definition.guarded);
         let mut readers: Vec<RegisterId> = Vec::new();
         for &(instruction, register) in definitions.reads() {
             if concerned.contains(&register) {
-                reach.ask(instruction);
+                reach.query(instruction);
                 readers.push(register);
             }
         }
         let mut live = vec![false; pairs.len()];
-        reach.solve(self.cfg(), Direction::Forward, &self.facts.budget, &mut |ask, fact| {
+        reach.solve(self.cfg(), Direction::Forward, &self.facts.budget, &mut |query, fact| {
             let index = fact.0 as usize;
-            live[index] = live[index] || registers[index].contains(&readers[ask.0 as usize]);
+            live[index] = live[index] || registers[index].contains(&readers[query.0 as usize]);
             false
         });
         pairs.into_iter().zip(live).filter(|(_, live)| *live).map(|(pair, _)| pair).collect()

@@ -50,8 +50,8 @@ impl Pending {
     /// What `operation` means to a question about these.
     pub fn role(self, operation: Operation) -> Role {
         match (self, operation) {
-            _ if self.started_by(operation) => Role::Start,
-            (Self::Load, Operation::WaitLd) | (Self::Store, Operation::WaitSt) => Role::Stop,
+            _ if self.started_by(operation) => Role::Gen,
+            (Self::Load, Operation::WaitLd) | (Self::Store, Operation::WaitSt) => Role::Kill,
             _ => Role::None,
         }
     }
@@ -63,20 +63,22 @@ impl Pending {
 pub fn pending_loads(
     flow: &Flow<'_>,
     role: impl Fn(Event) -> Role,
-    ends: impl FnOnce(&mut Reach, &[(Fact, Event)]),
+    kills: impl FnOnce(&mut Reach, &[(Fact, Event)]),
     concern: impl FnMut(Pair) -> Concern,
 ) -> Vec<Pair> {
     let any = *flow.facts.pending_loads.get_or_init(|| {
         let role = |event: Event| match (event.action, flow.operation(event)) {
-            (Action::Unknown, _) => Role::Stop,
-            (Action::MbarrierArrive, _) | (_, Some(Operation::Dealloc | Operation::FenceBefore)) => Role::Ask,
-            (_, Some(operation)) if Pending::Operation.started_by(operation) => Role::Ask,
+            (Action::Unknown, _) => Role::Kill,
+            (Action::MbarrierArrive, _) | (_, Some(Operation::Dealloc | Operation::FenceBefore)) => {
+                Role::Query
+            }
+            (_, Some(operation)) if Pending::Operation.started_by(operation) => Role::Query,
             (_, Some(operation)) => Pending::Load.role(operation),
             _ => Role::None,
         };
-        !flow.pending_loads(role, |reach, _| reach.one_is_enough(), |_| Concern::Yes).is_empty()
+        !flow.pending_loads(role, |reach, _| reach.stop_at_first_answer(), |_| Concern::Yes).is_empty()
     });
-    if any { flow.pending_loads(role, ends, concern) } else { Vec::new() }
+    if any { flow.pending_loads(role, kills, concern) } else { Vec::new() }
 }
 
 /// Stores that are pending where something happens: there is no `wait::st`, and no load has read
@@ -87,7 +89,7 @@ pub fn pending_stores(flow: &Flow<'_>, role: impl Fn(Event) -> Role) -> Vec<Pair
         return pairs;
     }
     // Few do that, so it is asked for only where it may matter.
-    flow.pairs_ending(&role, |reach, stores| flow.end_where_read_again(reach, stores), |_| true)
+    flow.pairs_killing(&role, |reach, stores| flow.kill_where_read_again(reach, stores), |_| true)
 }
 
 /// Pending loads with live registers, and what is done to their Tensor Memory.
@@ -95,12 +97,12 @@ pub fn overwritten_loads(flow: &Flow<'_>) -> Vec<Pair> {
     let read = LazyCell::new(|| flow.loads_that_are_read());
     let role = |event: Event| match (event.action, flow.operation(event)) {
         (_, Some(operation)) if Pending::Load.started_by(operation) => {
-            Role::Start.only_if(read.contains(&event.instruction))
+            Role::Gen.only_if(read.contains(&event.instruction))
         }
-        (Action::Unknown, _) => Role::Stop,
-        (_, Some(Operation::Alloc)) => Role::Stop,
-        (_, Some(Operation::Dealloc)) => Role::Ask,
-        (_, Some(operation)) if Pending::Operation.started_by(operation) => Role::Ask,
+        (Action::Unknown, _) => Role::Kill,
+        (_, Some(Operation::Alloc)) => Role::Kill,
+        (_, Some(Operation::Dealloc)) => Role::Query,
+        (_, Some(operation)) if Pending::Operation.started_by(operation) => Role::Query,
         (_, Some(operation)) => Pending::Load.role(operation),
         _ => Role::None,
     };
@@ -115,7 +117,7 @@ pub fn overwritten_loads(flow: &Flow<'_>) -> Vec<Pair> {
                     Root::Literal | Root::Variable(_) | Root::Slot(_) => None,
                 }
             });
-            flow.end_at_writes(reach, addressed);
+            flow.kill_at_writes(reach, addressed);
         },
         |pair| {
             let matters =
@@ -128,9 +130,9 @@ pub fn overwritten_loads(flow: &Flow<'_>) -> Vec<Pair> {
 /// Pending stores and what is not ordered behind them.
 pub fn unordered_stores(flow: &Flow<'_>) -> Vec<Pair> {
     let role = |event: Event| match (event.action, flow.operation(event)) {
-        (Action::Unknown, _) => Role::Stop,
-        (_, Some(Operation::Commit | Operation::Dealloc)) => Role::Ask,
-        (_, Some(operation)) if Pending::Operation.started_by(operation) => Role::Ask,
+        (Action::Unknown, _) => Role::Kill,
+        (_, Some(Operation::Commit | Operation::Dealloc)) => Role::Query,
+        (_, Some(operation)) if Pending::Operation.started_by(operation) => Role::Query,
         (_, Some(operation)) => Pending::Store.role(operation),
         _ => Role::None,
     };

@@ -1,10 +1,13 @@
 //! What can have happened before what: the question behind every rule about ordering.
 //!
-//! A rule says where facts *start* (an `mma` was issued), where they *end* (a wait), and where it
-//! *asks* which of them may still hold. All of that is laid out as steps at instructions; one
-//! worklist carries the facts along the control flow, 64 at a time, and visits only the blocks
-//! that a fact can reach. A path that goes through a guarded instruction both executes it and
-//! does not.
+//! This is a *may* dataflow problem of gen and kill. A rule says which instructions *generate* facts
+//! (an `mma` was issued), which *kill* them (a wait), and where it *queries* which facts may still
+//! hold. All of these are steps at instructions; one worklist carries the facts along the control
+//! flow, 64 at a time, and visits only the blocks that a fact can reach. A path through a guarded
+//! instruction both executes it and does not.
+//!
+//! A kill counts on its own path only. A *discharge* counts on all: a fact that can have been
+//! discharged on some path to a query is no answer to it.
 
 use std::cmp::Reverse;
 
@@ -13,38 +16,38 @@ use super::cfg::Cfg;
 
 mod solver;
 
-use solver::{Lanes, Marks, Solver};
+use solver::{Batch, OnDischarge, Solver};
 
 /// What a rule may do to judge one answer, in steps of the budget.
 const ANSWER: u64 = 16;
 
-/// Something that starts somewhere and holds until it ends, by its number.
+/// Something that instructions generate and that holds until one kills it, by its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Fact(pub u32);
 
 /// A place where a rule wants to know which facts may hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Ask(pub u32);
+pub struct Query(pub u32);
 
-/// Facts that end together, by its number.
+/// Facts that are killed together, by its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Group(u32);
 
 /// What happens at an instruction, in the order in which it happens there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Step {
-    Ask(Ask),
-    /// Facts that hold are no answer from here on.
-    Mark,
-    /// Every fact ends.
-    Stop,
+    Query(Query),
+    /// Facts that hold are no answer from here on, whatever other paths there are.
+    Discharge,
+    /// Every fact is killed.
+    KillAll,
     /// Those of a group that hold here are covered, but for one.
     Cover(Group, Option<Fact>),
-    /// Every covered fact ends.
-    EndCovered,
-    End(Fact),
-    EndGroup(Group),
-    Start(Fact),
+    /// Every covered fact is killed.
+    KillCovered,
+    Kill(Fact),
+    KillGroup(Group),
+    Gen(Fact),
 }
 
 /// Which way facts travel.
@@ -56,7 +59,7 @@ pub enum Direction {
     Backward,
 }
 
-/// A question about one function.
+/// A dataflow problem about one function.
 #[derive(Debug, Default)]
 pub struct Reach {
     steps: Vec<(u32, Step)>,
@@ -64,56 +67,56 @@ pub struct Reach {
     entry: Vec<Fact>,
     /// The groups that facts are in.
     members: Vec<(Fact, Group)>,
-    /// Whether one answer to any question ends all of them.
-    one_is_enough: bool,
-    /// Questions that need no answer.
-    closed: Vec<Ask>,
+    /// Whether one answer to any query is enough.
+    stop_at_first_answer: bool,
+    /// Queries that need no answer.
+    closed: Vec<Query>,
     facts: u32,
-    asks: u32,
+    queries: u32,
     groups: u32,
 }
 
 impl Reach {
-    /// A fact of its own, that starts nowhere yet.
+    /// A new fact, which nothing generates yet.
     pub fn fact(&mut self) -> Fact {
         self.facts += 1;
         Fact(self.facts - 1)
     }
 
     /// `fact` holds behind `instruction`.
-    pub fn start(&mut self, instruction: u32, fact: Fact) {
-        self.steps.push((instruction, Step::Start(fact)));
+    pub fn generate(&mut self, instruction: u32, fact: Fact) {
+        self.steps.push((instruction, Step::Gen(fact)));
     }
 
     /// `fact` holds where the function is entered.
-    pub fn start_at_entry(&mut self, fact: Fact) {
+    pub fn generate_at_entry(&mut self, fact: Fact) {
         self.entry.push(fact);
     }
 
     /// `fact` does not hold behind `instruction`.
-    pub fn end(&mut self, instruction: u32, fact: Fact) {
-        self.steps.push((instruction, Step::End(fact)));
+    pub fn kill(&mut self, instruction: u32, fact: Fact) {
+        self.steps.push((instruction, Step::Kill(fact)));
     }
 
-    /// A group without members yet.
+    /// A new group, without members yet.
     pub fn group(&mut self) -> Group {
         self.groups += 1;
         Group(self.groups - 1)
     }
 
-    /// `fact` ends where `group` does.
+    /// `fact` is killed where `group` is.
     pub fn join(&mut self, fact: Fact, group: Group) {
         self.members.push((fact, group));
     }
 
     /// No fact of `group` holds behind `instruction`.
-    pub fn end_group(&mut self, instruction: u32, group: Group) {
-        self.steps.push((instruction, Step::EndGroup(group)));
+    pub fn kill_group(&mut self, instruction: u32, group: Group) {
+        self.steps.push((instruction, Step::KillGroup(group)));
     }
 
     /// No fact holds behind `instruction`.
-    pub fn stop(&mut self, instruction: u32) {
-        self.steps.push((instruction, Step::Stop));
+    pub fn kill_all(&mut self, instruction: u32) {
+        self.steps.push((instruction, Step::KillAll));
     }
 
     /// What holds of `group` at `instruction`, other than `but`, is covered from there on.
@@ -122,55 +125,55 @@ impl Reach {
     }
 
     /// No fact that was covered on the way holds behind `instruction`.
-    pub fn end_covered(&mut self, instruction: u32) {
-        self.steps.push((instruction, Step::EndCovered));
+    pub fn kill_covered(&mut self, instruction: u32) {
+        self.steps.push((instruction, Step::KillCovered));
     }
 
-    /// What can have held at `instruction` is no answer from there on.
-    pub fn mark(&mut self, instruction: u32) {
-        self.steps.push((instruction, Step::Mark));
+    /// What can have held at `instruction` is no answer from there on, whatever other paths there are.
+    pub fn discharge(&mut self, instruction: u32) {
+        self.steps.push((instruction, Step::Discharge));
     }
 
     /// Which facts may hold just before `instruction`?
-    pub fn ask(&mut self, instruction: u32) -> Ask {
-        self.asks += 1;
-        self.steps.push((instruction, Step::Ask(Ask(self.asks - 1))));
-        Ask(self.asks - 1)
+    pub fn query(&mut self, instruction: u32) -> Query {
+        self.queries += 1;
+        self.steps.push((instruction, Step::Query(Query(self.queries - 1))));
+        Query(self.queries - 1)
     }
 
-    /// Once one question has an answer, the others need none.
-    pub fn one_is_enough(&mut self) {
-        self.one_is_enough = true;
+    /// Once one query has an answer, the others need none.
+    pub fn stop_at_first_answer(&mut self) {
+        self.stop_at_first_answer = true;
     }
 
-    /// No answer to a question matters.
-    pub fn close(&mut self, ask: Ask) {
-        self.closed.push(ask);
+    /// A query needs no answer.
+    pub fn close(&mut self, query: Query) {
+        self.closed.push(query);
     }
 
-    /// Answers the questions: `found` is called with facts that may hold and went past no mark, and
-    /// returns true when it needs no more facts for this place.
+    /// Answers the queries: `found` is called with facts that may hold and were discharged on no path,
+    /// and returns true when it needs no more facts for this query.
     pub fn solve(
         self,
         cfg: &Cfg,
         direction: Direction,
         budget: &Budget,
-        found: &mut dyn FnMut(Ask, Fact) -> bool,
+        found: &mut dyn FnMut(Query, Fact) -> bool,
     ) {
         self.solve_related(cfg, direction, budget, &mut |_, _| u64::MAX, found);
     }
 
-    /// The same, where most facts do not matter to most questions: `related` says which of 64 facts,
-    /// one bit for each from one on, matter to a question. The others are not called.
+    /// The same, where most facts do not matter to most queries: `related` says which of 64 facts, one
+    /// bit for each from the given one on, matter to a query. `found` is not called with the others.
     pub fn solve_related(
         mut self,
         cfg: &Cfg,
         direction: Direction,
         budget: &Budget,
-        related: &mut dyn FnMut(Ask, Fact) -> u64,
-        found: &mut dyn FnMut(Ask, Fact) -> bool,
+        related: &mut dyn FnMut(Query, Fact) -> u64,
+        found: &mut dyn FnMut(Query, Fact) -> bool,
     ) {
-        if self.facts == 0 || self.asks == 0 || !budget.take(self.steps.len() as u64) {
+        if self.facts == 0 || self.queries == 0 || !budget.take(self.steps.len() as u64) {
             return;
         }
         self.steps.sort_unstable();
@@ -182,9 +185,9 @@ impl Reach {
         }
         let mut solver = Solver::new(&self, cfg, direction, budget);
         if self.facts > 64 {
-            // Most of the time nothing is wrong: one pass with all facts as one says so.
+            // Most of the time nothing is wrong, and one pass with all facts as one shows it.
             let mut hit = false;
-            solver.run(Lanes::All, Marks::End, &mut |_, _| u64::MAX, &mut |_, _| {
+            solver.run(Batch::All, OnDischarge::Kill, &mut |_, _| u64::MAX, &mut |_, _| {
                 hit = true;
                 true
             });
@@ -192,9 +195,9 @@ impl Reach {
                 return;
             }
         }
-        let has_marks = self.steps.iter().any(|(_, step)| *step == Step::Mark);
-        let mut answered = vec![false; self.asks as usize];
-        self.closed.iter().for_each(|ask| answered[ask.0 as usize] = true);
+        let has_discharges = self.steps.iter().any(|(_, step)| *step == Step::Discharge);
+        let mut answered = vec![false; self.queries as usize];
+        self.closed.iter().for_each(|query| answered[query.0 as usize] = true);
         let mut open = answered.iter().filter(|answered| !**answered).count() as u32;
         // Looking again whenever half of them are answered takes as long as looking for all twice.
         let mut look_at = if self.facts > 64 { open } else { 0 };
@@ -206,31 +209,31 @@ impl Reach {
                 solver.look_for(&answered);
                 look_at = open / 2;
             }
-            let lanes = Lanes::From(first);
-            if has_marks {
-                // What gets nowhere but past a mark is nearly everything, and travels far.
+            let batch = Batch::From(first);
+            if has_discharges {
+                // Nearly all facts that get to a query are discharged on the way, and they travel far.
                 let mut hit = false;
-                solver.run(lanes, Marks::End, related, &mut |ask, _| {
-                    hit |= !answered[ask.0 as usize];
+                solver.run(batch, OnDischarge::Kill, related, &mut |query, _| {
+                    hit |= !answered[query.0 as usize];
                     true
                 });
                 if !hit {
                     continue;
                 }
             }
-            solver.run(lanes, Marks::Count, related, &mut |ask, fact| {
-                if !answered[ask.0 as usize] {
+            solver.run(batch, OnDischarge::Track, related, &mut |query, fact| {
+                if !answered[query.0 as usize] {
                     budget.take(ANSWER);
-                    answered[ask.0 as usize] = found(ask, fact);
-                    if answered[ask.0 as usize] {
+                    answered[query.0 as usize] = found(query, fact);
+                    if answered[query.0 as usize] {
                         open -= 1;
-                        if self.one_is_enough {
+                        if self.stop_at_first_answer {
                             answered.fill(true);
                             open = 0;
                         }
                     }
                 }
-                answered[ask.0 as usize]
+                answered[query.0 as usize]
             });
         }
     }
@@ -242,7 +245,8 @@ mod tests {
     use crate::resolve::unit::Unit;
     use crate::source::Source;
 
-    /// Starts a fact at each `mov r, 1`, stops at `membar`, marks at `fence`, asks at each `mov r, 0`.
+    /// Generates a fact at each `mov r, 1` and queries at each `mov r, 0`; `membar` kills, `fence`
+    /// discharges.
     fn answers(body: &str) -> Vec<(u32, u32)> {
         let text =
             format!(".version 9.0\n.target sm_100a\n.entry k() {{ .reg .pred p; .reg .b32 r; {body} }}");
@@ -258,46 +262,46 @@ mod tests {
             match (source.slice(raw.opcode), last) {
                 ("mov.b32", Some("1")) => {
                     let fact = reach.fact();
-                    reach.start(index, fact);
+                    reach.generate(index, fact);
                 }
                 ("mov.b32", _) => {
-                    reach.ask(index);
+                    reach.query(index);
                 }
-                ("membar.cta", _) => reach.stop(index),
-                ("fence.sc.cta", _) => reach.mark(index),
+                ("membar.cta", _) => reach.kill_all(index),
+                ("fence.sc.cta", _) => reach.discharge(index),
                 _ => {}
             }
         }
         let mut found = Vec::new();
-        reach.solve(&cfg, Direction::Forward, &Budget::default(), &mut |ask, fact| {
-            found.push((ask.0, fact.0));
+        reach.solve(&cfg, Direction::Forward, &Budget::default(), &mut |query, fact| {
+            found.push((query.0, fact.0));
             false
         });
         found.sort_unstable();
         found
     }
 
-    const START: &str = "mov.b32 r, 1;";
-    const ASK: &str = "mov.b32 r, 0;";
+    const GEN: &str = "mov.b32 r, 1;";
+    const QUERY: &str = "mov.b32 r, 0;";
 
     #[test]
-    fn straight_lines_and_stops() {
-        assert_eq!(answers(&format!("{ASK} {START} {ASK}")), [(1, 0)]);
-        assert_eq!(answers(&format!("{START} membar.cta; {ASK}")), []);
-        assert_eq!(answers(&format!("{START} fence.sc.cta; {ASK}")), []);
+    fn straight_lines() {
+        assert_eq!(answers(&format!("{QUERY} {GEN} {QUERY}")), [(1, 0)]);
+        assert_eq!(answers(&format!("{GEN} membar.cta; {QUERY}")), []);
+        assert_eq!(answers(&format!("{GEN} fence.sc.cta; {QUERY}")), []);
     }
 
     #[test]
     fn branches_and_loops() {
-        assert_eq!(answers(&format!("{START} @p bra L; membar.cta; L: {ASK}")), [(0, 0)]);
-        assert_eq!(answers(&format!("L: {ASK} {START} @p bra L; ret;")), [(0, 0)]);
-        assert_eq!(answers(&format!("@p bra L; {START} ret; L: {ASK}")), []);
-        assert_eq!(answers(&format!("{START} @p bra L; fence.sc.cta; L: {ASK}")), []);
+        assert_eq!(answers(&format!("{GEN} @p bra L; membar.cta; L: {QUERY}")), [(0, 0)]);
+        assert_eq!(answers(&format!("L: {QUERY} {GEN} @p bra L; ret;")), [(0, 0)]);
+        assert_eq!(answers(&format!("@p bra L; {GEN} ret; L: {QUERY}")), []);
+        assert_eq!(answers(&format!("{GEN} @p bra L; fence.sc.cta; L: {QUERY}")), []);
     }
 
     #[test]
     fn more_facts_than_bits() {
-        let body = format!("{} {ASK} membar.cta; {ASK}", START.repeat(150));
+        let body = format!("{} {QUERY} membar.cta; {QUERY}", GEN.repeat(150));
         let expected: Vec<_> = (0..150).map(|fact| (0, fact)).collect();
         assert_eq!(answers(&body), expected);
     }

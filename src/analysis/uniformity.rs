@@ -26,13 +26,13 @@ use crate::syntax::literal;
 
 mod conditions;
 mod lanes;
+mod lattice;
 mod selection;
-mod truth;
 
 use conditions::Conditions;
 use lanes::{comparison, constant, identifies_lane};
+use lattice::{Partition, Threads};
 use selection::Selection;
-use truth::{Selects, Truth};
 
 /// The instruction that elects: `elect.sync`, or the comparison with a constant.
 type Cause = u32;
@@ -46,7 +46,7 @@ pub struct Uniformity {
     control: Branches,
     /// The same by block, when that is first asked for.
     deciding: OnceCell<Deciding>,
-    truths: FxHashMap<ValueId, Truth>,
+    partitions: FxHashMap<ValueId, Partition>,
     /// What may differ between the threads of a warp, as far as it was asked for.
     selection: OnceCell<RefCell<Selection>>,
     /// What was found out about conditions, as far as it was asked for.
@@ -62,12 +62,12 @@ impl Uniformity {
     pub fn new(function: &Function<'_>, interesting: &[BlockId], guards: &[u32], budget: &Budget) -> Self {
         let cfg = function.cfg;
         let control = Branches::new(cfg, budget);
-        let truths = FxHashMap::default();
+        let partitions = FxHashMap::default();
         let selection = OnceCell::new();
         let known_conditions = RefCell::default();
         let one_thread = vec![None; cfg.len()];
         let mut this =
-            Self { one_thread, control, deciding: OnceCell::new(), truths, selection, known_conditions };
+            Self { one_thread, control, deciding: OnceCell::new(), partitions, selection, known_conditions };
         let branches: Vec<u32> = {
             let mut blocks = this.conditions(interesting, budget);
             blocks.sort_unstable();
@@ -79,7 +79,7 @@ impl Uniformity {
                 _ => None,
             }
         });
-        this.find_truths(function, roots.collect());
+        this.find_partitions(function, roots.collect());
         this.find_one_thread(function, &branches);
         this
     }
@@ -110,46 +110,45 @@ impl Uniformity {
     pub fn elected_by(&self, function: &Function<'_>, instruction: u32) -> Option<Cause> {
         let raw = &function.unit.module.instructions[instruction as usize];
         let by_guard = function.unit.module.guard(raw).and_then(|guard| {
-            match self.guard(function, instruction, guard).yes {
-                Selects::One(cause) => Some(cause),
+            match self.guard(function, instruction, guard).if_true {
+                Threads::One(cause) => Some(cause),
                 _ => None,
             }
         });
         by_guard.or_else(|| self.one_thread[function.cfg.block_of(instruction)?.index()])
     }
 
-    /// What the guard of an instruction selects, its negation included.
-    fn guard(&self, function: &Function<'_>, instruction: u32, guard: Guard) -> Truth {
+    /// How the guard of an instruction divides a warp, its negation included.
+    fn guard(&self, function: &Function<'_>, instruction: u32, guard: Guard) -> Partition {
         match function.unit.symbols.guard(instruction) {
             Resolution::Register(register) => self.at(function, instruction, register).not_if(guard.negated),
-            _ => Truth::UNKNOWN,
+            _ => Partition::TOP,
         }
     }
 
-    fn at(&self, function: &Function<'_>, instruction: u32, register: RegisterId) -> Truth {
-        function.value(instruction, register).map_or(Truth::UNKNOWN, |value| self.truth(function, value))
+    fn at(&self, function: &Function<'_>, instruction: u32, register: RegisterId) -> Partition {
+        function.value(instruction, register).map_or(Partition::TOP, |value| self.partition(function, value))
     }
 
-    /// What a value selects, as far as that was found out.
-    fn truth(&self, function: &Function<'_>, value: ValueId) -> Truth {
-        match (self.truths.get(&value), value) {
-            (Some(truth), _) => *truth,
-            (None, ValueId::Definition(_)) => Truth::UNKNOWN,
+    /// How a value divides a warp, as far as that was found out.
+    fn partition(&self, function: &Function<'_>, value: ValueId) -> Partition {
+        match (self.partitions.get(&value), value) {
+            (Some(partition), _) => *partition,
+            (None, ValueId::Definition(_)) => Partition::TOP,
             (None, ValueId::Join(join)) => self.joined(function, join),
         }
     }
 
-    /// What one of several values selects.
-    fn joined(&self, function: &Function<'_>, join: JoinId) -> Truth {
-        let of = |value: &ValueId| self.truths.get(value).copied().unwrap_or(Truth::UNKNOWN);
+    /// How one of several values does.
+    fn joined(&self, function: &Function<'_>, join: JoinId) -> Partition {
+        let of = |value: &ValueId| self.partitions.get(value).copied().unwrap_or(Partition::TOP);
         let inputs = function.definitions.joined(join);
         function.budget.take(inputs.len() as u64);
-        inputs.iter().fold(Truth::TOP, |truth, value| truth.join(of(value)))
+        inputs.iter().fold(Partition::BOTTOM, |partition, value| partition.join(of(value)))
     }
 
-    /// Starts from the assumption that everything selects one thread, and takes back what is not
-    /// so until nothing changes.
-    fn find_truths(&mut self, function: &Function<'_>, roots: Vec<(u32, RegisterId)>) {
+    /// Starts from the bottom, where no thread has any value, and rises until nothing changes.
+    fn find_partitions(&mut self, function: &Function<'_>, roots: Vec<(u32, RegisterId)>) {
         let mut work: Vec<ValueId> = Vec::new();
         for (instruction, register) in roots {
             work.extend(function.value(instruction, register));
@@ -157,9 +156,9 @@ impl Uniformity {
         let mut waiting = Vec::new();
         let mut dependents: FxHashMap<ValueId, Vec<ValueId>> = FxHashMap::default();
         while let Some(id) = work.pop() {
-            if self.truths.insert(id, Truth::TOP).is_none() {
+            if self.partitions.insert(id, Partition::BOTTOM).is_none() {
                 waiting.push(id);
-                for source in truth_sources(function, id) {
+                for source in partition_sources(function, id) {
                     dependents.entry(source).or_default().push(id);
                     work.push(source);
                 }
@@ -171,33 +170,33 @@ impl Uniformity {
         while let Some(id) = waiting.pop() {
             queued.remove(&id);
             if !function.budget.take(VISIT) {
-                // What has not settled selects nobody for certain.
-                self.truths.values_mut().for_each(|truth| *truth = Truth::UNKNOWN);
+                // What has not settled says nothing for certain.
+                self.partitions.values_mut().for_each(|partition| *partition = Partition::TOP);
                 return;
             }
-            let old = self.truths[&id];
+            let old = self.partitions[&id];
             let new = old.join(match id {
                 ValueId::Definition(id) => self.evaluate(function, id),
                 ValueId::Join(join) => self.joined(function, join),
             });
             if new != old {
-                self.truths.insert(id, new);
+                self.partitions.insert(id, new);
                 let affected = dependents.get(&id).into_iter().flatten().copied();
                 waiting.extend(affected.filter(|dependent| queued.insert(*dependent)));
             }
         }
     }
 
-    fn evaluate(&self, function: &Function<'_>, id: DefinitionId) -> Truth {
+    fn evaluate(&self, function: &Function<'_>, id: DefinitionId) -> Partition {
         let definition = function.definitions.get(id);
         let instruction = definition.instruction;
         let raw = &function.unit.module.instructions[instruction as usize];
         if let Some(guard) = function.unit.module.guard(raw)
-            && let selects @ (Selects::One(_) | Selects::Vacuous) =
-                self.guard(function, instruction, guard).yes
+            && let threads @ (Threads::One(_) | Threads::Bottom) =
+                self.guard(function, instruction, guard).if_true
         {
             // Only that thread has what is written here.
-            return Truth { yes: selects, no: selects };
+            return Partition { if_true: threads, if_false: threads };
         }
         let opcode = function.unit.operations.of(instruction);
         let is_predicate = opcode.types.last() == Some(&Type::Pred);
@@ -205,7 +204,7 @@ impl Uniformity {
             if position < raw.operands.len {
                 self.operand(function, instruction, raw.operands.start + position)
             } else {
-                Truth::UNKNOWN
+                Partition::TOP
             }
         };
         match opcode.computes() {
@@ -215,22 +214,29 @@ impl Uniformity {
                     Some(OperandKind::Binary(BinaryOperator::Or, parts))
                         if definition.operand == parts.start + 1 =>
                     {
-                        Truth { yes: Selects::One(instruction), no: Selects::Several }
+                        Partition { if_true: Threads::One(instruction), if_false: Threads::Top }
                     }
-                    _ => Truth::UNKNOWN,
+                    _ => Partition::TOP,
                 }
             }
             Computation::Move | Computation::Convert => operand(1),
             Computation::Not if is_predicate => operand(1).not(),
-            Computation::And => Truth { yes: operand(1).yes.or(operand(2).yes), no: Selects::Several },
-            Computation::Or => Truth { yes: Selects::Several, no: operand(1).no.or(operand(2).no) },
+            Computation::And => {
+                Partition { if_true: operand(1).if_true.meet(operand(2).if_true), if_false: Threads::Top }
+            }
+            Computation::Or => {
+                Partition { if_true: Threads::Top, if_false: operand(1).if_false.meet(operand(2).if_false) }
+            }
             Computation::Xor if is_predicate => match constant(function, raw.operands, 2) {
                 Some(value) => operand(1).not_if(value != 0),
-                None => Truth::UNKNOWN,
+                None => Partition::TOP,
             },
             Computation::Select => {
                 let (a, b, p) = (operand(1), operand(2), operand(3));
-                Truth { yes: a.yes.or(p.yes).and(b.yes.or(p.no)), no: a.no.or(p.yes).and(b.no.or(p.no)) }
+                Partition {
+                    if_true: a.if_true.meet(p.if_true).join(b.if_true.meet(p.if_false)),
+                    if_false: a.if_false.meet(p.if_true).join(b.if_false.meet(p.if_false)),
+                }
             }
             Computation::Compare => self.compare(function, instruction, raw, opcode, definition.operand),
             Computation::Other
@@ -251,7 +257,7 @@ impl Uniformity {
             | Computation::InsertBits
             | Computation::Permute
             | Computation::Shuffle
-            | Computation::Load => Truth::UNKNOWN,
+            | Computation::Load => Partition::TOP,
         }
     }
 
@@ -262,24 +268,22 @@ impl Uniformity {
         raw: &RawInstruction,
         opcode: &Opcode,
         written: u32,
-    ) -> Truth {
-        let Some(comparison) = comparison(opcode) else { return Truth::UNKNOWN };
+    ) -> Partition {
+        let Some(comparison) = comparison(opcode) else { return Partition::TOP };
         let (left, right, comparison) =
             match (constant(function, raw.operands, 1), constant(function, raw.operands, 2)) {
                 (_, Some(right)) => (1, right, comparison),
                 (Some(left), None) => (2, left, mirrored(comparison)),
                 (None, None) => {
-                    return self.combined(function, instruction, raw, opcode, written, Truth::UNKNOWN);
+                    return self.combined(function, instruction, raw, opcode, written, Partition::TOP);
                 }
             };
         let value = self.operand(function, instruction, raw.operands.start + left);
         let is_lane = identifies_lane(function, instruction, raw.operands.start + left);
-        let one = Selects::One(instruction);
-        let several = Selects::Several;
         // Exactly one value passes, or is left out.
-        let passes = Truth { yes: one, no: several };
-        let is_left_out = Truth { yes: several, no: one };
-        let truth = match (comparison, right) {
+        let passes = Partition { if_true: Threads::One(instruction), if_false: Threads::Top };
+        let is_left_out = passes.not();
+        let partition = match (comparison, right) {
             (Comparison::Eq, _) if is_lane => passes,
             (Comparison::Lt | Comparison::Lo, 1) | (Comparison::Le | Comparison::Ls, 0) if is_lane => passes,
             (Comparison::Ne, _) if is_lane => is_left_out,
@@ -289,12 +293,12 @@ impl Uniformity {
             (Comparison::Eq, 0) | (Comparison::Lo, 1) => value.not(),
             (Comparison::Ne | Comparison::Hi, 0) | (Comparison::Hs, 1) => value,
             (Comparison::Eq, _) | (Comparison::Gt, 0..) | (Comparison::Ge, 1..) => {
-                Truth { yes: value.yes, no: several }
+                Partition { if_true: value.if_true, if_false: Threads::Top }
             }
-            (Comparison::Ne, _) => Truth { yes: several, no: value.yes },
-            _ => Truth::UNKNOWN,
+            (Comparison::Ne, _) => Partition { if_true: Threads::Top, if_false: value.if_true },
+            _ => Partition::TOP,
         };
-        self.combined(function, instruction, raw, opcode, written, truth)
+        self.combined(function, instruction, raw, opcode, written, partition)
     }
 
     /// `setp.eq.and p|q, a, b, c`: the comparison with a predicate, and its negation with it.
@@ -305,41 +309,45 @@ impl Uniformity {
         raw: &RawInstruction,
         opcode: &Opcode,
         written: u32,
-        truth: Truth,
-    ) -> Truth {
+        partition: Partition,
+    ) -> Partition {
         let first = function.unit.module.operands(raw.operands).first().map(Operand::kind);
         let negated = matches!(
             first,
             Some(OperandKind::Binary(BinaryOperator::Or, parts)) if written == parts.start + 1
         );
-        let truth = truth.not_if(negated);
+        let partition = partition.not_if(negated);
         let with = || self.operand(function, instruction, raw.operands.start + 3);
         let combination = opcode.modifier(|modifier| match modifier {
             Modifier::BooleanOperator(operator) => Some(operator),
             _ => None,
         });
         match combination {
-            Some(BooleanOperator::And) => Truth { yes: truth.yes.or(with().yes), no: Selects::Several },
-            Some(BooleanOperator::Or) => Truth { yes: Selects::Several, no: truth.no.or(with().no) },
-            Some(BooleanOperator::Xor) => Truth::UNKNOWN,
-            None => truth,
+            Some(BooleanOperator::And) => {
+                Partition { if_true: partition.if_true.meet(with().if_true), if_false: Threads::Top }
+            }
+            Some(BooleanOperator::Or) => {
+                Partition { if_true: Threads::Top, if_false: partition.if_false.meet(with().if_false) }
+            }
+            Some(BooleanOperator::Xor) => Partition::TOP,
+            None => partition,
         }
     }
 
-    fn operand(&self, function: &Function<'_>, instruction: u32, index: u32) -> Truth {
+    fn operand(&self, function: &Function<'_>, instruction: u32, index: u32) -> Partition {
         let operand = &function.unit.module.operands[index as usize];
         if let Some(value) = literal::evaluate(&function.unit.source, &function.unit.module, operand) {
-            return Truth::constant(value);
+            return Partition::constant(value);
         }
         match operand.kind() {
             OperandKind::Name => match function.unit.symbols.operand(index) {
                 Resolution::Register(register) => self.at(function, instruction, register),
-                _ => Truth::UNKNOWN,
+                _ => Partition::TOP,
             },
             OperandKind::Unary(UnaryOperator::Not, part) if part.len == 1 => {
                 self.operand(function, instruction, part.start).not()
             }
-            _ => Truth::UNKNOWN,
+            _ => Partition::TOP,
         }
     }
 
@@ -353,21 +361,21 @@ impl Uniformity {
             else {
                 continue;
             };
-            let truth = self.guard(function, branch, guard);
+            let partition = self.guard(function, branch, guard);
             let next = BlockId(block.0 + 1);
             let leaves = match function.unit.operations.of(branch).control() {
                 Control::Branch | Control::IndexedBranch => false,
                 Control::Next | Control::Call | Control::Return | Control::Exit | Control::Trap => true,
             };
             for &successor in &cfg.block(block).successors {
-                let selects = if successor != next {
-                    truth.yes
+                let threads = if successor != next {
+                    partition.if_true
                 } else if leaves || cfg.block(block).successors.len() > 1 {
-                    truth.no
+                    partition.if_false
                 } else {
-                    Selects::Several
+                    Threads::Top
                 };
-                if let Selects::One(cause) = selects {
+                if let Threads::One(cause) = threads {
                     edges.insert((block, successor), cause);
                 }
             }
@@ -380,8 +388,8 @@ impl Uniformity {
         for (at, block) in order.iter().enumerate() {
             position[block.index()] = at;
         }
-        let mut states = vec![Selects::Vacuous; cfg.len()];
-        states[0] = Selects::Several;
+        let mut states = vec![Threads::Bottom; cfg.len()];
+        states[0] = Threads::Top;
         // States only rise, so that this ends: each block changes twice at most.
         let mut waiting = BitSet::full(order.len());
         let mut from = 0;
@@ -396,9 +404,9 @@ impl Uniformity {
             if !function.budget.take(1 + predecessors.len() as u64) {
                 return;
             }
-            let state = predecessors.iter().fold(Selects::Vacuous, |state, from| {
-                state.and(match edges.get(&(*from, block)) {
-                    Some(cause) => Selects::One(*cause),
+            let state = predecessors.iter().fold(Threads::Bottom, |state, from| {
+                state.join(match edges.get(&(*from, block)) {
+                    Some(cause) => Threads::One(*cause),
                     None => states[from.index()],
                 })
             });
@@ -411,7 +419,7 @@ impl Uniformity {
             }
         }
         for (state, found) in states.iter().zip(&mut self.one_thread) {
-            if let Selects::One(cause) = state {
+            if let Threads::One(cause) = state {
                 *found = Some(*cause);
             }
         }
@@ -442,8 +450,8 @@ fn mirrored(comparison: Comparison) -> Comparison {
     }
 }
 
-/// Whether the truth of a result is made of that of its operands.
-fn has_truth(computes: Computation) -> bool {
+/// Whether a result divides a warp as its operands do.
+fn divides_like_operands(computes: Computation) -> bool {
     match computes {
         Computation::Move
         | Computation::Convert
@@ -474,8 +482,8 @@ fn has_truth(computes: Computation) -> bool {
     }
 }
 
-/// The values whose truth that of a value is made of.
-fn truth_sources(function: &Function<'_>, id: ValueId) -> Vec<ValueId> {
+/// The values whose partitions that of a value is made of.
+fn partition_sources(function: &Function<'_>, id: ValueId) -> Vec<ValueId> {
     let id = match id {
         ValueId::Definition(id) => id,
         ValueId::Join(join) => return function.definitions.joined(join).to_vec(),
@@ -488,7 +496,7 @@ fn truth_sources(function: &Function<'_>, id: ValueId) -> Vec<ValueId> {
     {
         sources.extend(function.value(instruction, register));
     }
-    if has_truth(function.unit.operations.of(instruction).computes()) {
+    if divides_like_operands(function.unit.operations.of(instruction).computes()) {
         registers::accesses(function.unit, instruction, &mut |register, _, access| {
             if access == Access::Read {
                 sources.extend(function.value(instruction, register));

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::expression::{self, Expression};
 use super::{Outcome, encode, output_error};
-use crate::descriptor::field::{Bits, Setting};
+use crate::descriptor::field::{Bits, FieldValue};
 use crate::descriptor::shared_memory::{self, Matrix};
 use crate::descriptor::{Field, Known, Layout, Problem, idesc_check, instruction, zero_column_mask};
 
@@ -125,7 +125,7 @@ struct Document<'a> {
     word: String,
     table: &'a str,
     valid: bool,
-    fields: Vec<Setting<'a>>,
+    fields: Vec<FieldValue<'a>>,
     problems: &'a [Problem],
     /// Each sub-mask with its lowest column last.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -145,7 +145,7 @@ impl Shown {
             word: self.hexadecimal(),
             table: self.layout.table,
             valid: self.problems.is_empty(),
-            fields: self.layout.settings(self.word),
+            fields: self.layout.values(self.word),
             problems: &self.problems,
             masks: self.masks.as_ref().map(|masks| masks.iter().map(|mask| binary(mask)).collect()),
         };
@@ -197,8 +197,8 @@ impl Shown {
 
     fn write_table(&self, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, "  {:<7} {:<16} {:<12} meaning", "bits", "field", "value")?;
-        for setting in self.layout.settings(self.word) {
-            let field = setting.field;
+        for value in self.layout.values(self.word) {
+            let field = value.field;
             let bits: Vec<String> = field.bits.iter().rev().map(ToString::to_string).collect();
             let wrong = self.problems.iter().any(|problem| problem.field == field);
             writeln!(
@@ -207,7 +207,7 @@ impl Shown {
                 if wrong { '!' } else { ' ' },
                 bits.join(","),
                 field.name,
-                field.show(setting.raw),
+                field.show(value.raw),
                 field.meaning
             )?;
         }

@@ -21,13 +21,13 @@ use crate::source::{Span, Spanned};
 #[derive(Debug)]
 pub(super) struct Expression {
     text: String,
-    settings: Vec<Setting>,
+    assignments: Vec<Assignment>,
     bare: Vec<Spanned<String>>,
 }
 
 /// `name=value`
 #[derive(Clone, Debug)]
-struct Setting {
+struct Assignment {
     name: Spanned<String>,
     value: Spanned<String>,
     used: bool,
@@ -51,7 +51,7 @@ type Result<T> = std::result::Result<T, Box<ExpressionError>>;
 impl Expression {
     /// The expression that the words of the command line make; bare words only if `bare` says so.
     pub(super) fn parse(words: &[String], bare: bool) -> Result<Self> {
-        let mut expression = Self { text: words.join(" "), settings: Vec::new(), bare: Vec::new() };
+        let mut expression = Self { text: words.join(" "), assignments: Vec::new(), bare: Vec::new() };
         let mut first_by_name: FxHashMap<String, Span> = FxHashMap::default();
         let mut offset = 0;
         for word in expression.text.clone().split(char::is_whitespace) {
@@ -79,7 +79,7 @@ impl Expression {
                         error.labels.push(label(first, "first here"));
                         return Err(error);
                     }
-                    expression.settings.push(Setting { name, value, used: false });
+                    expression.assignments.push(Assignment { name, value, used: false });
                 }
             }
         }
@@ -111,9 +111,9 @@ impl Expression {
 
     /// The value given for `name`.
     fn take(&mut self, name: &str) -> Option<Spanned<String>> {
-        let setting = self.settings.iter_mut().find(|setting| setting.name.value == name)?;
-        setting.used = true;
-        Some(setting.value.clone())
+        let assignment = self.assignments.iter_mut().find(|assignment| assignment.name.value == name)?;
+        assignment.used = true;
+        Some(assignment.value.clone())
     }
 
     /// The value given for `name`, which has to be one of these.
@@ -194,8 +194,8 @@ impl Expression {
 
     /// Whether the expression says that the field `sparse` is set.
     pub(super) fn sparse(&self) -> bool {
-        let setting = self.settings.iter().find(|setting| setting.name.value == "sparse");
-        setting.is_some_and(|setting| matches!(setting.value.value.as_str(), "1" | "yes"))
+        let assignment = self.assignments.iter().find(|assignment| assignment.name.value == "sparse");
+        assignment.is_some_and(|assignment| matches!(assignment.value.value.as_str(), "1" | "yes"))
     }
 
     /// The bare words.
@@ -214,7 +214,7 @@ impl Expression {
         self.error(message, word.span, label, suggest(&word.value, expected))
     }
 
-    /// A complaint about the value of a setting, or about its absence.
+    /// A complaint about the value of an assignment, or about its absence.
     pub(super) fn complain(
         &self,
         name: &str,
@@ -226,14 +226,16 @@ impl Expression {
 
     /// The value given for `name`, or else the end of the expression.
     fn place(&self, name: &str) -> Span {
-        let setting = self.settings.iter().find(|setting| setting.name.value == name);
-        setting.map_or_else(|| self.end(), |setting| setting.value.span)
+        let assignment = self.assignments.iter().find(|assignment| assignment.name.value == name);
+        assignment.map_or_else(|| self.end(), |assignment| assignment.value.span)
     }
 
-    /// Complains about settings that nobody has asked for; `known` are the names that mean something.
+    /// Complains about assignments that nobody has asked for; `known` are the names that mean something.
     pub(super) fn finish(&self, what: &str, known: &[&str]) -> Result<()> {
-        let Some(setting) = self.settings.iter().find(|setting| !setting.used) else { return Ok(()) };
-        Err(self.unknown(&setting.name, what, known))
+        let Some(assignment) = self.assignments.iter().find(|assignment| !assignment.used) else {
+            return Ok(());
+        };
+        Err(self.unknown(&assignment.name, what, known))
     }
 
     fn unknown(&self, name: &Spanned<String>, what: &str, known: &[&str]) -> Box<ExpressionError> {
@@ -255,9 +257,9 @@ impl Expression {
     ) -> Result<u64> {
         let known: Vec<&str> = layout.names().into_iter().chain(context.iter().copied()).collect();
         // A misspelt field comes first, or the report would be that the field is missing.
-        for setting in self.settings.iter().filter(|setting| !setting.used) {
-            if layout.settable(&setting.name.value).is_none() {
-                return Err(self.unknown(&setting.name, layout.title, &known));
+        for assignment in self.assignments.iter().filter(|assignment| !assignment.used) {
+            if layout.settable(&assignment.name.value).is_none() {
+                return Err(self.unknown(&assignment.name, layout.title, &known));
             }
         }
         let mut word = layout.blank();
@@ -383,7 +385,7 @@ fn suggest(wanted: &str, known: &[&str]) -> Option<String> {
 
 /// A word of the command line that should be a number is none, or too large.
 pub(super) fn word_error(text: &str, width: u32) -> Box<ExpressionError> {
-    let expression = Expression { text: text.to_owned(), settings: Vec::new(), bare: Vec::new() };
+    let expression = Expression { text: text.to_owned(), assignments: Vec::new(), bare: Vec::new() };
     let span = Span::new(0, text.len() as u32);
     let help = Some(String::from("write it like `0x08400490`"));
     match wide_number(text) {

@@ -414,14 +414,14 @@ pub struct Layout {
 
 /// One field of a word with what it holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Setting<'a> {
+pub struct FieldValue<'a> {
     /// The field.
     pub field: &'a Field,
     /// Its bits, moved down to bit 0.
     pub raw: u64,
 }
 
-impl Serialize for Setting<'_> {
+impl Serialize for FieldValue<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         #[derive(Serialize)]
         struct Shown<'a> {
@@ -465,8 +465,8 @@ impl Layout {
     }
 
     /// What each field of `word` holds, from bit 0 on.
-    pub fn settings(&self, word: u64) -> Vec<Setting<'_>> {
-        self.fields.iter().map(|field| Setting { field, raw: field.get(word) }).collect()
+    pub fn values(&self, word: u64) -> Vec<FieldValue<'_>> {
+        self.fields.iter().map(|field| FieldValue { field, raw: field.get(word) }).collect()
     }
 
     /// A word whose fixed fields are right and whose other fields are zero.

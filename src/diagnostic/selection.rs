@@ -100,11 +100,11 @@ pub struct Layer {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RuleSettings {
     /// By [`Code`].
-    rules: Vec<Setting>,
+    rules: Vec<RuleSetting>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Setting {
+struct RuleSetting {
     runs: bool,
     /// Where it is not the rule's own.
     severity: Option<Severity>,
@@ -112,7 +112,7 @@ struct Setting {
 
 impl Default for RuleSettings {
     fn default() -> Self {
-        let setting = |code: Code| Setting { runs: code.severity() != Severity::Off, severity: None };
+        let setting = |code: Code| RuleSetting { runs: code.severity() != Severity::Off, severity: None };
         Self { rules: Code::all().map(setting).collect() }
     }
 }
@@ -120,7 +120,7 @@ impl Default for RuleSettings {
 impl RuleSettings {
     /// How much findings of the rule matter; [`Severity::Off`] when it does not run.
     pub fn severity(&self, code: Code) -> Severity {
-        let Setting { runs, severity } = self.rules[code as usize];
+        let RuleSetting { runs, severity } = self.rules[code as usize];
         match (severity, code.severity()) {
             _ if !runs => Severity::Off,
             (Some(severity), _) => severity,

@@ -10,14 +10,14 @@ use crate::isa::scale_vectors;
 use crate::isa::targets::{self, GATES, Gate, PtxVersion, TENSOR_TARGETS, Target, Unavailable, Use};
 use crate::isa::tensor::InstructionForm;
 use crate::isa::vocabulary::{Kind, Operation, Qualifier, ScaleVectorSize};
-use crate::resolve::environment::{Environment, Setting};
+use crate::resolve::environment::{Declared, Environment};
 use crate::source::{Span, Spanned};
 
 /// What a set of targets, of which one has to do, lacks for an instruction.
 #[derive(Debug)]
 pub struct Availability {
     /// The targets.
-    pub targets: Vec<Setting<Target>>,
+    pub targets: Vec<Declared<Target>>,
     /// None of them has tcgen05; nothing else is asked then.
     pub no_tensor_memory: bool,
     /// What each of them lacks.
@@ -48,14 +48,14 @@ struct Closed {
 /// The gates that are closed under an environment, found out once.
 #[derive(Debug, Default)]
 pub struct Gates {
-    sets: Vec<(Vec<Setting<Target>>, Vec<Closed>)>,
+    sets: Vec<(Vec<Declared<Target>>, Vec<Closed>)>,
 }
 
 impl Gates {
     /// The gates that are closed on the targets of `environment` under its version.
     pub fn new(environment: &Environment) -> Self {
         let version = environment.version.map_or(PtxVersion::LATEST, |version| version.value);
-        let close = |set: &Vec<Setting<Target>>| {
+        let close = |set: &Vec<Declared<Target>>| {
             (set.clone(), set.iter().map(|target| closed(target.value, version)).collect())
         };
         Self { sets: environment.targets.iter().map(close).collect() }
@@ -143,7 +143,7 @@ fn may_use(form: &InstructionForm, gate: &Gate) -> bool {
 }
 
 /// What the best of a set of targets lacks for an instruction.
-fn of_set(decoded: &Decoded<'_>, targets: &[Setting<Target>], closed: &[Closed]) -> Option<Availability> {
+fn of_set(decoded: &Decoded<'_>, targets: &[Declared<Target>], closed: &[Closed]) -> Option<Availability> {
     let refusals = |closed: &Closed| -> Vec<Refusal> {
         if closed.no_tensor_memory {
             return Vec::new();

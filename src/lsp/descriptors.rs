@@ -2,7 +2,7 @@
 
 use crate::analysis::description::{Description, Multiply, Word};
 use crate::descriptor::Values;
-use crate::descriptor::field::Setting;
+use crate::descriptor::field::FieldValue;
 use crate::instruction::Mma;
 use crate::isa::mma_shapes::{self, Shape, Sizes, Variant};
 
@@ -65,7 +65,7 @@ pub(super) fn table(word: &Word) -> String {
 
 /// The known fields in a line, without those that say "no".
 fn line(word: &Word) -> String {
-    let fields = word.fields.iter().filter_map(|Setting { field, raw }| match field.values {
+    let fields = word.fields.iter().filter_map(|FieldValue { field, raw }| match field.values {
         Values::Flag if *raw == 0 => None,
         Values::Flag => Some(field.name.to_owned()),
         _ => Some(format!("{} {}", field.name, field.show(*raw))),

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use crate::analysis::description::{Description, Matrix, Multiply, Word};
 use crate::descriptor::Values;
-use crate::descriptor::field::Setting;
+use crate::descriptor::field::FieldValue;
 use crate::source::Source;
 
 pub(super) fn render(source: &Source, description: &Description, out: &mut dyn Write) -> io::Result<()> {
@@ -48,8 +48,8 @@ fn matrix(name: &str, matrix: &Matrix) -> String {
 }
 
 /// A field as `encode` takes it; options that are not set go without saying.
-fn field(setting: &Setting<'_>) -> Option<String> {
-    let Setting { field, raw } = *setting;
+fn field(value: &FieldValue<'_>) -> Option<String> {
+    let FieldValue { field, raw } = *value;
     let unset = match field.values {
         Values::Flag => raw == 0,
         Values::Named(_) | Values::Number(_) => field.number_of(raw) == Some(0),

@@ -13,11 +13,11 @@ use crate::syntax::ast::{Module, OperandKind};
 #[derive(Clone, Debug, Default)]
 pub struct Environment {
     /// The PTX version, unless it is unknown.
-    pub version: Option<Setting<PtxVersion>>,
+    pub version: Option<Declared<PtxVersion>>,
     /// Each is to be checked: a set of targets of which one has to have what is used. A module may
     /// name several targets, and the assembler is content when one of them will do; targets that
     /// the user names are checked one by one.
-    pub targets: Vec<Vec<Setting<Target>>>,
+    pub targets: Vec<Vec<Declared<Target>>>,
     judges: Vec<Judge>,
     /// By set of targets: indices of judges.
     sets: Vec<Vec<usize>>,
@@ -25,7 +25,7 @@ pub struct Environment {
 
 /// A value and the directive it comes from; none when the user gave it.
 #[derive(Clone, Copy, Debug)]
-pub struct Setting<T> {
+pub struct Declared<T> {
     /// The value.
     pub value: T,
     /// Where the module says so.
@@ -36,13 +36,13 @@ impl Environment {
     /// Reads the module's header; `version` and `targets` replace what it says.
     pub fn new(unit: &Unit, version: Option<PtxVersion>, targets: &[Target]) -> Self {
         let Unit { source, module, .. } = unit;
-        let version = version.map(|value| Setting { value, span: None }).or_else(|| {
+        let version = version.map(|value| Declared { value, span: None }).or_else(|| {
             let found = module_version(source, module)?;
-            Some(Setting { value: found.value?, span: Some(found.span) })
+            Some(Declared { value: found.value?, span: Some(found.span) })
         });
         let targets = if targets.is_empty() {
-            let mut named: Vec<Setting<Target>> = module_targets(source, module)
-                .filter_map(|name| Some(Setting { value: name.value?, span: Some(name.span) }))
+            let mut named: Vec<Declared<Target>> = module_targets(source, module)
+                .filter_map(|name| Some(Declared { value: name.value?, span: Some(name.span) }))
                 .filter(|target| target.value.since().is_some())
                 .collect();
             // A name that is repeated says nothing.
@@ -50,13 +50,13 @@ impl Environment {
             named.retain(|target| seen.insert(target.value));
             if named.is_empty() { Vec::new() } else { vec![named] }
         } else {
-            targets.iter().copied().map(|value| vec![Setting { value, span: None }]).collect()
+            targets.iter().copied().map(|value| vec![Declared { value, span: None }]).collect()
         };
         Self::of(version, targets)
     }
 
     /// What to check against, whoever says so.
-    pub fn of(version: Option<Setting<PtxVersion>>, targets: Vec<Vec<Setting<Target>>>) -> Self {
+    pub fn of(version: Option<Declared<PtxVersion>>, targets: Vec<Vec<Declared<Target>>>) -> Self {
         let (judges, sets) = judges(&targets, version.map_or(PtxVersion::LATEST, |version| version.value));
         Self { version, targets, judges, sets }
     }
@@ -118,7 +118,7 @@ struct Judge {
 
 /// The distinct features of the targets with Tensor Memory, and for each set of targets which ones
 /// these have.
-fn judges(targets: &[Vec<Setting<Target>>], version: PtxVersion) -> (Vec<Judge>, Vec<Vec<usize>>) {
+fn judges(targets: &[Vec<Declared<Target>>], version: PtxVersion) -> (Vec<Judge>, Vec<Vec<usize>>) {
     let mut judges: Vec<Judge> = Vec::new();
     let mut sets = Vec::with_capacity(targets.len());
     for set in targets {

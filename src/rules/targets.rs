@@ -6,7 +6,7 @@
 use crate::instruction::decode::Decoded;
 use crate::instruction::gates::Availability;
 use crate::isa::targets::Target;
-use crate::resolve::environment::Setting;
+use crate::resolve::environment::Declared;
 use crate::rules::Checker;
 use crate::words::list_words;
 
@@ -25,6 +25,6 @@ fn unavailable<'c>(
     })
 }
 
-fn names(targets: &[Setting<Target>]) -> String {
+fn names(targets: &[Declared<Target>]) -> String {
     list_words(targets.iter().map(|target| target.value.to_string()), "and")
 }

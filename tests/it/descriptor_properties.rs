@@ -150,7 +150,7 @@ proptest! {
     fn fields_give_back_what_they_took(word: u64, index in prop::sample::select((0..layouts().len()).collect::<Vec<_>>())) {
         let layout = layouts()[index];
         let word = word & (u64::MAX >> (64 - layout.width));
-        let together = layout.settings(word).iter().fold(0, |sum, setting| sum | setting.field.put(setting.raw));
+        let together = layout.values(word).iter().fold(0, |sum, value| sum | value.field.put(value.raw));
         prop_assert_eq!(together, word);
     }
 }

@@ -135,11 +135,11 @@ fn print(problems: &[Problem]) {
 fn show(layout: &'static Layout, word: u64) -> Result<(), String> {
     let word = word & u64::MAX >> (64 - layout.width);
     let mut together = 0;
-    for setting in layout.settings(word) {
-        if setting.field.show(setting.raw).is_empty() {
-            return Err(format!("{word:#x}: nothing to show of {}", setting.field.name));
+    for value in layout.values(word) {
+        if value.field.show(value.raw).is_empty() {
+            return Err(format!("{word:#x}: nothing to show of {}", value.field.name));
         }
-        together |= setting.field.put(setting.raw);
+        together |= value.field.put(value.raw);
     }
     if together == word { Ok(()) } else { Err(format!("{word:#x} has fields that make {together:#x}")) }
 }

@@ -7,17 +7,17 @@ use std::ops::Range;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use super::{Ask, Direction, Fact, Group, Reach, Step};
+use super::{Direction, Fact, Group, Query, Reach, Step};
 use crate::analysis::budget::Budget;
 use crate::analysis::cfg::{Block, BlockId, Cfg};
 
 /// Facts that hold, by whether something covers them on the way, and those of them that can have
-/// gone past a mark; one bit each.
+/// been discharged; one bit each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct State {
     bare: u64,
     covered: u64,
-    marked: u64,
+    discharged: u64,
 }
 
 impl State {
@@ -25,35 +25,35 @@ impl State {
         self.bare | self.covered
     }
 
-    fn end(&mut self, facts: u64) {
+    fn kill(&mut self, facts: u64) {
         self.bare &= !facts;
         self.covered &= !facts;
-        self.marked &= !facts;
+        self.discharged &= !facts;
     }
 
     fn only(self, facts: u64) -> Self {
-        Self { bare: self.bare & facts, covered: self.covered & facts, marked: self.marked & facts }
+        Self { bare: self.bare & facts, covered: self.covered & facts, discharged: self.discharged & facts }
     }
 
     fn join(self, other: Self) -> Self {
         Self {
             bare: self.bare | other.bare,
             covered: self.covered | other.covered,
-            marked: self.marked | other.marked,
+            discharged: self.discharged | other.discharged,
         }
     }
 }
 
 /// Which facts the bits of a state stand for.
 #[derive(Clone, Copy)]
-pub(super) enum Lanes {
-    /// Bit 0 for all of them; none ends by itself.
+pub(super) enum Batch {
+    /// Bit 0 for all of them; none is killed by itself.
     All,
     /// 64 facts from this one on.
     From(u32),
 }
 
-impl Lanes {
+impl Batch {
     /// The facts that have a bit.
     fn facts(self) -> Range<Fact> {
         match self {
@@ -66,47 +66,47 @@ impl Lanes {
         match self {
             Self::All => 1,
             Self::From(first) => match fact.0.checked_sub(first) {
-                Some(lane @ 0..64) => 1 << lane,
+                Some(bit @ 0..64) => 1 << bit,
                 _ => 0,
             },
         }
     }
 }
 
-/// What a mark does to the facts that hold there.
+/// What becomes of facts that are discharged.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Marks {
-    /// They are no answer from there on, on whatever path.
-    Count,
-    /// They end: what is left is what can be an answer at all.
-    End,
+pub(super) enum OnDischarge {
+    /// They are carried on, to be no answer wherever they arrive.
+    Track,
+    /// They are killed: what is left is what can be an answer at all.
+    Kill,
 }
 
 /// The blocks on one side of a block.
 type Neighbours = fn(&Block) -> &[BlockId];
 
-/// How many kinds of facts are told apart, by the groups that they end with; the last is all others.
+/// How many kinds of facts are told apart, by the groups that kill them; the last is all others.
 const KINDS: u8 = 64;
 
 pub(super) struct Solver<'a> {
-    question: &'a Reach,
+    problem: &'a Reach,
     cfg: &'a Cfg,
     direction: Direction,
     budget: &'a Budget,
-    /// Where each fact starts, by fact: indices of steps.
-    starts: Vec<(Fact, u32)>,
+    /// Where each fact is generated, by fact: indices of steps.
+    gens: Vec<(Fact, u32)>,
     /// By group: the bits of its facts in this run.
     groups: Vec<u64>,
-    /// By block: its steps, as far as they matter: up to the last question that is open, or all if
-    /// there is one behind it.
+    /// By block: its steps, as far as they matter: up to the last open query, or all if there is one
+    /// behind it.
     ranges: Vec<Range<u32>>,
     /// By fact, if they are many: its kind.
     kinds: Vec<u8>,
-    /// By group: the kinds of its facts, all of which end with it.
-    ended: Vec<u64>,
-    /// By block: kinds of facts that can get from its start to a question that is open.
+    /// By group: the kinds of its facts, all of which it kills.
+    killed: Vec<u64>,
+    /// By block: kinds of facts that can get from its start to an open query.
     useful: Vec<u64>,
-    /// By block: whether a question that is open can follow.
+    /// By block: whether an open query can follow.
     followed: Vec<bool>,
     /// By block: its place in the order of the work.
     position: Vec<u32>,
@@ -115,10 +115,10 @@ pub(super) struct Solver<'a> {
 }
 
 impl<'a> Solver<'a> {
-    pub(super) fn new(question: &'a Reach, cfg: &'a Cfg, direction: Direction, budget: &'a Budget) -> Self {
+    pub(super) fn new(problem: &'a Reach, cfg: &'a Cfg, direction: Direction, budget: &'a Budget) -> Self {
         let mut ranges = vec![0..0; cfg.len()];
         let mut index = 0;
-        for group in question.steps.chunk_by(|a, b| a.0 == b.0 || cfg.block_of(a.0) == cfg.block_of(b.0)) {
+        for group in problem.steps.chunk_by(|a, b| a.0 == b.0 || cfg.block_of(a.0) == cfg.block_of(b.0)) {
             let end = index + group.len() as u32;
             if let Some(block) = group.first().and_then(|(instruction, _)| cfg.block_of(*instruction)) {
                 ranges[block.index()] = index..end;
@@ -133,24 +133,24 @@ impl<'a> Solver<'a> {
                 Direction::Backward => (order.len() - at) as u32,
             };
         }
-        let mut starts: Vec<(Fact, u32)> = Vec::with_capacity(question.facts as usize);
-        for (index, (_, step)) in question.steps.iter().enumerate() {
-            if let Step::Start(fact) = step {
-                starts.push((*fact, index as u32));
+        let mut gens: Vec<(Fact, u32)> = Vec::with_capacity(problem.facts as usize);
+        for (index, (_, step)) in problem.steps.iter().enumerate() {
+            if let Step::Gen(fact) = step {
+                gens.push((*fact, index as u32));
             }
         }
-        starts.sort_unstable();
-        let (kinds, ended) = kinds(question);
+        gens.sort_unstable();
+        let (kinds, killed) = kinds(problem);
         Self {
-            question,
+            problem,
             cfg,
             direction,
             budget,
-            starts,
-            groups: vec![0; question.groups as usize],
+            gens,
+            groups: vec![0; problem.groups as usize],
             ranges,
             kinds,
-            ended,
+            killed,
             useful: vec![u64::MAX; cfg.len()],
             followed: vec![true; cfg.len()],
             position,
@@ -158,7 +158,7 @@ impl<'a> Solver<'a> {
         }
     }
 
-    /// Finds out what leads to a question that is open, and forgets the steps behind the last one.
+    /// Finds out what leads to an open query, and forgets the steps behind the last one.
     pub(super) fn look_for(&mut self, answered: &[bool]) {
         let mut steps = 0;
         let (ahead, behind): (Neighbours, Neighbours) = match self.direction {
@@ -177,17 +177,17 @@ impl<'a> Solver<'a> {
             let range = self.ranges[block.index()].clone();
             steps += 1 + u64::from(range.end - range.start) + ahead(content).len() as u64;
             let mut useful = ahead(content).iter().fold(0, |useful, next| useful | self.useful[next.index()]);
-            for (_, step) in self.question.steps[range.start as usize..range.end as usize].iter().rev() {
+            for (_, step) in self.problem.steps[range.start as usize..range.end as usize].iter().rev() {
                 match step {
-                    Step::Ask(ask) if !answered[ask.0 as usize] => useful = u64::MAX,
-                    Step::Stop => useful = 0,
-                    Step::EndGroup(group) => useful &= !self.ended[group.0 as usize],
-                    Step::Ask(_)
-                    | Step::Mark
+                    Step::Query(query) if !answered[query.0 as usize] => useful = u64::MAX,
+                    Step::KillAll => useful = 0,
+                    Step::KillGroup(group) => useful &= !self.killed[group.0 as usize],
+                    Step::Query(_)
+                    | Step::Discharge
                     | Step::Cover(..)
-                    | Step::EndCovered
-                    | Step::End(_)
-                    | Step::Start(_) => {}
+                    | Step::KillCovered
+                    | Step::Kill(_)
+                    | Step::Gen(_) => {}
                 }
             }
             if useful != self.useful[block.index()] {
@@ -199,8 +199,8 @@ impl<'a> Solver<'a> {
             let followed = ahead(content).iter().any(|next| self.useful[next.index()] != 0);
             self.followed[block.index()] = followed;
             if !followed {
-                let is_open = |index: &u32| match self.question.steps[*index as usize].1 {
-                    Step::Ask(ask) => !answered[ask.0 as usize],
+                let is_open = |index: &u32| match self.problem.steps[*index as usize].1 {
+                    Step::Query(query) => !answered[query.0 as usize],
                     _ => false,
                 };
                 let range = &mut self.ranges[block.index()];
@@ -211,13 +211,13 @@ impl<'a> Solver<'a> {
     }
 
     /// The bits of the facts that are of some kinds.
-    fn of_kinds(&self, lanes: Lanes) -> impl Fn(u64) -> u64 + use<> {
+    fn of_kinds(&self, batch: Batch) -> impl Fn(u64) -> u64 + use<> {
         let mut bits: SmallVec<[(u64, u64); 4]> = SmallVec::new();
-        if let Lanes::From(first) = lanes {
-            for (lane, kind) in self.kinds.iter().skip(first as usize).take(64).enumerate() {
+        if let Batch::From(first) = batch {
+            for (bit, kind) in self.kinds.iter().skip(first as usize).take(64).enumerate() {
                 match bits.iter_mut().find(|(known, _)| *known == 1 << kind) {
-                    Some((_, facts)) => *facts |= 1 << lane,
-                    None => bits.push((1 << kind, 1 << lane)),
+                    Some((_, facts)) => *facts |= 1 << bit,
+                    None => bits.push((1 << kind, 1 << bit)),
                 }
             }
         }
@@ -238,31 +238,31 @@ impl<'a> Solver<'a> {
         }
     }
 
-    /// Carries the facts of `lanes` until nothing changes, then answers.
+    /// Carries the facts of `batch` until nothing changes, then answers.
     pub(super) fn run(
         &mut self,
-        lanes: Lanes,
-        marks: Marks,
-        related: &mut dyn FnMut(Ask, Fact) -> u64,
-        found: &mut dyn FnMut(Ask, Fact) -> bool,
+        batch: Batch,
+        on_discharge: OnDischarge,
+        related: &mut dyn FnMut(Query, Fact) -> u64,
+        found: &mut dyn FnMut(Query, Fact) -> bool,
     ) {
-        let facts = lanes.facts();
-        let of_kinds = self.of_kinds(lanes);
-        let mut starts: Vec<u32> = within(&self.starts, &facts).iter().map(|(_, index)| *index).collect();
-        starts.sort_unstable();
-        let members = within(&self.question.members, &facts);
+        let facts = batch.facts();
+        let of_kinds = self.of_kinds(batch);
+        let mut gens: Vec<u32> = within(&self.gens, &facts).iter().map(|(_, index)| *index).collect();
+        gens.sort_unstable();
+        let members = within(&self.problem.members, &facts);
         for (fact, group) in members {
-            self.groups[group.0 as usize] |= lanes.bit(*fact);
+            self.groups[group.0 as usize] |= batch.bit(*fact);
         }
         let mut waiting = BinaryHeap::new();
         let mut touched = Vec::new();
-        for index in &starts {
-            if let Some(block) = self.cfg.block_of(self.question.steps[*index as usize].0) {
+        for index in &gens {
+            if let Some(block) = self.cfg.block_of(self.problem.steps[*index as usize].0) {
                 waiting.push(Reverse((self.position[block.index()], block)));
                 touched.push(block);
             }
         }
-        let entering = self.question.entry.iter().fold(0, |bits, fact| bits | lanes.bit(*fact));
+        let entering = self.problem.entry.iter().fold(0, |bits, fact| bits | batch.bit(*fact));
         if entering != 0 {
             self.before[0].bare |= entering;
             waiting.push(Reverse((self.position[0], BlockId(0))));
@@ -275,7 +275,7 @@ impl<'a> Solver<'a> {
             if !self.budget.take(1) {
                 break;
             }
-            let after = self.transfer(block, lanes, marks, &starts, &mut |_, _| {});
+            let after = self.transfer(block, batch, on_discharge, &gens, &mut |_, _| {});
             if after.holds() == 0 || !self.followed[block.index()] {
                 continue;
             }
@@ -297,20 +297,20 @@ impl<'a> Solver<'a> {
         touched.sort_unstable();
         touched.dedup();
         for block in &touched {
-            self.transfer(*block, lanes, marks, &starts, &mut |ask, state| {
-                let mut rest = match lanes {
-                    // Of all facts as one, it cannot be said which of them are marked.
-                    Lanes::All => state.holds(),
-                    Lanes::From(first) => state.holds() & !state.marked & related(ask, Fact(first)),
+            self.transfer(*block, batch, on_discharge, &gens, &mut |query, state| {
+                let mut rest = match batch {
+                    // Of all facts as one, it cannot be said which of them are discharged.
+                    Batch::All => state.holds(),
+                    Batch::From(first) => state.holds() & !state.discharged & related(query, Fact(first)),
                 };
                 while rest != 0 {
-                    let lane = rest.trailing_zeros();
+                    let bit = rest.trailing_zeros();
                     rest &= rest - 1;
-                    let first = match lanes {
-                        Lanes::All => 0,
-                        Lanes::From(first) => first,
+                    let first = match batch {
+                        Batch::All => 0,
+                        Batch::From(first) => first,
                     };
-                    let done = found(ask, Fact(first + lane));
+                    let done = found(query, Fact(first + bit));
                     if done || !self.budget.take(1) {
                         break;
                     }
@@ -325,14 +325,14 @@ impl<'a> Solver<'a> {
         }
     }
 
-    /// What holds behind a block; `ask` is called with what holds at each question.
+    /// What holds behind a block; `query` is called with what holds at each query.
     fn transfer(
         &self,
         block: BlockId,
-        lanes: Lanes,
-        marks: Marks,
-        starts: &[u32],
-        ask: &mut dyn FnMut(Ask, State),
+        batch: Batch,
+        on_discharge: OnDischarge,
+        gens: &[u32],
+        query: &mut dyn FnMut(Query, State),
     ) -> State {
         let mut state = self.before[block.index()];
         let range = self.ranges[block.index()].clone();
@@ -340,32 +340,32 @@ impl<'a> Solver<'a> {
         let mut taken = 0;
         while index < range.end {
             if state.holds() == 0 {
-                // Nothing happens before the next start.
-                match starts.get(starts.partition_point(|start| *start < index)) {
-                    Some(start) if *start < range.end => index = *start,
+                // Nothing happens before a fact is generated.
+                match gens.get(gens.partition_point(|at| *at < index)) {
+                    Some(next) if *next < range.end => index = *next,
                     _ => break,
                 }
             }
-            match self.question.steps[index as usize].1 {
-                Step::Ask(place) => ask(place, state),
-                Step::Mark if marks == Marks::End => state = State::default(),
-                Step::Mark => state.marked |= state.holds(),
-                Step::Stop => state = State::default(),
-                Step::Cover(..) | Step::End(_) | Step::EndGroup(_) if matches!(lanes, Lanes::All) => {}
+            match self.problem.steps[index as usize].1 {
+                Step::Query(place) => query(place, state),
+                Step::Discharge if on_discharge == OnDischarge::Kill => state = State::default(),
+                Step::Discharge => state.discharged |= state.holds(),
+                Step::KillAll => state = State::default(),
+                Step::Cover(..) | Step::Kill(_) | Step::KillGroup(_) if matches!(batch, Batch::All) => {}
                 Step::Cover(group, but) => {
-                    let but = but.map_or(0, |fact| lanes.bit(fact));
+                    let but = but.map_or(0, |fact| batch.bit(fact));
                     let facts = state.bare & self.groups[group.0 as usize] & !but;
                     state.covered |= facts;
                     state.bare &= !facts;
                 }
-                Step::EndCovered => {
-                    let ended = state.covered & !state.bare;
+                Step::KillCovered => {
+                    let killed = state.covered & !state.bare;
                     state.covered = 0;
-                    state.marked &= !ended;
+                    state.discharged &= !killed;
                 }
-                Step::End(fact) => state.end(lanes.bit(fact)),
-                Step::EndGroup(group) => state.end(self.groups[group.0 as usize]),
-                Step::Start(fact) => state.bare |= lanes.bit(fact),
+                Step::Kill(fact) => state.kill(batch.bit(fact)),
+                Step::KillGroup(group) => state.kill(self.groups[group.0 as usize]),
+                Step::Gen(fact) => state.bare |= batch.bit(fact),
             }
             index += 1;
             taken += 1;
@@ -375,23 +375,23 @@ impl<'a> Solver<'a> {
     }
 }
 
-/// By fact, its kind: what it ends with; by group, the kinds that end with it. Few facts need none.
-fn kinds(question: &Reach) -> (Vec<u8>, Vec<u64>) {
-    let mut ended = vec![0; question.groups as usize];
-    if question.facts <= 64 {
-        return (Vec::new(), ended);
+/// By fact, its kind: the groups that kill it; by group, the kinds that it kills. Few facts need none.
+fn kinds(problem: &Reach) -> (Vec<u8>, Vec<u64>) {
+    let mut killed = vec![0; problem.groups as usize];
+    if problem.facts <= 64 {
+        return (Vec::new(), killed);
     }
     // What is in no group is like the rest.
-    let mut kinds = vec![KINDS - 1; question.facts as usize];
+    let mut kinds = vec![KINDS - 1; problem.facts as usize];
     let mut numbers: FxHashMap<Vec<Group>, u8> = FxHashMap::default();
-    for members in question.members.chunk_by(|a, b| a.0 == b.0) {
+    for members in problem.members.chunk_by(|a, b| a.0 == b.0) {
         let groups: Vec<Group> = members.iter().map(|(_, group)| *group).collect();
         let next = numbers.len() as u8;
         let kind = match numbers.get(&groups) {
             Some(kind) => *kind,
             None if next < KINDS - 1 => {
                 for group in &groups {
-                    ended[group.0 as usize] |= 1 << next;
+                    killed[group.0 as usize] |= 1 << next;
                 }
                 numbers.insert(groups, next);
                 next
@@ -400,10 +400,10 @@ fn kinds(question: &Reach) -> (Vec<u8>, Vec<u64>) {
         };
         kinds[members[0].0.0 as usize] = kind;
     }
-    (kinds, ended)
+    (kinds, killed)
 }
 
-/// What a list that is sorted by fact says of these.
+/// The part of a list sorted by fact that is about these.
 fn within<'a, T>(list: &'a [(Fact, T)], facts: &Range<Fact>) -> &'a [(Fact, T)] {
     let start = list.partition_point(|(fact, _)| *fact < facts.start);
     let end = list.partition_point(|(fact, _)| *fact < facts.end);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::truth::Selects;
+use super::lattice::Threads;
 use super::{Uniformity, VISIT};
 use crate::analysis::budget::Budget;
 use crate::analysis::cfg::BlockId;
@@ -126,7 +126,13 @@ impl Uniformity {
     /// Whether each of two instructions runs under a condition that the other one does not have, so
     /// that perhaps no run executes `first` and then `then`. An election is no such condition: it is
     /// part of what a warp does.
-    pub fn may_exclude(&self, function: &Function<'_>, first: u32, then: u32, budget: &Budget) -> bool {
+    pub fn mutually_exclusive(
+        &self,
+        function: &Function<'_>,
+        first: u32,
+        then: u32,
+        budget: &Budget,
+    ) -> bool {
         let blocks = (function.cfg.block_of(first), function.cfg.block_of(then));
         let (Some(first_block), Some(then_block)) = blocks else { return true };
         let guard = function.unit.module.guard(&function.unit.module.instructions[then as usize]);
@@ -283,7 +289,7 @@ impl Uniformity {
 
     fn find_condition(&self, function: &Function<'_>, instruction: u32, negated: bool) -> Option<Condition> {
         let Resolution::Register(register) = function.unit.symbols.guard(instruction) else { return None };
-        if let Selects::One(_) = self.at(function, instruction, register).not_if(negated).yes {
+        if let Threads::One(_) = self.at(function, instruction, register).not_if(negated).if_true {
             return None;
         }
         let made = function.value(instruction, register);

@@ -240,15 +240,15 @@ mod tests {
     use super::*;
     use crate::isa::targets::{PtxVersion, Target};
     use crate::isa::vocabulary::Operation;
-    use crate::resolve::environment::Setting;
+    use crate::resolve::environment::Declared;
 
     fn words(operation: &str, written: &str, target: &str) -> Vec<&'static str> {
         let operation: Operation = operation.parse().unwrap();
         let written: Vec<Qualifier> = written.split('.').filter_map(Qualifier::parse).collect();
         let target: Target = target.parse().unwrap();
         let environment = Environment::of(
-            Some(Setting { value: PtxVersion::LATEST, span: None }),
-            vec![vec![Setting { value: target, span: None }]],
+            Some(Declared { value: PtxVersion::LATEST, span: None }),
+            vec![vec![Declared { value: target, span: None }]],
         );
         let form = InstructionForm::of(operation);
         fitting(form, &written, &environment).into_iter().map(Qualifier::spelling).collect()

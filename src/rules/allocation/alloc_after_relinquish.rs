@@ -32,8 +32,8 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     for flow in checker.flows() {
         let pairs = flow.pairs(
             |event| match flow.operation(event) {
-                Some(Operation::RelinquishAllocPermit) => Role::Start,
-                Some(Operation::Alloc) => Role::Ask,
+                Some(Operation::RelinquishAllocPermit) => Role::Gen,
+                Some(Operation::Alloc) => Role::Query,
                 _ => Role::None,
             },
             |_| true,

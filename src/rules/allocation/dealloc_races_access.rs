@@ -48,9 +48,9 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
         for access in [Pending::Load, Pending::Store, Pending::Operation] {
             let role = |event: Event| match (event.action, flow.operation(event)) {
                 (Action::Barrier | Action::WarpBarrier | Action::MbarrierWait | Action::Unknown, _) => {
-                    Role::Stop
+                    Role::Kill
                 }
-                (_, Some(Operation::Dealloc)) => Role::Ask,
+                (_, Some(Operation::Dealloc)) => Role::Query,
                 (_, Some(operation)) => access.role(operation),
                 _ => Role::None,
             };

@@ -44,8 +44,8 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             continue;
         }
         let size = |event| allocated(checker, &flow, event);
-        let pairs = flow.pairs_ending(
-            |event| Role::AskAndStart.only_if(size(event).is_some()),
+        let pairs = flow.pairs_killing(
+            |event| Role::QueryAndGen.only_if(size(event).is_some()),
             // What is larger than one is larger than a smaller one, too: of those, the last counts.
             |reach, allocations| {
                 let mut groups: BTreeMap<u32, Group> = BTreeMap::new();
@@ -55,7 +55,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
                     reach.join(*fact, group);
                 }
                 for (instruction, fewest) in allocating(checker, &flow) {
-                    groups.range(fewest..).for_each(|(_, group)| reach.end_group(instruction, *group));
+                    groups.range(fewest..).for_each(|(_, group)| reach.kill_group(instruction, *group));
                 }
             },
             |pair| size(pair.first) < size(pair.then),

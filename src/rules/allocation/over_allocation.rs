@@ -112,20 +112,20 @@ struct Circle {
 fn worst_path(checker: &Checker<'_>, flow: &Flow<'_>, memory: TensorMemory) -> Option<Path> {
     let size = |event: Event| allocated(checker, flow, event);
     let role = |event: Event| match flow.operation(event) {
-        _ if event.action == Action::Unknown => Role::Stop,
-        Some(Operation::Dealloc) => Role::Stop,
-        _ => Role::AskAndStart.only_if(size(event).is_some()),
+        _ if event.action == Action::Unknown => Role::Kill,
+        Some(Operation::Dealloc) => Role::Kill,
+        _ => Role::QueryAndGen.only_if(size(event).is_some()),
     };
     // Only the next allocation is asked for: the one behind it follows from that.
     let until_the_next = |reach: &mut Reach, _: &[(Fact, Event)]| {
         for (instruction, _) in allocating(checker, flow) {
-            reach.stop(instruction);
+            reach.kill_all(instruction);
         }
     };
     let mut graph: DiGraph<Allocation, ()> = DiGraph::new();
     let mut nodes: FxHashMap<u32, NodeIndex> = FxHashMap::default();
     let mut edges: FxHashSet<(NodeIndex, NodeIndex)> = FxHashSet::default();
-    flow.pairs_ending(role, until_the_next, |pair| {
+    flow.pairs_killing(role, until_the_next, |pair| {
         let mut node = |event: Event| -> Option<NodeIndex> {
             let size = size(event)?;
             let add = || graph.add_node(Allocation { event, size });

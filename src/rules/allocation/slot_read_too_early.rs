@@ -184,16 +184,16 @@ impl<'a> Start<'a> {
         }
         let mut reach = Reach::default();
         let entry = reach.fact();
-        reach.start_at_entry(entry);
-        let ends = allocs.iter().map(|alloc| alloc.instruction).chain(self.barriers.iter().copied());
-        ends.for_each(|end| reach.stop(end));
+        reach.generate_at_entry(entry);
+        let kills = allocs.iter().map(|alloc| alloc.instruction).chain(self.barriers.iter().copied());
+        kills.for_each(|kill| reach.kill_all(kill));
         for load in &asked {
-            reach.ask(*load);
+            reach.query(*load);
         }
         let mut found = Vec::new();
         let Flow { facts, .. } = self.flow;
-        reach.solve(&facts.cfg, Direction::Forward, &facts.budget, &mut |ask, _| {
-            found.push(asked[ask.0 as usize]);
+        reach.solve(&facts.cfg, Direction::Forward, &facts.budget, &mut |query, _| {
+            found.push(asked[query.0 as usize]);
             true
         });
         found

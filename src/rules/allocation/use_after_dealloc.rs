@@ -63,9 +63,9 @@ fn same_allocation(freed: &Place, used: &Place) -> bool {
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     for flow in checker.flows() {
         let role = |event: Event| match flow.operation(event) {
-            _ if event.action == Action::Unknown => Role::Stop,
-            Some(Operation::Alloc) => Role::Stop,
-            Some(Operation::Dealloc) => Role::AskAndStart,
+            _ if event.action == Action::Unknown => Role::Kill,
+            Some(Operation::Alloc) => Role::Kill,
+            Some(Operation::Dealloc) => Role::QueryAndGen,
             Some(
                 Operation::RelinquishAllocPermit
                 | Operation::WaitLd
@@ -75,20 +75,20 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
                 | Operation::Commit,
             )
             | None => Role::None,
-            Some(_) => Role::Ask,
+            Some(_) => Role::Query,
         };
-        let pairs = flow.pairs_ending(
+        let pairs = flow.pairs_killing(
             role,
             |reach, freed| {
                 let addressed = freed.iter().filter_map(|(fact, event)| match place(&flow, *event)?.root {
                     Root::Register(register) => Some((*fact, register)),
                     Root::Literal | Root::Variable(_) | Root::Slot(_) => None,
                 });
-                flow.end_at_writes(reach, addressed);
+                flow.kill_at_writes(reach, addressed);
             },
             |pair| match (place(&flow, pair.first), place(&flow, pair.then)) {
                 (Some(freed), Some(used)) => {
-                    same_allocation(&freed, &used) && !flow.may_exclude(pair.first, pair.then)
+                    same_allocation(&freed, &used) && !flow.mutually_exclusive(pair.first, pair.then)
                 }
                 _ => false,
             },

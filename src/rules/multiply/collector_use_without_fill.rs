@@ -61,9 +61,9 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
                 collectors(&flow, event).any(|(of, action, _)| of == buffer && actions.contains(&action))
             };
             let role = |event: Event| match event.action {
-                Action::Unknown => Role::Start,
-                _ if does(event, &["fill"]) => Role::Start,
-                _ if does(event, &["use", "lastuse"]) => Role::Ask.only_if(flow.is_own(event)),
+                Action::Unknown => Role::Gen,
+                _ if does(event, &["fill"]) => Role::Gen,
+                _ if does(event, &["use", "lastuse"]) => Role::Query.only_if(flow.is_own(event)),
                 _ => Role::None,
             };
             for event in flow.unreached(Direction::Forward, role) {

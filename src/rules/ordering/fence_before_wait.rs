@@ -40,8 +40,8 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
         for access in [Pending::Load, Pending::Store] {
             let loads = access == Pending::Load;
             let role = |event: Event| match (event.action, flow.operation(event)) {
-                (Action::Unknown, _) => Role::Stop,
-                (_, Some(Operation::FenceBefore)) => Role::Ask,
+                (Action::Unknown, _) => Role::Kill,
+                (_, Some(Operation::FenceBefore)) => Role::Query,
                 (_, Some(operation)) => access.role(operation),
                 _ => Role::None,
             };
@@ -49,11 +49,11 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
                 pending_loads(
                     &flow,
                     role,
-                    |reach, loads| flow.end_where_read_again(reach, loads),
+                    |reach, loads| flow.kill_where_read_again(reach, loads),
                     |pair| {
                         if flow.accompanies(pair.first, pair.then) {
                             Concern::Yes
-                        } else if flow.may_exclude(pair.first, pair.then) {
+                        } else if flow.mutually_exclusive(pair.first, pair.then) {
                             Concern::No
                         } else {
                             Concern::IfLive

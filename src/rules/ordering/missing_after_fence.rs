@@ -37,9 +37,9 @@ rule! {
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     for flow in checker.flows() {
         let role = |event: Event| match (event.action, flow.operation(event)) {
-            (Action::Unknown, _) | (_, Some(Operation::FenceAfter)) => Role::Stop,
-            (Action::MbarrierWait | Action::Barrier, _) => Role::Start,
-            (_, Some(operation)) => Role::Ask.only_if(Pending::of(operation).is_some()),
+            (Action::Unknown, _) | (_, Some(Operation::FenceAfter)) => Role::Kill,
+            (Action::MbarrierWait | Action::Barrier, _) => Role::Gen,
+            (_, Some(operation)) => Role::Query.only_if(Pending::of(operation).is_some()),
             _ => Role::None,
         };
         for pair in flow.first_pairs(role, |_| true) {

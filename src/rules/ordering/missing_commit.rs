@@ -39,21 +39,21 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
         for group in [CtaGroup::One, CtaGroup::Two] {
             let role = |event: Event| {
                 if event.action == Action::Unknown {
-                    return Role::Start;
+                    return Role::Gen;
                 }
                 let Some(decoded) = flow.decoded(event) else { return Role::None };
                 // A group that is missing or wrong has a finding of its own.
                 let of_group = decoded.qualifiers.get::<CtaGroup>().map(|it| it.value == group);
                 match flow.operation(event) {
-                    Some(Operation::Commit) => Role::Start.only_if(of_group != Some(false)),
+                    Some(Operation::Commit) => Role::Gen.only_if(of_group != Some(false)),
                     Some(operation) if Pending::Operation.started_by(operation) => {
-                        Role::Ask.only_if(of_group == Some(true) && flow.is_own(event))
+                        Role::Query.only_if(of_group == Some(true) && flow.is_own(event))
                     }
                     _ => Role::None,
                 }
             };
             let handed_over = |event: Event| match flow.operation(event) {
-                Some(Operation::FenceBefore) => Role::Start,
+                Some(Operation::FenceBefore) => Role::Gen,
                 _ => role(event),
             };
             let mut uncommitted = flow.unreached(Direction::Backward, role);

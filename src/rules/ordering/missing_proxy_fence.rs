@@ -43,9 +43,9 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     let loaded_in_bulk = checker.events.reachable(loading);
     for flow in checker.flows().filter(|flow| !loaded_in_bulk.contains(&flow.facts.function)) {
         let role = |event: Event| match (event.action, flow.operation(event)) {
-            (Action::ProxyFence | Action::Unknown, _) => Role::Stop,
-            (Action::SharedStore, _) => Role::Start,
-            (_, Some(Operation::Mma | Operation::MmaWs | Operation::Cp)) => Role::Ask,
+            (Action::ProxyFence | Action::Unknown, _) => Role::Kill,
+            (Action::SharedStore, _) => Role::Gen,
+            (_, Some(Operation::Mma | Operation::MmaWs | Operation::Cp)) => Role::Query,
             _ => Role::None,
         };
         for pair in flow.first_pairs(role, |_| true) {

@@ -44,10 +44,10 @@ rule! {
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     for flow in checker.flows() {
         let role = |event: Event| match (event.action, flow.operation(event)) {
-            (Action::MbarrierWait | Action::Barrier | Action::Unknown, _) => Role::Mark,
+            (Action::MbarrierWait | Action::Barrier | Action::Unknown, _) => Role::Discharge,
             (_, Some(operation)) => match Pending::of(operation) {
-                Some(Pending::Operation) => Role::Start,
-                Some(Pending::Load | Pending::Store) => Role::Ask,
+                Some(Pending::Operation) => Role::Gen,
+                Some(Pending::Load | Pending::Store) => Role::Query,
                 None => Role::None,
             },
             _ => Role::None,

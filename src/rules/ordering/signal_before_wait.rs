@@ -42,10 +42,10 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             let read = LazyCell::new(|| flow.loads_that_are_read());
             let role = |event: Event| match (event.action, flow.operation(event)) {
                 (_, Some(operation)) if loads && access.started_by(operation) => {
-                    Role::Start.only_if(read.contains(&event.instruction))
+                    Role::Gen.only_if(read.contains(&event.instruction))
                 }
-                (Action::Unknown, _) => Role::Stop,
-                (Action::MbarrierArrive, _) => Role::Ask,
+                (Action::Unknown, _) => Role::Kill,
+                (Action::MbarrierArrive, _) => Role::Query,
                 (_, Some(operation)) => access.role(operation),
                 _ => Role::None,
             };

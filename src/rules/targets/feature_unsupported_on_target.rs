@@ -2,7 +2,7 @@ use crate::diagnostic::{Diagnostic, Findings, Fix};
 use crate::instruction::decode::Decoded;
 use crate::instruction::gates::portable_scale_vector;
 use crate::isa::targets::{Target, Unavailable};
-use crate::resolve::environment::Setting;
+use crate::resolve::environment::Declared;
 use crate::rules::targets::{names, unavailable};
 use crate::rules::{Checker, Code, rule};
 use crate::source::Span;
@@ -69,8 +69,8 @@ fn repair(checker: &Checker<'_>, decoded: &Decoded<'_>, refused: Span) -> Option
 }
 
 /// The architecture-specific target of the same GPU, where that has the feature.
-fn retarget(targets: &[Setting<Target>], having: &[Target]) -> Option<Fix> {
-    let [Setting { value, span: Some(span) }] = targets else { return None };
+fn retarget(targets: &[Declared<Target>], having: &[Target]) -> Option<Fix> {
+    let [Declared { value, span: Some(span) }] = targets else { return None };
     let specific = Target::a(value.sm);
     having.contains(&specific).then(|| Fix::guess(format!("Target {specific}"), *span, specific.to_string()))
 }

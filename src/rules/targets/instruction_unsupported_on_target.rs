@@ -1,6 +1,6 @@
 use crate::diagnostic::{Diagnostic, Findings, Fix};
 use crate::isa::targets::{Portability, TENSOR_TARGETS, Target};
-use crate::resolve::environment::Setting;
+use crate::resolve::environment::Declared;
 use crate::rules::targets::{Availability, unavailable};
 use crate::rules::{Checker, Code, rule};
 use crate::source::Span;
@@ -44,11 +44,11 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             format!("`tcgen05.{}` does not exist on {names}", form.operation),
             "this needs Tensor Memory",
         );
-        if let Some(Setting { span: Some(span), .. }) = targets.first() {
+        if let Some(Declared { span: Some(span), .. }) = targets.first() {
             finding = finding.label(*span, "the module's target");
         }
         findings.push(match targets.as_slice() {
-            [Setting { value, span }] => repair(finding, *value, *span),
+            [Declared { value, span }] => repair(finding, *value, *span),
             _ => finding.help(all_targets()),
         });
     }
