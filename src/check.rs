@@ -20,6 +20,7 @@ use crate::host::Host;
 use crate::instruction::decode::Decoder;
 use crate::instruction::gates::Gates;
 use crate::resolve::environment::Environment;
+use crate::resolve::provenance::Provenance;
 use crate::resolve::unit::Unit;
 use crate::rules::{Checker, Scope};
 use crate::suppression::Suppressions;
@@ -95,12 +96,32 @@ fn check(
         // Several readings of a statement are wrong in the same way.
         diagnostics.dedup();
     }
+    if options.locate {
+        locate(unit, &mut diagnostics);
+    }
     let descriptors = options.describe.then(|| {
         descriptions.sort_by_key(|description| description.statement);
         descriptions
     });
     let unknown_opcodes = unit.unknown_opcodes();
     Some(Report { diagnostics, omitted, omitted_fixes, descriptors, steps, unknown_opcodes })
+}
+
+/// Says of each place which lines it was compiled from.
+fn locate(unit: &Unit, diagnostics: &mut [Diagnostic]) {
+    if !unit.is_module {
+        return;
+    }
+    let labels =
+        || diagnostics.iter().flat_map(|finding| std::iter::once(&finding.primary).chain(&finding.labels));
+    let offsets: Vec<u32> = labels().map(|label| label.span.start).collect();
+    let provenance = Provenance::of(unit, &offsets);
+    let labels = diagnostics
+        .iter_mut()
+        .flat_map(|finding| std::iter::once(&mut finding.primary).chain(&mut finding.labels));
+    for (label, provenance) in labels.zip(provenance) {
+        label.provenance = provenance;
+    }
 }
 
 /// Looks at the components, side by side if that is possible.

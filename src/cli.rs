@@ -4,7 +4,9 @@
 //! standard error as a miette report. The exit status is 0 when nothing of severity error was
 //! found, 1 when something was, 2 when the tool itself failed.
 
+use std::error::Error;
 use std::io::{self, Write};
+use std::iter;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
@@ -21,6 +23,7 @@ mod input;
 #[cfg(feature = "lsp")]
 mod lsp;
 mod repair;
+mod sources;
 
 /// Checks PTX for the tcgen05 instructions of Blackwell GPUs.
 #[derive(Debug, Parser)]
@@ -178,5 +181,12 @@ fn output_error(error: io::Error) -> miette::Report {
 }
 
 fn is_broken_pipe(report: &miette::Report) -> bool {
-    report.downcast_ref::<OutputError>().is_some_and(|error| error.0.kind() == io::ErrorKind::BrokenPipe)
+    // Whoever renders may have wrapped what the operating system said.
+    let is_broken = |error: &(dyn Error + 'static)| {
+        error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
+    };
+    let output = report.downcast_ref::<OutputError>();
+    output.is_some_and(|error| {
+        iter::successors(error.source(), |error: &&(dyn Error + 'static)| (*error).source()).any(is_broken)
+    })
 }

@@ -1,5 +1,7 @@
 //! What a finding is, whoever shows it.
 
+use std::sync::Arc;
+
 use serde::Serialize;
 use strum::{Display, EnumString, IntoStaticStr};
 
@@ -10,6 +12,7 @@ pub mod selection;
 pub use code::Code;
 pub use findings::{Findings, Found, Omitted};
 
+use crate::resolve::provenance::Provenance;
 use crate::source::Span;
 
 /// How much a finding matters.
@@ -70,6 +73,9 @@ pub struct Label {
     pub span: Span,
     /// The remark.
     pub message: String,
+    /// The lines that a compiler made the place from, where it says so and somebody
+    /// [asked](crate::Options::locate).
+    pub provenance: Option<Arc<Provenance>>,
 }
 
 /// A repair.
@@ -113,6 +119,13 @@ pub struct Edit {
     pub text: String,
 }
 
+impl Label {
+    /// A remark on a place.
+    pub fn new(span: Span, message: impl Into<String>) -> Self {
+        Self { span, message: message.into(), provenance: None }
+    }
+}
+
 impl Diagnostic {
     /// A finding of `code` at `span` with the rule's own severity; `label` says what was found.
     pub fn new(code: Code, span: Span, message: impl Into<String>, label: impl Into<String>) -> Self {
@@ -121,7 +134,7 @@ impl Diagnostic {
             severity: code.severity(),
             ptxas: code.ptxas(),
             message: message.into(),
-            primary: Label { span, message: label.into() },
+            primary: Label::new(span, label),
             labels: Vec::new(),
             note: None,
             help: None,
@@ -132,7 +145,7 @@ impl Diagnostic {
     /// Adds a remark on a cause.
     #[must_use]
     pub fn label(mut self, span: Span, message: impl Into<String>) -> Self {
-        self.labels.push(Label { span, message: message.into() });
+        self.labels.push(Label::new(span, message));
         self
     }
 

@@ -100,6 +100,8 @@ pub struct Options {
     pub rules: RuleSettings,
     /// Whether the report describes every multiply and copy, too.
     pub describe: bool,
+    /// Whether findings say [which lines of its sources](resolve::provenance) a compiler made the PTX from.
+    pub locate: bool,
     /// Instead of [`Budget::LIMIT`](analysis::budget::Budget::LIMIT): how much work the questions about the order of one function may
     /// cause.
     pub analysis_budget: Option<u64>,

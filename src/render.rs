@@ -15,6 +15,7 @@ pub mod json;
 pub mod junit;
 pub mod rdjson;
 pub mod sarif;
+pub mod sources;
 pub mod statistics;
 
 /// One source and what was found in it.
@@ -24,6 +25,15 @@ pub struct Checked {
     pub source: Source,
     /// The findings.
     pub report: Report,
+    /// The sources that it was compiled from.
+    pub sources: sources::Sources,
+}
+
+impl Checked {
+    /// What was found in a source, when nothing is known of what it was compiled from.
+    pub fn new(source: Source, report: Report) -> Self {
+        Self { source, report, sources: sources::Sources::default() }
+    }
 }
 
 /// How to write findings.

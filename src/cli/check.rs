@@ -11,7 +11,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget};
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 
 use super::input::{self, Input, InputError};
-use super::{Outcome, output_error, repair, report_trouble};
+use super::{Outcome, output_error, repair, report_trouble, sources};
 use crate::config::{Config, Configs, Wishes};
 use crate::diagnostic::selection::{Layer, Selector};
 use crate::diagnostic::{Applicability, Code, Severity};
@@ -49,6 +49,9 @@ pub(super) struct Check {
     /// Show what is known of the descriptors of each multiply and copy (human and json formats).
     #[arg(long)]
     show_descriptors: bool,
+    /// Do not say which lines of its sources a module was compiled from, as its `.loc`s tell.
+    #[arg(long)]
+    no_source: bool,
     /// Exit with 0 whatever is found.
     #[arg(long)]
     exit_zero: bool,
@@ -153,7 +156,8 @@ impl Check {
         let (mut fixed, mut fixed_files) = (0, 0);
         for result in self.process(&jobs)? {
             match result {
-                Ok(done) => {
+                Ok(mut done) => {
+                    sources::find(&mut done.checked);
                     out.write_all(&done.output).map_err(output_error)?;
                     fixed += done.fixed;
                     fixed_files += usize::from(done.fixed > 0);
@@ -219,8 +223,11 @@ impl Check {
             if input != Input::Stdin && config.as_deref().is_some_and(is_left_out) {
                 continue;
             }
-            let options =
-                Options { describe: self.show_descriptors, ..wishes.options(config.as_deref(), &path) };
+            let options = Options {
+                describe: self.show_descriptors,
+                locate: !self.no_source,
+                ..wishes.options(config.as_deref(), &path)
+            };
             jobs.push((input, options));
         }
         Ok(jobs)
@@ -276,7 +283,7 @@ impl Check {
             _ => {
                 let source = input::source(&name, bytes)?;
                 let report = crate::check(&source, options);
-                return Ok(Done { checked: Checked { source, report }, fixed: 0, output: Vec::new() });
+                return Ok(Done { checked: Checked::new(source, report), fixed: 0, output: Vec::new() });
             }
         };
         let output = match input {

@@ -33,7 +33,7 @@ pub(super) fn repair(
     let Fixed { bytes: after, applied, source, report } =
         fixed.map_err(|error| InputError::NoText { path: name.to_owned(), error })?;
     let repair = Repair { before, after, applied };
-    Ok((kept(name, Checked { source, report }, &repair, options, keep)?, repair))
+    Ok((kept(name, Checked::new(source, report), &repair, options, keep)?, repair))
 }
 
 /// Silences what is found; returns what is found after that or, with `keep`, before.
@@ -47,7 +47,7 @@ pub(super) fn allow(
     let Allowed { bytes: after, silenced, source, report } =
         allowed.map_err(|error| InputError::NoText { path: name.to_owned(), error })?;
     let repair = Repair { before, after, applied: silenced };
-    Ok((kept(name, Checked { source, report }, &repair, options, keep)?, repair))
+    Ok((kept(name, Checked::new(source, report), &repair, options, keep)?, repair))
 }
 
 /// What is found after a change or, with `keep`, before.
@@ -63,7 +63,7 @@ fn kept(
     }
     let source = input::source(name, repair.before.clone())?;
     let report = crate::check(&source, options);
-    Ok(Checked { source, report })
+    Ok(Checked::new(source, report))
 }
 
 impl Repair {

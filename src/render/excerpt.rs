@@ -20,9 +20,45 @@ const LEAST_CUT: u32 = 20;
 const BEHIND_START: usize = 3;
 const BEFORE_END: usize = 1;
 
+/// What is shown of each source that a finding is about.
+#[derive(Debug)]
+pub(super) struct Excerpts<'s> {
+    files: Vec<Excerpt<'s>>,
+    /// For each label, the excerpt that it is in.
+    of: Vec<usize>,
+}
+
+impl<'s> Excerpts<'s> {
+    /// What labels at these places need.
+    pub(super) fn new(labels: &[(&'s Source, Span)]) -> Self {
+        let mut sources: Vec<(&'s Source, Vec<Span>)> = Vec::new();
+        let mut of = Vec::with_capacity(labels.len());
+        for &(source, span) in labels {
+            let known = sources.iter().position(|(it, _)| it.name() == source.name());
+            let index = known.unwrap_or_else(|| {
+                sources.push((source, Vec::new()));
+                sources.len() - 1
+            });
+            sources[index].1.push(span);
+            of.push(index);
+        }
+        Self { files: sources.into_iter().map(|(source, spans)| Excerpt::new(source, &spans)).collect(), of }
+    }
+
+    /// The excerpt of a label, and the label's place in it.
+    pub(super) fn place(&self, label: usize, span: Span) -> (usize, Range<usize>) {
+        let file = self.of.get(label).copied().unwrap_or_default();
+        (file, self.files.get(file).map_or(0..0, |excerpt| excerpt.range(span)))
+    }
+
+    fn file(&self, index: usize) -> Result<&Excerpt<'s>, files::Error> {
+        self.files.get(index).ok_or(files::Error::FileMissing)
+    }
+}
+
 /// The lines that the labels of a finding need, as codespan wants to see them.
 #[derive(Debug)]
-pub(super) struct Excerpt<'s> {
+struct Excerpt<'s> {
     source: &'s Source,
     text: String,
     lines: Vec<Line>,
@@ -50,7 +86,7 @@ struct Piece {
 
 impl<'s> Excerpt<'s> {
     /// What labels at `spans` need.
-    pub(super) fn new(source: &'s Source, spans: &[Span]) -> Self {
+    fn new(source: &'s Source, spans: &[Span]) -> Self {
         let mut excerpt = Self { source, text: String::new(), lines: Vec::new(), pieces: Vec::new() };
         let mut previous: Option<Line> = None;
         for original in shown_lines(source, spans) {
@@ -69,7 +105,7 @@ impl<'s> Excerpt<'s> {
     }
 
     /// A place of the source in the excerpt.
-    pub(super) fn range(&self, span: Span) -> Range<usize> {
+    fn range(&self, span: Span) -> Range<usize> {
         self.place(span.start)..self.place(span.end)
     }
 
@@ -180,37 +216,55 @@ pub(super) fn floor_char(source: &Source, mut offset: u32) -> u32 {
     offset
 }
 
-impl<'a> Files<'a> for Excerpt<'_> {
-    type FileId = ();
-    type Name = &'a str;
-    type Source = &'a str;
-
-    fn name(&'a self, (): ()) -> Result<&'a str, files::Error> {
-        Ok(self.source.name())
-    }
-
-    fn source(&'a self, (): ()) -> Result<&'a str, files::Error> {
-        Ok(&self.text)
-    }
-
-    fn line_index(&'a self, (): (), byte_index: usize) -> Result<usize, files::Error> {
+impl Excerpt<'_> {
+    fn line_index(&self, byte_index: usize) -> usize {
         let behind = self.lines.partition_point(|line| line.start <= byte_index);
-        Ok(behind.checked_sub(1).and_then(|at| self.lines.get(at)).map_or(0, |line| line.index))
+        behind.checked_sub(1).and_then(|at| self.lines.get(at)).map_or(0, |line| line.index)
     }
 
-    fn line_number(&'a self, (): (), line_index: usize) -> Result<usize, files::Error> {
-        Ok(self.line(line_index).map_or(1, |line| line.original + 1))
+    fn line_number(&self, line_index: usize) -> usize {
+        self.line(line_index).map_or(1, |line| line.original + 1)
     }
 
-    fn column_number(&'a self, (): (), _: usize, byte_index: usize) -> Result<usize, files::Error> {
-        Ok(self.source.position(self.original(byte_index)).column as usize)
+    fn column_number(&self, byte_index: usize) -> usize {
+        self.source.position(self.original(byte_index)).column as usize
     }
 
-    fn line_range(&'a self, (): (), line_index: usize) -> Result<Range<usize>, files::Error> {
+    fn line_range(&self, line_index: usize) -> Range<usize> {
         let behind = self.lines.partition_point(|line| line.index <= line_index);
         let end = self.lines.get(behind).map_or(self.text.len(), |line| line.start);
         let start = self.line(line_index).filter(|line| line.index == line_index);
-        Ok(start.map_or(end, |line| line.start)..end)
+        start.map_or(end, |line| line.start)..end
+    }
+}
+
+impl<'a> Files<'a> for Excerpts<'_> {
+    type FileId = usize;
+    type Name = &'a str;
+    type Source = &'a str;
+
+    fn name(&'a self, file: usize) -> Result<&'a str, files::Error> {
+        Ok(self.file(file)?.source.name())
+    }
+
+    fn source(&'a self, file: usize) -> Result<&'a str, files::Error> {
+        Ok(&self.file(file)?.text)
+    }
+
+    fn line_index(&'a self, file: usize, byte_index: usize) -> Result<usize, files::Error> {
+        Ok(self.file(file)?.line_index(byte_index))
+    }
+
+    fn line_number(&'a self, file: usize, line_index: usize) -> Result<usize, files::Error> {
+        Ok(self.file(file)?.line_number(line_index))
+    }
+
+    fn column_number(&'a self, file: usize, _: usize, byte_index: usize) -> Result<usize, files::Error> {
+        Ok(self.file(file)?.column_number(byte_index))
+    }
+
+    fn line_range(&'a self, file: usize, line_index: usize) -> Result<Range<usize>, files::Error> {
+        Ok(self.file(file)?.line_range(line_index))
     }
 }
 
@@ -250,9 +304,9 @@ mod tests {
         let place = |line: &str| text.find(&format!("\n{line}\n")).unwrap() as u32 + 1;
         let excerpt = Excerpt::new(&source, &[Span::new(place("100"), place("90000") + 5)]);
         assert_eq!(excerpt.text, "100\n101\n102\n103\n89999\n90000\n");
-        let last = excerpt.line_index((), excerpt.text.len() - 2).unwrap();
-        assert_eq!(excerpt.line_number((), last).unwrap(), 90_001);
-        assert_eq!(excerpt.line_range((), last).unwrap(), 22..28);
+        let last = excerpt.line_index(excerpt.text.len() - 2);
+        assert_eq!(excerpt.line_number(last), 90_001);
+        assert_eq!(excerpt.line_range(last), 22..28);
     }
 
     #[test]
@@ -262,7 +316,7 @@ mod tests {
         let excerpt = Excerpt::new(&source, &[y, x]);
         assert_eq!((shown(&excerpt, x), shown(&excerpt, y)), ("x", "y"));
         assert_eq!(excerpt.text.matches('…').count(), 3);
-        let column = excerpt.column_number((), 0, excerpt.range(y).start).unwrap();
+        let column = excerpt.column_number(excerpt.range(y).start);
         assert_eq!(column, 10_002);
     }
 }

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use super::{Checked, full_message};
+use super::Checked;
 use crate::diagnostic::{Omitted, Severity};
 
 /// Writes one line for each finding.
@@ -14,21 +14,22 @@ pub fn render(files: &[Checked], out: &mut dyn Write) -> io::Result<()> {
         for finding in &file.report.diagnostics {
             let command = command(finding.severity);
             let rule = finding.code.rule();
-            let span = finding.primary.span;
-            let (start, end) = (file.source.position(span.start), file.source.position(span.end));
-            let message = full_message(finding);
+            let place = file.place(finding);
+            let message = place.message(finding);
             write!(
                 out,
                 "::{command} title={},file={},line={}",
                 property(&format!("{} {}", rule.code, rule.code.name())),
-                path(file),
-                start.line,
+                path(place.path),
+                place.line,
             )?;
             // Columns of different lines are an error to GitHub.
-            if start.line == end.line {
-                write!(out, ",col={},endColumn={}", start.column, end.column)?;
+            if let (Some(column), Some(end), true) =
+                (place.column, place.end_column, place.line == place.end_line)
+            {
+                write!(out, ",col={column},endColumn={end}")?;
             }
-            writeln!(out, ",endLine={}::{}", end.line, data(&message))?;
+            writeln!(out, ",endLine={}::{}", place.end_line, data(&message))?;
         }
         for Omitted { code, severity, count, .. } in Omitted::by_code(&file.report.omitted) {
             writeln!(
@@ -36,7 +37,7 @@ pub fn render(files: &[Checked], out: &mut dyn Write) -> io::Result<()> {
                 "::{} title={},file={}::and {count} more of {code} in this file",
                 command(severity),
                 property(&format!("{code} {}", code.name())),
-                path(file),
+                path(file.source.name()),
             )?;
         }
     }
@@ -51,8 +52,8 @@ fn command(severity: Severity) -> &'static str {
     }
 }
 
-fn path(file: &Checked) -> String {
-    property(&file.source.name().replace('\\', "/"))
+fn path(path: &str) -> String {
+    property(&path.replace('\\', "/"))
 }
 
 fn data(text: &str) -> String {

@@ -12,7 +12,7 @@ use serde::Serialize;
 use siphasher::sip128::{Hasher128, SipHasher13};
 
 use super::excerpt::floor_char;
-use super::{Checked, full_message, slashed};
+use super::{Checked, slashed};
 use crate::diagnostic::{Diagnostic, Omitted, Severity};
 use crate::rules::Code;
 use crate::source::{Source, Span};
@@ -50,26 +50,29 @@ pub fn render(files: &[Checked], out: &mut dyn Write) -> io::Result<()> {
     let mut issues = Vec::new();
     for file in files {
         let path = slashed(file.source.name());
-        let mut issue = |code: Code, severity, description, text: &str, lines| {
+        let mut issue = |code: Code, severity, description, text: &str, location| {
             issues.push(Issue {
                 description,
                 check_name: code.name(),
                 fingerprint: fingerprints.next(&path, code, text),
                 severity: self::severity(severity),
-                location: Location { path: path.clone(), lines },
+                location,
             });
         };
         for finding in &file.report.diagnostics {
             let text = text_around(&file.source, finding.primary.span);
-            let description = format!("{}: {}", finding.code, full_message(finding));
-            issue(finding.code, finding.severity, description, text, lines(&file.source, finding));
+            let place = file.place(finding);
+            let description = format!("{}: {}", finding.code, place.message(finding));
+            let lines = Lines { begin: place.line, end: place.end_line };
+            let location = Location { path: slashed(place.path), lines };
+            issue(finding.code, finding.severity, description, text, location);
         }
         for Omitted { code, severity, count, .. } in Omitted::by_code(&file.report.omitted) {
             // There is no place for what is about a whole file; it stands where the last one stood.
             let last = file.report.diagnostics.iter().rfind(|finding| finding.code == code);
             let lines = last.map_or(Lines { begin: 1, end: 1 }, |finding| lines(&file.source, finding));
             let description = format!("{code}: and {count} more of {} in this file", code.name());
-            issue(code, severity, description, "", lines);
+            issue(code, severity, description, "", Location { path: path.clone(), lines });
         }
     }
     serde_json::to_writer_pretty(&mut *out, &issues)?;

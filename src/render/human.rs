@@ -7,7 +7,8 @@ use std::io::{self, Write};
 use codespan_reporting::diagnostic::{self as codespan, LabelStyle};
 use codespan_reporting::term::{self, Chars, Config, DisplayStyle, termcolor};
 
-use super::excerpt::Excerpt;
+use super::excerpt::Excerpts;
+use super::sources::Line;
 use super::{Checked, Summary, descriptors, plural};
 use crate::Report;
 use crate::diagnostic::{Diagnostic, Label, Omitted, Severity};
@@ -47,14 +48,14 @@ pub fn render(files: &[Checked], style: Style, color: bool, out: &mut dyn Write)
     for file in files {
         let mut behind = omitted_behind(&file.report);
         for (index, finding) in file.report.diagnostics.iter().enumerate() {
-            let (excerpt, diagnostic) = convert(&file.source, finding, style);
-            term::emit_to_write_style(&mut writer, &config, &excerpt, &diagnostic)
+            let (excerpts, diagnostic) = convert(file, finding, style);
+            term::emit_to_write_style(&mut writer, &config, &excerpts, &diagnostic)
                 .map_err(io::Error::other)?;
             if let Some(omitted) = behind.remove(&index) {
                 if style == Style::Short {
                     write!(writer, "{}: ", file.source.name())?;
                 }
-                term::emit_to_write_style(&mut writer, &config, &excerpt, &omission(omitted, style))
+                term::emit_to_write_style(&mut writer, &config, &excerpts, &omission(omitted, style))
                     .map_err(io::Error::other)?;
             }
         }
@@ -78,7 +79,7 @@ fn omitted_behind(report: &Report) -> BTreeMap<usize, Omitted> {
     omitted.filter_map(|omitted| Some((last(omitted.code)?, omitted))).collect()
 }
 
-fn omission(omitted: Omitted, style: Style) -> codespan::Diagnostic<()> {
+fn omission(omitted: Omitted, style: Style) -> codespan::Diagnostic<usize> {
     let Omitted { code, count, .. } = omitted;
     let diagnostic = codespan::Diagnostic::new(severity(omitted.severity))
         .with_code(code.as_str())
@@ -90,35 +91,98 @@ fn omission(omitted: Omitted, style: Style) -> codespan::Diagnostic<()> {
 }
 
 fn convert<'s>(
-    source: &'s Source,
-    finding: &Diagnostic,
+    file: &'s Checked,
+    finding: &'s Diagnostic,
     style: Style,
-) -> (Excerpt<'s>, codespan::Diagnostic<()>) {
+) -> (Excerpts<'s>, codespan::Diagnostic<usize>) {
     let code = finding.code;
     let causes = match style {
         Style::Rich => &finding.labels[..finding.labels.len().min(MAX_CAUSES)],
         Style::Short => &[],
     };
-    let spans: Vec<Span> = std::iter::once(&finding.primary).chain(causes).map(|label| label.span).collect();
-    let excerpt = Excerpt::new(source, &spans);
-    let label = |style, label: &Label| {
-        codespan::Label::new(style, (), excerpt.range(label.span)).with_message(shorten(&label.message))
-    };
-    let mut labels = vec![label(LabelStyle::Primary, &finding.primary)];
-    labels.extend(causes.iter().map(|cause| label(LabelStyle::Secondary, cause)));
+    let lines = file.lines(&finding.primary);
+    let mut marks: Vec<Mark<'s>> = Vec::new();
     let mut notes = Vec::new();
+    let mut message = format!("{} ({})", shorten(&finding.message), code.name());
+    match style {
+        // What people wrote comes first, and then what was made of it.
+        Style::Rich => {
+            let is_near = finding.primary.provenance.as_ref().is_some_and(|it| it.is_near);
+            marks.extend(written(file, &lines, is_near, causes));
+            notes.extend(unseen(&lines));
+        }
+        Style::Short => {
+            if let Some(line) = lines.first() {
+                message.push_str(&format!(", from {line}"));
+            }
+        }
+    }
+    let mark = |style, label: &'s Label| Mark {
+        style,
+        source: &file.source,
+        span: label.span,
+        message: shorten(&label.message),
+    };
+    marks.push(mark(LabelStyle::Primary, &finding.primary));
+    marks.extend(causes.iter().map(|cause| mark(LabelStyle::Secondary, cause)));
     if let Some(note) = &finding.note {
         notes.push(format!("note: {}", shorten(note)));
     }
     if let Some(help) = &finding.help {
         notes.push(format!("help: {}", shorten(help)));
     }
+    let places: Vec<(&Source, Span)> = marks.iter().map(|mark| (mark.source, mark.span)).collect();
+    let excerpts = Excerpts::new(&places);
+    let labels = marks.into_iter().enumerate().map(|(index, mark)| {
+        let (file, range) = excerpts.place(index, mark.span);
+        codespan::Label::new(mark.style, file, range).with_message(mark.message)
+    });
     let diagnostic = codespan::Diagnostic::new(severity(finding.severity))
         .with_code(code.as_str())
-        .with_message(format!("{} ({})", shorten(&finding.message), code.name()))
-        .with_labels(labels)
+        .with_message(message)
+        .with_labels(labels.collect())
         .with_notes(notes);
-    (excerpt, diagnostic)
+    (excerpts, diagnostic)
+}
+
+/// A place to show.
+struct Mark<'s> {
+    style: LabelStyle,
+    source: &'s Source,
+    span: Span,
+    message: Cow<'s, str>,
+}
+
+/// The lines that people wrote: of the finding, of the calls through which it was inlined, and of its
+/// causes.
+fn written<'s>(file: &'s Checked, lines: &[Line<'s>], is_near: bool, causes: &'s [Label]) -> Vec<Mark<'s>> {
+    let mut marks: Vec<Mark<'s>> = Vec::new();
+    for (index, line) in lines.iter().enumerate() {
+        let Some((source, span)) = line.shown() else { continue };
+        let (style, message) = match (index, is_near, marks.is_empty()) {
+            (0, false, _) => (LabelStyle::Primary, "compiled to the PTX below"),
+            (0, true, _) => (LabelStyle::Primary, "the last line before the PTX below"),
+            (_, _, true) => (LabelStyle::Primary, "what is inlined here is compiled to the PTX below"),
+            (_, _, false) => (LabelStyle::Secondary, "inlined here"),
+        };
+        marks.push(Mark { style, source, span, message: message.into() });
+    }
+    for cause in causes {
+        let Some((source, span)) = file.lines(cause).first().and_then(Line::shown) else { continue };
+        let is_there = |mark: &Mark<'_>| mark.source.name() == source.name() && mark.span == span;
+        if !marks.iter().any(is_there) {
+            let message = shorten(&cause.message);
+            marks.push(Mark { style: LabelStyle::Secondary, source, span, message });
+        }
+    }
+    marks
+}
+
+/// The lines as a remark, where not all can be shown.
+fn unseen(lines: &[Line<'_>]) -> Option<String> {
+    lines.iter().find(|line| line.shown().is_none())?;
+    let lines: Vec<String> = lines.iter().map(Line::to_string).collect();
+    Some(format!("source: {}", lines.join(", inlined at ")))
 }
 
 fn severity(severity: Severity) -> codespan::Severity {

@@ -4,10 +4,10 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
-use super::{Checked, Summary};
+use super::{Checked, Summary, slashed};
 use crate::Report;
 use crate::analysis::description::{Description, Multiply, Word};
-use crate::diagnostic::{Applicability, Diagnostic, Fix, Omitted, Ptxas, Severity};
+use crate::diagnostic::{Applicability, Diagnostic, Fix, Label, Omitted, Ptxas, Severity};
 use crate::rules::Code;
 use crate::source::{Source, Span};
 
@@ -43,6 +43,8 @@ struct Finding<'a> {
     help: Option<&'a str>,
     url: String,
     span: Place,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    source: Option<SourceLine<'a>>,
     labels: Vec<PlacedLabel<'a>>,
     fix: Option<PlacedFix<'a>>,
 }
@@ -61,7 +63,33 @@ struct OmittedFindings {
 #[derive(Serialize)]
 struct PlacedLabel<'a> {
     span: Place,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    source: Option<SourceLine<'a>>,
     message: &'a str,
+}
+
+/// The line that a compiler made a place of PTX from.
+#[derive(Serialize)]
+struct SourceLine<'a> {
+    #[serde(flatten)]
+    line: WrittenLine<'a>,
+    /// The compiler named no line; this is the last one before the place.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    approximate: bool,
+    /// The calls through which it was inlined, the innermost first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    inlined_at: Vec<WrittenLine<'a>>,
+}
+
+#[derive(Serialize)]
+struct WrittenLine<'a> {
+    path: String,
+    line: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    column: Option<u32>,
+    /// The symbol of the inlined function that the line is in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    function: Option<&'a str>,
 }
 
 #[derive(Serialize)]
@@ -132,7 +160,7 @@ pub fn render(files: &[Checked], out: &mut dyn Write) -> io::Result<()> {
             .iter()
             .map(|file| File {
                 path: file.source.name(),
-                diagnostics: file.report.diagnostics.iter().map(|it| finding(&file.source, it)).collect(),
+                diagnostics: file.report.diagnostics.iter().map(|it| finding(file, it)).collect(),
                 omitted: omitted(&file.report),
                 descriptors: file
                     .report
@@ -161,7 +189,8 @@ fn omitted(report: &Report) -> Vec<OmittedFindings> {
         .collect()
 }
 
-fn finding<'a>(source: &Source, diagnostic: &'a Diagnostic) -> Finding<'a> {
+fn finding<'a>(file: &'a Checked, diagnostic: &'a Diagnostic) -> Finding<'a> {
+    let source = &file.source;
     let rule = diagnostic.code.rule();
     // The offence first, then its causes.
     let labels = std::iter::once(&diagnostic.primary).chain(&diagnostic.labels);
@@ -175,11 +204,27 @@ fn finding<'a>(source: &Source, diagnostic: &'a Diagnostic) -> Finding<'a> {
         help: diagnostic.help.as_deref(),
         url: rule.code.url(),
         span: Place::new(source, diagnostic.primary.span),
+        source: source_line(file, &diagnostic.primary),
         labels: labels
-            .map(|label| PlacedLabel { span: Place::new(source, label.span), message: &label.message })
+            .map(|label| PlacedLabel {
+                span: Place::new(source, label.span),
+                source: source_line(file, label),
+                message: &label.message,
+            })
             .collect(),
         fix: diagnostic.fix.as_ref().map(|fix| placed_fix(source, fix)),
     }
+}
+
+fn source_line<'a>(file: &'a Checked, label: &'a Label) -> Option<SourceLine<'a>> {
+    let mut lines = file.lines(label).into_iter().map(|line| WrittenLine {
+        path: slashed(line.path),
+        line: line.line,
+        column: line.column,
+        function: line.function,
+    });
+    let approximate = label.provenance.as_ref().is_some_and(|provenance| provenance.is_near);
+    Some(SourceLine { line: lines.next()?, approximate, inlined_at: lines.collect() })
 }
 
 fn placed_description<'a>(source: &Source, description: &'a Description) -> PlacedDescription<'a> {

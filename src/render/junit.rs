@@ -10,14 +10,17 @@ use quick_xml::Writer;
 use quick_xml::events::{BytesDecl, BytesText, Event};
 use rustc_hash::FxHashMap;
 
-use super::{Checked, full_message, slashed};
+use super::sources::Place;
+use super::{Checked, slashed};
 use crate::diagnostic::{Diagnostic, Omitted, Severity};
 use crate::rules::Code;
 
 /// A test of a suite.
 struct Case {
     name: String,
-    /// Where it is, if at one place.
+    /// The file to look at.
+    path: String,
+    /// Where it is there, if at one place.
     line: Option<u32>,
     finding: Option<Said>,
 }
@@ -74,23 +77,27 @@ fn cases(file: &Checked) -> Vec<Case> {
     let mut names = Names::default();
     let mut cases: Vec<Case> = Vec::new();
     for finding in &file.report.diagnostics {
-        let place = file.source.position(finding.primary.span.start);
+        let position = file.source.position(finding.primary.span.start);
+        let place = file.place(finding);
         cases.push(Case {
-            name: names.next(format!("{} {}:{}", title(finding.code), place.line, place.column)),
+            name: names.next(format!("{} {}:{}", title(finding.code), position.line, position.column)),
+            path: slashed(place.path),
             line: Some(place.line),
-            finding: Some(said(file, finding)),
+            finding: Some(said(finding, &place)),
         });
     }
     for Omitted { code, severity, count, .. } in Omitted::by_code(&file.report.omitted) {
         let headline = format!("and {count} more of {} in this file", code.name());
         cases.push(Case {
             name: format!("{} and more", title(code)),
+            path: slashed(file.source.name()),
             line: None,
             finding: Some(Said { code, severity, text: headline.clone(), headline }),
         });
     }
     if cases.is_empty() {
-        cases.push(Case { name: "nothing found".to_owned(), line: None, finding: None });
+        let (name, path) = ("nothing found".to_owned(), slashed(file.source.name()));
+        cases.push(Case { name, path, line: None, finding: None });
     }
     cases
 }
@@ -99,15 +106,14 @@ fn title(code: Code) -> String {
     format!("{code} {}", code.name())
 }
 
-fn said(file: &Checked, finding: &Diagnostic) -> Said {
-    let place = file.source.position(finding.primary.span.start);
-    let name = file.source.name();
-    let message = full_message(finding);
+fn said(finding: &Diagnostic, place: &Place<'_>) -> Said {
+    let message = place.message(finding);
+    let column = place.column.map_or(String::new(), |column| format!(":{column}"));
     Said {
         code: finding.code,
         severity: finding.severity,
         headline: finding.message.clone(),
-        text: format!("{name}:{}:{}: {}: {message}", place.line, place.column, finding.severity),
+        text: format!("{}:{}{column}: {}: {message}", place.path, place.line, finding.severity),
     }
 }
 
@@ -135,7 +141,7 @@ impl Case {
             .create_element("testcase")
             .with_attribute(("name", self.name.as_str()))
             .with_attribute(("classname", path))
-            .with_attribute(("file", path));
+            .with_attribute(("file", legal(&self.path).as_str()));
         if let Some(line) = self.line {
             element = element.with_attribute(("line", line.to_string().as_str()));
         }

@@ -7,7 +7,7 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
-use super::{Checked, full_message, slashed};
+use super::{Checked, slashed};
 use crate::diagnostic::{Applicability, Diagnostic, Fix, Omitted, Severity};
 use crate::fix;
 use crate::rules::Code;
@@ -81,7 +81,7 @@ pub fn render(files: &[Checked], out: &mut dyn Write) -> io::Result<()> {
     for file in files {
         for it in &file.report.diagnostics {
             worst = worst.max(Some(it.severity));
-            diagnostics.push(finding(&file.source, it));
+            diagnostics.push(finding(file, it));
         }
         for Omitted { code, severity, count, .. } in Omitted::by_code(&file.report.omitted) {
             worst = worst.max(Some(severity));
@@ -100,12 +100,23 @@ pub fn render(files: &[Checked], out: &mut dyn Write) -> io::Result<()> {
     writeln!(out)
 }
 
-fn finding(source: &Source, finding: &Diagnostic) -> Finding {
-    // Whoever shows a suggestion has a button that applies it.
-    let safe = finding.fix.iter().filter(|fix| fix.applicability == Applicability::Safe);
+fn finding(file: &Checked, finding: &Diagnostic) -> Finding {
+    let place = file.place(finding);
+    let source = &file.source;
+    let range = if let Some((text, span)) = place.shown {
+        range(text, span)
+    } else {
+        // The file is not there, so that its columns are the compiler's.
+        let line = place.line as usize;
+        let column = |column: Option<u32>| Position { line, column: column.unwrap_or(1) };
+        Range { start: column(place.column), end: column(place.end_column) }
+    };
+    // Whoever shows a suggestion has a button that applies it, to the file that is named.
+    let safe =
+        finding.fix.iter().filter(|fix| fix.applicability == Applicability::Safe && place.compiled.is_none());
     Finding {
-        message: full_message(finding),
-        location: Location { path: slashed(source.name()), range: Some(range(source, finding.primary.span)) },
+        message: place.message(finding),
+        location: Location { path: slashed(place.path), range: Some(range) },
         severity: severity(finding.severity),
         code: rule(finding.code),
         suggestions: safe.filter_map(|fix| suggestion(source, fix)).collect(),

@@ -8,7 +8,8 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
-use super::{Checked, full_message};
+use super::Checked;
+use super::sources::Place;
 use crate::diagnostic::{Applicability, Diagnostic, Fix, Label, Severity};
 use crate::rules::{Code, RULES, Rule};
 use crate::source::{Source, Span};
@@ -222,7 +223,7 @@ struct Replacement<'a> {
 pub fn render(files: &[Checked], out: &mut dyn Write) -> io::Result<()> {
     let results = files
         .iter()
-        .flat_map(|file| file.report.diagnostics.iter().map(|diagnostic| finding(&file.source, diagnostic)));
+        .flat_map(|file| file.report.diagnostics.iter().map(|diagnostic| finding(file, diagnostic)));
     let log = Log {
         schema: "https://json.schemastore.org/sarif-2.1.0.json",
         version: "2.1.0",
@@ -282,19 +283,26 @@ fn level(severity: Severity) -> &'static str {
     }
 }
 
-fn finding<'a>(source: &Source, diagnostic: &'a Diagnostic) -> Finding<'a> {
+fn finding<'a>(file: &Checked, diagnostic: &'a Diagnostic) -> Finding<'a> {
+    let source = &file.source;
+    let place = file.place(diagnostic);
+    let message = place.message(diagnostic);
+    // What somebody wrote is what is reviewed; what it was compiled to is beside it.
+    let written = place.compiled.as_ref().map(|_| written(&place, &diagnostic.primary.message));
+    let compiled = location(source, &diagnostic.primary, None);
+    let (first, second) = match written {
+        Some(written) => (written, Some(Location { id: Some(0), ..compiled })),
+        None => (compiled, None),
+    };
+    let ids = usize::from(second.is_some())..;
+    let causes = diagnostic.labels.iter().zip(ids).map(|(label, id)| location(source, label, Some(id)));
     Finding {
         rule_id: diagnostic.code,
         rule_index: diagnostic.code as usize,
         level: level(diagnostic.severity),
-        message: Message { text: full_message(diagnostic) },
-        locations: [location(source, &diagnostic.primary, None)],
-        related_locations: diagnostic
-            .labels
-            .iter()
-            .enumerate()
-            .map(|(index, label)| location(source, label, Some(index)))
-            .collect(),
+        message: Message { text: message },
+        locations: [first],
+        related_locations: second.into_iter().chain(causes).collect(),
         // Whoever shows a fix of this format applies it unasked.
         fixes: diagnostic
             .fix
@@ -303,6 +311,24 @@ fn finding<'a>(source: &Source, diagnostic: &'a Diagnostic) -> Finding<'a> {
             .map(|fix| repair(source, fix))
             .collect(),
         properties: FindingProperties { ptxas: diagnostic.ptxas },
+    }
+}
+
+/// A line of a source that PTX was compiled from.
+fn written<'a>(place: &Place<'_>, message: &'a str) -> Location<'a> {
+    let column = place.column.unwrap_or(1);
+    Location {
+        id: None,
+        physical_location: PhysicalLocation {
+            artifact_location: ArtifactLocation { uri: uri(place.path) },
+            region: Region {
+                start_line: place.line,
+                start_column: column,
+                end_line: place.end_line,
+                end_column: place.end_column.unwrap_or(column),
+            },
+        },
+        message: BorrowedMessage { text: message },
     }
 }
 

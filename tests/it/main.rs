@@ -27,6 +27,7 @@ mod limits;
 mod lsp;
 mod many_findings;
 mod mma_shapes;
+mod provenance;
 mod robustness;
 mod rule_control;
 mod rules;

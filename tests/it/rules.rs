@@ -18,7 +18,7 @@ fn checked(path: &Path) -> Checked {
     let source = Source::from_bytes(name, fs::read(path).unwrap()).unwrap();
     let code = path.parent().unwrap().file_name().unwrap().to_str().unwrap();
     let report = check(&source, &options(code));
-    Checked { source, report }
+    Checked::new(source, report)
 }
 
 /// `fixtures/ptxas/rules.tsv`: the fixture, whether the assembler accepts it, its first message.

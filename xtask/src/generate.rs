@@ -83,7 +83,7 @@ fn picture(name: &str) -> Result<String> {
     let source = Source::new(name, text)?;
     let report = check(&source, &Options::default());
     let mut colored = Vec::new();
-    render::render(&[Checked { source, report }], Format::Human, true, &mut colored)?;
+    render::render(&[Checked::new(source, report)], Format::Human, true, &mut colored)?;
     Ok(svg::terminal(&format!("ptx-tc check {name}"), &String::from_utf8(colored)?))
 }
 

@@ -26,7 +26,7 @@ pub(crate) fn run(case: &Case) -> Result<(), String> {
         let formats = [Format::Human, Format::Concise, Format::Json, Format::Sarif, Format::Github];
         let format = random.choice(formats).unwrap_or(Format::Human);
         let mut out = Vec::new();
-        let files = [Checked { source, report }];
+        let files = [Checked::new(source, report)];
         render::render(&files, format, random.bool(), &mut out).map_err(|error| error.to_string())?;
     }
     Ok(())

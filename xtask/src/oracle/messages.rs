@@ -32,7 +32,7 @@ pub(crate) fn print(assembler: &Assembler) -> Result<bool> {
             let source = Source::new(name, text)?;
             let report = check(&source, &Options::default());
             let mut rendered = Vec::new();
-            render::render(&[Checked { source, report }], Format::Human, false, &mut rendered)?;
+            render::render(&[Checked::new(source, report)], Format::Human, false, &mut rendered)?;
             println!("{}", String::from_utf8_lossy(&rendered));
         }
     }

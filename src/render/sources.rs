@@ -1,0 +1,169 @@
+//! The sources that PTX was compiled from, as findings show them.
+//!
+//! Where a compiler says which lines it compiled, people want to see these: it is them who wrote them.
+//! Nothing is read here; whoever has the files of this machine says what they are called and what
+//! stands in them.
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+
+use super::{Checked, full_message};
+use crate::diagnostic::{Diagnostic, Label};
+use crate::resolve::provenance::Frame;
+use crate::source::{Source, Span};
+
+/// The sources of a module, by what its compiler called them.
+#[derive(Debug, Default)]
+pub struct Sources {
+    files: FxHashMap<Arc<str>, SourceFile>,
+}
+
+/// A source that was found.
+#[derive(Debug)]
+pub struct SourceFile {
+    /// What it is called here.
+    pub path: String,
+    /// What stands in it, when it is what was compiled.
+    pub source: Option<Source>,
+}
+
+impl Sources {
+    /// Says what the file is that a compiler called `recorded`.
+    pub fn insert(&mut self, recorded: Arc<str>, file: SourceFile) {
+        self.files.insert(recorded, file);
+    }
+}
+
+/// A line of a source.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Line<'a> {
+    /// What the file is called here or, when it was not found, where it was compiled.
+    pub(super) path: &'a str,
+    pub(super) line: u32,
+    pub(super) column: Option<u32>,
+    pub(super) function: Option<&'a str>,
+    /// Whether the file was found.
+    is_found: bool,
+    text: Option<&'a Source>,
+}
+
+impl<'a> Line<'a> {
+    fn new(frame: &'a Frame, sources: &'a Sources) -> Self {
+        let file = sources.files.get(&frame.path);
+        Self {
+            path: file.map_or(&*frame.path, |file| &file.path),
+            line: frame.line,
+            column: frame.column,
+            function: frame.function.as_deref(),
+            is_found: file.is_some(),
+            text: file.and_then(|file| file.source.as_ref()),
+        }
+    }
+
+    /// The text and the word of it that is meant, if that can be shown: the name at the column, or the
+    /// line.
+    pub(super) fn shown(&self) -> Option<(&'a Source, Span)> {
+        let text = self.text?;
+        let index = (self.line as usize).checked_sub(1)?;
+        let start = text.lines().start(index)?;
+        let end = text.lines().start(index + 1).unwrap_or(text.text().len() as u32);
+        let line = text.slice(Span::new(start, end)).trim_end();
+        let column = self.column.map(|column| column as usize - 1).filter(|&column| {
+            // Compilers count characters or bytes; either is somewhere on the line.
+            line.is_char_boundary(column) && column < line.len()
+        });
+        let (from, to) = match column {
+            Some(column) => {
+                let rest = &line[column..];
+                let is_of_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | ':');
+                let len = rest.find(|c| !is_of_name(c)).unwrap_or(rest.len());
+                let len = rest[..len].trim_end_matches(['.', ':']).len();
+                (column, column + len.max(rest.chars().next().map_or(0, char::len_utf8)))
+            }
+            None => (line.len() - line.trim_start().len(), line.len()),
+        };
+        Some((text, Span::new(start + from as u32, start + to as u32)))
+    }
+}
+
+impl std::fmt::Display for Line<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}:{}", self.path, self.line)?;
+        self.column.map_or(Ok(()), |column| write!(f, ":{column}"))?;
+        let is_outdated = self.is_found && self.shown().is_none();
+        if is_outdated { f.write_str(" (changed since)") } else { Ok(()) }
+    }
+}
+
+/// Where forges show a finding.
+#[derive(Debug)]
+pub(super) struct Place<'a> {
+    pub(super) path: &'a str,
+    pub(super) line: u32,
+    pub(super) end_line: u32,
+    /// From 1, in characters.
+    pub(super) column: Option<u32>,
+    /// Behind the last one.
+    pub(super) end_column: Option<u32>,
+    /// The text of the file with what is meant, if it is there.
+    pub(super) shown: Option<(&'a Source, Span)>,
+    /// Where it is in the PTX, when that is another place.
+    pub(super) compiled: Option<String>,
+}
+
+impl Place<'_> {
+    /// All that a finding says which is shown here, for formats that have one text for it.
+    pub(super) fn message(&self, finding: &Diagnostic) -> String {
+        let mut message = full_message(finding);
+        if let Some(compiled) = &self.compiled {
+            message.push_str(&format!("\nPTX: {compiled}"));
+        }
+        message
+    }
+}
+
+impl Checked {
+    /// The lines of sources that a place was compiled from, the innermost first.
+    pub(super) fn lines<'a>(&'a self, label: &'a Label) -> Vec<Line<'a>> {
+        let frames = label.provenance.iter().flat_map(|provenance| &provenance.frames);
+        frames.map(|frame| Line::new(frame, &self.sources)).collect()
+    }
+
+    /// Where a change is reviewed that a finding is about: the line that somebody wrote.
+    pub(super) fn place<'a>(&'a self, finding: &'a Diagnostic) -> Place<'a> {
+        let span = finding.primary.span;
+        let (start, end) = (self.source.position(span.start), self.source.position(span.end));
+        let lines = self.lines(&finding.primary);
+        // A wrapper that is installed somewhere is nobody's change, but the line that calls it may be.
+        let is_near = |line: &&Line<'_>| line.is_found && !line.path.starts_with('/');
+        let line = lines.iter().find(is_near).or_else(|| lines.iter().find(|line| line.is_found));
+        let Some(line) = line.or(lines.first()) else {
+            return Place {
+                path: self.source.name(),
+                line: start.line,
+                end_line: end.line,
+                column: Some(start.column),
+                end_column: Some(end.column),
+                shown: Some((&self.source, span)),
+                compiled: None,
+            };
+        };
+        let shown = line.shown();
+        let (column, end_column) = match shown {
+            Some((text, span)) => {
+                (Some(text.position(span.start).column), Some(text.position(span.end).column))
+            }
+            None => (line.column, line.column.map(|column| column + 1)),
+        };
+        Place {
+            path: line.path,
+            line: line.line,
+            end_line: line.line,
+            column,
+            end_column,
+            shown,
+            compiled: Some(format!("{}:{}:{}", self.source.name(), start.line, start.column)),
+        }
+    }
+}
