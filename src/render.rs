@@ -103,11 +103,6 @@ pub fn render(files: &[Checked], format: Format, color: bool, out: &mut dyn Writ
     }
 }
 
-/// `1 file`, `2 files`
-pub(crate) fn plural(count: usize, word: &str) -> String {
-    format!("{count} {word}{}", if count == 1 { "" } else { "s" })
-}
-
 /// All that a finding says, for formats that have one text for it.
 fn full_message(finding: &Diagnostic) -> String {
     let mut message = format!("{}: {}", finding.message, finding.primary.message);

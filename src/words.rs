@@ -2,6 +2,11 @@
 
 use std::borrow::Cow;
 
+/// `1 register`, `2 registers`
+pub(crate) fn plural(number: usize, word: &str) -> String {
+    format!("{number} {word}{}", if number == 1 { "" } else { "s" })
+}
+
 /// Joins words as prose does: `a`, `a or b`, `a, b or c`.
 pub(crate) fn list_words<'a, I>(words: I, conjunction: &str) -> String
 where

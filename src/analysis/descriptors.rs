@@ -93,9 +93,20 @@ impl Finder<'_> {
             name,
             span: scalar.span(),
             origins: Vec::new(),
-            word: self.function.value(self.unit, self.decoded, scalar),
+            word: self.word(scalar, width),
             width,
             problems: Vec::new(),
+        }
+    }
+
+    /// What is known of an operand. Nothing of a register that is not even as wide: that is one mistake,
+    /// and its bits would be others.
+    fn word(&self, scalar: &Scalar<'_>, width: u32) -> Known {
+        match scalar {
+            Scalar::Register(register) if register.ty.is_some_and(|ty| ty.bits() != Some(width)) => {
+                Known::new(0, 0)
+            }
+            _ => self.function.value(self.unit, self.decoded, scalar),
         }
     }
 

@@ -19,6 +19,7 @@ use crate::host::Language;
 use crate::isa::targets::{PtxVersion, Target};
 use crate::render::{self, Checked, Format, Summary, statistics};
 use crate::suppression::addition::is_excusable;
+use crate::words::plural;
 use crate::{Options, Report};
 
 /// Check PTX files.
@@ -179,8 +180,8 @@ impl Check {
             let _ = writeln!(
                 io::stderr(),
                 "{verb} {} in {}",
-                render::plural(fixed, "finding"),
-                render::plural(fixed_files, "file")
+                plural(fixed, "finding"),
+                plural(fixed_files, "file")
             );
         }
         if self.fixes.add_allow && !self.fixes.diff && !self.quiet {
@@ -345,15 +346,15 @@ fn explain_rest(files: &[Checked]) {
     let excusable = of(&is_excusable);
     let broken = of(&|_| true) - unused - excusable;
     if excusable > 0 {
-        let findings = render::plural(excusable, "finding");
+        let findings = plural(excusable, "finding");
         let _ = writeln!(io::stderr(), "left {findings} where no comment can stand");
     }
     if broken > 0 {
-        let errors = render::plural(broken, "syntax error");
+        let errors = plural(broken, "syntax error");
         let _ = writeln!(io::stderr(), "left {errors} as found: what does not parse has to be repaired");
     }
     if unused > 0 {
-        let comments = render::plural(unused, "unused suppression");
+        let comments = plural(unused, "unused suppression");
         let _ = writeln!(io::stderr(), "left {comments} as found: `--fix` removes what silences nothing");
     }
 }

@@ -10,7 +10,7 @@ use super::{Outcome, output_error, repair, report_trouble};
 use crate::config::Configs;
 use crate::host::Language;
 use crate::layout::{self, Refusal, Style};
-use crate::render::plural;
+use crate::words::plural;
 
 /// Lay out PTX files: white space changes, and nothing else.
 #[derive(Debug, clap::Args)]

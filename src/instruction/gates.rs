@@ -61,6 +61,12 @@ impl Gates {
         Self { sets: environment.targets.iter().map(close).collect() }
     }
 
+    /// The sets of targets of which none has tcgen05.
+    pub fn without_tensor_memory(&self) -> impl Iterator<Item = &[Declared<Target>]> {
+        let lacks = |closed: &Vec<Closed>| !closed.is_empty() && closed.iter().all(|it| it.no_tensor_memory);
+        self.sets.iter().filter(move |(_, closed)| lacks(closed)).map(|(targets, _)| targets.as_slice())
+    }
+
     /// What is not available of an instruction, for each set of targets that lacks something.
     pub fn unavailable(&self, decoded: &Decoded<'_>) -> impl Iterator<Item = Availability> {
         self.sets.iter().filter_map(|(targets, closed)| of_set(decoded, targets, closed))

@@ -9,10 +9,11 @@ use codespan_reporting::term::{self, Chars, Config, DisplayStyle, termcolor};
 
 use super::excerpt::Excerpts;
 use super::sources::Line;
-use super::{Checked, Summary, descriptors, plural};
+use super::{Checked, Summary, descriptors};
 use crate::Report;
 use crate::diagnostic::{Diagnostic, Label, Omitted, Severity};
 use crate::source::{Source, Span};
+use crate::words::plural;
 
 /// How much of the source to show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,9 +5,10 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
-use super::{Checked, Summary, plural};
+use super::{Checked, Summary};
 use crate::diagnostic::Severity;
 use crate::rules::Code;
+use crate::words::plural;
 
 #[derive(Serialize)]
 struct Document {

@@ -170,6 +170,11 @@ fn similar_qualifiers(form: &InstructionForm, word: &str) -> Vec<Qualifier> {
     if !group.is_empty() {
         return group;
     }
+    // A number is not misspelt: it is one that does not exist.
+    let is_number = |rest: &str| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit());
+    if word.strip_prefix('x').is_some_and(is_number) {
+        return choices().filter(|choice| choice.slot() == Slot::Num).collect();
+    }
     // `.collector::a:fill` and `.cta_group.1` are one keystroke away; so is wrong case.
     let normal = |text: &str| text.to_ascii_lowercase().replace(':', "").replace(['_', '-'], "");
     let wanted = normal(word);

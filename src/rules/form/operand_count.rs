@@ -1,5 +1,8 @@
 use crate::diagnostic::{Diagnostic, Findings};
+use crate::instruction::decode::Decoded;
 use crate::instruction::form::Problem;
+use crate::isa::tensor::{Condition, InstructionForm, OperandSlot};
+use crate::isa::vocabulary::{Qualifier, Sparse};
 use crate::rules::{Checker, Code, rule};
 
 rule! {
@@ -40,7 +43,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
                         Diagnostic::new(
                             Code::OperandCount,
                             *span,
-                            format!("this form of `tcgen05.{}` takes {takes}", form.operation),
+                            format!("this form of `{}` takes {takes}", name(form, decoded)),
                             format!("found {found}"),
                         )
                         .help(syntax_help(form, decoded)),
@@ -70,20 +73,28 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     }
 }
 
-fn syntax_help(
-    form: &'static crate::isa::tensor::InstructionForm,
-    decoded: &crate::instruction::decode::Decoded<'_>,
-) -> String {
-    let operands: Vec<String> = form
-        .present(&decoded.qualifiers)
-        .map(|slot| {
-            let bare =
-                crate::isa::tensor::OperandSlot { when: crate::isa::tensor::Condition::Always, ..*slot };
-            bare.syntax()
-        })
-        .collect();
-    if operands.is_empty() {
+/// The operands that the form must have, and where the others may stand.
+fn syntax_help(form: &'static InstructionForm, decoded: &Decoded<'_>) -> String {
+    let bare =
+        |slot: &OperandSlot| OperandSlot { when: Condition::Always, optional: false, ..*slot }.syntax();
+    let slots: Vec<&OperandSlot> = form.present(&decoded.qualifiers).collect();
+    let required: Vec<String> = slots.iter().filter(|slot| !slot.optional).map(|slot| bare(slot)).collect();
+    if required.is_empty() {
         return "remove the operands".to_owned();
     }
-    format!("with these qualifiers its operands are `{}`", operands.join(", "))
+    let mut help = format!("with these qualifiers its operands are `{}`", required.join(", "));
+    for (index, slot) in slots.iter().enumerate().filter(|(_, slot)| slot.optional) {
+        let neighbour = match slots[index + 1..].iter().find(|slot| !slot.optional) {
+            Some(next) => format!("before `{}`", bare(next)),
+            None => "at the end".to_owned(),
+        };
+        help.push_str(&format!("; `{}` may stand {neighbour}", bare(slot)));
+    }
+    help
+}
+
+/// The instruction as the ISA calls this form.
+fn name(form: &InstructionForm, decoded: &Decoded<'_>) -> String {
+    let sparse = if decoded.qualifiers.has(Qualifier::Sparse(Sparse::Sp)) { ".sp" } else { "" };
+    format!("tcgen05.{}{sparse}", form.operation)
 }

@@ -3,6 +3,7 @@ use crate::instruction::{Instruction, Ld, Mma, St, Vector};
 use crate::isa::vocabulary::{LdShape, Num};
 use crate::rules::{Checker, Code, rule};
 use crate::source::Span;
+use crate::words::plural;
 
 rule! {
     /// ## What it does
@@ -35,8 +36,10 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             | Instruction::St(St { shape, num, r, .. }) => {
                 if let Some(length) = shape.value.vector_length(num.value) {
                     let cause = format!(
-                        "`.{}` with `.{}` moves {length} registers per thread",
-                        shape.value, num.value
+                        "`.{}` with `.{}` moves {} per thread",
+                        shape.value,
+                        num.value,
+                        plural(length as usize, "register")
                     );
                     let finding = compare(r, length, shape.span.to(num.span), &cause);
                     findings.extend(finding.map(|finding| suggest_num(finding, r, shape.value)));
@@ -47,7 +50,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
                 let cause = format!("`.{}` keeps half of {factor} elements", num.value);
                 findings.extend(compare(r, factor / 2, num.span, &cause));
                 let words = factor.div_ceil(32);
-                let cause = format!("`.{}` has {words} words of metadata", num.value);
+                let cause = format!("`.{}` has {} of metadata", num.value, plural(words as usize, "word"));
                 findings.extend(compare(metadata, words, num.span, &cause));
             }
             Instruction::Mma(mma) => findings.extend(lanes(mma)),
@@ -79,10 +82,14 @@ fn compare(vector: &Vector<'_>, length: u32, because: Span, cause: &str) -> Opti
     let finding = Diagnostic::new(
         Code::VectorLength,
         vector.span,
-        format!("vector of {found} where {length} registers are due"),
-        format!("{found} element{}", if found == 1 { "" } else { "s" }),
+        format!(
+            "vector of {found} where {} {} due",
+            plural(length as usize, "register"),
+            if length == 1 { "is" } else { "are" }
+        ),
+        plural(found, "element"),
     );
-    Some(finding.label(because, cause).help(format!("write {length} registers")))
+    Some(finding.label(because, cause).help(format!("write {}", plural(length as usize, "register"))))
 }
 
 /// Names the repetition that fits the registers that are there, if there is one.

@@ -1,14 +1,15 @@
 use crate::diagnostic::{Diagnostic, Findings, Fix};
+use crate::instruction::decode::decode_statement;
 use crate::isa::targets::{Portability, TENSOR_TARGETS, Target};
 use crate::resolve::environment::Declared;
-use crate::rules::targets::{Availability, unavailable};
 use crate::rules::{Checker, Code, rule};
 use crate::source::Span;
-use crate::words::list_words;
+use crate::syntax::ast::StatementKind;
+use crate::words::{list_words, plural};
 
 rule! {
     /// ## What it does
-    /// Finds tcgen05 instructions in a module for a target that has none.
+    /// Finds tcgen05 instructions in a module for a target that has none; the first of them is marked.
     ///
     /// ## Why is this bad?
     /// Tensor Memory exists only on the architecture- and family-specific targets of datacenter
@@ -30,24 +31,30 @@ rule! {
     ///
     /// ## References
     /// PTX ISA, *Target ISA Notes* of sections 9.7.16.7 to 9.7.16.12
-    InstructionUnsupportedOnTarget Statement check
+    InstructionUnsupportedOnTarget Text check
 }
 
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
-    for (decoded, Availability { targets, .. }) in unavailable(checker).filter(|(_, it)| it.no_tensor_memory)
-    {
-        let Some(form) = decoded.form else { continue };
+    let unit = checker.unit;
+    for targets in checker.gates.without_tensor_memory() {
+        // The target is what is wrong, not each of its instructions.
+        let mut instructions = unit.module.statements.iter().zip(0..).filter_map(|(statement, at)| {
+            let StatementKind::Instruction(index) = statement.kind() else { return None };
+            unit.operations.of(index).tensor.map(|operation| (at, operation))
+        });
+        let Some((statement, operation)) = instructions.next() else { return };
+        let Some(first) = decode_statement(unit, statement, None) else { return };
+        let label = match instructions.count() {
+            0 => "this needs Tensor Memory".to_owned(),
+            others => format!("this needs Tensor Memory, and so do {}", plural(others, "other instruction")),
+        };
         let names = list_words(targets.iter().map(|target| target.value.to_string()), "and");
-        let mut finding = Diagnostic::new(
-            Code::InstructionUnsupportedOnTarget,
-            decoded.name,
-            format!("`tcgen05.{}` does not exist on {names}", form.operation),
-            "this needs Tensor Memory",
-        );
+        let message = format!("`tcgen05.{operation}` does not exist on {names}");
+        let mut finding = Diagnostic::new(Code::InstructionUnsupportedOnTarget, first.name, message, label);
         if let Some(Declared { span: Some(span), .. }) = targets.first() {
             finding = finding.label(*span, "the module's target");
         }
-        findings.push(match targets.as_slice() {
+        findings.push(match targets {
             [Declared { value, span }] => repair(finding, *value, *span),
             _ => finding.help(all_targets()),
         });
