@@ -31,6 +31,7 @@ mod inline_assembly;
 mod issue;
 mod multiply;
 mod ordering;
+mod registers;
 
 mod style;
 mod syntax;
@@ -206,6 +207,8 @@ rules! {
     // TC8 Who issues it
     issue::aligned_in_one_thread,
     issue::issued_by_every_thread,
+    // TC82 Registers of warps
+    registers::setmaxnreg_ignored,
     // TC9 Style
     style::qualifier_order,
     style::family_portability,

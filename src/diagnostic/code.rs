@@ -130,6 +130,8 @@ codes! {
     // TC8 Who issues it
     AlignedInOneThread "TC801" "aligned-in-one-thread" Error Silent,
     IssuedByEveryThread "TC802" "issued-by-every-thread" Warning Silent,
+    // TC82 Registers of warps
+    SetmaxnregIgnored "TC821" "setmaxnreg-ignored" Warning Silent,
     // TC9 Style
     QualifierOrder "TC901" "qualifier-order" Info Silent,
     FamilyPortability "TC902" "family-portability" Off Silent,

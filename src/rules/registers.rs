@@ -1,0 +1,3 @@
+//! TC82: how many registers the threads of a warp have.
+
+pub(super) mod setmaxnreg_ignored;
