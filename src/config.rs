@@ -291,7 +291,11 @@ fn closest<'a>(wanted: &str, among: &[&'a str]) -> &'a str {
 type Value<'t> = Spanned<DeValue<'t>>;
 
 fn wrong_type(value: &Value<'_>, wanted: &str) -> Problem {
-    problem(format!("{wanted} is due here"), value.span(), format!("this is {}", value.get_ref().type_str()))
+    problem(
+        format!("{wanted} is expected here"),
+        value.span(),
+        format!("this is {}", value.get_ref().type_str()),
+    )
 }
 
 fn string<'v>(value: &'v Value<'_>) -> Result<&'v str> {
@@ -309,7 +313,7 @@ fn strings<T>(value: &Value<'_>, read: impl Fn(&str, Range<usize>) -> Result<T>)
 
 fn selector(text: &str, span: Range<usize>) -> Result<Selector> {
     Ok(text.parse().map_err(|unknown: UnknownRule| {
-        problem(format!("there is no rule `{text}`"), span, "no code, name or family")
+        problem(format!("there is no rule `{text}`"), span, "not a code, a name or a family")
             .help(format!("did you mean `{}`? `ptx-tc rules` lists all", unknown.nearest))
     })?)
 }

@@ -13,8 +13,8 @@
 //! Validation takes [`Known`] bits: a field counts only when all of its bits are known, so that a
 //! caller with half a constant gets no guesses. It returns [`Problem`]s, each with the [`Check`]
 //! that it belongs to and the bits that it is about. What the instruction around the descriptor
-//! says is passed in, and what is not known of it is `None`: then only that is a problem which is
-//! one in every case.
+//! says is passed in; what is not known about it is `None`, and then only what would be wrong in any
+//! case is a problem.
 //!
 //! Nothing here knows programs, rules or the command line.
 
@@ -203,7 +203,7 @@ pub enum Reason {
     },
     /// The bit says otherwise than the instruction.
     SparsityDiffers,
-    /// B is transposed, and N is no multiple of this step.
+    /// B is transposed, and N is not a multiple of this step.
     TransposedN {
         /// The step.
         step: u32,

@@ -2,8 +2,8 @@
 //!
 //! A block is a run of instructions that is entered at its start and left at its end. Edges come
 //! from `bra`, `brx.idx` with its targets, `ret`, `exit` and `trap`; a guarded one of them also
-//! falls through. A label that is not known makes every labelled block a successor, so that what
-//! the graph says can happen includes all that does.
+//! falls through. A label that is not known makes every labelled block a successor, so that the
+//! graph has every path that there is.
 
 use std::cell::OnceCell;
 use std::ops::Range;
@@ -146,7 +146,7 @@ impl Cfg {
         })[block.index()]
     }
 
-    /// The first block, and blocks from which all those are reached that it does not reach; in their
+    /// The first block, and blocks that together reach all those that it does not reach; in their
     /// order.
     pub(super) fn starts(&self) -> Vec<u32> {
         let mut starts = Vec::new();
@@ -376,7 +376,7 @@ impl Builder<'_> {
         }
     }
 
-    /// The labels that an instruction may jump to, if it is not one that it names.
+    /// The labels that an instruction may jump to, if it does not name the label itself.
     fn list(&self, instruction: u32, targets: &FxHashMap<u32, Slice>) -> Option<Slice> {
         let operands = self.unit.module.instructions[instruction as usize].operands;
         match (self.transfer(instruction), self.label(operands)) {

@@ -53,7 +53,7 @@ pub struct Description {
     pub words: Vec<Word>,
 }
 
-/// What the descriptors of a multiply say of the matrices.
+/// What the descriptors of a multiply say about the matrices.
 #[derive(Clone, Debug, Serialize)]
 pub struct Multiply {
     /// Its kind.

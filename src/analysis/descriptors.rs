@@ -34,7 +34,7 @@ pub struct Descriptor {
 pub struct Descriptors {
     /// The instruction, as an index into the decoded ones.
     pub instruction: usize,
-    /// What the instruction descriptor says of the matrices; nothing for copies.
+    /// What the instruction descriptor says about the matrices; nothing for copies.
     pub facts: Facts,
     /// All of them, in the order of the operands.
     pub descriptors: Vec<Descriptor>,

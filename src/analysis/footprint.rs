@@ -38,7 +38,7 @@ pub struct Moved<'s> {
     pub second: Option<Scalar<'s>>,
 }
 
-/// What an instruction that moves data touches; `None` of others, and of shapes that there are not.
+/// What an instruction that moves data touches; `None` for others, and for shapes that do not exist.
 pub fn moved<'s>(instruction: &Instruction<'s>) -> Option<Moved<'s>> {
     Some(match instruction {
         Instruction::Ld(Ld { shape, num, half_split_offset, pack, .. }) => {

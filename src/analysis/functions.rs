@@ -40,7 +40,7 @@ pub struct FunctionFacts {
 
 impl FunctionFacts {
     /// Analyses every function that has tcgen05 instructions or calls one that has; in the order of
-    /// the module. `limit` is the budget of each, if it is not what is due to its size.
+    /// the module. `limit` is the budget of each, if it is not the one for its size.
     pub fn all(unit: &Unit, instructions: &[Decoded<'_>], events: &Events, limit: Option<u64>) -> Vec<Self> {
         let mut watched = RegisterSet::default();
         for decoded in instructions {

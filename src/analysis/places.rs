@@ -102,7 +102,7 @@ pub type KnownPlaces = FxHashMap<(DefinitionId, Loads), Place>;
 pub enum Loads {
     /// It is, if it comes from a slot.
     Count,
-    /// It is not: nothing is said of slots whose address lies in a slot.
+    /// It is not: nothing is said about slots whose address lies in a slot.
     AreOpaque,
 }
 

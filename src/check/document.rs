@@ -82,7 +82,7 @@ fn holds_in_part(unit: &Unit, finding: &Diagnostic) -> bool {
         | Code::InstructionUnsupportedOnTarget
         | Code::FeatureUnsupportedOnTarget
         | Code::VersionTooOld => is_known,
-        // What is said of the whole statement of the host, or of a sign in its template.
+        // What is said about the whole statement of the host, or about a sign in its template.
         Code::OperandNotListed
         | Code::PercentEscape
         | Code::MissingVolatile

@@ -364,7 +364,7 @@ fn severity(text: &str) -> Result<(Selector, Severity), String> {
     let (rule, level) = text.split_once('=').ok_or("write CODE=LEVEL, for example TC301=warning")?;
     let rule = rule.parse().map_err(|error: crate::diagnostic::selection::UnknownRule| error.to_string())?;
     let level = Severity::from_str(level)
-        .map_err(|_| format!("`{level}` is no severity; write off, info, warning or error"))?;
+        .map_err(|_| format!("`{level}` is not a severity; write off, info, warning or error"))?;
     Ok((rule, level))
 }
 

@@ -110,7 +110,7 @@ impl Decode {
     }
 }
 
-/// A word with everything that is to be said of it.
+/// A word with everything that is to be said about it.
 pub(super) struct Shown {
     pub(super) layout: &'static Layout,
     pub(super) word: u64,

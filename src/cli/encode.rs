@@ -136,7 +136,7 @@ pub(super) fn sub_masks(
     if n > mma_shapes::MAX_N {
         return Err(expression.complain(
             "n",
-            format!("`n` is {n}, and at most 256 is possible"),
+            format!("`n` is {n}, but at most 256 is possible"),
             "too large",
         ));
     }
@@ -167,7 +167,7 @@ fn packed(expression: &mut Expression) -> Result<(Shown, Option<String>)> {
         } else {
             let types = ElementType::iter().map(ElementType::name);
             let expected: Vec<&str> = types.chain(["128x64", "k-major", "mn-major"]).collect();
-            return Err(expression.refuse(&word, "this says nothing of a matrix", &expected));
+            return Err(expression.refuse(&word, "this says nothing about a matrix", &expected));
         }
     }
     let absent = |what: &str, example: &str| {

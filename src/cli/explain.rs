@@ -72,7 +72,7 @@ fn unknown_rule(wanted: &str) -> UnknownRule {
 fn ptxas(ptxas: Ptxas) -> &'static str {
     match ptxas {
         Ptxas::Rejects => "rejects this, too",
-        Ptxas::Silent => "accepts this in silence",
+        Ptxas::Silent => "accepts this silently",
     }
 }
 

@@ -389,7 +389,9 @@ pub(super) fn word_error(text: &str, width: u32) -> Box<ExpressionError> {
     let span = Span::new(0, text.len() as u32);
     let help = Some(String::from("write it like `0x08400490`"));
     match wide_number(text) {
-        None => expression.error("this is no word", span, format!("expected a number of {width} bits"), help),
+        None => {
+            expression.error("this is not a word", span, format!("expected a number of {width} bits"), help)
+        }
         Some(_) => expression.error(format!("this word has more than {width} bits"), span, "too large", None),
     }
 }

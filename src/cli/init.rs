@@ -18,7 +18,7 @@ pub(super) struct Init {
 /// Why there is no new configuration.
 #[derive(Debug, thiserror::Error, miette::Diagnostic)]
 #[error("cannot write `{path}`")]
-#[diagnostic(help("a configuration that is there already is left alone"))]
+#[diagnostic(help("an existing configuration is left alone"))]
 struct InitError {
     path: String,
     #[source]

@@ -80,10 +80,10 @@ impl fmt::Display for PackError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Contiguous { bytes, span } => {
-                write!(f, "the contiguous dimension has {bytes} bytes, which is no multiple of {span}")
+                write!(f, "the contiguous dimension has {bytes} bytes, which is not a multiple of {span}")
             }
             Self::Across { size, step } => {
-                write!(f, "the other dimension has {size} elements, which is no multiple of {step}")
+                write!(f, "the other dimension has {size} elements, which is not a multiple of {step}")
             }
             Self::Swizzle { element_bits } => {
                 write!(f, "transposed elements of {element_bits} bits do not go with this swizzling mode")

@@ -112,7 +112,7 @@ pub enum EncodeError {
         /// The layout.
         layout: &'static str,
     },
-    /// The layout has a field that nothing was said of and that has no natural value.
+    /// The layout has a field that was left out and that has no natural value.
     Missing {
         /// The field.
         field: &'static Field,
@@ -163,14 +163,19 @@ impl fmt::Display for EncodeError {
             Self::OutOfRange { field, value, last, .. } => {
                 write!(
                     f,
-                    "`{}` is {}, and at most {} fits",
+                    "`{}` is {}, but at most {} fits",
                     field.name,
                     field.number(*value),
                     field.number(*last)
                 )
             }
             Self::Misaligned { field, value, alignment, .. } => {
-                write!(f, "`{}` is {}, which is no multiple of {alignment}", field.name, field.number(*value))
+                write!(
+                    f,
+                    "`{}` is {}, which is not a multiple of {alignment}",
+                    field.name,
+                    field.number(*value)
+                )
             }
         }
     }
@@ -541,7 +546,7 @@ impl From<u64> for Known {
 /// without what lies above the 256 KiB window of shared memory.
 ///
 /// # Errors
-/// The address itself when it is no multiple of 16.
+/// The address itself when it is not a multiple of 16.
 pub const fn matrix_descriptor_encode(bytes: u64) -> Result<u64, u64> {
     if bytes.is_multiple_of(16) { Ok((bytes & 0x3_FFFF) >> 4) } else { Err(bytes) }
 }

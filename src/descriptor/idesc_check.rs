@@ -44,7 +44,7 @@ impl Multiply {
     }
 }
 
-/// What a word says of the matrices, as far as it is known and means something.
+/// What a word says about the matrices, as far as it is known and means something.
 ///
 /// Other checks need it: the lanes and columns of D follow from M and N, the swizzling of A and B
 /// from their types and majorness.
@@ -192,7 +192,7 @@ impl Judge<'_> {
                 .any(|shape| m.is_none_or(|m| shape.m.contains(&m)) && n.is_none_or(|n| shape.n.contains(n)))
         };
         if !fits(None, None) {
-            // The combination of qualifiers itself is impossible, which is no matter of the word.
+            // The combination of qualifiers itself is impossible, which the word cannot help.
             return;
         }
         // Lists are made only for messages: nearly all words are right.
@@ -271,7 +271,7 @@ impl Judge<'_> {
         let allowed = scale_vectors::allowed(self.multiply.kind);
         match self.multiply.scale_vector_size {
             Some(size) if allowed.contains(&size) => vec![size],
-            // A size that the kind lacks is no matter of the word.
+            // A size that the kind lacks is no fault of the word.
             Some(_) | None => allowed.to_vec(),
         }
     }

@@ -51,7 +51,7 @@ pub fn allow(name: &str, bytes: Vec<u8>, options: &Options) -> Result<Allowed, S
             break;
         }
         let next = Text::new(name, apply(&text.bytes, &edits), &all)?;
-        // A comment that helps nobody is none to write.
+        // A comment that helps nobody is not worth writing.
         if next.report.diagnostics.len() >= text.report.diagnostics.len() {
             break;
         }

@@ -56,7 +56,7 @@ pub(super) fn find_in(source: &Source, part: Span) -> Found {
                     }
                     reading += 1;
                 }
-                // What is no statement is looked at again: it may have one in it.
+                // What is not a statement is looked at again: it may have one in it.
                 tokens.go_to(end.map_or(behind, |end| end as usize));
             }
             Token::Directive(Directive::Define) => macros.define(&mut tokens),
@@ -363,7 +363,7 @@ impl Reader<'_, '_> {
         Some(())
     }
 
-    /// What a constraint says of its operand.
+    /// What a constraint says about its operand.
     fn constraint(&mut self, text: &str, value: &str, operands: &[Operand]) -> Constraint {
         use crate::syntax::ast::Type;
         let letters = text.trim_matches(|c: char| "=+&% ".contains(c) || c.is_ascii_whitespace());

@@ -107,7 +107,7 @@ fn statement(
     let mut arguments = arguments.into_iter();
     for operand in &mut found.operands {
         let constraint = &text[operand.span.range()];
-        // What is written directly is no argument.
+        // What is written directly is not an argument.
         if operand.is_output && !constraint.starts_with("=*") {
             continue;
         }

@@ -25,7 +25,7 @@ pub(super) fn find(source: &Source) -> Found {
         let behind = tokens.at();
         match (Reader { text, tokens: &mut tokens, keyword: word }).statement() {
             Some(statement) => found.statements.push(statement),
-            // What is no statement is looked at again: it may have one in it.
+            // What is not a statement is looked at again: it may have one in it.
             None => tokens.go_to(behind),
         }
     }
@@ -129,7 +129,7 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// Whether an argument is no template.
+    /// Whether an argument is not a template.
     fn is_operand(&self, argument: &Argument) -> bool {
         let tokens = &argument.tokens;
         let is_behind = |byte: u8| matches!(tokens.get(1), Some(Token::Other(found, _)) if *found == byte);

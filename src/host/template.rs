@@ -146,7 +146,7 @@ fn escape(text: &str, backslash: Backslash) -> (usize, Meaning) {
     };
     let number = |from: usize, len: usize, radix: u32| {
         let value = text.get(from..from + len).and_then(|it| u32::from_str_radix(it, radix).ok());
-        // What is no character is nothing that PTX has.
+        // What is not a character is nothing that PTX has.
         value.and_then(char::from_u32).unwrap_or('\u{1a}').to_string()
     };
     let hexadecimal = |from: usize, most: usize| match digits(from, 16, most) {
@@ -446,7 +446,7 @@ fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | b'%' | b':')
 }
 
-/// How far back it is looked. What is longer is no opcode.
+/// How far back it is looked. What is longer is not an opcode.
 const NEAR: usize = 1024;
 
 /// Where in a statement a text ends.
@@ -474,7 +474,7 @@ fn position_near(text: &str) -> (Position, bool) {
         let taken = &rest[trimmed.len()..];
         rest = trimmed;
         if has_word {
-            // `@p` is no part of the opcode; a label ends with its colon.
+            // `@p` is not a part of the opcode; a label ends with its colon.
             let is_guard = rest.trim_end_matches('!').ends_with('@');
             if is_guard {
                 rest = rest.trim_end_matches('!').trim_end_matches('@');

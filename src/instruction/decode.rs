@@ -88,7 +88,7 @@ pub enum Value<'s> {
 }
 
 /// How an operand with an undeclared name in it is called. The name has a finding of its own, so
-/// that nothing else is said of the operand.
+/// that nothing else is said about the operand.
 const UNDECLARED: &str = "an undeclared name";
 
 /// How an operand is called that is not known: the host language decides what it is.
@@ -472,7 +472,7 @@ impl<'s> Decoder<'s> {
             (1, None) => {
                 Value::Scalar(Scalar::Register(Register { name, span, ty, id, component: false, plus: None }))
             }
-            (1, Some(_)) => Value::Other("a component of a register that is no vector"),
+            (1, Some(_)) => Value::Other("a component of a register that is not a vector"),
             (_, None) => Value::Other("a vector register"),
             (_, Some(_)) if is_component => {
                 Value::Scalar(Scalar::Register(Register { name, span, ty, id, component: true, plus: None }))

@@ -168,7 +168,7 @@ pub enum Problem {
         /// What it is.
         found: &'static str,
     },
-    /// A guard that is no predicate.
+    /// A guard that is not a predicate.
     Guard {
         /// Its name.
         span: Span,

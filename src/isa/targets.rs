@@ -110,7 +110,7 @@ impl FromStr for PtxVersion {
         let parsed = text
             .split_once('.')
             .and_then(|(major, minor)| Some(Self::new(major.parse().ok()?, minor.parse().ok()?)));
-        parsed.ok_or_else(|| format!("`{text}` is no PTX version; write it like `{}`", Self::LATEST))
+        parsed.ok_or_else(|| format!("`{text}` is not a PTX version; write it like `{}`", Self::LATEST))
     }
 }
 
@@ -201,7 +201,7 @@ impl FromStr for Target {
             };
             Some(Self { sm: number.parse().ok()?, portability })
         };
-        parse().ok_or_else(|| format!("`{text}` is no target; write it like `sm_100a`"))
+        parse().ok_or_else(|| format!("`{text}` is not a target; write it like `sm_100a`"))
     }
 }
 

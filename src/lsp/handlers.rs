@@ -68,7 +68,7 @@ pub(super) fn needs(method: &str) -> Option<Needs> {
     Some(match method {
         requests::SignatureHelpRequest::METHOD => Needs::Text,
         requests::DocumentDiagnosticRequest::METHOD | requests::CodeActionRequest::METHOD => Needs::Findings,
-        // What they say of values, the analysis of one function knows.
+        // What they say about values is known by the analysis of one function.
         requests::HoverRequest::METHOD
         | requests::InlayHintRequest::METHOD
         | requests::Completion::METHOD

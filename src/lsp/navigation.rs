@@ -153,7 +153,7 @@ fn without_component(snapshot: &Snapshot, span: Span) -> Span {
 pub(super) fn rename(snapshot: &Snapshot, offset: u32, name: &str) -> Result<Vec<Edit>, String> {
     let (_, entity) = renamable(snapshot, offset)?;
     if !is_identifier(name) {
-        return Err(format!("`{name}` is no name in PTX"));
+        return Err(format!("`{name}` is not a name in PTX"));
     }
     let Entity::Symbol(id) = entity else { return Err("there is no name here".to_owned()) };
     let symbol = snapshot.document.unit.symbols.symbol(id);

@@ -124,7 +124,8 @@ fn severities(settings: &Value) -> Result<Vec<(Selector, Severity)>, String> {
             .iter()
             .map(|(rule, level)| {
                 let text = word(KEY, level)?;
-                let level = Severity::from_str(text).map_err(|_| format!("`{KEY}`: `{text}` is none"))?;
+                let level =
+                    Severity::from_str(text).map_err(|_| format!("`{KEY}`: `{text}` is not a severity"))?;
                 Ok((parse(KEY, rule)?, level))
             })
             .collect(),
@@ -167,10 +168,10 @@ mod tests {
     fn mistakes_are_named() {
         for (settings, message) in [
             (json!({"targets": [7]}), "`targets` wants text, not `7`"),
-            (json!({"ptxVersion": "nine"}), "no PTX version"),
+            (json!({"ptxVersion": "nine"}), "not a PTX version"),
             (json!({"ptxVersion": 9.0}), "wants text"),
             (json!({"ignore": ["ncols-invald"]}), "did you mean `ncols-invalid`?"),
-            (json!({"severity": {"TC301": "loud"}}), "`loud` is none"),
+            (json!({"severity": {"TC301": "loud"}}), "`loud` is not a severity"),
             (json!({"severity": []}), "wants an object"),
         ] {
             let error = Settings::read(&settings).unwrap_err();

@@ -1,4 +1,4 @@
-//! Which operand is due.
+//! Which operand is expected.
 
 use super::completion;
 use super::context::{self, Context};

@@ -95,7 +95,7 @@ fn omitted(omitted: &[Omitted]) -> Option<lsp_types::Diagnostic> {
         range: Range::default(),
         severity: Some(severity_of(severity)),
         source: Some("ptx-tc".to_owned()),
-        message: format!("More findings that are not shown: {}", list_words(parts, "and")),
+        message: format!("Findings that are not shown: {}", list_words(parts, "and")),
         ..lsp_types::Diagnostic::default()
     })
 }

@@ -13,7 +13,7 @@ use crate::fix;
 use crate::rules::Code;
 use crate::source::{Source, Span};
 
-/// A repair that reaches further than so many bytes is no suggestion for a review.
+/// A repair that reaches further than so many bytes is not a suggestion for a review.
 const LONG_FIX: u32 = 4000;
 
 #[derive(Serialize)]

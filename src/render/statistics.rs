@@ -1,4 +1,4 @@
-//! How often each rule found something, and what of the module is not understood.
+//! How often each rule found something, and which parts of the module are not understood.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};

@@ -68,7 +68,7 @@ impl Environment {
         self.judges.first().map_or(Features::ANY, |judge| judge.features)
     }
 
-    /// The Tensor Memory that there is in every case: the smallest of the targets', but of a set of
+    /// The Tensor Memory that every target has: the smallest of the targets', but of a set of
     /// targets of which one will do, the largest.
     pub fn tensor_memory(&self) -> TensorMemory {
         let of = |set: &Vec<usize>| {
@@ -140,7 +140,7 @@ fn judges(targets: &[Vec<Declared<Target>>], version: PtxVersion) -> (Vec<Judge>
     (judges, sets)
 }
 
-/// The number of the first `.version`; its value is `None` when it is no version.
+/// The number of the first `.version`; its value is `None` when it is not a version.
 pub fn module_version(source: &Source, module: &Module) -> Option<Spanned<Option<PtxVersion>>> {
     let header = module.versions.first()?;
     let number = module.operands(header.operands).first()?;

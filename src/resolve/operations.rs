@@ -27,7 +27,7 @@ pub struct Operations {
 /// What the words of an opcode mean.
 #[derive(Clone, Debug)]
 pub struct Opcode {
-    /// Its row of the table; none if it is no operation of PTX.
+    /// Its row of the table; none if it is not an operation of PTX.
     pub row: Option<&'static Row>,
     /// The operation of tcgen05, where the row is that of tcgen05.
     pub tensor: Option<vocabulary::Operation>,

@@ -70,7 +70,7 @@ impl Unit {
         &statements[start..end]
     }
 
-    /// Whether a part of the statement at a place is not known, so that nothing can be said of the
+    /// Whether a part of the statement at a place is not known, so that nothing can be said about the
     /// whole.
     pub fn is_open(&self, offset: u32) -> bool {
         /// A statement of which that much is known is judged by it.

@@ -48,7 +48,9 @@ fn report(checker: &Checker<'_>, check: Check, code: Code, findings: &mut Findin
                     None => String::new(),
                 };
                 let finding = match target {
-                    Some(target) => finding.note(format!("judged for {target}; other targets may take it")),
+                    Some(target) => {
+                        finding.note(format!("checked for {target}; other targets may accept it"))
+                    }
                     None => finding,
                 };
                 findings.push(finding.help(format!(

@@ -5,7 +5,7 @@
 //! several lines, its first line will do instead. A line that begins in one comment and ends in
 //! another gets a third between them. A directive that is about the line already gets another name.
 //!
-//! In a file of another language nobody knows here which lines end in strings. There it stands alone
+//! In a file of another language it is not known here which lines end in strings. There it stands alone
 //! above the statement or, in a line that is continued, before it.
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -34,7 +34,7 @@ fn functions_that_do_too_much_are_named_where_they_are_called() {
     let found = limits(&calls(600), &Options::default());
     let messages: Vec<&str> = found.iter().map(|it| it.message.as_str()).collect();
     assert_eq!(messages, ["function `f` is too large for the analysis of its calls"]);
-    assert_eq!(found[0].note.as_deref(), Some("what it calls does more than is kept of one function"));
+    assert_eq!(found[0].note.as_deref(), Some("what it calls does more than is recorded for one function"));
     assert_eq!(limits(&calls(400), &Options::default()), []);
 }
 

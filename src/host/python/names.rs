@@ -222,7 +222,7 @@ impl<'s> Names<'s> {
         };
     }
 
-    /// Whether `=` is no part of another operator.
+    /// Whether `=` is not a part of another operator.
     fn is_assignment(&self, at: Span) -> bool {
         let bytes = self.text.as_bytes();
         let before = (at.start as usize).checked_sub(1).map_or(b' ', |index| bytes[index]);

@@ -414,7 +414,7 @@ fn skip_operand(text: &str, tokens: &mut Tokens<'_>, from: usize) -> u32 {
                     return end as u32;
                 }
             }
-            // A condition is no part of it.
+            // A condition is not a part of it.
             Some(Token::Word(word)) if matches!(&text[word.range()], "if" | "else" | "and" | "or") => {
                 tokens.go_to(before);
                 return end as u32;

@@ -92,7 +92,7 @@ pub fn insertion_point(decoded: &Decoded<'_>, form: &InstructionForm, slot: Slot
         .unwrap_or(decoded.name.end)
 }
 
-/// A word that is no qualifier of any tcgen05 instruction.
+/// A word that is not a qualifier of any tcgen05 instruction.
 fn unknown_word(form: &InstructionForm, word: &Spanned<&str>, ignored: &mut Vec<&'static str>) -> Problem {
     // `.ws` and `.red` are words of an operation; they mean nothing further back.
     let operation = Operation::iter().find(|operation| {
@@ -119,7 +119,7 @@ fn unknown_word(form: &InstructionForm, word: &Spanned<&str>, ignored: &mut Vec<
     }
 }
 
-/// What the assembler does with a word that is no qualifier of tcgen05.
+/// What the assembler does with a word that is not a qualifier of tcgen05.
 enum Foreign {
     /// It refuses it.
     Refused,

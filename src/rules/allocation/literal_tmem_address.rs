@@ -66,7 +66,9 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
                 )
                 .label(
                     *alloc,
-                    format!("{total} of {COLUMNS} columns are allocated; which, is known at run time"),
+                    format!(
+                        "{total} of {COLUMNS} columns are allocated; which ones is known only at run time"
+                    ),
                 )
                 .note("`alloc` writes the address of the columns to shared memory (PTX ISA, 9.7.16.7.1)")
                 .help("load the address that `tcgen05.alloc` wrote"),

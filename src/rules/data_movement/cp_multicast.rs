@@ -40,7 +40,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
                 Code::CpMulticast,
                 cp.shape.span,
                 format!("`.{shape}` needs a multicast"),
-                "which warps receive the data?",
+                "nothing says which warps receive the data",
             )
             .help(format!("add {}", choices())),
             Some(multicast) => {

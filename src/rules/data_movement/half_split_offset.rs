@@ -72,7 +72,7 @@ fn missing(span: Span) -> Diagnostic {
         Code::HalfSplitOffset,
         span,
         "the shape `.16x32bx2` needs `immHalfSplitoff`",
-        "the offset of the second half is due here",
+        "the offset of the second half is expected here",
     )
     .help("add the offset in columns: behind the address, as in `[taddr], 16`")
 }

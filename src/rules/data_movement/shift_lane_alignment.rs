@@ -4,7 +4,7 @@ use crate::rules::{Checker, Code, rule};
 
 rule! {
     /// ## What it does
-    /// Finds shifts of a matrix whose known lane is no multiple of 32.
+    /// Finds shifts of a matrix whose known lane is not a multiple of 32.
     ///
     /// ## Why is this bad?
     /// The shift moves the rows of one warp's 32 lanes and takes an address at their start; any

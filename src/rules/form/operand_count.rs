@@ -54,7 +54,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
                         Code::OperandCount,
                         *span,
                         format!("missing operand `{}`", slot.name),
-                        format!("{} is due here", slot.class.facts().noun),
+                        format!("{} is expected here", slot.class.facts().noun),
                     )
                     .help(syntax_help(form, decoded)),
                 ),

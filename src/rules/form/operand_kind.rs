@@ -6,8 +6,8 @@ use crate::source::Span;
 
 rule! {
     /// ## What it does
-    /// Finds operands of the wrong kind: a register where an address in brackets is due, an
-    /// address where a value is due, a bare register where a vector is due, and so on.
+    /// Finds operands of the wrong kind: a register where an address in brackets is expected, an
+    /// address where a value is expected, a bare register where a vector is expected, and so on.
     ///
     /// ## Why is this bad?
     /// The assembler refuses the instruction.

@@ -41,7 +41,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             if let Problem::Element { span, found } = problem {
                 let fix = match checker.unit.source.slice(*span) {
                     "_" if loads(decoded) => {
-                        Some(names.declare(decoded, *span, "Load into a register that nobody reads", None))
+                        Some(names.declare(decoded, *span, "Load into a register that nothing reads", None))
                     }
                     text => bracketed(text).map(|name| Fix::guess("Remove the brackets", *span, name)),
                 };
@@ -50,9 +50,9 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
                         Code::VectorElement,
                         *span,
                         format!("{found} cannot be an element of a vector"),
-                        "a 32-bit register is due here",
+                        "a 32-bit register is expected here",
                     )
-                    .help("name a register; one whose value is not needed does")
+                    .help("name a register; any whose value is not needed will do")
                     .fix(fix),
                 );
             }
@@ -196,7 +196,7 @@ fn constants(
             Scalar::Variable(_) => "a variable cannot be an element",
         };
         findings.push(
-            Diagnostic::new(Code::VectorElement, element.span(), found, "a 32-bit register is due here")
+            Diagnostic::new(Code::VectorElement, element.span(), found, "a 32-bit register is expected here")
                 .help("name a register"),
         );
     }

@@ -83,7 +83,7 @@ fn compare(vector: &Vector<'_>, length: u32, because: Span, cause: &str) -> Opti
         Code::VectorLength,
         vector.span,
         format!(
-            "vector of {found} where {} {} due",
+            "vector of {found} where {} {} expected",
             plural(length as usize, "register"),
             if length == 1 { "is" } else { "are" }
         ),

@@ -47,7 +47,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
                 Code::MissingSideeffect,
                 fragment.keyword,
                 "LLVM may move, merge or remove this assembly",
-                "it is not said to have side effects",
+                "it is not marked as having side effects",
             )
             .label(place, why)
             .help("mark it: `sideeffect` in LLVM IR, `has_side_effects` in MLIR and Python, not `pure` in Triton and Rust")

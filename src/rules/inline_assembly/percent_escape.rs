@@ -33,7 +33,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
                 PlaceholderError::Unlisted(_) => continue,
                 PlaceholderError::Doubled => (
                     "`%%` in a statement without operands",
-                    "this stays `%%`, which is no PTX",
+                    "this stays `%%`, which is not PTX",
                     "write `%`: without operands, the template is taken as it is",
                     Some("%".to_owned()),
                 ),

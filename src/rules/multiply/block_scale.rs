@@ -41,7 +41,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
                         Code::BlockScale,
                         *span,
                         format!("block scaling needs `{}`", slot.name),
-                        "the address of the scale matrix is due here",
+                        "the address of the scale matrix is expected here",
                     )
                     .help("add `[scale-A-tmem], [scale-B-tmem]` before enable-input-d")
                 }

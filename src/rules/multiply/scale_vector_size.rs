@@ -60,7 +60,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
                 Code::ScaleVectorSize,
                 size.span,
                 format!("`.{}` without `.block_scale`", size.value),
-                "a size of what?",
+                "nothing before it says that anything is scaled",
             )
             .help("write `.block_scale` before it"),
             None | Some(_) => continue,

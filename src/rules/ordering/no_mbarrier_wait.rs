@@ -53,7 +53,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
                 Code::NoMbarrierWait,
                 flow.span(*event),
                 format!("nothing in kernel `{}` waits on an mbarrier", checker.unit.source.slice(kernel)),
-                format!("when `tcgen05.{name}` is complete, nobody learns"),
+                format!("nothing can tell when `tcgen05.{name}` is complete"),
             )
             .label(kernel, "no `mbarrier.try_wait` or `mbarrier.test_wait`")
             .note(

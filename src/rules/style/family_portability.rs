@@ -36,7 +36,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
                 Code::FamilyPortability,
                 size.span,
                 format!("`.{}` exists only on architecture-specific targets", size.value),
-                "the portable name is another",
+                "the portable name differs",
             )
             .help(format!("write `.{portable}`"))
             .fix(Some(Fix::word(size.span, &portable.to_string()))),

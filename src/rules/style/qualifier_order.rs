@@ -69,7 +69,7 @@ fn judge(decoded: &Decoded<'_>) -> Option<Diagnostic> {
         Diagnostic::new(
             Code::QualifierOrder,
             Span::new(first.start, last.end),
-            "qualifiers in another order than the ISA's",
+            "qualifiers are not in the ISA's order",
             format!("the order is `{words}`"),
         )
         .help(format!("write `tcgen05.{}{words}`", form.operation))

@@ -53,7 +53,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
         } else if !facts.budget.is_complete() {
             "an address in it is computed in too many steps to be followed".to_owned()
         } else {
-            "what it calls does more than is kept of one function".to_owned()
+            "what it calls does more than is recorded for one function".to_owned()
         };
         let name = checker.unit.module.functions[facts.function as usize].name;
         findings.push(

@@ -50,7 +50,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             LexError::Character(character) => {
                 ("invalid token", format!("`{character}` means nothing in PTX"), None)
             }
-            LexError::NoToken => ("invalid token", "this is no PTX token".to_owned(), None),
+            LexError::NoToken => ("invalid token", "this is not a PTX token".to_owned(), None),
         };
         let mut finding = Diagnostic::new(Code::InvalidToken, *span, message, label);
         finding.help = help.map(str::to_owned);

@@ -59,7 +59,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
                 );
             }
             let wrong = match version.value {
-                None => Some("this is no version number".to_owned()),
+                None => Some("this is not a version number".to_owned()),
                 Some(version) if !version.exists() => Some(format!("there is no PTX ISA {version}")),
                 Some(_) => None,
             };

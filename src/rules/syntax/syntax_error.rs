@@ -57,12 +57,15 @@ fn diagnostic(error: &SyntaxError) -> Option<Diagnostic> {
         }
         SyntaxError::StrayBrace { span } => {
             finding(*span, "syntax error: unmatched `}`", "no `{` is open here")
-                .help("remove it, or look for a `}` too many above")
+                .help("remove it, or look for an extra `}` above")
                 .fix(Some(Fix::guess("Remove the brace", *span, "")))
         }
         SyntaxError::UnclosedBrace { brace, at, before_function } => {
             let (label, help) = if *before_function {
-                ("a `}` is due before this function", "functions do not nest: close the body above with `}`")
+                (
+                    "a `}` is missing before this function",
+                    "functions do not nest: close the body above with `}`",
+                )
             } else {
                 ("the file ends here", "add the missing `}`")
             };
@@ -75,7 +78,7 @@ fn diagnostic(error: &SyntaxError) -> Option<Diagnostic> {
                 .help("the rest of the file was not read")
         }
         SyntaxError::TooMany { span } => {
-            finding(*span, "syntax error: too many statements", "one more than can be read")
+            finding(*span, "syntax error: too many statements", "the first that is not read")
                 .help("split the module")
         }
     })

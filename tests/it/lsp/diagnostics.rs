@@ -56,7 +56,7 @@ fn are_counted_where_they_are_too_many() {
     let pushed = client.pushed(1);
     let pushed = pushed.as_array().unwrap();
     assert_eq!(pushed.len(), 101);
-    assert_eq!(pushed[100]["message"], "More findings that are not shown: 50 of TC104 (missing-qualifier)");
+    assert_eq!(pushed[100]["message"], "Findings that are not shown: 50 of TC104 (missing-qualifier)");
     assert_eq!(pushed[100]["severity"], 1);
     // The repair of all of them is the repair of all.
     let range = json!({ "start": { "line": 0, "character": 0 }, "end": { "line": 0, "character": 0 } });
@@ -140,6 +140,6 @@ fn follow_the_settings() {
     assert!(codes(&client.pushed(1)).iter().all(|code| !code.starts_with("TC2")));
     client.notify("workspace/didChangeConfiguration", json!({ "settings": { "targets": ["sm_x"] } }));
     let message = client.notification("window/showMessage");
-    assert!(message["message"].as_str().unwrap().contains("`sm_x` is no target"), "{message}");
+    assert!(message["message"].as_str().unwrap().contains("`sm_x` is not a target"), "{message}");
     client.stop();
 }

@@ -147,7 +147,7 @@ fn renaming() {
     assert!(clash.contains("clash") || clash.contains("declared already"), "{clash}");
     let captured = rename("\t.reg .b32 a$0;\n\t{ .reg .b32 c; mov.b32 a, c; }", "c").unwrap_err();
     assert!(captured.contains("clash"), "{captured}");
-    assert!(rename("\t.reg .b32 a$0;", "1a").unwrap_err().contains("no name"));
+    assert!(rename("\t.reg .b32 a$0;", "1a").unwrap_err().contains("not a name"));
     assert!(rename("\tmov.u32 %r0, %ti$0d.x;", "x").unwrap_err().contains("special register"));
     let member = rename("\tmov.u32 %r$05, 1;", "x").unwrap_err();
     assert!(member.contains("`%r` at its declaration"), "{member}");
