@@ -51,6 +51,7 @@ use crate::isa::tensor_memory::TensorMemory;
     strum::EnumIter,
 )]
 #[strum(serialize_all = "kebab-case")]
+#[non_exhaustive]
 pub enum Check {
     /// Reserved bits of an instruction descriptor are zero.
     ReservedBits,
@@ -108,6 +109,7 @@ pub struct Features {
 
 /// Whose bits an instruction descriptor has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, strum::EnumIter)]
+#[non_exhaustive]
 pub enum Generation {
     /// Every target but those of the `sm_107` family.
     Blackwell,
@@ -154,6 +156,7 @@ impl Features {
 
 /// Something that is wrong with a descriptor.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Problem {
     /// Which question has the wrong answer.
     pub check: Check,
@@ -169,6 +172,7 @@ pub struct Problem {
 
 /// Why the value of a field is wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Reason {
     /// The bits must have one value.
     Fixed {

@@ -10,7 +10,8 @@ mod findings;
 pub mod selection;
 
 pub use code::Code;
-pub use findings::{Findings, Found, Omitted};
+pub use findings::Omitted;
+pub(crate) use findings::{Findings, Found};
 
 use crate::resolve::provenance::Provenance;
 use crate::source::Span;
@@ -45,6 +46,7 @@ pub enum Ptxas {
 
 /// One finding.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Diagnostic {
     /// The rule.
     pub code: Code,
@@ -68,6 +70,7 @@ pub struct Diagnostic {
 
 /// A remark on a place.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Label {
     /// The place.
     pub span: Span,
@@ -80,6 +83,7 @@ pub struct Label {
 
 /// A repair.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Fix {
     /// Whether it may be applied unasked.
     pub applicability: Applicability,
@@ -112,6 +116,7 @@ impl Applicability {
 
 /// Text to put in place of a span.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Edit {
     /// What is replaced; empty to insert.
     pub span: Span,

@@ -24,6 +24,7 @@ const MAX_ATTEMPTS: usize = 64;
 
 /// A text after its repair.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Fixed {
     /// The repaired bytes.
     pub bytes: Vec<u8>,

@@ -38,6 +38,7 @@ pub use template::{
 
 /// A language that PTX is written in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, strum::EnumIter)]
+#[non_exhaustive]
 pub enum Language {
     /// C and C++, CUDA's above all.
     Cpp,
@@ -187,6 +188,7 @@ impl Operand {
 
 /// What an operand may be.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Constraint {
     /// A register of this type.
     Register(crate::syntax::ast::Type),

@@ -44,6 +44,7 @@ pub mod types;
 /// One tcgen05 instruction, understood.
 #[derive(Clone, Debug, Serialize)]
 #[serde(tag = "instruction", rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Instruction<'s> {
     /// `tcgen05.alloc`
     Alloc(Alloc<'s>),
@@ -71,6 +72,7 @@ pub enum Instruction<'s> {
 
 /// Allocates Tensor Memory (9.7.16.7.1).
 #[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
 pub struct Alloc<'s> {
     /// The CTAs that allocate together.
     pub cta_group: Spanned<CtaGroup>,
@@ -86,6 +88,7 @@ pub struct Alloc<'s> {
 
 /// Frees Tensor Memory (9.7.16.7.1).
 #[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
 pub struct Dealloc<'s> {
     /// The CTAs that deallocate together.
     pub cta_group: Spanned<CtaGroup>,
@@ -99,6 +102,7 @@ pub struct Dealloc<'s> {
 
 /// Gives up the right to allocate (9.7.16.7.1).
 #[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
 pub struct RelinquishAllocPermit {
     /// The CTAs concerned.
     pub cta_group: Spanned<CtaGroup>,
@@ -106,6 +110,7 @@ pub struct RelinquishAllocPermit {
 
 /// Loads Tensor Memory into registers (9.7.16.8.3).
 #[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
 pub struct Ld<'s> {
     /// Lanes and bits of one repetition.
     pub shape: Spanned<LdShape>,
@@ -127,6 +132,7 @@ pub struct Ld<'s> {
 
 /// What `ld.red` computes beside what it loads.
 #[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
 pub struct Reduction<'s> {
     /// `.min` or `.max`
     pub op: Spanned<RedOp>,
@@ -142,6 +148,7 @@ pub struct Reduction<'s> {
 
 /// Stores registers to Tensor Memory (9.7.16.8.4).
 #[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
 pub struct St<'s> {
     /// Lanes and bits of one repetition.
     pub shape: Spanned<LdShape>,
@@ -159,6 +166,7 @@ pub struct St<'s> {
 
 /// Waits for loads or stores (9.7.16.8.5).
 #[derive(Clone, Copy, Debug, Serialize)]
+#[non_exhaustive]
 pub struct Wait {
     /// What is waited for: [`Operation::WaitLd`] or [`Operation::WaitSt`].
     pub operation: Operation,
@@ -166,6 +174,7 @@ pub struct Wait {
 
 /// Copies shared memory to Tensor Memory (9.7.16.9.2).
 #[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
 pub struct Cp<'s> {
     /// The CTAs whose Tensor Memory is written.
     pub cta_group: Spanned<CtaGroup>,
@@ -185,6 +194,7 @@ pub struct Cp<'s> {
 
 /// Shifts rows of Tensor Memory (9.7.16.9.3).
 #[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
 pub struct Shift<'s> {
     /// The CTAs whose Tensor Memory is shifted.
     pub cta_group: Spanned<CtaGroup>,
@@ -194,6 +204,7 @@ pub struct Shift<'s> {
 
 /// Multiplies and accumulates (9.7.16.10.9).
 #[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
 pub struct Mma<'s> {
     /// `.ws`: B is kept instead of A.
     pub weight_stationary: bool,
@@ -244,6 +255,7 @@ pub struct Mma<'s> {
 /// Where matrix A is.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum MatrixA<'s> {
     /// In shared memory.
     Descriptor(Scalar<'s>),
@@ -253,6 +265,7 @@ pub enum MatrixA<'s> {
 
 /// Signals completion (9.7.16.12.1).
 #[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
 pub struct Commit<'s> {
     /// The operations that are tracked: those of the same group.
     pub cta_group: Spanned<CtaGroup>,
@@ -270,6 +283,7 @@ pub struct Commit<'s> {
 
 /// Orders tcgen05 operations across threads (9.7.16.11.1).
 #[derive(Clone, Copy, Debug, Serialize)]
+#[non_exhaustive]
 pub struct Fence {
     /// Which side: [`Operation::FenceBefore`] or [`Operation::FenceAfter`].
     pub operation: Operation,
@@ -278,6 +292,7 @@ pub struct Fence {
 /// A register or an immediate.
 #[derive(Clone, Copy, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Scalar<'s> {
     /// A register, with a constant added where a position takes that.
     Register(Register<'s>),
@@ -293,6 +308,7 @@ pub enum Scalar<'s> {
 
 /// The value of a predicate register or an immediate.
 #[derive(Clone, Copy, Debug, Serialize)]
+#[non_exhaustive]
 pub struct Predicate<'s> {
     /// `!p`
     pub negated: bool,
@@ -302,6 +318,7 @@ pub struct Predicate<'s> {
 
 /// A register as an operand.
 #[derive(Clone, Copy, Debug, Serialize)]
+#[non_exhaustive]
 pub struct Register<'s> {
     /// Its name as written.
     pub name: &'s str,
@@ -322,6 +339,7 @@ pub struct Register<'s> {
 
 /// A variable as an operand.
 #[derive(Clone, Copy, Debug, Serialize)]
+#[non_exhaustive]
 pub struct Variable<'s> {
     /// Its name.
     pub name: &'s str,
@@ -340,6 +358,7 @@ pub struct Variable<'s> {
 /// A constant integer of 64 bits, signed or unsigned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(into = "ImmediateFields")]
+#[non_exhaustive]
 pub struct Immediate {
     /// The low 64 bits of the value. Thousands of operands are kept: the whole of it would double
     /// their size.
@@ -376,6 +395,7 @@ impl From<Immediate> for ImmediateFields {
 
 /// `[base+offset]`
 #[derive(Clone, Copy, Debug, Serialize)]
+#[non_exhaustive]
 pub struct Address<'s> {
     /// What the offset is added to.
     pub base: Base<'s>,
@@ -388,6 +408,7 @@ pub struct Address<'s> {
 /// What an address starts from.
 #[derive(Clone, Copy, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Base<'s> {
     /// A register.
     Register(Register<'s>),
@@ -397,6 +418,7 @@ pub enum Base<'s> {
 
 /// `{a, b, ...}`
 #[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
 pub struct Vector<'s> {
     /// Its elements, which the operand and the typed instruction share: they may be a hundred.
     pub elements: Arc<[Scalar<'s>]>,

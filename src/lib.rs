@@ -58,11 +58,19 @@
 
 #![warn(missing_docs)]
 
-pub mod analysis;
+#[allow(
+    unreachable_pub,
+    reason = "`pub` is what a module offers its siblings; here is said what leaves the crate"
+)]
+mod analysis;
 mod check;
+// The program.
 #[cfg(feature = "cli")]
+#[doc(hidden)]
 pub mod cli;
+// For the task that writes its schema down.
 #[cfg(feature = "cli")]
+#[doc(hidden)]
 pub mod config;
 pub mod descriptor;
 pub mod diagnostic;
@@ -71,17 +79,28 @@ pub mod host;
 pub mod instruction;
 pub mod isa;
 pub mod layout;
+// For the tests, which talk to it without a process.
 #[cfg(feature = "lsp")]
+#[doc(hidden)]
 pub mod lsp;
+// For the tests and the tasks that compare what people see.
 #[cfg(feature = "cli")]
+#[doc(hidden)]
 pub mod render;
+// For the tests of names and operations, and for the benchmark; a [`Unit`] has them as fields.
+#[doc(hidden)]
 pub mod resolve;
+// For the task that writes the pages of the rules, and for the tests of their fixtures.
+#[doc(hidden)]
 pub mod rules;
+// For the tests of what can be silenced.
+#[doc(hidden)]
 pub mod suppression;
 pub(crate) mod words;
 
-use analysis::description::Description;
+pub use analysis::description;
 pub use check::{Document, Memory, check_unit, check_unit_again};
+use description::Description;
 use diagnostic::selection::RuleSettings;
 use diagnostic::{Applicability, Diagnostic, Fix, Omitted, Severity};
 use isa::targets::{PtxVersion, Target};
@@ -113,7 +132,8 @@ pub struct Options {
 }
 
 /// What the check of one source found.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub struct Report {
     /// The findings in source order; of a rule with very many, the first.
     pub diagnostics: Vec<Diagnostic>,

@@ -36,7 +36,8 @@ use crate::resolve::unit::Unit;
 use crate::source::Span;
 
 /// One multiply or copy.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Description {
     /// The instruction.
     #[serde(skip)]
@@ -54,7 +55,8 @@ pub struct Description {
 }
 
 /// What the descriptors of a multiply say about the matrices.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Multiply {
     /// Its kind.
     pub kind: Kind,
@@ -82,7 +84,8 @@ pub struct Multiply {
 }
 
 /// A matrix that is multiplied.
-#[derive(Clone, Copy, Debug, Default, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Matrix {
     /// Whether it lies in Tensor Memory; it has no descriptor then.
     pub in_tensor_memory: bool,
@@ -114,7 +117,8 @@ pub enum Major {
 }
 
 /// One descriptor.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Word {
     /// What it is called in the ISA.
     pub name: &'static str,

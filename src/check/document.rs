@@ -10,6 +10,7 @@ use crate::{Options, Report};
 
 /// A file, parsed and resolved: PTX, or one of another language with PTX in it.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Document {
     /// The PTX. What is said about it says where in this text.
     pub unit: Unit,

@@ -54,6 +54,7 @@ pub struct CanonicalLayout {
 
 /// Why a matrix cannot be packed so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum PackError {
     /// The contiguous dimension does not divide into spans of the swizzling mode.
     Contiguous {

@@ -53,6 +53,7 @@ impl fmt::Display for Bits {
 
 /// What the bits of a field may hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Values {
     /// Nothing but these bits: a reserved field, or one that the kind has no use for.
     Fixed(u64),
@@ -102,6 +103,7 @@ pub struct Field {
 
 /// Why a value is not possible for a field.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum EncodeError {
     /// The layout has no such field, or nobody may set it.
     NoSuchField {

@@ -383,6 +383,7 @@ pub struct InstructionDescriptor {
 
 /// Why an [`InstructionDescriptor`] has no word, or a word no descriptor.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum DescriptorError {
     /// A value does not fit its field.
     Field(EncodeError),

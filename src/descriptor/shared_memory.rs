@@ -28,6 +28,7 @@ use super::{Check, Features, Problem, Reason, check_fields};
     VariantArray,
 )]
 #[strum(const_into_str, ascii_case_insensitive)]
+#[non_exhaustive]
 pub enum SwizzleMode {
     /// Not at all.
     #[strum(serialize = "none")]

@@ -38,6 +38,7 @@ pub struct Found {
 
 /// Findings that are alike and of which only the number is known, because there were too many.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Omitted {
     /// The rule.
     pub code: Code,

@@ -49,6 +49,7 @@ impl Selector {
 
 /// A text that is neither the code nor the name of a rule, nor the start of codes.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct UnknownRule {
     /// The text.
     pub wanted: String,

@@ -13,6 +13,7 @@ use crate::syntax::ast::Type;
 
 /// The PTX of a file of another language.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Extract {
     /// All of it, as one text. It has the name of the file.
     pub ptx: Source,
@@ -24,6 +25,7 @@ pub struct Extract {
 
 /// The file that PTX was taken from.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Host {
     /// The file.
     pub source: Source,
@@ -43,6 +45,7 @@ pub struct Host {
 /// The PTX of one `asm` statement, or of one reading of it where a preprocessor decides.
 #[derive(Clone, Debug)]
 #[allow(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
+#[non_exhaustive]
 pub struct Fragment {
     /// Its language.
     pub language: Language,
@@ -78,6 +81,7 @@ pub struct Fragment {
 
 /// An operand of a fragment.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Binding {
     /// Where it is declared.
     pub span: Span,

@@ -34,6 +34,7 @@ use opcode::{operation, qualifiers, similar_operations, split_opcode};
 
 /// A tcgen05 instruction and what is known of it.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Decoded<'s> {
     /// Its statement in the module.
     pub statement: u32,
@@ -61,6 +62,7 @@ pub struct Decoded<'s> {
 
 /// An operand in its position.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Bound<'s> {
     /// The position.
     pub slot: &'static OperandSlot,
@@ -74,6 +76,7 @@ pub struct Bound<'s> {
 
 /// An operand before its position gives it a type.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub enum Value<'s> {
     /// A register, immediate or variable.
     Scalar(Scalar<'s>),

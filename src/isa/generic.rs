@@ -32,6 +32,7 @@ pub use words::{
 
 /// One row of the table.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Row {
     /// Which it is.
     pub operation: Operation,
@@ -66,6 +67,7 @@ pub struct Group {
 
 /// A position for an operand.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct OperandSlot {
     /// What the ISA calls it.
     pub name: &'static str,

@@ -293,6 +293,7 @@ const RUBIN: &[Target] = &[Target::a(107), Target::f(107)];
 
 /// Something that not every target or version has.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Gate {
     /// What it is, for a message: "`.kind::i8`".
     pub feature: &'static str,
@@ -456,6 +457,7 @@ pub const GATES: &[Gate] = &[
 
 /// Why something is not available.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Unavailable {
     /// The target lacks it under every version.
     Target,

@@ -15,6 +15,7 @@ use crate::syntax::ast::Type;
 
 /// One row of the table.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct InstructionForm {
     /// What it does.
     pub operation: Operation,
@@ -32,6 +33,7 @@ pub struct InstructionForm {
 
 /// A position for a qualifier.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct QualifierSlot {
     /// The group of which one may stand here.
     pub slot: Slot,
@@ -73,6 +75,7 @@ impl Matcher {
 
 /// A position for an operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct OperandSlot {
     /// The ISA's name for it.
     pub name: &'static str,
@@ -187,6 +190,7 @@ pub enum Shape {
 
 /// What may stand in an operand position.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct ClassFacts {
     /// The syntactic shape.
     pub shape: Shape,

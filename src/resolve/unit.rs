@@ -9,6 +9,7 @@ use crate::syntax::parser::{self, SyntaxError};
 
 /// A module, parsed and resolved. Everything behind this stage reads it, and nothing changes it.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Unit {
     /// The text.
     pub source: Source,
@@ -119,6 +120,7 @@ fn resolve(source: &Source, module: &Module) -> (Symbols, Operations) {
 
 /// An opcode that the table of instructions does not have.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct UnknownOpcode {
     /// As it is written.
     pub text: String,

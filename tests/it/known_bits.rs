@@ -16,7 +16,7 @@ use std::fmt::Write as _;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 use proptest::test_runner::{TestError, TestRunner};
-use ptx_tc::analysis::description::{Description, Word};
+use ptx_tc::description::{Description, Word};
 use ptx_tc::descriptor::Known;
 use ptx_tc::diagnostic::Ptxas;
 use ptx_tc::{Options, Source, check};

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use ptx_tc::analysis::description::Word;
+use ptx_tc::description::Word;
 use ptx_tc::{Options, Source, check};
 
 use crate::{Result, root};
