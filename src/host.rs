@@ -12,7 +12,7 @@
 //! those are.
 //!
 //! What a front cannot know - a macro of another file, a hole in a formatted string - stands in the
-//! text as [`UNKNOWN_TEXT`] or [`UNKNOWN_IMMEDIATE`]: whoever judges a statement that has it says
+//! text as `UNKNOWN_TEXT` or `UNKNOWN_IMMEDIATE`: whoever judges a statement that has it says
 //! only what holds whatever stands there.
 
 use std::path::Path;
@@ -32,9 +32,8 @@ mod template;
 pub(crate) use fragment::fragment_at;
 pub use fragment::{Binding, Extract, Fragment, Host};
 pub use map::SpanMap;
-pub use template::{
-    Backslash, Escapes, PlaceholderError, Placeholders, UNKNOWN_IMMEDIATE, UNKNOWN_TEXT, is_unknown,
-};
+pub use template::PlaceholderError;
+pub(crate) use template::{Escapes, Placeholders, UNKNOWN_TEXT, is_unknown};
 
 /// A language that PTX is written in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, strum::EnumIter)]

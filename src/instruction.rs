@@ -37,9 +37,13 @@ use crate::source::{Span, Spanned};
 use crate::syntax::ast::{StateSpace, Type};
 
 pub mod decode;
+// For the task that asks NVIDIA's assembler about every form.
+#[doc(hidden)]
 pub mod form;
-pub mod gates;
-pub mod types;
+#[allow(unreachable_pub, reason = "`pub` is what a module offers its siblings")]
+pub(crate) mod gates;
+#[allow(unreachable_pub, reason = "`pub` is what a module offers its siblings")]
+pub(crate) mod types;
 
 /// One tcgen05 instruction, understood.
 #[derive(Clone, Debug, Serialize)]

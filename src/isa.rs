@@ -6,6 +6,9 @@
 //! [`targets`] says what exists where and since when. The remaining modules transcribe single
 //! tables. Decoding, messages, gates, completion, documentation and the enumeration that asks the
 //! assembler all derive from these; a fact that is stated twice is a defect.
+//!
+//! The enums are exhaustive on purpose: whoever matches on the words of the ISA wants to be told when
+//! it has a new one.
 
 pub mod data_movement;
 pub mod datapath;

@@ -11,7 +11,7 @@
 //! One direction, no step back. Each stage reads only what stands to its left and is total: it
 //! returns its product *and* what was wrong, never stops at the first error, never panics. What it
 //! does is bounded by the size of the text: where an analysis reaches its
-//! [budget](analysis::budget::Budget), a finding says so.
+//! budget, a finding says so.
 //!
 //! # The layers
 //!
@@ -40,7 +40,7 @@
 //! - [`host`] finds the PTX that stands in other languages. What follows sees PTX only; at the very end
 //!   [`Document`] says where in the file it stands.
 //! - [`resolve`] makes a [`Unit`]: what everything behind it reads and nothing changes.
-//! - [`analysis`] is the page that says what to ask for what.
+//! - `src/analysis.rs` is the page that says what to ask for what.
 //! - [`rules`] is the list of rules. To see how a rule looks, open any.
 //! - Renderers know no rules, and rules know no formats. There is no input or output below `config`,
 //!   and no type of an editor's protocol outside `lsp`.
@@ -121,8 +121,8 @@ pub struct Options {
     pub describe: bool,
     /// Whether findings say [which lines of its sources](resolve::provenance) a compiler made the PTX from.
     pub locate: bool,
-    /// Instead of [`Budget::LIMIT`](analysis::budget::Budget::LIMIT): how much work the questions about the order of one function may
-    /// cause.
+    /// Instead of the limit that grows with a function: how much work the questions about the order
+    /// of one function may cause.
     pub analysis_budget: Option<u64>,
     /// How many findings of one rule are reported, if not all (0 is all, too); the others are counted. Whoever shows
     /// findings to people sets it: a broken text can have as many as bytes.

@@ -7,11 +7,6 @@ pub struct BitSet {
 }
 
 impl BitSet {
-    /// The empty set, with room for numbers below `len`.
-    pub fn new(len: usize) -> Self {
-        Self { words: vec![0; len.div_ceil(64)] }
-    }
-
     /// All numbers below `len`.
     pub fn full(len: usize) -> Self {
         let mut words = vec![u64::MAX; len.div_ceil(64)];
@@ -31,11 +26,6 @@ impl BitSet {
         self.words[bit / 64] &= !(1 << (bit % 64));
     }
 
-    /// Whether `bit` is in the set.
-    pub fn contains(&self, bit: usize) -> bool {
-        self.words.get(bit / 64).is_some_and(|word| word & 1 << (bit % 64) != 0)
-    }
-
     /// The smallest number in it that is not below `from`.
     pub fn first_from(&self, from: usize) -> Option<usize> {
         let start = from / 64;
@@ -46,15 +36,6 @@ impl BitSet {
         let index = start + 1 + self.words[start + 1..].iter().position(|&word| word != 0)?;
         Some(index * 64 + self.words[index].trailing_zeros() as usize)
     }
-
-    /// The numbers in it, ascending.
-    pub fn iter(&self) -> impl Iterator<Item = usize> + '_ {
-        self.words.iter().enumerate().flat_map(|(index, &word)| {
-            std::iter::successors(Some(word), |rest| Some(rest & rest.wrapping_sub(1)))
-                .take_while(|&rest| rest != 0)
-                .map(move |rest| index * 64 + rest.trailing_zeros() as usize)
-        })
-    }
 }
 
 #[cfg(test)]
@@ -63,17 +44,18 @@ mod tests {
 
     #[test]
     fn sets() {
-        let mut set = BitSet::new(130);
-        for bit in [0, 63, 64, 129] {
+        let mut set = BitSet::full(130);
+        assert_eq!([0, 63, 64, 129, 130, 500].map(|from| set.first_from(from)), {
+            [Some(0), Some(63), Some(64), Some(129), None, None]
+        });
+        (0..130).for_each(|bit| set.remove(bit));
+        assert_eq!(set.first_from(0), None);
+        for bit in [0, 64, 129] {
             set.insert(bit);
         }
-        assert_eq!(set.iter().collect::<Vec<_>>(), [0, 63, 64, 129]);
-        set.remove(63);
-        assert!(set.contains(64) && !set.contains(63) && !set.contains(1000));
         assert_eq!([0, 1, 64, 65, 129, 130, 500].map(|from| set.first_from(from)), {
             [Some(0), Some(64), Some(64), Some(129), Some(129), None, None]
         });
-        assert_eq!(BitSet::full(65).iter().count(), 65);
-        assert_eq!(BitSet::full(64).iter().count(), 64);
+        assert_eq!(BitSet::full(64).first_from(64), None);
     }
 }

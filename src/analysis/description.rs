@@ -164,8 +164,8 @@ fn by_name<S: Serializer>(fields: &[FieldValue<'_>], serializer: S) -> Result<S:
     serializer.collect_map(fields.iter().map(|it| (it.field.name, it.field.show(it.raw))))
 }
 
-/// Describes what [`descriptors::find`](super::descriptors::find) found.
-pub fn describe(
+/// Describes what `descriptors::find` found.
+pub(crate) fn describe(
     unit: &Unit,
     instructions: &[Decoded<'_>],
     functions: &[FunctionFacts],

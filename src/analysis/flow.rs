@@ -105,6 +105,7 @@ impl<'a> Flow<'a> {
     }
 
     /// The tcgen05 operation of an event, understood or not.
+    #[expect(clippy::unused_self, reason = "it is asked for beside `instruction` and `decoded`")]
     pub fn operation(&self, event: Event) -> Option<Operation> {
         match event.action {
             Action::Tensor { operation, .. } => Some(operation),

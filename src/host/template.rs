@@ -6,13 +6,13 @@ use crate::source::{Source, Span};
 
 /// Stands for a part of a template that is not known, in the names of the PTX. What stands in a
 /// statement with it can be anything.
-pub const UNKNOWN_TEXT: &str = "_$unknown$_";
+pub(crate) const UNKNOWN_TEXT: &str = "_$unknown$_";
 
 /// Stands for one immediate operand whose value is not known.
-pub const UNKNOWN_IMMEDIATE: &str = "_$immediate$_";
+pub(crate) const UNKNOWN_IMMEDIATE: &str = "_$immediate$_";
 
 /// Whether text of the PTX stands for what is not known.
-pub fn is_unknown(text: &str) -> bool {
+pub(crate) fn is_unknown(text: &str) -> bool {
     text.contains(UNKNOWN_IMMEDIATE) || text.contains(UNKNOWN_TEXT)
 }
 
@@ -21,7 +21,7 @@ const HOLE: char = '\u{10FFFF}';
 
 /// How the characters of a literal stand for others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Escapes {
+pub(crate) struct Escapes {
     /// What a backslash does.
     pub backslash: Backslash,
     /// Whether `{{` and `}}` stand for single braces, as in formatted strings.
@@ -30,7 +30,7 @@ pub struct Escapes {
 
 /// What a backslash in a literal does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Backslash {
+pub(crate) enum Backslash {
     /// Nothing: raw strings.
     Plain,
     /// Nothing, in raw strings of one line.
@@ -51,14 +51,14 @@ pub enum Backslash {
 
 impl Escapes {
     /// Escapes that follow a backslash only.
-    pub const fn of(backslash: Backslash) -> Self {
+    pub(crate) const fn of(backslash: Backslash) -> Self {
         Self { backslash, doubled_braces: false }
     }
 }
 
 /// How operands are named in a template.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Placeholders {
+pub(crate) enum Placeholders {
     /// `%0`, and `%%` for `%` where there are operands: GNU's, nvcc's.
     Percent,
     /// `$0`, `${0:x}`, and `$$` for `$`: LLVM's.

@@ -74,6 +74,7 @@ impl Gates {
 }
 
 /// The gates that an operation with these qualifiers has to pass.
+#[cfg(feature = "lsp")]
 fn gates(operation: Operation, qualifiers: &[Qualifier]) -> impl Iterator<Item = &'static Gate> {
     GATES.iter().filter(move |gate| {
         gate.uses.iter().all(|part| match part {
@@ -85,6 +86,7 @@ fn gates(operation: Operation, qualifiers: &[Qualifier]) -> impl Iterator<Item =
 }
 
 /// Whether each set of targets has one that can do it.
+#[cfg(feature = "lsp")]
 pub fn is_open(environment: &Environment, operation: Operation, qualifiers: &[Qualifier]) -> bool {
     let version = environment.version.map_or(PtxVersion::LATEST, |version| version.value);
     environment.targets.iter().all(|set| {
@@ -97,6 +99,7 @@ pub fn is_open(environment: &Environment, operation: Operation, qualifiers: &[Qu
 }
 
 /// The gates that concern an operation whatever its qualifiers are.
+#[cfg(feature = "lsp")]
 pub fn of_operation(operation: Operation) -> impl Iterator<Item = &'static Gate> {
     gates(operation, &[])
 }
