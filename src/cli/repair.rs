@@ -4,7 +4,7 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
 
-use similar::TextDiff;
+use diffy::DiffOptions;
 
 use super::input::{self, InputError};
 use crate::Options;
@@ -75,11 +75,12 @@ impl Repair {
 
 /// A change as a patch; empty when there is none.
 pub(super) fn diff(name: &str, before: &[u8], after: &[u8]) -> Vec<u8> {
-    let mut patch = Vec::new();
-    let diff = TextDiff::from_lines(before, after);
-    // Writing to a vector does not fail.
-    let _ = diff.unified_diff().header(name, name).to_writer(&mut patch);
-    patch
+    if before == after {
+        return Vec::new();
+    }
+    let mut options = DiffOptions::new();
+    options.set_original_filename(name.to_owned()).set_modified_filename(name.to_owned());
+    options.create_patch_bytes(before, after).to_bytes()
 }
 
 /// Puts `bytes` in place of the file in one step: nobody sees half of it, and a crash leaves the
