@@ -251,7 +251,7 @@ impl<'a> Worker<'a> {
             functions: &functions,
             descriptors: &descriptors,
         };
-        // A fragment is not an excerpt of a kernel that says what happens before and after it.
+        // A fragment is no excerpt of a kernel that says what happens before and after it.
         let scopes: &[Scope] = if unit.is_module {
             &[Scope::Statement, Scope::Function, Scope::Kernel]
         } else {

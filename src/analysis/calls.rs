@@ -19,7 +19,7 @@ use crate::syntax::ast::{Module, OperandKind, Slice, StatementKind};
 
 /// The calls of a module, as the assembler sees them.
 ///
-/// A function whose address is taken anywhere may be the target of any indirect call, and the
+/// A function whose address is taken anywhere may be what any indirect call reaches, and the
 /// assembler counts it as called by every kernel that takes an address or calls indirectly.
 #[derive(Debug, Default)]
 pub struct CallGraph {
