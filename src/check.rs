@@ -5,6 +5,7 @@
 //! takes the memory of its tree and of its largest component, and components are looked at side by
 //! side where there are several processors. Findings come out in source order either way.
 
+mod call_labels;
 mod document;
 mod incremental;
 
@@ -25,6 +26,7 @@ use crate::resolve::unit::Unit;
 use crate::rules::{Checker, Scope};
 use crate::suppression::Suppressions;
 use crate::{Options, Report};
+use call_labels::CallLabels;
 pub use document::Document;
 use document::in_host;
 pub use incremental::Memory;
@@ -95,6 +97,10 @@ fn check(
     if host.is_some() {
         // Several readings of a statement are wrong in the same way.
         diagnostics.dedup();
+    }
+    if unit.is_module {
+        let mut labels = CallLabels::new(unit, &calls);
+        diagnostics.iter_mut().for_each(|finding| labels.add(finding));
     }
     if options.locate {
         locate(unit, &mut diagnostics);

@@ -194,7 +194,7 @@ impl Component {
 }
 
 /// The functions that operands name, by their definition.
-pub(super) fn functions_named<'a>(
+pub(crate) fn functions_named<'a>(
     module: &'a Module,
     symbols: &'a Symbols,
     operands: Slice,
