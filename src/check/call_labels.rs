@@ -54,8 +54,9 @@ impl<'a> CallLabels<'a> {
                 }
             };
             for label in labels {
-                let mut known = finding.labels.iter().chain([&finding.primary]);
-                if known.all(|known| known.span != label.span) {
+                let is_marked =
+                    finding.labels.iter().chain([&finding.primary]).any(|it| it.span == label.span);
+                if !is_marked {
                     finding.labels.push(label);
                 }
             }
