@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use clap::Parser;
 
 mod bench;
+mod corpus;
 mod generate;
 mod generic;
 mod lsp_bench;
@@ -27,6 +28,8 @@ enum Task {
     Generate(generate::Arguments),
     /// Measure the speed of lexing, parsing and checking, and the memory they need.
     Bench(bench::Arguments),
+    /// Check the sources in packages of the Python package index, and count what is found.
+    Corpus(corpus::Arguments),
     /// Measure how long an editor waits for the language server.
     LspBench(lsp_bench::Arguments),
     /// Write everything that a new rule needs but its check: the file, the rows, the fixtures.
@@ -45,6 +48,7 @@ fn main() -> ExitCode {
         Task::Generic(arguments) => generic::run(&arguments),
         Task::Generate(arguments) => generate::run(&arguments),
         Task::Bench(arguments) => bench::run(&arguments),
+        Task::Corpus(arguments) => corpus::run(&arguments),
         Task::LspBench(arguments) => lsp_bench::run(&arguments),
         Task::NewRule(arguments) => new_rule::run(&arguments),
         Task::Stats => stats::run(),
