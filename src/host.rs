@@ -146,6 +146,21 @@ struct Statement {
     volatile_keyword: Option<&'static str>,
     /// What has to be inserted to say that it changes memory, and where.
     memory_clobber: Option<(u32, &'static str)>,
+    /// What stands around its template says which machine it is for.
+    machine: Machine,
+}
+
+/// What is known of the machine that assembly is for, whatever it says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Machine {
+    /// A GPU, if it is PTX: nothing else is written here.
+    Gpu,
+    /// Nothing.
+    Any,
+    /// The preprocessor asks for another machine.
+    Guarded,
+    /// It has operands or clobbers that only other machines have.
+    Other,
 }
 
 /// A part of a template.

@@ -31,6 +31,10 @@ pub(super) fn read(source: &Source, pieces: &[Piece]) -> Option<Constraints> {
         let span = cooked.text.host(from..from + word.len()).unwrap_or_default();
         // A clobber, or a label.
         if let Some(clobber) = word.strip_prefix('~') {
+            // As for registers.
+            if !matches!(clobber, "{memory}" | "{cc}") {
+                return None;
+            }
             found.clobbers_memory |= clobber == "{memory}";
         } else if !word.is_empty() && !word.starts_with('!') {
             let constraint = constraint(word, &found.operands);

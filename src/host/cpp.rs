@@ -5,7 +5,7 @@
 //! what does not look like a statement is none.
 
 use super::template::{Backslash, Escapes, Placeholders};
-use super::{Constraint, Found, Language, Operand, Piece, Statement};
+use super::{Constraint, Found, Language, Machine, Operand, Piece, Statement};
 use crate::source::{Source, Span};
 
 mod macros;
@@ -29,6 +29,7 @@ pub(super) fn find_in(source: &Source, part: Span) -> Found {
     let own = text.get(part.start as usize..).unwrap_or_default();
     let mut macros = Macros::new(own);
     let mut constants = Constants::new(own);
+    let mut guards = Guards::default();
     while let Some(token) = tokens.next_of_interest() {
         match token {
             Token::Word(word) if is_keyword(&text[word.range()]) => {
@@ -50,7 +51,10 @@ pub(super) fn find_in(source: &Source, part: Span) -> Found {
                     };
                     let statement = reader.statement();
                     readings = readings.max(reader.readings.min(MOST_READINGS));
-                    if let Some(statement) = statement {
+                    if let Some(mut statement) = statement {
+                        if statement.machine == Machine::Any && guards.ask_for_another_machine() {
+                            statement.machine = Machine::Guarded;
+                        }
                         end = end.max(Some(statement.span.end));
                         found.statements.push(statement);
                     }
@@ -61,13 +65,78 @@ pub(super) fn find_in(source: &Source, part: Span) -> Found {
             }
             Token::Directive(Directive::Define) => macros.define(&mut tokens),
             Token::Directive(Directive::Undefine) => macros.forget(&mut tokens),
-            Token::Directive(_) => tokens.skip_line(),
+            Token::Directive(directive) => {
+                let line = tokens.at();
+                tokens.skip_line();
+                guards.read(directive, &text[line..tokens.at()]);
+            }
             Token::Word(_) | Token::Literal(_) | Token::Other(..) => {}
         }
     }
     found.steps = tokens.steps();
     found.comments = tokens.comments();
     found
+}
+
+/// The conditions of the preprocessor around a place.
+#[derive(Debug, Default)]
+struct Guards {
+    /// Of each whether it asks for another machine.
+    open: Vec<bool>,
+}
+
+/// Parts of what compilers define for machines that run no PTX.
+const OTHER_MACHINES: &[&str] = &[
+    "__x86_64",
+    "__amd64",
+    "__i386",
+    "_M_X64",
+    "_M_IX86",
+    "_M_AMD64",
+    "_M_ARM",
+    "__aarch64",
+    "__arm",
+    "__ARM_",
+    "__riscv",
+    "__powerpc",
+    "__ppc",
+    "__PPC",
+    "__s390",
+    "__mips",
+    "__loongarch",
+    "__sparc",
+    "__AMDGCN",
+    "__HIP",
+];
+
+impl Guards {
+    fn read(&mut self, directive: Directive, line: &str) {
+        match directive {
+            Directive::If => self.open.push(asks_for_another_machine(line)),
+            Directive::ElseIf => {
+                self.open.pop();
+                self.open.push(asks_for_another_machine(line));
+            }
+            Directive::Else => {
+                self.open.pop();
+                self.open.push(false);
+            }
+            Directive::EndIf => {
+                self.open.pop();
+            }
+            Directive::Define | Directive::Undefine | Directive::Other => {}
+        }
+    }
+
+    fn ask_for_another_machine(&self) -> bool {
+        self.open.contains(&true)
+    }
+}
+
+/// Whether a condition holds on another machine; one that may hold on a GPU does not count.
+fn asks_for_another_machine(line: &str) -> bool {
+    let is_negated = line.contains('!') || line.trim_start().starts_with("ndef");
+    !is_negated && !line.contains("__CUDA") && OTHER_MACHINES.iter().any(|name| line.contains(name))
 }
 
 fn is_keyword(word: &str) -> bool {
@@ -107,6 +176,39 @@ struct Reader<'r, 's> {
 
 /// No statement has more.
 const MOST_DECISIONS: usize = 64;
+const MOST_OPERANDS: usize = 1024;
+
+/// What stands in front of the value of an operand.
+#[derive(Debug)]
+struct Written {
+    span: Span,
+    literals: String,
+    /// Whether there are names in it of which nothing is known.
+    has_names: bool,
+}
+
+impl Written {
+    fn new(span: Span) -> Self {
+        Self { span, literals: String::new(), has_names: false }
+    }
+
+    /// Whether it is the name of a macro, which may stand for any number of operands.
+    fn is_macro(&self) -> bool {
+        self.has_names && self.literals.is_empty()
+    }
+}
+
+/// Whether a constraint says that its operand is read and written, or in the place of another.
+fn is_tied(constraint: &str) -> bool {
+    constraint.contains(|c: char| c == '+' || c.is_ascii_digit())
+}
+
+/// Whether no compiler of CUDA knows a constraint: it has one letter for each kind of register.
+fn is_of_another_machine(constraint: &str) -> bool {
+    let letters = constraint.trim_matches(|c: char| "=+&% ".contains(c) || c.is_ascii_whitespace());
+    !matches!(letters, "" | "h" | "r" | "l" | "q" | "f" | "d" | "n" | "C" | "i" | "b" | "c" | "X")
+        && !letters.bytes().all(|byte| byte.is_ascii_digit())
+}
 
 /// The parts of a statement between colons.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -156,17 +258,28 @@ impl Reader<'_, '_> {
             is_convergent: None,
             volatile_keyword: Some("volatile"),
             memory_clobber: None,
+            machine: Machine::Any,
         };
         let mut section = Section::Template;
-        let mut constraint: Option<(Span, Option<String>)> = None;
+        let mut constraint: Option<Written> = None;
+        // How many operands there are in front of those that a macro of another file has.
+        let mut listed: Option<usize> = None;
         let mut name = None;
         // Whether an operand has ended, and no comma has followed.
         let mut comma_is_due = false;
         let mut has_clobbers = false;
         let end = loop {
             match (section, self.next()?) {
-                (_, Token::Other(b')', span)) => break span,
+                (_, Token::Other(b')', span)) => {
+                    if constraint.is_some_and(|it| it.is_macro()) {
+                        listed = listed.or(Some(statement.operands.len()));
+                    }
+                    break span;
+                }
                 (_, Token::Other(b':', _)) => {
+                    if constraint.take().is_some_and(|it| it.is_macro()) {
+                        listed = listed.or(Some(statement.operands.len()));
+                    }
                     section = section.next();
                     comma_is_due = false;
                 }
@@ -177,7 +290,12 @@ impl Reader<'_, '_> {
                     statement.template.push(Piece::Hole(span.to(end)));
                 }
                 (Section::Template, Token::Other(_, span)) => statement.template.push(Piece::Hole(span)),
-                (Section::Outputs | Section::Inputs, Token::Other(b',', _)) => comma_is_due = false,
+                (Section::Outputs | Section::Inputs, Token::Other(b',', _)) => {
+                    if constraint.take().is_some_and(|it| it.is_macro()) {
+                        listed = listed.or(Some(statement.operands.len()));
+                    }
+                    comma_is_due = false;
+                }
                 (Section::Outputs | Section::Inputs, Token::Other(b'[', open)) => {
                     let end = self.skip(b'[')?;
                     name =
@@ -185,48 +303,74 @@ impl Reader<'_, '_> {
                 }
                 (Section::Outputs | Section::Inputs, Token::Literal(literal)) => {
                     let text = &self.text[literal.inside.range()];
-                    let (span, known) = constraint.get_or_insert((literal.span, Some(String::new())));
-                    *span = span.to(literal.span);
-                    if let Some(known) = known {
-                        known.push_str(text);
-                    }
+                    let written = constraint.get_or_insert_with(|| Written::new(literal.span));
+                    written.span = written.span.to(literal.span);
+                    written.literals.push_str(text);
                 }
                 (Section::Outputs | Section::Inputs, Token::Word(word)) => {
-                    let (span, known) = constraint.get_or_insert((word, None));
-                    *span = span.to(word);
-                    *known = None;
+                    let is_first = constraint.is_none();
+                    let written = constraint.get_or_insert_with(|| Written::new(word));
+                    written.span = written.span.to(word);
+                    if let Some(text) = self.macros.literal(&self.text[word.range()]) {
+                        written.literals.push_str(text);
+                    } else if is_first && let Some(operands) = self.operands_of_macro(word, section) {
+                        constraint = None;
+                        if let Some(first) = operands.first() {
+                            let lacks_comma = std::mem::replace(&mut comma_is_due, true);
+                            statement.operands.push(Operand { lacks_comma, ..first.clone() });
+                        }
+                        statement.operands.extend(operands.into_iter().skip(1));
+                    } else {
+                        written.has_names = true;
+                    }
+                }
+                // `"=" LETTER_##TYPE(value)`
+                (Section::Outputs | Section::Inputs, Token::Other(b'#', sign)) => {
+                    let written = constraint.get_or_insert_with(|| Written::new(sign));
+                    written.span = written.span.to(sign);
+                    written.has_names = true;
                 }
                 (Section::Outputs | Section::Inputs, Token::Other(b'(', open)) => {
                     let close = self.skip(b'(')?;
-                    let (start, text) = constraint.take().unwrap_or((open, None));
+                    let written = constraint.take().unwrap_or_else(|| Written::new(open));
+                    if written.is_macro() {
+                        // It may stand for one operand or for several.
+                        listed = listed.or(Some(statement.operands.len()));
+                    }
                     let lacks_comma = std::mem::replace(&mut comma_is_due, true);
-                    let is_tied = text
-                        .as_ref()
-                        .is_some_and(|text| text.contains(|c: char| c == '+' || c.is_ascii_digit()));
                     let inside = self.text.get(open.end as usize..close.start as usize).unwrap_or_default();
                     let value = inside.trim();
                     let at = open.end + (inside.len() - inside.trim_start().len()) as u32;
                     let is_number = value.starts_with(|c: char| c.is_ascii_digit());
                     let place = (Span::new(at, at + value.len() as u32), is_number);
-                    let constraint = match &text {
+                    let text = Some(written.literals.as_str()).filter(|_| !written.has_names);
+                    if text.is_some_and(is_of_another_machine) {
+                        statement.machine = Machine::Other;
+                    }
+                    let constraint = match text {
                         Some(text) => self.constraint(text, value, &statement.operands),
                         None => Constraint::Other,
                     };
                     let is_output = section == Section::Outputs;
-                    let span = start.to(close);
+                    let span = written.span.to(close);
                     statement.operands.push(Operand {
                         span,
                         constraint,
                         value: place,
                         is_output,
-                        is_tied,
+                        is_tied: text.is_some_and(is_tied),
                         lacks_comma,
                         name: name.take(),
                     });
                 }
                 (Section::Clobbers, Token::Literal(literal)) => {
                     has_clobbers = true;
-                    statement.clobbers_memory |= &self.text[literal.inside.range()] == "memory";
+                    if &self.text[literal.inside.range()] == "memory" {
+                        statement.clobbers_memory = true;
+                    } else {
+                        // The registers of PTX have no names that a compiler knows.
+                        statement.machine = Machine::Other;
+                    }
                 }
                 (Section::Clobbers, Token::Word(_)) => {
                     // A macro: it may be the one.
@@ -240,6 +384,14 @@ impl Reader<'_, '_> {
             }
         };
         statement.span = self.keyword.to(end);
+        if let Some(listed) = listed {
+            statement.operands.truncate(listed);
+            let operand = Operand::new(self.keyword, Constraint::Other, false);
+            // Nobody knows what they are there for.
+            let operand = Operand { is_tied: true, ..operand };
+            let named = self.operands_named(&statement.template).min(MOST_OPERANDS);
+            statement.operands.resize(named.max(listed), operand);
+        }
         if !statement.clobbers_memory {
             let text = match (section, has_clobbers) {
                 (Section::Template, _) => " ::: \"memory\"",
@@ -361,6 +513,46 @@ impl Reader<'_, '_> {
             pieces.push(Piece::Hole(span));
         }
         Some(())
+    }
+
+    /// The operands that a macro of this file stands for.
+    fn operands_of_macro(&mut self, word: Span, section: Section) -> Option<Vec<Operand>> {
+        let behind = self.tokens.at();
+        let mut span = word;
+        let has_arguments = match self.next()? {
+            Token::Other(b'(', _) => {
+                span = span.to(self.skip(b'(')?);
+                true
+            }
+            Token::Word(_) | Token::Literal(_) | Token::Other(..) | Token::Directive(_) => {
+                self.tokens.go_to(behind);
+                false
+            }
+        };
+        let constraints = self.macros.operands(self.text, word, has_arguments);
+        if constraints.is_none() {
+            self.tokens.go_to(behind);
+        }
+        let operands = constraints?.into_iter().map(|text| {
+            let constraint = text.as_deref().map_or(Constraint::Other, |text| self.constraint(text, "", &[]));
+            let is_tied = text.as_deref().is_none_or(is_tied);
+            Operand { is_tied, ..Operand::new(span, constraint, section == Section::Outputs) }
+        });
+        Some(operands.collect())
+    }
+
+    /// One more than the highest number of an operand that a template has.
+    fn operands_named(&self, template: &[Piece]) -> usize {
+        let mut count = 0;
+        for piece in template {
+            let Piece::Text { span, .. } = piece else { continue };
+            for behind in self.text[span.range()].split('%').skip(1) {
+                let digits = behind.bytes().take_while(u8::is_ascii_digit).count();
+                count =
+                    count.max(behind[..digits].parse::<usize>().map_or(0, |number| number.saturating_add(1)));
+            }
+        }
+        count
     }
 
     /// What a constraint says about its operand.

@@ -11,7 +11,7 @@ use rustc_hash::FxHashSet;
 
 use super::constraints;
 use super::template::{Backslash, Escapes, Placeholders};
-use super::{Constraint, Found, Language, MARK, Piece, Statement};
+use super::{Constraint, Found, Language, MARK, Machine, Piece, Statement};
 use crate::source::{Source, Span};
 
 pub(super) fn find(source: &Source) -> Found {
@@ -132,6 +132,7 @@ fn statement(
         is_convergent: Some(is_convergent(&text[end as usize..], convergent)),
         volatile_keyword: Some("sideeffect"),
         memory_clobber: found.memory_clobber,
+        machine: Machine::Gpu,
     })
 }
 

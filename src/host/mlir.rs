@@ -11,7 +11,7 @@
 
 use super::constraints;
 use super::template::{Backslash, Escapes, Placeholders};
-use super::{Constraint, Found, Language, MARK, Operand, Piece, Statement};
+use super::{Constraint, Found, Language, MARK, Machine, Operand, Piece, Statement};
 use crate::source::{Source, Span};
 use crate::syntax::ast::Type;
 
@@ -169,6 +169,7 @@ fn statement(source: &Source, head: &Head, first: Span) -> Option<Statement> {
         is_convergent: None,
         volatile_keyword: (head.operation == Operation::Llvm).then_some("has_side_effects"),
         memory_clobber: None,
+        machine: Machine::Gpu,
     };
     let constraints = match head.operation {
         Operation::Llvm => {

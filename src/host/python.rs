@@ -13,7 +13,7 @@
 
 use super::constraints;
 use super::template::{self, Backslash, Escapes, Placeholders};
-use super::{Constraint, Found, Language, Operand, Piece, Statement, cpp};
+use super::{Constraint, Found, Language, Machine, Operand, Piece, Statement, cpp};
 use crate::source::{Source, Span};
 use crate::syntax::ast::Type;
 
@@ -364,6 +364,7 @@ impl Call {
             is_convergent: None,
             volatile_keyword: None,
             memory_clobber: None,
+            machine: Machine::Gpu,
         };
         // Nobody but this program knows what is neither.
         let is = |value: Option<Span>, what: &str| value.is_some_and(|value| &text[value.range()] == what);

@@ -5,7 +5,7 @@
 //! ```
 
 use super::template::{Backslash, Escapes, Placeholders};
-use super::{Constraint, Found, Language, Operand, Piece, Statement};
+use super::{Constraint, Found, Language, Machine, Operand, Piece, Statement};
 use crate::source::{Source, Span};
 use crate::syntax::ast::Type;
 
@@ -68,6 +68,7 @@ impl Reader<'_, '_> {
             is_convergent: None,
             volatile_keyword: None,
             memory_clobber: None,
+            machine: Machine::Any,
         };
         let mut in_template = true;
         loop {

@@ -616,6 +616,10 @@ pub enum Operation {
     AddMixed,
     SubMixed,
     FmaMixed,
+    AddPacked,
+    SubPacked,
+    MulNarrow,
+    FmaNarrow,
     // Comparison and Selection Instructions
     Set,
     Setp,
@@ -634,6 +638,7 @@ pub enum Operation {
     Shr,
     // Data Movement and Conversion Instructions
     Mov,
+    MovVector,
     Shfl,
     ShflSync,
     Prmt,

@@ -167,6 +167,11 @@ impl Opcode {
                 best = Some((named, row, found));
             }
         }
+        if best.as_ref().is_none_or(|(_, _, found)| !found.is_perfect())
+            && let Some((row, found)) = sparse(first, text)
+        {
+            best = Some((1, row, found));
+        }
         let Some((_, row, found)) = best else { return this };
         this.row = Some(row);
         if row.operation == generic::Operation::Tensor {
@@ -346,6 +351,21 @@ fn is_value(operand: &Operand) -> bool {
         | OperandKind::Apply(_)
         | OperandKind::Element(_) => true,
     }
+}
+
+/// The sparse multiply that an opcode names: the assembler takes `.sp` wherever it stands among the
+/// qualifiers.
+fn sparse(first: &str, text: &str) -> Option<(&'static Row, Match)> {
+    let is_sparse = |word: &str| word == "sp" || word == "sp::ordered_metadata";
+    let (sparse, _) = words(text).find(|(word, _)| is_sparse(word))?;
+    rows_starting_with(first).iter().find_map(|&(name, row)| {
+        let (start, last) = name.rsplit_once('.')?;
+        let is_named = last == sparse
+            && start.split('.').eq(words(text).map(|(word, _)| word).take(start.split('.').count()));
+        let qualifiers = words(text).skip(start.split('.').count()).filter(|(word, _)| *word != sparse);
+        let found = is_named.then(|| Match::new(row, qualifiers))?;
+        found.is_perfect().then_some((row, found))
+    })
 }
 
 /// How well words fit a row.

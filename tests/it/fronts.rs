@@ -42,10 +42,9 @@ fn statements(source: &Source) -> String {
     text
 }
 
-/// The files with a front of this directory, without C++.
 #[test]
 fn statements_of_sound_files() {
-    insta::glob!("../../fixtures/host/sound", "kernels.*", |path| {
+    insta::glob!("../../fixtures/host/sound", "*.*", |path| {
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
         let source = Source::new(&*name, fs::read_to_string(path).unwrap()).unwrap();
         insta::with_settings!({ omit_expression => true, input_file => path, snapshot_suffix => "", prepend_module_to_snapshot => false }, {

@@ -89,6 +89,78 @@ impl<'s> Macros<'s> {
         self.get(name).filter(|it| it.parameters.is_none()).map(|it| it.text)
     }
 
+    /// The one literal that a macro stands for.
+    pub(super) fn literal(&self, name: &str) -> Option<&'s str> {
+        let inside = self.value(name)?.strip_prefix('"')?.strip_suffix('"')?;
+        (!inside.contains(['"', '\\'])).then_some(inside)
+    }
+
+    /// The constraints of the operands that a name stands for, where they are written; none if it is not
+    /// known which operands these are.
+    pub(super) fn operands(
+        &self,
+        text: &'s str,
+        name: Span,
+        has_arguments: bool,
+    ) -> Option<Vec<Option<String>>> {
+        let mut found = Vec::new();
+        self.operands_within(text, &text[name.range()], has_arguments, &mut found, 0)?;
+        Some(found)
+    }
+
+    fn operands_within(
+        &self,
+        text: &'s str,
+        name: &str,
+        has_arguments: bool,
+        found: &mut Vec<Option<String>>,
+        depth: usize,
+    ) -> Option<()> {
+        let Macro { parameters, body, .. } = self.get(name)?;
+        if depth > DEPTH || parameters.is_some() != has_arguments || self.left.get() == 0 {
+            return None;
+        }
+        self.left.set(self.left.get().saturating_sub(body.len() as usize + 16));
+        let mut tokens = Tokens::new(&text[..body.end as usize]);
+        tokens.go_to(body.start as usize);
+        let mut constraint: Option<Option<String>> = None;
+        while let Some(token) = tokens.next() {
+            if found.len() > PIECES {
+                return None;
+            }
+            match token {
+                Token::Literal(literal) => {
+                    if let Some(known) = constraint.get_or_insert_with(|| Some(String::new())) {
+                        known.push_str(&text[literal.inside.range()]);
+                    }
+                }
+                Token::Other(b'(', open) => {
+                    let end = arguments_from(text, open.end).filter(|it| it.end < body.end)?;
+                    tokens.go_to(end.end as usize + 1);
+                    found.push(constraint.take()?);
+                }
+                Token::Other(b'[', open) => {
+                    let rest = text.as_bytes().get(open.end as usize..body.end as usize)?;
+                    tokens.go_to(open.end as usize + memchr::memchr(b']', rest)? + 1);
+                }
+                Token::Other(b',', _) if constraint.is_none() => {}
+                Token::Word(word) if constraint.is_none() => {
+                    let behind = tokens.at();
+                    let arguments = match tokens.next() {
+                        Some(Token::Other(b'(', open)) => Some(arguments_from(text, open.end)?),
+                        _ => None,
+                    };
+                    tokens.go_to(arguments.map_or(behind, |it| it.end as usize + 1));
+                    self.operands_within(text, &text[word.range()], arguments.is_some(), found, depth + 1)?;
+                }
+                // A letter from elsewhere.
+                Token::Word(_) => constraint = Some(None),
+                Token::Other(_, _) | Token::Directive(_) => return None,
+            }
+        }
+        constraint.is_none().then_some(())
+    }
+
     /// Appends the pieces that a name among literals stands for; whether it is known.
     pub(super) fn expand(
         &self,

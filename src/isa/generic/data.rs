@@ -9,6 +9,8 @@ const SCALE_2: OperandSlot = src("scale-factor", B16).optional_when(&[Modifier::
 rows! { "Data Movement and Conversion Instructions";
     Mov "mov" [(Type: Pred B16 B32 B64 B128 U16 U32 U64 S16 S32 S64 F32 F64)]
         (d(T1).form(Form::Packed), a(T1).form(Form::Packed)) {computes: Computation::Move}
+    MovVector "mov" [(Vector: V2 V4) (Type: B32 U32 S32 F32)]
+        (d(T1).form(Form::Vector), a(T1).form(Form::Packed)) {title: Some("mov")}
     Shfl "shfl" [(ShuffleMode: Up Down Bfly Idx) (Type: B32)]
         (d(T1).pair(Pair::Optional), a(T1), b(B32), c(B32))
         {computes: Computation::Shuffle, lanes: Lanes::Exchanged}

@@ -95,7 +95,7 @@ rows! { "Warp Level Matrix Multiply-Accumulate Instructions";
     Mma "mma" [
             (Flag: Sync) (Flag: Aligned) (MMA_SHAPES) (Layout: Row Col) (Layout: Row Col)
             {MmaKind: F8f6f4 Mxf8f6f4 Mxf4 Mxf4nvf4} {Flag: BlockScale} {ScaleVector: X1 X2 X4}
-            {Flag: Satfinite} (Type: F16 F32 F64 S32)
+            {Rounding: Rn Rz Rm Rp} {Flag: Satfinite} (Type: F16 F32 F64 S32)
             (Type: F16 Bf16 Tf32 F64 E4m3 E5m2 E3m2 E2m3 E2m1 S8 U8 S4 U4 B1)
             (Type: F16 Bf16 Tf32 F64 E4m3 E5m2 E3m2 E2m3 E2m1 S8 U8 S4 U4 B1)
             (Type: F16 F32 F64 S32) {Type: Ue8m0 Ue4m3} {BooleanOperator: And Xor} {ReductionOperator: Popc}

@@ -1,4 +1,4 @@
-//! Mixed-precision floating point: one operand narrower than the result.
+//! Mixed-precision floating point: one operand narrower than the result, or of another format.
 #![allow(clippy::wildcard_imports, reason = "a chapter speaks the whole vocabulary")]
 
 use super::*;
@@ -10,4 +10,18 @@ rows! { "Mixed Precision Floating-Point Instructions";
         (d(T1), a(T2), c(T1)) {}
     FmaMixed "fma" [(Rounding: Rn Rz Rm Rp) {Flag: Sat} (Type: F32) (Type: F16 Bf16)]
         (d(T1), a(T2), b(T2), c(T1)) {}
+    AddPacked "add" [{Rounding: Rn Rz Rm Rp} (Type: F32x2) (Type: F16x2 Bf16x2) (Type: F32x2)]
+        (d(T1), a(T2), c(T3)) {}
+    SubPacked "sub" [{Rounding: Rn Rz Rm Rp} (Type: F32x2) (Type: F16x2 Bf16x2) (Type: F32x2)]
+        (d(T1), a(T2), c(T3)) {}
+    MulNarrow "mul" [
+            {Rounding: Rn} {Flag: Satfinite} (Type: E4m3x4 E5m2x4)
+            (Type: E4m3x4 E5m2x4 E2m3x4 E3m2x4 E2m1x4 E2m1p4x4) (Type: E4m3x4 E5m2x4 E2m3x4 E3m2x4 E2m1p4x4)
+        ]
+        (d(T1), a(T2), b(T3)) {}
+    FmaNarrow "fma" [
+            {Rounding: Rn} {Flag: Satfinite} (Type: E4m3x4 E5m2x4)
+            (Type: E4m3x4 E5m2x4 E2m3x4 E3m2x4 E2m1x4 E2m1p4x4) (Type: E4m3x4 E5m2x4 E2m3x4 E3m2x4 E2m1p4x4)
+        ]
+        (d(T1), a(T2), b(T3), c(T1)) {}
 }

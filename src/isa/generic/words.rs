@@ -66,6 +66,7 @@ words! {
         E4m3 = "e4m3", E5m2 = "e5m2", E2m3 = "e2m3", E3m2 = "e3m2", E2m1 = "e2m1",
         E4m3x2 = "e4m3x2", E5m2x2 = "e5m2x2", E2m3x2 = "e2m3x2", E3m2x2 = "e3m2x2", E2m1x2 = "e2m1x2",
         E4m3x4 = "e4m3x4", E5m2x4 = "e5m2x4", E2m3x4 = "e2m3x4", E3m2x4 = "e3m2x4", E2m1x4 = "e2m1x4",
+        E2m1p4x4 = "e2m1p4x4",
         Ue8m0 = "ue8m0", Ue4m3 = "ue4m3", Ue5m3 = "ue5m3",
         Ue8m0x2 = "ue8m0x2", Ue5m3x2 = "ue5m3x2", S2f6x2 = "s2f6x2",
         B8x16 = "b8x16", B6x16P32 = "b6x16_p32", B4x16P64 = "b4x16_p64",
@@ -389,7 +390,8 @@ impl Type {
             | Self::E4m3x4
             | Self::E5m2x4
             | Self::E2m3x4
-            | Self::E3m2x4 => 32,
+            | Self::E3m2x4
+            | Self::E2m1p4x4 => 32,
             Self::B64 | Self::U64 | Self::S64 | Self::F64 | Self::F32x2 => 64,
             Self::B128 => 128,
             Self::B1024 => 1024,
@@ -448,6 +450,7 @@ impl Type {
             | Self::E2m3x4
             | Self::E3m2x4
             | Self::E2m1x4
+            | Self::E2m1p4x4
             | Self::Ue8m0
             | Self::Ue4m3
             | Self::Ue5m3
@@ -489,6 +492,7 @@ impl Type {
                 | Self::E2m3x4
                 | Self::E3m2x4
                 | Self::E2m1x4
+                | Self::E2m1p4x4
                 | Self::Ue8m0x2
                 | Self::Ue5m3x2
                 | Self::S2f6x2

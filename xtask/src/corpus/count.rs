@@ -93,6 +93,8 @@ pub(crate) fn cpp(text: &str) -> Counted {
                 (Part::Code, b'(' | b'[' | b'{') => depth += 1,
                 (Part::Code, b')' | b']' | b'}') => depth -= 1,
                 (Part::Text, byte) => template.push(byte),
+                // Between literals.
+                _ if template.last().is_some_and(|last| *last != b' ') => template.push(b' '),
                 _ => {}
             }
             if depth == 0 || depth == 1 && parts[end] == Part::Code && byte == b':' {
@@ -177,13 +179,15 @@ fn looks_like_ptx(template: &str) -> bool {
     let is_opcode = |word: &str| {
         let word = word.trim_end_matches([';', ',']);
         let Some((name, rest)) = word.split_once('.') else { return false };
-        let is_word = |it: &str| {
-            !it.is_empty() && it.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_:.".contains(&byte))
-        };
+        let is_word =
+            |it: &str| it.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_:.".contains(&byte));
+        // Where a part comes from elsewhere, a dot is the end.
         name.starts_with(|first: char| first.is_ascii_lowercase())
             && is_word(name)
-            && rest.starts_with(|first: char| first.is_ascii_lowercase())
             && is_word(rest)
+            && !rest.starts_with(|first: char| first.is_ascii_digit())
+            // Intrinsics of LLVM.
+            && name != "llvm"
     };
     let mut words = text.split([' ', '\t', '\r', '\n', '{', '}', ';']);
     words.clone().any(is_opcode) || words.any(|word| matches!(word, "trap" | "exit" | "brkpt" | "ret"))
