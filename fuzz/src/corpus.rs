@@ -26,6 +26,8 @@ pub struct Corpus {
     pub opcodes: Vec<String>,
     /// The words of the opcodes.
     pub words: Vec<String>,
+    /// Files of other languages with PTX in them: how their names end, and their texts.
+    pub hosts: Vec<(String, String)>,
 }
 
 impl Corpus {
@@ -35,10 +37,18 @@ impl Corpus {
     /// When it, or something in it, cannot be read.
     pub fn read(fixtures: &Path) -> io::Result<Self> {
         let mut corpus = Self::default();
-        for path in files(&fixtures.join("rules"))?.iter().chain(&files(&fixtures.join("syntax"))?) {
-            corpus.small.push(text(path)?);
+        for folder in ["rules", "syntax"] {
+            for path in files(&fixtures.join(folder), &["ptx"])? {
+                corpus.small.push(text(&path)?);
+            }
         }
-        for path in files(&fixtures.join("kernels"))? {
+        for folder in ["rules", "host"] {
+            for path in files(&fixtures.join(folder), &HOSTS)? {
+                let ending = path.extension().unwrap_or_default().to_string_lossy().into_owned();
+                corpus.hosts.push((ending, text(&path)?));
+            }
+        }
+        for path in files(&fixtures.join("kernels"), &["ptx"])? {
             corpus.functions.extend(pieces(&text(&path)?));
         }
         let mut opcodes = BTreeSet::new();
@@ -53,14 +63,18 @@ impl Corpus {
     }
 }
 
-/// The PTX files of a folder and its folders, in the order of their names.
-fn files(folder: &Path) -> io::Result<Vec<std::path::PathBuf>> {
+/// How the names of files of other languages end.
+pub(crate) const HOSTS: [&str; 8] = ["cu", "cuh", "cpp", "c", "py", "ll", "mlir", "rs"];
+
+/// The files of a folder and its folders whose names end in one of these ways, in the order of their
+/// names.
+fn files(folder: &Path, endings: &[&str]) -> io::Result<Vec<std::path::PathBuf>> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();
         if path.is_dir() {
-            found.extend(files(&path)?);
-        } else if path.extension().is_some_and(|extension| extension == "ptx") {
+            found.extend(files(&path, endings)?);
+        } else if path.extension().is_some_and(|ending| endings.iter().any(|it| ending == *it)) {
             found.push(path);
         }
     }

@@ -43,6 +43,9 @@ pub enum Target {
     Format,
     /// After any edits, the language server finds what a check of the same text finds.
     Lsp,
+    /// In a file of another language, a check ends and its findings lie within the file; fixing breaks no
+    /// PTX and leaves nothing to fix, and silencing leaves nothing to silence.
+    Host,
     /// Descriptors are what they were encoded from, and every word can be decoded and printed.
     Descriptors,
 }
@@ -66,6 +69,10 @@ impl Case {
             Target::Check | Target::Fix | Target::Format | Target::Lsp => mutate::text(corpus, &mut random),
             // Several functions, of which some stay as they are.
             Target::Again => (0..random.u32(1..5)).flat_map(|_| mutate::text(corpus, &mut random)).collect(),
+            Target::Host => {
+                let (language, text) = mutate::host(corpus, &mut random);
+                return Self { text, choice: (random.u64(..) << 8) | u64::from(language) };
+            }
             Target::Descriptors => Vec::new(),
         };
         Self { text, choice: random.u64(..) }
@@ -84,6 +91,7 @@ impl Target {
             Self::Fix => targets::fix::run(case),
             Self::Format => targets::format::run(case),
             Self::Lsp => targets::lsp::run(case),
+            Self::Host => targets::host::run(case),
             Self::Descriptors => targets::descriptors::run(case),
         }
     }

@@ -6,7 +6,7 @@ use std::ops::Range;
 use fastrand::Rng;
 use ptx_tc::syntax::lexer::{Token, lex};
 
-use crate::corpus::Corpus;
+use crate::corpus::{Corpus, HOSTS};
 
 /// Texts do not grow beyond this.
 const LONGEST: usize = 100_000;
@@ -121,6 +121,99 @@ pub fn again(text: &[u8], random: &mut Rng) -> Vec<u8> {
     let mut tokens = Tokens::new(&text);
     tokens.change(&Corpus::default(), random);
     tokens.text().into_bytes()
+}
+
+/// Pieces of text that mean something to the languages that PTX is written in.
+const HOST_SNIPPETS: &[&str] = &[
+    "asm volatile(",
+    "asm(\"",
+    "__asm__ __volatile__ (R\"x(",
+    ")x\"",
+    " : \"=r\"(x), ",
+    " : : \"l\"(y) : \"memory\");",
+    "\"n\"(N)",
+    "%0",
+    "%%",
+    "%=",
+    "%[name]",
+    "[name] \"+r\"(z)",
+    "#if A\n",
+    "\n#else\n",
+    "\n#endif\n",
+    "#define M(a, b) \".\" #a \"tcgen05\" b\n",
+    "#define L(r) \"=r\"(r[0]), \"=r\"(r[1])\n",
+    ": L(x)",
+    "M(x, \"y\")",
+    "\\\n",
+    "\\n\\t",
+    "\\x25",
+    "llvm.inline_asm(None, [a], \"",
+    "tl.inline_asm_elementwise(\"",
+    "inline_ptx(f\"{",
+    "}\"",
+    "\"\"\"",
+    "'''",
+    " if x else ",
+    "if x:\n    t = \"trap;\"\nelse:\n    t = \"exit;\"\n",
+    "def f(t, c):\n    inline_asm(None, [], t, c)\n",
+    "{$r0}",
+    "{{",
+    "}}",
+    "$0",
+    "${0:x}",
+    "$$",
+    "\\0A",
+    "call void asm sideeffect \"",
+    "\", \"=r,r,~{memory}\"(i32 %a)",
+    "llvm.inline_asm has_side_effects \"",
+    "tt.elementwise_inline_asm \"",
+    "nvvm.inline_ptx \"",
+    "asm!(\"",
+    "in(reg32) a, options(nostack)",
+    "{name}",
+    "r#\"",
+    "\"#",
+    "// ptx-tc: allow(TC301)\n",
+    "# ptx-tc: allow(TC301)\n",
+    "tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%0], 48;",
+];
+
+/// A changed file of another language, and which language it is of: mostly that which it was of.
+pub fn host(corpus: &Corpus, random: &mut Rng) -> (u8, Vec<u8>) {
+    let Some((ending, text)) = random.choice(&corpus.hosts) else { return (0, Vec::new()) };
+    let own = HOSTS.iter().position(|it| it == ending).unwrap_or_default();
+    let language = if random.u8(..) < 8 { random.usize(..HOSTS.len()) } else { own };
+    let mut bytes = text.clone().into_bytes();
+    for _ in 0..random.u32(..).trailing_zeros() * 2 {
+        let at = random.usize(..=bytes.len());
+        match random.u8(..8) {
+            0..3 => {
+                let snippet = random.choice(HOST_SNIPPETS).copied().unwrap_or_default();
+                bytes.splice(at..at, snippet.bytes());
+            }
+            // Lines more, or less.
+            3 | 4 => {
+                let mut lines: Vec<Vec<u8>> =
+                    bytes.split_inclusive(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect();
+                let part = range(lines.len(), 8, random);
+                if random.bool() {
+                    lines.drain(part);
+                } else {
+                    let copy = lines[part].to_vec();
+                    let at = random.usize(..=lines.len());
+                    lines.splice(at..at, copy);
+                }
+                bytes = lines.concat();
+            }
+            5 => {
+                let word = random.choice(&corpus.words).map(String::as_str).unwrap_or_default();
+                bytes.splice(at..at, [".", word].concat().bytes());
+            }
+            _ => change_bytes(&mut bytes, random),
+        }
+    }
+    bytes.truncate(LONGEST);
+    (language as u8, bytes)
 }
 
 fn base(corpus: &Corpus, random: &mut Rng) -> String {

@@ -12,6 +12,7 @@ pub(crate) mod check;
 pub(crate) mod descriptors;
 pub(crate) mod fix;
 pub(crate) mod format;
+pub(crate) mod host;
 pub(crate) mod lsp;
 
 /// What a user may ask for; mostly nothing.

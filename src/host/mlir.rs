@@ -156,7 +156,8 @@ fn head(text: &str, string: Span) -> Option<Head> {
 
 fn statement(source: &Source, head: &Head, first: Span) -> Option<Statement> {
     let text = source.text();
-    let behind = first.end as usize + 1;
+    // A literal may end with the file.
+    let behind = text.len().min(first.end as usize + 1);
     let mut statement = Statement {
         span: head.keyword.to(Span::at(behind as u32)),
         keyword: head.keyword,
@@ -208,7 +209,7 @@ fn statement(source: &Source, head: &Head, first: Span) -> Option<Statement> {
         }
     };
     let constraints = constraints?;
-    statement.span.end = statement.span.end.max(constraints.end + 1);
+    statement.span.end = statement.span.end.max(constraints.end + 1).min(text.len() as u32);
     let found = constraints::read(source, &[piece(constraints)])?;
     statement.operands = found.operands;
     if head.operation == Operation::Elementwise {

@@ -8,8 +8,12 @@
 //! ```
 //!
 //! Nothing is run. A template is what can be read: literals, their concatenation, the names that have
-//! one value in the file. What else stands between them is a hole. One pass finds the calls and what
-//! names are bound to, so that broken files take no longer than sound ones.
+//! one value in the file. Where an `if` decides between values, each of them makes a reading, as for
+//! the preprocessor of C++. What else stands between literals is a hole. One pass finds the calls and
+//! what names are bound to, so that broken files take no longer than sound ones; a second one, where a
+//! function of the file hands its parameters on to such a call, the calls of that function.
+
+use rustc_hash::FxHashMap;
 
 use super::constraints;
 use super::template::{self, Backslash, Escapes, Placeholders};
@@ -34,6 +38,9 @@ const BYTES_OF_TOKEN: u64 = 4;
 /// Calls in calls of assembly, so many deep, are looked at.
 const MOST_NESTED: u32 = 4;
 
+/// Of a call in which conditions decide, so many readings are looked at.
+const MOST_READINGS: usize = 8;
+
 pub(super) fn find(source: &Source) -> Found {
     let text = source.text();
     let mut reader = Reader::new(text);
@@ -44,10 +51,31 @@ pub(super) fn find(source: &Source) -> Found {
     let Reader { tokens, names, calls, programs, .. } = reader;
     let mut found = Found { steps: tokens.steps(), comments: tokens.comments(), ..Found::default() };
     let budget = text.len() + (1 << 20);
-    let mut strings = Strings { text, names: &names, budget };
+    let mut strings = Strings { text, names: &names, budget, choices: Vec::new() };
+    let mut wrappers = FxHashMap::default();
     for call in &calls {
         found.steps += u64::from(call.inside.len()) / BYTES_OF_TOKEN;
-        found.statements.extend(call.statement(source, &mut strings));
+        match call.wrapper(text, &names) {
+            Some((name, wrapper)) => {
+                // A name of two functions says nothing.
+                wrappers.entry(name).and_modify(|known| *known = None).or_insert(Some(wrapper));
+            }
+            None => call.statements(source, &mut strings, None, &mut found.statements),
+        }
+    }
+    if !wrappers.is_empty() {
+        let mut reader = Reader { wrappers, ..Reader::new(text) };
+        while let Some(token) = reader.tokens.next() {
+            reader.token(token);
+        }
+        found.steps += reader.tokens.steps();
+        for call in reader.calls.iter().filter(|call| call.callee == Callee::Wrapper) {
+            let wrapper = reader.wrappers.get(&text[call.keyword.range()]);
+            found.steps += u64::from(call.inside.len()) / BYTES_OF_TOKEN;
+            if let Some(Some(wrapper)) = wrapper {
+                call.statements(source, &mut strings, Some(wrapper), &mut found.statements);
+            }
+        }
     }
     found.steps += (budget - strings.budget) as u64 / BYTES_OF_TOKEN;
     for literal in programs {
@@ -71,6 +99,24 @@ enum Callee {
     Elementwise,
     /// `CuTe` DSL's `inline_ptx(template, ...)`.
     Ptx,
+    /// A function of the file that hands its parameters on.
+    Wrapper,
+}
+
+/// A function that hands its parameters on to a call of assembly.
+#[derive(Clone, Debug)]
+struct Wrapper {
+    call: Call,
+    template: Given,
+    constraints: Given,
+    effects: Option<Given>,
+}
+
+/// A parameter of a wrapper, or what it gives itself.
+#[derive(Clone, Debug)]
+enum Given {
+    Parameter { name: String, place: usize },
+    Itself(Span),
 }
 
 impl Callee {
@@ -124,6 +170,8 @@ struct Reader<'s> {
     calls: Vec<Call>,
     /// The strings that may be programs.
     programs: Vec<Literal>,
+    /// The functions of which calls are calls of assembly, by their names.
+    wrappers: FxHashMap<&'s str, Option<Wrapper>>,
     previous: Option<Token>,
 }
 
@@ -138,6 +186,7 @@ impl<'s> Reader<'s> {
             open_calls: Vec::new(),
             calls: Vec::new(),
             programs: Vec::new(),
+            wrappers: FxHashMap::default(),
             previous: None,
         }
     }
@@ -190,7 +239,9 @@ impl<'s> Reader<'s> {
     fn call(&mut self, word: Span, open: Span) {
         /// No chain of names is longer.
         const LONGEST: usize = 256;
-        let Some(callee) = Callee::of(&self.text[word.range()]) else { return };
+        let name = &self.text[word.range()];
+        let wrapper = || self.wrappers.contains_key(name).then_some(Callee::Wrapper);
+        let Some(callee) = Callee::of(name).or_else(wrapper) else { return };
         let before = &self.text.as_bytes()[..word.start as usize];
         // A definition is none.
         let blanks = before.iter().rev().take_while(|byte| **byte == b' ').count();
@@ -331,13 +382,135 @@ impl<'s> Arguments<'s> {
 }
 
 impl Call {
+    /// The function around the call, if it hands its template on as it is given.
+    fn wrapper<'s>(&self, text: &'s str, names: &Names<'s>) -> Option<(&'s str, Wrapper)> {
+        if self.callee != Callee::Llvm {
+            return None;
+        }
+        let given = Arguments::of(text, self.inside);
+        let is_name =
+            |span: Span| text[span.range()].bytes().all(|it| it.is_ascii_alphanumeric() || it == b'_');
+        let parameter = |span: Span| {
+            let name = &text[span.range()];
+            let (function, place) = names.parameter(name, self.scope).filter(|_| is_name(span))?;
+            // The object itself is not written in a call.
+            let behind = &text[function.end as usize..];
+            let is_method = ["(self,", "(cls,"].iter().any(|start| behind.starts_with(start));
+            let place = (place as usize).checked_sub(usize::from(is_method))?;
+            Some((function, Given::Parameter { name: name.to_owned(), place }))
+        };
+        let (template, constraints) = match given.named(&TEMPLATE) {
+            Some(template) => (template, given.named(&CONSTRAINTS)?),
+            None => [2, 0].into_iter().find_map(|place| {
+                let template = given.at(place)?;
+                parameter(template)?;
+                Some((template, given.named(&CONSTRAINTS).or_else(|| given.at(place + 1))?))
+            })?,
+        };
+        let (function, template) = parameter(template)?;
+        let given_or = |span: Span| parameter(span).map_or(Given::Itself(span), |(_, given)| given);
+        let constraints = given_or(constraints);
+        let effects = given.named(&EFFECTS).map(given_or);
+        let name = &text[function.range()];
+        Some((name, Wrapper { call: self.clone(), template, constraints, effects }))
+    }
+
+    /// Appends what a call says, in each reading of it.
+    fn statements(
+        &self,
+        source: &Source,
+        strings: &mut Strings<'_, '_>,
+        wrapper: Option<&Wrapper>,
+        found: &mut Vec<Statement>,
+    ) {
+        strings.choices.clear();
+        for _ in 0..MOST_READINGS {
+            found.extend(match wrapper {
+                Some(wrapper) => self.wrapped(source, strings, wrapper),
+                None => self.statement(source, strings),
+            });
+            if !strings.decide_anew() {
+                break;
+            }
+        }
+    }
+
+    /// What the call of a wrapper says.
+    fn wrapped(
+        &self,
+        source: &Source,
+        strings: &mut Strings<'_, '_>,
+        wrapper: &Wrapper,
+    ) -> Option<Statement> {
+        let text = source.text();
+        let arguments = Arguments::of(text, self.inside);
+        let given = |given: &Given| match given {
+            Given::Parameter { name, place } => {
+                Some((arguments.named(&[name.as_str()]).or_else(|| arguments.at(*place))?, self.scope))
+            }
+            Given::Itself(span) => Some((*span, wrapper.call.scope)),
+        };
+        let (template, scope) = given(&wrapper.template)?;
+        let template = strings.evaluate(template, scope);
+        if !template.has_text {
+            return None;
+        }
+        let mut statement = self.assembly(template.pieces);
+        let effects = wrapper.effects.as_ref().map(|effects| given(effects).map(|(span, _)| span));
+        statement.is_volatile = match effects {
+            Some(Some(value)) => !matches!(&text[value.range()], "False" | "None"),
+            // What it is where it is not given, nobody looks up.
+            Some(None) => true,
+            None => false,
+        };
+        let constraints = given(&wrapper.constraints).map(|(span, scope)| strings.evaluate(span, scope));
+        self.constrain(source, constraints, &mut statement);
+        Some(statement)
+    }
+
+    /// A statement that says so much and no more.
+    fn assembly(&self, template: Vec<Piece>) -> Statement {
+        Statement {
+            span: self.span,
+            keyword: self.keyword,
+            language: Language::Python,
+            placeholders: Placeholders::Dollar,
+            template,
+            operands: Vec::new(),
+            is_volatile: true,
+            clobbers_memory: true,
+            is_convergent: None,
+            volatile_keyword: None,
+            memory_clobber: None,
+            machine: Machine::Gpu,
+        }
+    }
+
+    /// Gives a statement its operands.
+    fn constrain(&self, source: &Source, constraints: Option<strings::Text>, statement: &mut Statement) {
+        let pieces = constraints.filter(|it| it.has_text).map(|it| it.pieces);
+        if let Some(found) = pieces.and_then(|pieces| constraints::read(source, &pieces)) {
+            statement.operands = found.operands;
+            statement.clobbers_memory = found.clobbers_memory;
+            statement.memory_clobber = found.memory_clobber;
+        } else {
+            statement.operands = constraints::unknown(source, &statement.template, self.keyword);
+            // There may be more of them.
+            statement.template.push(Piece::Hole(Span::at(self.span.end)));
+        }
+        // What is inserted in the value of a name is inserted wherever that is used.
+        let is_own = |(at, _): &(u32, _)| self.span.start <= *at && *at < self.span.end;
+        statement.memory_clobber = statement.memory_clobber.filter(is_own);
+    }
+
     fn statement(&self, source: &Source, strings: &mut Strings<'_, '_>) -> Option<Statement> {
         let text = source.text();
         let given = Arguments::of(text, self.inside);
         let mut string = |span: Span| strings.evaluate(span, self.scope);
-        let (template, behind) = match given.named(&["asm_string", "asm", "template", "ptx", "code"]) {
+        let (template, behind) = match given.named(&TEMPLATE) {
             Some(span) => (string(span), None),
             None => match self.callee {
+                Callee::Wrapper => return None,
                 Callee::Elementwise | Callee::Ptx => (string(given.at(0)?), Some(1)),
                 Callee::Llvm => {
                     let places = if &text[self.keyword.range()] == "InlineAsm" { [1, 1] } else { [2, 0] };
@@ -352,23 +525,11 @@ impl Call {
         if !template.has_text {
             return None;
         }
-        let mut statement = Statement {
-            span: self.span,
-            keyword: self.keyword,
-            language: Language::Python,
-            placeholders: Placeholders::Dollar,
-            template: template.pieces,
-            operands: Vec::new(),
-            is_volatile: true,
-            clobbers_memory: true,
-            is_convergent: None,
-            volatile_keyword: None,
-            memory_clobber: None,
-            machine: Machine::Gpu,
-        };
+        let mut statement = self.assembly(template.pieces);
         // Nobody but this program knows what is neither.
         let is = |value: Option<Span>, what: &str| value.is_some_and(|value| &text[value.range()] == what);
         match self.callee {
+            Callee::Wrapper => return None,
             Callee::Ptx => {
                 // It has every effect, whatever it does.
                 let template = &statement.template;
@@ -386,7 +547,7 @@ impl Call {
             }
             Callee::Llvm => {
                 let pure = given.named(&["is_pure"]);
-                let effects = given.named(&["has_side_effects", "side_effect", "has_side_effect"]);
+                let effects = given.named(&EFFECTS);
                 let effects = effects.or_else(|| behind.and_then(|place| given.at(place + 1)));
                 statement.is_volatile = match pure {
                     Some(_) => !is(pure, "True"),
@@ -394,29 +555,23 @@ impl Call {
                 };
             }
         }
-        let constraints = given.named(&["constraints", "constraint"]);
+        let constraints = given.named(&CONSTRAINTS);
         let constraints = constraints.or_else(|| behind.and_then(|place| given.at(place)));
-        let pieces = constraints.map(string).filter(|it| it.has_text).map(|it| it.pieces);
-        if let Some(found) = pieces.and_then(|pieces| constraints::read(source, &pieces)) {
-            statement.operands = found.operands;
-            statement.clobbers_memory = found.clobbers_memory;
-            statement.memory_clobber = found.memory_clobber;
-            if self.callee == Callee::Elementwise {
-                constraints::needs_outputs(&mut statement.operands);
-                // Elements come in packs, whether all are wanted or not.
-                statement.operands.iter_mut().for_each(|operand| operand.is_tied = true);
-            }
-        } else {
-            statement.operands = constraints::unknown(source, &statement.template, self.keyword);
-            // There may be more of them.
-            statement.template.push(Piece::Hole(Span::at(self.span.end)));
+        let constraints = constraints.map(string);
+        self.constrain(source, constraints, &mut statement);
+        if self.callee == Callee::Elementwise {
+            constraints::needs_outputs(&mut statement.operands);
+            // Elements come in packs, whether all are wanted or not.
+            statement.operands.iter_mut().for_each(|operand| operand.is_tied = true);
         }
-        // What is inserted in the value of a name is inserted wherever that is used.
-        let is_own = |(at, _): &(u32, _)| self.span.start <= *at && *at < self.span.end;
-        statement.memory_clobber = statement.memory_clobber.filter(is_own);
         Some(statement)
     }
 }
+
+/// What the arguments are called.
+const TEMPLATE: [&str; 5] = ["asm_string", "asm", "template", "ptx", "code"];
+const CONSTRAINTS: [&str; 2] = ["constraints", "constraint"];
+const EFFECTS: [&str; 3] = ["has_side_effects", "side_effect", "has_side_effect"];
 
 /// The operands of `inline_ptx`, by the names that the template has for them.
 fn accessed(

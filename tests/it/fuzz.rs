@@ -46,6 +46,11 @@ fn documents() {
 }
 
 #[test]
+fn files_of_other_languages() {
+    holds(Target::Host, 2_000);
+}
+
+#[test]
 fn descriptors() {
     holds(Target::Descriptors, 200);
 }

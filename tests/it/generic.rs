@@ -138,9 +138,8 @@ fn words_may_be_spaced_out() {
     assert_eq!((opcode.operation(), opcode.unknown.len()), (Some(Operation::Add), 1));
     assert_eq!(Opcode::new("mul.wide").operation(), Some(Operation::Mul));
     // The assembler takes `.sp` anywhere.
-    let opcode = Opcode::new(
-        "mma.sync.aligned.kind::f8f6f4.sp::ordered_metadata.m16n8k64.row.col.f32.e2m1.e4m3.f32",
-    );
+    let opcode =
+        Opcode::new("mma.sync.aligned.kind::f8f6f4.sp::ordered_metadata.m16n8k64.row.col.f32.e2m1.e4m3.f32");
     assert_eq!((opcode.operation(), opcode.is_known()), (Some(Operation::MmaSp), true));
     assert_eq!(Opcode::new("mma.sync.aligned.sp.nothing").operation(), Some(Operation::Mma));
     assert_eq!(Opcode::new("").operation(), None);

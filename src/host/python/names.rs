@@ -1,6 +1,7 @@
 //! What the names of a file are bound to, as far as that can be said without running it.
 
 use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
 
 use super::tokens::Token;
 use crate::source::Span;
@@ -13,21 +14,77 @@ pub(super) struct Scope(u32);
 #[derive(Debug)]
 pub(super) struct Names<'s> {
     text: &'s str,
-    /// The scope around each, and whether it is a class.
-    scopes: Vec<(Scope, bool)>,
+    scopes: Vec<Around>,
     bound: FxHashMap<(Scope, &'s str), Bound>,
     /// The scopes that are open, each with how far its head is indented.
     open: Vec<(Scope, u32)>,
+    /// The conditions of `if`, each with those of its branches that follow.
+    chains: Vec<Span>,
+    /// The branches that are open, in each other.
+    branches: Vec<Branch>,
+    /// The branch that this line ends.
+    ended: Option<Branch>,
     line: Line,
 }
 
+/// What is around a scope, and what it is.
+#[derive(Clone, Copy, Debug)]
+struct Around {
+    scope: Scope,
+    is_class: bool,
+    /// The name of the function or class.
+    name: Span,
+}
+
 /// What a name stands for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 enum Bound {
-    /// It has one value, which is written here.
-    Once(Span),
+    /// It has these values: one, or one in each of several branches of the same `if`.
+    Values(Vec<Value>),
+    /// It is the parameter of a function at this place.
+    Parameter(u32),
     /// It has several, or one that is not written anywhere.
     Unknown,
+}
+
+/// A value that is written somewhere.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Value {
+    pub(super) span: Span,
+    /// The branches that it stands in.
+    path: SmallVec<[Arm; 4]>,
+}
+
+/// A branch of an `if`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Arm {
+    chain: u32,
+    arm: u32,
+}
+
+/// A branch that is read, and how far its head is indented.
+#[derive(Clone, Copy, Debug)]
+struct Branch {
+    arm: Arm,
+    indent: u32,
+}
+
+/// The values that a name has in branches of one `if`: its condition, and of each value which branch.
+pub(super) struct Branches<'n> {
+    pub(super) condition: Span,
+    pub(super) values: &'n [Value],
+    pub(super) arms: SmallVec<[u32; 8]>,
+}
+
+/// No name has more values that are worth looking at.
+const MOST_VALUES: usize = 8;
+
+impl Value {
+    /// The `if` of which this value stands in another branch than the other, and the two branches.
+    fn excludes(&self, other: &Self) -> Option<(u32, u32, u32)> {
+        let (one, other) = self.path.iter().zip(&other.path).find(|(one, other)| one != other)?;
+        (one.chain == other.chain).then_some((one.chain, one.arm, other.arm))
+    }
 }
 
 /// Where in a statement the reader is.
@@ -61,10 +118,12 @@ enum State {
     Definition,
     /// `class`: its name is next.
     Class,
-    /// The parameters of a function are read.
-    Parameters,
+    /// The parameters of a function are read, of which there were so many.
+    Parameters(u32),
     /// A statement with a colon, behind which another may stand.
     Compound,
+    /// The condition of an `if`, from here on.
+    Condition(u32),
     /// Nothing more to see.
     Rest,
 }
@@ -77,9 +136,12 @@ impl<'s> Names<'s> {
         let module = Scope(0);
         Self {
             text,
-            scopes: vec![(module, false)],
+            scopes: vec![Around { scope: module, is_class: false, name: Span::at(0) }],
             bound: FxHashMap::default(),
             open: Vec::new(),
+            chains: Vec::new(),
+            branches: Vec::new(),
+            ended: None,
             line: Line::default(),
         }
     }
@@ -95,6 +157,10 @@ impl<'s> Names<'s> {
         while self.open.last().is_some_and(|(_, head)| *head >= indent) {
             self.open.pop();
         }
+        self.ended = None;
+        while let Some(branch) = self.branches.pop_if(|branch| branch.indent >= indent) {
+            self.ended = Some(branch).filter(|branch| branch.indent == indent);
+        }
         self.line = Line { indent, ..Line::default() };
     }
 
@@ -108,7 +174,9 @@ impl<'s> Names<'s> {
             };
             let value = self.text.get(from as usize..value as usize).unwrap_or_default();
             let start = from + (value.len() - value.trim_start().len()) as u32;
-            self.bind(name, Bound::Once(Span::new(start, from + value.len() as u32)));
+            let span = Span::new(start, from + value.len() as u32);
+            let path = self.branches.iter().map(|branch| branch.arm).collect();
+            self.bind(name, Bound::Values(vec![Value { span, path }]));
         }
         self.line.state = State::Start;
     }
@@ -154,9 +222,19 @@ impl<'s> Names<'s> {
                 "class" => State::Class,
                 "async" => State::Start,
                 "import" | "from" => State::Import,
-                "if" | "elif" | "else" | "try" | "except" | "finally" | "with" | "while" | "for" => {
+                "if" => {
+                    let chain = self.chains.len() as u32;
+                    self.chains.push(Span::at(word.end));
+                    self.branch(Arm { chain, arm: 0 });
+                    State::Condition(word.end)
+                }
+                "elif" | "else" => {
+                    if let Some(Branch { arm: Arm { chain, arm }, .. }) = self.ended.take() {
+                        self.branch(Arm { chain, arm: arm + 1 });
+                    }
                     State::Compound
                 }
+                "try" | "except" | "finally" | "with" | "while" | "for" => State::Compound,
                 _ => State::Name(word),
             },
             (State::Start, Token::Other(b'(' | b'[' | b'*', _)) => State::Tuple,
@@ -203,21 +281,32 @@ impl<'s> Names<'s> {
             }
             (State::Definition, Token::Word(name)) => {
                 self.bind(name, Bound::Unknown);
-                self.enter(false);
-                State::Parameters
+                self.enter(false, name);
+                State::Parameters(0)
             }
             (State::Class, Token::Word(name)) => {
                 self.bind(name, Bound::Unknown);
-                self.enter(true);
+                self.enter(true, name);
                 State::Compound
             }
-            (State::Parameters, Token::Word(word)) if depth == 1 => {
-                if matches!(self.line.previous, Some(Token::Other(b'(' | b',' | b'*', _))) {
-                    self.bind(word, Bound::Unknown);
+            (State::Parameters(count), Token::Word(word)) if depth == 1 => match self.line.previous {
+                Some(Token::Other(b'(' | b',', _)) => {
+                    self.bind(word, Bound::Parameter(count));
+                    State::Parameters(count + 1)
                 }
-                State::Parameters
+                Some(Token::Other(b'*', _)) => {
+                    self.bind(word, Bound::Unknown);
+                    State::Parameters(count)
+                }
+                _ => State::Parameters(count),
+            },
+            (State::Condition(from), Token::Other(b':', colon)) if depth == 0 => {
+                if let Some(condition) = self.chains.last_mut() {
+                    *condition = Span::new(from, colon.start);
+                }
+                State::Start
             }
-            (State::Parameters | State::Compound, Token::Other(b':', _)) if depth == 0 => State::Start,
+            (State::Parameters(_) | State::Compound, Token::Other(b':', _)) if depth == 0 => State::Start,
             (state, _) => state,
         };
     }
@@ -245,32 +334,45 @@ impl<'s> Names<'s> {
 
     fn bind(&mut self, name: Span, value: Bound) {
         let scope = self.scope();
-        self.bound
-            .entry((scope, &self.text[name.range()]))
-            .and_modify(|known| *known = Bound::Unknown)
-            .or_insert(value);
+        let known = self.bound.entry((scope, &self.text[name.range()]));
+        known.and_modify(|known| known.add(&value)).or_insert(value);
+    }
+
+    /// A branch of an `if` starts.
+    fn branch(&mut self, arm: Arm) {
+        if self.branches.len() < MOST_OPEN {
+            self.branches.push(Branch { arm, indent: self.line.indent });
+        }
     }
 
     /// The body of a function or class starts.
-    fn enter(&mut self, is_class: bool) {
+    fn enter(&mut self, is_class: bool, name: Span) {
         let around = self.scope();
         let scope = Scope(self.scopes.len() as u32);
-        self.scopes.push((around, is_class));
+        self.scopes.push(Around { scope: around, is_class, name });
         if self.open.len() < MOST_OPEN {
             self.open.push((scope, self.line.indent));
         }
     }
 
-    /// Where the one value of a name is written, and in which scope.
-    pub(super) fn value(&self, name: &str, scope: Scope) -> Option<(Span, Scope)> {
+    /// The function of which a name is a parameter, and at which place.
+    pub(super) fn parameter(&self, name: &str, scope: Scope) -> Option<(Span, u32)> {
+        match self.bound.get(&(scope, name))? {
+            Bound::Parameter(place) => Some((self.scopes[scope.0 as usize].name, *place)),
+            Bound::Values(_) | Bound::Unknown => None,
+        }
+    }
+
+    /// Where the values of a name are written, and in which scope.
+    pub(super) fn values<'n>(&'n self, name: &'n str, scope: Scope) -> Option<(&'n [Value], Scope)> {
         let mut at = scope;
         loop {
-            let (around, is_class) = self.scopes[at.0 as usize];
+            let Around { scope: around, is_class, .. } = self.scopes[at.0 as usize];
             // The body of a function does not see the names of the class around it.
             if at == scope || !is_class {
                 match self.bound.get(&(at, name)) {
-                    Some(Bound::Once(span)) => return Some((*span, at)),
-                    Some(Bound::Unknown) => return None,
+                    Some(Bound::Values(values)) => return Some((values, at)),
+                    Some(Bound::Parameter(_) | Bound::Unknown) => return None,
                     None => {}
                 }
             }
@@ -278,6 +380,31 @@ impl<'s> Names<'s> {
                 return None;
             }
             at = around;
+        }
+    }
+
+    /// What decides between several values.
+    pub(super) fn branches<'n>(&self, values: &'n [Value]) -> Option<Branches<'n>> {
+        let [first, second, ..] = values else { return None };
+        let (chain, ..) = first.excludes(second)?;
+        let arm = |value: &Value| value.path.iter().find(|arm| arm.chain == chain).map(|arm| arm.arm);
+        let arms = values.iter().map(arm).collect::<Option<_>>()?;
+        Some(Branches { condition: self.chains[chain as usize], values, arms })
+    }
+}
+
+impl Bound {
+    /// The name is bound once more.
+    fn add(&mut self, other: &Self) {
+        if let (Self::Values(known), Self::Values(new)) = (&mut *self, other)
+            && let ([value], [first, rest @ ..]) = (new.as_slice(), known.as_slice())
+            && known.len() < MOST_VALUES
+            && let Some((chain, ..)) = value.excludes(first)
+            && rest.iter().all(|it| value.excludes(it).is_some_and(|(other, ..)| other == chain))
+        {
+            known.push(value.clone());
+        } else {
+            *self = Self::Unknown;
         }
     }
 }

@@ -1,5 +1,7 @@
 //! The strings that expressions make, piece by piece.
 
+use smallvec::SmallVec;
+
 use super::names::{Names, Scope};
 use super::tokens::{Fields, Literal, Part, Token, Tokens, conversions};
 use crate::host::Piece;
@@ -20,6 +22,18 @@ pub(super) struct Strings<'n, 's> {
     pub(super) names: &'n Names<'s>,
     /// How many bytes of values of names may still be read, all expressions together.
     pub(super) budget: usize,
+    /// What is taken where a condition decides.
+    pub(super) choices: Vec<Choice<'s>>,
+}
+
+/// The branch that is taken wherever a condition decides.
+#[derive(Debug)]
+pub(super) struct Choice<'s> {
+    condition: &'s str,
+    /// The branches that there are.
+    arms: SmallVec<[u32; 8]>,
+    /// Which of them is taken.
+    taken: usize,
 }
 
 /// How deep names and brackets are looked into.
@@ -50,7 +64,46 @@ enum TermKind {
     Unknown,
 }
 
-impl Strings<'_, '_> {
+impl<'s> Strings<'_, 's> {
+    /// Whether conditions can be decided in a way in which they were not decided yet.
+    pub(super) fn decide_anew(&mut self) -> bool {
+        while let Some(choice) = self.choices.last_mut() {
+            if choice.taken + 1 < choice.arms.len() {
+                choice.taken += 1;
+                return true;
+            }
+            self.choices.pop();
+        }
+        false
+    }
+
+    /// The branch that is taken of those of a condition; none if that is not among them.
+    fn choose(&mut self, condition: Span, arms: &[u32]) -> Option<usize> {
+        let condition = self.text[condition.range()].trim();
+        if let Some(choice) = self.choices.iter().find(|it| it.condition == condition) {
+            let taken = choice.arms[choice.taken];
+            // Behind the first branch, another condition is in doubt: `a if c else b` has none.
+            let otherwise = || (arms == [0, 1] && taken > 1).then_some(1);
+            return arms.iter().position(|arm| *arm == taken).or_else(otherwise);
+        }
+        self.choices.push(Choice { condition, arms: arms.into(), taken: 0 });
+        Some(0)
+    }
+
+    /// The value of a name, where it has one that is written.
+    fn value(&mut self, name: &'s str, scope: Scope) -> Option<(Span, Scope)> {
+        let names = self.names;
+        let (values, scope) = names.values(name, scope)?;
+        let value = match values {
+            [value] => value,
+            _ => {
+                let branches = names.branches(values)?;
+                &branches.values[self.choose(branches.condition, &branches.arms)?]
+            }
+        };
+        Some((value.span, scope))
+    }
+
     /// What an expression makes, if that is a string.
     pub(super) fn evaluate(&mut self, expression: Span, scope: Scope) -> Text {
         let mut out = Text::default();
@@ -67,10 +120,25 @@ impl Strings<'_, '_> {
             match tokens.next_within() {
                 None => return,
                 Some(Token::Other(b'+', _)) => {}
+                // `this if condition else that`
+                Some(Token::Word(word)) if &self.text[word.range()] == "if" => {
+                    let Some(other) = word_from(self.text, &mut tokens, "else") else { break };
+                    out.pieces.truncate(pieces);
+                    out.has_text = had_text;
+                    let condition = Span::new(word.end, other.start);
+                    let part = match self.choose(condition, &[0, 1]) {
+                        Some(0) => Span::new(expression.start, word.start),
+                        _ => Span::new(other.end, expression.end),
+                    };
+                    if self.pay(part) {
+                        return self.sum(part, scope, mode, depth + 1, out);
+                    }
+                    break;
+                }
                 Some(_) => is_known = false,
             }
         }
-        // A condition, or whatever else it is.
+        // Whatever else it is.
         out.pieces.truncate(pieces);
         out.pieces.push(Piece::Hole(expression));
         out.has_text = had_text;
@@ -191,7 +259,12 @@ impl Strings<'_, '_> {
     fn field(&mut self, code: Span, scope: Scope, depth: usize, out: &mut Text) -> bool {
         let name = self.text[code.range()].trim();
         let is_name = !name.is_empty() && name.bytes().all(|it| it.is_ascii_alphanumeric() || it == b'_');
-        let Some((value, scope)) = self.names.value(name, scope).filter(|_| is_name) else { return false };
+        let (value, scope) = if is_name {
+            let Some(found) = self.value(name, scope) else { return false };
+            found
+        } else {
+            (code, scope)
+        };
         if !self.pay(value) || depth > DEPTH {
             return false;
         }
@@ -214,7 +287,8 @@ impl Strings<'_, '_> {
 
     /// The value of a name.
     fn name(&mut self, name: Span, scope: Scope, mode: Mode, depth: usize, out: &mut Text) {
-        let value = self.names.value(&self.text[name.range()], scope);
+        let text = self.text;
+        let value = self.value(&text[name.range()], scope);
         let Some((value, scope)) = value.filter(|(value, _)| self.pay(*value)) else {
             out.pieces.push(Piece::Hole(name));
             return;
@@ -327,15 +401,14 @@ fn primary(text: &str, tokens: &mut Tokens<'_>) -> Option<Term> {
         }
         Token::Word(word) => match &text[word.range()] {
             "not" | "lambda" | "await" | "yield" => return None,
-            "dedent" => match group(tokens, word) {
+            "dedent" | "constexpr" => match group(tokens, word) {
                 Some((span, inside)) => (span, TermKind::Group(inside)),
                 None => (word, TermKind::Unknown),
             },
-            "textwrap" => match dedent(text, tokens, word) {
+            _ => match member(text, tokens, word) {
                 Some((span, inside)) => (span, TermKind::Group(inside)),
-                None => (word, TermKind::Unknown),
+                None => (word, TermKind::Name(word)),
             },
-            _ => (word, TermKind::Name(word)),
         },
         Token::Other(b'(', open) => {
             let close = skip(tokens, b'(')?;
@@ -363,16 +436,32 @@ fn group(tokens: &mut Tokens<'_>, name: Span) -> Option<(Span, Span)> {
     found
 }
 
-/// `.dedent(...)`, which changes nothing that PTX sees.
-fn dedent(text: &str, tokens: &mut Tokens<'_>, name: Span) -> Option<(Span, Span)> {
+/// `.dedent(...)` or `.constexpr(...)`, which change nothing that PTX sees.
+fn member(text: &str, tokens: &mut Tokens<'_>, name: Span) -> Option<(Span, Span)> {
     let behind = tokens.at();
-    let is_dedent = matches!(tokens.next_within(), Some(Token::Other(b'.', _)))
-        && matches!(tokens.next_within(), Some(Token::Word(word)) if &text[word.range()] == "dedent");
-    let found = is_dedent.then(|| group(tokens, name)).flatten();
+    let is_either = matches!(tokens.next_within(), Some(Token::Other(b'.', _)))
+        && matches!(
+            tokens.next_within(),
+            Some(Token::Word(word)) if matches!(&text[word.range()], "dedent" | "constexpr")
+        );
+    let found = is_either.then(|| group(tokens, name)).flatten();
     if found.is_none() {
         tokens.go_to(behind);
     }
     found
+}
+
+/// Skips to a word that stands in no bracket.
+fn word_from(text: &str, tokens: &mut Tokens<'_>, wanted: &str) -> Option<Span> {
+    loop {
+        match tokens.next_within()? {
+            Token::Word(word) if &text[word.range()] == wanted => return Some(word),
+            Token::Other(open @ (b'(' | b'[' | b'{'), _) => {
+                skip(tokens, open)?;
+            }
+            Token::Word(_) | Token::Number(_) | Token::Literal(_) | Token::Other(..) | Token::Line(_) => {}
+        }
+    }
 }
 
 /// Skips to what closes a bracket.

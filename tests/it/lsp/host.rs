@@ -119,3 +119,67 @@ fn what_the_language_has_its_own_server_for() {
     }
     client.stop();
 }
+
+/// The same in a file of another language: a wrong number of columns and its repair, what hover says of
+/// a qualifier, and what may stand in its place.
+fn in_language(uri: &str, text: &str) {
+    let document = || json!({ "uri": uri });
+    let asked = |method: &str, text: &str| {
+        let (text, position) = cursor(text);
+        let mut client = Client::start();
+        client.open_as(uri, &text);
+        let answer = client.request(method, json!({ "textDocument": document(), "position": position }));
+        client.stop();
+        answer
+    };
+    let mut client = Client::start();
+    client.open_as(uri, text);
+    let report = client.request("textDocument/diagnostic", json!({ "textDocument": document() }));
+    let [finding] = &report["items"].as_array().unwrap()[..] else { panic!("{uri}: {report:#}") };
+    assert_eq!(finding["code"], "TC301", "{uri}");
+    let (line, column) =
+        text.lines().enumerate().find_map(|(line, text)| Some((line, text.find("48;")?))).unwrap();
+    let range = json!({
+        "start": { "line": line, "character": column }, "end": { "line": line, "character": column + 2 },
+    });
+    assert_eq!(finding["range"], range, "{uri}");
+    let actions = client.request(
+        "textDocument/codeAction",
+        json!({ "textDocument": document(), "range": range, "context": { "diagnostics": [finding] } }),
+    );
+    let edit = actions[0]["edit"]["changes"][uri][0].clone();
+    assert_eq!(edit, json!({ "range": range, "newText": "64" }), "{actions:#}");
+    client.stop();
+    let hover = asked("textDocument/hover", &text.replace("32x32b.x1", "32x$032b.x1"));
+    assert!(hover["contents"]["value"].as_str().unwrap().contains("32x32b"), "{uri}: {hover:#}");
+    let found = asked("textDocument/completion", &text.replace(".x1.b32", ".x$0"));
+    let labels: Vec<&str> =
+        found["items"].as_array().unwrap().iter().filter_map(|item| item["label"].as_str()).collect();
+    assert!(labels.contains(&".x2") || labels.contains(&"x2"), "{uri}: {labels:?}");
+}
+
+// No operand is `$0` here: that is the mark for the cursor.
+#[test]
+fn python() {
+    in_language(
+        "file:///project/kernel.py",
+        "def kernel(slot, t):\n    \
+         cute.arch.inline_ptx(\"tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [{$r0}], 48;\",\n        \
+         read_only_args=[Int32(slot)])\n    \
+         return cute.arch.inline_ptx(\"tcgen05.ld.sync.aligned.32x32b.x1.b32 {{$w0}}, [{$r0}];\",\n        \
+         write_only_types=[Int32], read_only_args=[Int32(t)])\n",
+    );
+}
+
+#[test]
+fn llvm_ir() {
+    in_language(
+        "file:///project/kernel.ll",
+        "define void @kernel(i32 %slot, i32 %t) {\n  \
+         call void asm sideeffect \"tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [${0}], 48;\", \
+         \"r,~{memory}\"(i32 %slot) convergent\n  \
+         %r = call i32 asm sideeffect \"tcgen05.ld.sync.aligned.32x32b.x1.b32 {${0}}, [${1}];\", \
+         \"=r,r\"(i32 %t) convergent\n  \
+         ret void\n}\n",
+    );
+}

@@ -189,8 +189,9 @@ fn looks_like_ptx(template: &str) -> bool {
             // Intrinsics of LLVM.
             && name != "llvm"
     };
-    let mut words = text.split([' ', '\t', '\r', '\n', '{', '}', ';']);
-    words.clone().any(is_opcode) || words.any(|word| matches!(word, "trap" | "exit" | "brkpt" | "ret"))
+    let words = || text.split([' ', '\t', '\r', '\n', '{', '}', ';']).filter(|word| !word.is_empty());
+    words().any(is_opcode)
+        || words().all(|word| matches!(word, "trap" | "exit" | "brkpt")) && words().count() == 1
 }
 
 /// The statements of a text of a language in which the word is enough.

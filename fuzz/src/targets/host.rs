@@ -1,0 +1,56 @@
+//! Files of other languages: what is said lies in the file, and what is changed stays sound.
+
+use fastrand::Rng;
+use ptx_tc::diagnostic::Applicability;
+use ptx_tc::fix::{self, allow};
+use ptx_tc::{Document, Source, check};
+
+use super::{difference, lie_within, options, syntax_errors};
+use crate::Case;
+use crate::corpus::HOSTS;
+
+pub(crate) fn run(case: &Case) -> Result<(), String> {
+    let mut random = Rng::with_seed(case.choice);
+    let name = format!("fuzz.{}", HOSTS[case.choice as usize % HOSTS.len()]);
+    let Ok(source) = Source::from_bytes(name.clone(), case.text.clone()) else { return Ok(()) };
+    let options = options(&mut random);
+    let report = check(&source, &options);
+    lie_within(source.text(), &report.diagnostics)?;
+    if random.u8(..) < 32 {
+        let again = check(&source, &options);
+        if let Some(difference) = difference(&report.diagnostics, &again.diagnostics) {
+            return Err(format!("the second check of the same text: {difference}"));
+        }
+    }
+    if random.bool() {
+        let allowed = allow::allow(&name, case.text.clone(), &options).map_err(|it| it.to_string())?;
+        lie_within(allowed.source.text(), &allowed.report.diagnostics)?;
+        let more = allow::allow(&name, allowed.bytes, &options).map_err(|it| it.to_string())?;
+        return match more.silenced {
+            0 => Ok(()),
+            more => Err(format!("{more} findings more are silent the second time")),
+        };
+    }
+    let allowed = if random.bool() { Applicability::Safe } else { Applicability::Unsafe };
+    let fixed = fix::fix(&name, case.text.clone(), &options, allowed).map_err(|it| it.to_string())?;
+    lie_within(fixed.source.text(), &fixed.report.diagnostics)?;
+    if fixed.applied == 0 {
+        return if fixed.bytes == case.text { Ok(()) } else { Err("changed without a fix".to_owned()) };
+    }
+    let (before, behind) = (shape(&source), shape(&fixed.source));
+    if behind.0 != before.0 || behind.1 > before.1 {
+        return Err(format!("statements and syntax errors before fixing: {before:?}, behind it: {behind:?}"));
+    }
+    let again = fix::fix(&name, fixed.bytes, &options, allowed).map_err(|it| it.to_string())?;
+    match again.applied {
+        0 => Ok(()),
+        more => Err(format!("{} fixes ({allowed}), and {more} more the second time", fixed.applied)),
+    }
+}
+
+/// The numbers of statements with PTX in a file, and of syntax errors in these.
+fn shape(source: &Source) -> (usize, usize) {
+    let document = Document::new(source);
+    let statements = document.host.as_ref().map_or(0, |host| host.statements.len());
+    (statements, syntax_errors(&document.unit.source))
+}
