@@ -463,7 +463,8 @@ impl Call {
             Some(None) => true,
             None => false,
         };
-        let constraints = given(&wrapper.constraints).map(|(span, scope)| strings.evaluate(span, scope));
+        let constraints =
+            given(&wrapper.constraints).and_then(|(span, scope)| strings.evaluate_beside(span, scope));
         self.constrain(source, constraints, &mut statement);
         Some(statement)
     }
@@ -557,7 +558,7 @@ impl Call {
         }
         let constraints = given.named(&CONSTRAINTS);
         let constraints = constraints.or_else(|| behind.and_then(|place| given.at(place)));
-        let constraints = constraints.map(string);
+        let constraints = constraints.and_then(|span| strings.evaluate_beside(span, self.scope));
         self.constrain(source, constraints, &mut statement);
         if self.callee == Callee::Elementwise {
             constraints::needs_outputs(&mut statement.operands);

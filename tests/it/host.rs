@@ -5,7 +5,7 @@ use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
-use ptx_tc::diagnostic::Severity;
+use ptx_tc::diagnostic::{Ptxas, Severity};
 use ptx_tc::instruction::decode::decode_all;
 use ptx_tc::{Document, Options, Report, Source, check};
 
@@ -64,6 +64,36 @@ fn sound_files() {
         let found = report.diagnostics.iter().any(|it| it.severity >= Severity::Warning);
         assert!(!found, "{}", listed(&source, &report));
     });
+}
+
+/// What nvcc says of the functions of the files that it reads (`fixtures/ptxas/host.tsv`): those that it
+/// refuses have an error of which that is said, and the others have none.
+#[test]
+fn nvcc_agrees() {
+    let mut refused = 0;
+    let mut accepted = 0;
+    let verdicts = include_str!("../../fixtures/ptxas/host.tsv");
+    for line in verdicts.lines().filter(|line| !line.starts_with('#')) {
+        let [file, name, verdict, _] = line.split('\t').collect::<Vec<_>>()[..] else { panic!("{line}") };
+        let (source, report) = checked(&Path::new(env!("CARGO_MANIFEST_DIR")).join(file));
+        let text = source.text();
+        let start = text.find(&format!(" {name}(")).unwrap_or_else(|| panic!("{file} has no {name}"));
+        let end = start + text[start..].find("\n}").unwrap();
+        if text[start..end].contains("ptx-tc: allow") {
+            continue;
+        }
+        let is_refused = report.diagnostics.iter().any(|finding| {
+            let at = finding.primary.span.start as usize;
+            // A macro's text is where it is defined.
+            let labels = finding.labels.iter().map(|label| label.span.start as usize);
+            std::iter::once(at).chain(labels).any(|at| (start..end).contains(&at))
+                && finding.severity == Severity::Error
+                && finding.ptxas == Ptxas::Rejects
+        });
+        assert_eq!(is_refused, verdict == "rejects", "{line}\n{}", listed(&source, &report));
+        *(if is_refused { &mut refused } else { &mut accepted }) += 1;
+    }
+    assert!(refused >= 4 && accepted >= 8, "{refused} refused, {accepted} accepted");
 }
 
 /// Break any qualifier of any instruction of tcgen05 in any language: the finding is that word.

@@ -3,6 +3,7 @@
 use std::fs;
 use std::hint::black_box;
 use std::io::Write;
+use std::path::PathBuf;
 use std::process::Command;
 use std::time::Instant;
 
@@ -13,6 +14,8 @@ use ptx_tc::{Options, Source, check};
 use ptx_tc_fuzz::shapes;
 
 use crate::{Result, root, target_directory};
+
+mod repository;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
@@ -25,12 +28,21 @@ pub(crate) struct Arguments {
     /// Measure texts of growing size instead, each bad for one part of the checker.
     #[arg(long)]
     functions: bool,
+    /// Measure a repository of files of other languages instead, and the search of a word in it.
+    #[arg(long)]
+    host: bool,
+    /// The repository, instead of one that is made.
+    #[arg(long, requires = "host")]
+    from: Option<PathBuf>,
     /// Only check the module once, for the measurement of memory.
     #[arg(long, hide = true)]
     once: bool,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
+    if arguments.host {
+        return repository::run(arguments.from.as_deref(), arguments.runs);
+    }
     if arguments.functions {
         return functions(arguments.runs.min(3));
     }

@@ -15,13 +15,18 @@ const TEXT = `.version 9.0
 }
 `;
 
-function load(settings) {
+const CUDA = `__device__ void alloc(unsigned slot) {
+  asm volatile("tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%0], %1;" :: "r"(slot), "n"(48) : "memory");
+}
+`;
+
+function load(settings, { uri = "file:///project/kernel.ptx", languageId = "ptx", text = TEXT } = {}) {
   const document = {
-    uri: new (fake([], {}).module.Uri)("file:///project/kernel.ptx"),
-    languageId: "ptx",
+    uri: new (fake([], {}).module.Uri)(uri),
+    languageId,
     version: 1,
     isClosed: false,
-    getText: () => TEXT,
+    getText: () => text,
   };
   const { module, seen } = fake([document], settings);
   const original = Module._load;
@@ -61,6 +66,19 @@ test("findings arrive, hover explains, and the server ends", async () => {
   const provider = seen.providers.registerHoverProvider;
   const hover = await provider.provideHover(document, new module.Position(4, 6), token);
   assert.match(hover.contents[0]?.value ?? hover.contents.value, /tcgen05\.wait::ld/);
+  await extension.deactivate();
+});
+
+test("findings in CUDA arrive", async () => {
+  const file = { uri: "file:///project/kernel.cu", languageId: "cuda-cpp", text: CUDA };
+  const { extension, document, seen } = load({ "ptx-tc": { path: binary } }, file);
+  await extension.activate({ subscriptions: [] });
+  const uri = document.uri.toString();
+  await eventually(() => seen.diagnostics.get(uri)?.length, () => "no findings");
+  const [finding] = seen.diagnostics.get(uri);
+  assert.strictEqual(finding.code?.value ?? finding.code, "TC301");
+  const start = CUDA.split("\n")[1].indexOf("48");
+  assert.deepStrictEqual([finding.range.start.line, finding.range.start.character], [1, start]);
   await extension.deactivate();
 });
 

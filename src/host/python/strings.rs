@@ -79,14 +79,23 @@ impl<'s> Strings<'_, 's> {
 
     /// The branch that is taken of those of a condition; none if that is not among them.
     fn choose(&mut self, condition: Span, arms: &[u32]) -> Option<usize> {
-        let condition = self.text[condition.range()].trim();
+        let mut condition = self.text[condition.range()].trim();
+        let mut arms: SmallVec<[u32; 8]> = arms.into();
+        // Behind the first branch, another condition is in doubt; `a if c else b` has none.
+        let has_two = arms.iter().all(|arm| *arm < 2);
+        let (positive, is_negated) = positive(condition);
+        if has_two || !is_negated {
+            condition = positive;
+        }
+        if has_two && is_negated {
+            arms.iter_mut().for_each(|arm| *arm = 1 - *arm);
+        }
         if let Some(choice) = self.choices.iter().find(|it| it.condition == condition) {
             let taken = choice.arms[choice.taken];
-            // Behind the first branch, another condition is in doubt: `a if c else b` has none.
-            let otherwise = || (arms == [0, 1] && taken > 1).then_some(1);
+            let otherwise = || arms.iter().position(|arm| has_two && !is_negated && *arm == 1 && taken > 1);
             return arms.iter().position(|arm| *arm == taken).or_else(otherwise);
         }
-        self.choices.push(Choice { condition, arms: arms.into(), taken: 0 });
+        self.choices.push(Choice { condition, arms, taken: 0 });
         Some(0)
     }
 
@@ -109,6 +118,18 @@ impl<'s> Strings<'_, 's> {
         let mut out = Text::default();
         self.sum(expression, scope, Mode::Plain, 0, &mut out);
         out
+    }
+
+    /// What an expression makes beside those that were evaluated; none if a condition decides that did
+    /// not decide about them: nobody knows then which of its branches belongs to which of theirs.
+    pub(super) fn evaluate_beside(&mut self, expression: Span, scope: Scope) -> Option<Text> {
+        let decided = self.choices.len();
+        let found = self.evaluate(expression, scope);
+        if self.choices.len() > decided {
+            self.choices.truncate(decided);
+            return None;
+        }
+        Some(found)
     }
 
     /// `a + b + ...`
@@ -449,6 +470,28 @@ fn member(text: &str, tokens: &mut Tokens<'_>, name: Span) -> Option<(Span, Span
         tokens.go_to(behind);
     }
     found
+}
+
+/// A condition without the signs that make it one of its opposite, and whether it is that.
+fn positive(condition: &str) -> (&str, bool) {
+    let mut condition = condition.trim();
+    // What the DSLs write around conditions of constants.
+    for call in ["cutlass.const_expr(", "const_expr(", "cute.const_expr("] {
+        let inside = condition.strip_prefix(call).and_then(|rest| rest.strip_suffix(')'));
+        condition = inside.filter(|inside| !inside.contains(')')).unwrap_or(condition);
+    }
+    if let Some(rest) = condition.strip_prefix("not ").filter(|rest| !rest.contains(' ')) {
+        return (rest.trim(), true);
+    }
+    if condition.contains(" and ") || condition.contains(" or ") {
+        return (condition, false);
+    }
+    match (condition.strip_suffix(" is not None"), condition.strip_suffix(" is None")) {
+        // Whether something is there is what its name alone asks, too.
+        (Some(name), _) => (name, false),
+        (None, Some(name)) => (name, true),
+        (None, None) => (condition, false),
+    }
 }
 
 /// Skips to a word that stands in no bracket.

@@ -55,7 +55,7 @@ rows! { "Data Movement and Conversion Instructions";
         ]
         (address("a", Access::Write), b(T1).form(Form::Vector), cache_policy()) {}
     StAsync "st.async" [
-            {Semantics: Weak} {Space: SharedCluster} (Completion: MbarrierBytes) {Vector: V2 V4}
+            {Semantics: Weak} {Scope: Cluster} {Space: SharedCluster} (Completion: MbarrierBytes) {Vector: V2 V4}
             (Type: B32 B64 B128 U32 U64 S32 S64 F32 F64)
         ]
         (address("a", Access::Write), b(T1).form(Form::Vector), address("mbar", Access::ReadWrite))

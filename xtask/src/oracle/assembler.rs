@@ -186,6 +186,11 @@ const COMPILER: &[&str] =
 impl Assembler {
     /// Compiles a file of CUDA to an object. nvcc hands the assembly in it on as it is.
     pub(crate) fn compile(&self, path: &Path) -> Result<Output> {
+        self.compile_text(&fs::read_to_string(path)?, &[])
+    }
+
+    /// The same for a text, with options.
+    pub(crate) fn compile_text(&self, text: &str, options: &[&str]) -> Result<Output> {
         let home = target_directory().join("ptxas");
         if find(&home, "cicc").is_none() {
             println!("installing nvcc into {}", home.display());
@@ -193,9 +198,10 @@ impl Assembler {
         }
         let compiler = find(&home, "nvcc").ok_or("the package brought no nvcc")?;
         let copy = self.scratch.join("record.cu");
-        fs::copy(path, &copy)?;
+        fs::write(&copy, text)?;
         let output = Command::new(compiler)
             .args(["-arch=sm_100a", "-cubin", "-w", "-o", "/dev/null"])
+            .args(options)
             .arg(&copy)
             .output()?;
         let mut messages = String::from_utf8_lossy(&output.stderr).into_owned();

@@ -1,6 +1,7 @@
 //! Recorded verdicts: `cargo test` holds them where the package is not.
 
 use std::fs;
+use std::ops::Range;
 use std::path::PathBuf;
 
 use ptx_tc::isa::targets::Target;
@@ -39,6 +40,7 @@ pub(crate) fn write(assembler: &Assembler, seed: u64) -> Result<bool> {
         rules += &format!("{name}\t{verdict}\t{message}\n");
     }
     fs::write(directory.join("rules.tsv"), rules)?;
+    fs::write(directory.join("host.tsv"), host(assembler)?)?;
 
     let cases: Vec<Case> = cases(RECORDED, seed);
     let verdicts = assembler.ask(&cases)?;
@@ -62,8 +64,72 @@ pub(crate) fn write(assembler: &Assembler, seed: u64) -> Result<bool> {
         );
     }
     fs::write(directory.join("statements.tsv"), text)?;
-    println!("wrote fixtures/ptxas/rules.tsv and statements.tsv");
+    println!("wrote fixtures/ptxas/rules.tsv, host.tsv and statements.tsv");
     Ok(true)
+}
+
+/// What nvcc says of each function of the host files that it reads.
+fn host(assembler: &Assembler) -> Result<String> {
+    let mut text = format!(
+        "# Verdicts of nvcc with {} on the functions of host files; written by `cargo xtask oracle --record`.\n\
+         # file, name of the function, verdict, first message\n",
+        assembler.version()
+    );
+    for folder in ["sound", "broken"] {
+        let mut paths: Vec<PathBuf> =
+            fs::read_dir(root().join("fixtures/host").join(folder))?.flatten().map(|it| it.path()).collect();
+        paths.retain(|path| path.extension().is_some_and(|it| it == "cu" || it == "cuh"));
+        paths.sort();
+        for path in paths {
+            let source = fs::read_to_string(&path)?;
+            let functions = functions(&source);
+            for (name, range) in &functions {
+                // The others are left out: of several mistakes, one hides the next.
+                let mut alone = source.clone();
+                for (_, other) in functions.iter().rev().filter(|(_, other)| other != range) {
+                    alone.replace_range(other.clone(), "");
+                }
+                // What nobody calls is compiled only where others may.
+                let alone = alone.replace("__forceinline__", "__noinline__").replace("#pragma once\n", "");
+                let output = assembler.compile_text(&alone, &["-rdc=true"])?;
+                let verdict = if output.accepted { "accepts" } else { "rejects" };
+                let message = output.messages.lines().find(|line| line.contains("error")).unwrap_or_default();
+                let message = message.rsplit_once("  : ").map_or(message, |(_, message)| message).trim();
+                let file = path.strip_prefix(root()).unwrap_or(&path).display();
+                text += &format!("{file}\t{name}\t{verdict}\t{message}\n");
+            }
+        }
+    }
+    Ok(text)
+}
+
+/// The functions of a file, names and places: each ends with a brace at the start of a line. Instances of
+/// a template belong to it.
+fn functions(text: &str) -> Vec<(String, Range<usize>)> {
+    let mut found: Vec<(String, Range<usize>)> = Vec::new();
+    let mut at = 0;
+    let mut template = None;
+    let mut open: Option<(String, usize)> = None;
+    for line in text.split_inclusive('\n') {
+        let end = at + line.len();
+        if line.starts_with("template <") {
+            template = Some(at);
+        } else if line.starts_with("template ") {
+            if let Some((_, range)) = found.last_mut() {
+                range.end = end;
+            }
+        } else if line.starts_with("__device__") {
+            let head = line.split('(').next().unwrap_or_default();
+            let name = head.split_whitespace().last().unwrap_or_default();
+            open = Some((name.to_owned(), template.take().unwrap_or(at)));
+        } else if line.starts_with('}')
+            && let Some((name, start)) = open.take()
+        {
+            found.push((name, start..end));
+        }
+        at = end;
+    }
+    found
 }
 
 fn fixtures() -> Result<Vec<PathBuf>> {
