@@ -23,7 +23,153 @@ const MISSED: &str = "only counted";
 /// Instructions whose opcode no table has.
 const UNKNOWN: &str = "unknown operation";
 
-const JUDGED: &[Judgement] = &[];
+const fn judged(package: &'static str, what: &'static str, count: usize, verdict: &'static str) -> Judgement {
+    Judgement { package, what, count, verdict }
+}
+
+const JUDGED: &[Judgement] = &[
+    judged(
+        "nvidia-cuda-cccl",
+        "TC959",
+        3,
+        "`for_each_canceled.h` opens a scope in one statement and closes it in another, on purpose: the registers of the first are for the second. True.",
+    ),
+    judged(
+        "nvidia-cuda-runtime",
+        "TC955",
+        1,
+        "`cooperative_groups/details/invoke.h`, `elect.sync` without `volatile`: the compiler may move it to where other threads are active, or leave it out. True.",
+    ),
+    judged(
+        "nvidia-cutlass",
+        "TC952",
+        1,
+        "an example lists an output that its `prefetch` does not write. True: the address is not kept as the comment says, it becomes undefined.",
+    ),
+    judged(
+        "nvidia-cutlass",
+        "unknown operation",
+        2,
+        "`dp2a.s32.s32` of `functional.h`; ptxas: \"'.hi/.lo' modifier required\".",
+    ),
+    judged(
+        "nvidia-cutlass-dsl-libs-core",
+        "only counted",
+        1,
+        "a template that an `if` in an `if` decides about; it is not read.",
+    ),
+    judged(
+        "nvidia-cudnn-frontend",
+        "only counted",
+        4,
+        "templates that a program makes: joined from lists that are computed, and `%` with a name on its left. They are not read.",
+    ),
+    judged(
+        "numba-cuda",
+        "TC960",
+        1,
+        "`st.global` for llvmlite without `side_effect`. True; today's LLVM keeps the call for want of attributes, not for what the assembly says.",
+    ),
+    judged(
+        "cupy-cuda13x",
+        "TC952",
+        40,
+        "an older CCCL's compare-and-swap of 128 bits, whose template names its operands one off: halves of what is compared and of what is stored are mixed. True.",
+    ),
+    judged("cupy-cuda13x", "TC959", 3, "as in CCCL, of which it has a copy."),
+    judged("triton", "TC955", 1, "as in the headers of the runtime, of which it has a copy."),
+    judged("triton", "only counted", 1, "a template made with `+=`. It is not read."),
+    judged(
+        "jax",
+        "TC960",
+        1,
+        "reads shared memory, where the answer of the hardware arrives, without saying that it has effects: two reads of one answer are made one, also across the wait. True.",
+    ),
+    judged(
+        "jax",
+        "only counted",
+        2,
+        "an opcode that comes from the caller, and a wrapper's own call, of which the other count takes a value of another function.",
+    ),
+    judged(
+        "jax",
+        "unknown operation",
+        1,
+        "`tanh.approx.f64`: for AMD's GPUs, as its comment says. ptxas: \"Unexpected instruction types\".",
+    ),
+    judged(
+        "helion",
+        "only counted",
+        4,
+        "the compiler's own functions, whose templates are put together from values; they make the text of a kernel, and are no kernels.",
+    ),
+    judged(
+        "tilelang",
+        "TC001",
+        16,
+        "`asm volatile(\"trap\")` without `;` in `tcgen_05_ld.h` and `tcgen_05_st.h`. True: ptxas refuses a text with it.",
+    ),
+    judged(
+        "tilelang",
+        "unknown operation",
+        6,
+        "`dp2a.s32.s32` as in CUTLASS, and `red.acquire` and `red.acq_rel`, which ptxas refuses: \"Illegal modifier\".",
+    ),
+    judged(
+        "flashinfer-python",
+        "TC501",
+        3,
+        "`tcgen05.mma` of `kind::mxf4nvf4` without its scale operands. True: ptxas refuses it.",
+    ),
+    judged(
+        "flashinfer-python",
+        "TC953",
+        3,
+        "a `wgmma` with an operand too many, so that `imm-trans-a` is a descriptor; and `cvta.to.shared.u32` with registers of 64 bits, twice. True: ptxas refuses each.",
+    ),
+    judged(
+        "flashinfer-python",
+        "TC952",
+        3,
+        "an operand that is read and written as `+r` and listed again; the `wgmma` above; and an example's output that nothing writes. True.",
+    ),
+    judged("flashinfer-python", "TC959", 3, "as in CCCL, of which it has a copy."),
+    judged(
+        "flashinfer-python",
+        "TC960",
+        32,
+        "loads from shared memory, and loads with `.acquire`, with `has_side_effects=False`. True: LLVM may make two of them one, or move them over a store or a barrier. Some say in their documentation that they want that, as long as nothing writes in between.",
+    ),
+    judged(
+        "flashinfer-python",
+        "only counted",
+        5,
+        "three templates changed by `replace` and one that a program makes, which are not read; and `barrier.cluster.sync`, which is no PTX: the other count knows no operations.",
+    ),
+    judged(
+        "flashinfer-python",
+        "unknown operation",
+        19,
+        "no PTX: ptxas refuses each of them (`Unknown modifier`, `Not a name of any known instruction`, `'.hi/.lo' modifier required`).",
+    ),
+    judged("flash-attn-4", "only counted", 1, "a template made with `+=` in a loop. It is not read."),
+    judged(
+        "quack-kernels",
+        "only counted",
+        1,
+        "a wrapper's own call, of which the other count takes a value of another function; the calls of the wrapper are read.",
+    ),
+    judged("sgl-kernel", "unknown operation", 2, "`dp2a.s32.s32` as in CUTLASS, of which it has a copy."),
+    judged("sglang", "TC960", 1, "a load from memory that others write, with `is_pure`. True."),
+    judged("vllm", "TC952", 1, "a factor that the template has as a constant, too. True, and harmless."),
+    judged(
+        "vllm",
+        "only counted",
+        2,
+        "wrappers' own calls, of which the other count takes a value of another function; the calls of the wrappers are read.",
+    ),
+    judged("vllm", "unknown operation", 4, "`dp2a.s32.s32` as in CUTLASS, of which it has two copies."),
+];
 
 /// The judgements about a package.
 pub(crate) fn of(package: &Package) -> Vec<&'static Judgement> {
