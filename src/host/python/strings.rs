@@ -103,12 +103,11 @@ impl<'s> Strings<'_, 's> {
     fn value(&mut self, name: &'s str, scope: Scope) -> Option<(Span, Scope)> {
         let names = self.names;
         let (values, scope) = names.values(name, scope)?;
-        let value = match values {
-            [value] => value,
-            _ => {
-                let branches = names.branches(values)?;
-                &branches.values[self.choose(branches.condition, &branches.arms)?]
-            }
+        let value = if let [value] = values {
+            value
+        } else {
+            let branches = names.branches(values)?;
+            &branches.values[self.choose(branches.condition, &branches.arms)?]
         };
         Some((value.span, scope))
     }

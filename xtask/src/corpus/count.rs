@@ -200,7 +200,7 @@ pub(crate) fn words(text: &str, language: Language) -> Counted {
         Language::Llvm => (";", &["asm"]),
         Language::Mlir => ("//", &["inline_asm", "inline_ptx", "elementwise_inline_asm"]),
         Language::Rust => ("//", &["asm!"]),
-        Language::Cpp | Language::Python => return Counted::default(),
+        _ => return Counted::default(),
     };
     let mut statements = Vec::new();
     let mut start = 0;

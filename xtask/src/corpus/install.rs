@@ -44,7 +44,7 @@ pub(crate) fn install(package: &Package) -> Result<PathBuf> {
 }
 
 fn command(command: &mut Command) -> Result<()> {
-    let output = command.output().map_err(|error| format!("{:?}: {error}", command.get_program()))?;
+    let output = command.output().map_err(|error| format!("{}: {error}", command.get_program().display()))?;
     if output.status.success() {
         return Ok(());
     }
