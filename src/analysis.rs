@@ -11,6 +11,7 @@
 //! | which value is in a register? where was it made? | [`function::Function::value`], [`values`]; [`function::Function::origins`] |
 //! | which bits of a register are known? | [`constants::Constants`], through [`functions::FunctionFacts::value`] |
 //! | what is an address made of? are two the same? | [`places::Places`], through [`flow::Flow::place`] |
+//! | how far is an address from the start of its allocation? | [`allocated`] |
 //! | which columns does an instruction touch? do two overlap? | [`footprint`] |
 //! | what does a descriptor say, and what is wrong with it? | [`descriptors`]; in words, [`description`] |
 //! | what happens in a function, and in what it calls? | [`events::Events`] |
@@ -21,6 +22,7 @@
 //! A rule gets a [`flow::Flow`] for each function and asks that; no rule walks a graph, splits an
 //! opcode or counts columns by itself.
 
+pub mod allocated;
 pub mod bit_set;
 pub mod budget;
 pub mod calls;

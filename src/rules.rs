@@ -6,14 +6,16 @@
 
 use serde::Serialize;
 
+use crate::analysis::allocated::Allocated;
 use crate::analysis::calls::{CallGraph, Component};
+use crate::analysis::cfg::BlockId;
 use crate::analysis::constants::Known;
 use crate::analysis::descriptors::Descriptors;
-use crate::analysis::events::Events;
+use crate::analysis::events::{Event, Events};
 use crate::analysis::flow::Flow;
 use crate::analysis::functions::FunctionFacts;
 pub use crate::diagnostic::Code;
-use crate::diagnostic::Findings;
+use crate::diagnostic::{Diagnostic, Findings};
 use crate::instruction::decode::Decoded;
 use crate::instruction::gates::Gates;
 use crate::instruction::{Address, Base, Instruction, Scalar};
@@ -22,6 +24,7 @@ use crate::resolve::unit::Unit;
 
 use crate::diagnostic::selection::RuleSettings;
 use crate::source::Span;
+use crate::syntax::literal;
 
 mod allocation;
 mod data_movement;
@@ -137,6 +140,7 @@ rules! {
     form::immediate_range,
     form::vector_element,
     form::state_space,
+    form::commit_mask,
     // TC2 Target and version
     targets::instruction_unsupported_on_target,
     targets::feature_unsupported_on_target,
@@ -157,6 +161,7 @@ rules! {
     allocation::cta_group_2_without_cluster,
     allocation::slot_read_too_early,
     allocation::literal_tmem_address,
+    allocation::dealloc_address,
     // TC4 Data movement
     data_movement::shape_num,
     data_movement::half_split_offset,
@@ -166,6 +171,8 @@ rules! {
     data_movement::column_range,
     data_movement::spcompress_types,
     data_movement::lane_restriction,
+    data_movement::outside_tensor_memory,
+    data_movement::lanes_of_another_warp,
     // TC5 Matrix multiply
     multiply::block_scale,
     multiply::scale_vector_size,
@@ -207,6 +214,8 @@ rules! {
     // TC8 Who issues it
     issue::aligned_in_one_thread,
     issue::issued_by_every_thread,
+    issue::operand_differs_in_warp,
+    issue::allocated_by_every_warp,
     // TC82 Registers of warps
     registers::setmaxnreg_ignored,
     // TC9 Style
@@ -225,6 +234,65 @@ rules! {
     inline_assembly::scope_not_closed,
     inline_assembly::missing_sideeffect,
     inline_assembly::missing_convergent,
+}
+
+/// Whether every thread that does not leave the kernel before executes an instruction: nothing guards
+/// it, and every way through the function leads to it.
+pub fn is_always_executed(flow: &Flow<'_>, event: Event) -> bool {
+    let raw = &flow.unit.module.instructions[event.instruction as usize];
+    let block = flow.cfg().block_of(event.instruction);
+    flow.unit.module.guard(raw).is_none()
+        && block.is_some_and(|block| flow.cfg().post_dominates(block, BlockId(0)))
+}
+
+/// The lane of an address in Tensor Memory among the 32 of its warp, as far as it is known.
+#[derive(Clone, Copy, Debug)]
+pub struct Lane {
+    /// The lane, modulo 32.
+    pub in_warp: u32,
+    /// The `alloc` that it is counted from.
+    alloc: Option<Span>,
+}
+
+impl Lane {
+    /// That of an address: from its known bits, or because an allocation starts at lane 0.
+    pub fn of(
+        checker: &Checker<'_>,
+        allocated: &Allocated<'_>,
+        decoded: &Decoded<'_>,
+        address: &Address<'_>,
+    ) -> Option<Self> {
+        let known = checker.address(decoded, address)?;
+        if let Some(lane) = known.shifted_right(16).constant(5) {
+            return Some(Self { in_warp: lane as u32, alloc: None });
+        }
+        let distance = allocated.address(decoded, address)?;
+        Some(Self { in_warp: distance.lanes % 32, alloc: Some(distance.alloc) })
+    }
+
+    /// What was found, for the label of a finding.
+    fn found(&self) -> String {
+        format!("the lane is {} over a multiple of 32", self.in_warp)
+    }
+
+    /// Says why, where that is not in the address itself.
+    fn explain(&self, finding: Diagnostic) -> Diagnostic {
+        match self.alloc {
+            Some(alloc) => finding.label(alloc, "this allocation starts at lane 0"),
+            None => finding,
+        }
+    }
+}
+
+/// What a kernel says about the size of its clusters.
+#[derive(Clone, Copy, Debug)]
+pub struct Cluster {
+    /// How many CTAs.
+    pub ctas: i128,
+    /// Whether there are as many, and not fewer.
+    pub exact: bool,
+    /// The directive.
+    pub span: Span,
 }
 
 impl Code {
@@ -281,6 +349,42 @@ impl<'a> Checker<'a> {
     pub fn flows(&self) -> impl Iterator<Item = Flow<'a>> {
         let Self { unit, instructions, events, descriptors, .. } = *self;
         self.functions.iter().map(move |facts| Flow { unit, instructions, all: events, facts, descriptors })
+    }
+
+    /// How far addresses lie behind the starts of allocations.
+    pub fn allocated(&self) -> Allocated<'a> {
+        Allocated::new(self.flows())
+    }
+
+    /// How many CTAs the clusters of a function have, or have at most, and which directive says so.
+    pub fn cluster(&self, function: u32) -> Option<Cluster> {
+        let Unit { source, module, .. } = self.unit;
+        let function = &module.functions[function as usize];
+        let directives = &module.directives[function.directives.range()];
+        let named = |name: &str| directives.iter().find(|directive| source.slice(directive.name) == name);
+        let (directive, exact) = match named(".reqnctapercluster") {
+            Some(directive) => (directive, true),
+            None => (named(".maxclusterrank")?, false),
+        };
+        let sizes = module.operands(directive.operands);
+        let ctas = sizes
+            .iter()
+            .map(|size| literal::evaluate(source, module, size))
+            .try_fold(1i128, |product, size| product.checked_mul(size?))?;
+        Some(Cluster { ctas, exact, span: directive.name })
+    }
+
+    /// How many threads the blocks of a kernel have, and the directive that says so.
+    pub fn required_threads(&self, function: u32) -> Option<(i128, Span)> {
+        let Unit { source, module, .. } = self.unit;
+        let function = &module.functions[function as usize];
+        let directives = &module.directives[function.directives.range()];
+        let directive = directives.iter().find(|it| source.slice(it.name) == ".reqntid")?;
+        let sizes = module.operands(directive.operands).iter();
+        let threads = sizes
+            .map(|size| literal::evaluate(source, module, size))
+            .try_fold(1i128, |product, size| product.checked_mul(size?))?;
+        Some((threads, directive.name))
     }
 
     /// The known bits of an address in Tensor Memory.

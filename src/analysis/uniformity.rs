@@ -4,7 +4,8 @@
 //! yes only for the idioms of election that are proved: `elect.sync`, a comparison of `%laneid` or
 //! `%tid.x` with a constant, and what is computed from them. *Can a condition on the way have
 //! selected one thread?* is answered no only where every condition is the same for a whole warp.
-//! A third one, *can one run execute both of these?*, compares the conditions themselves.
+//! *Does this value differ between the threads of a warp?* is cautious in the same way as the first.
+//! A last one, *can one run execute both of these?*, compares the conditions themselves.
 
 use std::cell::{OnceCell, RefCell};
 
@@ -28,6 +29,7 @@ mod conditions;
 mod lanes;
 mod lattice;
 mod selection;
+mod spread;
 
 use conditions::Conditions;
 use lanes::{comparison, constant, identifies_lane};

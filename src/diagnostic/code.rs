@@ -60,6 +60,7 @@ codes! {
     ImmediateRange "TC110" "immediate-range" Error Rejects,
     VectorElement "TC111" "vector-element" Error Rejects,
     StateSpace "TC112" "state-space" Error Rejects,
+    CommitMask "TC113" "commit-mask" Warning Silent,
     // TC2 Target and version
     InstructionUnsupportedOnTarget "TC201" "instruction-unsupported-on-target" Error Rejects,
     FeatureUnsupportedOnTarget "TC202" "feature-unsupported-on-target" Error Rejects,
@@ -80,6 +81,7 @@ codes! {
     CtaGroup2WithoutCluster "TC311" "cta-group-2-without-cluster" Warning Silent,
     SlotReadTooEarly "TC312" "slot-read-too-early" Error Silent,
     LiteralTmemAddress "TC313" "literal-tmem-address" Off Silent,
+    DeallocAddress "TC314" "dealloc-address" Error Silent,
     // TC4 Data movement
     ShapeNum "TC401" "shape-num" Error Rejects,
     HalfSplitOffset "TC402" "half-split-offset" Error Rejects,
@@ -89,6 +91,8 @@ codes! {
     ColumnRange "TC406" "column-range" Error Silent,
     SpcompressTypes "TC407" "spcompress-types" Error Rejects,
     LaneRestriction "TC408" "lane-restriction" Error Silent,
+    OutsideTensorMemory "TC409" "outside-tensor-memory" Error Silent,
+    LanesOfAnotherWarp "TC410" "lanes-of-another-warp" Error Silent,
     // TC5 Matrix multiply
     BlockScale "TC501" "block-scale" Error Rejects,
     ScaleVectorSize "TC502" "scale-vector-size" Error Rejects,
@@ -130,6 +134,8 @@ codes! {
     // TC8 Who issues it
     AlignedInOneThread "TC801" "aligned-in-one-thread" Error Silent,
     IssuedByEveryThread "TC802" "issued-by-every-thread" Warning Silent,
+    OperandDiffersInWarp "TC803" "operand-differs-in-warp" Error Silent,
+    AllocatedByEveryWarp "TC804" "allocated-by-every-warp" Error Silent,
     // TC82 Registers of warps
     SetmaxnregIgnored "TC821" "setmaxnreg-ignored" Warning Silent,
     // TC9 Style

@@ -9,6 +9,7 @@ use crate::rules::Checker;
 
 pub(super) mod alloc_after_relinquish;
 pub(super) mod cta_group_2_without_cluster;
+pub(super) mod dealloc_address;
 pub(super) mod dealloc_races_access;
 pub(super) mod dealloc_size_mismatch;
 pub(super) mod literal_tmem_address;

@@ -1,5 +1,6 @@
 //! TC1: the form of one instruction against its row of the instruction table.
 
+pub(super) mod commit_mask;
 pub(super) mod immediate_range;
 pub(super) mod missing_qualifier;
 pub(super) mod operand_count;

@@ -5,6 +5,7 @@ mod common;
 
 mod additions;
 mod cli;
+mod coverage;
 mod descriptor_cli;
 mod descriptor_properties;
 mod descriptors;

@@ -10,6 +10,7 @@ use ptx_tc::{Options, Source, check};
 
 use crate::{Result, root};
 
+mod coverage;
 mod rule_docs;
 mod svg;
 
@@ -27,6 +28,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
         ("docs/finding.svg".to_owned(), picture("kernel.ptx")?),
         ("docs/finding-in-cuda.svg".to_owned(), picture("tmem.cuh")?),
         ("docs/gates.md".to_owned(), gates()),
+        ("docs/coverage.md".to_owned(), coverage::page()?),
         ("docs/ptx-tc.schema.json".to_owned(), schema()?),
     ];
     files.extend(rule_docs::pages());

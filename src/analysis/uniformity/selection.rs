@@ -25,9 +25,8 @@ impl Uniformity {
     /// a warp and false for another; it could be when that takes more than the `budget`.
     pub fn may_be_selected(&self, function: &Function<'_>, instruction: u32, budget: &Budget) -> bool {
         let Some(block) = function.cfg.block_of(instruction) else { return true };
-        let selection = self.selection.get_or_init(|| RefCell::new(Selection::new(&self.control)));
-        let mut search =
-            Search { function, budget, control: &self.control, known: &mut selection.borrow_mut() };
+        let known = &mut self.selection().borrow_mut();
+        let mut search = Search { function, budget, control: &self.control, known };
         let guard = function.unit.module.guard(&function.unit.module.instructions[instruction as usize]);
         let guard = match guard {
             None => None,
@@ -37,6 +36,17 @@ impl Uniformity {
             },
         };
         [Some(Step::Block(block)), guard].into_iter().flatten().any(|step| search.is_selected(step))
+    }
+
+    /// Whether a value may differ between the threads of a warp; it may when that takes more than the
+    /// `budget`.
+    pub(super) fn may_differ(&self, function: &Function<'_>, value: ValueId, budget: &Budget) -> bool {
+        let known = &mut self.selection().borrow_mut();
+        Search { function, budget, control: &self.control, known }.is_selected(Step::Value(value))
+    }
+
+    fn selection(&self) -> &RefCell<Selection> {
+        self.selection.get_or_init(|| RefCell::new(Selection::new(&self.control)))
     }
 }
 

@@ -4,11 +4,11 @@ use crate::analysis::flow::Flow;
 use crate::diagnostic::{Diagnostic, Findings};
 use crate::isa::vocabulary::CtaGroup;
 use crate::rules::{Checker, Code, rule};
-use crate::syntax::literal;
 
 rule! {
     /// ## What it does
-    /// Finds `.cta_group::2` in a kernel whose `.reqnctapercluster` is an odd number of CTAs.
+    /// Finds `.cta_group::2` in a kernel whose `.reqnctapercluster` is an odd number of CTAs, or whose
+    /// `.maxclusterrank` is 1.
     ///
     /// ## Why is this bad?
     /// `.cta_group::2` needs the peer CTA of the pair, and one CTA of an odd cluster has none.
@@ -41,28 +41,20 @@ rule! {
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     let mut reported = BTreeSet::new();
     for flow in checker.flows().filter(Flow::is_entry) {
-        let function = &checker.unit.module.functions[flow.facts.function as usize];
-        let directives = &checker.unit.module.directives[function.directives.range()];
-        let Some(directive) = directives
-            .iter()
-            .find(|directive| checker.unit.source.slice(directive.name) == ".reqnctapercluster")
-        else {
+        let Some(cluster) = checker.cluster(flow.facts.function) else { continue };
+        let has_no_pair = if cluster.exact { cluster.ctas % 2 == 1 } else { cluster.ctas == 1 };
+        if !has_no_pair {
             continue;
-        };
-        let ctas = checker
-            .unit
-            .module
-            .operands(directive.operands)
-            .iter()
-            .map(|operand| literal::evaluate(&checker.unit.source, &checker.unit.module, operand))
-            .try_fold(1i128, |product, size| product.checked_mul(size?));
-        let Some(ctas) = ctas.filter(|ctas| ctas % 2 == 1) else { continue };
+        }
         let pair = flow.summary().into_iter().flat_map(|summary| &summary.events).find_map(|event| {
             let group = flow.decoded(*event)?.qualifiers.get::<CtaGroup>()?;
             (group.value == CtaGroup::Two).then_some(group)
         });
-        if let Some(group) = pair.filter(|group| reported.insert((group.span, directive.name))) {
-            let plural = if ctas == 1 { "CTA" } else { "CTAs" };
+        if let Some(group) = pair.filter(|group| reported.insert((group.span, cluster.span))) {
+            let ctas = match cluster.ctas {
+                1 => "1 CTA".to_owned(),
+                ctas => format!("{ctas} CTAs"),
+            };
             findings.push(
                 Diagnostic::new(
                     Code::CtaGroup2WithoutCluster,
@@ -70,7 +62,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
                     "`.cta_group::2` needs clusters of CTA pairs",
                     "works on a pair of CTAs",
                 )
-                .label(directive.name, format!("the cluster has {ctas} {plural}"))
+                .label(cluster.span, format!("the cluster has {ctas}"))
                 .note("a CTA pair is two CTAs of a cluster whose ranks differ in the last bit (PTX ISA, 9.7.16.5.1)")
                 .help("give the cluster an even number of CTAs, or use `.cta_group::1` throughout"),
             );

@@ -1,6 +1,7 @@
 use crate::analysis::events::Action;
 use crate::analysis::flow::Flow;
 use crate::analysis::footprint::accessed;
+use crate::analysis::places::Root;
 use crate::diagnostic::{Diagnostic, Findings};
 use crate::instruction::Instruction;
 use crate::isa::vocabulary::Operation;
@@ -8,11 +9,12 @@ use crate::rules::{Checker, Code, rule};
 
 rule! {
     /// ## What it does
-    /// Finds kernels that use Tensor Memory through an address from their own shared memory, while
-    /// neither they nor a function that they call allocates.
+    /// Finds kernels that use Tensor Memory through an address from their own shared memory, or through
+    /// a constant, while neither they nor a function that they call allocates.
     ///
     /// ## Why is this bad?
-    /// Nobody wrote the address there. Tensor Memory has to be allocated before it is used.
+    /// Nobody wrote the address there, and the columns may be another kernel's. Tensor Memory has to be
+    /// allocated before it is used.
     ///
     /// ## Example
     /// ```ptx
@@ -49,24 +51,37 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
                 Instruction::Dealloc(dealloc) => flow.scalar_place(*event, &dealloc.taddr),
                 _ => accessed(instruction).and_then(|(address, _)| flow.place(*event, address)),
             }?;
-            Some((*event, place.slot().and(place.load)?))
+            // Where else an address comes from, nobody here knows.
+            match place.root {
+                Root::Slot(_) => Some((*event, Some(place.load?))),
+                Root::Literal => Some((*event, None)),
+                Root::Variable(_) | Root::Register(_) => None,
+            }
         });
         if let Some((event, load)) = found {
             let kernel =
                 checker.unit.source.slice(checker.unit.module.functions[flow.facts.function as usize].name);
-            findings.push(
-                Diagnostic::new(
-                    Code::TensorMemoryWithoutAlloc,
-                    flow.span(event),
-                    format!("kernel `{kernel}` uses Tensor Memory that it never allocates"),
-                    "uses Tensor Memory",
-                )
-                .label(
+            let finding = Diagnostic::new(
+                Code::TensorMemoryWithoutAlloc,
+                flow.span(event),
+                format!("kernel `{kernel}` uses Tensor Memory that it never allocates"),
+                if load.is_some() {
+                    "uses Tensor Memory"
+                } else {
+                    "uses Tensor Memory at a constant address"
+                },
+            );
+            let finding = match load {
+                Some(load) => finding.label(
                     checker.unit.module.instructions[load as usize].opcode,
                     "the address is loaded from shared memory here, where no `tcgen05.alloc` put it",
-                )
-                .note("Tensor Memory must be allocated before it is used (PTX ISA, 9.7.16.1)")
-                .help("execute `tcgen05.alloc` in one warp, and load the address after a barrier"),
+                ),
+                None => finding,
+            };
+            findings.push(
+                finding
+                    .note("Tensor Memory must be allocated before it is used (PTX ISA, 9.7.16.1)")
+                    .help("execute `tcgen05.alloc` in one warp, and load the address after a barrier"),
             );
         }
     }

@@ -1,9 +1,10 @@
 use rustc_hash::FxHashMap;
 
-use crate::analysis::events::{Action, Event};
+use crate::analysis::allocated::is_stored_to;
+use crate::analysis::events::Event;
 use crate::analysis::flow::Flow;
 use crate::analysis::footprint;
-use crate::analysis::places::{Slot, SlotRoot};
+use crate::analysis::places::Slot;
 use crate::diagnostic::{Diagnostic, Findings};
 use crate::instruction::Instruction;
 use crate::rules::{Checker, Code, rule};
@@ -81,18 +82,6 @@ fn past_allocation(checker: &Checker<'_>, flow: &Flow<'_>, findings: &mut Findin
             .help("allocate more columns, or access fewer"),
         );
     }
-}
-
-/// Whether a function writes to a slot by itself: then what is loaded there is not the allocation's.
-fn is_stored_to(flow: &Flow<'_>, slot: Slot) -> bool {
-    let raw = |event: &Event| &flow.unit.module.instructions[event.instruction as usize];
-    let stores = flow.events().iter().filter(|event| event.action == Action::SharedStore);
-    stores.map(|event| flow.places().address(event.instruction, raw(event).operands.start)).any(|place| {
-        place.and_then(|place| place.as_slot()).is_none_or(|stored| {
-            // Another variable is another place; within one, and in a register, who knows.
-            stored == slot || stored.root == slot.root || !matches!(stored.root, SlotRoot::Variable(_))
-        })
-    })
 }
 
 fn count(columns: u32) -> String {

@@ -1,9 +1,9 @@
 use crate::diagnostic::{Diagnostic, Findings};
 use crate::instruction::{Instruction, Ld, St};
-use crate::rules::{Checker, Code, rule};
+use crate::rules::{Checker, Code, Lane, rule};
 
 /// Lanes that a warp can access, from a multiple of this number on (9.7.16.8.1).
-const LANES_OF_A_WARP: u64 = 32;
+const LANES_OF_A_WARP: u32 = 32;
 
 rule! {
     /// ## What it does
@@ -32,17 +32,16 @@ rule! {
 }
 
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
+    let allocated = checker.allocated();
     for (decoded, instruction) in checker.typed() {
         let (Instruction::Ld(Ld { shape, taddr, .. }) | Instruction::St(St { shape, taddr, .. })) =
             instruction
         else {
             continue;
         };
-        let Some(known) = checker.address(decoded, taddr) else { continue };
-        // The lane modulo 32: bits 16 to 20 of the address.
-        let Some(lane) = known.shifted_right(16).constant(5) else { continue };
-        let lanes = u64::from(shape.value.lanes());
-        if lane + lanes <= LANES_OF_A_WARP {
+        let Some(lane) = Lane::of(checker, &allocated, decoded, taddr) else { continue };
+        let lanes = shape.value.lanes();
+        if lane.in_warp + lanes <= LANES_OF_A_WARP {
             continue;
         }
         let due = match LANES_OF_A_WARP - lanes {
@@ -50,12 +49,12 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             last => format!("at most {last} over a multiple of 32"),
         };
         findings.push(
-            Diagnostic::new(
+            lane.explain(Diagnostic::new(
                 Code::LaneRestriction,
                 taddr.span,
                 format!("the lane of `taddr` must be {due}"),
-                format!("the lane is {lane} over a multiple of 32"),
-            )
+                lane.found(),
+            ))
             .origins(&checker.address_origins(decoded, taddr))
             .label(shape.span, format!("accesses {lanes} lanes"))
             .help("lanes are bits 16 to 31 of the address"),

@@ -1,6 +1,6 @@
 use crate::diagnostic::{Diagnostic, Findings};
 use crate::instruction::Instruction;
-use crate::rules::{Checker, Code, rule};
+use crate::rules::{Checker, Code, Lane, rule};
 
 rule! {
     /// ## What it does
@@ -28,18 +28,20 @@ rule! {
 }
 
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
+    let allocated = checker.allocated();
     for (decoded, instruction) in checker.typed() {
         let Instruction::Shift(shift) = instruction else { continue };
-        let Some(known) = checker.address(decoded, &shift.taddr) else { continue };
-        // The lane modulo 32: bits 16 to 20 of the address.
-        let Some(lane @ 1..) = known.shifted_right(16).constant(5) else { continue };
+        let Some(lane) = Lane::of(checker, &allocated, decoded, &shift.taddr) else { continue };
+        if lane.in_warp == 0 {
+            continue;
+        }
         findings.push(
-            Diagnostic::new(
+            lane.explain(Diagnostic::new(
                 Code::ShiftLaneAlignment,
                 shift.taddr.span,
                 "the lane of `taddr` must be a multiple of 32",
-                format!("the lane is {lane} over a multiple of 32"),
-            )
+                lane.found(),
+            ))
             .origins(&checker.address_origins(decoded, &shift.taddr))
             .help("lanes are bits 16 to 31 of the address"),
         );

@@ -1,12 +1,13 @@
 use crate::diagnostic::{Diagnostic, Findings};
 use crate::instruction::{Address, Instruction};
 use crate::isa::datapath;
-use crate::rules::{Checker, Code, rule};
+use crate::rules::{Checker, Code, Lane, rule};
 
 rule! {
     /// ## What it does
     /// Finds matrices in Tensor Memory whose known lane breaks the datapath table: a multiple of
-    /// 32, or 16 more where only half of the datapath is used.
+    /// 32, or 16 more where only half of the datapath is used. There, A, D and the sparsity metadata
+    /// must have the same of the two.
     ///
     /// ## Why is this bad?
     /// The multiply is an illegal instruction.
@@ -24,11 +25,12 @@ rule! {
     /// ```
     ///
     /// ## References
-    /// PTX ISA, section 9.7.16.10.5
+    /// PTX ISA, sections 9.7.16.10.5 and 9.7.16.10.8.5
     LaneAlignment Statement check
 }
 
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
+    let allocated = checker.allocated();
     for multiply in checker.descriptors {
         let decoded = &checker.instructions[multiply.instruction];
         let Some(Instruction::Mma(mma)) = &decoded.instruction else { continue };
@@ -48,26 +50,47 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
                 .unwrap_or(&[0, 16]),
         };
         let scales = mma.scales.iter().flat_map(|scales| scales.iter());
-        let addresses: Vec<(&str, &Address<'_>)> = std::iter::once(("d-tmem", &mma.d))
+        let matrices = std::iter::once(("d-tmem", &mma.d))
             .chain(mma.a.address().map(|address| ("a-tmem", address)))
-            .chain(mma.sparsity_metadata.iter().map(|address| ("sp-meta-tmem", address)))
-            .chain(scales.map(|address| ("the scale matrix", address)))
-            .collect();
-        for (name, address) in addresses {
-            let Some(known) = checker.address(decoded, address) else { continue };
-            // The lane modulo 32: bits 16 to 20 of the address.
-            let Some(lane) = known.shifted_right(16).constant(5) else { continue };
-            if lanes.iter().any(|allowed| u64::from(*allowed) == lane) {
+            .chain(mma.sparsity_metadata.iter().map(|address| ("sp-meta-tmem", address)));
+        let addresses = matrices
+            .map(|(name, address)| (name, address, true))
+            .chain(scales.map(|address| ("the scale matrix", address, false)));
+        let mut first: Option<(&str, &Address<'_>, Lane)> = None;
+        for (name, address, is_matrix) in addresses {
+            let Some(lane) = Lane::of(checker, &allocated, decoded, address) else { continue };
+            if lanes.contains(&lane.in_warp) {
+                // The metadata and A share the alignment of D; the scales do not.
+                if is_matrix {
+                    let (other, of, known) = *first.get_or_insert((name, address, lane));
+                    if known.in_warp != lane.in_warp {
+                        findings.push(
+                            Diagnostic::new(
+                                Code::LaneAlignment,
+                                address.span,
+                                format!("`{name}` must have the lane alignment of `{other}`"),
+                                lane.found(),
+                            )
+                            .label(of.span, known.found())
+                            .origins(&checker.address_origins(decoded, address))
+                            .note(
+                                "where half of the datapath is used, A, D and the sparsity metadata have \
+                                 the same lane alignment (PTX ISA, 9.7.16.10.8.5)",
+                            )
+                            .help("put all of them at a multiple of 32, or all at 16 more"),
+                        );
+                    }
+                }
                 continue;
             }
             let due = if lanes.len() > 1 { "a multiple of 16" } else { "a multiple of 32" };
             findings.push(
-                Diagnostic::new(
+                lane.explain(Diagnostic::new(
                     Code::LaneAlignment,
                     address.span,
                     format!("the lane of `{name}` must be {due}"),
-                    format!("the lane is {lane} over a multiple of 32"),
-                )
+                    lane.found(),
+                ))
                 .origins(&checker.address_origins(decoded, address))
                 .label(
                     mma.idesc.span(),

@@ -1,0 +1,146 @@
+//! Values that certainly differ between the threads of a warp.
+//!
+//! The opposite caution of [`selection`](super::selection): a value counts only if it is made of the
+//! number of the thread by steps that keep at least one of its bits apart, and of what is the same for
+//! all threads of the warp.
+
+use super::Uniformity;
+use super::lanes::constant;
+use crate::analysis::budget::Budget;
+use crate::analysis::function::Function;
+use crate::analysis::registers::{self, Access};
+use crate::isa::generic::{Computation, Modifier, Part};
+use crate::resolve::symbols::{RegisterId, Resolution};
+
+/// The bits of `%laneid` and `%tid.x` that number the threads of a warp.
+const LANE: u64 = 31;
+
+/// What a step does to the bits that differ.
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    Keep,
+    Left(u32),
+    Right(u32),
+    /// What the mask has zeros for is gone.
+    Mask(u64),
+    /// Something that is the same for the whole warp is added, or this is subtracted from it.
+    Sum,
+    /// Multiplied by a number with that many zeros at its end.
+    Product(u32),
+}
+
+impl Step {
+    fn apply(self, bits: u64) -> u64 {
+        match self {
+            Self::Keep => bits,
+            Self::Left(by) => bits.checked_shl(by).unwrap_or(0),
+            Self::Right(by) => bits.checked_shr(by).unwrap_or(0),
+            Self::Mask(mask) => bits & mask,
+            // Only into the lowest bit the carry is the same for all threads.
+            Self::Sum => bits & bits.wrapping_neg(),
+            Self::Product(zeros) => Self::Sum.apply(Self::Left(zeros).apply(bits)),
+        }
+    }
+}
+
+impl Uniformity {
+    /// The instruction that first reads the number of the thread, if what `instruction` reads from a
+    /// register of 32 bits certainly differs between the threads of a whole warp.
+    pub fn differs(
+        &self,
+        function: &Function<'_>,
+        instruction: u32,
+        register: RegisterId,
+        budget: &Budget,
+    ) -> Option<u32> {
+        let (mut at, mut register) = (instruction, register);
+        let mut steps = Vec::new();
+        // A chain that is longer goes round and round.
+        for _ in 0..=function.definitions.len() {
+            if !budget.take(super::VISIT) {
+                return None;
+            }
+            let definition = *function.definitions.get(function.only(at, register)?);
+            if definition.guarded {
+                return None;
+            }
+            at = definition.instruction;
+            let (apart, step) = self.step(function, at, budget)?;
+            steps.push(step);
+            match apart {
+                Some(next) => register = next,
+                None => {
+                    let bits = steps.into_iter().rev().fold(LANE, |bits, step| step.apply(bits));
+                    return (bits & u64::from(u32::MAX) != 0).then_some(at);
+                }
+            }
+        }
+        None
+    }
+
+    /// What an instruction does to its one operand that may differ: a register, or the number of the
+    /// thread.
+    fn step(&self, function: &Function<'_>, at: u32, budget: &Budget) -> Option<(Option<RegisterId>, Step)> {
+        let module = &function.unit.module;
+        let raw = &module.instructions[at as usize];
+        let operands = raw.operands.range().skip(1);
+        let mut apart: Option<(u32, Option<RegisterId>)> = None;
+        for (position, index) in (1..).zip(operands) {
+            let register = match function.unit.symbols.operand(index as u32) {
+                Resolution::Special => {
+                    let name = function.unit.source.slice(module.operands[index].span());
+                    match name {
+                        "%laneid" | "%tid.x" => None,
+                        _ if ["%tid", "%lane", "%clock"].iter().any(|it| name.starts_with(it)) => {
+                            return None;
+                        }
+                        _ => continue,
+                    }
+                }
+                Resolution::Register(register) => {
+                    let value = function.value(at, register)?;
+                    if !self.may_differ(function, value, budget) {
+                        continue;
+                    }
+                    Some(register)
+                }
+                _ => continue,
+            };
+            if apart.replace((position, register)).is_some() {
+                return None;
+            }
+        }
+        // Elements of vectors and parts of addresses are nothing that is followed here.
+        let mut reads = 0;
+        registers::accesses(function.unit, at, &mut |_, _, access| {
+            reads += u32::from(access == Access::Read);
+        });
+        let named = raw.operands.range().skip(1);
+        let named = named
+            .filter(|index| matches!(function.unit.symbols.operand(*index as u32), Resolution::Register(_)));
+        if named.count() != reads as usize {
+            return None;
+        }
+        let (position, register) = apart?;
+        let number = |position: u32| constant(function, raw.operands, position);
+        let opcode = function.unit.operations.of(at);
+        let step = match (opcode.computes(), position) {
+            (Computation::Move | Computation::Convert, 1) if raw.operands.len == 2 => Step::Keep,
+            (Computation::ShiftLeft, 1) => Step::Left(u32::try_from(number(2)?).ok()?),
+            (Computation::ShiftRight, 1) => Step::Right(u32::try_from(number(2)?).ok()?),
+            (Computation::And, 1) => Step::Mask(number(2)? as u64),
+            (Computation::Or, 1) if number(2).is_some() => Step::Mask(!(number(2)? as u64)),
+            (Computation::Xor, 1) if number(2).is_some() => Step::Keep,
+            (Computation::Add | Computation::Subtract, 1 | 2) => Step::Sum,
+            (Computation::Multiply, 1) if opcode.has(Modifier::Part(Part::Lo)) => {
+                let by = number(2)?;
+                if by == 0 {
+                    return None;
+                }
+                Step::Product(by.trailing_zeros())
+            }
+            _ => return None,
+        };
+        Some((register, step))
+    }
+}

@@ -1,0 +1,77 @@
+use crate::diagnostic::{Diagnostic, Findings};
+use crate::instruction::Instruction;
+use crate::isa::tensor_memory::TensorMemory;
+use crate::rules::{Checker, Code, rule};
+
+rule! {
+    /// ## What it does
+    /// Finds a `dealloc` of an address at which no allocation can start: its lane is not 0, or its
+    /// column is no multiple of 32.
+    ///
+    /// ## Why is this bad?
+    /// `dealloc` takes the address of a previous allocation, as `alloc` wrote it. All lanes of a column
+    /// are allocated together, and columns in units of 32.
+    ///
+    /// ## Example
+    /// ```ptx
+    /// tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [slot], 64;
+    /// bar.sync 0;
+    /// ld.shared.b32 taddr, [slot];
+    /// add.u32 taddr2, taddr, 16;
+    /// tcgen05.dealloc.cta_group::1.sync.aligned.b32 taddr2, 64;
+    /// ```
+    ///
+    /// ## Use instead
+    /// ```ptx
+    /// tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [slot], 64;
+    /// bar.sync 0;
+    /// ld.shared.b32 taddr, [slot];
+    /// tcgen05.dealloc.cta_group::1.sync.aligned.b32 taddr, 64;
+    /// ```
+    ///
+    /// ## References
+    /// PTX ISA, sections 9.7.16.1.2 and 9.7.16.7.1
+    DeallocAddress Statement check
+}
+
+fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
+    let allocated = checker.allocated();
+    for (decoded, instruction) in checker.typed() {
+        let Instruction::Dealloc(dealloc) = instruction else { continue };
+        let Some(known) = checker.value(decoded, &dealloc.taddr) else { continue };
+        let set = known.value & known.mask;
+        let distance = allocated.scalar(decoded, &dealloc.taddr);
+        // Bits 16 to 31 are the lane, those below the column.
+        let found = if set & 0xFFFF_0000 != 0 || distance.is_some_and(|distance| distance.lanes != 0) {
+            match known.shifted_right(16).constant(16).or(distance.map(|it| u64::from(it.lanes))) {
+                Some(lane) => format!("the lane is {lane}, not 0"),
+                None => "the lane is not 0".to_owned(),
+            }
+        } else if set % u64::from(TensorMemory::UNIT) != 0 {
+            format!("the column is no multiple of {}", TensorMemory::UNIT)
+        } else {
+            match distance.map(|distance| distance.columns % TensorMemory::UNIT) {
+                Some(rest @ 1..) => {
+                    format!("the column is {rest} over a multiple of {}", TensorMemory::UNIT)
+                }
+                _ => continue,
+            }
+        };
+        let finding = Diagnostic::new(
+            Code::DeallocAddress,
+            dealloc.taddr.span(),
+            "no allocation starts at the address that is deallocated",
+            found,
+        )
+        .origins(&checker.origins(decoded, &dealloc.taddr));
+        let finding = match distance {
+            Some(distance) => finding.label(distance.alloc, "the allocation"),
+            None => finding,
+        };
+        findings.push(
+            finding
+                .note("`taddr` must point to a previous allocation (PTX ISA, 9.7.16.7.1)")
+                .help("deallocate the address that `alloc` wrote"),
+        );
+    }
+}

@@ -1,0 +1,92 @@
+use crate::analysis::flow::Flow;
+use crate::diagnostic::{Diagnostic, Findings};
+use crate::instruction::{Instruction, Ld, St};
+use crate::rules::{Checker, Code, is_always_executed, rule};
+
+rule! {
+    /// ## What it does
+    /// Finds loads and stores that every warp of a block executes at the same known lane, in a kernel
+    /// whose `.reqntid` gives its blocks several warps.
+    ///
+    /// ## Why is this bad?
+    /// Each warp of a warpgroup can access its own 32 lanes only: warp i those from 32 i on. The lane of
+    /// an address that `alloc` returned is 0, which is right for the first warp and for no other.
+    ///
+    /// ## Example
+    /// ```ptx
+    /// .version 9.0
+    /// .target sm_100a
+    /// .visible .entry k() .reqntid 128, 1, 1
+    /// {
+    ///     .reg .b32 r<2>, taddr;
+    ///     mov.b32 taddr, 0;
+    ///     tcgen05.ld.sync.aligned.32x32b.x1.b32 {r0}, [taddr];
+    ///     tcgen05.wait::ld.sync.aligned;
+    /// }
+    /// ```
+    ///
+    /// ## Use instead
+    /// ```ptx
+    /// .version 9.0
+    /// .target sm_100a
+    /// .visible .entry k() .reqntid 128, 1, 1
+    /// {
+    ///     .reg .b32 r<2>, taddr;
+    ///     mov.u32 taddr, %tid.x;
+    ///     shl.b32 taddr, taddr, 16;
+    ///     and.b32 taddr, taddr, 0x600000;
+    ///     tcgen05.ld.sync.aligned.32x32b.x1.b32 {r0}, [taddr];
+    ///     tcgen05.wait::ld.sync.aligned;
+    /// }
+    /// ```
+    ///
+    /// ## References
+    /// PTX ISA, section 9.7.16.8.1
+    LanesOfAnotherWarp Kernel check
+}
+
+fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
+    let allocated = checker.allocated();
+    for flow in checker.flows().filter(Flow::is_entry) {
+        let Some((threads, directive)) = checker.required_threads(flow.facts.function) else { continue };
+        if threads <= 32 {
+            continue;
+        }
+        for event in flow.events() {
+            let Some(Instruction::Ld(Ld { taddr, .. }) | Instruction::St(St { taddr, .. })) =
+                flow.instruction(*event)
+            else {
+                continue;
+            };
+            let Some(decoded) = flow.decoded(*event) else { continue };
+            let Some(known) = checker.address(decoded, taddr) else { continue };
+            let distance = allocated.address(decoded, taddr);
+            // Which quarter of the lanes: bits 21 and 22 of the address.
+            let quarter = known
+                .shifted_right(21)
+                .constant(2)
+                .or_else(|| distance.map(|distance| u64::from(distance.lanes / 32 % 4)));
+            let Some(quarter) = quarter else { continue };
+            if !is_always_executed(&flow, *event) {
+                continue;
+            }
+            let finding = Diagnostic::new(
+                Code::LanesOfAnotherWarp,
+                taddr.span,
+                "a warp can access its own 32 lanes only",
+                format!("lanes {} to {} in every warp", 32 * quarter, 32 * quarter + 31),
+            )
+            .origins(&checker.address_origins(decoded, taddr));
+            let finding = match distance {
+                Some(distance) => finding.label(distance.alloc, "this allocation starts at lane 0"),
+                None => finding,
+            };
+            findings.push(
+                finding
+                    .label(directive, format!("{threads} threads are {} warps", (threads + 31) / 32))
+                    .note("warp i of a warpgroup accesses lanes 32 i to 32 i + 31 (PTX ISA, 9.7.16.8.1)")
+                    .help("add the first lane of the warp: `(%tid.x << 16) & 0x600000`"),
+            );
+        }
+    }
+}

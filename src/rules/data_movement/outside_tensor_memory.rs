@@ -1,0 +1,104 @@
+use crate::analysis::footprint;
+use crate::diagnostic::{Diagnostic, Findings};
+use crate::instruction::decode::Decoded;
+use crate::instruction::{Address, Instruction};
+use crate::rules::{Checker, Code, rule};
+
+/// Lanes of the Tensor Memory of a CTA (9.7.16.1).
+const LANES: u64 = 128;
+
+rule! {
+    /// ## What it does
+    /// Finds addresses in Tensor Memory whose known bits name a lane past the last one, 127. Of A, the
+    /// sparsity metadata, the scales and the lookup table of a multiply it finds columns past the last
+    /// one, too; `column-range` and `accumulator-columns` judge the others.
+    ///
+    /// ## Why is this bad?
+    /// There is no such cell. The assembler does not look at values in registers.
+    ///
+    /// ## Example
+    /// ```ptx
+    /// mov.b32 taddr, 0x00800000;
+    /// tcgen05.ld.sync.aligned.32x32b.x1.b32 {r0}, [taddr];
+    /// ```
+    ///
+    /// ## Use instead
+    /// ```ptx
+    /// mov.b32 taddr, 0x00600000;
+    /// tcgen05.ld.sync.aligned.32x32b.x1.b32 {r0}, [taddr];
+    /// ```
+    ///
+    /// ## References
+    /// PTX ISA, sections 9.7.16.1 and 9.7.16.1.1
+    OutsideTensorMemory Statement check
+}
+
+fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
+    for (decoded, instruction) in checker.typed() {
+        if let Some((address, _)) = footprint::accessed(instruction) {
+            lane(checker, decoded, address, findings);
+        }
+        let Instruction::Mma(mma) = instruction else { continue };
+        let operands = mma
+            .a
+            .address()
+            .into_iter()
+            .chain(&mma.b_meta)
+            .chain(&mma.sparsity_metadata)
+            .chain(mma.scales.iter().flat_map(|scales| scales.iter()));
+        for address in operands {
+            lane(checker, decoded, address, findings);
+            column(checker, decoded, address, findings);
+        }
+    }
+}
+
+fn lane(checker: &Checker<'_>, decoded: &Decoded<'_>, address: &Address<'_>, findings: &mut Findings<'_>) {
+    let Some(known) = checker.address(decoded, address) else { return };
+    let lanes = known.shifted_right(16);
+    // One bit that is certainly set is enough.
+    if lanes.value & lanes.mask & 0xFFFF < LANES {
+        return;
+    }
+    let found = match lanes.constant(16) {
+        Some(lane) => format!("the lane is {lane}"),
+        None => format!("the lane is {LANES} or more"),
+    };
+    findings.push(
+        Diagnostic::new(
+            Code::OutsideTensorMemory,
+            address.span,
+            format!("an address in Tensor Memory must name one of its {LANES} lanes"),
+            found,
+        )
+        .origins(&checker.address_origins(decoded, address))
+        .help("lanes are bits 16 to 31 of the address"),
+    );
+}
+
+/// The column of an operand of which it is not judged how many it takes.
+fn column(checker: &Checker<'_>, decoded: &Decoded<'_>, address: &Address<'_>, findings: &mut Findings<'_>) {
+    let Some(known) = checker.address(decoded, address) else { return };
+    let least = known.value & known.mask & 0xFFFF;
+    let past = checker.environment.judge(|features| {
+        let columns = features.columns();
+        if least >= u64::from(columns) { vec![columns] } else { Vec::new() }
+    });
+    for (columns, target) in past {
+        let on = target.map(|target| format!(" on {target}")).unwrap_or_default();
+        let found = match known.constant(16) {
+            Some(column) => format!("the column is {column}"),
+            None => format!("the column is {least} or more"),
+        };
+        findings.push(
+            Diagnostic::new(
+                Code::OutsideTensorMemory,
+                address.span,
+                format!("an address in Tensor Memory must name one of its {columns} columns{on}"),
+                found,
+            )
+            .origins(&checker.address_origins(decoded, address))
+            .help("columns are bits 0 to 15 of the address"),
+        );
+    }
+}
