@@ -35,6 +35,7 @@ use conditions::Conditions;
 use lanes::{comparison, constant, identifies_lane};
 use lattice::{Partition, Threads};
 use selection::Selection;
+use spread::Spreads;
 
 /// The instruction that elects: `elect.sync`, or the comparison with a constant.
 type Cause = u32;
@@ -51,6 +52,8 @@ pub struct Uniformity {
     partitions: FxHashMap<ValueId, Partition>,
     /// What may differ between the threads of a warp, as far as it was asked for.
     selection: OnceCell<RefCell<Selection>>,
+    /// What certainly differs between them.
+    spreads: RefCell<Spreads>,
     /// What was found out about conditions, as far as it was asked for.
     known_conditions: RefCell<Conditions>,
 }
@@ -66,10 +69,18 @@ impl Uniformity {
         let control = Branches::new(cfg, budget);
         let partitions = FxHashMap::default();
         let selection = OnceCell::new();
+        let spreads = RefCell::default();
         let known_conditions = RefCell::default();
         let one_thread = vec![None; cfg.len()];
-        let mut this =
-            Self { one_thread, control, deciding: OnceCell::new(), partitions, selection, known_conditions };
+        let mut this = Self {
+            one_thread,
+            control,
+            deciding: OnceCell::new(),
+            partitions,
+            selection,
+            spreads,
+            known_conditions,
+        };
         let branches: Vec<u32> = {
             let mut blocks = this.conditions(interesting, budget);
             blocks.sort_unstable();

@@ -4,9 +4,12 @@
 //! number of the thread by steps that keep at least one of its bits apart, and of what is the same for
 //! all threads of the warp.
 
+use rustc_hash::FxHashMap;
+
 use super::Uniformity;
 use super::lanes::constant;
 use crate::analysis::budget::Budget;
+use crate::analysis::definitions::DefinitionId;
 use crate::analysis::function::Function;
 use crate::analysis::registers::{self, Access};
 use crate::isa::generic::{Computation, Modifier, Part};
@@ -28,6 +31,19 @@ enum Step {
     /// Multiplied by a number with that many zeros at its end.
     Product(u32),
 }
+
+/// A value that differs between the threads of a warp.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Spread {
+    /// Bits that certainly do.
+    bits: u64,
+    /// The instruction that reads the number of the thread.
+    cause: u32,
+}
+
+/// The values of definitions, as far as they were asked for; `None` where it is not known that they
+/// differ.
+pub(super) type Spreads = FxHashMap<DefinitionId, Option<Spread>>;
 
 impl Step {
     fn apply(self, bits: u64) -> u64 {
@@ -54,28 +70,34 @@ impl Uniformity {
         budget: &Budget,
     ) -> Option<u32> {
         let (mut at, mut register) = (instruction, register);
-        let mut steps = Vec::new();
-        // A chain that is longer goes round and round.
-        for _ in 0..=function.definitions.len() {
+        // Definitions on the way back to one that is known, the last first; each is looked at once.
+        let mut way: Vec<(DefinitionId, Step)> = Vec::new();
+        let mut found = loop {
             if !budget.take(super::VISIT) {
                 return None;
             }
-            let definition = *function.definitions.get(function.only(at, register)?);
-            if definition.guarded {
-                return None;
+            let Some(id) = function.only(at, register) else { break None };
+            if let Some(known) = self.spreads.borrow().get(&id) {
+                break *known;
             }
+            // Where the way leads back to itself, nothing is known.
+            self.spreads.borrow_mut().insert(id, None);
+            let definition = *function.definitions.get(id);
+            let step =
+                if definition.guarded { None } else { self.step(function, definition.instruction, budget) };
+            let Some((apart, step)) = step else { break None };
             at = definition.instruction;
-            let (apart, step) = self.step(function, at, budget)?;
-            steps.push(step);
+            way.push((id, step));
             match apart {
                 Some(next) => register = next,
-                None => {
-                    let bits = steps.into_iter().rev().fold(LANE, |bits, step| step.apply(bits));
-                    return (bits & u64::from(u32::MAX) != 0).then_some(at);
-                }
+                None => break Some(Spread { bits: LANE, cause: at }),
             }
+        };
+        while let Some((id, step)) = way.pop() {
+            found = found.map(|spread| Spread { bits: step.apply(spread.bits), ..spread });
+            self.spreads.borrow_mut().insert(id, found);
         }
-        None
+        found.filter(|spread| spread.bits & u64::from(u32::MAX) != 0).map(|spread| spread.cause)
     }
 
     /// What an instruction does to its one operand that may differ: a register, or the number of the

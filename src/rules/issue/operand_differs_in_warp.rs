@@ -64,7 +64,11 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
                     checker.unit.module.instructions[cause as usize].opcode,
                     "the number of the thread comes from here",
                 )
-                .help("keep what is the same in a warp: its lanes are `(%tid.x << 16) & 0x600000`"),
+                .help(if name == "taddr" {
+                    "keep what is the same in a warp: its lanes are `(%tid.x << 16) & 0x600000`"
+                } else {
+                    "give a number that does not depend on the thread"
+                }),
             );
         }
     }
