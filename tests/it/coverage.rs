@@ -20,10 +20,10 @@ fn list() -> DeTable<'static> {
 /// What enforces something, row by row: the place, and the entries behind the restriction.
 fn rows<'a>(list: &'a DeTable<'static>) -> Vec<(String, Vec<&'a str>)> {
     let mut rows = Vec::new();
-    for section in list.get("section").unwrap().get_ref().as_array().unwrap().iter() {
+    for section in list.get("section").unwrap().get_ref().as_array().unwrap() {
         let section = section.get_ref().as_table().unwrap();
         let number = section.get("number").unwrap().get_ref().as_str().unwrap();
-        for row in section.get("rows").unwrap().get_ref().as_array().unwrap().iter() {
+        for row in section.get("rows").unwrap().get_ref().as_array().unwrap() {
             let row = row.get_ref().as_array().unwrap().iter();
             let row: Vec<&str> = row.map(|it| it.get_ref().as_str().unwrap()).collect();
             let (restriction, entries) = row.split_first().unwrap();

@@ -81,7 +81,7 @@ pub(super) fn page() -> Result<String> {
     }
     let count = |standing| counts.get(&standing).copied().unwrap_or_default();
     let total: usize = counts.values().sum();
-    let mut page = format!(
+    let mut page = String::from(
         "# What of the ISA is enforced\n\n\
          Generated from `xtask/src/generate/coverage.toml` by `cargo xtask generate`. Every sentence of the PTX ISA's \
          chapter on\ntcgen05 that restricts a program has a row: the restriction in short, the rules that enforce it, \
@@ -89,7 +89,7 @@ pub(super) fn page() -> Result<String> {
          Sections and tables are numbered as in\nPTX ISA 9.0, where the chapter is 9.7.16.\n\n\
          A rule judges values as far as they are known: constants, and what follows from them bit by bit. Values of \
          the run time\nare never guessed.\n\n\
-         | standing | restrictions |\n|---|---|\n"
+         | standing | restrictions |\n|---|---|\n",
     );
     for (what, standing) in [
         ("enforced by rules", Standing::Rules),
@@ -115,7 +115,7 @@ pub(super) fn page() -> Result<String> {
 
 fn list<'a>(table: &'a DeTable<'a>, name: &str) -> Result<impl Iterator<Item = &'a DeValue<'a>>> {
     let list = table.get(name).and_then(|list| list.get_ref().as_array());
-    Ok(list.ok_or_else(|| format!("no {name}"))?.iter().map(|it| it.get_ref()))
+    Ok(list.ok_or_else(|| format!("no {name}"))?.iter().map(toml::Spanned::get_ref))
 }
 
 fn text<'a>(table: &'a DeTable<'a>, name: &str) -> Result<&'a str> {
