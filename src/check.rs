@@ -100,7 +100,9 @@ fn check(
     }
     if unit.is_module {
         let mut labels = CallLabels::new(unit, &calls);
-        diagnostics.iter_mut().for_each(|finding| labels.add(finding));
+        for finding in &mut diagnostics {
+            labels.add(finding);
+        }
     }
     if options.locate {
         locate(unit, &mut diagnostics);

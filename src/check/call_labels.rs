@@ -45,14 +45,12 @@ impl<'a> CallLabels<'a> {
         let mut others: Vec<u32> = others.into_iter().filter(|function| *function != here).collect();
         others.sort_unstable();
         for other in others {
-            let labels = match self.known.get(&(here, other)) {
-                Some(labels) => labels.clone(),
-                None => {
-                    let labels = self.between(here, other);
-                    self.known.insert((here, other), labels.clone());
-                    labels
-                }
-            };
+            let labels = self.known.get(&(here, other)).cloned();
+            let labels = labels.unwrap_or_else(|| {
+                let labels = self.between(here, other);
+                self.known.insert((here, other), labels.clone());
+                labels
+            });
             for label in labels {
                 let is_marked =
                     finding.labels.iter().chain([&finding.primary]).any(|it| it.span == label.span);

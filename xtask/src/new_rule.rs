@@ -299,24 +299,24 @@ mod tests {
 
     #[test]
     fn the_last_of_a_family() {
-        let plan = planned("TC899", "issued-twice", Scope::Function).unwrap();
+        let plan = planned("TC819", "issued-twice", Scope::Function).unwrap();
         let (before, row, behind) = added(&plan, CODES);
         assert!(before.starts_with("IssuedByEveryThread"), "{before}");
-        assert_eq!(row, "IssuedTwice \"TC899\" \"issued-twice\" Warning Silent,");
-        assert!(behind.starts_with("// TC9"), "{behind}");
+        assert_eq!(row, "IssuedTwice \"TC819\" \"issued-twice\" Warning Silent,");
+        assert!(behind.starts_with("// TC82"), "{behind}");
         let (before, row, behind) = added(&plan, RULES);
         assert_eq!(
             (before.as_str(), row.as_str()),
             ("issue::issued_by_every_thread,", "issue::issued_twice,")
         );
-        assert!(behind.starts_with("// TC9"), "{behind}");
+        assert!(behind.starts_with("// TC82"), "{behind}");
         let (before, row, _) = added(&plan, "src/rules/issue.rs");
         assert_eq!(before, "pub(super) mod issued_by_every_thread;");
         assert_eq!(row, "pub(super) mod issued_twice;");
         assert_eq!(plan[0].0, "src/rules/issue/issued_twice.rs");
         let verdicts = &plan.iter().find(|(path, _)| path == VERDICTS).unwrap().1;
         let lines: Vec<&str> = verdicts.lines().filter(|line| !line.starts_with('#')).collect();
-        assert!(lines.is_sorted() && lines.iter().any(|line| line.contains("TC899/valid.ptx\taccepts")));
+        assert!(lines.is_sorted() && lines.iter().any(|line| line.contains("TC819/valid.ptx\taccepts")));
     }
 
     #[test]
@@ -340,7 +340,7 @@ mod tests {
     #[test]
     fn a_rule_has_its_headings() {
         for scope in [Scope::Statement, Scope::Function, Scope::Kernel, Scope::Module, Scope::Text] {
-            let plan = planned("TC899", "issued-twice", scope).unwrap();
+            let plan = planned("TC819", "issued-twice", scope).unwrap();
             for heading in ["What it does", "Why is this bad?", "Example", "Use instead", "References"] {
                 assert!(plan[0].1.contains(&format!("    /// ## {heading}\n")), "{heading}");
             }
