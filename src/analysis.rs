@@ -6,13 +6,15 @@
 //! | question | ask |
 //! |---|---|
 //! | which functions can call which? which belong together? | [`calls::CallGraph`] |
-//! | where can control go? what dominates what? | [`cfg::Cfg`], [`dominance`] |
+//! | where can control go? what dominates what? what is never executed? | [`cfg::Cfg`], [`dominance`] |
 //! | which registers does an instruction write and read? | [`registers::accesses`], from the instruction tables |
 //! | which value is in a register? where was it made? | [`function::Function::value`], [`values`]; [`function::Function::origins`] |
 //! | which bits of a register are known? | [`constants::Constants`], through [`functions::FunctionFacts::value`] |
 //! | what is an address made of? are two the same? | [`places::Places`], through [`flow::Flow::place`] |
 //! | how far is an address from the start of its allocation? | [`allocated`] |
-//! | which columns does an instruction touch? do two overlap? | [`footprint`] |
+//! | which lanes and columns does an instruction touch? do two overlap? | [`footprint`] |
+//! | which variable in shared memory does a store write, or a descriptor point to? | [`flow::Flow::stores_elsewhere`] |
+//! | which paths can a run take? | [`paths`], behind all questions about order |
 //! | what does a descriptor say, and what is wrong with it? | [`descriptors`]; in words, [`description`] |
 //! | what happens in a function, and in what it calls? | [`events::Events`] |
 //! | what can have happened before what, with nothing between? | [`flow::Flow::pairs`], on top of [`reach`] |
@@ -29,6 +31,7 @@ pub mod calls;
 pub mod cfg;
 pub mod constants;
 mod control;
+mod decided;
 pub mod definitions;
 pub mod description;
 pub mod descriptors;
@@ -39,9 +42,11 @@ pub mod footprint;
 pub mod function;
 pub mod functions;
 pub mod loads;
+pub mod paths;
 pub mod pending;
 pub mod places;
 pub mod reach;
 pub mod registers;
+mod shared;
 pub mod uniformity;
 pub mod values;

@@ -245,8 +245,14 @@ impl<'a> Worker<'a> {
         if instructions.is_empty() {
             return;
         }
-        let events = Events::new(unit, component, &instructions);
+        let mut events = Events::new(unit, component, &instructions, &|_, _| true);
         let functions = FunctionFacts::all(unit, &instructions, &events, options.analysis_budget);
+        if functions.iter().any(|facts| facts.cfg.is_pruned()) {
+            events = Events::new(unit, component, &instructions, &|function, instruction| {
+                let facts = functions.iter().find(|facts| facts.function == function);
+                facts.is_none_or(|facts| facts.cfg.is_executed(instruction))
+            });
+        }
         let descriptors = descriptors::find(unit, &instructions, &functions, environment);
         let checker = Checker {
             unit,

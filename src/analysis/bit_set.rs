@@ -7,6 +7,11 @@ pub struct BitSet {
 }
 
 impl BitSet {
+    /// The empty set, with room for numbers below `len`.
+    pub fn new(len: usize) -> Self {
+        Self { words: vec![0; len.div_ceil(64)] }
+    }
+
     /// All numbers below `len`.
     pub fn full(len: usize) -> Self {
         let mut words = vec![u64::MAX; len.div_ceil(64)];
@@ -24,6 +29,11 @@ impl BitSet {
     /// Removes `bit`.
     pub fn remove(&mut self, bit: usize) {
         self.words[bit / 64] &= !(1 << (bit % 64));
+    }
+
+    /// Whether `bit` is in the set.
+    pub fn contains(&self, bit: usize) -> bool {
+        self.words.get(bit / 64).is_some_and(|word| word & 1 << (bit % 64) != 0)
     }
 
     /// The smallest number in it that is not below `from`.
@@ -56,6 +66,8 @@ mod tests {
         assert_eq!([0, 1, 64, 65, 129, 130, 500].map(|from| set.first_from(from)), {
             [Some(0), Some(64), Some(64), Some(129), Some(129), None, None]
         });
+        assert_eq!([0, 1, 64, 129, 500].map(|bit| set.contains(bit)), [true, false, true, true, false]);
         assert_eq!(BitSet::full(64).first_from(64), None);
+        assert_eq!(BitSet::new(64).first_from(0), None);
     }
 }

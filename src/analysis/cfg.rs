@@ -50,6 +50,8 @@ pub struct Block {
 #[derive(Clone, Debug)]
 pub struct Cfg {
     body: Slice,
+    /// Guards that hold always or never, by instruction.
+    decided: Vec<(u32, bool)>,
     blocks: Vec<Block>,
     /// The block of each instruction, from the first instruction of the function on.
     block_of: Vec<BlockId>,
@@ -75,7 +77,30 @@ enum Transfer {
 impl Cfg {
     /// Builds the graph of the function with this body.
     pub fn new(unit: &Unit, body: Slice) -> Self {
-        Builder { unit, body }.build()
+        Self::with_decided(unit, body, Vec::new())
+    }
+
+    /// The same without the edges that are never taken: `decided` lists instructions whose guards hold
+    /// always or never, in their order.
+    pub fn with_decided(unit: &Unit, body: Slice, decided: Vec<(u32, bool)>) -> Self {
+        Builder { unit, body, decided }.build()
+    }
+
+    /// Whether guards of the function hold always or never.
+    pub fn is_pruned(&self) -> bool {
+        !self.decided.is_empty()
+    }
+
+    /// Whether the guard of an instruction holds always or never.
+    pub fn guard_holds(&self, instruction: u32) -> Option<bool> {
+        holds(&self.decided, instruction)
+    }
+
+    /// Whether an instruction of the function can be executed, as far as guards say that never hold.
+    pub fn is_executed(&self, instruction: u32) -> bool {
+        !self.is_pruned()
+            || self.guard_holds(instruction) != Some(false)
+                && self.block_of(instruction).is_some_and(|block| self.is_reachable(block))
     }
 
     /// The statements of the function.
@@ -183,15 +208,24 @@ impl Cfg {
 
     /// Whether every path to `other` goes through `block`.
     pub fn dominates(&self, block: BlockId, other: BlockId) -> bool {
-        let tree = self.dominators.get_or_init(|| {
+        self.dominators().dominates(block.0, other.0)
+    }
+
+    /// The blocks that every path to a block goes through, from itself back to the entry.
+    pub fn dominating(&self, block: BlockId) -> impl Iterator<Item = BlockId> {
+        let tree = self.dominators();
+        std::iter::successors(Some(block.0), |block| tree.immediate(*block)).map(BlockId)
+    }
+
+    fn dominators(&self) -> &DominatorTree {
+        self.dominators.get_or_init(|| {
             DominatorTree::new(
                 self.blocks.len(),
                 0,
                 |block| neighbours(&self.blocks[block as usize].successors),
                 |block| neighbours(&self.blocks[block as usize].predecessors),
             )
-        });
-        tree.dominates(block.0, other.0)
+        })
     }
 
     /// Whether every path from `other` to the end goes through `block`.
@@ -253,13 +287,19 @@ fn neighbours(blocks: &[BlockId]) -> impl Iterator<Item = u32> + '_ {
     blocks.iter().map(|block| block.0)
 }
 
+fn holds(decided: &[(u32, bool)], instruction: u32) -> Option<bool> {
+    let at = decided.binary_search_by_key(&instruction, |(instruction, _)| *instruction).ok()?;
+    Some(decided[at].1)
+}
+
 struct Builder<'a> {
     unit: &'a Unit,
     body: Slice,
+    decided: Vec<(u32, bool)>,
 }
 
 impl Builder<'_> {
-    fn build(&self) -> Cfg {
+    fn build(self) -> Cfg {
         let mut blocks = vec![Block::default()];
         let mut block_of: Vec<BlockId> = Vec::with_capacity(self.body.len as usize);
         let mut first_instruction = None;
@@ -313,7 +353,8 @@ impl Builder<'_> {
             let last = blocks[index].instructions.clone().next_back();
             let mut successors = BlockIds::new();
             let mut falls_through = true;
-            if let Some(last) = last {
+            let decided = last.and_then(|last| holds(&self.decided, last));
+            if let Some(last) = last.filter(|_| decided != Some(false)) {
                 let raw = &self.unit.module.instructions[last as usize];
                 let transfer = self.transfer(last);
                 if let Some(list) = self.list(last, &targets) {
@@ -334,7 +375,7 @@ impl Builder<'_> {
                 }
                 if !matches!(transfer, Transfer::None) {
                     blocks[index].leaves = matches!(transfer, Transfer::Leave);
-                    falls_through = self.unit.module.guard(raw).is_some();
+                    falls_through = decided.is_none() && self.unit.module.guard(raw).is_some();
                     blocks[index].branch = falls_through.then_some(last);
                 }
             }
@@ -343,8 +384,12 @@ impl Builder<'_> {
             }
             connect(&mut blocks, BlockId(index as u32), successors);
         }
+        if !self.decided.is_empty() {
+            disconnect(&mut blocks);
+        }
         Cfg {
             body: self.body,
+            decided: self.decided,
             blocks,
             block_of,
             first_instruction: first_instruction.unwrap_or_default(),
@@ -411,6 +456,23 @@ fn connect(blocks: &mut [Block], from: BlockId, mut successors: BlockIds) {
         blocks[successor.index()].predecessors.push(from);
     }
     blocks[from.index()].successors = successors;
+}
+
+/// Takes away the edges from blocks that no path leads to any more.
+fn disconnect(blocks: &mut [Block]) {
+    let mut reached = vec![false; blocks.len()];
+    let mut work = vec![BlockId(0)];
+    while let Some(block) = work.pop() {
+        if !std::mem::replace(&mut reached[block.index()], true) {
+            work.extend(&blocks[block.index()].successors);
+        }
+    }
+    for (block, _) in blocks.iter_mut().zip(&reached).filter(|(_, reached)| !**reached) {
+        block.successors.clear();
+    }
+    for block in blocks {
+        block.predecessors.retain(|from| reached[from.index()]);
+    }
 }
 
 #[cfg(test)]

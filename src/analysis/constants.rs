@@ -21,11 +21,11 @@ use super::function::Function;
 use super::registers;
 use super::values::{JoinId, ValueId};
 pub use crate::descriptor::Known;
-use crate::isa::generic::{Computation, Flag, Modifier, Part};
+use crate::isa::generic::{BooleanOperator, Comparison, Computation, Flag, Modifier, Part, Type};
 use crate::resolve::operations::Opcode;
 use crate::resolve::symbols::{RegisterId, Resolution, SymbolKind};
 use crate::source::Span;
-use crate::syntax::ast::{Operand, OperandKind, Slice};
+use crate::syntax::ast::{self, Operand, OperandKind, Slice, UnaryOperator};
 use crate::syntax::literal;
 
 mod bits;
@@ -233,17 +233,20 @@ impl Function<'_> {
         }
     }
 
-    /// Width of a register in bits.
+    /// Width of a register in bits; a predicate has one.
     fn width(&self, register: RegisterId) -> Option<u32> {
         match self.unit.symbols.register(register).kind {
-            SymbolKind::Register { ty: Some(ty), vector: 1, .. } => ty.bits().filter(|bits| *bits <= 64),
+            SymbolKind::Register { ty: Some(ty), vector: 1, .. } => match ty {
+                ast::Type::Pred => Some(1),
+                ty => ty.bits().filter(|bits| *bits <= 64),
+            },
             _ => None,
         }
     }
 
     /// Whether the function's own instructions are all that gives the register a value. Parameters
     /// have one before them, and registers of the module get them in other functions.
-    fn is_local(&self, register: RegisterId) -> bool {
+    pub(super) fn is_local(&self, register: RegisterId) -> bool {
         let declared = self.unit.symbols.register(register).span;
         let body = &self.unit.module.statements[self.cfg.body().range()];
         body.first()
@@ -256,7 +259,7 @@ impl Function<'_> {
         let operand: &Operand = &self.unit.module.operands[index as usize];
         if let Some(value) = literal::evaluate(&self.unit.source, &self.unit.module, operand) {
             // Two's complement of 128 bits, cut.
-            let low = (value & i128::from(u64::MAX)) as u64;
+            let low = if width == 1 { u64::from(value != 0) } else { (value & i128::from(u64::MAX)) as u64 };
             return bits::cut(Known::from(low), width);
         }
         match operand.kind() {
@@ -276,6 +279,9 @@ impl Function<'_> {
                     packed.value |= element.value << shift;
                 }
                 packed
+            }
+            OperandKind::Unary(UnaryOperator::Not, part) if width == 1 && part.len == 1 => {
+                bits::cut(bits::not(self.operand(values, instruction, part.start, 1)), 1)
             }
             _ => UNKNOWN,
         }
@@ -300,7 +306,7 @@ impl Function<'_> {
         }
         let opcode = self.unit.operations.of(instruction);
         let Some(&ty) = opcode.types.last() else { return UNKNOWN };
-        let Some(ty_width) = ty.bits().filter(|bits| *bits <= 64) else { return UNKNOWN };
+        let Some(ty_width) = width_of(ty) else { return UNKNOWN };
         let computes = opcode.computes();
         let is_bitwise = match computes {
             Computation::Move | Computation::Select | Computation::Shuffle => true,
@@ -371,7 +377,7 @@ impl Function<'_> {
                 }
             }
             Computation::Xor => bits::xor(a, argument(2, ty_width)),
-            Computation::Not => Known::new(a.mask, !a.value),
+            Computation::Not => bits::not(a),
             Computation::Lop3 => match constant(4) {
                 Some(table) => bits::lop3(a, argument(2, 32), argument(3, 32), table),
                 None => UNKNOWN,
@@ -422,7 +428,24 @@ impl Function<'_> {
             Computation::Permute => {
                 constant(3).map_or(UNKNOWN, |selector| bits::prmt(a, argument(2, 32), selector))
             }
-            Computation::Select => join(a, argument(2, ty_width)),
+            Computation::Select => match argument(3, 1).constant(1) {
+                Some(0) => argument(2, ty_width),
+                Some(_) => a,
+                None => join(a, argument(2, ty_width)),
+            },
+            Computation::Compare => {
+                let compared = compared(opcode, a, argument(2, ty_width), ty_width);
+                let is_second = raw.operands.start != definition.operand
+                    && !self.first_of_pair(raw.operands, definition.operand);
+                let compared = if is_second { bits::not(compared) } else { compared };
+                let with = || argument(3, 1);
+                match boolean_operator(opcode) {
+                    Some(BooleanOperator::And) => bits::and(compared, with()),
+                    Some(BooleanOperator::Or) => bits::or(compared, with()),
+                    Some(BooleanOperator::Xor) => bits::xor(compared, with()),
+                    None => compared,
+                }
+            }
             // Whatever lane the value comes from, its known bits are those of the operand.
             Computation::Shuffle
                 if raw.operands.start == definition.operand
@@ -439,12 +462,12 @@ impl Function<'_> {
             | Computation::Divide
             | Computation::Remainder
             | Computation::Shuffle
-            | Computation::Compare
             | Computation::Load
             | Computation::Elect => UNKNOWN,
         };
         let produced = match (computes, part) {
             (Computation::Convert, _) => width,
+            (Computation::Compare, _) => 1,
             (_, Some(Part::Wide)) => ty_width * 2,
             (_, Some(Part::Lo | Part::Hi) | None) => ty_width,
         };
@@ -601,6 +624,55 @@ impl Function<'_> {
             _ => false,
         }
     }
+}
+
+/// Width of a type in bits, if it is a word or a predicate.
+fn width_of(ty: Type) -> Option<u32> {
+    if ty == Type::Pred { Some(1) } else { ty.bits().filter(|bits| *bits <= 64) }
+}
+
+/// What a comparison says of words of which some bits are known.
+fn compared(opcode: &Opcode, a: Known, b: Known, width: u32) -> Known {
+    let comparison = opcode.modifier(|modifier| match modifier {
+        Modifier::Comparison(comparison) => Some(comparison),
+        _ => None,
+    });
+    let signed = opcode.types.last().is_some_and(|ty| ty.is_signed());
+    let bits = (a.constant(width), b.constant(width));
+    let differ = bits::cut(a, width).mask & b.mask & (a.value ^ b.value) & bits::cut(b, width).mask != 0;
+    let holds = comparison.and_then(|comparison| match (bits, differ) {
+        ((Some(a), Some(b)), _) => bits::compare(comparison, a, b, width, signed),
+        (_, true) => match comparison {
+            Comparison::Eq => Some(false),
+            Comparison::Ne => Some(true),
+            Comparison::Lt
+            | Comparison::Le
+            | Comparison::Gt
+            | Comparison::Ge
+            | Comparison::Lo
+            | Comparison::Ls
+            | Comparison::Hi
+            | Comparison::Hs
+            | Comparison::Equ
+            | Comparison::Neu
+            | Comparison::Ltu
+            | Comparison::Leu
+            | Comparison::Gtu
+            | Comparison::Geu
+            | Comparison::Num
+            | Comparison::Nan => None,
+        },
+        _ => None,
+    });
+    holds.map_or(UNKNOWN, |holds| Known::from(u64::from(holds)))
+}
+
+/// How the result of a comparison is joined with a predicate.
+pub(super) fn boolean_operator(opcode: &Opcode) -> Option<BooleanOperator> {
+    opcode.modifier(|modifier| match modifier {
+        Modifier::BooleanOperator(operator) => Some(operator),
+        _ => None,
+    })
 }
 
 /// Which part of a product an opcode asks for.

@@ -81,8 +81,9 @@ impl Definitions {
         let mut reads = Vec::new();
         // Where each copy was first met.
         let mut copies: FxHashMap<RegisterId, u32> = FxHashMap::default();
-        for instruction in cfg.instructions() {
-            let guarded = unit.module.guard(&unit.module.instructions[instruction as usize]).is_some();
+        for instruction in cfg.instructions().filter(|instruction| cfg.is_executed(*instruction)) {
+            let guarded = cfg.guard_holds(instruction).is_none()
+                && unit.module.guard(&unit.module.instructions[instruction as usize]).is_some();
             let written = definitions.len();
             let read = reads.len();
             registers::accesses(unit, instruction, &mut |register, operand, access| {
@@ -103,7 +104,8 @@ impl Definitions {
         }
         // In a loop, what stands further up may read a copy as well.
         if let Some(&last) = copies.values().max() {
-            for instruction in cfg.instructions().take_while(|instruction| *instruction < last) {
+            let above = cfg.instructions().take_while(|instruction| *instruction < last);
+            for instruction in above.filter(|instruction| cfg.is_executed(*instruction)) {
                 registers::accesses(unit, instruction, &mut |register, _, access| {
                     if access == Access::Read && copies.get(&register).is_some_and(|copy| instruction < *copy)
                     {
@@ -218,6 +220,19 @@ impl Definitions {
             Some(last) => web.behind(last),
             None => self.values.entering(&web, block),
         }
+    }
+
+    /// The only definition of `register`, or the last one before `instruction` in its block: what it
+    /// surely holds there, if the definition is not guarded. Less is said than by [`value`](Self::value),
+    /// at once.
+    pub(super) fn nearest(&self, cfg: &Cfg, instruction: u32, register: RegisterId) -> Option<&Definition> {
+        let all = self.of(register);
+        if let [only] = all {
+            return Some(self.get(*only));
+        }
+        let last = all.partition_point(|id| self.get(*id).instruction < instruction).checked_sub(1)?;
+        let last = self.get(all[last]);
+        (cfg.block_of(last.instruction)? == cfg.block_of(instruction)?).then_some(last)
     }
 
     /// The definitions that a value can come from, ascending, unless the `budget` is not enough.

@@ -7,7 +7,9 @@ use super::calls::{self, Component};
 use super::cfg::Cfg;
 use crate::instruction::decode::Decoded;
 use crate::instruction::{Alloc, Dealloc, Immediate, Instruction};
-use crate::isa::generic::{Access, Control, Modifier, ProxyKind, Role, Space, SpaceRule, Synchronization};
+use crate::isa::generic::{
+    Access, Control, Modifier, ProxyKind, Role, Semantics, Space, SpaceRule, Synchronization,
+};
 use crate::isa::vocabulary::Operation;
 use crate::resolve::operations::Opcode;
 use crate::resolve::unit::Unit;
@@ -43,6 +45,9 @@ pub enum Action {
     ProxyFence,
     /// A store to shared memory by the thread itself.
     SharedStore,
+    /// A load or an atomic operation that acquires: with a release it synchronises as a barrier does
+    /// (9.7.16.6.3).
+    Acquire,
     /// `cp.async.bulk` into shared memory.
     BulkLoad,
     /// A call of a function with a body; an index into
@@ -89,12 +94,17 @@ struct FunctionEvents {
 
 impl Events {
     /// Finds the events of every function of a component; `instructions` are its tcgen05
-    /// instructions.
-    pub fn new(unit: &Unit, component: &Component, instructions: &[Decoded<'_>]) -> Self {
-        let own = |function: &u32| FunctionEvents {
-            function: *function,
-            events: events(unit, *function, instructions),
-            summary: 0,
+    /// instructions. What is not `executed`, by function and instruction, does not happen.
+    pub fn new(
+        unit: &Unit,
+        component: &Component,
+        instructions: &[Decoded<'_>],
+        executed: &dyn Fn(u32, u32) -> bool,
+    ) -> Self {
+        let own = |function: &u32| {
+            let mut events = events(unit, *function, instructions);
+            events.retain(|event| executed(*function, event.instruction));
+            FunctionEvents { function: *function, events, summary: 0 }
         };
         let functions = component.functions.iter().map(own).collect();
         let mut this = Self { functions, ..Self::default() };
@@ -278,7 +288,13 @@ fn action(opcode: &Opcode) -> Option<Action> {
             opcode.spaces().next().is_some_and(Space::is_shared).then_some(Action::BulkLoad)
         }
         Synchronization::None | Synchronization::WarpCollective => {
-            stores_to_shared(opcode).then_some(Action::SharedStore)
+            let acquires =
+                [Semantics::Acquire, Semantics::AcqRel].map(|it| opcode.has(Modifier::Semantics(it)));
+            if acquires.contains(&true) {
+                Some(Action::Acquire)
+            } else {
+                stores_to_shared(opcode).then_some(Action::SharedStore)
+            }
         }
         Synchronization::BarrierArrive
         | Synchronization::ClusterArrive

@@ -10,8 +10,9 @@ use super::constants::Known;
 use super::descriptors::Descriptors;
 use super::events::{Action, Event, Events, Summary};
 use super::functions::FunctionFacts;
+use super::paths::Paths;
 use super::places::{Place, Places};
-use super::reach::{Direction, Fact, Query, Reach};
+use super::reach::{Direction, Fact, Found, Query, Reach};
 use super::uniformity::Uniformity;
 use crate::instruction::decode::Decoded;
 use crate::instruction::{Address, Base, Instruction, Scalar};
@@ -53,6 +54,17 @@ pub struct Pair {
     pub first: Event,
     /// Where that matters.
     pub then: Event,
+    /// The instruction of the function where the first happens: itself, or a call.
+    pub from: u32,
+    /// The same of the second.
+    pub to: u32,
+}
+
+/// The instructions of a function that facts and queries belong to, by their numbers.
+#[derive(Debug, Default)]
+struct Sites {
+    facts: Vec<u32>,
+    queries: Vec<u32>,
 }
 
 /// One function with its events.
@@ -79,6 +91,11 @@ impl<'a> Flow<'a> {
     /// Whether it is a kernel.
     pub fn is_entry(&self) -> bool {
         self.unit.module.functions[self.facts.function as usize].is_entry
+    }
+
+    /// How many threads a block has in each direction, if the kernel says so.
+    pub fn block_size(&self) -> Option<[u64; 3]> {
+        self.facts.view(self.unit).block_size()
     }
 
     /// Its events, in the order of its instructions.
@@ -142,19 +159,33 @@ impl<'a> Flow<'a> {
         kills: impl FnOnce(&mut Reach, &[(Fact, Event)]),
         mut relates: impl FnMut(Pair) -> bool,
     ) -> Vec<Pair> {
+        self.pairs_judged(role, kills, |pair, can_happen| relates(pair) && can_happen())
+    }
+
+    /// The same, where `relates` itself asks whether a run has a path from the first to the second.
+    pub fn pairs_judged(
+        &self,
+        role: impl Fn(Event) -> Role,
+        kills: impl FnOnce(&mut Reach, &[(Fact, Event)]),
+        mut relates: impl FnMut(Pair, &mut dyn FnMut() -> bool) -> bool,
+    ) -> Vec<Pair> {
         let mut reach = Reach::default();
         let mut firsts: Vec<(Fact, Event)> = Vec::new();
         let mut thens: Vec<Event> = Vec::new();
-        self.lay_out(&role, &mut reach, &mut firsts, &mut thens);
+        let at = self.lay_out(&role, &mut reach, &mut firsts, &mut thens);
         if firsts.is_empty() || thens.is_empty() {
             return Vec::new();
         }
         kills(&mut reach, &firsts);
         let mut pairs = Vec::new();
-        reach.solve(self.cfg(), Direction::Forward, &self.facts.budget, &mut |query, fact| {
-            let first = firsts[fact.0 as usize].1;
-            let pair = Pair { first, then: thens[query.0 as usize] };
-            let found = relates(pair);
+        self.solve(reach, &mut |_, _| u64::MAX, &mut |query, fact, can_happen| {
+            let pair = Pair {
+                first: firsts[fact.0 as usize].1,
+                then: thens[query.0 as usize],
+                from: at.facts[fact.0 as usize],
+                to: at.queries[query.0 as usize],
+            };
+            let found = relates(pair, can_happen);
             if found {
                 pairs.push(pair);
             }
@@ -181,7 +212,7 @@ impl<'a> Flow<'a> {
         let mut reach = Reach::default();
         let mut firsts: Vec<(Fact, Event)> = Vec::new();
         let mut thens: Vec<Event> = Vec::new();
-        self.lay_out(&role, &mut reach, &mut firsts, &mut thens);
+        let at = self.lay_out(&role, &mut reach, &mut firsts, &mut thens);
         if firsts.is_empty() || thens.is_empty() {
             return Vec::new();
         }
@@ -231,12 +262,36 @@ impl<'a> Flow<'a> {
             mask
         };
         let mut pairs = Vec::new();
-        reach.solve_related(self.cfg(), Direction::Forward, budget, &mut related, &mut |query, fact| {
-            pairs.push(Pair { first: firsts[fact.0 as usize].1, then: thens[query.0 as usize] });
-            true
+        self.solve(reach, &mut related, &mut |query, fact, can_happen| {
+            let found = can_happen();
+            if found {
+                pairs.push(Pair {
+                    first: firsts[fact.0 as usize].1,
+                    then: thens[query.0 as usize],
+                    from: at.facts[fact.0 as usize],
+                    to: at.queries[query.0 as usize],
+                });
+            }
+            found
         });
         pairs.sort_by_key(|pair| (pair.then.instruction, pair.first.instruction));
         pairs
+    }
+
+    /// Answers queries; what is found can be asked whether a run has a path for it.
+    pub fn solve(&self, reach: Reach, related: &mut dyn FnMut(Query, Fact) -> u64, found: &mut Found<'_>) {
+        reach.solve_feasible(self.facts.view(self.unit), || self.paths(), related, found);
+    }
+
+    /// Which paths a run can take.
+    pub fn paths(&self) -> &'a Paths {
+        self.facts.paths.get_or_init(|| {
+            let is_guarded = |index: &u32| {
+                self.unit.module.guard(&self.unit.module.instructions[*index as usize]).is_some()
+            };
+            let guarded = self.events().iter().map(|event| event.instruction).filter(is_guarded);
+            Paths::new(&self.facts.view(self.unit), guarded)
+        })
     }
 
     /// The events that query and that no fact reaches, from before them or, if `direction` is
@@ -266,15 +321,18 @@ impl<'a> Flow<'a> {
         reach: &mut Reach,
         firsts: &mut Vec<(Fact, Event)>,
         thens: &mut Vec<Event>,
-    ) {
+    ) -> Sites {
+        let mut sites = Sites::default();
         let mut enact = |reach: &mut Reach, at: u32, event: Event, role: Role| {
             if matches!(role, Role::Query | Role::QueryAndGen) {
                 reach.query(at);
+                sites.queries.push(at);
                 thens.push(event);
             }
             if matches!(role, Role::Gen | Role::QueryAndGen) {
                 let fact = reach.fact();
                 reach.generate(at, fact);
+                sites.facts.push(at);
                 firsts.push((fact, event));
             }
         };
@@ -314,6 +372,7 @@ impl<'a> Flow<'a> {
                 enact(reach, at, inner, role);
             }
         }
+        sites
     }
 
     /// Who executes its tcgen05 instructions and its calls.

@@ -5,9 +5,12 @@
 
 use std::ops::Range;
 
+use smallvec::SmallVec;
+
 use super::events::{Action, Event};
 use super::flow::Flow;
 use super::places::{Place, Root, Slot};
+use crate::descriptor::idesc_check::Facts;
 use crate::instruction::{Address, Base, Instruction, Ld, MatrixA, Mma, Scalar, St};
 use crate::isa::data_movement::SHIFT_COLUMNS;
 use crate::isa::datapath;
@@ -72,10 +75,21 @@ pub fn slot(flow: &Flow<'_>, event: Event, dst: &Address<'_>) -> Option<Slot> {
     }
 }
 
-/// Some columns of Tensor Memory, counted from a root.
+/// Lanes of Tensor Memory, one bit each, out of the 32 that a warp accesses: they are the same in each of
+/// the four groups of lanes, as far as one instruction accesses them.
+type Lanes = u32;
+
+/// All of them.
+const ALL_LANES: Lanes = Lanes::MAX;
+
+/// A rectangle of Tensor Memory, or two: some lanes times some columns, counted from a root.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Columns {
     place: Place,
+    /// No lanes but these are touched.
+    lanes: Lanes,
+    /// The distance of as many columns that are touched as well: the other half of `.16x32bx2`.
+    second: Option<i64>,
     /// The columns that are certainly touched.
     least: u32,
     /// The columns that may be touched; `None` when that is not known.
@@ -102,17 +116,33 @@ impl Columns {
 
     /// Whether both certainly touch a common column.
     pub fn overlaps(&self, other: &Self) -> bool {
-        let (Some((root, left)), Some((other, right))) = (self.certain(), other.certain()) else {
+        let (Some((root, left)), Some((other_root, right))) = (self.certain(), other.certain()) else {
             return false;
         };
-        root == other && left.start < right.end && right.start < left.end
+        root == other_root
+            && self.lanes & other.lanes != 0
+            && left.start < right.end
+            && right.start < left.end
     }
 
-    /// Whether both certainly touch no common column.
+    /// Whether both certainly touch nothing in common.
     pub fn is_disjoint(&self, other: &Self) -> bool {
-        let (Some(left), Some(right)) = (self.place.column(), other.place.column()) else { return false };
-        let (Some(left_most), Some(right_most)) = (self.most, other.most) else { return false };
-        self.place.root == other.place.root && (left + left_most <= right || right + right_most <= left)
+        if self.place.root != other.place.root {
+            return false;
+        }
+        if self.lanes & other.lanes == 0 {
+            return true;
+        }
+        let (Some(left), Some(right)) = (self.all(), other.all()) else { return false };
+        left.iter().all(|left| right.iter().all(|right| left.end <= right.start || right.end <= left.start))
+    }
+
+    /// All columns that may be touched, if they are known.
+    fn all(&self) -> Option<SmallVec<[Range<i64>; 2]>> {
+        let column = i64::from(self.place.column()?);
+        let count = i64::from(self.most?);
+        let starts = std::iter::once(column).chain(self.second.map(|by| column + by));
+        Some(starts.map(|start| start..start + count).collect())
     }
 }
 
@@ -120,15 +150,49 @@ impl Columns {
 pub fn columns(flow: &Flow<'_>, event: Event) -> Option<Columns> {
     let instruction = flow.instruction(event)?;
     let place = flow.place(event, accessed(instruction)?.0)?;
-    let (least, most) = match instruction {
-        Instruction::Mma(mma) => accumulator_columns(flow, event, mma),
-        _ => match moved(instruction) {
-            // The second half of `.16x32bx2` lies elsewhere.
-            Some(moved) => (moved.columns, moved.second.is_none().then_some(moved.columns)),
-            None => (1, None),
-        },
+    if let Instruction::Mma(mma) = instruction {
+        let (least, most) = accumulator_columns(flow, event, mma);
+        let m = facts(flow, event).and_then(|facts| facts.m);
+        let rows = m.and_then(|m| {
+            datapath::layout(m, mma.cta_group.value, mma.sparse.is_some(), mma.weight_stationary)
+        });
+        let lanes = rows.map_or(ALL_LANES, |layout| lanes(&place, layout.lanes_of_group()));
+        return Some(Columns { place, lanes, second: None, least, most });
+    }
+    let Some(moved) = moved(instruction) else {
+        return Some(Columns { place, lanes: ALL_LANES, second: None, least: 1, most: None });
     };
-    Some(Columns { place, least, most })
+    let lanes = match instruction {
+        Instruction::Ld(ld) => lanes(&place, ld.shape.value.lanes()),
+        Instruction::St(st) => lanes(&place, st.shape.value.lanes()),
+        _ => ALL_LANES,
+    };
+    // The second half of `.16x32bx2` lies elsewhere.
+    let (second, is_known) = match moved.second {
+        None => (None, true),
+        Some(Scalar::Immediate(by)) => match i16::try_from(by.value()) {
+            Ok(by) => (Some(i64::from(by)), true),
+            Err(_) => (None, false),
+        },
+        Some(_) => (None, false),
+    };
+    Some(Columns { place, lanes, second, least: moved.columns, most: is_known.then_some(moved.columns) })
+}
+
+/// Some lanes of a group of 32, from that of an address on.
+fn lanes(place: &Place, count: u32) -> Lanes {
+    // The rows of a slot, and of everything that is counted from one, begin at lane 0.
+    let counts = match place.root {
+        Root::Slot(_) | Root::Literal => true,
+        Root::Variable(_) | Root::Register(_) => false,
+    };
+    match place.offset.shifted_right(16).constant(5).filter(|_| counts) {
+        Some(first) if first as u32 + count <= 32 => {
+            let all = 1u64.checked_shl(count).unwrap_or_default().wrapping_sub(1);
+            (all << first) as Lanes
+        }
+        _ => ALL_LANES,
+    }
 }
 
 /// Whether two instructions certainly access a common column.
@@ -139,10 +203,15 @@ pub fn is_same(flow: &Flow<'_>, one: Event, other: Event) -> bool {
     }
 }
 
+/// What the instruction descriptor of a multiply says.
+fn facts<'a>(flow: &Flow<'a>, event: Event) -> Option<&'a Facts> {
+    let Action::Tensor { index, .. } = event.action else { return None };
+    flow.descriptors_of(index).map(|it| &it.facts)
+}
+
 /// How many columns an accumulator has at least and at most.
 fn accumulator_columns(flow: &Flow<'_>, event: Event, mma: &Mma<'_>) -> (u32, Option<u32>) {
-    let Action::Tensor { index, .. } = event.action else { return (1, None) };
-    let Some(facts) = flow.descriptors_of(index).map(|it| &it.facts) else { return (1, None) };
+    let Some(facts) = facts(flow, event) else { return (1, None) };
     let (cta_group, sparse) = (mma.cta_group.value, mma.sparse.is_some());
     let columns = facts
         .n
@@ -167,6 +236,9 @@ pub fn operands_read(flow: &Flow<'_>, event: Event) -> Vec<Option<Columns>> {
         .chain(&mma.b_meta)
         .chain(&mma.sparsity_metadata)
         .chain(mma.scales.iter().flat_map(|scales| scales.iter()))
-        .map(|address| Some(Columns { place: flow.place(event, address)?, least: 1, most: Some(MOST) }))
+        .map(|address| {
+            let place = flow.place(event, address)?;
+            Some(Columns { place, lanes: ALL_LANES, second: None, least: 1, most: Some(MOST) })
+        })
         .collect()
 }

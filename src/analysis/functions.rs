@@ -5,10 +5,12 @@ use std::cell::{OnceCell, RefCell};
 use super::budget::Budget;
 use super::cfg::Cfg;
 use super::constants::{Constants, Known};
+use super::decided;
 use super::definitions::{Definitions, RegisterSet};
 use super::events::{Action, Events};
 use super::function::Function;
 use super::loads;
+use super::paths::Paths;
 use super::places::KnownPlaces;
 use super::uniformity::Uniformity;
 use crate::instruction::decode::{Decoded, Value};
@@ -32,11 +34,16 @@ pub struct FunctionFacts {
     pub budget: Budget,
     /// Who executes what; found when it is first asked for.
     pub uniformity: OnceCell<Uniformity>,
+    /// Which paths a run can take; found when it is first asked for.
+    pub paths: OnceCell<Paths>,
     /// Whether a load is pending where that matters; found when it is first asked for.
     pub pending_loads: OnceCell<bool>,
     /// What registers hold where instructions read them as addresses, as far as it was asked for.
     pub places: RefCell<KnownPlaces>,
 }
+
+/// How often dead edges are looked for. Compilers remove their own; two rounds are rare.
+const ROUNDS: usize = 4;
 
 impl FunctionFacts {
     /// Analyses every function that has tcgen05 instructions or calls one that has; in the order of
@@ -77,8 +84,16 @@ impl FunctionFacts {
         let size = Cfg::instruction_range(&unit.module, body).len() as u64;
         let budget = limit.map_or_else(|| Budget::for_function(size), Budget::new);
         budget.take(size);
-        let cfg = Cfg::new(unit, body);
-        let definitions = Definitions::new(unit, &cfg, watched);
+        let mut cfg = Cfg::new(unit, body);
+        let mut definitions = Definitions::new(unit, &cfg, watched);
+        // What is dead may have kept something else alive.
+        for _ in 0..ROUNDS {
+            let view = Function { unit, cfg: &cfg, definitions: &definitions, budget: &budget };
+            let Some(decided) = decided::guards(&view) else { break };
+            budget.take(size);
+            cfg = Cfg::with_decided(unit, body, decided);
+            definitions = Definitions::new(unit, &cfg, watched);
+        }
         let mut uses: Vec<(u32, RegisterId)> = Vec::new();
         for decoded in instructions {
             for bound in &decoded.operands {
@@ -100,6 +115,7 @@ impl FunctionFacts {
             constants,
             budget,
             uniformity: OnceCell::new(),
+            paths: OnceCell::new(),
             pending_loads: OnceCell::new(),
             places: RefCell::default(),
         }

@@ -242,20 +242,27 @@ impl Flow<'_> {
         mut concern: impl FnMut(Pair) -> Concern,
     ) -> Vec<Pair> {
         let mut if_live = Vec::new();
-        let mut found = self.pairs_killing(
+        let mut found = self.pairs_judged(
             |event| match role(event) {
                 Role::Gen => Role::Gen.only_if(self.follows_load(event)),
                 role => role,
             },
             |reach, loads| {
+                // What is loaded here is used here.
+                reach.same_thread();
                 self.kill_at_uses(reach, loads);
                 kills(reach, loads);
             },
-            |pair| {
-                let concern = concern(pair);
-                // Whether its registers are live is a question for all of them together.
-                if_live.extend((concern == Concern::IfLive).then_some(pair));
-                concern == Concern::Yes
+            |pair, can_happen| match concern(pair) {
+                Concern::No => false,
+                Concern::IfLive => {
+                    // Whether its registers are live is a question for all of them together.
+                    if can_happen() {
+                        if_live.push(pair);
+                    }
+                    false
+                }
+                Concern::Yes => can_happen(),
             },
         );
         found.extend(self.live(if_live));

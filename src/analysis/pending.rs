@@ -57,6 +57,15 @@ impl Pending {
     }
 }
 
+/// Whose access matters to what happens behind it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Threads {
+    /// That of the same thread.
+    Same,
+    /// That of any thread.
+    Any,
+}
+
 /// [`Flow::pending_loads`] for questions that are asked where Tensor Memory is written or freed, at
 /// fences and where mbarriers are signalled. Most functions have no pending load at any of these,
 /// which is found out once.
@@ -83,13 +92,21 @@ pub fn pending_loads(
 
 /// Stores that are pending where something happens: there is no `wait::st`, and no load has read
 /// the same columns since.
-pub fn pending_stores(flow: &Flow<'_>, role: impl Fn(Event) -> Role) -> Vec<Pair> {
-    let pairs = flow.pairs(&role, |_| true);
+pub fn pending_stores(flow: &Flow<'_>, threads: Threads, role: impl Fn(Event) -> Role) -> Vec<Pair> {
+    let restrict = |reach: &mut Reach| match threads {
+        Threads::Same => reach.same_thread(),
+        Threads::Any => {}
+    };
+    let pairs = flow.pairs_killing(&role, |reach, _| restrict(reach), |_| true);
     if pairs.is_empty() {
         return pairs;
     }
     // Few do that, so it is asked for only where it may matter.
-    flow.pairs_killing(&role, |reach, stores| flow.kill_where_read_again(reach, stores), |_| true)
+    let kills = |reach: &mut Reach, stores: &[(Fact, Event)]| {
+        restrict(reach);
+        flow.kill_where_read_again(reach, stores);
+    };
+    flow.pairs_killing(&role, kills, |_| true)
 }
 
 /// Pending loads with live registers, and what is done to their Tensor Memory.
@@ -136,5 +153,5 @@ pub fn unordered_stores(flow: &Flow<'_>) -> Vec<Pair> {
         (_, Some(operation)) => Pending::Store.role(operation),
         _ => Role::None,
     };
-    pending_stores(flow, role)
+    pending_stores(flow, Threads::Same, role)
 }

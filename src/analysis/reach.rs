@@ -9,14 +9,20 @@
 //! A kill counts on its own path only. A *discharge* counts on all: a fact that can have been
 //! discharged on some path to a query is no answer to it.
 
+use std::cell::LazyCell;
 use std::cmp::Reverse;
 
 use super::budget::Budget;
 use super::cfg::Cfg;
+use super::function::Function;
+use super::paths::Paths;
 
+mod feasible;
 mod solver;
 
-use solver::{Batch, OnDischarge, Solver};
+pub use feasible::Feasible;
+
+use solver::{Batch, OnDischarge, Solver, ranges};
 
 /// What a rule may do to judge one answer, in steps of the budget.
 const ANSWER: u64 = 16;
@@ -59,6 +65,10 @@ pub enum Direction {
     Backward,
 }
 
+/// Judges an answer: a query and a fact that gets there in the graph, and whether a run has a path for it,
+/// which is found out when it is asked. Says whether the query needs no more facts.
+pub type Found<'f> = dyn FnMut(Query, Fact, &mut dyn FnMut() -> bool) -> bool + 'f;
+
 /// A dataflow problem about one function.
 #[derive(Debug, Default)]
 pub struct Reach {
@@ -69,6 +79,8 @@ pub struct Reach {
     members: Vec<(Fact, Group)>,
     /// Whether one answer to any query is enough.
     stop_at_first_answer: bool,
+    /// Whether an answer matters only where one thread executes both.
+    same_thread: bool,
     /// Queries that need no answer.
     closed: Vec<Query>,
     facts: u32,
@@ -151,6 +163,11 @@ impl Reach {
         self.closed.push(query);
     }
 
+    /// A fact matters to a query only where the thread that generates it gets to the query.
+    pub fn same_thread(&mut self) {
+        self.same_thread = true;
+    }
+
     /// Answers the queries: `found` is called with facts that may hold and were discharged on no path,
     /// and returns true when it needs no more facts for this query.
     pub fn solve(
@@ -173,9 +190,31 @@ impl Reach {
         related: &mut dyn FnMut(Query, Fact) -> u64,
         found: &mut dyn FnMut(Query, Fact) -> bool,
     ) {
-        if self.facts == 0 || self.queries == 0 || !budget.take(self.steps.len() as u64) {
-            return;
-        }
+        self.sort(direction);
+        self.answer(cfg, direction, budget, related, found);
+    }
+
+    /// The same forward, where `found` can ask whether a run takes a path from a fact to a query.
+    /// Those are few that matter otherwise, so that it is asked last.
+    pub fn solve_feasible<'a>(
+        mut self,
+        function: Function<'a>,
+        paths: impl FnOnce() -> &'a Paths,
+        related: &mut dyn FnMut(Query, Fact) -> u64,
+        found: &mut Found<'_>,
+    ) {
+        self.sort(Direction::Forward);
+        let paths = LazyCell::new(paths);
+        let mut feasible: Option<Feasible<'_>> = None;
+        self.answer(function.cfg, Direction::Forward, function.budget, related, &mut |query, fact| {
+            found(query, fact, &mut || {
+                let feasible = feasible.get_or_insert_with(|| Feasible::new(&self, function, *paths));
+                feasible.reaches(fact, query)
+            })
+        });
+    }
+
+    fn sort(&mut self, direction: Direction) {
         self.steps.sort_unstable();
         self.steps.dedup();
         self.members.sort_unstable();
@@ -183,7 +222,20 @@ impl Reach {
             // Of one instruction, the steps keep their order.
             self.steps.sort_by_key(|(instruction, _)| Reverse(*instruction));
         }
-        let mut solver = Solver::new(&self, cfg, direction, budget);
+    }
+
+    fn answer(
+        &self,
+        cfg: &Cfg,
+        direction: Direction,
+        budget: &Budget,
+        related: &mut dyn FnMut(Query, Fact) -> u64,
+        found: &mut dyn FnMut(Query, Fact) -> bool,
+    ) {
+        if self.facts == 0 || self.queries == 0 || !budget.take(self.steps.len() as u64) {
+            return;
+        }
+        let mut solver = Solver::new(self, cfg, direction, budget);
         if self.facts > 64 {
             // Most of the time nothing is wrong, and one pass with all facts as one shows it.
             let mut hit = false;

@@ -32,7 +32,7 @@ mod selection;
 mod spread;
 
 use conditions::Conditions;
-use lanes::{comparison, constant, identifies_lane};
+use lanes::{LaneRegister, comparison, constant, lane_register};
 use lattice::{Partition, Threads};
 use selection::Selection;
 use spread::Spreads;
@@ -49,6 +49,8 @@ pub struct Uniformity {
     control: Branches,
     /// The same by block, when that is first asked for.
     deciding: OnceCell<Deciding>,
+    /// Whether the threads of a warp differ in `%tid.x`.
+    rows_are_warps: bool,
     partitions: FxHashMap<ValueId, Partition>,
     /// What may differ between the threads of a warp, as far as it was asked for.
     selection: OnceCell<RefCell<Selection>>,
@@ -72,10 +74,13 @@ impl Uniformity {
         let spreads = RefCell::default();
         let known_conditions = RefCell::default();
         let one_thread = vec![None; cfg.len()];
+        let rows_are_warps =
+            function.block_size().is_none_or(|[x, y, z]| x % 32 == 0 || y.saturating_mul(z) == 1);
         let mut this = Self {
             one_thread,
             control,
             deciding: OnceCell::new(),
+            rows_are_warps,
             partitions,
             selection,
             spreads,
@@ -95,6 +100,16 @@ impl Uniformity {
         this.find_partitions(function, roots.collect());
         this.find_one_thread(function, &branches);
         this
+    }
+
+    /// Whether no two threads of a warp have the same value.
+    fn identifies_lane(&self, function: &Function<'_>, instruction: u32, operand: u32) -> bool {
+        match lane_register(function, instruction, operand) {
+            Some(LaneRegister::Lane) => true,
+            // Where rows of threads are short, a warp has several of them.
+            Some(LaneRegister::Thread) => self.rows_are_warps,
+            None => false,
+        }
     }
 
     /// The blocks whose branches decide whether one of `blocks` runs, directly or through others; as
@@ -292,7 +307,7 @@ impl Uniformity {
                 }
             };
         let value = self.operand(function, instruction, raw.operands.start + left);
-        let is_lane = identifies_lane(function, instruction, raw.operands.start + left);
+        let is_lane = self.identifies_lane(function, instruction, raw.operands.start + left);
         // Exactly one value passes, or is left out.
         let passes = Partition { if_true: Threads::One(instruction), if_false: Threads::Top };
         let is_left_out = passes.not();

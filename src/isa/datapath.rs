@@ -44,6 +44,14 @@ pub struct DatapathLayout {
     pub lanes: &'static [u32],
 }
 
+impl DatapathLayout {
+    /// How many of the 32 lanes of each warp hold the matrix: half of them where there are two ways to
+    /// start it.
+    pub fn lanes_of_group(&self) -> u32 {
+        if self.lanes.len() > 1 { 16 } else { 32 }
+    }
+}
+
 /// The table; layout E is 2x2 (errata E9).
 #[rustfmt::skip]
 pub const DATAPATH_LAYOUTS: &[DatapathLayout] = &[

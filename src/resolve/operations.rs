@@ -94,6 +94,11 @@ impl Operations {
         &self.opcodes[self.of[instruction as usize] as usize]
     }
 
+    /// A number that instructions share whose opcodes are written alike.
+    pub fn number(&self, instruction: u32) -> u32 {
+        self.of[instruction as usize]
+    }
+
     /// Whether an instruction is one of tcgen05.
     pub fn is_tensor(&self, instruction: u32) -> bool {
         self.of(instruction).synchronization() == Synchronization::Tensor

@@ -3,7 +3,8 @@
 //! path has.
 //!
 //! The interpreter knows the rules' conditions, but neither blocks nor dataflow: it walks from
-//! instruction to instruction with everything that it has seen.
+//! instruction to instruction with everything that it has seen. Some branches may go either way each
+//! time, others test a parameter of the kernel: a path that no value of it takes is no path.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -35,13 +36,47 @@ enum Op {
     ProxyFence,
     /// To the operation with this number, or on.
     Branch(usize),
+    /// The same, where the kernel's parameter passes a test.
+    Test(Test, usize),
     Jump(usize),
     Exit,
 }
 
+/// What is asked of the kernel's parameter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Test {
+    Is(u32),
+    IsNot(u32),
+    Below(u32),
+    /// Whether its lowest bit is set.
+    Odd,
+}
+
+impl Test {
+    fn passes(self, parameter: u32) -> bool {
+        match self {
+            Self::Is(value) => parameter == value,
+            Self::IsNot(value) => parameter != value,
+            Self::Below(value) => parameter < value,
+            Self::Odd => parameter % 2 == 1,
+        }
+    }
+
+    /// A branch of the operation with this number.
+    fn text(self, index: usize, to: usize) -> String {
+        match self {
+            Self::Is(value) => format!("setp.eq.u32 p{index}, n, {value}; @p{index} bra L{to};"),
+            Self::IsNot(value) => format!("setp.eq.s32 p{index}, n, {value}; @!p{index} bra L{to};"),
+            Self::Below(value) => format!("setp.ge.u32 p{index}, n, {value}; @!p{index} bra L{to};"),
+            Self::Odd => format!("and.b32 s, n, 1; setp.ne.u32 p{index}, s, 0; @p{index} bra L{to};"),
+        }
+    }
+}
+
+/// What the kernel's parameter may be.
+const PARAMETERS: [u32; 4] = [0, 1, 2, 3];
+
 const REGISTERS: usize = 2;
-/// More than a program has operations.
-const PREDICATES: usize = 32;
 
 impl Op {
     /// The text of the operation with this number; each branch has a predicate of its own.
@@ -69,7 +104,10 @@ impl Op {
             Self::FenceBefore => "tcgen05.fence::before_thread_sync;".to_owned(),
             Self::SharedStore => "st.shared.b32 [tile], s;".to_owned(),
             Self::ProxyFence => "fence.proxy.async.shared::cta;".to_owned(),
-            Self::Branch(to) => format!("@p{index} bra L{to};"),
+            Self::Branch(to) => format!(
+                "ld.volatile.global.u32 c, [out]; setp.eq.u32 p{index}, c, {index}; @p{index} bra L{to};"
+            ),
+            Self::Test(test, to) => test.text(index, to),
             Self::Jump(to) => format!("bra L{to};"),
             Self::Exit => "ret;".to_owned(),
         }
@@ -77,24 +115,16 @@ impl Op {
 }
 
 const PROLOGUE: &str = ".version 9.0\n.target sm_100a\n.address_size 64\n\
-    .visible .entry k(.param .u64 o, .param .u64 a, .param .u32 n)\n{\n\
-    .reg .pred p<32>, q, e;\n.reg .b32 r<4>, s, taddr, c, copy;\n.reg .b64 d, out;\n\
+    .visible .entry k(.param .u64 o, .param .u64 a, .param .u32 m)\n{\n\
+    .reg .pred p<32>, q, e;\n.reg .b32 r<4>, s, taddr, c, n, copy;\n.reg .b64 d, out;\n\
     .shared .b32 slot, tile;\n.shared .b64 mbar;\n\
-    ld.param.u64 out, [o];\nld.param.u64 d, [a];\nld.param.u32 c, [n];\n\n\
-    mov.u32 s, c;\nmov.u32 r0, c;\nmov.u32 r1, c;\n\
+    ld.param.u64 out, [o];\nld.param.u64 d, [a];\nld.param.u32 c, [m];\nld.param.u32 n, [m];\n\
+    and.b32 n, n, 3;\nmov.u32 s, c;\nmov.u32 r0, c;\nmov.u32 r1, c;\n\
     elect.sync _|e, -1;\nbar.sync 0;\nld.shared.b32 taddr, [slot];\n";
-
-fn prologue() -> String {
-    let mut text = PROLOGUE.to_owned();
-    for index in 0..PREDICATES {
-        writeln!(text, "setp.eq.u32 p{index}, c, {index};").unwrap();
-    }
-    text
-}
 
 /// The module; operation `i` stands in line `FIRST + i`.
 fn module(program: &[Op]) -> String {
-    let mut text = prologue();
+    let mut text = PROLOGUE.to_owned();
     for (index, op) in program.iter().enumerate() {
         writeln!(text, "L{index}: {}", op.text(index)).unwrap();
     }
@@ -102,13 +132,21 @@ fn module(program: &[Op]) -> String {
     text
 }
 
-fn successors(program: &[Op], at: usize) -> Vec<usize> {
-    match program.get(at) {
-        None | Some(Op::Exit) => Vec::new(),
-        Some(Op::Jump(to)) => vec![*to],
-        Some(Op::Branch(to)) => vec![at + 1, *to],
-        Some(_) => vec![at + 1],
+/// What can follow an operation: whatever tests say, if no parameter is given.
+fn successors_for(program: &[Op], at: usize, parameter: Option<u32>) -> Vec<usize> {
+    match (program.get(at), parameter) {
+        (None | Some(Op::Exit), _) => Vec::new(),
+        (Some(Op::Jump(to)), _) => vec![*to],
+        (Some(Op::Branch(to)), _) | (Some(Op::Test(_, to)), None) => vec![at + 1, *to],
+        (Some(Op::Test(test, to)), Some(parameter)) => {
+            vec![if test.passes(parameter) { *to } else { at + 1 }]
+        }
+        (Some(_), _) => vec![at + 1],
     }
+}
+
+fn successors(program: &[Op], at: usize) -> Vec<usize> {
+    successors_for(program, at, None)
 }
 
 /// Everything that has happened on a path and matters later.
@@ -197,16 +235,22 @@ impl State {
             }
             Op::SharedStore => self.unfenced = true,
             Op::ProxyFence => self.unfenced = false,
-            Op::Commit | Op::Arrive | Op::FenceBefore | Op::Branch(_) | Op::Jump(_) | Op::Exit => {}
+            Op::Commit
+            | Op::Arrive
+            | Op::FenceBefore
+            | Op::Branch(_)
+            | Op::Test(..)
+            | Op::Jump(_)
+            | Op::Exit => {}
         }
         self
     }
 }
 
 /// Whether a path from behind `at` reads `register` before it is loaded again.
-fn is_live(program: &[Op], at: usize, register: usize) -> bool {
+fn is_live(program: &[Op], at: usize, register: usize, parameter: Option<u32>) -> bool {
     let mut seen = BTreeSet::new();
-    let mut work = successors(program, at);
+    let mut work = successors_for(program, at, parameter);
     while let Some(at) = work.pop() {
         if !seen.insert(at) {
             continue;
@@ -214,7 +258,7 @@ fn is_live(program: &[Op], at: usize, register: usize) -> bool {
         match program.get(at) {
             Some(Op::Use(r) | Op::UseCopy(r)) if *r == register => return true,
             Some(Op::Ld(r)) if *r == register => {}
-            _ => work.extend(successors(program, at)),
+            _ => work.extend(successors_for(program, at, parameter)),
         }
     }
     false
@@ -283,18 +327,55 @@ fn loaded_for_certain(program: &[Op]) -> bool {
 
 /// Operations that can follow `at`.
 fn followers(program: &[Op], at: usize) -> BTreeSet<usize> {
+    followers_for(program, at, None)
+}
+
+fn followers_for(program: &[Op], at: usize, parameter: Option<u32>) -> BTreeSet<usize> {
     let mut seen = BTreeSet::new();
-    let mut work = successors(program, at);
+    let mut work = successors_for(program, at, parameter);
     while let Some(at) = work.pop() {
         if seen.insert(at) {
-            work.extend(successors(program, at));
+            work.extend(successors_for(program, at, parameter));
         }
     }
     seen
 }
 
+/// Rules about what one thread does. To others it matters what any thread does: which of those are in a
+/// role together, the interpreter does not know.
+const OF_ONE_THREAD: &[&str] = &["TC701", "TC702", "TC706", "TC709"];
+
 /// Where each rule may have a reason, and which of them certainly have one.
 fn hazards(program: &[Op]) -> (BTreeMap<&'static str, BTreeSet<usize>>, BTreeSet<&'static str>) {
+    let Hazards { mut found, mut certain, races } = hazards_for(program, None);
+    if !program.iter().any(|op| matches!(op, Op::Test(..))) {
+        return (found, certain);
+    }
+    found.retain(|rule, _| !OF_ONE_THREAD.contains(rule));
+    // Which of them have a rule of their own depends on what one thread does.
+    found.entry("TC309").or_default().extend(races.into_keys());
+    certain.clear();
+    for parameter in PARAMETERS {
+        let hazards = hazards_for(program, Some(parameter));
+        for (rule, places) in hazards.found {
+            found.entry(rule).or_default().extend(places);
+        }
+        certain.extend(hazards.certain.into_iter().filter(|rule| *rule != "TC309"));
+        certain.extend(hazards.races.values().any(|races| races.contains("mma")).then_some("TC309"));
+    }
+    (found, certain)
+}
+
+struct Hazards {
+    /// By rule, where.
+    found: BTreeMap<&'static str, BTreeSet<usize>>,
+    /// Rules that have certainly a reason somewhere.
+    certain: BTreeSet<&'static str>,
+    /// By `dealloc`, what may still be under way.
+    races: BTreeMap<usize, BTreeSet<&'static str>>,
+}
+
+fn hazards_for(program: &[Op], parameter: Option<u32>) -> Hazards {
     let mut found: BTreeMap<&'static str, BTreeSet<usize>> = BTreeMap::new();
     let mut certain: BTreeSet<&'static str> = BTreeSet::new();
     let mut seen: BTreeSet<(usize, State)> = BTreeSet::new();
@@ -314,7 +395,11 @@ fn hazards(program: &[Op]) -> (BTreeMap<&'static str, BTreeSet<usize>>, BTreeSet
             }
         };
         let waits_for = |loading: &[bool; REGISTERS]| {
-            (0..REGISTERS).any(|register| loading[register] && is_live(program, at, register))
+            (0..REGISTERS).any(|register| loading[register] && is_live(program, at, register, None))
+        };
+        // Whether a register is read, the graph says.
+        let reads_surely = |loading: &[bool; REGISTERS]| {
+            (0..REGISTERS).any(|register| loading[register] && is_live(program, at, register, parameter))
         };
         match op {
             Op::Alloc(size) => {
@@ -324,7 +409,7 @@ fn hazards(program: &[Op]) -> (BTreeMap<&'static str, BTreeSet<usize>>, BTreeSet
             }
             Op::Dealloc => {
                 hazard("TC308", state.deallocated, true);
-                hazard("TC701", waits_for(&state.loading_here), false);
+                hazard("TC701", waits_for(&state.loading_here), !reads_surely(&state.loading_here));
                 hazard("TC702", state.storing, !state.last);
                 let races = races.entry(at).or_default();
                 races.extend(state.racing_ld.then_some("ld"));
@@ -334,7 +419,7 @@ fn hazards(program: &[Op]) -> (BTreeMap<&'static str, BTreeSet<usize>>, BTreeSet
             Op::Ld(_) | Op::St => hazard("TC308", state.deallocated, true),
             Op::Mma | Op::Cp => {
                 hazard("TC308", state.deallocated, true);
-                hazard("TC701", waits_for(&state.loading_here), false);
+                hazard("TC701", waits_for(&state.loading_here), !reads_surely(&state.loading_here));
                 hazard("TC702", state.storing, !state.last);
                 hazard("TC707", state.unfenced, false);
             }
@@ -345,16 +430,18 @@ fn hazards(program: &[Op]) -> (BTreeMap<&'static str, BTreeSet<usize>>, BTreeSet
             }
             Op::Arrive => {
                 let loading = waits_for(&state.loading);
-                hazard("TC709", state.storing || loading, !(loading || state.storing && state.last));
+                let surely = reads_surely(&state.loading) || state.storing && state.last;
+                hazard("TC709", state.storing || loading, !surely);
             }
             _ => {}
         }
         let after = state.after(*op);
-        work.extend(successors(program, at).into_iter().map(|next| (next, after.clone())));
+        work.extend(successors_for(program, at, parameter).into_iter().map(|next| (next, after.clone())));
     }
     let reached: BTreeSet<usize> = seen.into_iter().map(|(at, _)| at).collect();
     // A race that is certain is reported as that.
-    for (at, races) in races {
+    races.retain(|_, races| !races.is_empty());
+    for (&at, races) in &races {
         let is = |rule: &str| found.get(rule).is_some_and(|places| places.contains(&at));
         let left = races.contains("mma")
             || (races.contains("ld") && !is("TC701"))
@@ -376,21 +463,22 @@ fn hazards(program: &[Op]) -> (BTreeMap<&'static str, BTreeSet<usize>>, BTreeSet
         let waits =
             after.iter().filter(|at| matches!(program.get(**at), Some(Op::MbarrierWait | Op::Barrier)));
         let waited: BTreeSet<usize> = waits.flat_map(|wait| followers(program, *wait)).collect();
-        for access in after.difference(&waited) {
-            if matches!(program.get(*access), Some(Op::Ld(_) | Op::St)) {
+        for access in followers_for(program, at, parameter).difference(&waited) {
+            if matches!(program.get(*access), Some(Op::Ld(_) | Op::St)) && reached.contains(access) {
                 found.entry("TC703").or_default().insert(*access);
                 certain.insert("TC703");
             }
         }
     }
-    if loaded_for_certain(program) {
+    // Where conditions are known, that is something else.
+    if parameter.is_none() && loaded_for_certain(program) {
         certain.insert("TC706");
     }
     // What no run may do is not reported, even if the graph has a path.
-    if used_for_certain(program) {
+    if parameter.is_none() && used_for_certain(program) {
         certain.insert("TC308");
     }
-    (found, certain)
+    Hazards { found, certain, races }
 }
 
 /// Rules that the programs are about.
@@ -400,7 +488,7 @@ const RULES: &[&str] = &[
 ];
 
 fn findings(program: &[Op]) -> BTreeMap<&'static str, BTreeSet<usize>> {
-    let first = prologue().lines().count() + 1;
+    let first = PROLOGUE.lines().count() + 1;
     let source = Source::new("k.ptx", module(program)).unwrap();
     let mut found: BTreeMap<&'static str, BTreeSet<usize>> = BTreeMap::new();
     for finding in check(&source, &Options::default()).diagnostics {
@@ -439,6 +527,15 @@ fn compare(program: &[Op]) -> Result<(), TestCaseError> {
     Ok(())
 }
 
+fn test() -> impl Strategy<Value = Test> {
+    prop_oneof![
+        (0u32..4).prop_map(Test::Is),
+        (0u32..4).prop_map(Test::IsNot),
+        (0u32..4).prop_map(Test::Below),
+        Just(Test::Odd),
+    ]
+}
+
 fn op(len: usize) -> impl Strategy<Value = Op> {
     let target = 0..=len;
     prop_oneof![
@@ -461,6 +558,7 @@ fn op(len: usize) -> impl Strategy<Value = Op> {
         1 => Just(Op::SharedStore),
         1 => Just(Op::ProxyFence),
         5 => target.clone().prop_map(Op::Branch),
+        3 => (test(), target.clone()).prop_map(|(test, to)| Op::Test(test, to)),
         1 => target.prop_map(Op::Jump),
         1 => Just(Op::Exit),
     ]

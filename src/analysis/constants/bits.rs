@@ -2,6 +2,7 @@
 //! above the width of a value are known to be zero when they matter, and cut off by [`within`].
 
 use super::{Known, UNKNOWN};
+use crate::isa::generic::Comparison;
 
 const fn ones(width: u32) -> u64 {
     if width >= 64 { u64::MAX } else { (1 << width) - 1 }
@@ -42,6 +43,10 @@ fn ones_of(known: Known) -> u64 {
 
 fn of(zeros: u64, ones: u64) -> Known {
     Known::new(zeros | ones, ones)
+}
+
+pub(super) fn not(a: Known) -> Known {
+    Known::new(a.mask, !a.value)
 }
 
 pub(super) fn and(a: Known, b: Known) -> Known {
@@ -167,4 +172,30 @@ pub(super) fn prmt(a: Known, b: Known, selector: u64) -> Known {
 pub(super) fn is_descriptor(known: Known) -> bool {
     const FIXED: u64 = 0b111 << 46;
     known.mask >> 32 == 0xFFFF_FFFF && known.value & FIXED == 0b001 << 46
+}
+
+/// Whether two numbers compare in this way; `None` where that is no comparison of integers.
+pub(super) fn compare(comparison: Comparison, a: u64, b: u64, width: u32, signed: bool) -> Option<bool> {
+    let turn = if signed && width > 0 { 1 << (width - 1) } else { 0 };
+    let (x, y) = (a ^ turn, b ^ turn);
+    Some(match comparison {
+        Comparison::Eq => a == b,
+        Comparison::Ne => a != b,
+        Comparison::Lt => x < y,
+        Comparison::Le => x <= y,
+        Comparison::Gt => x > y,
+        Comparison::Ge => x >= y,
+        Comparison::Lo => a < b,
+        Comparison::Ls => a <= b,
+        Comparison::Hi => a > b,
+        Comparison::Hs => a >= b,
+        Comparison::Equ
+        | Comparison::Neu
+        | Comparison::Ltu
+        | Comparison::Leu
+        | Comparison::Gtu
+        | Comparison::Geu
+        | Comparison::Num
+        | Comparison::Nan => return None,
+    })
 }

@@ -116,15 +116,7 @@ pub(super) struct Solver<'a> {
 
 impl<'a> Solver<'a> {
     pub(super) fn new(problem: &'a Reach, cfg: &'a Cfg, direction: Direction, budget: &'a Budget) -> Self {
-        let mut ranges = vec![0..0; cfg.len()];
-        let mut index = 0;
-        for group in problem.steps.chunk_by(|a, b| a.0 == b.0 || cfg.block_of(a.0) == cfg.block_of(b.0)) {
-            let end = index + group.len() as u32;
-            if let Some(block) = group.first().and_then(|(instruction, _)| cfg.block_of(*instruction)) {
-                ranges[block.index()] = index..end;
-            }
-            index = end;
-        }
+        let ranges = ranges(problem, cfg);
         let mut position = vec![0; cfg.len()];
         let order = cfg.reverse_post_order();
         for (at, block) in order.iter().enumerate() {
@@ -373,6 +365,20 @@ impl<'a> Solver<'a> {
         self.budget.take(taken);
         state
     }
+}
+
+/// By block, its steps.
+pub(super) fn ranges(problem: &Reach, cfg: &Cfg) -> Vec<Range<u32>> {
+    let mut ranges = vec![0..0; cfg.len()];
+    let mut index = 0;
+    for group in problem.steps.chunk_by(|a, b| a.0 == b.0 || cfg.block_of(a.0) == cfg.block_of(b.0)) {
+        let end = index + group.len() as u32;
+        if let Some(block) = group.first().and_then(|(instruction, _)| cfg.block_of(*instruction)) {
+            ranges[block.index()] = index..end;
+        }
+        index = end;
+    }
+    ranges
 }
 
 /// By fact, its kind: the groups that kill it; by group, the kinds that it kills. Few facts need none.

@@ -55,9 +55,17 @@ fn made_of<'a>(
     None
 }
 
-/// Whether no two threads of a warp have the same value: `%laneid`, `%tid.x`, or what keeps the
-/// low five bits of one of them.
-pub(super) fn identifies_lane(function: &Function<'_>, instruction: u32, operand: u32) -> bool {
+/// A register of the machine that tells the threads of a warp apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum LaneRegister {
+    /// `%laneid`
+    Lane,
+    /// `%tid.x`
+    Thread,
+}
+
+/// What tells the threads of a warp apart, if a value is it or keeps its low five bits.
+pub(super) fn lane_register(function: &Function<'_>, instruction: u32, operand: u32) -> Option<LaneRegister> {
     let number = |raw: &RawInstruction| constant(function, raw.operands, 2);
     let found = made_of(function, instruction, operand, |computes, raw| match computes {
         Computation::Move | Computation::Convert => true,
@@ -86,7 +94,11 @@ pub(super) fn identifies_lane(function: &Function<'_>, instruction: u32, operand
         | Computation::Load
         | Computation::Elect => false,
     });
-    matches!(found, Some("%laneid" | "%tid.x" | "%tid"))
+    match found {
+        Some("%laneid") => Some(LaneRegister::Lane),
+        Some("%tid.x" | "%tid") => Some(LaneRegister::Thread),
+        _ => None,
+    }
 }
 
 /// Whether a value is `%tid.x` plus a multiple of 32.

@@ -2,7 +2,7 @@ use std::collections::BTreeSet;
 
 use crate::analysis::events::{Action, Event};
 use crate::analysis::flow::Role;
-use crate::analysis::pending::{Pending, overwritten_loads, pending_stores, unordered_stores};
+use crate::analysis::pending::{Pending, Threads, overwritten_loads, pending_stores, unordered_stores};
 use crate::diagnostic::{Diagnostic, Findings};
 use crate::instruction::Instruction;
 use crate::isa::vocabulary::Operation;
@@ -55,7 +55,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
                 _ => Role::None,
             };
             let pairs = match access {
-                Pending::Store => pending_stores(&flow, role),
+                Pending::Store => pending_stores(&flow, Threads::Any, role),
                 Pending::Load | Pending::Operation => flow.pairs(role, |_| true),
             };
             if pairs.is_empty() {

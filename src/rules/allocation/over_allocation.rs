@@ -45,7 +45,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     let memory = checker.environment.tensor_memory();
     for flow in checker.flows() {
         let Some(path) = worst_path(checker, &flow, memory) else { continue };
-        let Some((Allocation { event: last, size }, before)) = path.allocations.split_last() else {
+        let Some((Allocation { event: last, size, .. }, before)) = path.allocations.split_last() else {
             continue;
         };
         let label = if path.in_loop {
@@ -60,7 +60,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             label,
         );
         let (shown, more) = before.split_at(before.len().min(SHOWN));
-        for Allocation { event, size } in shown {
+        for Allocation { event, size, .. } in shown {
             finding = finding.label(flow.span(*event), format!("{size} columns are allocated here before"));
         }
         if let Some(end) = more.last() {
@@ -84,6 +84,8 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
 #[derive(Clone, Copy)]
 struct Allocation {
     event: Event,
+    /// The instruction itself, or the call that leads to it.
+    site: u32,
     size: u32,
 }
 
@@ -123,17 +125,20 @@ fn worst_path(checker: &Checker<'_>, flow: &Flow<'_>, memory: TensorMemory) -> O
         }
     };
     let mut graph: DiGraph<Allocation, ()> = DiGraph::new();
-    let mut nodes: FxHashMap<u32, NodeIndex> = FxHashMap::default();
+    // What a function allocates that is called twice is allocated twice.
+    let mut nodes: FxHashMap<(u32, u32), NodeIndex> = FxHashMap::default();
     let mut edges: FxHashSet<(NodeIndex, NodeIndex)> = FxHashSet::default();
-    flow.pairs_killing(role, until_the_next, |pair| {
-        let mut node = |event: Event| -> Option<NodeIndex> {
+    flow.pairs_judged(role, until_the_next, |pair, can_happen| {
+        let mut node = |event: Event, site: u32| -> Option<NodeIndex> {
             let size = size(event)?;
-            let add = || graph.add_node(Allocation { event, size });
-            Some(*nodes.entry(event.instruction).or_insert_with(add))
+            let add = || graph.add_node(Allocation { event, site, size });
+            Some(*nodes.entry((site, event.instruction)).or_insert_with(add))
         };
-        if let (Some(first), Some(then)) = (node(pair.first), node(pair.then))
-            && edges.insert((first, then))
+        if let (Some(first), Some(then)) = (node(pair.first, pair.from), node(pair.then, pair.to))
+            && !edges.contains(&(first, then))
+            && can_happen()
         {
+            edges.insert((first, then));
             graph.add_edge(first, then, ());
         }
         false
@@ -142,7 +147,7 @@ fn worst_path(checker: &Checker<'_>, flow: &Flow<'_>, memory: TensorMemory) -> O
     let mut circle_of = vec![0; graph.node_count()];
     // Sources come last.
     for mut members in kosaraju_scc(&graph).into_iter().rev() {
-        members.sort_by_key(|node| graph[*node].event.instruction);
+        members.sort_by_key(|node| (graph[*node].site, graph[*node].event.instruction));
         let incoming =
             || members.iter().flat_map(|node| graph.neighbors_directed(*node, Direction::Incoming));
         let in_loop = members.len() > 1 || incoming().any(|node| members.contains(&node));

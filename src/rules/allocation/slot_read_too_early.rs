@@ -6,7 +6,6 @@ use crate::analysis::events::{Action, Event};
 use crate::analysis::flow::Flow;
 use crate::analysis::footprint::{accessed, slot};
 use crate::analysis::places::Slot;
-use crate::analysis::reach::Direction;
 use crate::analysis::reach::Reach;
 use crate::diagnostic::{Diagnostic, Findings};
 use crate::instruction::Instruction;
@@ -84,14 +83,16 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
         let start = Start::new(&flow);
         for slot in order {
             let (Some(allocs), Some(loads)) = (written.get(&slot), loads.get(&slot)) else { continue };
-            let early = match allocs[..] {
+            let early: Vec<u32> = match allocs[..] {
                 [only] => {
                     let early =
                         |load: &u32| start.reaches(*load) && !start.leads_through(only.instruction, *load);
                     loads.iter().copied().filter(early).collect()
                 }
-                _ => start.reaches_past(allocs, loads),
+                _ => loads.clone(),
             };
+            // What the graph says of one allocation, a run may not do.
+            let early = if early.is_empty() { early } else { start.reaches_past(allocs, &early) };
             for load in early {
                 let finding = Diagnostic::new(
                     Code::SlotReadTooEarly,
@@ -128,7 +129,11 @@ impl<'a> Start<'a> {
         let mut barriers = Vec::new();
         for event in flow.events() {
             let waits = match event.action {
-                Action::Barrier | Action::WarpBarrier | Action::MbarrierWait | Action::Unknown => true,
+                Action::Barrier
+                | Action::WarpBarrier
+                | Action::MbarrierWait
+                | Action::Acquire
+                | Action::Unknown => true,
                 Action::Call(callee) => *waiting.entry(callee).or_insert_with(|| may_wait(flow, callee)),
                 Action::Tensor { .. }
                 | Action::MbarrierArrive
@@ -191,10 +196,12 @@ impl<'a> Start<'a> {
             reach.query(*load);
         }
         let mut found = Vec::new();
-        let Flow { facts, .. } = self.flow;
-        reach.solve(&facts.cfg, Direction::Forward, &facts.budget, &mut |query, _| {
-            found.push(asked[query.0 as usize]);
-            true
+        self.flow.solve(reach, &mut |_, _| u64::MAX, &mut |query, _, can_happen| {
+            let reached = can_happen();
+            if reached {
+                found.push(asked[query.0 as usize]);
+            }
+            reached
         });
         found
     }
@@ -205,8 +212,10 @@ fn may_wait(flow: &Flow<'_>, callee: u32) -> bool {
     flow.all.summary(callee).is_none_or(|summary| {
         summary.unknown
             || summary.events.iter().any(|event| {
-                matches!(event.action, Action::Barrier | Action::WarpBarrier | Action::MbarrierWait)
-                    || matches!(flow.instruction(*event), Some(Instruction::Alloc(_)))
+                matches!(
+                    event.action,
+                    Action::Barrier | Action::WarpBarrier | Action::MbarrierWait | Action::Acquire
+                ) || matches!(flow.instruction(*event), Some(Instruction::Alloc(_)))
             })
     })
 }

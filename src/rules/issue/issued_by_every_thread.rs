@@ -7,7 +7,6 @@ use crate::diagnostic::{Diagnostic, Findings};
 use crate::isa::vocabulary::Operation;
 use crate::resolve::symbols::{RegisterId, Resolution};
 use crate::rules::{Checker, Code, rule};
-use crate::syntax::literal;
 
 rule! {
     /// ## What it does
@@ -34,18 +33,6 @@ rule! {
     IssuedByEveryThread Kernel check
 }
 
-/// Whether the kernel says that its blocks have one thread.
-fn has_one_thread(checker: &Checker<'_>, flow: &Flow<'_>) -> bool {
-    let function = &checker.unit.module.functions[flow.facts.function as usize];
-    checker.unit.module.directives[function.directives.range()].iter().any(|directive| {
-        let limits = matches!(checker.unit.source.slice(directive.name), ".reqntid" | ".maxntid");
-        limits
-            && checker.unit.module.operands(directive.operands).iter().all(|operand| {
-                literal::evaluate(&checker.unit.source, &checker.unit.module, operand) == Some(1)
-            })
-    })
-}
-
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     for flow in checker.flows().filter(Flow::is_entry) {
         let issued: Vec<Event> = flow
@@ -65,7 +52,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
                 )
             })
             .collect();
-        if issued.is_empty() || has_one_thread(checker, &flow) {
+        if issued.is_empty() || flow.block_size().is_some_and(|size| size == [1, 1, 1]) {
             continue;
         }
         let uniformity = flow.uniformity();

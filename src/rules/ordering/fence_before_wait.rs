@@ -1,7 +1,7 @@
 use crate::analysis::events::{Action, Event};
 use crate::analysis::flow::Role;
 use crate::analysis::loads::Concern;
-use crate::analysis::pending::{Pending, pending_loads, pending_stores};
+use crate::analysis::pending::{Pending, Threads, pending_loads, pending_stores};
 use crate::diagnostic::{Diagnostic, Findings};
 use crate::isa::vocabulary::Operation;
 use crate::rules::{Checker, Code, rule};
@@ -61,7 +61,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
                     },
                 )
             } else {
-                pending_stores(&flow, role)
+                pending_stores(&flow, Threads::Same, role)
             };
             let (name, wait) = match access {
                 Pending::Store => ("st", "wait::st"),

@@ -7,7 +7,8 @@ use crate::rules::{Checker, Code, rule};
 rule! {
     /// ## What it does
     /// Finds a `mma` or `cp` behind a store to shared memory in the same thread with no
-    /// `fence.proxy.async` between, in kernels that load nothing into shared memory in bulk.
+    /// `fence.proxy.async` between, in kernels that load nothing into shared memory in bulk. A store to
+    /// another variable than those that the descriptors point to is left alone.
     ///
     /// ## Why is this bad?
     /// `mma` and `cp` read shared memory through the async proxy, the store goes through the generic
@@ -48,7 +49,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             (_, Some(Operation::Mma | Operation::MmaWs | Operation::Cp)) => Role::Query,
             _ => Role::None,
         };
-        for pair in flow.first_pairs(role, |_| true) {
+        for pair in flow.first_pairs(role, |pair| !flow.stores_elsewhere(pair.first, pair.then)) {
             let name = flow.operation(pair.then).map_or("", Operation::name);
             findings.push(
                 Diagnostic::new(

@@ -3,7 +3,7 @@ use std::cell::LazyCell;
 use crate::analysis::events::{Action, Event};
 use crate::analysis::flow::Role;
 use crate::analysis::loads::Concern;
-use crate::analysis::pending::{Pending, pending_loads, pending_stores};
+use crate::analysis::pending::{Pending, Threads, pending_loads, pending_stores};
 use crate::diagnostic::{Diagnostic, Findings};
 use crate::isa::vocabulary::Operation;
 use crate::rules::{Checker, Code, rule};
@@ -52,7 +52,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             let pairs = if loads {
                 pending_loads(&flow, role, |_, _| {}, |_| Concern::IfLive)
             } else {
-                pending_stores(&flow, role)
+                pending_stores(&flow, Threads::Same, role)
             };
             for pair in pairs {
                 let name = flow.operation(pair.first).map_or("", Operation::name);

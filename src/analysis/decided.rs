@@ -1,0 +1,102 @@
+//! Guards that hold always or never.
+//!
+//! Compilers leave them behind: a condition of a template that is false here, a loop that is never
+//! waited in. What they decide is taken out of the [control flow](super::cfg::Cfg) before anything else
+//! is asked.
+
+use super::constants::{Constants, boolean_operator};
+use super::function::Function;
+use crate::isa::generic::Computation;
+use crate::resolve::symbols::{RegisterId, Resolution};
+use crate::syntax::ast::{OperandKind, UnaryOperator};
+use crate::syntax::literal;
+
+/// The instructions whose guards hold always or never, in their order; `None` if the control flow knows
+/// them already.
+pub(super) fn guards(function: &Function<'_>) -> Option<Vec<(u32, bool)>> {
+    let mut asked: Vec<(u32, RegisterId, bool)> = Vec::new();
+    for instruction in function.cfg.instructions() {
+        let raw = &function.unit.module.instructions[instruction as usize];
+        if let Some(guard) = function.unit.module.guard(raw)
+            && let Resolution::Register(register) = function.unit.symbols.guard(instruction)
+            && may_be_constant(function, instruction, register, 0)
+        {
+            asked.push((instruction, register, guard.negated));
+        }
+    }
+    if asked.is_empty() {
+        return None;
+    }
+    let uses = asked.iter().map(|(instruction, register, _)| (*instruction, *register));
+    let constants = Constants::new(function, uses);
+    let mut decided: Vec<(u32, bool)> = asked
+        .into_iter()
+        .filter_map(|(instruction, register, negated)| {
+            let holds = constants.at(function, instruction, register).constant(1)? != 0;
+            Some((instruction, holds != negated))
+        })
+        .collect();
+    decided.sort_unstable();
+    decided.dedup();
+    let is_new = |(instruction, _): &(u32, bool)| function.cfg.guard_holds(*instruction).is_none();
+    decided.iter().any(is_new).then_some(decided)
+}
+
+/// Whether a register looks like a constant: so that nearly all guards, which do not, cost nothing.
+fn may_be_constant(function: &Function<'_>, instruction: u32, register: RegisterId, depth: u32) -> bool {
+    /// What is decided is not far from where.
+    const DEEP: u32 = 8;
+    let definition = function.definitions.nearest(function.cfg, instruction, register);
+    let Some(definition) = definition.filter(|it| !it.guarded && it.instruction != instruction) else {
+        return false;
+    };
+    if depth == DEEP || !function.budget.take(1) {
+        return false;
+    }
+    let raw = &function.unit.module.instructions[definition.instruction as usize];
+    let opcode = function.unit.operations.of(definition.instruction);
+    let part = |position: u32| {
+        position < raw.operands.len
+            && is_constant(function, definition.instruction, raw.operands.start + position, depth + 1)
+    };
+    match opcode.computes() {
+        Computation::Move | Computation::Convert | Computation::Not | Computation::Negate => part(1),
+        // One may be enough.
+        Computation::And | Computation::Or | Computation::Multiply => part(1) || part(2),
+        Computation::Compare => part(1) && part(2) || boolean_operator(opcode).is_some() && part(3),
+        Computation::Select => part(3) || part(1) && part(2),
+        Computation::Xor
+        | Computation::ShiftLeft
+        | Computation::ShiftRight
+        | Computation::Add
+        | Computation::Subtract => part(1) && part(2),
+        Computation::Lop3 | Computation::MultiplyAdd | Computation::ExtractBits => {
+            part(1) && part(2) && part(3)
+        }
+        Computation::Other
+        | Computation::ConvertAddress
+        | Computation::Divide
+        | Computation::Remainder
+        | Computation::InsertBits
+        | Computation::Permute
+        | Computation::Shuffle
+        | Computation::Load
+        | Computation::Elect => false,
+    }
+}
+
+fn is_constant(function: &Function<'_>, instruction: u32, index: u32, depth: u32) -> bool {
+    let operand = &function.unit.module.operands[index as usize];
+    if literal::evaluate(&function.unit.source, &function.unit.module, operand).is_some() {
+        return true;
+    }
+    match (operand.kind(), function.unit.symbols.operand(index)) {
+        (OperandKind::Name, Resolution::Register(register)) => {
+            may_be_constant(function, instruction, register, depth)
+        }
+        (OperandKind::Unary(UnaryOperator::Not, part), _) if part.len == 1 && depth < 64 => {
+            is_constant(function, instruction, part.start, depth + 1)
+        }
+        _ => false,
+    }
+}

@@ -1,0 +1,363 @@
+//! Which paths a run can take.
+//!
+//! The graph of a function has paths that no run takes: through `if (warp == 0) A` and then past
+//! `if (warp == 0) B`, or past a loop that is not entered and into the next one that is entered under the
+//! same condition. Here conditions are understood as far as that needs: a guard is a predicate, which is a
+//! comparison of something, or is made of other predicates; what is compared is a [term](terms), the same
+//! wherever it is computed in the same way from the same values. A branch leaves a term in a
+//! [set](range) of numbers, and as long as nothing that the term is made of is written again, no path goes
+//! on that needs another number.
+//!
+//! This decides only that a path *cannot* be taken. What is not understood can hold or not.
+
+use std::ops::Range;
+
+use smallvec::SmallVec;
+
+use super::bit_set::BitSet;
+use super::budget::Budget;
+use super::cfg::{BlockId, Cfg};
+use super::function::Function;
+use crate::isa::generic::Control;
+
+mod range;
+mod terms;
+
+use range::ValueSet;
+use terms::{Inverse, TermId, Terms, Test};
+
+/// What is known of terms on a path.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Knowledge {
+    /// By term.
+    sets: SmallVec<[(TermId, ValueSet); 4]>,
+}
+
+/// More terms than these are not remembered at once.
+const REMEMBERED: usize = 48;
+
+/// How often what is known where a block is entered may change by and by; then what changes is
+/// forgotten.
+const CHANGES: u32 = 6;
+
+/// What it takes to follow an edge, in steps of the budget.
+const EDGE: u64 = 2;
+
+impl Knowledge {
+    fn get(&self, term: TermId) -> Option<&ValueSet> {
+        let at = self.sets.binary_search_by_key(&term, |(term, _)| *term).ok()?;
+        Some(&self.sets[at].1)
+    }
+
+    /// That a term is in a set; false when it is not.
+    fn narrow(&mut self, term: TermId, set: &ValueSet) -> bool {
+        match self.sets.binary_search_by_key(&term, |(term, _)| *term) {
+            Ok(at) => {
+                let both = self.sets[at].1.and(set);
+                let possible = !both.is_empty();
+                self.sets[at].1 = both;
+                possible
+            }
+            Err(at) => {
+                if self.sets.len() < REMEMBERED {
+                    self.sets.insert(at, (term, set.clone()));
+                }
+                !set.is_empty()
+            }
+        }
+    }
+
+    /// What is known besides; false when both cannot be.
+    pub(super) fn and(&mut self, more: &Self) -> bool {
+        more.sets.iter().all(|(term, set)| self.narrow(*term, set))
+    }
+
+    /// How much is known.
+    pub(super) fn len(&self) -> usize {
+        self.sets.len()
+    }
+
+    /// What is known on one of two paths.
+    fn join(&self, other: &Self) -> Self {
+        let both = |(term, set): &(TermId, ValueSet)| Some((*term, set.or(other.get(*term)?)));
+        Self { sets: self.sets.iter().filter_map(both).collect() }
+    }
+
+    /// What both say in the same way.
+    fn common(&self, other: &Self) -> Self {
+        let same = |(term, set): &&(TermId, ValueSet)| other.get(*term) == Some(set);
+        Self { sets: self.sets.iter().filter(same).cloned().collect() }
+    }
+}
+
+/// What is known where something is entered, while paths are followed.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Entered {
+    knowledge: Option<Knowledge>,
+    changes: u32,
+}
+
+impl Entered {
+    /// What is known, if a path leads here.
+    pub(super) fn knowledge(&self) -> Option<&Knowledge> {
+        self.knowledge.as_ref()
+    }
+
+    /// One more path leads here; whether that changes anything.
+    pub(super) fn enter(&mut self, by: Knowledge) -> bool {
+        let Some(known) = &self.knowledge else {
+            self.knowledge = Some(by);
+            return true;
+        };
+        let mut joined = known.join(&by);
+        if joined == *known {
+            return false;
+        }
+        self.changes += 1;
+        if self.changes > CHANGES {
+            joined = known.common(&joined);
+        }
+        self.knowledge = Some(joined);
+        true
+    }
+}
+
+/// The conditions of a function, and what is known where its blocks are entered.
+#[derive(Debug)]
+pub struct Paths {
+    terms: Terms,
+    /// Terms that more than one condition is about: what is known of another one decides nothing.
+    shared: BitSet,
+    /// By block: what holds on all paths to it that a run can take.
+    entered: Vec<Entered>,
+    /// Whether there is nothing to know.
+    is_trivial: bool,
+}
+
+impl Paths {
+    /// Understands the conditions of a function: of its branches, and of the instructions in `guarded`.
+    pub fn new(function: &Function<'_>, guarded: impl Iterator<Item = u32>) -> Self {
+        let cfg = function.cfg;
+        let branches = cfg.blocks().filter_map(|(_, block)| block.branch);
+        let mut guards: Vec<u32> = branches.chain(guarded).collect();
+        guards.sort_unstable();
+        guards.dedup();
+        let (terms, shared) = Terms::new(function, &guards);
+        let is_trivial = shared.first_from(0).is_none() && !terms.decides();
+        let mut this = Self { terms, shared, entered: vec![Entered::default(); cfg.len()], is_trivial };
+        if !is_trivial {
+            this.follow(function);
+        }
+        this
+    }
+
+    /// Whether every path of the graph may be one that a run takes.
+    pub(super) fn is_trivial(&self) -> bool {
+        self.is_trivial
+    }
+
+    /// What is known where a block is entered; nothing, if no run gets there.
+    pub(super) fn entering(&self, block: BlockId) -> Option<&Knowledge> {
+        self.entered[block.index()].knowledge()
+    }
+
+    /// Finds out what is known where blocks are entered.
+    fn follow(&mut self, function: &Function<'_>) {
+        let cfg = function.cfg;
+        let order = cfg.reverse_post_order();
+        let mut position = vec![0; cfg.len()];
+        for (at, block) in order.iter().enumerate() {
+            position[block.index()] = at;
+        }
+        let mut waiting = BitSet::new(cfg.len());
+        self.entered[0].enter(Knowledge::default());
+        waiting.insert(position[0]);
+        let mut from = 0;
+        while let Some(at) = waiting.first_from(from) {
+            waiting.remove(at);
+            from = at + 1;
+            let block = order[at];
+            let Some(mut knowledge) = self.entering(block).cloned() else { continue };
+            self.pass(&mut knowledge, cfg.block(block).instructions.clone());
+            for &successor in &cfg.block(block).successors {
+                if !function.budget.take(EDGE + knowledge.sets.len() as u64) {
+                    // Nothing is known.
+                    self.is_trivial = true;
+                    return;
+                }
+                let mut knowledge = knowledge.clone();
+                if self.leave(function, block, successor, &mut knowledge)
+                    && self.entered[successor.index()].enter(knowledge)
+                {
+                    waiting.insert(position[successor.index()]);
+                    from = from.min(position[successor.index()]);
+                }
+            }
+        }
+    }
+
+    /// Forgets what instructions write.
+    pub(super) fn pass(&self, knowledge: &mut Knowledge, instructions: Range<u32>) {
+        if !knowledge.sets.is_empty() {
+            for term in self.terms.written_in(instructions) {
+                knowledge.sets.retain(|(known, _)| *known != term);
+            }
+        }
+    }
+
+    /// What of it holds for all threads of a CTA, or none: what is known of one says nothing of others
+    /// where it is made of the thread's number.
+    pub(super) fn of_all_threads(&self, knowledge: &Knowledge) -> Knowledge {
+        let sets = knowledge.sets.iter().filter(|(term, _)| !self.terms.varies(*term));
+        Knowledge { sets: sets.cloned().collect() }
+    }
+
+    /// Whether a block can be left to another one, with what is known then.
+    pub(super) fn leave(
+        &self,
+        function: &Function<'_>,
+        block: BlockId,
+        successor: BlockId,
+        knowledge: &mut Knowledge,
+    ) -> bool {
+        let content = function.cfg.block(block);
+        let Some(branch) = content.branch else { return true };
+        let falls = successor.0 == block.0 + 1;
+        let taken = match function.unit.operations.of(branch).control() {
+            Control::Branch if content.successors.len() == 2 => !falls,
+            // One of several labels may stand right behind it.
+            Control::IndexedBranch if !falls => true,
+            Control::Return | Control::Exit | Control::Trap => false,
+            Control::Branch | Control::IndexedBranch | Control::Next | Control::Call => return true,
+        };
+        self.learn(branch, taken, knowledge)
+    }
+
+    /// That the guard of an instruction holds, or does not; false when that cannot be.
+    pub(super) fn learn(&self, instruction: u32, holds: bool, knowledge: &mut Knowledge) -> bool {
+        /// What is longer is not understood to its end.
+        const FUEL: u32 = 64;
+        let Some((term, negated)) = self.terms.guard(instruction) else { return true };
+        let mut learner = Learner { paths: self, knowledge, fuel: FUEL };
+        learner.narrow(term, &ValueSet::truth(holds != negated))
+    }
+}
+
+/// Draws conclusions from what is learnt.
+struct Learner<'a> {
+    paths: &'a Paths,
+    knowledge: &'a mut Knowledge,
+    fuel: u32,
+}
+
+impl Learner<'_> {
+    /// That a term is in a set; false when that cannot be.
+    fn narrow(&mut self, term: TermId, set: &ValueSet) -> bool {
+        let Paths { terms, shared, .. } = self.paths;
+        let bounded = terms.bound(term).map(|bound| set.and(&ValueSet::range(0, bound)));
+        let set = bounded.as_ref().unwrap_or(set);
+        if set.is_empty() {
+            return false;
+        }
+        if let Some(value) = terms.constant(term) {
+            return !set.and(&ValueSet::only(value)).is_empty();
+        }
+        if self.fuel == 0 {
+            return true;
+        }
+        self.fuel -= 1;
+        if shared.contains(term.index()) && !self.knowledge.narrow(term, set) {
+            return false;
+        }
+        let follows = match (terms.test(term), set.single()) {
+            (Some(test), Some(truth @ (0 | 1))) => self.test(test, truth == 1),
+            _ => true,
+        };
+        follows
+            && match terms.inverse(term) {
+                Some((base, inverse)) => inverse.apply(set).is_none_or(|set| self.narrow(base, &set)),
+                None => true,
+            }
+    }
+
+    fn truth(&mut self, term: TermId, holds: bool) -> bool {
+        self.narrow(term, &ValueSet::truth(holds))
+    }
+
+    /// Whether a predicate can be so.
+    fn can(&mut self, term: TermId, holds: bool) -> bool {
+        let mut knowledge = self.knowledge.clone();
+        let mut learner = Learner { paths: self.paths, knowledge: &mut knowledge, fuel: self.fuel / 2 };
+        learner.truth(term, holds)
+    }
+
+    fn test(&mut self, test: &Test, holds: bool) -> bool {
+        match test {
+            Test::Decided(known) => *known == holds,
+            Test::Not(term) => self.truth(*term, !holds),
+            Test::And(one, other) if holds => self.truth(*one, true) && self.truth(*other, true),
+            Test::Or(one, other) if !holds => self.truth(*one, false) && self.truth(*other, false),
+            // One of them decides; if one cannot, the other does.
+            Test::And(one, other) | Test::Or(one, other) => {
+                match (self.can(*one, holds), self.can(*other, holds)) {
+                    (true, true) => true,
+                    (true, false) => self.truth(*one, holds),
+                    (false, true) => self.truth(*other, holds),
+                    (false, false) => false,
+                }
+            }
+            Test::Within { atoms } => {
+                atoms.iter().all(|(term, yes, no)| self.narrow(*term, if holds { yes } else { no }))
+            }
+        }
+    }
+}
+
+impl Inverse {
+    /// What the base is in, if what is made of it is in `set`; `None` where that says nothing.
+    fn apply(&self, set: &ValueSet) -> Option<ValueSet> {
+        match *self {
+            Self::Sum { by, width } => Some(set.before_sum(by, width)),
+            Self::Mask { mask, width } => set.before_mask(mask, width),
+            Self::Shift { by, width } => Some(set.before_shift(by, width)),
+            Self::Field { at, len, width } => set.before_field(at, len, width),
+            Self::Extended { width } => Some(set.within(width)),
+            Self::Select { yes, no } => {
+                let can = |value: u64| !set.and(&ValueSet::only(value)).is_empty();
+                match (can(yes), can(no)) {
+                    (true, true) => None,
+                    (true, false) => Some(ValueSet::truth(true)),
+                    (false, true) => Some(ValueSet::truth(false)),
+                    (false, false) => Some(ValueSet::none()),
+                }
+            }
+        }
+    }
+}
+
+/// How much may be done to tell which paths can be taken, in steps: as much for each instruction, so
+/// that the work stays in proportion to the text.
+pub(super) fn allowance(cfg: &Cfg) -> u64 {
+    const BASE: u64 = 20_000;
+    const FOR_INSTRUCTION: u64 = 48;
+    BASE + FOR_INSTRUCTION * cfg.blocks().map(|(_, block)| block.instructions.len() as u64).sum::<u64>()
+}
+
+/// Steps that are taken from an allowance and from the budget.
+pub(super) struct Allowance<'a> {
+    left: u64,
+    budget: &'a Budget,
+}
+
+impl<'a> Allowance<'a> {
+    /// Everything is left.
+    pub(super) fn new(cfg: &Cfg, budget: &'a Budget) -> Self {
+        Self { left: allowance(cfg), budget }
+    }
+
+    /// Takes some steps; false when nothing is left.
+    pub(super) fn take(&mut self, steps: u64) -> bool {
+        self.left = self.left.saturating_sub(steps);
+        self.left > 0 && self.budget.take(steps)
+    }
+}

@@ -1,0 +1,815 @@
+//! What conditions are about.
+//!
+//! A term stands for what a register holds, by how that is made: two registers that are computed in the
+//! same way from the same values are one term (value numbering). Its leaves are what is not looked into:
+//! loads, results of atomics, values that loops carry. A term changes only where one of its leaves is
+//! written.
+//!
+//! That holds because each definition that a term is made of dominates the one that reads it: a path from
+//! where a leaf is written to where the term is read goes through all that is between. Where several
+//! definitions meet, a leaf is what the register holds, and what reads it has to stand where none of them
+//! can come in between.
+
+use std::ops::Range;
+
+use petgraph::algo::kosaraju_scc;
+use petgraph::graph::{DiGraph, NodeIndex};
+use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::SmallVec;
+
+use super::range::{ValueSet, ones};
+use crate::analysis::bit_set::BitSet;
+use crate::analysis::cfg::BlockId;
+use crate::analysis::constants::boolean_operator;
+use crate::analysis::definitions::DefinitionId;
+use crate::analysis::function::Function;
+use crate::analysis::values::{JoinId, ValueId};
+use crate::isa::generic::{
+    BooleanOperator, Comparison, Computation, Flag, Lanes, Modifier, ShuffleMode, Space, Synchronization,
+    Type,
+};
+use crate::resolve::operations::Opcode;
+use crate::resolve::symbols::{RegisterId, Resolution, SymbolId, SymbolKind};
+use crate::syntax::ast::{BinaryOperator, OperandKind, StateSpace, UnaryOperator};
+use crate::syntax::literal;
+
+/// Index of a term.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct TermId(u32);
+
+impl TermId {
+    pub(super) const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// What a predicate says.
+#[derive(Clone, Debug)]
+pub(super) enum Test {
+    /// The same in every run.
+    Decided(bool),
+    Not(TermId),
+    And(TermId, TermId),
+    Or(TermId, TermId),
+    /// That terms are in sets: where it is true, and where it is false.
+    Within {
+        atoms: Vec<(TermId, ValueSet, ValueSet)>,
+    },
+}
+
+/// How a term is made of another one and constants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Inverse {
+    /// `x + by`
+    Sum { by: u64, width: u32 },
+    /// `x & mask`
+    Mask { mask: u64, width: u32 },
+    /// `x >> by`
+    Shift { by: u32, width: u32 },
+    /// `len` bits of `x` from `at` on.
+    Field { at: u32, len: u32, width: u32 },
+    /// `x`, of `width` bits, with zeros above.
+    Extended { width: u32 },
+    /// `yes` where the predicate `x` holds, and otherwise `no`.
+    Select { yes: u64, no: u64 },
+}
+
+/// The terms of the conditions of one function.
+#[derive(Debug, Default)]
+pub(super) struct Terms {
+    /// By instruction: what its guard is, and whether it is negated.
+    guards: FxHashMap<u32, (TermId, bool)>,
+    tests: FxHashMap<TermId, Test>,
+    inverses: FxHashMap<TermId, (TermId, Inverse)>,
+    constants: FxHashMap<TermId, u64>,
+    /// What terms are at most, by the way they are made.
+    bounds: FxHashMap<TermId, u64>,
+    /// Instructions that write a leaf of a term.
+    writes: Vec<(u32, TermId)>,
+    /// Terms that differ between the threads of a CTA by their nature.
+    varying: BitSet,
+}
+
+impl Terms {
+    /// Reads the conditions of guarded instructions; with them come the terms that several of them are
+    /// about, or one that is met again while the term is what it was.
+    pub(super) fn new(function: &Function<'_>, guards: &[u32]) -> (Self, BitSet) {
+        let mut builder = Builder {
+            function: *function,
+            terms: Self::default(),
+            known: FxHashMap::default(),
+            facts: Vec::new(),
+            made: FxHashMap::default(),
+            circles: None,
+        };
+        for &instruction in guards {
+            if let Some(guard) = builder.guard(instruction) {
+                builder.terms.guards.insert(instruction, guard);
+            }
+        }
+        builder.finish(guards)
+    }
+
+    /// Whether a predicate can only be true, or only false, by itself.
+    pub(super) fn decides(&self) -> bool {
+        self.tests.values().any(|test| match test {
+            Test::Decided(_) => true,
+            Test::Not(_) | Test::And(..) | Test::Or(..) => false,
+            Test::Within { atoms } => atoms.iter().any(|(term, yes, no)| {
+                let is_empty = |set: &ValueSet| match self.bound(*term) {
+                    Some(bound) => set.and(&ValueSet::range(0, bound)).is_empty(),
+                    None => set.is_empty(),
+                };
+                is_empty(yes) || is_empty(no)
+            }),
+        })
+    }
+
+    pub(super) fn guard(&self, instruction: u32) -> Option<(TermId, bool)> {
+        self.guards.get(&instruction).copied()
+    }
+
+    pub(super) fn test(&self, term: TermId) -> Option<&Test> {
+        self.tests.get(&term)
+    }
+
+    /// Whether a term differs between the threads of a CTA by its nature.
+    pub(super) fn varies(&self, term: TermId) -> bool {
+        self.varying.contains(term.index())
+    }
+
+    /// What a term is at most, by the way it is made.
+    pub(super) fn bound(&self, term: TermId) -> Option<u64> {
+        self.bounds.get(&term).copied()
+    }
+
+    pub(super) fn constant(&self, term: TermId) -> Option<u64> {
+        self.constants.get(&term).copied()
+    }
+
+    pub(super) fn inverse(&self, term: TermId) -> Option<(TermId, Inverse)> {
+        self.inverses.get(&term).copied()
+    }
+
+    fn writes_in(&self, instructions: Range<u32>) -> &[(u32, TermId)] {
+        let start = self.writes.partition_point(|(at, _)| *at < instructions.start);
+        let end = self.writes.partition_point(|(at, _)| *at < instructions.end);
+        &self.writes[start..end.max(start)]
+    }
+
+    /// The terms that change where one of these instructions is executed.
+    pub(super) fn written_in(&self, instructions: Range<u32>) -> impl Iterator<Item = TermId> {
+        self.writes_in(instructions).iter().map(|(_, term)| *term)
+    }
+}
+
+/// What makes terms the same.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Key<'a> {
+    Value(ValueId),
+    /// A register of the machine.
+    Machine(&'a str),
+    /// A parameter of the kernel, from an offset on.
+    Parameter(SymbolId, i128),
+    Constant(u64),
+    /// What an opcode makes, by its number; its first result, or its second.
+    Made(u32, bool, SmallVec<[TermId; 3]>),
+    Not(TermId),
+    /// How two terms compare, as signed numbers or not: 0 if the first is less, 1 if they are equal, 2 if
+    /// it is more.
+    Order {
+        signed: bool,
+        first: TermId,
+        second: TermId,
+    },
+}
+
+/// What is known of a term.
+#[derive(Clone, Debug, Default)]
+struct Facts {
+    constant: Option<u64>,
+    /// Definitions that change it.
+    leaves: SmallVec<[DefinitionId; 2]>,
+    /// Whether the highest bit is 0.
+    is_positive: bool,
+    /// Whether it differs between the threads of a CTA by its nature.
+    varies: bool,
+}
+
+/// A term as it is read somewhere.
+#[derive(Clone, Debug)]
+struct Found {
+    term: TermId,
+    /// Values that loops carry, each with who reads it: up to where that value is written, the term is
+    /// what was read.
+    carried: SmallVec<[(u32, JoinId); 1]>,
+}
+
+impl From<TermId> for Found {
+    fn from(term: TermId) -> Self {
+        Self { term, carried: SmallVec::new() }
+    }
+}
+
+struct Builder<'a> {
+    function: Function<'a>,
+    terms: Terms,
+    known: FxHashMap<Key<'a>, TermId>,
+    /// By term.
+    facts: Vec<Facts>,
+    made: FxHashMap<DefinitionId, Found>,
+    /// By block: which blocks it is in a circle with, by a number, and whether it is in one.
+    circles: Option<Vec<(u32, bool)>>,
+}
+
+/// Deeper expressions are not looked into.
+const DEEP: u32 = 16;
+/// Terms that more definitions change are not looked into.
+const LEAVES: usize = 8;
+/// What a term takes, in steps of the budget.
+const VISIT: u64 = 4;
+
+impl<'a> Builder<'a> {
+    /// The term of an instruction's guard.
+    fn guard(&mut self, instruction: u32) -> Option<(TermId, bool)> {
+        let Function { unit, .. } = self.function;
+        let guard = unit.module.guard(&unit.module.instructions[instruction as usize])?;
+        let Resolution::Register(register) = unit.symbols.guard(instruction) else { return None };
+        let found = self.register(instruction, register, 0)?;
+        if found.carried.iter().all(|(reader, join)| self.is_kept(*reader, *join, instruction)) {
+            return Some((found.term, guard.negated));
+        }
+        // The predicate itself is what it is.
+        let value = self.function.value(instruction, register)?;
+        Some((self.value(value, instruction)?.term, guard.negated))
+    }
+
+    /// Whether nothing between two instructions writes what the first one reads.
+    fn is_kept(&self, reader: u32, join: JoinId, until: u32) -> bool {
+        let Function { cfg, definitions, budget, .. } = self.function;
+        cfg.block_of(reader) == cfg.block_of(until)
+            && reader <= until
+            && definitions.all(ValueId::Join(join), budget).is_some_and(|all| {
+                all.iter().all(|id| !(reader..until).contains(&definitions.get(*id).instruction))
+            })
+    }
+
+    fn term(&mut self, key: Key<'a>, facts: impl FnOnce() -> Facts) -> TermId {
+        let next = TermId(self.facts.len() as u32);
+        let term = *self.known.entry(key).or_insert(next);
+        if term == next {
+            self.facts.push(facts());
+        }
+        term
+    }
+
+    fn constant(&mut self, value: u64) -> TermId {
+        let term = self.term(Key::Constant(value), || Facts { constant: Some(value), ..Facts::default() });
+        self.terms.constants.insert(term, value);
+        term
+    }
+
+    /// What a register holds where an instruction reads it; `None` where that cannot be followed.
+    fn register(&mut self, reader: u32, register: RegisterId, depth: u32) -> Option<Found> {
+        match self.function.value(reader, register)? {
+            ValueId::Definition(id) => {
+                if !self.dominates(id, reader) {
+                    return None;
+                }
+                self.definition(id, depth)
+            }
+            value @ ValueId::Join(_) => self.value(value, reader),
+        }
+    }
+
+    /// A value as it is.
+    fn value(&mut self, value: ValueId, reader: u32) -> Option<Found> {
+        let term = if let Some(term) = self.known.get(&Key::Value(value)) {
+            *term
+        } else {
+            if let ValueId::Join(join) = value
+                && self.function.definitions.joined(join).len() > LEAVES
+            {
+                return None;
+            }
+            let leaves = self.function.definitions.all(value, self.function.budget)?;
+            if leaves.len() > LEAVES || !self.function.budget.take(VISIT) {
+                return None;
+            }
+            let leaves: SmallVec<[DefinitionId; 2]> = leaves.into_iter().collect();
+            let operations = &self.function.unit.operations;
+            let varies = leaves.iter().any(|id| {
+                match operations.of(self.function.definitions.get(*id).instruction).lanes() {
+                    Lanes::Elected | Lanes::Exchanged | Lanes::Differ => true,
+                    Lanes::AsSources | Lanes::Memory | Lanes::Same => false,
+                }
+            });
+            self.term(Key::Value(value), || Facts { leaves, varies, ..Facts::default() })
+        };
+        let mut found = Found::from(term);
+        if let ValueId::Join(join) = value
+            && !self.is_stable(term, reader)
+        {
+            found.carried.push((reader, join));
+        }
+        Some(found)
+    }
+
+    /// Whether none of a term's leaves is written behind a reader of it, but before it is read again.
+    fn is_stable(&mut self, term: TermId, reader: u32) -> bool {
+        let Some(block) = self.function.cfg.block_of(reader) else { return false };
+        self.is_kept_round(term, block)
+    }
+
+    /// Whether control can go from each of two blocks to the other one.
+    fn share_circle(&mut self, one: BlockId, other: BlockId) -> bool {
+        let cfg = self.function.cfg;
+        let circles = self.circles.get_or_insert_with(|| {
+            let mut graph: DiGraph<(), ()> = DiGraph::with_capacity(cfg.len(), cfg.len());
+            for _ in cfg.blocks() {
+                graph.add_node(());
+            }
+            for (block, content) in cfg.blocks() {
+                for successor in &content.successors {
+                    graph.add_edge(NodeIndex::new(block.index()), NodeIndex::new(successor.index()), ());
+                }
+            }
+            let mut circles = vec![(0, false); cfg.len()];
+            for (number, members) in kosaraju_scc(&graph).into_iter().enumerate() {
+                for member in &members {
+                    let block = BlockId(member.index() as u32);
+                    let is_circle = members.len() > 1 || cfg.block(block).successors.contains(&block);
+                    circles[member.index()] = (number as u32, is_circle);
+                }
+            }
+            circles
+        });
+        circles[one.index()] == circles[other.index()] && circles[one.index()].1
+    }
+
+    fn dominates(&self, id: DefinitionId, reader: u32) -> bool {
+        let Function { cfg, definitions, .. } = self.function;
+        let at = definitions.get(id).instruction;
+        match (cfg.block_of(at), cfg.block_of(reader)) {
+            (Some(from), Some(to)) if from == to => at < reader,
+            (Some(from), Some(to)) => cfg.dominates(from, to),
+            _ => false,
+        }
+    }
+
+    fn definition(&mut self, id: DefinitionId, depth: u32) -> Option<Found> {
+        if let Some(found) = self.made.get(&id) {
+            return Some(found.clone());
+        }
+        let made = if depth < DEEP && self.function.budget.take(VISIT) { self.make(id, depth) } else { None };
+        let is_small = |found: &Found| {
+            self.facts[found.term.index()].leaves.len() <= LEAVES && found.carried.len() <= LEAVES
+        };
+        let found = match made.filter(is_small) {
+            Some(found) => found,
+            None => self.value(ValueId::Definition(id), self.function.definitions.get(id).instruction)?,
+        };
+        self.made.insert(id, found.clone());
+        Some(found)
+    }
+
+    /// What a definition makes of other terms; `None` if that is not looked into.
+    fn make(&mut self, id: DefinitionId, depth: u32) -> Option<Found> {
+        let Function { unit, definitions, .. } = self.function;
+        let definition = *definitions.get(id);
+        if definition.guarded || !self.function.is_local(definition.register) {
+            return None;
+        }
+        let instruction = definition.instruction;
+        let raw = &unit.module.instructions[instruction as usize];
+        let opcode = unit.operations.of(instruction);
+        let name = unit.operations.number(instruction);
+        let first = raw.operands.start;
+        let is_second = match unit.module.operands.get(first as usize)?.kind() {
+            OperandKind::Name => false,
+            OperandKind::Binary(BinaryOperator::Or, parts) if parts.len == 2 => {
+                definition.operand == parts.start + 1
+            }
+            _ => return None,
+        };
+        let computes = opcode.computes();
+        if opcode.has_flag(Flag::Sat) {
+            return None;
+        }
+        if computes == Computation::Load {
+            return self.parameter(opcode, first + 1).map(Found::from);
+        }
+        if computes == Computation::Elect {
+            // The same thread is elected for the same mask every time.
+            let mask = self.operand(instruction, first + 1, depth + 1)?;
+            let elected = self.made(name, is_second, &[mask]);
+            self.facts[elected.term.index()].varies = true;
+            return Some(elected);
+        }
+        if computes == Computation::Shuffle {
+            let from_one = opcode.has(Modifier::ShuffleMode(ShuffleMode::Idx))
+                && raw.operands.len == 5
+                && [2, 3].iter().all(|at| self.literal(first + at).is_some())
+                && matches!(self.literal(first + 4), Some(-1 | 0xFFFF_FFFF));
+            let value = self.operand(instruction, first + 1, depth + 1)?;
+            // What changes in another lane is not seen here.
+            if !from_one || is_second || !self.facts[value.term.index()].leaves.is_empty() {
+                return None;
+            }
+            let lane = self.operand(instruction, first + 2, depth + 1)?;
+            return Some(self.made(name, false, &[value, lane]));
+        }
+        let is_pure = opcode.lanes() == Lanes::AsSources
+            && opcode.synchronization() == Synchronization::None
+            && opcode.accepts(&unit.module, raw.operands);
+        if !is_pure || raw.operands.len > 5 {
+            return None;
+        }
+        let mut of: SmallVec<[Found; 3]> = SmallVec::new();
+        for index in raw.operands.range().skip(1) {
+            of.push(self.operand(instruction, index as u32, depth + 1)?);
+        }
+        if let [only] = &of[..]
+            && (computes == Computation::Move || computes == Computation::Convert && is_same_width(opcode))
+        {
+            return Some(only.clone());
+        }
+        let found = self.made(name, is_second, &of);
+        let of: SmallVec<[TermId; 3]> = of.iter().map(|found| found.term).collect();
+        self.describe(found.term, opcode, &of, is_second);
+        Some(found)
+    }
+
+    fn made(&mut self, opcode: u32, is_second: bool, of: &[Found]) -> Found {
+        let terms: SmallVec<[TermId; 3]> = of.iter().map(|found| found.term).collect();
+        let facts = self.facts_of(&terms);
+        let term = self.term(Key::Made(opcode, is_second, terms), || facts);
+        let mut found = Found::from(term);
+        for (reader, join) in of.iter().flat_map(|found| &found.carried) {
+            if !found.carried.contains(&(*reader, *join)) {
+                found.carried.push((*reader, *join));
+            }
+        }
+        found
+    }
+
+    /// What is known of something that is made of terms.
+    fn facts_of(&self, of: &[TermId]) -> Facts {
+        let mut leaves: SmallVec<[DefinitionId; 2]> =
+            of.iter().flat_map(|term| self.facts[term.index()].leaves.iter().copied()).collect();
+        leaves.sort_unstable();
+        leaves.dedup();
+        let varies = of.iter().any(|term| self.facts[term.index()].varies);
+        Facts { leaves, varies, ..Facts::default() }
+    }
+
+    /// Says how a term is made, where that helps.
+    fn describe(&mut self, term: TermId, opcode: &Opcode, of: &[TermId], is_second: bool) {
+        if self.terms.tests.contains_key(&term) || self.terms.inverses.contains_key(&term) {
+            return;
+        }
+        let constant = |this: &Self, at: usize| this.facts[of.get(at)?.index()].constant;
+        let ty = opcode.types.last().copied();
+        let is_predicate = ty == Some(Type::Pred);
+        let test = match opcode.computes() {
+            Computation::Not if is_predicate => Some(Test::Not(of[0])),
+            Computation::And if is_predicate => Some(Test::And(of[0], of[1])),
+            Computation::Or if is_predicate => Some(Test::Or(of[0], of[1])),
+            Computation::Compare => self.compare(opcode, of, is_second),
+            _ => None,
+        };
+        if let Some(test) = test {
+            self.terms.tests.insert(term, test);
+            return;
+        }
+        let Some(width @ (32 | 64)) = ty.and_then(Type::bits) else { return };
+        let is_signed = ty.is_some_and(Type::is_signed);
+        let wide = opcode.modifier(|it| matches!(it, Modifier::Part(_)).then_some(())).is_some();
+        let inverse = match (opcode.computes(), constant(self, 0), constant(self, 1)) {
+            (Computation::Add, None, Some(by)) => Some((0, Inverse::Sum { by, width })),
+            (Computation::Add, Some(by), None) => Some((1, Inverse::Sum { by, width })),
+            (Computation::Subtract, None, Some(by)) => {
+                Some((0, Inverse::Sum { by: by.wrapping_neg(), width }))
+            }
+            (Computation::And, None, Some(mask)) => {
+                self.facts[term.index()].is_positive = mask >> (width - 1) == 0;
+                Some((0, Inverse::Mask { mask, width }))
+            }
+            (Computation::ShiftRight, None, Some(by))
+                if by < u64::from(width) && (!is_signed || self.facts[of[0].index()].is_positive) =>
+            {
+                self.facts[term.index()].is_positive = by > 0;
+                Some((0, Inverse::Shift { by: by as u32, width }))
+            }
+            (Computation::ExtractBits, None, Some(at)) if !is_signed => constant(self, 2)
+                .filter(|len| at < u64::from(width) && (1..64).contains(len))
+                .map(|len| (0, Inverse::Field { at: at as u32, len: len as u32, width })),
+            (Computation::Convert, None, _) => match opcode.types[..] {
+                [to, from] if !from.is_signed() && !from.is_float() && !to.is_float() => {
+                    match (to.bits(), from.bits()) {
+                        (Some(64), Some(32)) => Some((0, Inverse::Extended { width: 32 })),
+                        _ => None,
+                    }
+                }
+                _ => None,
+            },
+            (Computation::Select, Some(yes), Some(no)) if of.len() == 3 => {
+                Some((2, Inverse::Select { yes, no }))
+            }
+            _ => None,
+        };
+        let is_integer = !opcode.types.iter().any(|ty| ty.is_float() || ty.is_packed());
+        if let Some((base, inverse)) = inverse.filter(|_| is_integer && !wide) {
+            let bound = match inverse {
+                Inverse::Mask { mask, .. } => Some(mask),
+                Inverse::Shift { by, width } => Some(ones(width) >> by),
+                Inverse::Field { len, .. } => Some(ones(len)),
+                Inverse::Extended { width } => Some(ones(width)),
+                Inverse::Sum { .. } | Inverse::Select { .. } => None,
+            };
+            self.terms.bounds.extend(bound.map(|bound| (term, bound)));
+            self.terms.inverses.insert(term, (of[base], inverse));
+        }
+    }
+
+    /// What a comparison says.
+    fn compare(&mut self, opcode: &Opcode, of: &[TermId], is_second: bool) -> Option<Test> {
+        let comparison = opcode.modifier(|modifier| match modifier {
+            Modifier::Comparison(comparison) => Some(comparison),
+            _ => None,
+        })?;
+        let ty = opcode.types.last().copied()?;
+        let width = ty.bits().filter(|width| matches!(width, 16 | 32 | 64) && !ty.is_float())?;
+        let (a, b) = (*of.first()?, *of.get(1)?);
+        let compared = |comparison, with| ValueSet::compared(comparison, with, width, ty.is_signed());
+        let (of_a, of_b) = (self.facts[a.index()].constant, self.facts[b.index()].constant);
+        let (term, yes, no) = match (of_a, of_b) {
+            (_, Some(with)) => {
+                let yes = compared(comparison, with)?;
+                (a, yes, compared(negated(comparison)?, with)?)
+            }
+            (Some(with), None) => {
+                let mirrored = mirrored(comparison)?;
+                (b, compared(mirrored, with)?, compared(negated(mirrored)?, with)?)
+            }
+            (None, None) if a == b => {
+                let holds = ValueSet::compared(comparison, 0, width, false)?;
+                let test = Test::Decided(holds.and(&ValueSet::only(0)).is_empty() == is_second);
+                return combined(opcode, of, test, self);
+            }
+            (None, None) => {
+                let is_signed = ty.is_signed() && is_order(comparison);
+                let (first, second, comparison) =
+                    if a < b { (a, b, comparison) } else { (b, a, mirrored(comparison)?) };
+                let order = self.order(is_signed, first, second);
+                let set = |comparison| ValueSet::compared(comparison, 1, 8, false);
+                let mut yes = set(comparison)?;
+                let mut no = set(negated(comparison)?)?;
+                if is_second {
+                    std::mem::swap(&mut yes, &mut no);
+                }
+                let mut atoms = vec![(order, yes.clone(), no.clone())];
+                if !is_order(comparison) {
+                    // They are equal or not, in whatever order.
+                    atoms.push((self.order(true, first, second), yes, no));
+                }
+                return combined(opcode, of, Test::Within { atoms }, self);
+            }
+        };
+        let (yes, no) = if is_second { (no, yes) } else { (yes, no) };
+        combined(opcode, of, Test::Within { atoms: vec![(term, yes, no)] }, self)
+    }
+
+    fn order(&mut self, signed: bool, first: TermId, second: TermId) -> TermId {
+        let facts = self.facts_of(&[first, second]);
+        self.term(Key::Order { signed, first, second }, || facts)
+    }
+
+    fn literal(&self, index: u32) -> Option<i128> {
+        let Function { unit, .. } = self.function;
+        literal::evaluate(&unit.source, &unit.module, unit.module.operands.get(index as usize)?)
+    }
+
+    fn operand(&mut self, instruction: u32, index: u32, depth: u32) -> Option<Found> {
+        let Function { unit, .. } = self.function;
+        if let Some(value) = self.literal(index) {
+            let ty = unit.operations.of(instruction).types.last().copied();
+            let low = (value & i128::from(u64::MAX)) as u64;
+            let value = match ty.and_then(Type::bits) {
+                _ if ty == Some(Type::Pred) => u64::from(value != 0),
+                Some(width) if width <= 32 => low & u64::from(u32::MAX),
+                Some(_) | None => low,
+            };
+            return Some(self.constant(value).into());
+        }
+        let operand = &unit.module.operands[index as usize];
+        match (operand.kind(), unit.symbols.operand(index)) {
+            (OperandKind::Name, Resolution::Register(register)) => {
+                self.register(instruction, register, depth)
+            }
+            (OperandKind::Name, Resolution::Special) => {
+                let name = unit.source.slice(operand.span());
+                let is_positive = !name.starts_with("%lanemask_");
+                let varies = VARYING.iter().any(|prefix| name.starts_with(prefix));
+                let facts = || Facts { is_positive, varies, ..Facts::default() };
+                is_fixed(name).then(|| self.term(Key::Machine(name), facts).into())
+            }
+            (OperandKind::Unary(UnaryOperator::Not, part), _) if part.len == 1 && depth < DEEP => {
+                let of = self.operand(instruction, part.start, depth + 1)?;
+                let facts = self.facts_of(&[of.term]);
+                let not = self.term(Key::Not(of.term), || facts);
+                self.terms.tests.insert(not, Test::Not(of.term));
+                Some(Found { term: not, ..of })
+            }
+            _ => None,
+        }
+    }
+
+    /// A parameter of the kernel, which nothing changes.
+    fn parameter(&mut self, opcode: &Opcode, index: u32) -> Option<TermId> {
+        let Function { unit, cfg, .. } = self.function;
+        let space = opcode.spaces().next()?;
+        if !matches!(space, Space::Param | Space::ParamEntry) || opcode.types.len() != 1 {
+            return None;
+        }
+        let OperandKind::Address(parts) = unit.module.operands.get(index as usize)?.kind() else {
+            return None;
+        };
+        let inner = unit.module.operands(parts).first().filter(|_| parts.len == 1)?;
+        let (name, offset) = match inner.kind() {
+            OperandKind::Name => (parts.start, 0),
+            OperandKind::Binary(BinaryOperator::Add, sum) if sum.len == 2 => {
+                (sum.start, self.literal(sum.start + 1)?)
+            }
+            _ => return None,
+        };
+        let Resolution::Symbol(id) = unit.symbols.operand(name) else { return None };
+        let symbol = unit.symbols.symbol(id);
+        let body = unit.module.statements[cfg.body().range()].first()?;
+        let is_own = matches!(symbol.kind, SymbolKind::Variable { space: StateSpace::Param, .. })
+            && symbol.span.start < body.span.start
+            && unit.module.functions.iter().any(|it| it.is_entry && it.body == cfg.body());
+        let width = opcode.types.first().and_then(|ty| ty.bits())?;
+        // Loads of another width are something else.
+        is_own.then(|| self.term(Key::Parameter(id, offset * 256 + i128::from(width)), Facts::default))
+    }
+
+    /// Keeps what conditions share, and where it is written.
+    fn finish(mut self, guards: &[u32]) -> (Terms, BitSet) {
+        let mut mentioned: Vec<u32> = vec![0; self.facts.len()];
+        let mut again: FxHashSet<TermId> = FxHashSet::default();
+        for guard in guards {
+            let Some(&(term, _)) = self.terms.guards.get(guard) else { continue };
+            let mut seen: FxHashSet<TermId> = FxHashSet::default();
+            let mut work = vec![term];
+            while let Some(term) = work.pop() {
+                if !self.function.budget.take(1) {
+                    return (Terms::default(), BitSet::default());
+                }
+                if !seen.insert(term) {
+                    continue;
+                }
+                mentioned[term.index()] += 1;
+                work.extend(self.terms.inverse(term).map(|(base, _)| base));
+                match self.terms.tests.get(&term) {
+                    None | Some(Test::Decided(_)) => {}
+                    Some(Test::Not(of)) => work.push(*of),
+                    Some(Test::And(one, other) | Test::Or(one, other)) => work.extend([*one, *other]),
+                    Some(Test::Within { atoms }) => work.extend(atoms.iter().map(|(term, ..)| *term)),
+                }
+            }
+            if let Some(block) = self.function.cfg.block_of(*guard)
+                && self.share_circle(block, block)
+            {
+                for term in seen {
+                    if mentioned[term.index()] == 1 && self.is_kept_round(term, block) {
+                        again.insert(term);
+                    }
+                }
+            }
+        }
+        let mut shared = BitSet::new(self.facts.len());
+        let mut varying = BitSet::new(self.facts.len());
+        let mut writes: Vec<(u32, TermId)> = Vec::new();
+        for (index, facts) in self.facts.iter().enumerate() {
+            let term = TermId(index as u32);
+            if facts.varies {
+                varying.insert(index);
+            }
+            let counts = mentioned[index] > 1 || again.contains(&term);
+            if counts && facts.constant.is_none() {
+                shared.insert(index);
+                let instruction = |id: &DefinitionId| self.function.definitions.get(*id).instruction;
+                writes.extend(facts.leaves.iter().map(|id| (instruction(id), term)));
+            }
+        }
+        writes.sort_unstable();
+        writes.dedup();
+        self.terms.writes = writes;
+        self.terms.varying = varying;
+        (self.terms, shared)
+    }
+
+    /// Whether a term is the same in each round of the loops that a block is in.
+    fn is_kept_round(&mut self, term: TermId, block: BlockId) -> bool {
+        let leaves = self.facts[term.index()].leaves.clone();
+        leaves.iter().all(|id| {
+            let from = self.function.cfg.block_of(self.function.definitions.get(*id).instruction);
+            from.is_some_and(|from| !self.share_circle(from, block))
+        })
+    }
+}
+
+/// With the predicate that a comparison is joined with.
+fn combined(opcode: &Opcode, of: &[TermId], test: Test, builder: &mut Builder<'_>) -> Option<Test> {
+    let Some(operator) = boolean_operator(opcode) else { return Some(test) };
+    let with = *of.get(2)?;
+    let compared = TermId(builder.facts.len() as u32);
+    let facts = builder.facts_of(&of[..2]);
+    builder.facts.push(facts);
+    builder.terms.tests.insert(compared, test);
+    match operator {
+        BooleanOperator::And => Some(Test::And(compared, with)),
+        BooleanOperator::Or => Some(Test::Or(compared, with)),
+        BooleanOperator::Xor => None,
+    }
+}
+
+/// Registers of the machine that hold the same as long as a thread runs.
+fn is_fixed(name: &str) -> bool {
+    const FIXED: &[&str] = &[
+        "%tid",
+        "%ntid",
+        "%ctaid",
+        "%nctaid",
+        "%laneid",
+        "%lanemask_",
+        "%cluster",
+        "%ncluster",
+        "%is_explicit",
+    ];
+    FIXED.iter().any(|prefix| name.starts_with(prefix))
+}
+
+/// Those of them that are not the same for all threads of a CTA.
+const VARYING: &[&str] = &["%tid", "%laneid", "%lanemask_"];
+
+/// Whether a conversion changes nothing.
+fn is_same_width(opcode: &Opcode) -> bool {
+    match opcode.types[..] {
+        [to, from] => to.bits().is_some() && to.bits() == from.bits() && !to.is_float() && !from.is_float(),
+        _ => false,
+    }
+}
+
+/// Whether a comparison asks which is more.
+fn is_order(comparison: Comparison) -> bool {
+    !matches!(comparison, Comparison::Eq | Comparison::Ne)
+}
+
+/// What holds where a comparison of integers does not.
+fn negated(comparison: Comparison) -> Option<Comparison> {
+    Some(match comparison {
+        Comparison::Eq => Comparison::Ne,
+        Comparison::Ne => Comparison::Eq,
+        Comparison::Lt => Comparison::Ge,
+        Comparison::Ge => Comparison::Lt,
+        Comparison::Le => Comparison::Gt,
+        Comparison::Gt => Comparison::Le,
+        Comparison::Lo => Comparison::Hs,
+        Comparison::Hs => Comparison::Lo,
+        Comparison::Ls => Comparison::Hi,
+        Comparison::Hi => Comparison::Ls,
+        Comparison::Equ
+        | Comparison::Neu
+        | Comparison::Ltu
+        | Comparison::Leu
+        | Comparison::Gtu
+        | Comparison::Geu
+        | Comparison::Num
+        | Comparison::Nan => return None,
+    })
+}
+
+/// The comparison of integers with its sides exchanged.
+fn mirrored(comparison: Comparison) -> Option<Comparison> {
+    Some(match comparison {
+        Comparison::Eq | Comparison::Ne => comparison,
+        Comparison::Lt => Comparison::Gt,
+        Comparison::Gt => Comparison::Lt,
+        Comparison::Le => Comparison::Ge,
+        Comparison::Ge => Comparison::Le,
+        Comparison::Lo => Comparison::Hi,
+        Comparison::Hi => Comparison::Lo,
+        Comparison::Ls => Comparison::Hs,
+        Comparison::Hs => Comparison::Ls,
+        Comparison::Equ
+        | Comparison::Neu
+        | Comparison::Ltu
+        | Comparison::Leu
+        | Comparison::Gtu
+        | Comparison::Geu
+        | Comparison::Num
+        | Comparison::Nan => return None,
+    })
+}

@@ -1,0 +1,445 @@
+//! Whether a fact gets to a query on a path that a run can take.
+//!
+//! The [solver](super::solver) carries many facts at once and knows the graph only. What it finds, and a
+//! rule would report, is looked at again here: one fact is carried from where it is generated, together
+//! with what is [known](Knowledge) on the way. Nearly all kernels have nothing to look at.
+//!
+//! What one thread generates can matter to a query of another one. No path leads from one to the other
+//! then: the query's thread left the fact's where their ways parted, and nothing orders them if it gets
+//! to the query from there without a kill.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::ops::Range;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::SmallVec;
+
+use super::{Fact, Group, Query, Reach, Step, ranges};
+use crate::analysis::cfg::BlockId;
+use crate::analysis::function::Function;
+use crate::analysis::paths::{Allowance, Entered, Knowledge, Paths};
+
+/// Follows the facts of one problem.
+pub struct Feasible<'a> {
+    problem: &'a Reach,
+    function: Function<'a>,
+    paths: &'a Paths,
+    allowance: Allowance<'a>,
+    /// By block: its steps.
+    ranges: Vec<Range<u32>>,
+    /// By block: its place in the order of the work.
+    position: Vec<u32>,
+    /// Where facts are generated.
+    generated: FxHashMap<Fact, SmallVec<[u32; 1]>>,
+    /// Where queries are.
+    asked: FxHashMap<Query, u32>,
+    /// By fact that was followed: the queries that it gets to.
+    found: FxHashMap<Fact, FxHashSet<Query>>,
+    /// By fact, and where another thread's way parts from that of the fact's: the queries that this
+    /// thread gets to.
+    parted: FxHashMap<(Fact, BlockId), FxHashSet<Query>>,
+}
+
+/// What a path has gone through.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+struct Passed {
+    /// Something covers the fact.
+    covers: bool,
+    /// Another thread has met a discharge.
+    discharges: bool,
+}
+
+/// A place on a path.
+struct Way {
+    block: BlockId,
+    /// The instruction to go on with.
+    from: u32,
+    passed: Passed,
+    knowledge: Knowledge,
+}
+
+/// A fact that is being followed.
+struct Followed {
+    fact: Fact,
+    groups: Vec<Group>,
+    /// Whether this is another thread's way, which a discharge does not end.
+    is_other: bool,
+    found: FxHashSet<Query>,
+    /// The queries that are reached behind a discharge.
+    discharged: FxHashSet<Query>,
+}
+
+impl<'a> Feasible<'a> {
+    /// Nothing is followed yet. The steps of the problem are sorted.
+    pub(super) fn new(problem: &'a Reach, function: Function<'a>, paths: &'a Paths) -> Self {
+        let cfg = function.cfg;
+        let mut position = vec![0; cfg.len()];
+        for (at, block) in cfg.reverse_post_order().iter().enumerate() {
+            position[block.index()] = at as u32;
+        }
+        let mut generated: FxHashMap<Fact, SmallVec<[u32; 1]>> = FxHashMap::default();
+        let mut asked = FxHashMap::default();
+        for (instruction, step) in &problem.steps {
+            match step {
+                Step::Gen(fact) => generated.entry(*fact).or_default().push(*instruction),
+                Step::Query(query) => {
+                    asked.insert(*query, *instruction);
+                }
+                Step::Discharge
+                | Step::KillAll
+                | Step::Cover(..)
+                | Step::KillCovered
+                | Step::Kill(_)
+                | Step::KillGroup(_) => {}
+            }
+        }
+        Self {
+            generated,
+            asked,
+            problem,
+            function,
+            paths,
+            allowance: Allowance::new(cfg, function.budget),
+            ranges: ranges(problem, cfg),
+            position,
+            found: FxHashMap::default(),
+            parted: FxHashMap::default(),
+        }
+    }
+
+    /// Whether a fact can get to a query; it can, where that is too much to find out.
+    pub(super) fn reaches(&mut self, fact: Fact, query: Query) -> bool {
+        if self.paths.is_trivial() {
+            return true;
+        }
+        if !self.found.contains_key(&fact) {
+            let begin = self.begin(fact);
+            let Some(found) = self.follow(fact, begin, false) else { return true };
+            self.found.insert(fact, found);
+        }
+        self.found[&fact].contains(&query) || !self.problem.same_thread && self.is_parted(fact, query)
+    }
+
+    /// Whether a thread gets to a query that is not the one that generates a fact.
+    fn is_parted(&mut self, fact: Fact, query: Query) -> bool {
+        let cfg = self.function.cfg;
+        let block = |instruction: Option<&u32>| cfg.block_of(*instruction?);
+        let from = block(self.generated.get(&fact).and_then(|all| all.first()));
+        let (Some(from), Some(to)) = (from, block(self.asked.get(&query))) else { return false };
+        let mut parting = None;
+        for above in cfg.dominating(from) {
+            if !self.allowance.take(1) {
+                return true;
+            }
+            if cfg.dominates(above, to) {
+                parting = Some(above);
+                break;
+            }
+        }
+        let Some(parting) = parting else { return false };
+        if !self.parted.contains_key(&(fact, parting)) {
+            let from = cfg.block(parting).instructions.end;
+            let begin = self.begin(fact).into_iter().filter_map(|way| {
+                let mut knowledge = self.paths.entering(parting)?.clone();
+                self.paths.pass(&mut knowledge, cfg.block(parting).instructions.clone());
+                let known = self.paths.of_all_threads(&way.knowledge);
+                let is_possible = knowledge.and(&known);
+                is_possible.then(|| Way { block: parting, from, passed: Passed::default(), knowledge })
+            });
+            let begin = begin.collect();
+            let Some(found) = self.follow(fact, begin, true) else { return true };
+            self.parted.insert((fact, parting), found);
+        }
+        self.parted[&(fact, parting)].contains(&query)
+    }
+
+    /// Where a fact is generated, and what is known there.
+    fn begin(&self, fact: Fact) -> Vec<Way> {
+        let cfg = self.function.cfg;
+        let passed = Passed::default();
+        let mut begin = Vec::new();
+        for instruction in self.generated.get(&fact).into_iter().flatten() {
+            if let Some(block) = cfg.block_of(*instruction)
+                && let Some(knowledge) = self.paths.entering(block)
+            {
+                let mut knowledge = knowledge.clone();
+                self.paths.pass(&mut knowledge, cfg.block(block).instructions.start..*instruction);
+                if self.paths.learn(*instruction, true, &mut knowledge) {
+                    self.paths.pass(&mut knowledge, *instruction..*instruction + 1);
+                    begin.push(Way { block, from: *instruction + 1, passed, knowledge });
+                }
+            }
+        }
+        if self.problem.entry.contains(&fact) {
+            let from = cfg.block(BlockId(0)).instructions.start;
+            begin.push(Way { block: BlockId(0), from, passed, knowledge: Knowledge::default() });
+        }
+        begin
+    }
+
+    /// The queries that a fact gets to; `None` where that is too much to find out.
+    fn follow(&mut self, fact: Fact, begin: Vec<Way>, is_other: bool) -> Option<FxHashSet<Query>> {
+        let cfg = self.function.cfg;
+        let members = &self.problem.members;
+        let members = &members[members.partition_point(|(member, _)| *member < fact)..];
+        let groups =
+            members.iter().take_while(|(member, _)| *member == fact).map(|(_, group)| *group).collect();
+        let (found, discharged) = (FxHashSet::default(), FxHashSet::default());
+        let mut followed = Followed { fact, groups, is_other, found, discharged };
+        let mut entered: FxHashMap<(BlockId, Passed), Entered> = FxHashMap::default();
+        let mut waiting: BinaryHeap<Reverse<(u32, BlockId, Passed)>> = BinaryHeap::new();
+        let mut ways = begin;
+        loop {
+            for way in ways.drain(..) {
+                let Some(way) = self.pass(&mut followed, way)? else { continue };
+                for &successor in &cfg.block(way.block).successors {
+                    if !self.allowance.take(1 + way.knowledge.len() as u64) {
+                        return None;
+                    }
+                    let mut knowledge = way.knowledge.clone();
+                    if self.paths.leave(&self.function, way.block, successor, &mut knowledge)
+                        && entered.entry((successor, way.passed)).or_default().enter(knowledge)
+                    {
+                        waiting.push(Reverse((self.position[successor.index()], successor, way.passed)));
+                    }
+                }
+            }
+            let Some(Reverse(next)) = waiting.pop() else { break };
+            while waiting.peek() == Some(&Reverse(next)) {
+                waiting.pop();
+            }
+            let (_, block, passed) = next;
+            let knowledge = entered.get(&(block, passed)).and_then(Entered::knowledge).cloned();
+            let from = cfg.block(block).instructions.start;
+            ways.extend(knowledge.map(|knowledge| Way { block, from, passed, knowledge }));
+        }
+        let Followed { mut found, discharged, .. } = followed;
+        found.retain(|query| !discharged.contains(query));
+        Some(found)
+    }
+
+    /// Carries a fact to the end of a block, if it gets there; `None` where that is too much.
+    #[allow(clippy::option_option, reason = "it may end, and it may not be known")]
+    fn pass(&mut self, followed: &mut Followed, mut way: Way) -> Option<Option<Way>> {
+        let content = self.function.cfg.block(way.block);
+        let range = self.ranges[way.block.index()].clone();
+        let steps = &self.problem.steps[range.start as usize..range.end as usize];
+        let steps = &steps[steps.partition_point(|(instruction, _)| *instruction < way.from)..];
+        for (instruction, step) in steps {
+            if !self.allowance.take(1) {
+                return None;
+            }
+            self.paths.pass(&mut way.knowledge, way.from..*instruction);
+            way.from = *instruction;
+            // What a guard keeps from happening does not happen.
+            if !self.paths.learn(*instruction, true, &mut way.knowledge.clone()) {
+                continue;
+            }
+            let ends = match step {
+                Step::Query(query) => {
+                    let reached =
+                        if way.passed.discharges { &mut followed.discharged } else { &mut followed.found };
+                    reached.insert(*query);
+                    false
+                }
+                Step::Discharge => {
+                    way.passed.discharges = true;
+                    !followed.is_other
+                }
+                Step::KillAll => true,
+                Step::Cover(group, but) => {
+                    way.passed.covers |= followed.groups.contains(group) && *but != Some(followed.fact);
+                    false
+                }
+                Step::KillCovered => way.passed.covers,
+                Step::Kill(killed) => *killed == followed.fact,
+                Step::KillGroup(group) => followed.groups.contains(group),
+                Step::Gen(other) => {
+                    way.passed.covers &= *other != followed.fact;
+                    false
+                }
+            };
+            if ends {
+                return Some(None);
+            }
+        }
+        self.paths.pass(&mut way.knowledge, way.from..content.instructions.end);
+        Some(Some(way))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::budget::Budget;
+    use crate::analysis::cfg::Cfg;
+    use crate::analysis::definitions::{Definitions, RegisterSet};
+    use crate::resolve::unit::Unit;
+    use crate::source::Source;
+
+    /// Whether a run gets from the `membar.gl` to the `membar.sys` with no `membar.cta` between; in one
+    /// thread or in any.
+    fn gets_through(body: &str, same_thread: bool) -> bool {
+        let text = format!(
+            ".version 9.0\n.target sm_100a\n.entry k(.param .u32 n, .param .u64 a) {{ .reg .pred p<9>; \
+             .reg .b32 r<9>; .reg .b64 d<9>; mov.u32 r1, %tid.x; ld.param.u32 r2, [n]; \
+             ld.param.u64 d1, [a]; {body} ret; }}"
+        );
+        let source = Source::new("t", text).unwrap();
+        let unit = Unit::new(&source);
+        let module = &unit.module;
+        let (_, body) = module.bodies().next().unwrap();
+        let cfg = Cfg::new(&unit, body.body);
+        let budget = Budget::default();
+        let definitions = Definitions::new(&unit, &cfg, &mut RegisterSet::default());
+        let function = Function { unit: &unit, cfg: &cfg, definitions: &definitions, budget: &budget };
+        let mut reach = Reach::default();
+        let fact = reach.fact();
+        let mut guarded = Vec::new();
+        for (index, raw) in module.instructions.iter().enumerate() {
+            let index = index as u32;
+            guarded.extend(module.guard(raw).map(|_| index));
+            match source.slice(raw.opcode) {
+                "membar.gl" => reach.generate(index, fact),
+                "membar.cta" => reach.kill_all(index),
+                "membar.sys" => {
+                    reach.query(index);
+                }
+                _ => {}
+            }
+        }
+        if same_thread {
+            reach.same_thread();
+        }
+        let paths = Paths::new(&function, guarded.into_iter());
+        let mut found = false;
+        reach.solve_feasible(function, || &paths, &mut |_, _| u64::MAX, &mut |_, _, can_happen| {
+            found = can_happen();
+            found
+        });
+        assert!(budget.is_complete());
+        found
+    }
+
+    fn possible(body: &str) -> bool {
+        gets_through(body, true)
+    }
+
+    /// Goes through the first under one condition and to the second under another one.
+    fn twice(one: &str, other: &str) -> bool {
+        possible(&format!("{one} @!p1 bra A; membar.gl; A: {other} @!p2 bra B; membar.sys; B:"))
+    }
+
+    #[test]
+    fn one_predicate() {
+        let test = "ld.global.u32 r3, [d1]; setp.eq.u32 p1, r3, 7;";
+        assert!(possible(&format!("{test} @p1 membar.gl; @p1 membar.sys;")));
+        assert!(!possible(&format!("{test} @p1 membar.gl; @!p1 membar.sys;")));
+        assert!(!possible(&format!("{test} @p1 bra A; membar.gl; A: @!p1 bra B; membar.sys; B:")));
+        assert!(!possible(&format!(
+            "{test} membar.gl; @!p1 bra A; membar.cta; A: @!p1 bra B; membar.sys; B:"
+        )));
+        assert!(possible(&format!("{test} membar.gl; @!p1 bra A; membar.cta; A: @p1 bra B; membar.sys; B:")));
+        // It is another one by then.
+        assert!(possible(&format!("{test} @p1 membar.gl; {test} @!p1 membar.sys;")));
+        let round = "L: {test} @p1 bra A; membar.sys; A: @!p1 bra B; membar.gl; B: @p2 bra L;";
+        assert!(possible(&round.replace("{test}", test)));
+        let round = "{test} L: @p1 bra A; membar.sys; A: @!p1 bra B; membar.gl; B: @p2 bra L;";
+        assert!(!possible(&round.replace("{test}", test)));
+    }
+
+    #[test]
+    fn predicates_of_predicates() {
+        assert!(!twice("setp.eq.u32 p1, r2, 7;", "not.pred p2, p1;"));
+        assert!(twice("setp.eq.u32 p1, r2, 7;", "mov.pred p2, p1;"));
+        let both = "setp.eq.u32 p3, r2, 7; setp.eq.u32 p4, r1, 7;";
+        assert!(!twice(&format!("{both} and.pred p1, p3, p4;"), "not.pred p2, p3;"));
+        assert!(!twice(&format!("{both} and.pred p1, p3, p4;"), "setp.ne.u32 p2, r2, 7;"));
+        assert!(twice(&format!("{both} or.pred p1, p3, p4;"), "not.pred p2, p3;"));
+        assert!(!twice(
+            &format!("{both} or.pred p5, p3, p4; not.pred p1, p5;"),
+            "setp.eq.and.u32 p2, r2, 7, p5;"
+        ));
+        assert!(!twice(
+            "setp.eq.u32 p3, r2, 7; selp.u32 r4, 1, 0, p3; setp.ne.u32 p1, r4, 0;",
+            "not.pred p2, p3;"
+        ));
+        // Neither of two, and then not both.
+        assert!(!possible(&format!(
+            "{both} @p3 bra E; @p4 bra E; membar.gl; or.pred p5, p3, p4; @!p5 bra E; membar.sys; E:"
+        )));
+    }
+
+    #[test]
+    fn compares_of_one_value() {
+        assert!(!twice("setp.eq.u32 p1, r2, 7;", "setp.eq.u32 p2, r2, 8;"));
+        assert!(twice("setp.eq.u32 p1, r2, 7;", "setp.ne.u32 p2, r2, 8;"));
+        assert!(!twice("setp.lt.s32 p1, r2, 1;", "setp.gt.s32 p2, r2, 0;"));
+        assert!(twice("setp.lt.s32 p1, r2, 1;", "setp.gt.u32 p2, r2, 0;"));
+        assert!(!twice("setp.lt.u32 p1, r1, 32;", "shr.u32 r3, r1, 5; setp.eq.u32 p2, r3, 1;"));
+        assert!(twice("setp.lt.u32 p1, r1, 33;", "shr.u32 r3, r1, 5; setp.eq.u32 p2, r3, 1;"));
+        assert!(!twice("setp.lt.u32 p1, r1, 32;", "and.b32 r3, r1, 96; setp.eq.u32 p2, r3, 32;"));
+        assert!(!twice(
+            "and.b32 r3, r1, 32; setp.eq.u32 p1, r3, 0;",
+            "and.b32 r4, r1, 96; setp.eq.u32 p2, r4, 32;"
+        ));
+        assert!(!twice("add.s32 r3, r2, -4; setp.lt.u32 p1, r3, 4;", "setp.eq.u32 p2, r2, 8;"));
+        assert!(!twice(
+            "ld.param.u32 r3, [n]; setp.eq.u32 p1, r3, 1;",
+            "ld.param.u32 r4, [n]; setp.eq.u32 p2, r4, 2;"
+        ));
+        assert!(!twice("setp.lt.s32 p1, r1, r2;", "setp.le.s32 p2, r2, r1;"));
+        assert!(!twice("setp.lt.s32 p1, r1, r2;", "setp.eq.s32 p2, r2, r1;"));
+        assert!(twice("setp.lt.s32 p1, r1, r2;", "setp.le.u32 p2, r2, r1;"));
+        let one = "shr.u32 r3, r1, 5; shfl.sync.idx.b32 r4, r3, 0, 31, -1; setp.eq.u32 p1, r4, 0;";
+        assert!(!twice(
+            one,
+            "shr.u32 r5, r1, 5; shfl.sync.idx.b32 r6, r5, 0, 31, -1; setp.eq.u32 p2, r6, 1;"
+        ));
+        assert!(!twice("elect.sync _|p1, -1;", "elect.sync _|p3, -1; not.pred p2, p3;"));
+    }
+
+    #[test]
+    fn roles() {
+        let roles = "setp.eq.u32 p1, r1, 0; @p1 bra A; setp.eq.u32 p2, r1, 1; @p2 bra B; bra E; \
+                     A: membar.gl; bra E; B: membar.cta; E: setp.ne.u32 p3, r1, 0; @p3 bra F;";
+        assert!(possible(&format!("{roles} membar.sys; F:")));
+        assert!(!possible(&format!("{roles} F: setp.eq.u32 p4, r1, 0; @p4 bra G; membar.sys; G:")));
+    }
+
+    #[test]
+    fn loops() {
+        // The second loop is entered under the same condition as the first.
+        let first = "setp.lt.s32 p1, r2, 1; @p1 bra A; mov.u32 r3, 0; \
+                     L: membar.cta; add.s32 r3, r3, 1; setp.lt.s32 p2, r3, r2; @p2 bra L; A:";
+        assert!(!possible(&format!("membar.gl; {first} setp.gt.s32 p3, r2, 0; @!p3 bra B; membar.sys; B:")));
+        assert!(possible(&format!("membar.gl; {first} membar.sys;")));
+        // What a loop carries is another value in each round.
+        let counter = "mov.u32 r3, 0; L: setp.eq.u32 p1, r3, 1; @p1 bra A; membar.gl; A: {next} \
+                       setp.eq.u32 p2, r3, 1; @!p2 bra B; membar.sys; B: {last} setp.lt.u32 p3, r3, 9; @p3 bra L;";
+        let with =
+            |next: &str, last: &str| possible(&counter.replace("{next}", next).replace("{last}", last));
+        assert!(with("", "add.u32 r3, r3, 1;"));
+        assert!(with("add.u32 r3, r3, 1;", ""));
+        assert!(!with("membar.cta;", "membar.cta; add.u32 r3, r3, 1;"));
+        // The predicate is of the round before.
+        assert!(possible(
+            "mov.u32 r3, 0; L: setp.eq.u32 p1, r3, 0; add.u32 r3, r3, 1; @!p1 bra A; membar.gl; A: \
+             setp.eq.u32 p2, r3, 0; @p2 bra B; membar.sys; B: @p4 bra L;"
+        ));
+    }
+
+    #[test]
+    fn other_threads() {
+        let roles = "setp.eq.u32 p1, r1, 0; @!p1 bra A; membar.gl; A: setp.ne.u32 p2, r1, 0; @!p2 bra B; \
+                     {between} membar.sys; B:";
+        let between = |text: &str| gets_through(&roles.replace("{between}", text), false);
+        assert!(between(""), "another thread gets there");
+        assert!(!between("membar.cta;"), "behind a barrier");
+        assert!(!possible(&roles.replace("{between}", "")));
+        // Where no thread has the other condition, there is no other thread.
+        let roles = roles.replace("r1", "r2");
+        assert!(!gets_through(&roles.replace("{between}", ""), false));
+    }
+}

@@ -1,0 +1,144 @@
+//! Which shared memory a matrix lies in, and which a store writes: variables, as far as they are known.
+
+use super::events::Event;
+use super::flow::Flow;
+use super::places::Root;
+use crate::instruction::{Instruction, MatrixA, Scalar};
+use crate::isa::generic::Computation;
+use crate::resolve::symbols::{RegisterId, Resolution, SymbolId, SymbolKind};
+use crate::syntax::ast::{Linkage, OperandKind};
+use crate::syntax::literal;
+
+/// Deeper than this, nothing is followed.
+const DEEP: u32 = 24;
+
+impl Flow<'_> {
+    /// Whether a store writes a variable that a multiply or copy reads nothing of.
+    pub fn stores_elsewhere(&self, store: Event, reader: Event) -> bool {
+        let Some(stored) = self.stored_variable(store) else { return false };
+        let read = match self.instruction(reader) {
+            Some(Instruction::Mma(mma)) => {
+                let a = match &mma.a {
+                    MatrixA::Descriptor(a) => Some(a),
+                    MatrixA::TensorMemory(_) => None,
+                };
+                a.into_iter().chain([&mma.b]).map(|it| self.described_variable(reader, it)).collect()
+            }
+            Some(Instruction::Cp(cp)) => vec![self.described_variable(reader, &cp.s_desc)],
+            _ => return false,
+        };
+        // Arrays without a size all begin where the others end.
+        let is_other = |read: &Option<SymbolId>| {
+            read.is_some_and(|read| read != stored && !(self.is_external(read) && self.is_external(stored)))
+        };
+        !read.is_empty() && read.iter().all(is_other)
+    }
+
+    fn is_external(&self, variable: SymbolId) -> bool {
+        let module = &self.unit.module;
+        let at = self.unit.symbols.symbol(variable).span;
+        let is_it = |declarator: &crate::syntax::ast::Declarator| declarator.name == at;
+        module
+            .declarations
+            .iter()
+            .filter(|it| it.linkage == Some(Linkage::Extern))
+            .any(|it| module.declarators[it.declarators.range()].iter().any(is_it))
+    }
+
+    /// The variable that a store writes.
+    fn stored_variable(&self, store: Event) -> Option<SymbolId> {
+        if !self.is_own(store) {
+            return None;
+        }
+        let operands = self.unit.module.instructions[store.instruction as usize].operands;
+        let is_address =
+            |index: &usize| matches!(self.unit.module.operands[*index].kind(), OperandKind::Address(_));
+        let address = operands.range().find(is_address)?;
+        match self.places().address(store.instruction, address as u32)?.root {
+            Root::Variable(variable) => Some(variable),
+            Root::Register(register) => self.variable(store.instruction, register, 0),
+            Root::Literal | Root::Slot(_) => None,
+        }
+    }
+
+    /// The variable that a descriptor's start address lies in.
+    fn described_variable(&self, reader: Event, descriptor: &Scalar<'_>) -> Option<SymbolId> {
+        match descriptor {
+            Scalar::Register(register) if self.is_own(reader) => {
+                self.variable(reader.instruction, register.id, 0)
+            }
+            _ => None,
+        }
+    }
+
+    /// The only variable that an address or a descriptor is made of.
+    fn variable(&self, instruction: u32, register: RegisterId, depth: u32) -> Option<SymbolId> {
+        let view = self.facts.view(self.unit);
+        if depth == DEEP || !self.facts.budget.take(1) {
+            return None;
+        }
+        let definition = *view.definitions.get(view.only(instruction, register)?);
+        let at = definition.instruction;
+        let raw = &self.unit.module.instructions[at as usize];
+        if at == instruction || definition.guarded || definition.operand != raw.operands.start {
+            return None;
+        }
+        let part = |position: u32| {
+            (position < raw.operands.len)
+                .then(|| self.operand_variable(at, raw.operands.start + position, depth + 1))?
+        };
+        match self.unit.operations.of(at).computes() {
+            Computation::Move
+            | Computation::Convert
+            | Computation::ConvertAddress
+            | Computation::ShiftRight
+            | Computation::ExtractBits => part(1),
+            // What is added is no address; if both are, nothing is known.
+            Computation::And | Computation::Or | Computation::Add => match (part(1), part(2)) {
+                (Some(variable), None) | (None, Some(variable)) => Some(variable),
+                _ => None,
+            },
+            Computation::Subtract => part(1),
+            Computation::MultiplyAdd => part(3),
+            Computation::Other
+            | Computation::Xor
+            | Computation::Not
+            | Computation::Lop3
+            | Computation::ShiftLeft
+            | Computation::Negate
+            | Computation::Multiply
+            | Computation::Divide
+            | Computation::Remainder
+            | Computation::InsertBits
+            | Computation::Permute
+            | Computation::Select
+            | Computation::Compare
+            | Computation::Shuffle
+            | Computation::Load
+            | Computation::Elect => None,
+        }
+    }
+
+    fn operand_variable(&self, instruction: u32, index: u32, depth: u32) -> Option<SymbolId> {
+        let module = &self.unit.module;
+        let operand = &module.operands[index as usize];
+        if literal::evaluate(&self.unit.source, module, operand).is_some() {
+            return None;
+        }
+        match (operand.kind(), self.unit.symbols.operand(index)) {
+            (OperandKind::Name, Resolution::Register(register)) => {
+                self.variable(instruction, register, depth)
+            }
+            (OperandKind::Name, Resolution::Symbol(id))
+                if matches!(self.unit.symbols.symbol(id).kind, SymbolKind::Variable { .. }) =>
+            {
+                Some(id)
+            }
+            // The start address stands in the low half.
+            (OperandKind::Vector(parts), _) if parts.len == 2 && depth < DEEP => {
+                self.operand_variable(instruction, parts.start, depth + 1)
+            }
+            _ => None,
+        }
+    }
+}
