@@ -301,13 +301,13 @@ mod tests {
     fn the_last_of_a_family() {
         let plan = planned("TC819", "issued-twice", Scope::Function).unwrap();
         let (before, row, behind) = added(&plan, CODES);
-        assert!(before.starts_with("IssuedByEveryThread"), "{before}");
+        assert!(before.starts_with("AllocatedByEveryWarp"), "{before}");
         assert_eq!(row, "IssuedTwice \"TC819\" \"issued-twice\" Warning Silent,");
         assert!(behind.starts_with("// TC82"), "{behind}");
         let (before, row, behind) = added(&plan, RULES);
         assert_eq!(
             (before.as_str(), row.as_str()),
-            ("issue::issued_by_every_thread,", "issue::issued_twice,")
+            ("issue::allocated_by_every_warp,", "issue::issued_twice,")
         );
         assert!(behind.starts_with("// TC82"), "{behind}");
         let (before, row, _) = added(&plan, "src/rules/issue.rs");
