@@ -13,6 +13,7 @@ pub use code::Code;
 pub use findings::Omitted;
 pub(crate) use findings::{Findings, Found};
 
+use crate::isa::sections::titled;
 use crate::resolve::provenance::Provenance;
 use crate::source::Span;
 
@@ -171,14 +172,14 @@ impl Diagnostic {
     /// Names the guarantee that is missing.
     #[must_use]
     pub fn note(mut self, note: impl Into<String>) -> Self {
-        self.note = Some(note.into());
+        self.note = Some(titled(&note.into()).into_owned());
         self
     }
 
     /// Says what to write instead.
     #[must_use]
     pub fn help(mut self, help: impl Into<String>) -> Self {
-        self.help = Some(help.into());
+        self.help = Some(titled(&help.into()).into_owned());
         self
     }
 

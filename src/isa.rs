@@ -16,6 +16,7 @@ pub mod element_types;
 pub mod generic;
 pub mod mma_shapes;
 pub mod scale_vectors;
+pub mod sections;
 pub mod targets;
 pub mod tensor;
 pub mod tensor_memory;

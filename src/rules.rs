@@ -4,6 +4,8 @@
 //! its documentation, which `explain` and the website show, its check, and its fix. A rule reads
 //! typed values with spans from a [`Checker`]; it neither parses nor slices text.
 
+use std::borrow::Cow;
+
 use serde::Serialize;
 
 use crate::analysis::allocated::Allocated;
@@ -19,6 +21,7 @@ use crate::diagnostic::{Diagnostic, Findings};
 use crate::instruction::decode::Decoded;
 use crate::instruction::gates::Gates;
 use crate::instruction::{Address, Base, Instruction, Scalar};
+use crate::isa::sections::titled;
 use crate::resolve::environment::Environment;
 use crate::resolve::unit::Unit;
 
@@ -303,6 +306,11 @@ impl Code {
 }
 
 impl Rule {
+    /// The documentation with the titles of the sections that it names.
+    pub fn documentation(&self) -> Cow<'static, str> {
+        titled(self.docs)
+    }
+
     /// The first sentence of the documentation: what the rule finds.
     pub fn summary(&self) -> String {
         self.docs

@@ -54,7 +54,7 @@ impl Explain {
             rule.code.name(),
             rule.code.severity(),
             ptxas(rule.code.ptxas()),
-            text(rule.docs)
+            text(&rule.documentation())
         )
         .map_err(output_error)?;
         Ok(Outcome::Clean)

@@ -341,7 +341,7 @@ pub(super) fn explain(params: &ExecuteCommandParams) -> Option<(String, String)>
     }
     let code = Code::parse(params.arguments.first()?.as_str()?)?;
     let rule = code.rule();
-    let text = format!("# {} {}\n\n{}", rule.code, rule.code.name(), rule.docs);
+    let text = format!("# {} {}\n\n{}", rule.code, rule.code.name(), rule.documentation());
     Some((text, format!("{} {}: {}", rule.code, rule.code.name(), rule.summary())))
 }
 

@@ -249,7 +249,8 @@ pub fn render(files: &[Checked], out: &mut dyn Write) -> io::Result<()> {
 fn descriptor(rule: &Rule) -> Descriptor {
     let summary = rule.summary();
     let first = summary.split_inclusive(". ").next().unwrap_or_default().trim_end().to_owned();
-    let docs: Vec<&str> = rule.docs.lines().map(|line| line.strip_prefix(' ').unwrap_or(line)).collect();
+    let documentation = rule.documentation();
+    let docs: Vec<&str> = documentation.lines().map(|line| line.strip_prefix(' ').unwrap_or(line)).collect();
     let markdown = docs.join("\n");
     Descriptor {
         id: rule.code.as_str(),

@@ -52,7 +52,7 @@ fn page(rule: &Rule) -> String {
         Ptxas::Silent => "NVIDIA's assembler says nothing.",
     };
     let mut text = format!("# {} {}\n\n{severity} {ptxas}\n", rule.code, rule.code.name());
-    for line in rule.docs.lines() {
+    for line in rule.documentation().lines() {
         let line = line.strip_prefix(' ').unwrap_or(line);
         // A heading stands apart from the text below it.
         if line.starts_with("## ") {
