@@ -138,5 +138,5 @@ of Python are not judged. Infos are left out.
 const BETWEEN: &str = "
 ## What remains
 
-Every error, every warning, and every statement that only one of the two counts has, judged one by one.
+Every error, every warning, and every statement that the checker does not find, judged one by one.
 ";
