@@ -5,7 +5,7 @@ use ptx_tc::diagnostic::selection::{Layer, RuleSettings, Selector};
 use ptx_tc::diagnostic::{Diagnostic, Severity};
 use ptx_tc::isa::targets::{PtxVersion, Target};
 use ptx_tc::rules::RULES;
-use ptx_tc::{Options, Source};
+use ptx_tc::{Options, Report, Source, check};
 
 pub(crate) mod again;
 pub(crate) mod check;
@@ -14,6 +14,18 @@ pub(crate) mod fix;
 pub(crate) mod format;
 pub(crate) mod host;
 pub(crate) mod lsp;
+
+/// That findings lie in the text, and now and then that a second check says the same.
+fn is_sound(random: &mut Rng, source: &Source, options: &Options, report: &Report) -> Result<(), String> {
+    lie_within(source.text(), &report.diagnostics)?;
+    if random.u8(..) < 32 {
+        let again = check(source, options);
+        if let Some(difference) = difference(&report.diagnostics, &again.diagnostics) {
+            return Err(format!("the second check of the same text: {difference}"));
+        }
+    }
+    Ok(())
+}
 
 /// What a user may ask for; mostly nothing.
 fn options(random: &mut Rng) -> Options {

@@ -11,7 +11,7 @@
 //! Only what tcgen05 instructions need is evaluated: the definitions that reach their operands,
 //! and what those are made of.
 
-use std::cmp::Reverse;
+use std::cmp::{Ordering, Reverse};
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
@@ -21,7 +21,7 @@ use super::function::Function;
 use super::registers;
 use super::values::{JoinId, ValueId};
 pub use crate::descriptor::Known;
-use crate::isa::generic::{BooleanOperator, Comparison, Computation, Flag, Modifier, Part, Type};
+use crate::isa::generic::{BooleanOperator, Computation, Flag, Modifier, Part, Type};
 use crate::resolve::operations::Opcode;
 use crate::resolve::symbols::{RegisterId, Resolution, SymbolKind};
 use crate::source::Span;
@@ -439,7 +439,7 @@ impl Function<'_> {
                     && !self.first_of_pair(raw.operands, definition.operand);
                 let compared = if is_second { bits::not(compared) } else { compared };
                 let with = || argument(3, 1);
-                match boolean_operator(opcode) {
+                match opcode.boolean_operator() {
                     Some(BooleanOperator::And) => bits::and(compared, with()),
                     Some(BooleanOperator::Or) => bits::or(compared, with()),
                     Some(BooleanOperator::Xor) => bits::xor(compared, with()),
@@ -633,46 +633,14 @@ fn width_of(ty: Type) -> Option<u32> {
 
 /// What a comparison says of words of which some bits are known.
 fn compared(opcode: &Opcode, a: Known, b: Known, width: u32) -> Known {
-    let comparison = opcode.modifier(|modifier| match modifier {
-        Modifier::Comparison(comparison) => Some(comparison),
-        _ => None,
-    });
-    let signed = opcode.types.last().is_some_and(|ty| ty.is_signed());
-    let bits = (a.constant(width), b.constant(width));
+    let relation = opcode.comparison().zip(opcode.types.last()).and_then(|(it, ty)| it.of_integers(*ty));
     let differ = bits::cut(a, width).mask & b.mask & (a.value ^ b.value) & bits::cut(b, width).mask != 0;
-    let holds = comparison.and_then(|comparison| match (bits, differ) {
-        ((Some(a), Some(b)), _) => bits::compare(comparison, a, b, width, signed),
-        (_, true) => match comparison {
-            Comparison::Eq => Some(false),
-            Comparison::Ne => Some(true),
-            Comparison::Lt
-            | Comparison::Le
-            | Comparison::Gt
-            | Comparison::Ge
-            | Comparison::Lo
-            | Comparison::Ls
-            | Comparison::Hi
-            | Comparison::Hs
-            | Comparison::Equ
-            | Comparison::Neu
-            | Comparison::Ltu
-            | Comparison::Leu
-            | Comparison::Gtu
-            | Comparison::Geu
-            | Comparison::Num
-            | Comparison::Nan => None,
-        },
-        _ => None,
+    let holds = relation.and_then(|relation| match (a.constant(width), b.constant(width)) {
+        (Some(a), Some(b)) => Some(bits::compare(relation, a, b, width)),
+        // Which is more is not known.
+        _ => (differ && !relation.is_order()).then(|| relation.holds(Ordering::Less)),
     });
     holds.map_or(UNKNOWN, |holds| Known::from(u64::from(holds)))
-}
-
-/// How the result of a comparison is joined with a predicate.
-pub(super) fn boolean_operator(opcode: &Opcode) -> Option<BooleanOperator> {
-    opcode.modifier(|modifier| match modifier {
-        Modifier::BooleanOperator(operator) => Some(operator),
-        _ => None,
-    })
 }
 
 /// Which part of a product an opcode asks for.

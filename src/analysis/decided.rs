@@ -4,7 +4,7 @@
 //! waited in. What they decide is taken out of the [control flow](super::cfg::Cfg) before anything else
 //! is asked.
 
-use super::constants::{Constants, boolean_operator};
+use super::constants::Constants;
 use super::function::Function;
 use crate::isa::generic::Computation;
 use crate::resolve::symbols::{RegisterId, Resolution};
@@ -63,7 +63,7 @@ fn may_be_constant(function: &Function<'_>, instruction: u32, register: Register
         Computation::Move | Computation::Convert | Computation::Not | Computation::Negate => part(1),
         // One may be enough.
         Computation::And | Computation::Or | Computation::Multiply => part(1) || part(2),
-        Computation::Compare => part(1) && part(2) || boolean_operator(opcode).is_some() && part(3),
+        Computation::Compare => part(1) && part(2) || opcode.boolean_operator().is_some() && part(3),
         Computation::Select => part(3) || part(1) && part(2),
         Computation::Xor
         | Computation::ShiftLeft

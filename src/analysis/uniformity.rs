@@ -19,7 +19,7 @@ use super::definitions::DefinitionId;
 use super::function::Function;
 use super::registers::{self, Access};
 use super::values::{JoinId, ValueId};
-use crate::isa::generic::{BooleanOperator, Comparison, Computation, Control, Modifier, Type};
+use crate::isa::generic::{BooleanOperator, Comparison, Computation, Control, Type};
 use crate::resolve::operations::Opcode;
 use crate::resolve::symbols::{RegisterId, Resolution};
 use crate::syntax::ast::{BinaryOperator, Guard, Operand, OperandKind, RawInstruction, UnaryOperator};
@@ -32,7 +32,7 @@ mod selection;
 mod spread;
 
 use conditions::Conditions;
-use lanes::{LaneRegister, comparison, constant, lane_register};
+use lanes::{LaneRegister, constant, lane_register};
 use lattice::{Partition, Threads};
 use selection::Selection;
 use spread::Spreads;
@@ -297,11 +297,11 @@ impl Uniformity {
         opcode: &Opcode,
         written: u32,
     ) -> Partition {
-        let Some(comparison) = comparison(opcode) else { return Partition::TOP };
+        let Some(comparison) = opcode.comparison() else { return Partition::TOP };
         let (left, right, comparison) =
             match (constant(function, raw.operands, 1), constant(function, raw.operands, 2)) {
                 (_, Some(right)) => (1, right, comparison),
-                (Some(left), None) => (2, left, mirrored(comparison)),
+                (Some(left), None) => (2, left, comparison.mirrored()),
                 (None, None) => {
                     return self.combined(function, instruction, raw, opcode, written, Partition::TOP);
                 }
@@ -346,10 +346,7 @@ impl Uniformity {
         );
         let partition = partition.not_if(negated);
         let with = || self.operand(function, instruction, raw.operands.start + 3);
-        let combination = opcode.modifier(|modifier| match modifier {
-            Modifier::BooleanOperator(operator) => Some(operator),
-            _ => None,
-        });
+        let combination = opcode.boolean_operator();
         match combination {
             Some(BooleanOperator::And) => {
                 Partition { if_true: partition.if_true.meet(with().if_true), if_false: Threads::Top }
@@ -451,30 +448,6 @@ impl Uniformity {
                 *found = Some(*cause);
             }
         }
-    }
-}
-
-/// The comparison with its sides exchanged.
-fn mirrored(comparison: Comparison) -> Comparison {
-    match comparison {
-        Comparison::Lt => Comparison::Gt,
-        Comparison::Le => Comparison::Ge,
-        Comparison::Gt => Comparison::Lt,
-        Comparison::Ge => Comparison::Le,
-        Comparison::Lo => Comparison::Hi,
-        Comparison::Ls => Comparison::Hs,
-        Comparison::Hi => Comparison::Lo,
-        Comparison::Hs => Comparison::Ls,
-        Comparison::Ltu => Comparison::Gtu,
-        Comparison::Leu => Comparison::Geu,
-        Comparison::Gtu => Comparison::Ltu,
-        Comparison::Geu => Comparison::Leu,
-        Comparison::Eq
-        | Comparison::Ne
-        | Comparison::Equ
-        | Comparison::Neu
-        | Comparison::Num
-        | Comparison::Nan => comparison,
     }
 }
 

@@ -18,8 +18,10 @@ use std::sync::LazyLock;
 use rustc_hash::FxHashMap;
 use strum::{EnumIter, IntoStaticStr};
 
+mod relation;
 mod words;
 
+pub use relation::Relation;
 pub use words::{
     Accumulator, BooleanOperator, CacheLevel, CacheOperator, Comparison, Completion, Component, Count,
     CtaGroup, DependentAction, Direction, FirstCtaid, Flag, Geometry, Interpretation, L1Eviction, L2Eviction,

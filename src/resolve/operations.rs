@@ -9,8 +9,8 @@ use smallvec::SmallVec;
 
 use super::words::{tensor_operation, words};
 use crate::isa::generic::{
-    Computation, Control, Flag, Form, Lanes, Modifier, OperandSlot, Presence, Row, Space, Synchronization,
-    Type, rows_starting_with,
+    BooleanOperator, Comparison, Computation, Control, Flag, Form, Lanes, Modifier, OperandSlot, Presence,
+    Row, Space, Synchronization, Type, rows_starting_with,
 };
 use crate::isa::{generic, vocabulary};
 use crate::source::{Source, Span};
@@ -249,6 +249,22 @@ impl Opcode {
     /// Its first modifier that `pick` takes.
     pub fn modifier<T>(&self, pick: impl FnMut(Modifier) -> Option<T>) -> Option<T> {
         self.modifiers.iter().map(|placed| placed.modifier).find_map(pick)
+    }
+
+    /// How it compares.
+    pub fn comparison(&self) -> Option<Comparison> {
+        self.modifier(|modifier| match modifier {
+            Modifier::Comparison(comparison) => Some(comparison),
+            _ => None,
+        })
+    }
+
+    /// How the result of a comparison is joined with a predicate.
+    pub fn boolean_operator(&self) -> Option<BooleanOperator> {
+        self.modifier(|modifier| match modifier {
+            Modifier::BooleanOperator(operator) => Some(operator),
+            _ => None,
+        })
     }
 
     /// Its state spaces, in order.

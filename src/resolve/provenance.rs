@@ -54,7 +54,7 @@ impl Provenance {
         };
         // Many findings stand at one line.
         let mut known: FxHashMap<Place, Option<Arc<Self>>> = FxHashMap::default();
-        let provenance = |place: Place| {
+        let mut provenance = |place: Place| {
             let of = |place: &Place| {
                 let mut frames = Vec::new();
                 let mut last = None;
@@ -74,7 +74,6 @@ impl Provenance {
             };
             known.entry(place).or_insert_with_key(of).clone()
         };
-        let mut provenance = provenance;
         found.into_iter().map(|place| provenance(place?)).collect()
     }
 }

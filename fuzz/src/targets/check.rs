@@ -4,7 +4,7 @@ use fastrand::Rng;
 use ptx_tc::render::{self, Checked, Format};
 use ptx_tc::{Source, check};
 
-use super::{difference, lie_within, options};
+use super::{is_sound, options};
 use crate::Case;
 
 /// Findings are shown only where that is cheap.
@@ -15,13 +15,7 @@ pub(crate) fn run(case: &Case) -> Result<(), String> {
     let Ok(source) = Source::from_bytes("fuzz.ptx", case.text.clone()) else { return Ok(()) };
     let options = options(&mut random);
     let report = check(&source, &options);
-    lie_within(source.text(), &report.diagnostics)?;
-    if random.u8(..) < 32 {
-        let again = check(&source, &options);
-        if let Some(difference) = difference(&report.diagnostics, &again.diagnostics) {
-            return Err(format!("the second check of the same text: {difference}"));
-        }
-    }
+    is_sound(&mut random, &source, &options, &report)?;
     if report.diagnostics.len() <= SHOWN {
         let formats = [Format::Human, Format::Concise, Format::Json, Format::Sarif, Format::Github];
         let format = random.choice(formats).unwrap_or(Format::Human);

@@ -5,7 +5,7 @@ use ptx_tc::diagnostic::Applicability;
 use ptx_tc::fix::{self, allow};
 use ptx_tc::{Document, Source, check};
 
-use super::{difference, lie_within, options, syntax_errors};
+use super::{is_sound, lie_within, options, syntax_errors};
 use crate::Case;
 use crate::corpus::HOSTS;
 
@@ -15,13 +15,7 @@ pub(crate) fn run(case: &Case) -> Result<(), String> {
     let Ok(source) = Source::from_bytes(name.clone(), case.text.clone()) else { return Ok(()) };
     let options = options(&mut random);
     let report = check(&source, &options);
-    lie_within(source.text(), &report.diagnostics)?;
-    if random.u8(..) < 32 {
-        let again = check(&source, &options);
-        if let Some(difference) = difference(&report.diagnostics, &again.diagnostics) {
-            return Err(format!("the second check of the same text: {difference}"));
-        }
-    }
+    is_sound(&mut random, &source, &options, &report)?;
     if random.bool() {
         let allowed = allow::allow(&name, case.text.clone(), &options).map_err(|it| it.to_string())?;
         lie_within(allowed.source.text(), &allowed.report.diagnostics)?;

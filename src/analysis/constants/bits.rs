@@ -2,7 +2,7 @@
 //! above the width of a value are known to be zero when they matter, and cut off by [`within`].
 
 use super::{Known, UNKNOWN};
-use crate::isa::generic::Comparison;
+use crate::isa::generic::Relation;
 
 const fn ones(width: u32) -> u64 {
     if width >= 64 { u64::MAX } else { (1 << width) - 1 }
@@ -174,28 +174,8 @@ pub(super) fn is_descriptor(known: Known) -> bool {
     known.mask >> 32 == 0xFFFF_FFFF && known.value & FIXED == 0b001 << 46
 }
 
-/// Whether two numbers compare in this way; `None` where that is no comparison of integers.
-pub(super) fn compare(comparison: Comparison, a: u64, b: u64, width: u32, signed: bool) -> Option<bool> {
-    let turn = if signed && width > 0 { 1 << (width - 1) } else { 0 };
-    let (x, y) = (a ^ turn, b ^ turn);
-    Some(match comparison {
-        Comparison::Eq => a == b,
-        Comparison::Ne => a != b,
-        Comparison::Lt => x < y,
-        Comparison::Le => x <= y,
-        Comparison::Gt => x > y,
-        Comparison::Ge => x >= y,
-        Comparison::Lo => a < b,
-        Comparison::Ls => a <= b,
-        Comparison::Hi => a > b,
-        Comparison::Hs => a >= b,
-        Comparison::Equ
-        | Comparison::Neu
-        | Comparison::Ltu
-        | Comparison::Leu
-        | Comparison::Gtu
-        | Comparison::Geu
-        | Comparison::Num
-        | Comparison::Nan => return None,
-    })
+/// Whether two numbers compare in this way.
+pub(super) fn compare(relation: Relation, a: u64, b: u64, width: u32) -> bool {
+    let turn = if relation.is_signed && width > 0 { 1 << (width - 1) } else { 0 };
+    relation.holds((a ^ turn).cmp(&(b ^ turn)))
 }

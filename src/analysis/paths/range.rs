@@ -1,9 +1,11 @@
 //! Sets of numbers, as conditions describe them: ranges, and bits that all numbers have in common.
 
+use std::cmp::Ordering;
+
 use smallvec::{SmallVec, smallvec};
 
 use crate::descriptor::Known;
-use crate::isa::generic::Comparison;
+use crate::isa::generic::Relation;
 
 /// More ranges than this are one that includes them.
 const RANGES: usize = 8;
@@ -50,43 +52,20 @@ impl ValueSet {
         Self { ranges: smallvec![(0, ones(width))], known }
     }
 
-    /// The numbers of `width` bits that compare with a constant in this way; `None` where that is no
-    /// comparison of integers.
-    pub(super) fn compared(comparison: Comparison, with: u64, width: u32, signed: bool) -> Option<Self> {
+    /// The numbers of `width` bits that compare with a constant in this way.
+    pub(super) fn compared(relation: Relation, with: u64, width: u32) -> Self {
         let last = ones(width);
-        let with = with & last;
         let sign = 1 << (width - 1);
-        let is_signed = match comparison {
-            Comparison::Lt | Comparison::Le | Comparison::Gt | Comparison::Ge => signed,
-            Comparison::Eq
-            | Comparison::Ne
-            | Comparison::Lo
-            | Comparison::Ls
-            | Comparison::Hi
-            | Comparison::Hs => false,
-            Comparison::Equ
-            | Comparison::Neu
-            | Comparison::Ltu
-            | Comparison::Leu
-            | Comparison::Gtu
-            | Comparison::Geu
-            | Comparison::Num
-            | Comparison::Nan => return None,
-        };
         // With the sign turned round, signed numbers are in the order of unsigned ones.
-        let turn = if is_signed { sign } else { 0 };
-        let at = with ^ turn;
-        let below = || at.checked_sub(1).map(|end| (0, end));
-        let above = || (at < last).then(|| (at + 1, last));
-        let ranges: SmallVec<[(u64, u64); 2]> = match comparison {
-            Comparison::Eq => smallvec![(at, at)],
-            Comparison::Ne => below().into_iter().chain(above()).collect(),
-            Comparison::Lt | Comparison::Lo => below().into_iter().collect(),
-            Comparison::Le | Comparison::Ls => smallvec![(0, at)],
-            Comparison::Gt | Comparison::Hi => above().into_iter().collect(),
-            Comparison::Ge | Comparison::Hs => smallvec![(at, last)],
-            _ => return None,
-        };
+        let turn = if relation.is_signed { sign } else { 0 };
+        let at = (with & last) ^ turn;
+        let parts = [
+            (Ordering::Less, at.checked_sub(1).map(|end| (0, end))),
+            (Ordering::Equal, Some((at, at))),
+            (Ordering::Greater, (at < last).then(|| (at + 1, last))),
+        ];
+        let ranges =
+            parts.into_iter().filter(|(outcome, _)| relation.holds(*outcome)).filter_map(|(_, part)| part);
         let turned = |(first, end): (u64, u64)| -> SmallVec<[(u64, u64); 2]> {
             if turn == 0 {
                 smallvec![(first, end)]
@@ -96,7 +75,7 @@ impl ValueSet {
                 smallvec![(first ^ sign, end ^ sign)]
             }
         };
-        Some(Self::of(ranges.into_iter().flat_map(turned), Self::NO_BITS))
+        Self::of(ranges.flat_map(turned), Self::NO_BITS)
     }
 
     /// Ranges in any order.
@@ -261,6 +240,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::isa::generic::{Comparison, Type};
 
     const WIDTH: u32 = 6;
 
@@ -320,7 +300,8 @@ mod tests {
                 (Comparison::Hs, true, value >= with),
             ];
             for (comparison, is_signed, holds) in cases {
-                let set = ValueSet::compared(comparison, with, WIDTH, is_signed).unwrap();
+                let ty = if is_signed { Type::S32 } else { Type::U32 };
+                let set = ValueSet::compared(comparison.of_integers(ty).unwrap(), with, WIDTH);
                 prop_assert_eq!(members(&set).contains(&value), holds, "{:?} {}", comparison, is_signed);
             }
         }

@@ -10,6 +10,7 @@
 //! definitions meet, a leaf is what the register holds, and what reads it has to stand where none of them
 //! can come in between.
 
+use std::cmp::Ordering;
 use std::ops::Range;
 
 use petgraph::algo::kosaraju_scc;
@@ -20,13 +21,11 @@ use smallvec::SmallVec;
 use super::range::{ValueSet, ones};
 use crate::analysis::bit_set::BitSet;
 use crate::analysis::cfg::BlockId;
-use crate::analysis::constants::boolean_operator;
 use crate::analysis::definitions::DefinitionId;
 use crate::analysis::function::Function;
 use crate::analysis::values::{JoinId, ValueId};
 use crate::isa::generic::{
-    BooleanOperator, Comparison, Computation, Flag, Lanes, Modifier, ShuffleMode, Space, Synchronization,
-    Type,
+    BooleanOperator, Computation, Flag, Lanes, Modifier, Relation, ShuffleMode, Space, Synchronization, Type,
 };
 use crate::resolve::operations::Opcode;
 use crate::resolve::symbols::{RegisterId, Resolution, SymbolId, SymbolKind};
@@ -534,42 +533,42 @@ impl<'a> Builder<'a> {
 
     /// What a comparison says.
     fn compare(&mut self, opcode: &Opcode, of: &[TermId], is_second: bool) -> Option<Test> {
-        let comparison = opcode.modifier(|modifier| match modifier {
-            Modifier::Comparison(comparison) => Some(comparison),
-            _ => None,
-        })?;
         let ty = opcode.types.last().copied()?;
         let width = ty.bits().filter(|width| matches!(width, 16 | 32 | 64) && !ty.is_float())?;
         let (a, b) = (*of.first()?, *of.get(1)?);
-        let compared = |comparison, with| ValueSet::compared(comparison, with, width, ty.is_signed());
+        let relation = opcode.comparison()?.of_integers(ty)?;
+        let compared = |relation: Relation, with| {
+            (ValueSet::compared(relation, with, width), ValueSet::compared(relation.negated(), with, width))
+        };
         let (of_a, of_b) = (self.facts[a.index()].constant, self.facts[b.index()].constant);
         let (term, yes, no) = match (of_a, of_b) {
             (_, Some(with)) => {
-                let yes = compared(comparison, with)?;
-                (a, yes, compared(negated(comparison)?, with)?)
+                let (yes, no) = compared(relation, with);
+                (a, yes, no)
             }
             (Some(with), None) => {
-                let mirrored = mirrored(comparison)?;
-                (b, compared(mirrored, with)?, compared(negated(mirrored)?, with)?)
+                let (yes, no) = compared(relation.mirrored(), with);
+                (b, yes, no)
             }
             (None, None) if a == b => {
-                let holds = ValueSet::compared(comparison, 0, width, false)?;
-                let test = Test::Decided(holds.and(&ValueSet::only(0)).is_empty() == is_second);
+                let test = Test::Decided(relation.holds(Ordering::Equal) != is_second);
                 return combined(opcode, of, test, self);
             }
             (None, None) => {
-                let is_signed = ty.is_signed() && is_order(comparison);
-                let (first, second, comparison) =
-                    if a < b { (a, b, comparison) } else { (b, a, mirrored(comparison)?) };
+                let is_signed = relation.is_signed && relation.is_order();
+                let (first, second, relation) =
+                    if a < b { (a, b, relation) } else { (b, a, relation.mirrored()) };
                 let order = self.order(is_signed, first, second);
-                let set = |comparison| ValueSet::compared(comparison, 1, 8, false);
-                let mut yes = set(comparison)?;
-                let mut no = set(negated(comparison)?)?;
+                // 0, 1 and 2 stand for less, equal and greater.
+                let mut outcomes = relation;
+                outcomes.is_signed = false;
+                let mut yes = ValueSet::compared(outcomes, 1, 8);
+                let mut no = ValueSet::compared(outcomes.negated(), 1, 8);
                 if is_second {
                     std::mem::swap(&mut yes, &mut no);
                 }
                 let mut atoms = vec![(order, yes.clone(), no.clone())];
-                if !is_order(comparison) {
+                if !relation.is_order() {
                     // They are equal or not, in whatever order.
                     atoms.push((self.order(true, first, second), yes, no));
                 }
@@ -722,7 +721,7 @@ impl<'a> Builder<'a> {
 
 /// With the predicate that a comparison is joined with.
 fn combined(opcode: &Opcode, of: &[TermId], test: Test, builder: &mut Builder<'_>) -> Option<Test> {
-    let Some(operator) = boolean_operator(opcode) else { return Some(test) };
+    let Some(operator) = opcode.boolean_operator() else { return Some(test) };
     let with = *of.get(2)?;
     let compared = TermId(builder.facts.len() as u32);
     let facts = builder.facts_of(&of[..2]);
@@ -760,56 +759,4 @@ fn is_same_width(opcode: &Opcode) -> bool {
         [to, from] => to.bits().is_some() && to.bits() == from.bits() && !to.is_float() && !from.is_float(),
         _ => false,
     }
-}
-
-/// Whether a comparison asks which is more.
-fn is_order(comparison: Comparison) -> bool {
-    !matches!(comparison, Comparison::Eq | Comparison::Ne)
-}
-
-/// What holds where a comparison of integers does not.
-fn negated(comparison: Comparison) -> Option<Comparison> {
-    Some(match comparison {
-        Comparison::Eq => Comparison::Ne,
-        Comparison::Ne => Comparison::Eq,
-        Comparison::Lt => Comparison::Ge,
-        Comparison::Ge => Comparison::Lt,
-        Comparison::Le => Comparison::Gt,
-        Comparison::Gt => Comparison::Le,
-        Comparison::Lo => Comparison::Hs,
-        Comparison::Hs => Comparison::Lo,
-        Comparison::Ls => Comparison::Hi,
-        Comparison::Hi => Comparison::Ls,
-        Comparison::Equ
-        | Comparison::Neu
-        | Comparison::Ltu
-        | Comparison::Leu
-        | Comparison::Gtu
-        | Comparison::Geu
-        | Comparison::Num
-        | Comparison::Nan => return None,
-    })
-}
-
-/// The comparison of integers with its sides exchanged.
-fn mirrored(comparison: Comparison) -> Option<Comparison> {
-    Some(match comparison {
-        Comparison::Eq | Comparison::Ne => comparison,
-        Comparison::Lt => Comparison::Gt,
-        Comparison::Gt => Comparison::Lt,
-        Comparison::Le => Comparison::Ge,
-        Comparison::Ge => Comparison::Le,
-        Comparison::Lo => Comparison::Hi,
-        Comparison::Hi => Comparison::Lo,
-        Comparison::Ls => Comparison::Hs,
-        Comparison::Hs => Comparison::Ls,
-        Comparison::Equ
-        | Comparison::Neu
-        | Comparison::Ltu
-        | Comparison::Leu
-        | Comparison::Gtu
-        | Comparison::Geu
-        | Comparison::Num
-        | Comparison::Nan => return None,
-    })
 }

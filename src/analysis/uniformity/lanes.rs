@@ -13,14 +13,6 @@ pub(super) fn constant(function: &Function<'_>, operands: Slice, position: u32) 
     literal::evaluate(&function.unit.source, &function.unit.module, operand)
 }
 
-/// How an opcode compares.
-pub(super) fn comparison(opcode: &Opcode) -> Option<Comparison> {
-    opcode.modifier(|modifier| match modifier {
-        Modifier::Comparison(comparison) => Some(comparison),
-        _ => None,
-    })
-}
-
 /// The register of the machine that a value is made of, by instructions with one source that keep
 /// what matters: `keeps` is given each of them.
 fn made_of<'a>(
@@ -261,7 +253,7 @@ fn splits_between_warps(
     opcode: &Opcode,
 ) -> bool {
     let Some(bound) = constant(function, raw.operands, 2) else { return false };
-    let Some(comparison) = comparison(opcode) else { return false };
+    let Some(comparison) = opcode.comparison() else { return false };
     let aligned = match comparison {
         Comparison::Lt | Comparison::Ge | Comparison::Lo | Comparison::Hs => bound % 32 == 0,
         Comparison::Gt | Comparison::Le | Comparison::Hi | Comparison::Ls => bound.rem_euclid(32) == 31,
