@@ -57,8 +57,9 @@ impl Constants {
         // By slot.
         let mut order: Vec<ValueId> = Vec::new();
         let mut work: Vec<ValueId> = Vec::new();
-        // A value, and one that it goes into.
-        let mut feeds: Vec<(ValueId, u32)> = Vec::new();
+        // A value, and one that it goes into; by the latter.
+        let mut sources: Vec<(ValueId, u32)> = Vec::new();
+        let mut first_source: Vec<u32> = Vec::new();
         for (instruction, register) in uses {
             work.extend(function.value(instruction, register));
         }
@@ -74,12 +75,22 @@ impl Constants {
                 }
             }
             order.push(id);
+            first_source.push(sources.len() as u32);
             for source in function.sources(id) {
-                feeds.push((source, slot));
+                sources.push((source, slot));
                 work.push(source);
             }
         }
+        first_source.push(sources.len() as u32);
         this.values = vec![TOP; order.len()];
+        let read: Vec<u32> =
+            sources.iter().map(|(source, _)| this.slot(*source).unwrap_or(NO_SLOT)).collect();
+        // A definition that reads what has no value yet comes back when it has one.
+        let waits = |slot: u32, values: &[Known]| {
+            let of = first_source[slot as usize] as usize..first_source[slot as usize + 1] as usize;
+            read[of].iter().any(|source| values.get(*source as usize) == Some(&TOP))
+        };
+        let mut feeds = sources;
         feeds.sort_unstable();
         // Values only lose bits, so that this ends: each definition changes at most once a bit. Taken
         // from the end: in the order of the instructions at first.
@@ -96,6 +107,7 @@ impl Constants {
             }
             let old = this.values[slot as usize];
             let new = match id {
+                ValueId::Definition(_) if waits(slot, &this.values) => continue,
                 ValueId::Definition(id) => join(old, function.evaluate(id, &this)),
                 ValueId::Join(id) => join(old, this.join(function, id)),
             };
@@ -170,6 +182,9 @@ impl Function<'_> {
             ValueId::Join(join) => return self.definitions.joined(join)[..].into(),
         };
         let mut sources = SmallVec::new();
+        if !is_evaluated(self.unit.operations.of(definition.instruction)) {
+            return sources;
+        }
         registers::accesses(self.unit, definition.instruction, &mut |register, _, access| {
             if access == registers::Access::Read {
                 sources.extend(self.value(definition.instruction, register));
@@ -296,48 +311,13 @@ impl Function<'_> {
         if !self.is_local(definition.register) {
             return UNKNOWN;
         }
-        // An operand without a value yet will bring this definition back when it has one.
-        let mut waits = false;
-        registers::accesses(self.unit, instruction, &mut |register, _, access| {
-            waits |= access == registers::Access::Read && values.joined(self, instruction, register) == TOP;
-        });
-        if waits {
-            return TOP;
-        }
         let opcode = self.unit.operations.of(instruction);
+        if !is_evaluated(opcode) {
+            return UNKNOWN;
+        }
         let Some(&ty) = opcode.types.last() else { return UNKNOWN };
         let Some(ty_width) = width_of(ty) else { return UNKNOWN };
         let computes = opcode.computes();
-        let is_bitwise = match computes {
-            Computation::Move | Computation::Select | Computation::Shuffle => true,
-            Computation::Other => return UNKNOWN,
-            Computation::Convert
-            | Computation::ConvertAddress
-            | Computation::And
-            | Computation::Or
-            | Computation::Xor
-            | Computation::Not
-            | Computation::Lop3
-            | Computation::ShiftLeft
-            | Computation::ShiftRight
-            | Computation::Add
-            | Computation::Subtract
-            | Computation::Negate
-            | Computation::Multiply
-            | Computation::MultiplyAdd
-            | Computation::Divide
-            | Computation::Remainder
-            | Computation::ExtractBits
-            | Computation::InsertBits
-            | Computation::Permute
-            | Computation::Compare
-            | Computation::Load
-            | Computation::Elect => false,
-        };
-        // Numbers that are computed here are whole, and one in each register.
-        if !is_bitwise && opcode.types.iter().any(|ty| ty.is_float() || ty.is_packed()) {
-            return UNKNOWN;
-        }
         // What stands where the row has no place for it has no value.
         if !opcode.accepts(&self.unit.module, raw.operands) {
             return UNKNOWN;
@@ -641,6 +621,37 @@ fn compared(opcode: &Opcode, a: Known, b: Known, width: u32) -> Known {
         _ => (differ && !relation.is_order()).then(|| relation.holds(Ordering::Less)),
     });
     holds.map_or(UNKNOWN, |holds| Known::from(u64::from(holds)))
+}
+
+/// Whether something can be known of what an operation makes, from what it reads.
+fn is_evaluated(opcode: &Opcode) -> bool {
+    match opcode.computes() {
+        Computation::Move | Computation::Select | Computation::Shuffle => true,
+        // Numbers that are computed here are whole, and one in each register.
+        Computation::Convert
+        | Computation::And
+        | Computation::Or
+        | Computation::Xor
+        | Computation::Not
+        | Computation::Lop3
+        | Computation::ShiftLeft
+        | Computation::ShiftRight
+        | Computation::Add
+        | Computation::Subtract
+        | Computation::Negate
+        | Computation::Multiply
+        | Computation::MultiplyAdd
+        | Computation::ExtractBits
+        | Computation::InsertBits
+        | Computation::Permute
+        | Computation::Compare => !opcode.types.iter().any(|ty| ty.is_float() || ty.is_packed()),
+        Computation::Other
+        | Computation::ConvertAddress
+        | Computation::Divide
+        | Computation::Remainder
+        | Computation::Load
+        | Computation::Elect => false,
+    }
 }
 
 /// Which part of a product an opcode asks for.
