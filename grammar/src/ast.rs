@@ -424,6 +424,12 @@ impl Operand {
         matches!(self.tag(), 0 | GUARD | NEGATED_GUARD)
     }
 
+    /// Whether it is a number, a string or `_`: what names nothing.
+    #[inline]
+    pub const fn is_literal(&self) -> bool {
+        matches!(self.tag(), 1..=4)
+    }
+
     /// What it is. The predicate of a guard is a name.
     #[inline]
     pub const fn kind(&self) -> OperandKind {

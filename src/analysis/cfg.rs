@@ -401,7 +401,11 @@ impl Builder<'_> {
     }
 
     fn transfer(&self, instruction: u32) -> Transfer {
-        match self.unit.operations.of(instruction).control() {
+        let opcode = self.unit.operations.of(instruction);
+        if opcode.only_computes() {
+            return Transfer::None;
+        }
+        match opcode.control() {
             Control::Next | Control::Call => Transfer::None,
             Control::Branch => Transfer::Branch,
             Control::IndexedBranch => Transfer::Indexed,

@@ -23,7 +23,7 @@ use super::values::{JoinId, ValueId};
 pub use crate::descriptor::Known;
 use crate::isa::generic::{BooleanOperator, Computation, Flag, Modifier, Part, Type};
 use crate::resolve::operations::Opcode;
-use crate::resolve::symbols::{RegisterId, Resolution, SymbolKind};
+use crate::resolve::symbols::{RegisterId, Resolution, Symbol, SymbolKind};
 use crate::source::Span;
 use crate::syntax::ast::{self, Operand, OperandKind, Slice, UnaryOperator};
 use crate::syntax::literal;
@@ -249,8 +249,8 @@ impl Function<'_> {
     }
 
     /// Width of a register in bits; a predicate has one.
-    fn width(&self, register: RegisterId) -> Option<u32> {
-        match self.unit.symbols.register(register).kind {
+    fn width(register: &Symbol) -> Option<u32> {
+        match register.kind {
             SymbolKind::Register { ty: Some(ty), vector: 1, .. } => match ty {
                 ast::Type::Pred => Some(1),
                 ty => ty.bits().filter(|bits| *bits <= 64),
@@ -261,8 +261,8 @@ impl Function<'_> {
 
     /// Whether the function's own instructions are all that gives the register a value. Parameters
     /// have one before them, and registers of the module get them in other functions.
-    pub(super) fn is_local(&self, register: RegisterId) -> bool {
-        let declared = self.unit.symbols.register(register).span;
+    pub(super) fn is_local(&self, register: &Symbol) -> bool {
+        let declared = register.span;
         let body = &self.unit.module.statements[self.cfg.body().range()];
         body.first()
             .zip(body.last())
@@ -272,16 +272,19 @@ impl Function<'_> {
     /// The value of an operand where `instruction` reads it, cut to `width`.
     fn operand(&self, values: &Constants, instruction: u32, index: u32, width: u32) -> Known {
         let operand: &Operand = &self.unit.module.operands[index as usize];
+        let kind = operand.kind();
+        // Nearly all are registers, which have no value of their own.
+        if kind == OperandKind::Name
+            && let Resolution::Register(register) = self.unit.symbols.operand(index)
+        {
+            return bits::cut(values.at(self, instruction, register), width);
+        }
         if let Some(value) = literal::evaluate(&self.unit.source, &self.unit.module, operand) {
             // Two's complement of 128 bits, cut.
             let low = if width == 1 { u64::from(value != 0) } else { (value & i128::from(u64::MAX)) as u64 };
             return bits::cut(Known::from(low), width);
         }
-        match operand.kind() {
-            OperandKind::Name => match self.unit.symbols.operand(index) {
-                Resolution::Register(register) => bits::cut(values.at(self, instruction, register), width),
-                _ => UNKNOWN,
-            },
+        match kind {
             // Packing: the elements from the lowest bits up.
             OperandKind::Vector(parts) if parts.len > 0 && width <= 64 && width.is_multiple_of(parts.len) => {
                 let part = width / parts.len;
@@ -307,8 +310,9 @@ impl Function<'_> {
         let definition = self.definitions.get(id);
         let instruction = definition.instruction;
         let raw = &self.unit.module.instructions[instruction as usize];
-        let Some(width) = self.width(definition.register) else { return UNKNOWN };
-        if !self.is_local(definition.register) {
+        let register = self.unit.symbols.register(definition.register);
+        let Some(width) = Self::width(register) else { return UNKNOWN };
+        if !self.is_local(register) {
             return UNKNOWN;
         }
         let opcode = self.unit.operations.of(instruction);

@@ -11,29 +11,43 @@ use crate::resolve::symbols::{RegisterId, Resolution};
 use crate::syntax::ast::{OperandKind, UnaryOperator};
 use crate::syntax::literal;
 
-/// The instructions whose guards hold always or never, in their order; `None` if the control flow knows
-/// them already.
-pub(super) fn guards(function: &Function<'_>) -> Option<Vec<(u32, bool)>> {
-    let mut asked: Vec<(u32, RegisterId, bool)> = Vec::new();
+/// A guard that may hold always or never.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Guard {
+    /// The instruction that has it.
+    pub instruction: u32,
+    /// Its predicate.
+    pub register: RegisterId,
+    negated: bool,
+}
+
+/// The guards that look as if they were constant.
+pub(super) fn candidates(function: &Function<'_>) -> Vec<Guard> {
+    let mut found = Vec::new();
     for instruction in function.cfg.instructions() {
         let raw = &function.unit.module.instructions[instruction as usize];
         if let Some(guard) = function.unit.module.guard(raw)
             && let Resolution::Register(register) = function.unit.symbols.guard(instruction)
             && may_be_constant(function, instruction, register, 0)
         {
-            asked.push((instruction, register, guard.negated));
+            found.push(Guard { instruction, register, negated: guard.negated });
         }
     }
-    if asked.is_empty() {
-        return None;
-    }
-    let uses = asked.iter().map(|(instruction, register, _)| (*instruction, *register));
-    let constants = Constants::new(function, uses);
-    let mut decided: Vec<(u32, bool)> = asked
-        .into_iter()
-        .filter_map(|(instruction, register, negated)| {
-            let holds = constants.at(function, instruction, register).constant(1)? != 0;
-            Some((instruction, holds != negated))
+    found
+}
+
+/// The instructions whose guards hold always or never, in their order; `None` if the control flow knows
+/// them already. `constants` has the values of their predicates.
+pub(super) fn decide(
+    function: &Function<'_>,
+    candidates: &[Guard],
+    constants: &Constants,
+) -> Option<Vec<(u32, bool)>> {
+    let mut decided: Vec<(u32, bool)> = candidates
+        .iter()
+        .filter_map(|guard| {
+            let holds = constants.at(function, guard.instruction, guard.register).constant(1)? != 0;
+            Some((guard.instruction, holds != guard.negated))
         })
         .collect();
     decided.sort_unstable();
@@ -61,8 +75,19 @@ fn may_be_constant(function: &Function<'_>, instruction: u32, register: Register
     };
     match opcode.computes() {
         Computation::Move | Computation::Convert | Computation::Not | Computation::Negate => part(1),
-        // One may be enough.
-        Computation::And | Computation::Or | Computation::Multiply => part(1) || part(2),
+        // One is enough if it is nothing, or everything.
+        Computation::And | Computation::Or | Computation::Multiply => {
+            let absorbs = |position: u32| {
+                let operand = raw.operands.range().nth(position as usize);
+                let operand = operand.map(|index| &function.unit.module.operands[index]);
+                let value = operand.and_then(|operand| {
+                    literal::evaluate(&function.unit.source, &function.unit.module, operand)
+                });
+                value.is_none_or(|value| matches!(value, -1..=0 | 0xFFFF_FFFF))
+            };
+            let (first, second) = (part(1), part(2));
+            first && second || first && absorbs(1) || second && absorbs(2)
+        }
         Computation::Compare => part(1) && part(2) || opcode.boolean_operator().is_some() && part(3),
         Computation::Select => part(3) || part(1) && part(2),
         Computation::Xor

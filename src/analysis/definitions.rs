@@ -292,10 +292,17 @@ impl RegisterSet {
     /// Whether a register is in the set.
     #[inline]
     pub fn contains(&self, register: RegisterId) -> bool {
-        if self.pages.is_empty() {
-            return false;
-        }
+        let page = match &self.pages[..] {
+            [] => return false,
+            // So nearly always.
+            [(page, bits)] if *page == register.0 / PAGE => bits,
+            [_] => return false,
+            pages => match self.page(register) {
+                Ok(at) => &pages[at].1,
+                Err(_) => return false,
+            },
+        };
         let bit = register.0 % PAGE;
-        self.page(register).is_ok_and(|at| self.pages[at].1[bit as usize / 64] & 1 << (bit % 64) != 0)
+        page[bit as usize / 64] & 1 << (bit % 64) != 0
     }
 }

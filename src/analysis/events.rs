@@ -249,8 +249,11 @@ fn events(unit: &Unit, function: u32, instructions: &[Decoded<'_>]) -> Vec<Event
     let range = Cfg::instruction_range(module, module.functions[function as usize].body);
     let mut tensor = instructions.partition_point(|decoded| decoded.index < range.start);
     for instruction in range {
-        let raw = &module.instructions[instruction as usize];
         let opcode = unit.operations.of(instruction);
+        if opcode.only_computes() {
+            continue;
+        }
+        let raw = &module.instructions[instruction as usize];
         let action = if opcode.control() == Control::Call {
             let mut named = calls::functions_named(module, &unit.symbols, raw.operands);
             match (named.next(), named.next()) {

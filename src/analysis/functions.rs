@@ -84,16 +84,6 @@ impl FunctionFacts {
         let size = Cfg::instruction_range(&unit.module, body).len() as u64;
         let budget = limit.map_or_else(|| Budget::for_function(size), Budget::new);
         budget.take(size);
-        let mut cfg = Cfg::new(unit, body);
-        let mut definitions = Definitions::new(unit, &cfg, watched);
-        // What is dead may have kept something else alive.
-        for _ in 0..ROUNDS {
-            let view = Function { unit, cfg: &cfg, definitions: &definitions, budget: &budget };
-            let Some(decided) = decided::guards(&view) else { break };
-            budget.take(size);
-            cfg = Cfg::with_decided(unit, body, decided);
-            definitions = Definitions::new(unit, &cfg, watched);
-        }
         let mut uses: Vec<(u32, RegisterId)> = Vec::new();
         for decoded in instructions {
             for bound in &decoded.operands {
@@ -104,9 +94,20 @@ impl FunctionFacts {
                 }
             }
         }
-        let constants = {
+        let mut cfg = Cfg::new(unit, body);
+        let mut definitions = Definitions::new(unit, &cfg, watched);
+        // What is dead may have kept something else alive.
+        let mut rounds = ROUNDS;
+        let constants = loop {
             let view = Function { unit, cfg: &cfg, definitions: &definitions, budget: &budget };
-            Constants::new(&view, uses)
+            let guards = if rounds > 0 { decided::candidates(&view) } else { Vec::new() };
+            let predicates = guards.iter().map(|guard| (guard.instruction, guard.register));
+            let constants = Constants::new(&view, uses.iter().copied().chain(predicates));
+            let Some(decided) = decided::decide(&view, &guards, &constants) else { break constants };
+            rounds -= 1;
+            budget.take(size);
+            cfg = Cfg::with_decided(unit, body, decided);
+            definitions = Definitions::new(unit, &cfg, watched);
         };
         Self {
             function,

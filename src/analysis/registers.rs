@@ -37,6 +37,9 @@ pub fn accesses(unit: &Unit, instruction: u32, visit: &mut impl FnMut(RegisterId
         }
     } else if opcode.is_filled(module.operands(operands)) {
         for (index, slot) in operands.range().zip(&opcode.slots) {
+            if module.operands[index].is_literal() {
+                continue;
+            }
             as_in(module, symbols, index, slot, visit);
         }
     } else if let Ok(slots) = opcode.assign(module, operands) {

@@ -10,7 +10,7 @@ use smallvec::SmallVec;
 use super::words::{tensor_operation, words};
 use crate::isa::generic::{
     BooleanOperator, Comparison, Computation, Control, Flag, Form, Lanes, Modifier, OperandSlot, Presence,
-    Row, Space, Synchronization, Type, rows_starting_with,
+    Role, Row, Space, Synchronization, Type, rows_starting_with,
 };
 use crate::isa::{generic, vocabulary};
 use crate::source::{Source, Span};
@@ -43,6 +43,7 @@ pub struct Opcode {
     pub slots: SmallVec<[&'static OperandSlot; 8]>,
     /// Whether an operand stands in each of these positions, whatever operands there are.
     is_fixed: bool,
+    only_computes: bool,
 }
 
 /// A modifier and its place, counted from the start of the opcode.
@@ -155,6 +156,7 @@ impl Opcode {
             is_incomplete: false,
             slots: SmallVec::new(),
             is_fixed: true,
+            only_computes: false,
         };
         let Some((first, _)) = words(text).next() else { return this };
         let mut best: Option<(usize, &'static Row, Match)> = None;
@@ -196,6 +198,9 @@ impl Opcode {
             .collect();
         this.slots = row.operands.iter().filter(|slot| this.may_have(slot)).collect();
         this.is_fixed = !this.slots.iter().any(|slot| is_optional(slot));
+        this.only_computes = row.control == Control::Next
+            && row.synchronization == Synchronization::None
+            && !this.slots.iter().any(|slot| matches!(slot.role, Role::Address(..)));
         this
     }
 
@@ -219,6 +224,13 @@ impl Opcode {
             Some(row) if self.unknown.is_empty() => row.computes,
             _ => Computation::Other,
         }
+    }
+
+    /// Whether all that it does is to make registers from registers: most instructions of a kernel, which
+    /// whoever looks for effects may pass over.
+    #[inline]
+    pub fn only_computes(&self) -> bool {
+        self.only_computes
     }
 
     /// What is executed after it.

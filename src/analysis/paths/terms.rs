@@ -376,7 +376,9 @@ impl<'a> Builder<'a> {
     fn make(&mut self, id: DefinitionId, depth: u32) -> Option<Found> {
         let Function { unit, definitions, .. } = self.function;
         let definition = *definitions.get(id);
-        if definition.guarded || !self.function.is_local(definition.register) {
+        if definition.guarded
+            || !self.function.is_local(self.function.unit.symbols.register(definition.register))
+        {
             return None;
         }
         let instruction = definition.instruction;
