@@ -86,7 +86,7 @@ fn may_be_constant(function: &Function<'_>, instruction: u32, register: Register
                 value.is_none_or(|value| matches!(value, -1..=0 | 0xFFFF_FFFF))
             };
             let (first, second) = (part(1), part(2));
-            first && second || first && absorbs(1) || second && absorbs(2)
+            first && (second || absorbs(1)) || second && absorbs(2)
         }
         Computation::Compare => part(1) && part(2) || opcode.boolean_operator().is_some() && part(3),
         Computation::Select => part(3) || part(1) && part(2),
