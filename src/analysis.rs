@@ -19,6 +19,7 @@
 //! | what happens in a function, and in what it calls? | [`events::Events`] |
 //! | what can have happened before what, with nothing between? | [`flow::Flow::pairs`], on top of [`reach`] |
 //! | what is still pending where something happens? | [`pending`]; loads are followed by [`loads`] |
+//! | which threads of a block, warp by warp? of which CTA of a pair? | [`executing::Executing`], through [`flow::Flow::executing`] |
 //! | who executes an instruction: one thread, a warp, some? can one run execute both of two? | [`uniformity::Uniformity`] |
 //!
 //! A rule gets a [`flow::Flow`] for each function and asks that; no rule walks a graph, splits an
@@ -37,6 +38,7 @@ pub mod description;
 pub mod descriptors;
 pub mod dominance;
 pub mod events;
+pub mod executing;
 pub mod flow;
 pub mod footprint;
 pub mod function;

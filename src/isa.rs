@@ -10,6 +10,7 @@
 //! The enums are exhaustive on purpose: whoever matches on the words of the ISA wants to be told when
 //! it has a new one.
 
+pub mod asynchrony;
 pub mod data_movement;
 pub mod datapath;
 pub mod element_types;

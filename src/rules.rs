@@ -214,11 +214,16 @@ rules! {
     ordering::missing_after_fence,
     ordering::signal_before_wait,
     ordering::no_mbarrier_wait,
+    ordering::not_pipelined,
     // TC8 Who issues it
     issue::aligned_in_one_thread,
     issue::issued_by_every_thread,
     issue::operand_differs_in_warp,
     issue::allocated_by_every_warp,
+    issue::aligned_in_part_of_warp,
+    issue::issued_by_several_threads,
+    issue::pair_in_one_cta,
+    issue::pair_multiplied_twice,
     // TC82 Registers of warps
     registers::setmaxnreg_ignored,
     // TC9 Style

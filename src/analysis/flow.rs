@@ -9,6 +9,7 @@ use super::cfg::{BlockId, Cfg};
 use super::constants::Known;
 use super::descriptors::Descriptors;
 use super::events::{Action, Event, Events, Summary};
+use super::executing::Executing;
 use super::functions::FunctionFacts;
 use super::paths::Paths;
 use super::places::{Place, Places};
@@ -209,6 +210,17 @@ impl<'a> Flow<'a> {
         kind: impl Fn(Event) -> K,
         relates: impl Fn(&K, &K) -> bool,
     ) -> Vec<Pair> {
+        self.pairs_of_kinds_killing(role, |_, _| {}, kind, relates)
+    }
+
+    /// The same, with more places where single facts are killed, as [`Flow::pairs_killing`] has them.
+    pub fn pairs_of_kinds_killing<K: Eq + Hash>(
+        &self,
+        role: impl Fn(Event) -> Role,
+        kills: impl FnOnce(&mut Reach, &[(Fact, Event)]),
+        kind: impl Fn(Event) -> K,
+        relates: impl Fn(&K, &K) -> bool,
+    ) -> Vec<Pair> {
         let mut reach = Reach::default();
         let mut firsts: Vec<(Fact, Event)> = Vec::new();
         let mut thens: Vec<Event> = Vec::new();
@@ -216,6 +228,7 @@ impl<'a> Flow<'a> {
         if firsts.is_empty() || thens.is_empty() {
             return Vec::new();
         }
+        kills(&mut reach, &firsts);
         let mut numbers: FxHashMap<K, u32> = FxHashMap::default();
         let mut known: FxHashMap<u32, u32> = FxHashMap::default();
         let mut number = |event: Event| -> u32 {
@@ -391,6 +404,11 @@ impl<'a> Flow<'a> {
             let guarded: Vec<u32> = asked().filter(is_guarded).collect();
             Uniformity::new(&self.facts.view(self.unit), &blocks, &guarded, &self.facts.budget)
         })
+    }
+
+    /// Which threads of a block execute what; those of the CTA with a rank in its cluster, if one is given.
+    pub fn executing(&self, rank: Option<u32>) -> Executing<'a> {
+        Executing::new(self.facts.view(self.unit), self.uniformity(), rank)
     }
 
     /// Whether two events of this function stand under different conditions, so that perhaps no run

@@ -12,8 +12,10 @@ use super::flow::Flow;
 use super::places::{Place, Root, Slot};
 use crate::descriptor::idesc_check::Facts;
 use crate::instruction::{Address, Base, Instruction, Ld, MatrixA, Mma, Scalar, St};
+use crate::isa::asynchrony::{Access, Condition, pipelined};
 use crate::isa::data_movement::SHIFT_COLUMNS;
 use crate::isa::datapath;
+use crate::isa::vocabulary::CpShape;
 
 /// The address in Tensor Memory that an instruction is about, and whether it is written.
 pub fn accessed<'i, 's>(instruction: &'i Instruction<'s>) -> Option<(&'i Address<'s>, bool)> {
@@ -88,6 +90,8 @@ pub struct Columns {
     place: Place,
     /// No lanes but these are touched.
     lanes: Lanes,
+    /// Whether all of them are.
+    all_lanes: bool,
     /// The distance of as many columns that are touched as well: the other half of `.16x32bx2`.
     second: Option<i64>,
     /// The columns that are certainly touched.
@@ -125,6 +129,12 @@ impl Columns {
             && right.start < left.end
     }
 
+    /// The same where it has to be certain of the lanes, too: those of both are known, or one takes all.
+    pub fn certainly_meets(&self, other: &Self) -> bool {
+        let takes_all = |it: &Self| it.all_lanes && it.lanes == ALL_LANES;
+        self.overlaps(other) && (self.all_lanes && other.all_lanes || takes_all(self) || takes_all(other))
+    }
+
     /// Whether both certainly touch nothing in common.
     pub fn is_disjoint(&self, other: &Self) -> bool {
         if self.place.root != other.place.root {
@@ -156,16 +166,25 @@ pub fn columns(flow: &Flow<'_>, event: Event) -> Option<Columns> {
         let rows = m.and_then(|m| {
             datapath::layout(m, mma.cta_group.value, mma.sparse.is_some(), mma.weight_stationary)
         });
-        let lanes = rows.map_or(ALL_LANES, |layout| lanes(&place, layout.lanes_of_group()));
-        return Some(Columns { place, lanes, second: None, least, most });
+        let (lanes, all_lanes) =
+            rows.map_or((ALL_LANES, false), |layout| lanes(&place, layout.lanes_of_group()));
+        return Some(Columns { place, lanes, all_lanes, second: None, least, most });
     }
     let Some(moved) = moved(instruction) else {
-        return Some(Columns { place, lanes: ALL_LANES, second: None, least: 1, most: None });
+        return Some(Columns {
+            place,
+            lanes: ALL_LANES,
+            all_lanes: false,
+            second: None,
+            least: 1,
+            most: None,
+        });
     };
-    let lanes = match instruction {
+    let (lanes, all_lanes) = match instruction {
         Instruction::Ld(ld) => lanes(&place, ld.shape.value.lanes()),
         Instruction::St(st) => lanes(&place, st.shape.value.lanes()),
-        _ => ALL_LANES,
+        Instruction::Cp(cp) => (ALL_LANES, cp.shape.value.fills_lanes()),
+        _ => (ALL_LANES, true),
     };
     // The second half of `.16x32bx2` lies elsewhere.
     let (second, is_known) = match moved.second {
@@ -176,11 +195,15 @@ pub fn columns(flow: &Flow<'_>, event: Event) -> Option<Columns> {
         },
         Some(_) => (None, false),
     };
-    Some(Columns { place, lanes, second, least: moved.columns, most: is_known.then_some(moved.columns) })
+    let most = is_known.then_some(moved.columns);
+    Some(Columns { place, lanes, all_lanes, second, least: moved.columns, most })
 }
 
-/// Some lanes of a group of 32, from that of an address on.
-fn lanes(place: &Place, count: u32) -> Lanes {
+/// Some lanes of a group of 32, from that of an address on: no others, and whether they are known.
+fn lanes(place: &Place, count: u32) -> (Lanes, bool) {
+    if count == 32 {
+        return (ALL_LANES, true);
+    }
     // The rows of a slot, and of everything that is counted from one, begin at lane 0.
     let counts = match place.root {
         Root::Slot(_) | Root::Literal => true,
@@ -189,9 +212,9 @@ fn lanes(place: &Place, count: u32) -> Lanes {
     match place.offset.shifted_right(16).constant(5).filter(|_| counts) {
         Some(first) if first as u32 + count <= 32 => {
             let all = 1u64.checked_shl(count).unwrap_or_default().wrapping_sub(1);
-            (all << first) as Lanes
+            ((all << first) as Lanes, true)
         }
-        _ => ALL_LANES,
+        _ => (ALL_LANES, false),
     }
 }
 
@@ -228,6 +251,17 @@ pub fn operands_read(flow: &Flow<'_>, event: Event) -> Vec<Option<Columns>> {
     /// More than any of these operands has: 64 bytes of A in a row are 16 columns.
     const MOST: u32 = 32;
     let Some(Instruction::Mma(mma)) = flow.instruction(event) else { return Vec::new() };
+    addresses_read(mma)
+        .map(|address| {
+            let place = flow.place(event, address)?;
+            let most = Some(MOST);
+            Some(Columns { place, lanes: ALL_LANES, all_lanes: false, second: None, least: 1, most })
+        })
+        .collect()
+}
+
+/// The addresses of what a multiply reads beside its accumulator: A, its metadata, the scales.
+pub fn addresses_read<'i, 's>(mma: &'i Mma<'s>) -> impl Iterator<Item = &'i Address<'s>> {
     let a = match &mma.a {
         MatrixA::TensorMemory(address) => Some(address),
         MatrixA::Descriptor(_) => None,
@@ -236,9 +270,81 @@ pub fn operands_read(flow: &Flow<'_>, event: Event) -> Vec<Option<Columns>> {
         .chain(&mma.b_meta)
         .chain(&mma.sparsity_metadata)
         .chain(mma.scales.iter().flat_map(|scales| scales.iter()))
-        .map(|address| {
-            let place = flow.place(event, address)?;
-            Some(Columns { place, lanes: ALL_LANES, second: None, least: 1, most: Some(MOST) })
-        })
-        .collect()
+}
+
+/// A `mma`, `cp` or `shift` as another one sees it that may not be ordered behind it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Touched {
+    /// What it does to which cells.
+    pub accesses: SmallVec<[(Access, Columns); 4]>,
+    /// M and N of a multiply.
+    pub shape: Option<(u32, u32)>,
+    /// Whether the multiply leaves some lanes of its accumulator alone.
+    pub is_masked: bool,
+}
+
+/// What a `mma`, `cp` or `shift` does to cells that are known.
+pub fn touched(flow: &Flow<'_>, event: Event) -> Touched {
+    let mut touched = Touched::default();
+    let (Some(instruction), Some(own)) = (flow.instruction(event), columns(flow, event)) else {
+        return touched;
+    };
+    match instruction {
+        Instruction::Mma(mma) => {
+            touched.shape = facts(flow, event).and_then(|facts| facts.m.zip(facts.n));
+            touched.is_masked = mma.disable_output_lane.is_some();
+            touched.accesses.push((Access::MultiplyWritesD, own));
+            let starts_from_zero = mma
+                .enable_input_d
+                .value
+                .immediate()
+                .is_some_and(|value| (value.value() == 0) != mma.enable_input_d.negated);
+            if !starts_from_zero {
+                touched.accesses.push((Access::MultiplyReadsC, own));
+            }
+            let read = operands_read(flow, event).into_iter().flatten();
+            touched.accesses.extend(read.map(|columns| (Access::MultiplyReadsOperand, columns)));
+        }
+        Instruction::Cp(cp) => {
+            let access = if cp.shape.value == CpShape::S4x256b { Access::Copy4x256b } else { Access::Copy };
+            touched.accesses.push((access, own));
+        }
+        Instruction::Shift(_) => touched.accesses.push((Access::Shift, own)),
+        Instruction::Ld(_)
+        | Instruction::St(_)
+        | Instruction::Alloc(_)
+        | Instruction::Dealloc(_)
+        | Instruction::RelinquishAllocPermit(_)
+        | Instruction::Wait(_)
+        | Instruction::Commit(_)
+        | Instruction::Fence(_) => {}
+    }
+    touched
+}
+
+impl Touched {
+    /// What two instructions of one thread do to the same cells, for certain, in an order that nothing
+    /// gives them: an access of the first and one of the second that are not pipelined.
+    pub fn races_with(&self, then: &Self) -> Option<(Access, Access)> {
+        let races = |first: &(Access, Columns), second: &(Access, Columns)| {
+            if !first.0.conflicts_with(second.0) || !first.1.certainly_meets(&second.1) {
+                return false;
+            }
+            match pipelined(first.0, second.0) {
+                // The pieces of a matrix are copied one by one to where they belong.
+                Some(Condition::Nothing | Condition::Address) => false,
+                Some(Condition::Accumulator) => {
+                    let (Some(shape), Some(other)) = (self.shape, then.shape) else { return false };
+                    let is_same = shape == other && first.1.place.offset == second.1.place.offset;
+                    !is_same && !self.is_masked && !then.is_masked
+                }
+                None => true,
+            }
+        };
+        let pair = |first: &(Access, Columns)| {
+            let second = then.accesses.iter().find(|second| races(first, second))?;
+            Some((first.0, second.0))
+        };
+        self.accesses.iter().find_map(pair)
+    }
 }

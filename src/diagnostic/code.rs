@@ -131,11 +131,16 @@ codes! {
     MissingAfterFence "TC708" "missing-after-fence" Off Silent,
     SignalBeforeWait "TC709" "signal-before-wait" Info Silent,
     NoMbarrierWait "TC710" "no-mbarrier-wait" Warning Silent,
+    NotPipelined "TC711" "not-pipelined" Error Silent,
     // TC8 Who issues it
     AlignedInOneThread "TC801" "aligned-in-one-thread" Error Silent,
     IssuedByEveryThread "TC802" "issued-by-every-thread" Warning Silent,
     OperandDiffersInWarp "TC803" "operand-differs-in-warp" Error Silent,
     AllocatedByEveryWarp "TC804" "allocated-by-every-warp" Error Silent,
+    AlignedInPartOfWarp "TC805" "aligned-in-part-of-warp" Error Silent,
+    IssuedBySeveralThreads "TC806" "issued-by-several-threads" Warning Silent,
+    PairInOneCta "TC807" "pair-in-one-cta" Error Silent,
+    PairMultipliedTwice "TC808" "pair-multiplied-twice" Warning Silent,
     // TC82 Registers of warps
     SetmaxnregIgnored "TC821" "setmaxnreg-ignored" Warning Silent,
     // TC9 Style

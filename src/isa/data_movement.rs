@@ -64,6 +64,14 @@ impl CpShape {
         }
     }
 
+    /// Whether the copy writes all lanes, with the multicast that the shape has.
+    pub const fn fills_lanes(self) -> bool {
+        match self {
+            Self::S128x256b | Self::S128x128b | Self::S64x128b | Self::S32x128b => true,
+            Self::S4x256b => false,
+        }
+    }
+
     /// Columns of Tensor Memory that the copy writes.
     pub const fn columns(self) -> u32 {
         match self {

@@ -6,6 +6,7 @@ pub(super) mod missing_commit;
 pub(super) mod missing_proxy_fence;
 pub(super) mod missing_wait_st;
 pub(super) mod no_mbarrier_wait;
+pub(super) mod not_pipelined;
 pub(super) mod result_read_early;
 pub(super) mod signal_before_wait;
 pub(super) mod tmem_reused_before_wait_ld;

@@ -177,9 +177,14 @@ impl Uniformity {
         }
     }
 
+    /// The branches that decide about blocks.
+    pub(in crate::analysis) fn deciding(&self, function: &Function<'_>, budget: &Budget) -> &Deciding {
+        self.deciding.get_or_init(|| Deciding::new(function.cfg, &self.control, budget))
+    }
+
     /// What has to hold for a block to be entered.
     fn needs(&self, function: &Function<'_>, block: BlockId, budget: &Budget) -> Option<Needs> {
-        let deciding = self.deciding.get_or_init(|| Deciding::new(function.cfg, &self.control, budget));
+        let deciding = self.deciding(function, budget);
         // Where one branch alone decides, what it needs is needed, and that it is left that way.
         let mut nested: Vec<(BlockId, BlockId, BlockId)> = Vec::new();
         let mut at = block;

@@ -40,7 +40,12 @@ impl Uniformity {
 
     /// Whether a value may differ between the threads of a warp; it may when that takes more than the
     /// `budget`.
-    pub(super) fn may_differ(&self, function: &Function<'_>, value: ValueId, budget: &Budget) -> bool {
+    pub(in crate::analysis) fn may_differ(
+        &self,
+        function: &Function<'_>,
+        value: ValueId,
+        budget: &Budget,
+    ) -> bool {
         let known = &mut self.selection().borrow_mut();
         Search { function, budget, control: &self.control, known }.is_selected(Step::Value(value))
     }

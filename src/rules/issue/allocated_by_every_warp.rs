@@ -1,18 +1,20 @@
 use crate::analysis::flow::Flow;
 use crate::analysis::footprint;
-use crate::analysis::places::SlotRoot;
+use crate::analysis::places::{Root, SlotRoot};
 use crate::diagnostic::{Diagnostic, Findings};
 use crate::instruction::Instruction;
-use crate::rules::{Checker, Code, is_always_executed, rule};
+use crate::rules::{Checker, Code, rule};
 
 rule! {
     /// ## What it does
-    /// Finds an allocation that every warp of a block executes, and writes to the same place, in a
-    /// kernel whose `.reqntid` gives its blocks several warps.
+    /// Finds an allocation that several warps of a block execute and write to the same place, and a
+    /// deallocation of one address by several warps, in a kernel whose `.reqntid` says how many there
+    /// are.
     ///
     /// ## Why is this bad?
     /// One warp of a CTA allocates for all of them. Each warp that does gets columns of its own, and of
-    /// all their addresses the slot has only the last: the others are never deallocated.
+    /// all their addresses the slot has only the last: the others are never deallocated. What several
+    /// warps deallocate is deallocated several times.
     ///
     /// ## Example
     /// ```ptx
@@ -59,24 +61,53 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
         if threads <= 32 {
             continue;
         }
+        let executing = flow.executing(None);
         for event in flow.events() {
-            let Some(Instruction::Alloc(alloc)) = flow.instruction(*event) else { continue };
-            let slot = footprint::slot(&flow, *event, &alloc.dst);
-            let is_one_place = slot.is_some_and(|slot| !matches!(slot.root, SlotRoot::Register(_)));
-            if !is_one_place || !is_always_executed(&flow, *event) {
+            // The address that all of them name, and what it is.
+            let (span, place, what, label) = match flow.instruction(*event) {
+                Some(Instruction::Alloc(alloc)) => {
+                    let place = footprint::slot(&flow, *event, &alloc.dst).map(|slot| slot.root);
+                    let is_one = place.is_some_and(|root| !matches!(root, SlotRoot::Register(_)));
+                    (alloc.dst.span, is_one, "alloc", "all of them write here")
+                }
+                Some(Instruction::Dealloc(dealloc)) => {
+                    let place = flow.scalar_place(*event, &dealloc.taddr).map(|place| place.root);
+                    let is_one = place.is_some_and(|root| matches!(root, Root::Slot(_) | Root::Literal));
+                    (dealloc.taddr.span(), is_one, "dealloc", "all of them deallocate this")
+                }
+                _ => continue,
+            };
+            let warps = match executing.of(event.instruction) {
+                Some(executes) if place => executes.warps(),
+                _ => continue,
+            };
+            if warps < 2 {
                 continue;
             }
-            findings.push(
-                Diagnostic::new(
-                    Code::AllocatedByEveryWarp,
-                    flow.span(*event),
-                    "every warp of the block executes this `tcgen05.alloc`",
+            let all = usize::try_from((threads + 31) / 32).unwrap_or_default();
+            let (message, why) = if warps == all {
+                (
+                    format!("every warp of the block executes this `tcgen05.{what}`"),
                     "no condition on the way selects a warp",
                 )
-                .label(alloc.dst.span, "all of them write here")
-                .label(directive, format!("{threads} threads are {} warps", (threads + 31) / 32))
-                .note("Tensor Memory must be allocated by a single warp of a CTA (PTX ISA, 9.7.16.1.2)")
-                .help("let one warp allocate, and the others load the address behind a barrier"),
+            } else {
+                (
+                    format!("{warps} warps of the block execute this `tcgen05.{what}`"),
+                    "the conditions on the way select several warps",
+                )
+            };
+            findings.push(
+                Diagnostic::new(Code::AllocatedByEveryWarp, flow.span(*event), message, why)
+                    .label(span, label)
+                    .label(directive, format!("{threads} threads are {all} warps"))
+                    .note(format!(
+                        "Tensor Memory must be {what}ated by a single warp of a CTA (PTX ISA, 9.7.16.1.2)"
+                    ))
+                    .help(if what == "alloc" {
+                        "let one warp allocate, and the others load the address behind a barrier"
+                    } else {
+                        "let one warp deallocate, behind a barrier that all of them wait at"
+                    }),
             );
         }
     }

@@ -1,0 +1,104 @@
+use std::collections::BTreeMap;
+
+use crate::analysis::events::{Action, Event};
+use crate::analysis::flow::Flow;
+use crate::diagnostic::{Diagnostic, Findings};
+use crate::isa::vocabulary::{Operation, Slot};
+use crate::rules::{Checker, Code, rule};
+
+rule! {
+    /// ## What it does
+    /// Finds `.sync.aligned` instructions that some threads of a warp execute and others do not: behind a
+    /// condition on `%tid` or `%laneid` that parts a warp, or behind an `exit` or `ret` of some of its
+    /// threads.
+    ///
+    /// ## Why is this bad?
+    /// All threads of the warp must execute them together, and none may have exited; otherwise the
+    /// behaviour is undefined.
+    ///
+    /// ## Example
+    /// ```ptx
+    /// mov.u32 r1, %laneid;
+    /// setp.lt.u32 p, r1, 16;
+    /// @p tcgen05.ld.sync.aligned.32x32b.x1.b32 {r0}, [taddr];
+    /// tcgen05.wait::ld.sync.aligned;
+    /// ```
+    ///
+    /// ## Use instead
+    /// ```ptx
+    /// mov.u32 r1, %laneid;
+    /// setp.lt.u32 p, r1, 16;
+    /// tcgen05.ld.sync.aligned.32x32b.x1.b32 {r0}, [taddr];
+    /// tcgen05.wait::ld.sync.aligned;
+    /// @p st.shared.b32 [slot], r0;
+    /// ```
+    ///
+    /// ## References
+    /// PTX ISA, sections 9.7.16.5, 9.7.16.7.1, 9.7.16.8.3 and 9.7.16.8.4
+    AlignedInPartOfWarp Function check
+}
+
+fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
+    for flow in checker.flows().filter(Flow::is_entry) {
+        let aligned = |event: &Event| {
+            flow.decoded(*event).is_some_and(|it| it.qualifiers.in_slot(Slot::Aligned).is_some())
+        };
+        // Calls count as what is in the function.
+        let concerned = flow.events().iter().filter_map(|event| match event.action {
+            Action::Call(callee) => {
+                let summary = flow.all.summary(callee)?;
+                Some((*event, *summary.events.iter().find(|it| aligned(it))?))
+            }
+            _ => aligned(event).then_some((*event, *event)),
+        });
+        let uniformity = flow.uniformity();
+        let view = flow.facts.view(flow.unit);
+        let executing = flow.executing(None);
+        // What stands behind one condition is one mistake.
+        let mut found: BTreeMap<Option<u32>, Vec<(Event, Event, u32)>> = BTreeMap::new();
+        for (event, inner) in concerned {
+            if !uniformity.may_be_selected(&view, event.instruction, &flow.facts.budget)
+                || uniformity.elected_by(&view, event.instruction).is_some()
+            {
+                continue;
+            }
+            if let Some(lanes) = executing.of(event.instruction).and_then(|it| it.part_of_warp()) {
+                let cause = executing.parted_by(event.instruction);
+                found.entry(cause).or_default().push((event, inner, lanes));
+            }
+        }
+        for (cause, offences) in found {
+            let Some(((event, inner, lanes), more)) = offences.split_first() else { continue };
+            let name = flow.operation(*inner).map_or("", Operation::name);
+            let threads = match lanes.count_ones() {
+                1 => "1 thread".to_owned(),
+                threads => format!("{threads} threads"),
+            };
+            let mut finding = Diagnostic::new(
+                Code::AlignedInPartOfWarp,
+                flow.span(*event),
+                format!("`tcgen05.{name}` is `.sync.aligned`, but only {threads} of a warp get here"),
+                "needs all threads of the warp",
+            );
+            if let Some(cause) = cause {
+                let made = checker.unit.module.instructions[cause as usize].opcode;
+                finding =
+                    finding.label(made, "this is true for some threads of the warp, and false for others");
+            }
+            if event != inner {
+                finding = finding.label(flow.span(*inner), "the instruction, in the function that is called");
+            }
+            if let Some((last, ..)) = more.last() {
+                finding = finding.label(flow.span(*last), format!("and {} more, up to here", more.len()));
+            }
+            findings.push(
+                finding
+                    .note(
+                        "`.aligned` requires all threads of the warp to execute the same instruction; a whole \
+                         warp issues it (PTX ISA, 9.7.16.5, Table 46)",
+                    )
+                    .help(format!("let whole warps execute `tcgen05.{name}`, and select threads behind it")),
+            );
+        }
+    }
+}

@@ -1,0 +1,109 @@
+use std::collections::BTreeSet;
+
+use crate::analysis::events::Event;
+use crate::analysis::flow::Flow;
+use crate::analysis::footprint::accessed;
+use crate::analysis::places::Root;
+use crate::diagnostic::{Diagnostic, Findings};
+use crate::isa::vocabulary::Operation;
+use crate::resolve::symbols::Resolution;
+use crate::rules::{Checker, Code, rule};
+
+rule! {
+    /// ## What it does
+    /// Finds `mma`, `cp`, `shift` and `commit` behind a condition that holds for several threads of a
+    /// warp, such as an election the wrong way round; and `mma`, `cp` and `shift` of one address that
+    /// one thread of each of several warps executes, in a kernel whose `.reqntid` says that there are
+    /// several.
+    ///
+    /// ## Why is this bad?
+    /// Each thread that executes one of these starts the whole operation. The accumulator gets the
+    /// product several times, and an mbarrier several arrivals.
+    ///
+    /// ## Example
+    /// ```ptx
+    /// elect.sync _|elected, -1;
+    /// @!elected tcgen05.mma.cta_group::1.kind::f16 [taddr], adesc, bdesc, 0x08200490, p;
+    /// ```
+    ///
+    /// ## Use instead
+    /// ```ptx
+    /// elect.sync _|elected, -1;
+    /// @elected tcgen05.mma.cta_group::1.kind::f16 [taddr], adesc, bdesc, 0x08200490, p;
+    /// ```
+    ///
+    /// ## References
+    /// PTX ISA, section 9.7.16.5
+    IssuedBySeveralThreads Kernel check
+}
+
+fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
+    for flow in checker.flows().filter(Flow::is_entry) {
+        let mut reported = BTreeSet::new();
+        let uniformity = flow.uniformity();
+        let view = flow.facts.view(flow.unit);
+        let executing = flow.executing(None);
+        for event in flow.events() {
+            let Some(operation) = flow.operation(*event).filter(|operation| {
+                matches!(
+                    operation,
+                    Operation::Mma | Operation::MmaWs | Operation::Cp | Operation::Shift | Operation::Commit
+                )
+            }) else {
+                continue;
+            };
+            let block = flow.cfg().block_of(event.instruction);
+            let guard = match checker.unit.symbols.guard(event.instruction) {
+                Resolution::Register(register) => Some(register),
+                _ => None,
+            };
+            // Of all threads, `issued-by-every-thread` says it; what stands together has the same cause.
+            if reported.contains(&(block, guard))
+                || !uniformity.may_be_selected(&view, event.instruction, &flow.facts.budget)
+            {
+                continue;
+            }
+            let Some(executes) = executing.of(event.instruction) else { continue };
+            let name = operation.name();
+            let (message, label) = match executes.threads_of_warp() {
+                Some(threads @ 2..) => (
+                    format!("{threads} threads of a warp issue this `tcgen05.{name}`"),
+                    "the condition holds for several threads",
+                ),
+                _ => {
+                    let warps = executes.warps();
+                    if warps < 2 || operation == Operation::Commit || !is_one_place(&flow, *event) {
+                        continue;
+                    }
+                    (
+                        format!("one thread of each of {warps} warps issues this `tcgen05.{name}`"),
+                        "no condition on the way selects one warp",
+                    )
+                }
+            };
+            reported.insert((block, guard));
+            let mut finding =
+                Diagnostic::new(Code::IssuedBySeveralThreads, flow.span(*event), message, label);
+            if let Some(cause) = executing.parted_by(event.instruction) {
+                finding =
+                    finding.label(checker.unit.module.instructions[cause as usize].opcode, "the condition");
+            }
+            findings.push(
+                finding
+                    .note(
+                        "an issue from a single thread initiates the operation (PTX ISA, 9.7.16.5, Table 46)",
+                    )
+                    .help("select one warp, and elect one of its threads with `elect.sync`"),
+            );
+        }
+    }
+}
+
+/// Whether the address that is written is the same in all warps.
+fn is_one_place(flow: &Flow<'_>, event: Event) -> bool {
+    let place =
+        flow.instruction(event).and_then(accessed).and_then(|(address, _)| flow.place(event, address));
+    place.is_some_and(|place| {
+        matches!(place.root, Root::Slot(_) | Root::Literal) && place.offset.constant(32).is_some()
+    })
+}

@@ -1,0 +1,123 @@
+use crate::analysis::events::{Action, Event};
+use crate::analysis::flow::{Role, first_of_each_cause};
+use crate::analysis::footprint::{Touched, touched};
+use crate::analysis::pending::Pending;
+use crate::analysis::places::Root;
+use crate::diagnostic::{Diagnostic, Findings};
+use crate::isa::asynchrony::{Access, Condition, pipelined};
+use crate::isa::vocabulary::Operation;
+use crate::rules::{Checker, Code, rule};
+
+rule! {
+    /// ## What it does
+    /// Finds two `mma`, `cp` or `shift` of one thread that access the same cells of Tensor Memory, are no
+    /// pipelined pair, and have no wait on an mbarrier and no barrier on any path between: two
+    /// multiplies whose accumulators overlap but differ in address or shape, the accumulator of one as A,
+    /// metadata or scales of the next, a copy onto an accumulator, copies and shifts of the same cells.
+    /// What is not certainly the same is left alone.
+    ///
+    /// ## Why is this bad?
+    /// The operations are asynchronous, and complete in any order: only the pairs that the ISA lists
+    /// execute as they were issued.
+    ///
+    /// ## Example
+    /// ```ptx
+    /// mov.b32 taddr, 0;
+    /// tcgen05.mma.cta_group::1.kind::f16 [taddr], adesc, bdesc, 0x08200490, 0;
+    /// tcgen05.mma.cta_group::1.kind::f16 [taddr], adesc, bdesc, 0x08400490, 0;
+    /// ```
+    ///
+    /// ## Use instead
+    /// ```ptx
+    /// mov.b32 taddr, 0;
+    /// mov.b32 taddr2, 128;
+    /// tcgen05.mma.cta_group::1.kind::f16 [taddr], adesc, bdesc, 0x08200490, 0;
+    /// tcgen05.mma.cta_group::1.kind::f16 [taddr2], adesc, bdesc, 0x08400490, 0;
+    /// ```
+    ///
+    /// ## References
+    /// PTX ISA, section 9.7.16.6.2
+    NotPipelined Function check
+}
+
+fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
+    for flow in checker.flows() {
+        let role = |event: Event| match (event.action, flow.operation(event)) {
+            (Action::MbarrierWait | Action::Barrier | Action::Acquire | Action::Unknown, _) => {
+                Role::Discharge
+            }
+            (_, Some(operation)) if Pending::Operation.started_by(operation) => Role::QueryAndGen,
+            _ => Role::None,
+        };
+        let multiplies =
+            |event: &Event| matches!(flow.operation(*event), Some(Operation::Mma | Operation::MmaWs));
+        let pairs = flow.pairs_of_kinds_killing(
+            role,
+            |reach, firsts| {
+                reach.same_thread();
+                let mut addressed = Vec::new();
+                // A multiply that reads what was copied or shifted is ordered between it and the next.
+                let moved = reach.group();
+                for (fact, event) in firsts {
+                    if !multiplies(event) {
+                        reach.join(*fact, moved);
+                    }
+                    for (_, columns) in touched(&flow, *event).accesses {
+                        if let Root::Register(register) = columns.place().root {
+                            addressed.push((*fact, register));
+                        }
+                    }
+                }
+                for event in flow.events().iter().filter(|event| multiplies(event)) {
+                    reach.kill_group(event.instruction, moved);
+                }
+                flow.kill_at_writes(reach, addressed);
+            },
+            |event| touched(&flow, event),
+            |first: &Touched, then: &Touched| first.races_with(then).is_some(),
+        );
+        for pair in first_of_each_cause(pairs) {
+            let Some((did, does)) = touched(&flow, pair.first).races_with(&touched(&flow, pair.then)) else {
+                continue;
+            };
+            let first = flow.operation(pair.first).map_or("", Operation::name);
+            let then = flow.operation(pair.then).map_or("", Operation::name);
+            let finding = Diagnostic::new(
+                Code::NotPipelined,
+                flow.span(pair.then),
+                format!("`tcgen05.{then}` is not pipelined with the `tcgen05.{first}` before it"),
+                words(does, "the same columns"),
+            )
+            .label(
+                flow.span(pair.first),
+                format!("{}, and may still be under way", words(did, "these columns")),
+            );
+            let is_accumulator = pipelined(did, does) == Some(Condition::Accumulator);
+            findings.push(if is_accumulator {
+                finding
+                    .note(
+                        "two multiplies are pipelined where their accumulators have the same address and shape \
+                         (PTX ISA, 9.7.16.6.2)",
+                    )
+                    .help("wait on the mbarrier of a `tcgen05.commit` between them, or use other columns")
+            } else {
+                finding
+                    .note("these two accesses are none of the pipelined pairs (PTX ISA, 9.7.16.6.2)")
+                    .help("wait on the mbarrier of a `tcgen05.commit` between them")
+            });
+        }
+    }
+}
+
+/// What an access does to columns.
+fn words(access: Access, columns: &str) -> String {
+    match access {
+        Access::MultiplyReadsOperand => format!("reads A, metadata or scales in {columns}"),
+        Access::MultiplyReadsC => format!("accumulates in {columns}"),
+        Access::MultiplyWritesD => format!("writes its accumulator in {columns}"),
+        Access::Copy | Access::Copy4x256b => format!("copies to {columns}"),
+        Access::Shift => format!("shifts {columns}"),
+        Access::Store => format!("stores to {columns}"),
+        Access::Load => format!("loads {columns}"),
+    }
+}
