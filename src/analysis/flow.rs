@@ -38,6 +38,8 @@ pub enum Role {
     Gen,
     /// The question is asked here, and then a fact holds.
     QueryAndGen,
+    /// The question is asked here, and then facts from before hold no longer.
+    QueryAndKill,
 }
 
 impl Role {
@@ -337,7 +339,7 @@ impl<'a> Flow<'a> {
     ) -> Sites {
         let mut sites = Sites::default();
         let mut enact = |reach: &mut Reach, at: u32, event: Event, role: Role| {
-            if matches!(role, Role::Query | Role::QueryAndGen) {
+            if matches!(role, Role::Query | Role::QueryAndGen | Role::QueryAndKill) {
                 reach.query(at);
                 sites.queries.push(at);
                 thens.push(event);
@@ -359,7 +361,7 @@ impl<'a> Flow<'a> {
                 let role = role(event);
                 match role {
                     Role::Discharge => reach.discharge(at),
-                    Role::Kill => reach.kill_all(at),
+                    Role::Kill | Role::QueryAndKill => reach.kill_all(at),
                     Role::None | Role::Query | Role::Gen | Role::QueryAndGen => {}
                 }
                 enact(reach, at, event, role);
@@ -373,7 +375,7 @@ impl<'a> Flow<'a> {
             }
             let roles = || summary.events.iter().copied().chain(unknown).map(|inner| (inner, role(inner)));
             let any = |wanted: Role| roles().any(|(_, role)| role == wanted);
-            if any(Role::Kill) {
+            if any(Role::Kill) || any(Role::QueryAndKill) {
                 reach.kill_all(at);
                 continue;
             }

@@ -129,10 +129,16 @@ impl Columns {
             && right.start < left.end
     }
 
-    /// The same where it has to be certain of the lanes, too: those of both are known, or one takes all.
+    /// The same where it has to be certain of the lanes, too: those of both are known, or one takes all,
+    /// or both start in the same cell.
     pub fn certainly_meets(&self, other: &Self) -> bool {
         let takes_all = |it: &Self| it.all_lanes && it.lanes == ALL_LANES;
-        self.overlaps(other) && (self.all_lanes && other.all_lanes || takes_all(self) || takes_all(other))
+        let start = |it: &Self| it.place.offset.constant(32);
+        self.overlaps(other)
+            && (self.all_lanes && other.all_lanes
+                || takes_all(self)
+                || takes_all(other)
+                || start(self).is_some() && start(self) == start(other))
     }
 
     /// Whether both certainly touch nothing in common.
@@ -184,7 +190,8 @@ pub fn columns(flow: &Flow<'_>, event: Event) -> Option<Columns> {
         Instruction::Ld(ld) => lanes(&place, ld.shape.value.lanes()),
         Instruction::St(st) => lanes(&place, st.shape.value.lanes()),
         Instruction::Cp(cp) => (ALL_LANES, cp.shape.value.fills_lanes()),
-        _ => (ALL_LANES, true),
+        // One of the four groups, that of its address.
+        _ => (ALL_LANES, false),
     };
     // The second half of `.16x32bx2` lies elsewhere.
     let (second, is_known) = match moved.second {

@@ -3,12 +3,14 @@ use std::collections::BTreeSet;
 use crate::analysis::flow::Flow;
 use crate::diagnostic::{Diagnostic, Findings};
 use crate::isa::vocabulary::{CtaGroup, Operation};
+use crate::resolve::symbols::Resolution;
 use crate::rules::{Checker, Code, rule};
 
 rule! {
     /// ## What it does
-    /// Finds a `mma` with `.cta_group::2` that both CTAs of a pair certainly execute: no condition on
-    /// the way depends on which of them it is.
+    /// Finds a `mma` with `.cta_group::2` that both CTAs of a pair certainly execute, in a kernel whose
+    /// `.reqnctapercluster` says that there are pairs: no condition on the way depends on which of them
+    /// it is. Kernels that never ask which CTA they are in are left alone.
     ///
     /// ## Why is this bad?
     /// One thread of one CTA of the pair issues the multiply for both. When each of them does, both
@@ -16,18 +18,43 @@ rule! {
     ///
     /// ## Example
     /// ```ptx
-    /// elect.sync _|elected, -1;
-    /// @elected tcgen05.mma.cta_group::2.kind::f16 [taddr], adesc, bdesc, 0x10200490, p;
+    /// .version 9.0
+    /// .target sm_100a
+    /// .visible .entry k(.param .b64 a, .param .b64 b, .param .b32 d) .reqnctapercluster 2
+    /// {
+    ///     .reg .pred elected, leader;
+    ///     .reg .b32 taddr, rank;
+    ///     .reg .b64 adesc, bdesc;
+    ///     ld.param.b64 adesc, [a];
+    ///     ld.param.b64 bdesc, [b];
+    ///     ld.param.b32 taddr, [d];
+    ///     mov.u32 rank, %cluster_ctarank;
+    ///     setp.eq.u32 leader, rank, 0;
+    ///     elect.sync _|elected, -1;
+    ///     @elected tcgen05.mma.cta_group::2.kind::f16 [taddr], adesc, bdesc, 0x10200490, 0;
+    ///     ret;
+    /// }
     /// ```
     ///
     /// ## Use instead
     /// ```ptx
-    /// mov.u32 r1, %cluster_ctarank;
-    /// setp.eq.u32 p, r1, 0;
-    /// @!p bra DONE;
-    /// elect.sync _|elected, -1;
-    /// @elected tcgen05.mma.cta_group::2.kind::f16 [taddr], adesc, bdesc, 0x10200490, p;
-    /// DONE:
+    /// .version 9.0
+    /// .target sm_100a
+    /// .visible .entry k(.param .b64 a, .param .b64 b, .param .b32 d) .reqnctapercluster 2
+    /// {
+    ///     .reg .pred elected, leader;
+    ///     .reg .b32 taddr, rank;
+    ///     .reg .b64 adesc, bdesc;
+    ///     ld.param.b64 adesc, [a];
+    ///     ld.param.b64 bdesc, [b];
+    ///     ld.param.b32 taddr, [d];
+    ///     mov.u32 rank, %cluster_ctarank;
+    ///     setp.eq.u32 leader, rank, 0;
+    ///     @!leader ret;
+    ///     elect.sync _|elected, -1;
+    ///     @elected tcgen05.mma.cta_group::2.kind::f16 [taddr], adesc, bdesc, 0x10200490, 0;
+    ///     ret;
+    /// }
     /// ```
     ///
     /// ## References
@@ -37,6 +64,9 @@ rule! {
 
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     for flow in checker.flows().filter(Flow::is_entry) {
+        let Some(cluster) = checker.cluster(flow.facts.function).filter(|cluster| cluster.exact) else {
+            continue;
+        };
         let multiplies = flow.events().iter().filter(|event| {
             matches!(flow.operation(**event), Some(Operation::Mma | Operation::MmaWs))
                 && flow.decoded(**event).is_some_and(|it| {
@@ -54,6 +84,9 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             if !is_certain(0) || !is_certain(1) || !reported.insert(block) {
                 continue;
             }
+            if !knows_rank(checker, &flow) {
+                break;
+            }
             findings.push(
                 Diagnostic::new(
                     Code::PairMultipliedTwice,
@@ -61,9 +94,21 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
                     "both CTAs of the pair issue this `tcgen05.mma.cta_group::2`",
                     "no condition on the way selects one CTA",
                 )
+                .label(cluster.span, format!("the cluster has {} CTAs", cluster.ctas))
                 .note("one thread of one CTA of the pair issues it for both (PTX ISA, 9.7.16.5, Table 46)")
                 .help("issue it in the CTA whose `%cluster_ctarank` is even"),
             );
         }
     }
+}
+
+/// Whether a kernel asks which CTA of the cluster it is in.
+fn knows_rank(checker: &Checker<'_>, flow: &Flow<'_>) -> bool {
+    let unit = checker.unit;
+    flow.cfg().instructions().any(|instruction| {
+        unit.module.instructions[instruction as usize].operands.range().any(|index| {
+            unit.symbols.operand(index as u32) == Resolution::Special
+                && unit.source.slice(unit.module.operands[index].span()).starts_with("%cluster_cta")
+        })
+    })
 }

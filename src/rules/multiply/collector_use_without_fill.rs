@@ -2,14 +2,15 @@ use crate::analysis::events::{Action, Event};
 use crate::analysis::flow::{Flow, Role};
 use crate::analysis::reach::Direction;
 use crate::diagnostic::{Diagnostic, Findings};
-use crate::isa::vocabulary::{Qualifier, Slot};
+use crate::isa::vocabulary::{Operation, Qualifier, Slot};
 use crate::rules::{Checker, Code, rule};
 use crate::source::Spanned;
 
 rule! {
     /// ## What it does
     /// Finds multiplies that `use` or `lastuse` a collector buffer which nothing has filled on any
-    /// path before.
+    /// path before, or whose content was given up since: by `lastuse`, by `discard`, or by a multiply
+    /// that says nothing of the buffer, which discards it.
     ///
     /// ## Why is this bad?
     /// The buffer holds no matrix; what it holds is undefined.
@@ -63,28 +64,65 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             let role = |event: Event| match event.action {
                 Action::Unknown => Role::Gen,
                 _ if does(event, &["fill"]) => Role::Gen,
+                // In which order a function does what it does is not asked.
+                _ if !flow.is_own(event) => Role::None,
+                _ if does(event, &["lastuse"]) => Role::QueryAndKill,
+                _ if does(event, &["use"]) => Role::Query,
+                _ if does(event, &["discard"]) || discards(&flow, event, buffer) => Role::Kill,
+                _ => Role::None,
+            };
+            let is_filled = |event: Event| match event.action {
+                Action::Unknown => Role::Gen,
+                _ if does(event, &["fill"]) => Role::Gen,
                 _ if does(event, &["use", "lastuse"]) => Role::Query.only_if(flow.is_own(event)),
                 _ => Role::None,
             };
-            for event in flow.unreached(Direction::Forward, role) {
+            let unused = flow.unreached(Direction::Forward, role);
+            let never_filled =
+                if unused.is_empty() { Vec::new() } else { flow.unreached(Direction::Forward, is_filled) };
+            for event in unused {
                 let used = collectors(&flow, event).find(|(of, ..)| *of == buffer);
                 let Some((_, action, qualifier)) = used else { continue };
-                findings.push(
-                    Diagnostic::new(
-                        Code::CollectorUseWithoutFill,
-                        qualifier.span,
+                let (message, label) = if never_filled.contains(&event) {
+                    (
                         format!("collector buffer {buffer} is used, but nothing has filled it"),
                         format!("no `.collector::{buffer}::fill` on any path to here"),
                     )
-                    .note(format!(
-                        "`{action}` may read the matrix that an earlier `fill` left in the buffer \
+                } else {
+                    (
+                        format!("collector buffer {buffer} is used, but its content was given up"),
+                        "on every path to here, `lastuse`, `discard` or a multiply that names no use \
+                         stands behind the `fill`"
+                            .to_owned(),
+                    )
+                };
+                findings.push(
+                    Diagnostic::new(Code::CollectorUseWithoutFill, qualifier.span, message, label)
+                        .note(format!(
+                            "`{action}` may read the matrix that an earlier `fill` left in the buffer \
                          (PTX ISA, 9.7.16.10.9)"
-                    ))
-                    .help(format!(
-                        "write `.collector::{buffer}::fill` on the first multiply with this matrix"
-                    )),
+                        ))
+                        .help(format!(
+                            "write `.collector::{buffer}::fill` on the first multiply with this matrix"
+                        )),
                 );
             }
         }
     }
+}
+
+/// Whether a multiply discards a buffer because it names no use of one: that of A, or the first of B if
+/// it is weight-stationary.
+fn discards(flow: &Flow<'_>, event: Event, buffer: &str) -> bool {
+    let (of_a, of_b) = match flow.operation(event) {
+        Some(Operation::Mma) => (Some(Slot::CollectorA), None),
+        Some(Operation::MmaWs) => (None, Some(Slot::CollectorWs)),
+        _ => (None, None),
+    };
+    let slot = match buffer {
+        "a" => of_a,
+        "b0" => of_b,
+        _ => None,
+    };
+    slot.is_some_and(|slot| flow.decoded(event).is_some_and(|it| it.qualifiers.in_slot(slot).is_none()))
 }
