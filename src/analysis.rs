@@ -49,6 +49,6 @@ pub mod pending;
 pub mod places;
 pub mod reach;
 pub mod registers;
-mod shared;
+pub mod shared;
 pub mod uniformity;
 pub mod values;

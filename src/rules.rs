@@ -204,6 +204,7 @@ rules! {
     descriptors::accumulator_columns,
     descriptors::lane_alignment,
     descriptors::transposed_a_in_tensor_memory,
+    descriptors::swizzled_stride,
     // TC7 Ordering
     ordering::tmem_reused_before_wait_ld,
     ordering::missing_wait_st,
@@ -215,6 +216,7 @@ rules! {
     ordering::signal_before_wait,
     ordering::no_mbarrier_wait,
     ordering::not_pipelined,
+    ordering::waited_by_another_warp,
     // TC8 Who issues it
     issue::aligned_in_one_thread,
     issue::issued_by_every_thread,

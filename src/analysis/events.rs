@@ -45,6 +45,10 @@ pub enum Action {
     ProxyFence,
     /// A store to shared memory by the thread itself.
     SharedStore,
+    /// An atomic operation or a reduction on shared memory.
+    SharedUpdate,
+    /// `cp.async` into shared memory, by the thread itself.
+    AsyncCopy,
     /// A load or an atomic operation that acquires: with a release it synchronises as a barrier does
     /// (9.7.16.6.3).
     Acquire,
@@ -290,13 +294,16 @@ fn action(opcode: &Opcode) -> Option<Action> {
         Synchronization::BulkCopy => {
             opcode.spaces().next().is_some_and(Space::is_shared).then_some(Action::BulkLoad)
         }
+        Synchronization::AsyncCopy => Some(Action::AsyncCopy),
         Synchronization::None | Synchronization::WarpCollective => {
             let acquires =
                 [Semantics::Acquire, Semantics::AcqRel].map(|it| opcode.has(Modifier::Semantics(it)));
             if acquires.contains(&true) {
                 Some(Action::Acquire)
+            } else if writes_to_shared(opcode, Access::ReadWrite) {
+                Some(Action::SharedUpdate)
             } else {
-                stores_to_shared(opcode).then_some(Action::SharedStore)
+                writes_to_shared(opcode, Access::Write).then_some(Action::SharedStore)
             }
         }
         Synchronization::BarrierArrive
@@ -308,7 +315,6 @@ fn action(opcode: &Opcode) -> Option<Action> {
         | Synchronization::MbarrierQuery
         | Synchronization::Fence
         | Synchronization::MbarrierInitFence
-        | Synchronization::AsyncCopy
         | Synchronization::AsyncCopyCommit
         | Synchronization::AsyncCopyWait
         | Synchronization::AsyncCopyArrive
@@ -336,16 +342,14 @@ fn is_async_fence(opcode: &Opcode) -> bool {
     is_async && opcode.spaces().all(|space| space != Space::Global)
 }
 
-/// Whether the thread itself writes to shared memory. What it reads there at once is no data for the
-/// asynchronous proxy but a flag or a counter.
-fn stores_to_shared(opcode: &Opcode) -> bool {
+/// Whether the thread itself writes to shared memory, and perhaps reads it at once.
+fn writes_to_shared(opcode: &Opcode, wanted: Access) -> bool {
     opcode.slots.iter().any(|slot| match slot.role {
-        Role::Address(Access::Write, SpaceRule::Fixed(space)) => space.is_shared(),
-        Role::Address(Access::Write, SpaceRule::Nth(index)) => {
-            opcode.spaces().nth(usize::from(index)).is_some_and(Space::is_shared)
+        Role::Address(access, SpaceRule::Fixed(space)) => access == wanted && space.is_shared(),
+        Role::Address(access, SpaceRule::Nth(index)) => {
+            access == wanted && opcode.spaces().nth(usize::from(index)).is_some_and(Space::is_shared)
         }
-        Role::Address(Access::Write, SpaceRule::Opaque | SpaceRule::Fabric)
-        | Role::Address(Access::None | Access::Read | Access::ReadWrite, _)
+        Role::Address(_, SpaceRule::Opaque | SpaceRule::Fabric)
         | Role::Destination
         | Role::Source
         | Role::Accumulator
@@ -388,7 +392,10 @@ mod tests {
             "another proxy's business"
         );
         assert_eq!(action("st.global.b32"), None);
-        assert_eq!(action("atom.shared.add.u32"), None);
+        assert_eq!(action("atom.shared.add.u32"), Some(Action::SharedUpdate));
+        assert_eq!(action("red.shared.add.u32"), Some(Action::SharedUpdate));
+        assert_eq!(action("atom.global.add.u32"), None);
+        assert_eq!(action("cp.async.ca.shared.global"), Some(Action::AsyncCopy));
         assert_eq!(
             action("cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"),
             Some(Action::BulkLoad)

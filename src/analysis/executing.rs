@@ -87,10 +87,13 @@ pub struct Holds {
     no: ThreadSet,
     /// Whether the others of each warp agree, whatever it is.
     agrees: bool,
+    /// Whether an election has part in it, of which it does not matter which thread it elects.
+    elects: bool,
 }
 
 impl Holds {
-    const NEVER_KNOWN: Self = Self { yes: ThreadSet::EMPTY, no: ThreadSet::EMPTY, agrees: false };
+    const NEVER_KNOWN: Self =
+        Self { yes: ThreadSet::EMPTY, no: ThreadSet::EMPTY, agrees: false, elects: false };
 
     fn not(self) -> Self {
         Self { yes: self.no, no: self.yes, ..self }
@@ -101,7 +104,12 @@ impl Holds {
     }
 
     fn and(self, other: Self, all: ThreadSet) -> Self {
-        Self { yes: self.yes.and(other.yes), no: self.no.or(other.no), agrees: self.agrees_with(&other, all) }
+        Self {
+            yes: self.yes.and(other.yes),
+            no: self.no.or(other.no),
+            agrees: self.agrees_with(&other, all),
+            elects: self.elects || other.elects,
+        }
     }
 
     fn or(self, other: Self, all: ThreadSet) -> Self {
@@ -173,6 +181,21 @@ impl Executes {
             return None;
         }
         self.possible().map(|(possible, _)| possible.count_ones()).filter(|count| *count > 0).min()
+    }
+
+    /// Whether no thread that executes it can execute the other one as well.
+    pub fn is_apart_from(&self, other: &Self) -> bool {
+        let mut pairs = self.possible().zip(other.possible());
+        if self.holds.elects || other.holds.elects {
+            pairs.all(|((one, _), (other, _))| one == 0 || other == 0)
+        } else {
+            pairs.all(|((one, _), (other, _))| one & other == 0)
+        }
+    }
+
+    /// Whether no warp can execute both.
+    pub fn is_of_other_warps(&self, other: &Self) -> bool {
+        self.possible().zip(other.possible()).all(|((one, _), (other, _))| one == 0 || other == 0)
     }
 
     /// How many warps certainly execute it.
@@ -261,7 +284,7 @@ impl<'a> Executing<'a> {
         if let Some(known) = self.blocks.borrow().get(&block) {
             return Some(*known);
         }
-        let everybody = Holds { yes: self.all, no: ThreadSet::EMPTY, agrees: true };
+        let everybody = Holds { yes: self.all, no: ThreadSet::EMPTY, agrees: true, elects: false };
         // Blocks whose branches have to be known first, the last one on top.
         let mut work = vec![block];
         while let Some(&at) = work.last() {
@@ -346,7 +369,7 @@ impl<'a> Executing<'a> {
     fn known(&self, holds: impl Fn(usize) -> bool) -> Holds {
         let mut yes = ThreadSet::EMPTY;
         (0..self.threads()).filter(|thread| holds(*thread)).for_each(|thread| yes.insert(thread));
-        Holds { yes, no: self.all.without(yes), agrees: true }
+        Holds { yes, no: self.all.without(yes), agrees: true, elects: false }
     }
 
     fn threads(&self) -> usize {
@@ -662,7 +685,8 @@ impl<'a> Executing<'a> {
         let first = self.function.unit.module.operands(raw.operands).first()?.kind();
         match first {
             OperandKind::Binary(BinaryOperator::Or, parts) if definition.operand == parts.start + 1 => {
-                Some(Value::Truth(self.known(|thread| thread.is_multiple_of(32))))
+                let first = self.known(|thread| thread.is_multiple_of(32));
+                Some(Value::Truth(Holds { elects: true, ..first }))
             }
             _ => None,
         }

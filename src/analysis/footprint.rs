@@ -14,7 +14,7 @@ use crate::descriptor::idesc_check::Facts;
 use crate::instruction::{Address, Base, Instruction, Ld, MatrixA, Mma, Scalar, St};
 use crate::isa::asynchrony::{Access, Condition, pipelined};
 use crate::isa::data_movement::SHIFT_COLUMNS;
-use crate::isa::datapath;
+use crate::isa::datapath::{self, Organization};
 use crate::isa::vocabulary::CpShape;
 
 /// The address in Tensor Memory that an instruction is about, and whether it is written.
@@ -257,12 +257,20 @@ fn accumulator_columns(flow: &Flow<'_>, event: Event, mma: &Mma<'_>) -> (u32, Op
 pub fn operands_read(flow: &Flow<'_>, event: Event) -> Vec<Option<Columns>> {
     /// More than any of these operands has: 64 bytes of A in a row are 16 columns.
     const MOST: u32 = 32;
+    /// No kind has less than 32 bytes in a row of A.
+    const LEAST_OF_A: u32 = 8;
     let Some(Instruction::Mma(mma)) = flow.instruction(event) else { return Vec::new() };
+    let layout = facts(flow, event)
+        .and_then(|facts| facts.m)
+        .and_then(|m| datapath::layout(m, mma.cta_group.value, mma.sparse.is_some(), mma.weight_stationary));
+    let whole_rows = layout.is_some_and(|it| it.organization == Organization::FourByOne);
     addresses_read(mma)
         .map(|address| {
             let place = flow.place(event, address)?;
+            let is_a = mma.a.address().is_some_and(|a| a.span == address.span);
+            let least = if is_a && whole_rows { LEAST_OF_A } else { 1 };
             let most = Some(MOST);
-            Some(Columns { place, lanes: ALL_LANES, all_lanes: false, second: None, least: 1, most })
+            Some(Columns { place, lanes: ALL_LANES, all_lanes: false, second: None, least, most })
         })
         .collect()
 }

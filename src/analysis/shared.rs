@@ -4,19 +4,104 @@ use super::events::Event;
 use super::flow::Flow;
 use super::places::Root;
 use crate::instruction::{Instruction, MatrixA, Scalar};
-use crate::isa::generic::Computation;
+use crate::isa::generic::{Computation, Flag, Space};
 use crate::resolve::symbols::{RegisterId, Resolution, SymbolId, SymbolKind};
-use crate::syntax::ast::{Linkage, OperandKind};
+use crate::syntax::ast::{Linkage, OperandKind, StateSpace};
 use crate::syntax::literal;
 
 /// Deeper than this, nothing is followed.
 const DEEP: u32 = 24;
 
+/// What is wrong with a generic address of shared memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Generic {
+    /// It is an address within shared memory, or within another state space.
+    NotConverted {
+        /// The instruction that makes it.
+        made: u32,
+    },
+    /// It was made of an address of another state space.
+    Elsewhere {
+        /// The instruction that converts it, or takes the address of a variable.
+        made: u32,
+    },
+}
+
 impl Flow<'_> {
+    /// Whether a store may write what a multiply or copy reads: a variable that one of its descriptors
+    /// certainly points to.
+    pub fn stores_into(&self, store: Event, reader: Event) -> bool {
+        let Some(stored) = self.stored_variable(store).filter(|it| !self.is_external(*it)) else {
+            return false;
+        };
+        self.read_variables(reader).contains(&Some(stored))
+    }
+
+    /// What is certainly wrong with a register that is taken for a generic address of shared memory.
+    pub fn generic(&self, instruction: u32, register: RegisterId) -> Option<Generic> {
+        let view = self.facts.view(self.unit);
+        let module = &self.unit.module;
+        let (mut at, mut register) = (instruction, register);
+        for _ in 0..DEEP {
+            let definition = *view.definitions.get(view.only(at, register)?);
+            let made = definition.instruction;
+            let raw = &module.instructions[made as usize];
+            if made == at || definition.guarded || definition.operand != raw.operands.start {
+                return None;
+            }
+            let opcode = self.unit.operations.of(made);
+            let number = |position: u32| {
+                let operand = module.operands.get((raw.operands.start + position) as usize)?;
+                literal::evaluate(&self.unit.source, module, operand)
+            };
+            match opcode.computes() {
+                Computation::ConvertAddress => {
+                    if opcode.has_flag(Flag::To) {
+                        return Some(Generic::NotConverted { made });
+                    }
+                    return match opcode.spaces().next()? {
+                        Space::Const | Space::Global | Space::Local => Some(Generic::Elsewhere { made }),
+                        _ => None,
+                    };
+                }
+                Computation::Move if raw.operands.len == 2 => {}
+                Computation::Add | Computation::Subtract if number(2).is_some() => {}
+                _ => return None,
+            }
+            match self.unit.symbols.operand(raw.operands.start + 1) {
+                Resolution::Register(next) => (at, register) = (made, next),
+                Resolution::Symbol(id) => {
+                    return match self.unit.symbols.symbol(id).kind {
+                        SymbolKind::Variable { space: StateSpace::Shared, .. } => {
+                            Some(Generic::NotConverted { made })
+                        }
+                        SymbolKind::Variable {
+                            space: StateSpace::Global | StateSpace::Local | StateSpace::Const,
+                            ..
+                        } => Some(Generic::Elsewhere { made }),
+                        _ => None,
+                    };
+                }
+                _ => return None,
+            }
+        }
+        None
+    }
+
     /// Whether a store writes a variable that a multiply or copy reads nothing of.
     pub fn stores_elsewhere(&self, store: Event, reader: Event) -> bool {
         let Some(stored) = self.stored_variable(store) else { return false };
-        let read = match self.instruction(reader) {
+        let read = self.read_variables(reader);
+        // Arrays without a size all begin where the others end.
+        let is_other = |read: &Option<SymbolId>| {
+            read.is_some_and(|read| read != stored && !(self.is_external(read) && self.is_external(stored)))
+        };
+        !read.is_empty() && read.iter().all(is_other)
+    }
+
+    /// The variables that the descriptors of a multiply or copy point to, as far as they are known.
+    fn read_variables(&self, reader: Event) -> Vec<Option<SymbolId>> {
+        match self.instruction(reader) {
             Some(Instruction::Mma(mma)) => {
                 let a = match &mma.a {
                     MatrixA::Descriptor(a) => Some(a),
@@ -25,13 +110,8 @@ impl Flow<'_> {
                 a.into_iter().chain([&mma.b]).map(|it| self.described_variable(reader, it)).collect()
             }
             Some(Instruction::Cp(cp)) => vec![self.described_variable(reader, &cp.s_desc)],
-            _ => return false,
-        };
-        // Arrays without a size all begin where the others end.
-        let is_other = |read: &Option<SymbolId>| {
-            read.is_some_and(|read| read != stored && !(self.is_external(read) && self.is_external(stored)))
-        };
-        !read.is_empty() && read.iter().all(is_other)
+            _ => Vec::new(),
+        }
     }
 
     fn is_external(&self, variable: SymbolId) -> bool {

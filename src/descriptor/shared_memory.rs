@@ -63,6 +63,16 @@ impl SwizzleMode {
         }
     }
 
+    /// Bytes from one group of eight rows to the next where these lie one behind the other; `None`
+    /// without swizzling, where they may lie anywhere. With atoms of 32 bytes a group has four.
+    pub const fn eight_rows(self) -> Option<u64> {
+        match self {
+            Self::None => None,
+            Self::Bytes128Atom32 => Some(4 * self.span()),
+            Self::Bytes32 | Self::Bytes64 | Self::Bytes128 => Some(8 * self.span()),
+        }
+    }
+
     /// Table 41: where a pattern starts when the base offset is 0, in bytes.
     pub const fn pattern_alignment(self) -> u64 {
         match self {

@@ -121,6 +121,7 @@ codes! {
     AccumulatorColumns "TC616" "accumulator-columns" Error Silent,
     LaneAlignment "TC617" "lane-alignment" Error Silent,
     TransposedAInTensorMemory "TC618" "transposed-a-in-tensor-memory" Warning Silent,
+    SwizzledStride "TC619" "swizzled-stride" Warning Silent,
     // TC7 Ordering
     TmemReusedBeforeWaitLd "TC701" "tmem-reused-before-wait-ld" Error Silent,
     MissingWaitSt "TC702" "missing-wait-st" Error Silent,
@@ -132,6 +133,7 @@ codes! {
     SignalBeforeWait "TC709" "signal-before-wait" Info Silent,
     NoMbarrierWait "TC710" "no-mbarrier-wait" Warning Silent,
     NotPipelined "TC711" "not-pipelined" Error Silent,
+    WaitedByAnotherWarp "TC712" "waited-by-another-warp" Warning Silent,
     // TC8 Who issues it
     AlignedInOneThread "TC801" "aligned-in-one-thread" Error Silent,
     IssuedByEveryThread "TC802" "issued-by-every-thread" Warning Silent,

@@ -10,3 +10,4 @@ pub(super) mod not_pipelined;
 pub(super) mod result_read_early;
 pub(super) mod signal_before_wait;
 pub(super) mod tmem_reused_before_wait_ld;
+pub(super) mod waited_by_another_warp;

@@ -5,8 +5,8 @@ use crate::rules::{Checker, Code, rule};
 
 rule! {
     /// ## What it does
-    /// Finds a `dealloc` of an address at which no allocation can start: its lane is not 0, or its
-    /// column is no multiple of 32.
+    /// Finds a `dealloc` of an address at which no allocation can start: its lane is not 0, its column is
+    /// no multiple of 32, or it lies behind the address that an `alloc` wrote.
     ///
     /// ## Why is this bad?
     /// `dealloc` takes the address of a previous allocation, as `alloc` wrote it. All lanes of a column
@@ -50,11 +50,12 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
         } else if set % u64::from(TensorMemory::UNIT) != 0 {
             format!("the column is no multiple of {}", TensorMemory::UNIT)
         } else {
-            match distance.map(|distance| distance.columns % TensorMemory::UNIT) {
-                Some(rest @ 1..) => {
+            match distance.map(|distance| (distance.columns, distance.columns % TensorMemory::UNIT)) {
+                Some((_, rest @ 1..)) => {
                     format!("the column is {rest} over a multiple of {}", TensorMemory::UNIT)
                 }
-                _ => continue,
+                Some((columns @ 1.., _)) => format!("{columns} columns behind the start of the allocation"),
+                Some((0, _)) | None => continue,
             }
         };
         let finding = Diagnostic::new(

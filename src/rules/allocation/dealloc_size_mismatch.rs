@@ -1,8 +1,11 @@
 use std::collections::BTreeMap;
 
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::analysis::allocated::is_stored_to;
 use crate::analysis::flow::Flow;
+use crate::analysis::footprint;
+use crate::analysis::places::{Slot, SlotRoot};
 use crate::diagnostic::{Diagnostic, Findings, Fix};
 use crate::instruction::Instruction;
 use crate::rules::{Checker, Code, rule};
@@ -11,7 +14,7 @@ use crate::source::Span;
 rule! {
     /// ## What it does
     /// Finds a `dealloc` whose number of columns is that of no allocation of the kernel, where all
-    /// of them are known.
+    /// of them are known, or not that of the allocation whose address it is given.
     ///
     /// ## Why is this bad?
     /// `dealloc` must free an allocation as it was made. Freeing fewer columns leaks the rest,
@@ -43,6 +46,68 @@ const SHOWN: usize = 4;
 
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     let mut reported = FxHashSet::default();
+    of_any(checker, &mut reported, findings);
+    for flow in checker.flows() {
+        of_its_own(checker, &flow, &mut reported, findings);
+    }
+}
+
+/// Deallocations of the wrong one of several sizes: each address is that of one slot.
+fn of_its_own(
+    checker: &Checker<'_>,
+    flow: &Flow<'_>,
+    reported: &mut FxHashSet<u32>,
+    findings: &mut Findings<'_>,
+) {
+    // By slot: the only size that is allocated there, if it is known.
+    let mut sizes: FxHashMap<Slot, Option<(u32, Span)>> = FxHashMap::default();
+    for event in flow.events() {
+        if let (Some(Instruction::Alloc(alloc)), Some(decoded)) =
+            (flow.instruction(*event), flow.decoded(*event))
+            && let Some(slot) = footprint::slot(flow, *event, &alloc.dst)
+        {
+            let size = checker.columns(decoded).map(|size| (size, decoded.name));
+            let known = sizes.entry(slot).or_insert(size);
+            *known = known.filter(|(known, _)| size.is_some_and(|(size, _)| size == *known));
+        }
+    }
+    if sizes.len() < 2 {
+        return;
+    }
+    for event in flow.events() {
+        let (Some(Instruction::Dealloc(dealloc)), Some(decoded)) =
+            (flow.instruction(*event), flow.decoded(*event))
+        else {
+            continue;
+        };
+        let Some(slot) = flow.scalar_place(*event, &dealloc.taddr).and_then(|place| place.slot()) else {
+            continue;
+        };
+        let (Some(freed), Some((size, alloc))) =
+            (checker.columns(decoded), sizes.get(&slot).copied().flatten())
+        else {
+            continue;
+        };
+        let is_named = !matches!(slot.root, SlotRoot::Register(_));
+        if freed == size || !is_named || is_stored_to(flow, slot) || !reported.insert(decoded.index) {
+            continue;
+        }
+        findings.push(
+            Diagnostic::new(
+                Code::DeallocSizeMismatch,
+                dealloc.n_cols.span(),
+                format!("{freed} columns are deallocated of an allocation of {size}"),
+                format!("{freed} columns"),
+            )
+            .label(alloc, format!("this writes the address that is deallocated, of {size} columns"))
+            .note("`dealloc` frees the Tensor Memory of a previous allocation (PTX ISA, 9.7.16.7.1)")
+            .help("deallocate as many columns as were allocated at that address"),
+        );
+    }
+}
+
+/// Deallocations of a size that nothing allocates.
+fn of_any(checker: &Checker<'_>, reported: &mut FxHashSet<u32>, findings: &mut Findings<'_>) {
     for flow in checker.flows().filter(Flow::is_entry) {
         let Some(summary) = flow.summary().filter(|summary| !summary.unknown) else { continue };
         // By size: where it is allocated first, and how often.

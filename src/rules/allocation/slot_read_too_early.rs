@@ -139,6 +139,8 @@ impl<'a> Start<'a> {
                 | Action::MbarrierArrive
                 | Action::ProxyFence
                 | Action::SharedStore
+                | Action::SharedUpdate
+                | Action::AsyncCopy
                 | Action::BulkLoad => false,
             };
             if waits {

@@ -1,6 +1,6 @@
 use crate::analysis::events::{Action, Event};
 use crate::analysis::flow::{Flow, Role, first_of_each_cause};
-use crate::analysis::footprint::accessed;
+use crate::analysis::footprint::{accessed, addresses_read};
 use crate::analysis::places::{Place, Root};
 use crate::diagnostic::{Diagnostic, Findings};
 use crate::instruction::Instruction;
@@ -40,12 +40,24 @@ rule! {
     UseAfterDealloc Function check
 }
 
-/// The address that an instruction uses or frees.
-fn place(flow: &Flow<'_>, event: Event) -> Option<Place> {
+/// The address that an instruction frees.
+fn freed_place(flow: &Flow<'_>, event: Event) -> Option<Place> {
     match flow.instruction(event)? {
         Instruction::Dealloc(dealloc) => flow.scalar_place(event, &dealloc.taddr),
-        instruction => accessed(instruction).and_then(|(address, _)| flow.place(event, address)),
+        _ => None,
     }
+}
+
+/// The addresses that an instruction uses or frees.
+fn places(flow: &Flow<'_>, event: Event) -> Vec<Place> {
+    let Some(instruction) = flow.instruction(event) else { return Vec::new() };
+    let read = match instruction {
+        Instruction::Mma(mma) => addresses_read(mma).collect(),
+        _ => Vec::new(),
+    };
+    let accessed = accessed(instruction).map(|(address, _)| address);
+    let used = accessed.into_iter().chain(read).filter_map(|address| flow.place(event, address));
+    freed_place(flow, event).into_iter().chain(used).collect()
 }
 
 /// Whether two addresses lie in the same allocation, the first one being its start.
@@ -80,17 +92,18 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
         let pairs = flow.pairs_killing(
             role,
             |reach, freed| {
-                let addressed = freed.iter().filter_map(|(fact, event)| match place(&flow, *event)?.root {
-                    Root::Register(register) => Some((*fact, register)),
-                    Root::Literal | Root::Variable(_) | Root::Slot(_) => None,
-                });
+                let addressed =
+                    freed.iter().filter_map(|(fact, event)| match freed_place(&flow, *event)?.root {
+                        Root::Register(register) => Some((*fact, register)),
+                        Root::Literal | Root::Variable(_) | Root::Slot(_) => None,
+                    });
                 flow.kill_at_writes(reach, addressed);
             },
-            |pair| match (place(&flow, pair.first), place(&flow, pair.then)) {
-                (Some(freed), Some(used)) => {
-                    same_allocation(&freed, &used) && !flow.mutually_exclusive(pair.first, pair.then)
-                }
-                _ => false,
+            |pair| {
+                freed_place(&flow, pair.first).is_some_and(|freed| {
+                    places(&flow, pair.then).iter().any(|used| same_allocation(&freed, used))
+                        && !flow.mutually_exclusive(pair.first, pair.then)
+                })
             },
         );
         for pair in first_of_each_cause(pairs) {

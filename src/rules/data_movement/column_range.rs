@@ -13,8 +13,8 @@ rule! {
     /// ## What it does
     /// Finds loads, stores, copies and shifts that reach past the last column of Tensor Memory: a
     /// known column plus the columns that the shape covers is over 512 (576 on `sm_107`). Finds
-    /// those and accumulators, too, that reach past the end of the allocation from which their
-    /// address is derived.
+    /// those, accumulators, A, metadata and scales, too, that reach past the end of the allocation from
+    /// which their address is derived.
     ///
     /// ## Why is this bad?
     /// There are no such columns to access, or they belong to another CTA. The assembler does not
@@ -61,16 +61,27 @@ fn past_allocation(checker: &Checker<'_>, flow: &Flow<'_>, findings: &mut Findin
     if allocs.is_empty() {
         return;
     }
-    for event in flow.events() {
-        let Some(columns) = footprint::columns(flow, *event) else { continue };
+    let accesses = flow.events().iter().flat_map(|event| {
+        let own = flow.instruction(*event).and_then(footprint::accessed).map(|(address, _)| address);
+        let own = own.map(|address| (*event, address, footprint::columns(flow, *event)));
+        let read: Vec<_> = match flow.instruction(*event) {
+            Some(Instruction::Mma(mma)) => footprint::addresses_read(mma)
+                .zip(footprint::operands_read(flow, *event))
+                .map(|(address, columns)| (*event, address, columns))
+                .collect(),
+            _ => Vec::new(),
+        };
+        own.into_iter().chain(read)
+    });
+    for (event, address, columns) in accesses {
+        let Some(columns) = columns else { continue };
         let (Some(slot), Some(column)) = (columns.place().slot(), columns.place().column()) else { continue };
         let Some((size, alloc)) = allocs.get(&slot).copied().flatten() else { continue };
         let end = column + columns.count();
         if end <= size || is_stored_to(flow, slot) {
             continue;
         }
-        let Some((address, _)) = flow.instruction(*event).and_then(footprint::accessed) else { continue };
-        let name = checker.unit.source.slice(flow.span(*event));
+        let name = checker.unit.source.slice(flow.span(event));
         findings.push(
             Diagnostic::new(
                 Code::ColumnRange,

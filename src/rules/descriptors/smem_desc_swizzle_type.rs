@@ -18,7 +18,7 @@ rule! {
     ///
     /// ## Use instead
     /// ```ptx
-    /// mov.b64 bdesc, 0x2000404000010040;
+    /// mov.b64 bdesc, 0x2000402000010040;
     /// tcgen05.mma.cta_group::1.kind::tf32 [taddr], adesc, bdesc, 0x08210910, p;
     /// ```
     ///

@@ -1,16 +1,18 @@
-use crate::diagnostic::{Diagnostic, Findings};
+use crate::analysis::shared::Generic;
+use crate::diagnostic::{Diagnostic, Findings, Ptxas};
 use crate::instruction::form::Problem;
 use crate::instruction::{Address, Base, Instruction};
 use crate::isa::tensor::Restriction;
 use crate::isa::vocabulary::AddressSpace;
 use crate::rules::{Checker, Code, rule};
-use crate::source::Spanned;
+use crate::source::{Span, Spanned};
 use crate::syntax::ast::StateSpace;
 
 rule! {
     /// ## What it does
     /// Checks the state space of the addresses in shared memory: `alloc` takes `.shared::cta` or
-    /// none, `commit` takes `.shared::cluster` or none, and a variable has to live there.
+    /// none, `commit` takes `.shared::cluster` or none, and a variable has to live there. Where there is
+    /// none, a register has to hold a generic address that was made of one in shared memory.
     ///
     /// ## Why is this bad?
     /// The assembler refuses the instruction. Without a state space the address is generic: an
@@ -49,6 +51,20 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             }
         }
     }
+    for flow in checker.flows() {
+        for event in flow.events() {
+            let (address, space) = match flow.instruction(*event) {
+                Some(Instruction::Alloc(alloc)) => (&alloc.dst, alloc.space),
+                Some(Instruction::Commit(commit)) => (&commit.mbar, commit.space),
+                _ => continue,
+            };
+            if let (Base::Register(register), None) = (address.base, space)
+                && let Some(wrong) = flow.generic(event.instruction, register.id)
+            {
+                generic(checker, register.span, wrong, findings);
+            }
+        }
+    }
     for (_, instruction) in checker.typed() {
         match instruction {
             Instruction::Alloc(alloc) => variable(checker, &alloc.dst, alloc.space, findings),
@@ -83,5 +99,28 @@ fn variable(
     )
     .label(checker.unit.symbols.symbol(variable.id).span, "declared here")
     .help("name a `.shared` variable");
-    findings.push(if ptxas { finding } else { finding.ptxas(crate::diagnostic::Ptxas::Silent) });
+    findings.push(if ptxas { finding } else { finding.ptxas(Ptxas::Silent) });
+}
+
+/// An address without a state space is a generic one, and has to be made of one in shared memory.
+fn generic(checker: &Checker<'_>, span: Span, wrong: Generic, findings: &mut Findings<'_>) {
+    let (made, found, label) = match wrong {
+        Generic::NotConverted { made } => {
+            (made, "no generic address", "an address within its state space, which nothing converts")
+        }
+        Generic::Elsewhere { made } => {
+            (made, "points to another state space", "an address outside of shared memory")
+        }
+    };
+    findings.push(
+        Diagnostic::new(
+            Code::StateSpace,
+            span,
+            "without a state space, this must be the generic address of something in shared memory",
+            found,
+        )
+        .label(checker.unit.module.instructions[made as usize].opcode, label)
+        .help("name the state space in the instruction, or convert the address with `cvta.shared`")
+        .ptxas(Ptxas::Silent),
+    );
 }

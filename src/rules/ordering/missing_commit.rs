@@ -1,17 +1,19 @@
 use rustc_hash::FxHashSet;
 
 use crate::analysis::events::{Action, Event};
+use crate::analysis::executing::Executes;
 use crate::analysis::flow::{Flow, Role};
 use crate::analysis::pending::Pending;
 use crate::analysis::reach::Direction;
 use crate::diagnostic::{Diagnostic, Findings};
 use crate::isa::vocabulary::{CtaGroup, Operation};
+use crate::resolve::symbols::Resolution;
 use crate::rules::{Checker, Code, rule};
 
 rule! {
     /// ## What it does
     /// Finds a `mma`, `cp` or `shift` of a kernel from which no `tcgen05.commit` of the same
-    /// `.cta_group` can be reached.
+    /// `.cta_group` can be reached, or which is issued by other threads than every one of them.
     ///
     /// ## Why is this bad?
     /// `commit` is the only way to learn that they are complete. A `cp` or `shift` may also be ordered
@@ -64,7 +66,10 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
                     |event: &Event| matches!(flow.operation(*event), Some(Operation::Mma | Operation::MmaWs));
                 uncommitted.retain(|event| is_multiply(event) || kept.contains(&event.instruction));
             }
-            let Some((first, more)) = uncommitted.split_first() else { continue };
+            let Some((first, more)) = uncommitted.split_first() else {
+                by_other_threads(&flow, group, findings);
+                continue;
+            };
             let name = flow.operation(*first).map_or("", Operation::name);
             let mut finding = Diagnostic::new(
                 Code::MissingCommit,
@@ -87,5 +92,68 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
                     )),
             );
         }
+    }
+}
+
+/// What is issued by threads of which none commits.
+fn by_other_threads(flow: &Flow<'_>, group: CtaGroup, findings: &mut Findings<'_>) {
+    let Some(summary) = flow.summary().filter(|summary| !summary.unknown) else { return };
+    let of_group = |event: &Event| {
+        flow.decoded(*event)
+            .is_some_and(|it| it.qualifiers.get::<CtaGroup>().is_some_and(|it| it.value == group))
+    };
+    // In a function that is called, nothing is known of who calls it; a fence hands over to another thread.
+    let is_elsewhere = |event: &Event| match flow.operation(*event) {
+        Some(Operation::Commit) => !flow.is_own(*event),
+        Some(Operation::FenceBefore) => true,
+        _ => false,
+    };
+    if summary.events.iter().any(is_elsewhere) {
+        return;
+    }
+    let executing = flow.executing(None);
+    let commits: Vec<_> = flow
+        .events()
+        .iter()
+        .filter(|event| flow.operation(**event) == Some(Operation::Commit) && of_group(event))
+        .map(|event| (*event, executing.of(event.instruction)))
+        .collect();
+    if commits.is_empty() {
+        return;
+    }
+    let mut judged = FxHashSet::default();
+    for event in flow.events() {
+        let Some(operation) = flow.operation(*event) else { continue };
+        if !Pending::Operation.started_by(operation) || !of_group(event) {
+            continue;
+        }
+        // What stands together has the same cause.
+        let guard = match flow.unit.symbols.guard(event.instruction) {
+            Resolution::Register(register) => Some(register),
+            _ => None,
+        };
+        if !judged.insert((flow.cfg().block_of(event.instruction), guard)) {
+            continue;
+        }
+        let Some(issues) = executing.of(event.instruction).filter(Executes::is_somebody) else { continue };
+        let is_apart = |other: &Option<Executes>| other.is_some_and(|other| issues.is_apart_from(&other));
+        if !commits.iter().all(|(_, commits)| is_apart(commits)) {
+            continue;
+        }
+        let name = operation.name();
+        findings.push(
+            Diagnostic::new(
+                Code::MissingCommit,
+                flow.span(*event),
+                format!("no thread that issues this `tcgen05.{name}` executes a `tcgen05.commit.{group}`"),
+                "its completion is never signalled",
+            )
+            .label(flow.span(commits[0].0), "other threads commit")
+            .note(
+                "`tcgen05.commit` tracks the operations of the thread that executes it (PTX ISA, \
+                 9.7.16.12.1)",
+            )
+            .help("let the thread that issues the operation commit it"),
+        );
     }
 }

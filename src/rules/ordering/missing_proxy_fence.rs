@@ -1,14 +1,15 @@
 use crate::analysis::events::{Action, Event};
-use crate::analysis::flow::Role;
+use crate::analysis::flow::{Pair, Role};
 use crate::diagnostic::{Diagnostic, Findings};
 use crate::isa::vocabulary::Operation;
 use crate::rules::{Checker, Code, rule};
 
 rule! {
     /// ## What it does
-    /// Finds a `mma` or `cp` behind a store to shared memory in the same thread with no
+    /// Finds a `mma` or `cp` behind a store or a `cp.async` to shared memory in the same thread with no
     /// `fence.proxy.async` between, in kernels that load nothing into shared memory in bulk. A store to
-    /// another variable than those that the descriptors point to is left alone.
+    /// another variable than those that the descriptors point to is left alone; an atomic operation or a
+    /// reduction is one only on such a variable.
     ///
     /// ## Why is this bad?
     /// `mma` and `cp` read shared memory through the async proxy, the store goes through the generic
@@ -45,11 +46,21 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     for flow in checker.flows().filter(|flow| !loaded_in_bulk.contains(&flow.facts.function)) {
         let role = |event: Event| match (event.action, flow.operation(event)) {
             (Action::ProxyFence | Action::Unknown, _) => Role::Kill,
-            (Action::SharedStore, _) => Role::Gen,
+            (Action::SharedStore | Action::SharedUpdate | Action::AsyncCopy, _) => Role::Gen,
             (_, Some(Operation::Mma | Operation::MmaWs | Operation::Cp)) => Role::Query,
             _ => Role::None,
         };
-        for pair in flow.first_pairs(role, |pair| !flow.stores_elsewhere(pair.first, pair.then)) {
+        let relates = |pair: Pair| match pair.first.action {
+            // Counters and flags are updated, too.
+            Action::SharedUpdate => flow.stores_into(pair.first, pair.then),
+            _ => !flow.stores_elsewhere(pair.first, pair.then),
+        };
+        for pair in flow.first_pairs(role, relates) {
+            let written = match pair.first.action {
+                Action::SharedUpdate => "updates it through the generic proxy",
+                Action::AsyncCopy => "copies to it through the generic proxy",
+                _ => "stores through the generic proxy",
+            };
             let name = flow.operation(pair.then).map_or("", Operation::name);
             findings.push(
                 Diagnostic::new(
@@ -58,7 +69,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
                     format!("`tcgen05.{name}` can read shared memory before it sees the store"),
                     "reads through the async proxy",
                 )
-                .label(flow.span(pair.first), "stores through the generic proxy")
+                .label(flow.span(pair.first), written)
                 .note(
                     "accesses through different proxies need a cross-proxy fence: `fence.proxy.async` \
                      (PTX ISA, 9.7.16.6.5)",

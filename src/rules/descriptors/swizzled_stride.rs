@@ -1,0 +1,76 @@
+use crate::descriptor::shared_memory::{self, SwizzleMode};
+use crate::diagnostic::{Diagnostic, Findings};
+use crate::instruction::{Instruction, MatrixA};
+use crate::rules::{Checker, Code, rule};
+
+rule! {
+    /// ## What it does
+    /// Finds descriptors of swizzled matrices whose stride dimension offset is not eight rows of the
+    /// swizzle: 1024 bytes for 128-byte swizzling (512 with 32-byte atomicity), 512 for 64-byte and 256
+    /// for 32-byte swizzling. An offset of 0 is left alone: where there are eight rows only, it does not
+    /// matter.
+    ///
+    /// ## Why is this bad?
+    /// Groups of eight rows, or of eight columns of K where the matrix is transposed, lie one behind the
+    /// other in packed layouts, which nearly all kernels have. Another offset is nearly always that of
+    /// another swizzling mode than the one in the descriptor, or one in bytes instead of units of 16.
+    ///
+    /// ## Example
+    /// ```ptx
+    /// mov.b64 adesc, 0x8000404000010040;
+    /// tcgen05.mma.cta_group::1.kind::f16 [taddr], adesc, bdesc, 0x08200490, p;
+    /// ```
+    ///
+    /// ## Use instead
+    /// ```ptx
+    /// mov.b64 adesc, 0x4000404000010040;
+    /// tcgen05.mma.cta_group::1.kind::f16 [taddr], adesc, bdesc, 0x08200490, p;
+    /// ```
+    ///
+    /// ## References
+    /// PTX ISA, sections 9.7.16.3.3 and 9.7.16.4.1
+    SwizzledStride Statement check
+}
+
+fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
+    let layout = shared_memory::layout(false);
+    for multiply in checker.descriptors {
+        let decoded = &checker.instructions[multiply.instruction];
+        let Some(Instruction::Mma(mma)) = &decoded.instruction else { continue };
+        for descriptor in &multiply.descriptors {
+            let operand = match (descriptor.name, &mma.a) {
+                ("a-desc", MatrixA::Descriptor(a)) => a,
+                ("b-desc", _) => &mma.b,
+                _ => continue,
+            };
+            let known = |name: &str| layout.known(name, descriptor.word);
+            let (Some((field, offset)), Some((swizzle, mode)), Some((_, 0))) =
+                (known("sbo"), known("swizzle"), known("lbo-mode"))
+            else {
+                continue;
+            };
+            let mode_of = |raw: u64| swizzle.name_of(raw)?.parse::<SwizzleMode>().ok();
+            let Some(rows) = mode_of(mode).and_then(SwizzleMode::eight_rows) else { continue };
+            // The field is in units of 16 bytes.
+            let bytes = offset * 16;
+            if bytes == 0 || bytes == rows {
+                continue;
+            }
+            findings.push(
+                Diagnostic::new(
+                    Code::SwizzledStride,
+                    descriptor.span,
+                    format!(
+                        "`{}`: `{}` is {bytes} bytes, but eight rows with swizzling mode {} are {rows}",
+                        descriptor.name,
+                        field.name,
+                        swizzle.show(mode)
+                    ),
+                    format!("{bytes} bytes from one group of eight rows to the next"),
+                )
+                .origins(&checker.origins(decoded, operand))
+                .help("make the swizzling mode that of the data, and the offset that of its groups of eight rows"),
+            );
+        }
+    }
+}
