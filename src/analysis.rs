@@ -14,6 +14,7 @@
 //! | how far is an address from the start of its allocation? | [`allocated`] |
 //! | which lanes and columns does an instruction touch? do two overlap? | [`footprint`] |
 //! | which variable in shared memory does a store write, or a descriptor point to? | [`flow::Flow::stores_elsewhere`] |
+//! | which mbarriers are waited on, and which are signalled? | [`mbarriers`] |
 //! | which paths can a run take? | [`paths`], behind all questions about order |
 //! | what does a descriptor say, and what is wrong with it? | [`descriptors`]; in words, [`description`] |
 //! | what happens in a function, and in what it calls? | [`events::Events`] |
@@ -44,6 +45,7 @@ pub mod footprint;
 pub mod function;
 pub mod functions;
 pub mod loads;
+pub mod mbarriers;
 pub mod paths;
 pub mod pending;
 pub mod places;

@@ -30,6 +30,7 @@ use crate::source::Span;
 use crate::syntax::literal;
 
 mod allocation;
+mod barriers;
 mod data_movement;
 mod descriptors;
 mod form;
@@ -226,8 +227,15 @@ rules! {
     issue::issued_by_several_threads,
     issue::pair_in_one_cta,
     issue::pair_multiplied_twice,
+    issue::pair_not_synchronised,
     // TC82 Registers of warps
     registers::setmaxnreg_ignored,
+    registers::setmaxnreg_part_of_warpgroup,
+    // TC83 Barriers
+    barriers::mbarrier_count,
+    barriers::barrier_number,
+    barriers::mbarrier_never_signalled,
+    barriers::commit_not_waited_for,
     // TC9 Style
     style::qualifier_order,
     style::family_portability,

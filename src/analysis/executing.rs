@@ -198,6 +198,12 @@ impl Executes {
         self.possible().zip(other.possible()).all(|((one, _), (other, _))| one == 0 || other == 0)
     }
 
+    /// Whether a warp executes it that certainly does not execute the other one, if blocks are as large as
+    /// they can be.
+    pub fn is_of_more_warps_than(&self, other: &Self) -> bool {
+        self.holds.yes.warps().zip(other.possible()).any(|(one, (other, _))| one != 0 && other == 0)
+    }
+
     /// How many warps certainly execute it.
     pub fn warps(&self) -> usize {
         self.certain().filter(|lanes| *lanes != 0).count()

@@ -6,7 +6,7 @@ use std::hash::Hash;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::cfg::{BlockId, Cfg};
-use super::constants::Known;
+use super::constants::{Constants, Known};
 use super::descriptors::Descriptors;
 use super::events::{Action, Event, Events, Summary};
 use super::executing::Executing;
@@ -406,6 +406,12 @@ impl<'a> Flow<'a> {
             let guarded: Vec<u32> = asked().filter(is_guarded).collect();
             Uniformity::new(&self.facts.view(self.unit), &blocks, &guarded, &self.facts.budget)
         })
+    }
+
+    /// The known bits of what any instruction of this function reads from a register.
+    pub fn known(&self, instruction: u32, register: RegisterId) -> Known {
+        let view = self.facts.view(self.unit);
+        Constants::new(&view, [(instruction, register)]).at(&view, instruction, register)
     }
 
     /// Which threads of a block execute what; those of the CTA with a rank in its cluster, if one is given.

@@ -143,8 +143,15 @@ codes! {
     IssuedBySeveralThreads "TC806" "issued-by-several-threads" Warning Silent,
     PairInOneCta "TC807" "pair-in-one-cta" Error Silent,
     PairMultipliedTwice "TC808" "pair-multiplied-twice" Warning Silent,
+    PairNotSynchronised "TC809" "pair-not-synchronised" Info Silent,
     // TC82 Registers of warps
     SetmaxnregIgnored "TC821" "setmaxnreg-ignored" Warning Silent,
+    SetmaxnregPartOfWarpgroup "TC822" "setmaxnreg-part-of-warpgroup" Info Silent,
+    // TC83 Barriers
+    MbarrierCount "TC831" "mbarrier-count" Error Silent,
+    BarrierNumber "TC832" "barrier-number" Error Silent,
+    MbarrierNeverSignalled "TC833" "mbarrier-never-signalled" Warning Silent,
+    CommitNotWaitedFor "TC834" "commit-not-waited-for" Warning Silent,
     // TC9 Style
     QualifierOrder "TC901" "qualifier-order" Info Silent,
     FamilyPortability "TC902" "family-portability" Off Silent,

@@ -8,3 +8,4 @@ pub(super) mod issued_by_several_threads;
 pub(super) mod operand_differs_in_warp;
 pub(super) mod pair_in_one_cta;
 pub(super) mod pair_multiplied_twice;
+pub(super) mod pair_not_synchronised;

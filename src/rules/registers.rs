@@ -1,3 +1,4 @@
 //! TC82: how many registers the threads of a warp have.
 
 pub(super) mod setmaxnreg_ignored;
+pub(super) mod setmaxnreg_part_of_warpgroup;

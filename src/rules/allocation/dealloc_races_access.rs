@@ -1,7 +1,8 @@
+use std::cell::OnceCell;
 use std::collections::BTreeSet;
 
 use crate::analysis::events::{Action, Event};
-use crate::analysis::flow::Role;
+use crate::analysis::flow::{Flow, Role};
 use crate::analysis::pending::{Pending, Threads, overwritten_loads, pending_stores, unordered_stores};
 use crate::diagnostic::{Diagnostic, Findings};
 use crate::instruction::Instruction;
@@ -45,6 +46,7 @@ rule! {
 
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     for flow in checker.flows() {
+        let mut reported: BTreeSet<u32> = BTreeSet::new();
         for access in [Pending::Load, Pending::Store, Pending::Operation] {
             let role = |event: Event| match (event.action, flow.operation(event)) {
                 (Action::Barrier | Action::WarpBarrier | Action::MbarrierWait | Action::Unknown, _) => {
@@ -68,11 +70,13 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
                 Pending::Operation => Vec::new(),
             };
             let certain: BTreeSet<u32> = certain.iter().map(|pair| pair.then.instruction).collect();
+            reported.extend(&certain);
             for pair in pairs {
                 if certain.contains(&pair.then.instruction) {
                     continue;
                 }
                 let Some(Instruction::Dealloc(_)) = flow.instruction(pair.then) else { continue };
+                reported.insert(pair.then.instruction);
                 let name = flow.operation(pair.first).map_or("", Operation::name);
                 let missing = match access {
                     Pending::Load => "no `tcgen05.wait::ld`, barrier or wait on an mbarrier",
@@ -101,5 +105,45 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
                 );
             }
         }
+        if flow.is_entry() {
+            loaded_by_other_warps(&flow, &reported, findings);
+        }
+    }
+}
+
+/// Loads that more warps execute than the deallocation: `wait::ld` waits for those of its own warp only.
+fn loaded_by_other_warps(flow: &Flow<'_>, reported: &BTreeSet<u32>, findings: &mut Findings<'_>) {
+    let role = |event: Event| match (event.action, flow.operation(event)) {
+        (Action::Barrier | Action::MbarrierWait | Action::Acquire | Action::Unknown, _) => Role::Kill,
+        (_, Some(Operation::Dealloc)) => {
+            Role::Query.only_if(flow.is_own(event) && !reported.contains(&event.instruction))
+        }
+        (_, Some(operation)) if Pending::Load.started_by(operation) => Role::Gen.only_if(flow.is_own(event)),
+        _ => Role::None,
+    };
+    let executing = OnceCell::new();
+    let pairs = flow.pairs(role, |pair| {
+        let executing = executing.get_or_init(|| flow.executing(None));
+        let of = |event: Event| executing.of(event.instruction);
+        of(pair.first).zip(of(pair.then)).is_some_and(|(loads, frees)| loads.is_of_more_warps_than(&frees))
+    });
+    for pair in pairs {
+        let name = flow.operation(pair.first).map_or("", Operation::name);
+        findings.push(
+            Diagnostic::new(
+                Code::DeallocRacesAccess,
+                flow.span(pair.then),
+                format!(
+                    "Tensor Memory can be deallocated while `tcgen05.{name}` of another warp accesses it"
+                ),
+                "no barrier or wait on an mbarrier before this",
+            )
+            .label(flow.span(pair.first), "more warps execute this than deallocate")
+            .note(
+                "accesses of Tensor Memory must be synchronised with `dealloc` \
+                 (PTX ISA, 9.7.16.6.2 and 9.7.16.7.1)",
+            )
+            .help("put `tcgen05.wait::ld` and a barrier of all these warps before the `dealloc`"),
+        );
     }
 }

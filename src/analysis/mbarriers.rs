@@ -1,0 +1,125 @@
+//! The mbarriers of a kernel: which are waited on, and which something signals.
+//!
+//! An mbarrier is the place of its word in shared memory. Where a kernel chooses among several, it is not
+//! known which one an instruction means.
+
+use super::flow::Flow;
+use super::places::Root;
+use crate::isa::generic::{Flag, Synchronization};
+use crate::isa::vocabulary::Operation;
+use crate::resolve::symbols::Resolution;
+use crate::source::Span;
+use crate::syntax::ast::OperandKind;
+use crate::syntax::literal;
+
+/// A word in shared memory: what its address is counted from, and the bytes from there on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Mbarrier {
+    root: Root,
+    offset: u64,
+}
+
+/// What an instruction does with an mbarrier.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Use {
+    /// Waits for it, or asks.
+    Waits,
+    /// Arrives, or makes something else arrive.
+    Signals,
+    /// `tcgen05.commit` arrives there.
+    Commits,
+}
+
+/// An instruction that uses an mbarrier.
+#[derive(Clone, Copy, Debug)]
+pub struct Used {
+    /// Which; `None` if it is not known.
+    pub mbarrier: Option<Mbarrier>,
+    /// What is done with it.
+    pub how: Use,
+    /// The instruction.
+    pub instruction: u32,
+    /// Its operand.
+    pub span: Span,
+    /// The parity that is waited for, if it is known.
+    pub parity: Option<bool>,
+}
+
+impl Flow<'_> {
+    /// The uses of mbarriers in this function, in the order of its instructions.
+    pub fn mbarriers(&self) -> Vec<Used> {
+        let mut used = Vec::new();
+        for instruction in self.cfg().instructions().filter(|it| self.cfg().is_executed(*it)) {
+            let opcode = self.unit.operations.of(instruction);
+            let how = match opcode.synchronization() {
+                Synchronization::MbarrierWait | Synchronization::MbarrierQuery => Use::Waits,
+                Synchronization::MbarrierCompleteTransactions
+                | Synchronization::MbarrierArrive
+                | Synchronization::AsyncCopyArrive
+                | Synchronization::BulkCopy
+                | Synchronization::AsyncStore
+                | Synchronization::FabricStart
+                | Synchronization::ClusterLaunch => Use::Signals,
+                Synchronization::Tensor if opcode.tensor == Some(Operation::Commit) => Use::Commits,
+                Synchronization::Tensor
+                | Synchronization::None
+                | Synchronization::BarrierSync
+                | Synchronization::BarrierArrive
+                | Synchronization::ClusterArrive
+                | Synchronization::ClusterWait
+                | Synchronization::WarpBarrier
+                | Synchronization::WarpCollective
+                | Synchronization::MbarrierInit
+                | Synchronization::MbarrierInvalidate
+                | Synchronization::MbarrierExpectTransactions
+                | Synchronization::Fence
+                | Synchronization::MbarrierInitFence
+                | Synchronization::ProxyFence
+                | Synchronization::AsyncCopy
+                | Synchronization::AsyncCopyCommit
+                | Synchronization::AsyncCopyWait
+                | Synchronization::BulkCommit
+                | Synchronization::BulkWait
+                | Synchronization::FabricSubmit
+                | Synchronization::FabricWait
+                | Synchronization::WarpgroupFence
+                | Synchronization::WarpgroupMultiply
+                | Synchronization::WarpgroupCommit
+                | Synchronization::WarpgroupWait
+                | Synchronization::RegisterChange
+                | Synchronization::DependentGrids => continue,
+            };
+            let operands = self.unit.module.instructions[instruction as usize].operands;
+            // It is the last address, where there are several.
+            let is_address =
+                |index: &usize| matches!(self.unit.module.operands[*index].kind(), OperandKind::Address(_));
+            let Some(operand) = operands.range().rev().find(is_address) else { continue };
+            let place = self.places().address(instruction, operand as u32);
+            let mbarrier = place.and_then(|place| {
+                let is_fixed = matches!(place.root, Root::Variable(_) | Root::Literal);
+                let offset = place.offset.constant(32).filter(|_| is_fixed)?;
+                Some(Mbarrier { root: place.root, offset })
+            });
+            let span = self.unit.module.operands[operand].span();
+            let parity = if opcode.has_flag(Flag::Parity) {
+                self.number(instruction, operand as u32 + 1).map(|parity| parity & 1 == 1)
+            } else {
+                None
+            };
+            used.push(Used { mbarrier, how, instruction, span, parity });
+        }
+        used
+    }
+
+    /// The number that an operand is, if it is known.
+    fn number(&self, instruction: u32, operand: u32) -> Option<u64> {
+        let found = self.unit.module.operands.get(operand as usize)?;
+        if let Some(value) = literal::evaluate(&self.unit.source, &self.unit.module, found) {
+            return Some(value as u64);
+        }
+        match self.unit.symbols.operand(operand) {
+            Resolution::Register(register) => self.known(instruction, register).constant(32),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,6 @@
+//! TC83: barriers and mbarriers.
+
+pub(super) mod barrier_number;
+pub(super) mod commit_not_waited_for;
+pub(super) mod mbarrier_count;
+pub(super) mod mbarrier_never_signalled;

@@ -1,0 +1,86 @@
+use rustc_hash::FxHashSet;
+
+use crate::analysis::flow::Flow;
+use crate::analysis::mbarriers::Use;
+use crate::diagnostic::{Diagnostic, Findings};
+use crate::rules::{Checker, Code, rule};
+
+rule! {
+    /// ## What it does
+    /// Finds a `commit` to an mbarrier that nothing in the whole kernel waits on, in kernels of which it
+    /// is known which mbarriers they wait on.
+    ///
+    /// ## Why is this bad?
+    /// Nobody learns when the operations are complete. A last `commit` before the kernel exits is no
+    /// exception: the shared memory that a multiply reads, and the mbarrier itself, have to live as long.
+    ///
+    /// ## Example
+    /// ```ptx
+    /// .version 9.0
+    /// .target sm_100a
+    /// .visible .entry k()
+    /// {
+    ///     .reg .pred done, elected;
+    ///     .shared .align 8 .b64 full, empty;
+    ///     elect.sync _|elected, -1;
+    ///     @elected tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [empty];
+    ///     @elected mbarrier.arrive.shared::cta.b64 _, [full];
+    /// WAIT:
+    ///     mbarrier.try_wait.parity.shared::cta.b64 done, [full], 0;
+    ///     @!done bra WAIT;
+    ///     ret;
+    /// }
+    /// ```
+    ///
+    /// ## Use instead
+    /// ```ptx
+    /// .version 9.0
+    /// .target sm_100a
+    /// .visible .entry k()
+    /// {
+    ///     .reg .pred done, elected;
+    ///     .shared .align 8 .b64 full;
+    ///     elect.sync _|elected, -1;
+    ///     @elected tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [full];
+    /// WAIT:
+    ///     mbarrier.try_wait.parity.shared::cta.b64 done, [full], 0;
+    ///     @!done bra WAIT;
+    ///     ret;
+    /// }
+    /// ```
+    ///
+    /// ## References
+    /// PTX ISA, section 9.7.16.6.2.1.1
+    CommitNotWaitedFor Kernel check
+}
+
+fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
+    for flow in checker.flows().filter(Flow::is_entry) {
+        let Some(summary) = flow.summary().filter(|summary| !summary.unknown) else { continue };
+        // What is called may wait on anything.
+        if summary.events.iter().any(|event| !flow.is_own(*event)) {
+            continue;
+        }
+        let used = flow.mbarriers();
+        let waited: Option<FxHashSet<_>> =
+            used.iter().filter(|it| it.how == Use::Waits).map(|it| it.mbarrier).collect();
+        // Where nothing waits at all, another rule says it.
+        let Some(waited) = waited.filter(|waited| !waited.is_empty()) else { continue };
+        let mut reported = FxHashSet::default();
+        for commit in used.iter().filter(|it| it.how == Use::Commits) {
+            let Some(mbarrier) = commit.mbarrier else { continue };
+            if waited.contains(&mbarrier) || !reported.insert(mbarrier) {
+                continue;
+            }
+            findings.push(
+                Diagnostic::new(
+                    Code::CommitNotWaitedFor,
+                    commit.span,
+                    "nothing in the kernel waits on the mbarrier that this `tcgen05.commit` signals",
+                    "no `mbarrier.try_wait` or `mbarrier.test_wait` names this one",
+                )
+                .help("commit to the mbarrier that is waited on, or wait on this one"),
+            );
+        }
+    }
+}

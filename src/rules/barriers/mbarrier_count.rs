@@ -1,0 +1,67 @@
+use crate::diagnostic::{Diagnostic, Findings};
+use crate::isa::generic::Synchronization;
+use crate::resolve::symbols::Resolution;
+use crate::rules::{Checker, Code, rule};
+
+rule! {
+    /// ## What it does
+    /// Finds `mbarrier.init` with a count in a register that is 0, or 2^20 or more.
+    ///
+    /// ## Why is this bad?
+    /// Between 1 and 2^20 - 1 arrivals can be expected. With another number the behaviour is undefined.
+    /// The assembler refuses a constant, and does not look at values in registers.
+    ///
+    /// ## Example
+    /// ```ptx
+    /// mov.u32 r1, 0;
+    /// mbarrier.init.shared::cta.b64 [mbar], r1;
+    /// tcgen05.fence::after_thread_sync;
+    /// ```
+    ///
+    /// ## Use instead
+    /// ```ptx
+    /// mov.u32 r1, 1;
+    /// mbarrier.init.shared::cta.b64 [mbar], r1;
+    /// tcgen05.fence::after_thread_sync;
+    /// ```
+    ///
+    /// ## References
+    /// PTX ISA, *mbarrier.init*
+    MbarrierCount Function check
+}
+
+/// The most arrivals that an mbarrier can expect.
+const MOST: u64 = (1 << 20) - 1;
+
+fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
+    let unit = checker.unit;
+    for flow in checker.flows() {
+        let inits = flow.cfg().instructions().filter(|instruction| {
+            unit.operations.of(*instruction).synchronization() == Synchronization::MbarrierInit
+        });
+        for instruction in inits {
+            let operands = unit.module.instructions[instruction as usize].operands;
+            let Some(count) = operands.range().nth(1) else { continue };
+            let Resolution::Register(register) = unit.symbols.operand(count as u32) else { continue };
+            let known = flow.known(instruction, register);
+            // One bit that is certainly set is enough.
+            let too_many = known.value & known.mask & u64::from(u32::MAX) > MOST;
+            let found = match known.constant(32) {
+                Some(0) => "the count is 0".to_owned(),
+                Some(count) if too_many => format!("the count is {count}"),
+                None if too_many => format!("the count is more than {MOST}"),
+                Some(_) | None => continue,
+            };
+            findings.push(
+                Diagnostic::new(
+                    Code::MbarrierCount,
+                    unit.module.operands[count].span(),
+                    format!("an mbarrier expects 1 to {MOST} arrivals"),
+                    found,
+                )
+                .origins(&flow.facts.view(unit).origins(instruction, register))
+                .help("give the number of threads and operations that arrive in each phase"),
+            );
+        }
+    }
+}

@@ -1,0 +1,87 @@
+use rustc_hash::FxHashSet;
+
+use crate::analysis::flow::Flow;
+use crate::analysis::mbarriers::Use;
+use crate::diagnostic::{Diagnostic, Findings};
+use crate::rules::{Checker, Code, rule};
+
+rule! {
+    /// ## What it does
+    /// Finds a wait for the first phase of an mbarrier that nothing in the whole kernel signals: no
+    /// arrival, no `commit`, no copy. Kernels that signal an mbarrier of which it is not known which one
+    /// it is, are left alone.
+    ///
+    /// ## Why is this bad?
+    /// The wait never ends.
+    ///
+    /// ## Example
+    /// ```ptx
+    /// .version 9.0
+    /// .target sm_100a
+    /// .visible .entry k()
+    /// {
+    ///     .reg .pred done;
+    ///     .shared .align 8 .b64 full, empty;
+    ///     tcgen05.fence::after_thread_sync;
+    ///     mbarrier.arrive.shared::cta.b64 _, [empty];
+    /// WAIT:
+    ///     mbarrier.try_wait.parity.shared::cta.b64 done, [full], 0;
+    ///     @!done bra WAIT;
+    ///     ret;
+    /// }
+    /// ```
+    ///
+    /// ## Use instead
+    /// ```ptx
+    /// .version 9.0
+    /// .target sm_100a
+    /// .visible .entry k()
+    /// {
+    ///     .reg .pred done;
+    ///     .shared .align 8 .b64 full, empty;
+    ///     tcgen05.fence::after_thread_sync;
+    ///     mbarrier.arrive.shared::cta.b64 _, [full];
+    /// WAIT:
+    ///     mbarrier.try_wait.parity.shared::cta.b64 done, [full], 0;
+    ///     @!done bra WAIT;
+    ///     ret;
+    /// }
+    /// ```
+    ///
+    /// ## References
+    /// PTX ISA, section 9.7.16.6.2.1.1
+    MbarrierNeverSignalled Kernel check
+}
+
+fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
+    for flow in checker.flows().filter(Flow::is_entry) {
+        let Some(summary) = flow.summary().filter(|summary| !summary.unknown) else { continue };
+        // What is called may signal anything.
+        if summary.events.iter().any(|event| !flow.is_own(*event)) {
+            continue;
+        }
+        let used = flow.mbarriers();
+        let signalled: Option<FxHashSet<_>> =
+            used.iter().filter(|it| it.how != Use::Waits).map(|it| it.mbarrier).collect();
+        // A kernel that signals nothing has other findings.
+        let Some(signalled) = signalled.filter(|signalled| !signalled.is_empty()) else { continue };
+        let mut reported = FxHashSet::default();
+        for wait in used.iter().filter(|it| it.how == Use::Waits) {
+            let Some(mbarrier) = wait.mbarrier else { continue };
+            // With the other parity, the phase before the first is over at once.
+            let is_first_phase = wait.parity == Some(false);
+            if !is_first_phase || signalled.contains(&mbarrier) || !reported.insert(mbarrier) {
+                continue;
+            }
+            findings.push(
+                Diagnostic::new(
+                    Code::MbarrierNeverSignalled,
+                    wait.span,
+                    "nothing in the kernel signals the mbarrier that is waited on here",
+                    "no arrival, `tcgen05.commit` or copy names this one",
+                )
+                .help("wait on the mbarrier that is signalled, or signal this one"),
+            );
+        }
+    }
+}

@@ -1,0 +1,82 @@
+use crate::analysis::events::{Action, Event};
+use crate::analysis::flow::{Flow, Role, first_of_each_cause};
+use crate::analysis::pending::Pending;
+use crate::diagnostic::{Diagnostic, Findings};
+use crate::isa::generic::Synchronization;
+use crate::isa::vocabulary::{CtaGroup, Operation};
+use crate::rules::{Checker, Code, rule};
+
+rule! {
+    /// ## What it does
+    /// Finds a `dealloc` with `.cta_group::2` behind an access of Tensor Memory with nothing between that
+    /// the peer CTA could take part in: no `barrier.cluster.wait`, no wait on an mbarrier.
+    ///
+    /// ## Why is this bad?
+    /// The two CTAs deallocate together, and each may still access what is deallocated when the other one
+    /// gets there. `bar.sync` synchronises one CTA only. Some shipped kernels leave it at that, and at
+    /// what `dealloc` itself waits for, so this only informs.
+    ///
+    /// ## Example
+    /// ```ptx
+    /// tcgen05.alloc.cta_group::2.sync.aligned.shared::cta.b32 [slot], 128;
+    /// bar.sync 0;
+    /// ld.shared.b32 taddr, [slot];
+    /// tcgen05.ld.sync.aligned.32x32b.x1.b32 {r0}, [taddr];
+    /// tcgen05.wait::ld.sync.aligned;
+    /// bar.sync 0;
+    /// tcgen05.dealloc.cta_group::2.sync.aligned.b32 taddr, 128;
+    /// ```
+    ///
+    /// ## Use instead
+    /// ```ptx
+    /// tcgen05.alloc.cta_group::2.sync.aligned.shared::cta.b32 [slot], 128;
+    /// bar.sync 0;
+    /// ld.shared.b32 taddr, [slot];
+    /// tcgen05.ld.sync.aligned.32x32b.x1.b32 {r0}, [taddr];
+    /// tcgen05.wait::ld.sync.aligned;
+    /// barrier.cluster.arrive.aligned;
+    /// barrier.cluster.wait.aligned;
+    /// tcgen05.dealloc.cta_group::2.sync.aligned.b32 taddr, 128;
+    /// ```
+    ///
+    /// ## References
+    /// PTX ISA, section 9.7.16.7.1
+    PairNotSynchronised Function check
+}
+
+fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
+    for flow in checker.flows().filter(Flow::is_entry) {
+        let waits_for_cluster = |event: Event| {
+            checker.unit.operations.of(event.instruction).synchronization() == Synchronization::ClusterWait
+        };
+        let role = |event: Event| match (event.action, flow.operation(event)) {
+            (Action::MbarrierWait | Action::Acquire | Action::Unknown, _) => Role::Discharge,
+            (Action::Barrier, _) => Role::Discharge.only_if(waits_for_cluster(event)),
+            (_, Some(Operation::Dealloc)) => Role::Query.only_if(flow.decoded(event).is_some_and(|it| {
+                it.qualifiers.get::<CtaGroup>().is_some_and(|it| it.value == CtaGroup::Two)
+            })),
+            (_, Some(operation)) => Role::Gen.only_if(Pending::of(operation).is_some()),
+            _ => Role::None,
+        };
+        for pair in first_of_each_cause(flow.pairs(role, |_| true)) {
+            let name = flow.operation(pair.first).map_or("", Operation::name);
+            findings.push(
+                Diagnostic::new(
+                    Code::PairNotSynchronised,
+                    flow.span(pair.then),
+                    "the CTAs of the pair are not synchronised before this `tcgen05.dealloc.cta_group::2`",
+                    "the peer CTA may still access what is deallocated",
+                )
+                .label(
+                    flow.span(pair.first),
+                    format!("this `tcgen05.{name}` may be under way in the peer CTA"),
+                )
+                .note(
+                    "both CTAs of the pair must synchronise their accesses before they deallocate (PTX ISA, \
+                     9.7.16.7.1)",
+                )
+                .help("put `barrier.cluster.arrive` and `barrier.cluster.wait` before the `dealloc`"),
+            );
+        }
+    }
+}
