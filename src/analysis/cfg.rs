@@ -171,6 +171,21 @@ impl Cfg {
         })[block.index()]
     }
 
+    /// Whether a path leads from the block back to it.
+    pub fn is_in_loop(&self, block: BlockId) -> bool {
+        let mut seen = vec![false; self.blocks.len()];
+        let mut work = self.block(block).successors.to_vec();
+        while let Some(next) = work.pop() {
+            if next == block {
+                return true;
+            }
+            if !std::mem::replace(&mut seen[next.index()], true) {
+                work.extend(&self.block(next).successors);
+            }
+        }
+        false
+    }
+
     /// The first block, and blocks that together reach all those that it does not reach; in their
     /// order.
     pub(super) fn starts(&self) -> Vec<u32> {

@@ -780,3 +780,135 @@ impl<'a> Executing<'a> {
 fn function_first(function: &Function<'_>, raw: &RawInstruction) -> Option<OperandKind> {
     function.unit.module.operands(raw.operands).first().map(crate::syntax::ast::Operand::kind)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::budget::Budget;
+    use crate::analysis::cfg::Cfg;
+    use crate::analysis::definitions::{Definitions, RegisterSet};
+    use crate::resolve::unit::Unit;
+    use crate::source::Source;
+
+    /// Who executes the instruction `trap` of a kernel with these directives, in the CTA of this rank.
+    fn trap(directives: &str, rank: Option<u32>, body: &str) -> Executes {
+        let text = format!(
+            ".version 9.0\n.target sm_100a\n.entry k(.param .u32 n) {directives} {{ .reg .pred p<9>; \
+             .reg .b32 r<9>; mov.u32 r0, %tid.x; mov.u32 r1, %laneid; {body} }}"
+        );
+        let source = Source::new("t", text).unwrap();
+        let unit = Unit::new(&source);
+        let module = &unit.module;
+        let (_, function) = module.bodies().next().unwrap();
+        let cfg = Cfg::new(&unit, function.body);
+        let budget = Budget::default();
+        let definitions = Definitions::new(&unit, &cfg, &mut RegisterSet::default());
+        let function = Function { unit: &unit, cfg: &cfg, definitions: &definitions, budget: &budget };
+        let at = module.instructions.iter().position(|it| source.slice(it.opcode) == "trap").unwrap() as u32;
+        let uniformity = Uniformity::new(&function, &[cfg.block_of(at).unwrap()], &[at], &budget);
+        Executing::new(function, &uniformity, rank).of(at).unwrap()
+    }
+
+    /// The lanes of each warp that certainly execute it, and those that may, up to the last warp that may.
+    fn lanes(directives: &str, body: &str) -> (Vec<u32>, Vec<u32>) {
+        let executes = trap(directives, None, body);
+        let possible: Vec<u32> = executes.possible().map(|(lanes, _)| lanes).collect();
+        let last = possible.iter().rposition(|lanes| *lanes != 0).map_or(0, |at| at + 1);
+        let certain: Vec<u32> = executes.holds.yes.warps().take(last).collect();
+        (certain, possible[..last].to_vec())
+    }
+
+    fn known(lanes: &[u32]) -> (Vec<u32>, Vec<u32>) {
+        (lanes.to_vec(), lanes.to_vec())
+    }
+
+    const ALL: u32 = u32::MAX;
+
+    #[test]
+    fn conditions_are_tried_for_each_thread() {
+        let in_two = |body: &str| lanes(".reqntid 64", body);
+        assert_eq!(in_two("trap;"), known(&[ALL, ALL]));
+        assert_eq!(in_two("setp.lt.u32 p1, r0, 40; @p1 trap;"), known(&[ALL, 0xFF]));
+        assert_eq!(in_two("and.b32 r2, r0, 1; setp.eq.u32 p1, r2, 1; @p1 trap;"), known(&[0xAAAA_AAAA; 2]));
+        assert_eq!(in_two("setp.ge.s32 p1, r1, 30; @p1 trap;"), known(&[0xC000_0000; 2]));
+        assert_eq!(in_two("shr.u32 r2, r0, 5; setp.eq.u32 p1, r2, 1; @p1 trap;"), known(&[0, ALL]));
+        assert_eq!(in_two("div.u32 r2, r0, 32; setp.ne.u32 p1, r2, 1; @p1 trap;"), known(&[ALL]));
+        assert_eq!(in_two("elect.sync _|p1, -1; @p1 trap;"), known(&[1, 1]));
+        assert_eq!(in_two("elect.sync _|p1, -1; @!p1 trap;"), known(&[!1, !1]));
+        let shuffled = "shr.u32 r2, r0, 5; shfl.sync.idx.b32 r3, r2, 0, 31, -1; setp.eq.u32 p1, r3, 1;";
+        assert_eq!(in_two(&format!("{shuffled} @p1 trap;")), known(&[0, ALL]));
+        assert_eq!(in_two("setp.lt.u32 p1, r0, 8; setp.eq.or.u32 p2, r0, 9, p1; @p2 trap;"), known(&[0x2FF]));
+        assert_eq!(
+            in_two("setp.lt.u32 p1, r0, 8; selp.u32 r2, 5, 6, p1; setp.eq.u32 p2, r2, 6; @p2 trap;"),
+            { known(&[!0xFF, ALL]) }
+        );
+        assert_eq!(
+            in_two(
+                "mov.u32 r2, 0; setp.lt.u32 p1, r0, 8; @p1 mov.u32 r2, 1; setp.ne.u32 p2, r2, 0; @p2 trap;"
+            ),
+            { known(&[0xFF]) }
+        );
+    }
+
+    #[test]
+    fn paths_part_threads() {
+        let in_two = |body: &str| lanes(".reqntid 64", body);
+        assert_eq!(in_two("setp.lt.u32 p1, r0, 40; @p1 bra L; trap; L: ret;"), known(&[0, !0xFF]));
+        assert_eq!(in_two("setp.lt.u32 p1, r0, 40; @p1 ret; trap;"), known(&[0, !0xFF]));
+        assert_eq!(in_two("setp.lt.u32 p1, r0, 40; @p1 bra L; bar.sync 0; L: trap;"), known(&[ALL, ALL]));
+        let nested = "setp.lt.u32 p1, r0, 40; setp.lt.u32 p2, r1, 4; @!p1 bra L; @!p2 bra L; trap; L: ret;";
+        assert_eq!(in_two(nested), known(&[0xF, 0xF]));
+        let either = "setp.eq.u32 p1, r0, 3; setp.eq.u32 p2, r0, 40; @p1 bra M; @!p2 bra L; M: trap; L: ret;";
+        assert_eq!(in_two(either), known(&[8, 0x100]));
+    }
+
+    #[test]
+    fn what_is_not_known_is_not_certain() {
+        let param = "ld.param.u32 r2, [n]; setp.eq.u32 p1, r2, 3;";
+        assert_eq!(lanes(".reqntid 32", &format!("{param} @p1 trap;")), (vec![0], vec![ALL]));
+        let with_lane = format!("{param} setp.lt.and.u32 p2, r1, 16, p1; @p2 trap;");
+        assert_eq!(lanes(".reqntid 32", &with_lane), (vec![0], vec![0xFFFF]));
+        // Whatever it is, it is the same for all of a warp.
+        assert_eq!(trap("", None, &with_lane).part_of_warp(), Some(0xFFFF));
+        assert_eq!(trap("", None, &with_lane).threads_of_warp(), Some(16));
+        let shared =
+            "ld.global.u32 r2, [r3]; setp.eq.u32 p1, r2, 3; setp.lt.and.u32 p2, r1, 16, p1; @p2 trap;";
+        assert_eq!(trap("", None, shared).threads_of_warp(), None);
+    }
+
+    #[test]
+    fn blocks_may_be_smaller() {
+        let body = "setp.lt.u32 p1, r0, 40; @p1 trap;";
+        assert_eq!(trap("", None, body).part_of_warp(), None);
+        assert_eq!(trap(".reqntid 128", None, body).part_of_warp(), Some(0xFF));
+        assert_eq!(trap("", None, "trap;").warps(), 1);
+        assert_eq!(trap(".reqntid 128", None, "trap;").warps(), 4);
+        assert_eq!(
+            trap(".reqntid 8, 8", None, "mov.u32 r2, %tid.y; setp.eq.u32 p1, r2, 5; @p1 trap;").warps(),
+            1
+        );
+        // The last warp of such a block is small.
+        assert_eq!(trap(".reqntid 40", None, "setp.ge.u32 p1, r0, 32; @p1 trap;").part_of_warp(), None);
+    }
+
+    #[test]
+    fn ranks() {
+        let leader = "mov.u32 r2, %cluster_ctarank; and.b32 r2, r2, 1; setp.eq.u32 p1, r2, 0; @p1 trap;";
+        assert!(trap("", Some(0), leader).is_somebody());
+        assert!(trap("", Some(1), leader).is_nobody());
+        assert!(trap("", None, leader).is_somebody());
+    }
+
+    #[test]
+    fn threads_apart() {
+        let of = |body: &str| trap(".reqntid 64", None, body);
+        let first = of("setp.eq.u32 p1, r0, 0; @p1 trap;");
+        let second = of("setp.eq.u32 p1, r0, 1; @p1 trap;");
+        let elected = of("elect.sync _|p1, -1; setp.lt.and.u32 p2, r0, 32, p1; @p2 trap;");
+        let other = of("setp.eq.u32 p1, r0, 32; @p1 trap;");
+        assert!(first.is_apart_from(&second) && !first.is_of_other_warps(&second));
+        // Any thread of the warp may be elected.
+        assert!(!second.is_apart_from(&elected) && other.is_apart_from(&elected));
+        assert!(of("trap;").is_of_more_warps_than(&first) && !first.is_of_more_warps_than(&of("trap;")));
+    }
+}

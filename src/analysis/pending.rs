@@ -2,12 +2,15 @@
 
 use std::cell::LazyCell;
 
+use rustc_hash::FxHashSet;
+
 use super::events::{Action, Event};
 use super::flow::{Flow, Pair, Role};
 use super::footprint::is_same;
 use super::loads::Concern;
+use super::mbarriers::{Mbarrier, Use};
 use super::places::Root;
-use super::reach::{Fact, Reach};
+use super::reach::{Direction, Fact, Reach};
 use crate::instruction::Instruction;
 use crate::isa::vocabulary::Operation;
 
@@ -107,6 +110,35 @@ pub fn pending_stores(flow: &Flow<'_>, threads: Threads, role: impl Fn(Event) ->
         flow.kill_where_read_again(reach, stores);
     };
     flow.pairs_killing(&role, kills, |_| true)
+}
+
+/// The barriers that pass on that operations are complete: one completes nothing by itself, but a thread
+/// may have waited on the mbarrier of a `commit` before it got there.
+pub fn barriers_behind_waits(flow: &Flow<'_>) -> FxHashSet<u32> {
+    let used = flow.mbarriers();
+    let committed: Option<FxHashSet<Mbarrier>> =
+        used.iter().filter(|it| it.how == Use::Commits).map(|it| it.mbarrier).collect();
+    // A wait on a known mbarrier that nothing is committed to is one for something else.
+    let is_other = |instruction: u32| {
+        let Some(committed) = &committed else { return false };
+        let at = used.binary_search_by_key(&instruction, |it| it.instruction).ok();
+        at.and_then(|at| used[at].mbarrier).is_some_and(|it| !committed.contains(&it))
+    };
+    let role = |event: Event| match event.action {
+        Action::MbarrierWait => Role::Gen.only_if(!flow.is_own(event) || !is_other(event.instruction)),
+        Action::Acquire | Action::Unknown => Role::Gen,
+        Action::Barrier => Role::Query,
+        _ => Role::None,
+    };
+    let barriers = flow.events().iter().filter(|event| event.action == Action::Barrier);
+    // Where nothing waits at all, that is another mistake.
+    let waits = |event: &Event| event.action == Action::MbarrierWait;
+    if !flow.summary().is_some_and(|summary| summary.events.iter().any(waits)) {
+        return barriers.map(|event| event.instruction).collect();
+    }
+    let unreached: FxHashSet<u32> =
+        flow.unreached(Direction::Forward, role).into_iter().map(|event| event.instruction).collect();
+    barriers.map(|event| event.instruction).filter(|it| !unreached.contains(it)).collect()
 }
 
 /// Pending loads with live registers, and what is done to their Tensor Memory.

@@ -1,8 +1,11 @@
+use std::cell::OnceCell;
+
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::analysis::cfg::{Block, BlockId};
 use crate::analysis::dominance::DominatorTree;
 use crate::analysis::events::{Action, Event};
+use crate::analysis::executing::Executing;
 use crate::analysis::flow::Flow;
 use crate::analysis::footprint::{accessed, slot};
 use crate::analysis::places::Slot;
@@ -14,7 +17,9 @@ use crate::rules::{Checker, Code, rule};
 rule! {
     /// ## What it does
     /// Finds loads of the slot in shared memory to which `alloc` writes its address, on a path from
-    /// the kernel's start with neither that `alloc` nor a barrier or wait on an mbarrier before.
+    /// the kernel's start with neither that `alloc` nor a barrier or wait on an mbarrier before. An
+    /// `alloc` of one warp is none of another one, and a barrier that all of them pass before it orders
+    /// nothing behind it.
     ///
     /// ## Why is this bad?
     /// Another warp executes the `alloc`; without a barrier its result may not be there yet.
@@ -80,9 +85,11 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
                 loads.entry(slot).or_default().push(load);
             }
         }
-        let start = Start::new(&flow);
+        let executing = OnceCell::new();
+        let barriers = barriers(&flow);
         for slot in order {
             let (Some(allocs), Some(loads)) = (written.get(&slot), loads.get(&slot)) else { continue };
+            let start = Start::new(&flow, &executing, &barriers, allocs);
             let early: Vec<u32> = match allocs[..] {
                 [only] => {
                     let early =
@@ -98,7 +105,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
                     Code::SlotReadTooEarly,
                     checker.unit.module.instructions[load as usize].opcode,
                     "the address of the allocation can be loaded before it is written",
-                    "no barrier on a path from the kernel's start to here",
+                    "no barrier behind the allocation on a path from the kernel's start to here",
                 );
                 findings.push(
                     finding
@@ -121,32 +128,49 @@ struct Start<'a> {
     barriers: Vec<u32>,
     /// What every path to a block goes through, barriers not being passed.
     tree: DominatorTree,
+    /// Who executes what, when that is first asked for.
+    executing: &'a OnceCell<Executing<'a>>,
+}
+
+/// Where other threads are waited for, in the order of the text.
+fn barriers(flow: &Flow<'_>) -> Vec<u32> {
+    let mut waiting: FxHashMap<u32, bool> = FxHashMap::default();
+    let waits = |event: &&Event| match event.action {
+        Action::Barrier | Action::WarpBarrier | Action::MbarrierWait | Action::Acquire | Action::Unknown => {
+            true
+        }
+        Action::Call(callee) => *waiting.entry(callee).or_insert_with(|| may_wait(flow, callee)),
+        Action::Tensor { .. }
+        | Action::MbarrierArrive
+        | Action::ProxyFence
+        | Action::SharedStore
+        | Action::SharedUpdate
+        | Action::AsyncCopy
+        | Action::BulkLoad => false,
+    };
+    flow.events().iter().filter(waits).map(|event| event.instruction).collect()
+}
+
+/// Whether the thread that allocates has passed a barrier before, and never does so again.
+fn is_before_all(flow: &Flow<'_>, barrier: u32, allocs: &[Event]) -> bool {
+    let cfg = flow.cfg();
+    let Some(block) = cfg.block_of(barrier) else { return false };
+    allocs.iter().all(|alloc| match cfg.block_of(alloc.instruction) {
+        Some(own) if own == block => barrier < alloc.instruction && !cfg.is_in_loop(block),
+        Some(own) => cfg.dominates(block, own) && !cfg.is_in_loop(block),
+        None => false,
+    })
 }
 
 impl<'a> Start<'a> {
-    fn new(flow: &'a Flow<'a>) -> Self {
-        let mut waiting: FxHashMap<u32, bool> = FxHashMap::default();
-        let mut barriers = Vec::new();
-        for event in flow.events() {
-            let waits = match event.action {
-                Action::Barrier
-                | Action::WarpBarrier
-                | Action::MbarrierWait
-                | Action::Acquire
-                | Action::Unknown => true,
-                Action::Call(callee) => *waiting.entry(callee).or_insert_with(|| may_wait(flow, callee)),
-                Action::Tensor { .. }
-                | Action::MbarrierArrive
-                | Action::ProxyFence
-                | Action::SharedStore
-                | Action::SharedUpdate
-                | Action::AsyncCopy
-                | Action::BulkLoad => false,
-            };
-            if waits {
-                barriers.push(event.instruction);
-            }
-        }
+    fn new(
+        flow: &'a Flow<'a>,
+        executing: &'a OnceCell<Executing<'a>>,
+        barriers: &[u32],
+        allocs: &[Event],
+    ) -> Self {
+        let mut barriers = barriers.to_vec();
+        barriers.retain(|barrier| !is_before_all(flow, *barrier, allocs));
         let cfg = flow.cfg();
         let block = |block: u32| cfg.block(BlockId(block));
         let passes = |from: &BlockId| first_of(&barriers, cfg.block(*from)).is_none();
@@ -159,7 +183,7 @@ impl<'a> Start<'a> {
             },
             |to| block(to).predecessors.iter().filter(|from| passes(from)).map(|block| block.0),
         );
-        Self { flow, barriers, tree }
+        Self { flow, barriers, tree, executing }
     }
 
     /// Whether a path without a barrier leads to `load`.
@@ -171,14 +195,27 @@ impl<'a> Start<'a> {
         })
     }
 
-    /// Whether all these paths go through `alloc`.
+    /// Whether all these paths go through `alloc`, and no warp passes it by.
     fn leads_through(&self, alloc: u32, load: u32) -> bool {
         let cfg = self.flow.cfg();
-        match (cfg.block_of(alloc), cfg.block_of(load)) {
+        let is_on_all = match (cfg.block_of(alloc), cfg.block_of(load)) {
             (Some(alloc_block), Some(block)) if alloc_block == block => alloc < load,
             (Some(alloc_block), Some(block)) => self.tree.dominates(alloc_block.0, block.0),
             _ => false,
+        };
+        is_on_all && !self.is_passed_by(alloc, load)
+    }
+
+    /// Whether a warp certainly executes the load that the guard of the allocation keeps from executing
+    /// that.
+    fn is_passed_by(&self, alloc: u32, load: u32) -> bool {
+        let raw = &self.flow.unit.module.instructions[alloc as usize];
+        if self.flow.unit.module.guard(raw).is_none() {
+            return false;
         }
+        let executing = self.executing.get_or_init(|| self.flow.executing(None));
+        let both = executing.of(load).zip(executing.of(alloc));
+        both.is_some_and(|(loads, allocates)| loads.is_of_more_warps_than(&allocates))
     }
 
     /// The loads that such paths lead to which go through none of `allocs`.
@@ -192,7 +229,9 @@ impl<'a> Start<'a> {
         let mut reach = Reach::default();
         let entry = reach.fact();
         reach.generate_at_entry(entry);
-        let kills = allocs.iter().map(|alloc| alloc.instruction).chain(self.barriers.iter().copied());
+        let counts = |alloc: &u32| !asked.iter().any(|load| self.is_passed_by(*alloc, *load));
+        let allocs = allocs.iter().map(|alloc| alloc.instruction).filter(counts);
+        let kills = allocs.chain(self.barriers.iter().copied());
         kills.for_each(|kill| reach.kill_all(kill));
         for load in &asked {
             reach.query(*load);

@@ -1,7 +1,9 @@
+use std::cell::LazyCell;
+
 use crate::analysis::events::{Action, Event};
 use crate::analysis::flow::{Role, first_of_each_cause};
 use crate::analysis::footprint::{Columns, columns, operands_read};
-use crate::analysis::pending::Pending;
+use crate::analysis::pending::{Pending, barriers_behind_waits};
 use crate::diagnostic::{Diagnostic, Findings};
 use crate::isa::vocabulary::Operation;
 use crate::rules::{Checker, Code, rule};
@@ -9,8 +11,8 @@ use crate::rules::{Checker, Code, rule};
 rule! {
     /// ## What it does
     /// Finds loads and stores of Tensor Memory behind a `mma`, `cp` or `shift` of the same thread
-    /// with no wait on an mbarrier and no barrier on any path between. Accesses that are provably
-    /// disjoint are left alone.
+    /// with no wait on an mbarrier and no barrier on any path between. A barrier counts only if a thread
+    /// can have waited on an mbarrier before it. Accesses that are provably disjoint are left alone.
     ///
     /// ## Why is this bad?
     /// The operation is asynchronous: `ld` reads the accumulator before the multiply is done, `st`
@@ -43,8 +45,12 @@ rule! {
 
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     for flow in checker.flows() {
+        let barriers = LazyCell::new(|| barriers_behind_waits(&flow));
         let role = |event: Event| match (event.action, flow.operation(event)) {
-            (Action::MbarrierWait | Action::Barrier | Action::Unknown, _) => Role::Discharge,
+            (Action::MbarrierWait | Action::Unknown, _) => Role::Discharge,
+            (Action::Barrier, _) => {
+                Role::Discharge.only_if(!flow.is_own(event) || barriers.contains(&event.instruction))
+            }
             (_, Some(operation)) => match Pending::of(operation) {
                 Some(Pending::Operation) => Role::Gen,
                 Some(Pending::Load | Pending::Store) => Role::Query,
