@@ -104,6 +104,17 @@ impl Holds {
     }
 
     fn and(self, other: Self, all: ThreadSet) -> Self {
+        // Which thread is elected is not known: with what parts a warp, nothing more is.
+        match (self.elects, other.elects) {
+            (true, true) => return Self { elects: true, ..Self::NEVER_KNOWN },
+            (true, false) if !other.is_of_warps(all) => {
+                return Self { no: other.no, elects: true, ..Self::NEVER_KNOWN };
+            }
+            (false, true) if !self.is_of_warps(all) => {
+                return Self { no: self.no, elects: true, ..Self::NEVER_KNOWN };
+            }
+            _ => {}
+        }
         Self {
             yes: self.yes.and(other.yes),
             no: self.no.or(other.no),
@@ -114,6 +125,12 @@ impl Holds {
 
     fn or(self, other: Self, all: ThreadSet) -> Self {
         self.not().and(other.not(), all).not()
+    }
+
+    /// Whether it holds for whole warps or for none of their threads.
+    fn is_of_warps(&self, all: ThreadSet) -> bool {
+        let whole = |set: ThreadSet| set.warps().zip(all.warps()).all(|(set, all)| set == 0 || set == all);
+        self.agrees && whole(self.yes) && whole(self.no)
     }
 
     /// Whether what is unknown of both together agrees in each warp: of one all is known, or of neither
@@ -180,7 +197,11 @@ impl Executes {
         if !self.holds.agrees {
             return None;
         }
-        self.possible().map(|(possible, _)| possible.count_ones()).filter(|count| *count > 0).min()
+        // The others of a warp do, too, or do not.
+        let fewest = |(yes, (possible, _)): (u32, (u32, u32))| {
+            if yes == 0 { possible.count_ones() } else { yes.count_ones() }
+        };
+        self.holds.yes.warps().zip(self.possible()).map(fewest).filter(|count| *count > 0).min()
     }
 
     /// Whether no thread that executes it can execute the other one as well.
@@ -689,8 +710,11 @@ impl<'a> Executing<'a> {
     /// `elect.sync`: one thread of each warp, and it does not matter which.
     fn elected(&self, definition: Definition, raw: &RawInstruction) -> Option<Value> {
         let first = self.function.unit.module.operands(raw.operands).first()?.kind();
+        let here = self.block(self.function.cfg.block_of(definition.instruction)?)?;
         match first {
-            OperandKind::Binary(BinaryOperator::Or, parts) if definition.operand == parts.start + 1 => {
+            OperandKind::Binary(BinaryOperator::Or, parts)
+                if definition.operand == parts.start + 1 && here.is_of_warps(self.all) =>
+            {
                 let first = self.known(|thread| thread.is_multiple_of(32));
                 Some(Value::Truth(Holds { elects: true, ..first }))
             }

@@ -338,6 +338,11 @@ pub fn touched(flow: &Flow<'_>, event: Event) -> Touched {
 }
 
 impl Touched {
+    /// What the cells are counted from.
+    pub fn roots(&self) -> impl Iterator<Item = Root> + '_ {
+        self.accesses.iter().map(|(_, columns)| columns.place.root)
+    }
+
     /// What two instructions of one thread do to the same cells, for certain, in an order that nothing
     /// gives them: an access of the first and one of the second that are not pipelined.
     pub fn races_with(&self, then: &Self) -> Option<(Access, Access)> {

@@ -120,7 +120,8 @@ pub fn barriers_behind_waits(flow: &Flow<'_>) -> FxHashSet<u32> {
         used.iter().filter(|it| it.how == Use::Commits).map(|it| it.mbarrier).collect();
     // A wait on a known mbarrier that nothing is committed to is one for something else.
     let is_other = |instruction: u32| {
-        let Some(committed) = &committed else { return false };
+        // Where nothing is committed at all, that is another mistake.
+        let Some(committed) = committed.as_ref().filter(|it| !it.is_empty()) else { return false };
         let at = used.binary_search_by_key(&instruction, |it| it.instruction).ok();
         at.and_then(|at| used[at].mbarrier).is_some_and(|it| !committed.contains(&it))
     };
@@ -132,8 +133,17 @@ pub fn barriers_behind_waits(flow: &Flow<'_>) -> FxHashSet<u32> {
     };
     let barriers = flow.events().iter().filter(|event| event.action == Action::Barrier);
     // Where nothing waits at all, that is another mistake.
-    let waits = |event: &Event| event.action == Action::MbarrierWait;
-    if !flow.summary().is_some_and(|summary| summary.events.iter().any(waits)) {
+    let happens = |event: &Event| {
+        flow.cfg().block_of(event.instruction).is_some_and(|block| flow.cfg().is_reachable(block))
+    };
+    let waits = |event: &Event| match event.action {
+        Action::MbarrierWait => true,
+        Action::Call(callee) => flow.all.summary(callee).is_none_or(|summary| {
+            summary.unknown || summary.events.iter().any(|inner| inner.action == Action::MbarrierWait)
+        }),
+        _ => false,
+    };
+    if !flow.events().iter().any(|event| waits(event) && happens(event)) {
         return barriers.map(|event| event.instruction).collect();
     }
     let unreached: FxHashSet<u32> =

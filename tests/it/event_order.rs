@@ -451,6 +451,14 @@ fn hazards_for(program: &[Op], parameter: Option<u32>) -> Hazards {
             certain.insert("TC309");
         }
     }
+    // A barrier completes nothing: a thread has to have waited before it, if any does at all.
+    let mut in_graph = followers(program, 0);
+    in_graph.insert(0);
+    let waited_at: Vec<usize> =
+        in_graph.into_iter().filter(|at| program.get(*at) == Some(&Op::MbarrierWait)).collect();
+    let passes_on = |at: usize| {
+        waited_at.is_empty() || waited_at.iter().any(|wait| followers(program, *wait).contains(&at))
+    };
     let is_operation = |at: &usize| matches!(program.get(*at), Some(Op::Mma | Op::Cp));
     for at in reached.iter().copied().filter(is_operation) {
         let after = followers(program, at);
@@ -460,8 +468,11 @@ fn hazards_for(program: &[Op], parameter: Option<u32>) -> Hazards {
             found.entry("TC704").or_default().insert(at);
             certain.insert("TC704");
         }
-        let waits =
-            after.iter().filter(|at| matches!(program.get(**at), Some(Op::MbarrierWait | Op::Barrier)));
+        let waits = after.iter().filter(|at| match program.get(**at) {
+            Some(Op::MbarrierWait) => true,
+            Some(Op::Barrier) => passes_on(**at),
+            _ => false,
+        });
         let waited: BTreeSet<usize> = waits.flat_map(|wait| followers(program, *wait)).collect();
         for access in followers_for(program, at, parameter).difference(&waited) {
             if matches!(program.get(*access), Some(Op::Ld(_) | Op::St)) && reached.contains(access) {

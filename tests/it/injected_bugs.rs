@@ -11,7 +11,7 @@ use std::ops::Range;
 use ptx_tc::diagnostic::Severity;
 use ptx_tc::instruction::Instruction;
 use ptx_tc::instruction::decode::{Decoded, decode_all};
-use ptx_tc::isa::vocabulary::{Operation, Slot};
+use ptx_tc::isa::vocabulary::{CtaGroup, Operation, Slot};
 use ptx_tc::source::Span;
 use ptx_tc::syntax::ast::StatementKind;
 use ptx_tc::{Options, Source, Unit, check};
@@ -159,12 +159,12 @@ const BUGS: &[Bug] = &[
     },
     Bug {
         name: "commit deleted",
-        expected: &["TC704"],
+        expected: &["TC704", "TC833"],
         inject: |function| function.delete(Operation::Commit),
     },
     Bug {
         name: "mbarrier waits deleted",
-        expected: &["TC710", "TC703", "TC309", "TC312"],
+        expected: &["TC710", "TC703", "TC309", "TC312", "TC711"],
         inject: |function| {
             if function.operations(Operation::Commit).next().is_none() {
                 return Vec::new();
@@ -203,6 +203,95 @@ const BUGS: &[Bug] = &[
                 span.range(),
                 format!("{{ .reg .pred only_one; elect.sync _|only_one, -1; @only_one {text} }}"),
             )]
+        },
+    },
+    Bug {
+        name: "aligned instruction in half a warp",
+        expected: &["TC805"],
+        inject: |function| {
+            let aligned = function.instructions.iter().rfind(|(span, _, decoded)| {
+                decoded.is_some_and(|it| it.qualifiers.in_slot(Slot::Aligned).is_some())
+                    && !function.text(*span).starts_with('@')
+            });
+            let Some((span, ..)) = aligned else { return Vec::new() };
+            let text = function.text(*span);
+            vec![(
+                span.range(),
+                format!(
+                    "{{ .reg .pred half; .reg .b32 lane; mov.u32 lane, %laneid; setp.lt.u32 half, lane, 16; \
+                     @half {text} }}"
+                ),
+            )]
+        },
+    },
+    Bug {
+        name: "election inverted",
+        expected: &["TC806", "TC802"],
+        inject: |function| {
+            let issues = [Operation::Mma, Operation::MmaWs, Operation::Cp, Operation::Commit];
+            if !issues.iter().any(|operation| function.operations(*operation).next().is_some()) {
+                return Vec::new();
+            }
+            let elections = function.instructions.iter().filter(|(_, opcode, _)| *opcode == "elect.sync");
+            elections
+                .filter_map(|(span, ..)| {
+                    let elected = function.text(*span).split(['|', ',']).nth(1)?.trim();
+                    let end = span.range().end;
+                    Some((end..end, format!(" not.pred {elected}, {elected};")))
+                })
+                .collect()
+        },
+    },
+    Bug {
+        name: "multiply again, 8 columns on",
+        expected: &["TC711", "TC406", "TC616"],
+        inject: |function| {
+            let multiplies = function.operations(Operation::Mma).filter_map(|(span, decoded)| {
+                let Some(Instruction::Mma(mma)) = &decoded.instruction else { return None };
+                let at = (mma.d.span.start - span.start) as usize..(mma.d.span.end - span.start) as usize;
+                let mut copy = function.text(span).to_owned();
+                let further = format!("{}+8]", copy[at.clone()].strip_suffix(']')?);
+                (!further.contains("+8+8") && further.matches('+').count() == 1).then_some(())?;
+                copy.replace_range(at, &further);
+                Some((span.range().end..span.range().end, format!(" {copy}")))
+            });
+            multiplies.take(1).collect()
+        },
+    },
+    Bug {
+        name: "dealloc 32 columns on",
+        expected: &["TC314"],
+        inject: |function| {
+            let freed = function.operations(Operation::Dealloc).filter_map(|(span, decoded)| {
+                let Some(Instruction::Dealloc(dealloc)) = &decoded.instruction else { return None };
+                let address = dealloc.taddr.span();
+                let at = (address.start - span.start) as usize..(address.end - span.start) as usize;
+                let mut text = function.text(span).to_owned();
+                let old = text[at.clone()].to_owned();
+                text.replace_range(at, "further");
+                Some((span.range(), format!("{{ .reg .b32 further; add.u32 further, {old}, 32; {text} }}")))
+            });
+            freed.collect()
+        },
+    },
+    Bug {
+        name: "one CTA of a pair allocates",
+        expected: &["TC807", "TC808"],
+        inject: |function| {
+            let allocs = function.operations(Operation::Alloc).filter_map(|(span, decoded)| {
+                let is_pair = decoded.qualifiers.get::<CtaGroup>()?.value == CtaGroup::Two;
+                let text = function.text(span);
+                (is_pair && !text.starts_with('@')).then(|| {
+                    (
+                        span.range(),
+                        format!(
+                            "{{ .reg .pred leads; .reg .b32 rank; mov.u32 rank, %cluster_ctarank; \
+                             and.b32 rank, rank, 1; setp.eq.u32 leads, rank, 0; @leads {text} }}"
+                        ),
+                    )
+                })
+            });
+            allocs.collect()
         },
     },
     Bug {

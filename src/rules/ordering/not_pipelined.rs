@@ -1,5 +1,7 @@
+use rustc_hash::FxHashMap;
+
 use crate::analysis::events::{Action, Event};
-use crate::analysis::flow::{Role, first_of_each_cause};
+use crate::analysis::flow::{Flow, Role, first_of_each_cause};
 use crate::analysis::footprint::{Touched, touched};
 use crate::analysis::pending::Pending;
 use crate::analysis::places::Root;
@@ -40,13 +42,53 @@ rule! {
     NotPipelined Function check
 }
 
+/// Kinds of operations that are counted from one address and looked at; compilers' kernels have fewer.
+const MOST: usize = 64;
+
+/// The operations that race with others of the function, wherever these are.
+fn racing(flow: &Flow<'_>) -> FxHashMap<u32, Touched> {
+    let mut kinds: FxHashMap<Root, Vec<Touched>> = FxHashMap::default();
+    let mut all: Vec<(u32, Touched)> = Vec::new();
+    for event in flow.events() {
+        if !flow.operation(*event).is_some_and(|it| Pending::Operation.started_by(it)) {
+            continue;
+        }
+        let touched = touched(flow, *event);
+        for root in touched.roots() {
+            let of_root = kinds.entry(root).or_default();
+            if of_root.len() < MOST && !of_root.contains(&touched) {
+                of_root.push(touched.clone());
+            }
+        }
+        all.push((event.instruction, touched));
+    }
+    let mut judged: FxHashMap<&Touched, bool> = FxHashMap::default();
+    let mut racing = FxHashMap::default();
+    for (instruction, touched) in &all {
+        let races = *judged.entry(touched).or_insert_with(|| {
+            let others = || touched.roots().filter_map(|root| kinds.get(&root)).flatten();
+            flow.facts.budget.take(others().count() as u64);
+            others().any(|it| touched.races_with(it).is_some() || it.races_with(touched).is_some())
+        });
+        if races {
+            racing.insert(*instruction, touched.clone());
+        }
+    }
+    racing
+}
+
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     for flow in checker.flows() {
+        let racing = racing(&flow);
+        if racing.is_empty() {
+            continue;
+        }
+        let of = |event: Event| racing.get(&event.instruction).cloned().unwrap_or_default();
         let role = |event: Event| match (event.action, flow.operation(event)) {
             (Action::MbarrierWait | Action::Barrier | Action::Acquire | Action::Unknown, _) => {
                 Role::Discharge
             }
-            (_, Some(operation)) if Pending::Operation.started_by(operation) => Role::QueryAndGen,
+            _ if racing.contains_key(&event.instruction) => Role::QueryAndGen,
             _ => Role::None,
         };
         let multiplies =
@@ -62,7 +104,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
                     if !multiplies(event) {
                         reach.join(*fact, moved);
                     }
-                    for (_, columns) in touched(&flow, *event).accesses {
+                    for (_, columns) in of(*event).accesses {
                         if let Root::Register(register) = columns.place().root {
                             addressed.push((*fact, register));
                         }
@@ -73,11 +115,11 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
                 }
                 flow.kill_at_writes(reach, addressed);
             },
-            |event| touched(&flow, event),
+            of,
             |first: &Touched, then: &Touched| first.races_with(then).is_some(),
         );
         for pair in first_of_each_cause(pairs) {
-            let Some((did, does)) = touched(&flow, pair.first).races_with(&touched(&flow, pair.then)) else {
+            let Some((did, does)) = of(pair.first).races_with(&of(pair.then)) else {
                 continue;
             };
             let first = flow.operation(pair.first).map_or("", Operation::name);
