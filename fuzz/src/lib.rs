@@ -13,6 +13,8 @@
 //! cargo run --release -p ptx-tc-fuzz -- check --seed 1 --first 4711 --cases 1
 //! ```
 //!
+//! [`bugs`] are mistakes put into kernels that have none, to see which the rules find.
+//!
 //! [`shapes`] are texts of any size, each bad for one part of the checker: for the tests that count
 //! steps, and for measurements.
 
@@ -21,6 +23,7 @@ use std::path::{Path, PathBuf};
 
 use strum::{Display, EnumIter, EnumString, IntoStaticStr};
 
+pub mod bugs;
 pub mod corpus;
 pub mod minimise;
 pub mod mutate;

@@ -243,14 +243,18 @@ fn facts<'a>(flow: &Flow<'a>, event: Event) -> Option<&'a Facts> {
 fn accumulator_columns(flow: &Flow<'_>, event: Event, mma: &Mma<'_>) -> (u32, Option<u32>) {
     let Some(facts) = facts(flow, event) else { return (1, None) };
     let (cta_group, sparse) = (mma.cta_group.value, mma.sparse.is_some());
-    let columns = facts
-        .n
+    let columns = legal_n(facts)
         .and_then(|n| datapath::accumulator_columns(facts.m, n, cta_group, sparse, mma.weight_stationary));
     match columns {
         Some((least, most)) => (least.max(1), Some(most)),
         // Not even an M that is wrong takes more columns than N.
-        None => (1, facts.n),
+        None => (1, legal_n(facts)),
     }
+}
+
+/// N, unless no multiply has it: what a wrong number would cover is no finding of its own.
+fn legal_n(facts: &Facts) -> Option<u32> {
+    facts.n.filter(|n| (8..=256).contains(n))
 }
 
 /// The columns that a multiply reads beside its accumulator: A, its metadata, the scales.
@@ -306,7 +310,7 @@ pub fn touched(flow: &Flow<'_>, event: Event) -> Touched {
     };
     match instruction {
         Instruction::Mma(mma) => {
-            touched.shape = facts(flow, event).and_then(|facts| facts.m.zip(facts.n));
+            touched.shape = facts(flow, event).and_then(|facts| facts.m.zip(legal_n(facts)));
             touched.is_masked = mma.disable_output_lane.is_some();
             touched.accesses.push((Access::MultiplyWritesD, own));
             let starts_from_zero = mma
