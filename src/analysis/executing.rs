@@ -249,7 +249,7 @@ type Numbers = Rc<[u64]>;
 #[derive(Clone, Debug)]
 enum Value {
     Number(Numbers),
-    Truth(Holds),
+    Truth(Rc<Holds>),
 }
 
 /// The threads of the blocks of one kernel.
@@ -380,7 +380,7 @@ impl<'a> Executing<'a> {
     /// The threads for which a register is true, or not zero.
     fn truth(&self, instruction: u32, register: RegisterId, depth: u32) -> Holds {
         match self.read(instruction, register, depth) {
-            Some(Value::Truth(holds)) => holds,
+            Some(Value::Truth(holds)) => *holds,
             Some(Value::Number(numbers)) => self.known(|thread| numbers[thread] != 0),
             None => {
                 let function = &self.function;
@@ -403,7 +403,11 @@ impl<'a> Executing<'a> {
         self.size.iter().product::<u64>() as usize
     }
 
+    /// A number for each thread, if the budget is enough for that.
     fn numbers(&self, number: impl Fn(usize) -> u64) -> Option<Value> {
+        if !self.function.budget.take(ALL_THREADS) {
+            return None;
+        }
         Some(Value::Number((0..self.threads()).map(number).collect()))
     }
 
@@ -471,7 +475,7 @@ impl<'a> Executing<'a> {
         if let Some(known) = self.values.borrow().get(&id) {
             return known.clone();
         }
-        if !self.function.budget.take(ALL_THREADS) {
+        if !self.function.budget.take(1) {
             return None;
         }
         // What is made of itself has no value.
@@ -704,7 +708,7 @@ impl<'a> Executing<'a> {
             | Computation::Load
             | Computation::Elect => return None,
         };
-        Some(Value::Truth(holds))
+        Some(Value::Truth(Rc::new(holds)))
     }
 
     /// `elect.sync`: one thread of each warp, and it does not matter which.
@@ -716,7 +720,7 @@ impl<'a> Executing<'a> {
                 if definition.operand == parts.start + 1 && here.is_of_warps(self.all) =>
             {
                 let first = self.known(|thread| thread.is_multiple_of(32));
-                Some(Value::Truth(Holds { elects: true, ..first }))
+                Some(Value::Truth(Rc::new(Holds { elects: true, ..first })))
             }
             _ => None,
         }
@@ -734,38 +738,34 @@ impl<'a> Executing<'a> {
         let relation = opcode.comparison()?.of_integers(ty)?;
         let width = ty.bits().filter(|bits| *bits <= 64)?;
         let numbers = self.number(at, raw, 1, depth).zip(self.number(at, raw, 2, depth));
-        let holds = match numbers {
-            Some((a, b)) => {
-                let turn = if relation.is_signed { 1u64 << (width - 1) } else { 0 };
-                let cut = |value: u64| if width == 64 { value } else { value & ((1 << width) - 1) };
-                self.known(|thread| relation.holds((cut(a[thread]) ^ turn).cmp(&(cut(b[thread]) ^ turn))))
-            }
-            None => {
-                // What is compared may agree in a warp, whatever it is.
-                let function = &self.function;
-                let agrees = (1..3).all(|position| {
-                    let index = raw.operands.start + position;
-                    match function.unit.symbols.operand(index) {
-                        Resolution::Register(register) => function.value(at, register).is_some_and(|value| {
-                            !self.uniformity.may_differ(function, value, function.budget)
-                        }),
-                        Resolution::Special => false,
-                        _ => true,
-                    }
+        let holds = if let Some((a, b)) = numbers {
+            let turn = if relation.is_signed { 1u64 << (width - 1) } else { 0 };
+            let cut = |value: u64| if width == 64 { value } else { value & ((1 << width) - 1) };
+            self.known(|thread| relation.holds((cut(a[thread]) ^ turn).cmp(&(cut(b[thread]) ^ turn))))
+        } else {
+            // What is compared may agree in a warp, whatever it is.
+            let function = &self.function;
+            let agrees =
+                (1..3).all(|position| match function.unit.symbols.operand(raw.operands.start + position) {
+                    Resolution::Register(register) => function
+                        .value(at, register)
+                        .is_some_and(|value| !self.uniformity.may_differ(function, value, function.budget)),
+                    Resolution::Special => false,
+                    _ => true,
                 });
-                Holds { agrees, ..Holds::NEVER_KNOWN }
-            }
+            Holds { agrees, ..Holds::NEVER_KNOWN }
         };
         let first = function_first(&self.function, raw)?;
         let is_second = matches!(first, OperandKind::Binary(BinaryOperator::Or, parts) if definition.operand == parts.start + 1);
         let holds = holds.not_if(is_second);
         let with = || self.predicate(at, raw.operands.start + 3, depth);
-        Some(Value::Truth(match opcode.boolean_operator() {
+        let holds = match opcode.boolean_operator() {
             Some(BooleanOperator::And) => holds.and(with(), self.all),
             Some(BooleanOperator::Or) => holds.or(with(), self.all),
             Some(BooleanOperator::Xor) => return None,
             None => holds,
-        }))
+        };
+        Some(Value::Truth(Rc::new(holds)))
     }
 
     /// The instruction that makes the condition which parts a warp on the way to an instruction: that of

@@ -301,17 +301,17 @@ mod tests {
     fn the_last_of_a_family() {
         let plan = planned("TC819", "issued-twice", Scope::Function).unwrap();
         let (before, row, behind) = added(&plan, CODES);
-        assert!(before.starts_with("AllocatedByEveryWarp"), "{before}");
+        assert!(before.starts_with("PairNotSynchronised"), "{before}");
         assert_eq!(row, "IssuedTwice \"TC819\" \"issued-twice\" Warning Silent,");
         assert!(behind.starts_with("// TC82"), "{behind}");
         let (before, row, behind) = added(&plan, RULES);
         assert_eq!(
             (before.as_str(), row.as_str()),
-            ("issue::allocated_by_every_warp,", "issue::issued_twice,")
+            ("issue::pair_not_synchronised,", "issue::issued_twice,")
         );
         assert!(behind.starts_with("// TC82"), "{behind}");
         let (before, row, _) = added(&plan, "src/rules/issue.rs");
-        assert_eq!(before, "pub(super) mod issued_by_every_thread;");
+        assert_eq!(before, "pub(super) mod issued_by_several_threads;");
         assert_eq!(row, "pub(super) mod issued_twice;");
         assert_eq!(plan[0].0, "src/rules/issue/issued_twice.rs");
         let verdicts = &plan.iter().find(|(path, _)| path == VERDICTS).unwrap().1;

@@ -65,21 +65,20 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             }
             let Some(executes) = executing.of(event.instruction) else { continue };
             let name = operation.name();
-            let (message, label) = match executes.threads_of_warp() {
-                Some(threads @ 2..) => (
+            let (message, label) = if let Some(threads @ 2..) = executes.threads_of_warp() {
+                (
                     format!("{threads} threads of a warp issue this `tcgen05.{name}`"),
                     "the condition holds for several threads",
-                ),
-                _ => {
-                    let warps = executes.warps();
-                    if warps < 2 || operation == Operation::Commit || !is_one_place(&flow, *event) {
-                        continue;
-                    }
-                    (
-                        format!("one thread of each of {warps} warps issues this `tcgen05.{name}`"),
-                        "no condition on the way selects one warp",
-                    )
+                )
+            } else {
+                let warps = executes.warps();
+                if warps < 2 || operation == Operation::Commit || !is_one_place(&flow, *event) {
+                    continue;
                 }
+                (
+                    format!("one thread of each of {warps} warps issues this `tcgen05.{name}`"),
+                    "no condition on the way selects one warp",
+                )
             };
             reported.insert((block, guard));
             let mut finding =
