@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use ptx_tc::diagnostic::Severity;
 
 use super::Tally;
-use super::packages::Package;
+use super::compiled::Modules;
+use super::packages::{Compiled, Package};
 
 /// A kind of finding in a package.
 pub(crate) struct Judgement {
@@ -171,9 +172,39 @@ const JUDGED: &[Judgement] = &[
     judged("vllm", "unknown operation", 4, "`dp2a.s32.s32` as in CUTLASS, of which it has two copies."),
 ];
 
+/// Modules that the assembler refuses.
+const REFUSED: &str = "refused";
+/// Modules of which the findings say another verdict than the assembler's.
+const DIFFERS: &str = "verdict differs";
+
+/// The same of what packages compile.
+const JUDGED_COMPILED: &[Judgement] = &[];
+
 /// The judgements about a package.
 pub(crate) fn of(package: &Package) -> Vec<&'static Judgement> {
     JUDGED.iter().filter(|it| it.package == package.name).collect()
+}
+
+/// The judgements about what a package compiles.
+pub(crate) fn of_compiled(package: &Compiled) -> Vec<&'static Judgement> {
+    JUDGED_COMPILED.iter().filter(|it| it.package == package.name).collect()
+}
+
+/// As [`holds`], for what a package compiles; infos are judged, too.
+pub(crate) fn holds_compiled(package: &Compiled, modules: &Modules) -> bool {
+    let mut found: BTreeMap<&str, usize> = BTreeMap::new();
+    for ((_, code), places) in &modules.findings {
+        *found.entry(code).or_default() += places.len();
+    }
+    let unknown = modules.unknown.values().sum();
+    for (what, count) in
+        [(UNKNOWN, unknown), (REFUSED, modules.refused.len()), (DIFFERS, modules.differ.len())]
+    {
+        if count > 0 {
+            found.insert(what, count);
+        }
+    }
+    compare(package.name, &found, &of_compiled(package))
 }
 
 /// Whether everything that was found in a package is judged, and what is judged still found; says what
@@ -190,18 +221,17 @@ pub(crate) fn holds(package: &Package, tally: &Tally) -> bool {
             found.insert(what, count);
         }
     }
-    let judged: BTreeMap<&str, usize> = of(package).iter().map(|it| (it.what, it.count)).collect();
+    compare(package.name, &found, &of(package))
+}
+
+fn compare(package: &str, found: &BTreeMap<&str, usize>, judgements: &[&Judgement]) -> bool {
+    let judged: BTreeMap<&str, usize> = judgements.iter().map(|it| (it.what, it.count)).collect();
     for what in found.keys().chain(judged.keys().filter(|what| !found.contains_key(*what))) {
         let (count, known) = (found.get(what), judged.get(what));
         if count != known {
             let number = |it: Option<&usize>| it.copied().unwrap_or_default();
-            println!(
-                "NOT JUDGED: {what} in {}: {} found, {} judged",
-                package.name,
-                number(count),
-                number(known)
-            );
+            println!("NOT JUDGED: {what} in {package}: {} found, {} judged", number(count), number(known));
         }
     }
-    found == judged
+    *found == judged
 }
