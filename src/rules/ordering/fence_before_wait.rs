@@ -104,12 +104,14 @@ fn is_waited_for_before_signal(flow: &Flow<'_>, fence: Event, access: Pending) -
                 Some(flow.unit.module.guard(raw).is_none())
             }
             (_, Some(Operation::Commit)) => Some(false),
-            (Action::Tensor { .. } | Action::ProxyFence | Action::SharedStore | Action::BulkLoad, _) => None,
+            (Action::Tensor { .. } | Action::ProxyFence | Action::BulkLoad | Action::AsyncCopy, _) => None,
             (
                 Action::MbarrierWait
                 | Action::MbarrierArrive
                 | Action::Barrier
                 | Action::WarpBarrier
+                | Action::SharedStore
+                | Action::SharedUpdate
                 | Action::Acquire
                 | Action::Call(_)
                 | Action::Unknown,
