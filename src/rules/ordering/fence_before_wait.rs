@@ -97,27 +97,30 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
 fn is_waited_for_before_signal(flow: &Flow<'_>, fence: Event, access: Pending) -> bool {
     let Some(block) = flow.cfg().block_of(fence.instruction) else { return false };
     let rest = fence.instruction + 1..flow.cfg().block(block).instructions.end;
-    let first = flow.events().iter().filter(|event| rest.contains(&event.instruction)).find_map(|event| {
-        match (event.action, flow.operation(*event)) {
-            (_, Some(operation)) if access.role(operation) == Role::Kill => {
-                let raw = &flow.unit.module.instructions[event.instruction as usize];
-                Some(flow.unit.module.guard(raw).is_none())
+    let first =
+        flow.events().iter().filter(|event| rest.contains(&event.instruction)).find_map(|event| {
+            match (event.action, flow.operation(*event)) {
+                (_, Some(operation)) if access.role(operation) == Role::Kill => {
+                    let raw = &flow.unit.module.instructions[event.instruction as usize];
+                    Some(flow.unit.module.guard(raw).is_none())
+                }
+                (_, Some(Operation::Commit)) => Some(false),
+                (Action::Tensor { .. } | Action::ProxyFence | Action::BulkLoad | Action::AsyncCopy, _) => {
+                    None
+                }
+                (
+                    Action::MbarrierWait
+                    | Action::MbarrierArrive
+                    | Action::Barrier
+                    | Action::WarpBarrier
+                    | Action::SharedStore
+                    | Action::SharedUpdate
+                    | Action::Acquire
+                    | Action::Call(_)
+                    | Action::Unknown,
+                    _,
+                ) => Some(false),
             }
-            (_, Some(Operation::Commit)) => Some(false),
-            (Action::Tensor { .. } | Action::ProxyFence | Action::BulkLoad | Action::AsyncCopy, _) => None,
-            (
-                Action::MbarrierWait
-                | Action::MbarrierArrive
-                | Action::Barrier
-                | Action::WarpBarrier
-                | Action::SharedStore
-                | Action::SharedUpdate
-                | Action::Acquire
-                | Action::Call(_)
-                | Action::Unknown,
-                _,
-            ) => Some(false),
-        }
-    });
+        });
     first == Some(true)
 }

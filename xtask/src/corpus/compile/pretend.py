@@ -38,7 +38,7 @@ class Modules:
     @staticmethod
     def digest(text):
         # Names, comments and lines of the source make no other module.
-        text = re.sub(r"//.*|^\s*\.(loc|file|section|version)\b.*", "", text, flags=re.MULTILINE)
+        text = re.sub(r"//.*|^\s*\.(loc|file|section|version|target)\b.*", "", text, flags=re.MULTILINE)
         text = re.sub(r"\b\w{24,}\b", "name", text)
         return hashlib.sha1(text.encode()).hexdigest()
 
