@@ -11,7 +11,8 @@ rule! {
     /// Finds a `tcgen05.fence::before_thread_sync` behind a `ld` or `st` with no `wait` between.
     /// A load is complete when one of its registers has been used, or one of a later load of the same
     /// columns. One that stands under a condition of its own is left alone where nothing will use
-    /// what it loaded. A `wait` that follows the fence at once, before the thread signals, is as good.
+    /// what it loaded. A `wait::ld` that follows the fence before the thread signals is as good: a load
+    /// has nothing that another thread would have to see.
     ///
     /// ## Why is this bad?
     /// The fence orders operations, it does not wait for them. The thread that is signalled next
@@ -68,7 +69,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
                 Pending::Load | Pending::Operation => ("ld", "wait::ld"),
             };
             for pair in pairs {
-                if is_waited_for_before_signal(&flow, pair.then, access) {
+                if loads && is_waited_for_before_signal(&flow, pair.then, access) {
                     continue;
                 }
                 findings.push(
@@ -93,7 +94,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
 }
 
 /// Whether the wait stands behind the fence, in the same block, and still before anything that another
-/// thread can notice: what has to be waited for then is complete when the threads synchronise.
+/// thread can notice: what is waited for is complete when the threads synchronise.
 fn is_waited_for_before_signal(flow: &Flow<'_>, fence: Event, access: Pending) -> bool {
     let Some(block) = flow.cfg().block_of(fence.instruction) else { return false };
     let rest = fence.instruction + 1..flow.cfg().block(block).instructions.end;

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
-use ptx_tc::diagnostic::{Ptxas, Severity};
+use ptx_tc::diagnostic::{Code, Ptxas, Severity};
 use ptx_tc::isa::targets::Target;
 use ptx_tc::{Document, Options, Source};
 
@@ -165,6 +165,11 @@ fn check(directory: &Path, assembler: &Assembler, verdicts: &mut Verdicts) -> Re
         if verdict.accepts == expects_refusal {
             modules.differ.push(format!("{name}: {}", verdict.message));
         }
+        // It says that it ignores `setmaxnreg`, which is what one rule is about.
+        let expects_ignored = report.diagnostics.iter().any(|it| it.code == Code::SetmaxnregIgnored);
+        if verdict.ignores != expects_ignored {
+            modules.differ.push(format!("{name}: whether it ignores `setmaxnreg`"));
+        }
     }
     Ok(modules)
 }
@@ -173,6 +178,8 @@ fn check(directory: &Path, assembler: &Assembler, verdicts: &mut Verdicts) -> Re
 #[derive(Clone, Debug)]
 struct Verdict {
     accepts: bool,
+    /// Whether it says that it ignores `setmaxnreg`.
+    ignores: bool,
     seconds: f64,
     /// Its first error.
     message: String,
@@ -194,9 +201,10 @@ impl Verdicts {
             .filter_map(|line| {
                 let mut fields = line.splitn(4, '\t');
                 let key = u64::from_str_radix(fields.next()?, 16).ok()?;
-                let accepts = fields.next()? == "accepts";
+                let word = fields.next()?;
+                let (accepts, ignores) = (word != "rejects", word == "ignores");
                 let seconds = fields.next()?.parse().ok()?;
-                Some((key, Verdict { accepts, seconds, message: fields.next()?.to_owned() }))
+                Some((key, Verdict { accepts, ignores, seconds, message: fields.next()?.to_owned() }))
             })
             .collect();
         Ok(Self { path, known })
@@ -215,9 +223,18 @@ impl Verdicts {
         let error = output.messages.lines().find(|line| line.contains("error") || line.contains("fatal"));
         let message =
             error.map(|line| line.rsplit_once(" : ").map_or(line, |(_, it)| it)).unwrap_or_default();
-        let verdict = Verdict { accepts: output.accepted, seconds, message: message.trim().to_owned() };
+        let verdict = Verdict {
+            accepts: output.accepted,
+            ignores: output.messages.contains("'setmaxnreg' ignored"),
+            seconds,
+            message: message.trim().to_owned(),
+        };
         let mut file = fs::OpenOptions::new().create(true).append(true).open(&self.path)?;
-        let word = if verdict.accepts { "accepts" } else { "rejects" };
+        let word = match &verdict {
+            Verdict { accepts: false, .. } => "rejects",
+            Verdict { ignores: true, .. } => "ignores",
+            Verdict { .. } => "accepts",
+        };
         writeln!(file, "{key:016x}\t{word}\t{seconds:.3}\t{}", verdict.message)?;
         self.known.insert(key, verdict.clone());
         Ok(verdict)
