@@ -74,6 +74,7 @@ fn build(package: &Compiled, home: &Path, directory: &Path) -> Result<()> {
         println!("compiling {} with {driver} for {architecture}", package.name);
         let status = Command::new(python)
             .arg(root().join("xtask/src/corpus/compile").join(driver))
+            .env("PYTHONDONTWRITEBYTECODE", "1")
             .env("CORPUS_OUT", directory)
             .env("CORPUS_ARCH", architecture)
             .env("CORPUS_TOOLKIT", Assembler::toolkit()?)

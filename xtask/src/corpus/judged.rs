@@ -178,7 +178,88 @@ const REFUSED: &str = "refused";
 const DIFFERS: &str = "verdict differs";
 
 /// The same of what packages compile.
-const JUDGED_COMPILED: &[Judgement] = &[];
+const JUDGED_COMPILED: &[Judgement] = &[
+    judged(
+        "opengemm",
+        "TC603",
+        4,
+        "`nvfp4(2, 8)`, which no configuration of the package chooses: N = 8 with `.cta_group::2`, where Table 39 has \"N = {16, 32, … 256} steps of 16\". True.",
+    ),
+    judged(
+        "flashinfer-python",
+        "TC821",
+        0,
+        "`setmaxnreg` in kernels that say neither `.maxnreg` nor `.minnctapersm`. True: ptxas says of each of them \"'setmaxnreg' ignored; unable to determine register count at entry\".",
+    ),
+    judged(
+        "flashinfer-python",
+        "TC707",
+        24,
+        "`msa_decode_nvfp4_specialized.cu` stores an operand into shared memory and multiplies it behind a barrier alone; 9.7.16.6.5: \"`fence.proxy.async` should be used to synchronize memory between generic proxy and the async proxy\". True: its twin for the prefill has the fence.",
+    ),
+    judged(
+        "flashinfer-python",
+        "TC706",
+        2,
+        "`cake_dsv4`: a load of four columns that nothing reads and nothing waits for before the fence and the `mbarrier.arrive` behind it; 9.7.16.6.4.4: a thread \"must explicitly wait for the instructions' completion before synchronizing with the consumer threads\". True; harmless, as nobody wants what is loaded.",
+    ),
+    judged(
+        "flashinfer-python",
+        "TC709",
+        0,
+        "loads and stores handed over by an `mbarrier.arrive` right behind them, without the wait that 9.7.16.6.4.4 wants (\"must explicitly wait for the instructions' completion before synchronizing\"). True in the letter of all; in most the compiler's use of the registers comes first.",
+    ),
+    judged(
+        "tirx-kernels",
+        "TC709",
+        4,
+        "the `mbarrier.arrive` gives shared memory back, not the columns that are still being loaded: the letter of 9.7.16.6.4.4 is not kept, and nothing is lost by it.",
+    ),
+    judged(
+        "tirx-kernels",
+        "TC809",
+        2,
+        "the even CTA deallocates for the pair behind a barrier of its own; 9.7.16.7.1 wants that both CTAs' warps synchronise before. True in this module alone; whether the tail of the last round does it is for the kernel's own protocol of mbarriers.",
+    ),
+    judged(
+        "flash-attn-4",
+        "TC822",
+        8,
+        "the warps 12 to 15 of the backward kernels change to different numbers of registers, on purpose. True: all warps of a warpgroup have to execute the same `setmaxnreg`.",
+    ),
+    judged(
+        "quack-kernels",
+        "TC709",
+        1,
+        "the `mbarrier.arrive` gives shared memory back, not the columns that are still being loaded.",
+    ),
+    judged(
+        "nvidia-cudnn-frontend",
+        "TC804",
+        3,
+        "`gemm_amax`: all four warps of the epilogue execute the `dealloc`, as `dense_blockscaled_gemm_persistent_amax.py` writes it; Table 46: \"Issue from a single warp in the current CTA\". True: the other kernels of the package ask for the first of those warps.",
+    ),
+    judged(
+        "tokenspeed-mla",
+        "TC709",
+        55,
+        "a correction factor is loaded, and the `mbarrier.arrive` behind it hands its columns back without `wait::ld`; 9.7.16.6.4.4: \"must explicitly wait for the instructions' completion before synchronizing\". True; today's ptxas waits for the registers first.",
+    ),
+    judged("attn-gym", "TC821", 0, "as in FlashInfer; ptxas says so."),
+    judged("attn-gym", "TC822", 1, "as in FlashAttention 4, whose kernel it has."),
+    judged(
+        "attn-gym",
+        "TC709",
+        4,
+        "scaled accumulators are stored, and the `mbarrier.arrive` frees a factor in shared memory, not the columns.",
+    ),
+    judged(
+        "kernel-fun",
+        "TC707",
+        2,
+        "`bwd_intra.py` stores the operands into shared memory and multiplies them behind a barrier, and has no `fence.proxy.async` at all (9.7.16.6.5). True.",
+    ),
+];
 
 /// The judgements about a package.
 pub(crate) fn of(package: &Package) -> Vec<&'static Judgement> {
