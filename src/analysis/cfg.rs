@@ -56,6 +56,8 @@ pub struct Cfg {
     /// The block of each instruction, from the first instruction of the function on.
     block_of: Vec<BlockId>,
     first_instruction: u32,
+    /// Whether the function says nothing of other CTAs, once that was asked.
+    alone: OnceCell<bool>,
     order: OnceCell<Vec<BlockId>>,
     reachable: OnceCell<Vec<bool>>,
     dominators: OnceCell<DominatorTree>,
@@ -106,6 +108,11 @@ impl Cfg {
     /// The statements of the function.
     pub fn body(&self) -> Slice {
         self.body
+    }
+
+    /// Whether the function says nothing of other CTAs; `find` finds it out, once.
+    pub(super) fn is_alone(&self, find: impl FnOnce() -> bool) -> bool {
+        *self.alone.get_or_init(find)
     }
 
     /// The instructions of a body, which are numbered without gaps.
@@ -408,6 +415,7 @@ impl Builder<'_> {
             blocks,
             block_of,
             first_instruction: first_instruction.unwrap_or_default(),
+            alone: OnceCell::new(),
             order: OnceCell::new(),
             reachable: OnceCell::new(),
             dominators: OnceCell::new(),

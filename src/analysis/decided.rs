@@ -74,7 +74,11 @@ fn may_be_constant(function: &Function<'_>, instruction: u32, register: Register
             && is_constant(function, definition.instruction, raw.operands.start + position, depth + 1)
     };
     match opcode.computes() {
-        Computation::Move | Computation::Convert | Computation::Not | Computation::Negate => part(1),
+        Computation::Move
+        | Computation::Shuffle
+        | Computation::Convert
+        | Computation::Not
+        | Computation::Negate => part(1),
         // One is enough if it is nothing, or everything.
         Computation::And | Computation::Or | Computation::Multiply => {
             let absorbs = |position: u32| {
@@ -104,7 +108,6 @@ fn may_be_constant(function: &Function<'_>, instruction: u32, register: Register
         | Computation::Remainder
         | Computation::InsertBits
         | Computation::Permute
-        | Computation::Shuffle
         | Computation::Load
         | Computation::Elect => false,
     }
@@ -116,6 +119,9 @@ fn is_constant(function: &Function<'_>, instruction: u32, index: u32, depth: u32
         return true;
     }
     match (operand.kind(), function.unit.symbols.operand(index)) {
+        (OperandKind::Name, Resolution::Special) => {
+            function.in_cluster_of_one(function.unit.source.slice(operand.span())).is_some()
+        }
         (OperandKind::Name, Resolution::Register(register)) => {
             may_be_constant(function, instruction, register, depth)
         }

@@ -15,6 +15,7 @@ use crate::instruction::{Address, Base, Instruction, Ld, MatrixA, Mma, Scalar, S
 use crate::isa::asynchrony::{Access, Condition, pipelined};
 use crate::isa::data_movement::SHIFT_COLUMNS;
 use crate::isa::datapath::{self, Organization};
+use crate::isa::mma_shapes;
 use crate::isa::vocabulary::CpShape;
 
 /// The address in Tensor Memory that an instruction is about, and whether it is written.
@@ -153,12 +154,12 @@ impl Columns {
         left.iter().all(|left| right.iter().all(|right| left.end <= right.start || right.end <= left.start))
     }
 
-    /// All columns that may be touched, if they are known.
+    /// All columns that may be touched, if it is known how many they are from an address on.
     fn all(&self) -> Option<SmallVec<[Range<i64>; 2]>> {
-        let column = i64::from(self.place.column()?);
+        let (first, last) = self.place.columns_between();
         let count = i64::from(self.most?);
-        let starts = std::iter::once(column).chain(self.second.map(|by| column + by));
-        Some(starts.map(|start| start..start + count).collect())
+        let starts = std::iter::once(0).chain(self.second);
+        Some(starts.map(|by| i64::from(first) + by..i64::from(last) + by + count).collect())
     }
 }
 
@@ -259,7 +260,7 @@ fn legal_n(facts: &Facts) -> Option<u32> {
 
 /// The columns that a multiply reads beside its accumulator: A, its metadata, the scales.
 pub fn operands_read(flow: &Flow<'_>, event: Event) -> Vec<Option<Columns>> {
-    /// More than any of these operands has: 64 bytes of A in a row are 16 columns.
+    /// More than metadata or scales have.
     const MOST: u32 = 32;
     /// No kind has less than 32 bytes in a row of A.
     const LEAST_OF_A: u32 = 8;
@@ -273,7 +274,7 @@ pub fn operands_read(flow: &Flow<'_>, event: Event) -> Vec<Option<Columns>> {
             let place = flow.place(event, address)?;
             let is_a = mma.a.address().is_some_and(|a| a.span == address.span);
             let least = if is_a && whole_rows { LEAST_OF_A } else { 1 };
-            let most = Some(MOST);
+            let most = Some(if is_a { mma_shapes::columns_of_a(mma.kind.value) } else { MOST });
             Some(Columns { place, lanes: ALL_LANES, all_lanes: false, second: None, least, most })
         })
         .collect()

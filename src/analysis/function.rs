@@ -4,9 +4,10 @@ use super::budget::Budget;
 use super::cfg::Cfg;
 use super::definitions::{DefinitionId, Definitions};
 use super::values::ValueId;
+use crate::isa::generic::{Operation, Space, Synchronization};
 use crate::resolve::symbols::RegisterId;
 use crate::resolve::unit::Unit;
-use crate::syntax::ast::StatementKind;
+use crate::syntax::ast::{self, StatementKind};
 use crate::syntax::literal;
 
 /// One function: where its control goes, and where its registers are written.
@@ -26,11 +27,7 @@ impl Function<'_> {
     /// How many threads a block has in each direction, if the function is a kernel that says so.
     pub fn block_size(&self) -> Option<[u64; 3]> {
         let Unit { module, source, .. } = self.unit;
-        let before = (self.cfg.body().start as usize).checked_sub(1)?;
-        let StatementKind::FunctionOpen(function) = module.statements.get(before)?.kind() else {
-            return None;
-        };
-        let function = module.functions.get(function as usize)?;
+        let function = self.declared()?;
         let size = |name: &str| {
             let directives = &module.directives[function.directives.range()];
             let operands = directives.iter().find(|it| source.slice(it.name) == name)?.operands;
@@ -45,6 +42,55 @@ impl Function<'_> {
         };
         // A block may be smaller than the largest, but for one of one thread.
         size(".reqntid").or_else(|| size(".maxntid").filter(|size| *size == [1; 3]))
+    }
+
+    /// How the function is declared.
+    fn declared(&self) -> Option<&ast::Function> {
+        let module = &self.unit.module;
+        let before = (self.cfg.body().start as usize).checked_sub(1)?;
+        match module.statements.get(before)?.kind() {
+            StatementKind::FunctionOpen(function) => module.functions.get(function as usize),
+            _ => None,
+        }
+    }
+
+    /// What a register of the machine holds that says which CTA of its cluster runs, where the function is
+    /// a kernel that neither asks for a cluster nor does anything with its other CTAs: compilers leave
+    /// the question behind, and a cluster of one is the answer.
+    pub fn in_cluster_of_one(&self, name: &str) -> Option<u64> {
+        let value = match name.split('.').next()? {
+            "%cluster_ctarank" | "%cluster_ctaid" => 0,
+            "%cluster_nctarank" | "%cluster_nctaid" => 1,
+            _ => return None,
+        };
+        self.cfg.is_alone(|| self.finds_no_cluster()).then_some(value)
+    }
+
+    fn finds_no_cluster(&self) -> bool {
+        /// Directives and words that are about clusters.
+        const DIRECTIVES: &[&str] =
+            &[".reqnctapercluster", ".explicitcluster", ".maxclusterrank", ".blocksareclusters"];
+        const WORDS: &[&str] = &["cta_group::2", "multicast::cluster"];
+        let Unit { module, source, operations, .. } = self.unit;
+        let Some(function) = self.declared().filter(|it| it.is_entry) else { return false };
+        let directives = &module.directives[function.directives.range()];
+        if directives.iter().any(|it| DIRECTIVES.contains(&source.slice(it.name))) {
+            return false;
+        }
+        let is_about_others = |instruction: u32| {
+            let opcode = operations.of(instruction);
+            let text = source.slice(module.instructions[instruction as usize].opcode);
+            let into_own = opcode.spaces().any(|space| space == Space::Global);
+            matches!(
+                opcode.synchronization(),
+                Synchronization::ClusterArrive
+                    | Synchronization::ClusterWait
+                    | Synchronization::ClusterLaunch
+            ) || matches!(opcode.operation(), Some(Operation::Mapa | Operation::Getctarank | Operation::Call))
+                || opcode.spaces().any(|space| space == Space::SharedCluster) && !into_own
+                || WORDS.iter().any(|word| text.contains(word))
+        };
+        !self.cfg.instructions().any(is_about_others)
     }
 
     /// What `register` holds where `instruction` reads it. Nothing when nothing here makes it, or the

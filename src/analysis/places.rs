@@ -80,6 +80,13 @@ impl Place {
         self.offset.constant(16).map(|column| column as u32)
     }
 
+    /// The least column that it can be and the largest, by the bits that are known.
+    pub fn columns_between(&self) -> (u32, u32) {
+        const COLUMN: u64 = 0xffff;
+        let Known { mask, value } = self.offset;
+        ((value & mask & COLUMN) as u32, ((value | !mask) & COLUMN) as u32)
+    }
+
     /// This place as that of a word in shared memory.
     pub fn as_slot(&self) -> Option<Slot> {
         let root = match self.root {
@@ -105,6 +112,9 @@ pub enum Loads {
     /// It is not: nothing is said about slots whose address lies in a slot.
     AreOpaque,
 }
+
+/// More columns than Tensor Memory has.
+const TOO_MANY: u64 = 512;
 
 /// Finds the places of one function.
 #[derive(Clone, Copy, Debug)]
@@ -338,8 +348,8 @@ impl Places<'_> {
         };
         for (base, by) in [(1, 2), (2, 1)] {
             let by = known(by);
-            // A lane may be unknown as long as the column is.
-            if by.constant(16).is_none() {
+            // A lane may be unknown, and a column as long as it cannot be more than there are.
+            if by.constant(16).is_none() && (or || (by.value | !by.mask) & 0xffff >= TOO_MANY) {
                 continue;
             }
             // `alloc` gives columns in units of 32, and its lane is 0; nothing else is known of

@@ -248,6 +248,18 @@ pub const fn has_8_bit_containers(kind: Kind) -> bool {
     }
 }
 
+/// How many columns a multiply reads A from at most when A lies in Tensor Memory: a row of K elements
+/// (Table 39) as they are packed there (9.7.16.10.4), four bytes a column. A sparse row has as many
+/// bytes: K is twice as large, and half of the elements are stored.
+pub const fn columns_of_a(kind: Kind) -> u32 {
+    match kind {
+        Kind::F16 | Kind::Tf32 | Kind::I8 | Kind::F8f6f4 | Kind::Mxf8f6f4 => 8,
+        // 48 bytes with a K of 96.
+        Kind::Mxf4 | Kind::Mxf4nvf4 => 12,
+        Kind::Ti16 => 16,
+    }
+}
+
 fn sorted(sizes: impl Iterator<Item = u32>) -> Vec<u32> {
     let mut sizes: Vec<u32> = sizes.collect();
     sizes.sort_unstable();

@@ -17,13 +17,14 @@ use rayon::prelude::*;
 
 use crate::Result;
 
+mod compiled;
 mod count;
 mod install;
 mod judged;
 mod packages;
 mod report;
 
-use packages::{Contents, PACKAGES, Package};
+use packages::{COMPILED, Contents, PACKAGES, Package};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
@@ -34,6 +35,12 @@ pub(crate) struct Arguments {
     /// installing them.
     #[arg(long)]
     from: Option<PathBuf>,
+    /// Instead of sources: compile the kernels of packages, and check what the compilers make.
+    #[arg(long, conflicts_with_all = ["from", "require"])]
+    compiled: bool,
+    /// Check the modules that were compiled before, and compile no others.
+    #[arg(long, requires = "compiled")]
+    no_compile: bool,
     /// Fail if a statement is not found, an operation not known, or an error found.
     #[arg(long)]
     require: bool,
@@ -115,6 +122,9 @@ impl Tally {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
+    if arguments.compiled {
+        return compiled(arguments);
+    }
     let mut holds = true;
     let mut tallies = Vec::new();
     for name in &arguments.package {
@@ -158,6 +168,26 @@ pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
     report::summary(&tallies);
     if arguments.record {
         report::write(&tallies)?;
+    }
+    Ok(holds)
+}
+
+/// The same for what packages compile.
+fn compiled(arguments: &Arguments) -> Result<bool> {
+    if let Some(name) = arguments.package.iter().find(|name| !COMPILED.iter().any(|it| it.name == **name)) {
+        return Err(
+            format!("{name} is not among those of xtask/src/corpus/packages.rs that are compiled").into()
+        );
+    }
+    let found = compiled::run(&arguments.package, !arguments.no_compile)?;
+    let mut holds = true;
+    for (package, modules) in &found {
+        report::print_compiled(package, modules, arguments.examples);
+        holds &= judged::holds_compiled(package, modules);
+    }
+    report::summary_compiled(&found);
+    if arguments.record {
+        report::write_compiled(&found)?;
     }
     Ok(holds)
 }

@@ -18,7 +18,7 @@ mod enumerate;
 mod known;
 mod messages;
 mod mutate;
-mod record;
+pub(crate) mod record;
 
 use assembler::Assembler;
 

@@ -1,5 +1,5 @@
 use crate::analysis::events::{Action, Event};
-use crate::analysis::flow::Role;
+use crate::analysis::flow::{Flow, Role};
 use crate::analysis::loads::Concern;
 use crate::analysis::pending::{Pending, Threads, pending_loads, pending_stores};
 use crate::diagnostic::{Diagnostic, Findings};
@@ -11,7 +11,8 @@ rule! {
     /// Finds a `tcgen05.fence::before_thread_sync` behind a `ld` or `st` with no `wait` between.
     /// A load is complete when one of its registers has been used, or one of a later load of the same
     /// columns. One that stands under a condition of its own is left alone where nothing will use
-    /// what it loaded.
+    /// what it loaded. A `wait::ld` that follows the fence before the thread signals is as good: a load
+    /// has nothing that another thread would have to see.
     ///
     /// ## Why is this bad?
     /// The fence orders operations, it does not wait for them. The thread that is signalled next
@@ -68,6 +69,9 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
                 Pending::Load | Pending::Operation => ("ld", "wait::ld"),
             };
             for pair in pairs {
+                if loads && is_waited_for_before_signal(&flow, pair.then, access) {
+                    continue;
+                }
                 findings.push(
                     Diagnostic::new(
                         Code::FenceBeforeWait,
@@ -87,4 +91,37 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             }
         }
     }
+}
+
+/// Whether the wait stands behind the fence, in the same block, and still before anything that another
+/// thread can notice: what is waited for is complete when the threads synchronise.
+fn is_waited_for_before_signal(flow: &Flow<'_>, fence: Event, access: Pending) -> bool {
+    let Some(block) = flow.cfg().block_of(fence.instruction) else { return false };
+    let rest = fence.instruction + 1..flow.cfg().block(block).instructions.end;
+    let first =
+        flow.events().iter().filter(|event| rest.contains(&event.instruction)).find_map(|event| {
+            match (event.action, flow.operation(*event)) {
+                (_, Some(operation)) if access.role(operation) == Role::Kill => {
+                    let raw = &flow.unit.module.instructions[event.instruction as usize];
+                    Some(flow.unit.module.guard(raw).is_none())
+                }
+                (_, Some(Operation::Commit)) => Some(false),
+                (Action::Tensor { .. } | Action::ProxyFence | Action::BulkLoad | Action::AsyncCopy, _) => {
+                    None
+                }
+                (
+                    Action::MbarrierWait
+                    | Action::MbarrierArrive
+                    | Action::Barrier
+                    | Action::WarpBarrier
+                    | Action::SharedStore
+                    | Action::SharedUpdate
+                    | Action::Acquire
+                    | Action::Call(_)
+                    | Action::Unknown,
+                    _,
+                ) => Some(false),
+            }
+        });
+    first == Some(true)
 }

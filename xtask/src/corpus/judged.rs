@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use ptx_tc::diagnostic::Severity;
 
 use super::Tally;
-use super::packages::Package;
+use super::compiled::Modules;
+use super::packages::{Compiled, Package};
 
 /// A kind of finding in a package.
 pub(crate) struct Judgement {
@@ -171,9 +172,120 @@ const JUDGED: &[Judgement] = &[
     judged("vllm", "unknown operation", 4, "`dp2a.s32.s32` as in CUTLASS, of which it has two copies."),
 ];
 
+/// Modules that the assembler refuses.
+const REFUSED: &str = "refused";
+/// Modules of which the findings say another verdict than the assembler's.
+const DIFFERS: &str = "verdict differs";
+
+/// The same of what packages compile.
+const JUDGED_COMPILED: &[Judgement] = &[
+    judged(
+        "opengemm",
+        "TC603",
+        4,
+        "`nvfp4(2, 8)`, which no configuration of the package chooses: N = 8 with `.cta_group::2`, where Table 39 has \"N = {16, 32, … 256} steps of 16\". True.",
+    ),
+    judged(
+        "flashinfer-python",
+        "TC821",
+        0,
+        "`setmaxnreg` in kernels that say neither `.maxnreg` nor `.minnctapersm`. True: ptxas says of each of them \"'setmaxnreg' ignored; unable to determine register count at entry\".",
+    ),
+    judged(
+        "flashinfer-python",
+        "TC707",
+        24,
+        "`msa_decode_nvfp4_specialized.cu` stores an operand into shared memory and multiplies it behind a barrier alone; 9.7.16.6.5: \"`fence.proxy.async` should be used to synchronize memory between generic proxy and the async proxy\". True: its twin for the prefill has the fence.",
+    ),
+    judged(
+        "flashinfer-python",
+        "TC706",
+        2,
+        "`cake_dsv4`: a load of four columns that nothing reads and nothing waits for before the fence and the `mbarrier.arrive` behind it; 9.7.16.6.4.4: a thread \"must explicitly wait for the instructions' completion before synchronizing with the consumer threads\". True; harmless, as nobody wants what is loaded.",
+    ),
+    judged(
+        "flashinfer-python",
+        "TC709",
+        0,
+        "loads and stores handed over by an `mbarrier.arrive` right behind them, without the wait that 9.7.16.6.4.4 wants (\"must explicitly wait for the instructions' completion before synchronizing\"). True in the letter of all; in most the compiler's use of the registers comes first.",
+    ),
+    judged(
+        "tirx-kernels",
+        "TC709",
+        4,
+        "the `mbarrier.arrive` gives shared memory back, not the columns that are still being loaded: the letter of 9.7.16.6.4.4 is not kept, and nothing is lost by it.",
+    ),
+    judged(
+        "tirx-kernels",
+        "TC809",
+        2,
+        "the even CTA deallocates for the pair behind a barrier of its own; 9.7.16.7.1 wants that both CTAs' warps synchronise before. True in this module alone; whether the tail of the last round does it is for the kernel's own protocol of mbarriers.",
+    ),
+    judged(
+        "flash-attn-4",
+        "TC822",
+        8,
+        "the warps 12 to 15 of the backward kernels change to different numbers of registers, on purpose. True: all warps of a warpgroup have to execute the same `setmaxnreg`.",
+    ),
+    judged(
+        "quack-kernels",
+        "TC709",
+        1,
+        "the `mbarrier.arrive` gives shared memory back, not the columns that are still being loaded.",
+    ),
+    judged(
+        "nvidia-cudnn-frontend",
+        "TC804",
+        3,
+        "`gemm_amax`: all four warps of the epilogue execute the `dealloc`, as `dense_blockscaled_gemm_persistent_amax.py` writes it; Table 46: \"Issue from a single warp in the current CTA\". True: the other kernels of the package ask for the first of those warps.",
+    ),
+    judged(
+        "tokenspeed-mla",
+        "TC709",
+        55,
+        "a correction factor is loaded, and the `mbarrier.arrive` behind it hands its columns back without `wait::ld`; 9.7.16.6.4.4: \"must explicitly wait for the instructions' completion before synchronizing\". True; today's ptxas waits for the registers first.",
+    ),
+    judged("attn-gym", "TC821", 0, "as in FlashInfer; ptxas says so."),
+    judged("attn-gym", "TC822", 1, "as in FlashAttention 4, whose kernel it has."),
+    judged(
+        "attn-gym",
+        "TC709",
+        4,
+        "scaled accumulators are stored, and the `mbarrier.arrive` frees a factor in shared memory, not the columns.",
+    ),
+    judged(
+        "kernel-fun",
+        "TC707",
+        2,
+        "`bwd_intra.py` stores the operands into shared memory and multiplies them behind a barrier, and has no `fence.proxy.async` at all (9.7.16.6.5). True.",
+    ),
+];
+
 /// The judgements about a package.
 pub(crate) fn of(package: &Package) -> Vec<&'static Judgement> {
     JUDGED.iter().filter(|it| it.package == package.name).collect()
+}
+
+/// The judgements about what a package compiles.
+pub(crate) fn of_compiled(package: &Compiled) -> Vec<&'static Judgement> {
+    JUDGED_COMPILED.iter().filter(|it| it.package == package.name).collect()
+}
+
+/// As [`holds`], for what a package compiles; infos are judged, too.
+pub(crate) fn holds_compiled(package: &Compiled, modules: &Modules) -> bool {
+    let mut found: BTreeMap<&str, usize> = BTreeMap::new();
+    for ((_, code), places) in &modules.findings {
+        *found.entry(code).or_default() += places.len();
+    }
+    let unknown = modules.unknown.values().sum();
+    for (what, count) in
+        [(UNKNOWN, unknown), (REFUSED, modules.refused.len()), (DIFFERS, modules.differ.len())]
+    {
+        if count > 0 {
+            found.insert(what, count);
+        }
+    }
+    compare(package.name, &found, &of_compiled(package))
 }
 
 /// Whether everything that was found in a package is judged, and what is judged still found; says what
@@ -190,18 +302,17 @@ pub(crate) fn holds(package: &Package, tally: &Tally) -> bool {
             found.insert(what, count);
         }
     }
-    let judged: BTreeMap<&str, usize> = of(package).iter().map(|it| (it.what, it.count)).collect();
+    compare(package.name, &found, &of(package))
+}
+
+fn compare(package: &str, found: &BTreeMap<&str, usize>, judgements: &[&Judgement]) -> bool {
+    let judged: BTreeMap<&str, usize> = judgements.iter().map(|it| (it.what, it.count)).collect();
     for what in found.keys().chain(judged.keys().filter(|what| !found.contains_key(*what))) {
         let (count, known) = (found.get(what), judged.get(what));
         if count != known {
             let number = |it: Option<&usize>| it.copied().unwrap_or_default();
-            println!(
-                "NOT JUDGED: {what} in {}: {} found, {} judged",
-                package.name,
-                number(count),
-                number(known)
-            );
+            println!("NOT JUDGED: {what} in {package}: {} found, {} judged", number(count), number(known));
         }
     }
-    found == judged
+    *found == judged
 }

@@ -60,3 +60,92 @@ pub(crate) const PACKAGES: &[Package] = &[
     sources("exllamav3", "1.6.5", "ExLlama"),
     sources("torchao", "0.18.0", "kernels of quantized models"),
 ];
+
+/// A package whose kernels are compiled.
+#[derive(Debug)]
+pub(crate) struct Compiled {
+    pub(crate) name: &'static str,
+    pub(crate) version: &'static str,
+    /// What compiles its kernels, for the report.
+    pub(crate) about: &'static str,
+    /// The drivers, files of `compile`, and the architecture that each compiles for.
+    pub(crate) runs: &'static [(&'static str, &'static str)],
+}
+
+const fn compiled(
+    name: &'static str,
+    version: &'static str,
+    about: &'static str,
+    runs: &'static [(&'static str, &'static str)],
+) -> Compiled {
+    Compiled { name, version, about, runs }
+}
+
+/// In the order of the report. What two of them compile counts for the first.
+pub(crate) const COMPILED: &[Compiled] = &[
+    compiled("opengemm", "0.1.4", "nvcc", &[("opengemm_modules.py", "sm_100a")]),
+    compiled("sgl-deep-gemm", "0.2.5", "nvcc", &[("deep_gemm_modules.py", "sm_100a")]),
+    compiled(
+        "flashinfer-python",
+        "0.7.2.post1",
+        "nvcc",
+        &[("flashinfer_modules.py", "sm_100a"), ("flashinfer_modules.py", "sm_103a")],
+    ),
+    compiled("tirx-kernels", "0.1.2.post1", "TVM, nvcc", &[("tirx_modules.py", "sm_100a")]),
+    compiled("flash-attn-4", "4.0.0b36", "CuTe DSL", &[("cute_flash_attention.py", "sm_100a")]),
+    compiled("quack-kernels", "0.6.5", "CuTe DSL", &[("cute_quack.py", "sm_100a")]),
+    compiled("nvidia-cudnn-frontend", "1.32.0", "CuTe DSL", &[("cute_cudnn.py", "sm_100a")]),
+    compiled("tokenspeed-mla", "2.0.4", "CuTe DSL", &[("cute_tokenspeed.py", "sm_100a")]),
+    compiled("flash-linear-attention", "0.6.0", "Triton", &[("triton_fla.py", "sm_100a")]),
+    compiled("attn-gym", "0.0.17", "CuTe DSL, Triton", &[("cute_attn_gym.py", "sm_100a")]),
+    compiled("kernel-fun", "0.2.0", "CuTe DSL, Triton", &[("cute_kernel_fun.py", "sm_100a")]),
+];
+
+/// What the virtual environment has: the packages, their compilers, and what these import.
+pub(crate) const ENVIRONMENT: &[&str] = &[
+    "apache-tvm-ffi==0.1.15.post2",
+    "apache-tvm==0.27.0.post1",
+    "apache-tvm_ffi_orcjit==0.1.3",
+    "attn_gym==0.0.17",
+    "cloudpickle==3.1.2",
+    "cuda-bindings==13.5.0",
+    "cuda-pathfinder==1.9.0",
+    "cuda-python==13.4.4",
+    "einops==0.8.2",
+    "filelock==4.2.11",
+    "fla-core==0.6.0",
+    "flash-attn-4==4.0.0b36",
+    "flash-linear-attention==0.6.0",
+    "flashinfer-python==0.7.2.post1",
+    "fsspec==2026.9.0",
+    "iniconfig==2.3.1",
+    "Jinja2==3.1.6",
+    "kernel-fun==0.2.0",
+    "MarkupSafe==3.0.4",
+    "ml_dtypes==0.6.0",
+    "mpmath==1.4.1",
+    "networkx==3.6.1",
+    "numpy==2.4.6",
+    "nvidia-cudnn-frontend==1.32.0",
+    "nvidia-cutlass-dsl-libs-base==4.8.1",
+    "nvidia-cutlass-dsl-libs-core==4.8.1",
+    "nvidia-cutlass-dsl-libs-cu13==4.8.1",
+    "nvidia-cutlass-dsl==4.8.1",
+    "opengemm==0.1.4",
+    "packaging==26.3",
+    "pluggy==1.7.0",
+    "psutil==7.2.2",
+    "Pygments==2.21.0",
+    "pytest==9.2.0",
+    "PyYAML==6.0.3",
+    "quack-kernels==0.6.5",
+    "sgl-deep-gemm==0.2.5",
+    "sympy==1.14.0",
+    "tirx-kernels==0.1.2.post1",
+    "tokenspeed-mla==2.0.4",
+    "torch==2.15.0",
+    "torch_c_dlpack_ext==0.1.5",
+    "tqdm==4.70.1",
+    "triton==3.9.0",
+    "typing_extensions==4.16.0",
+];

@@ -5,7 +5,8 @@ use std::fs;
 
 use ptx_tc::diagnostic::Severity;
 
-use super::packages::Package;
+use super::compiled::Modules;
+use super::packages::{Compiled, Package};
 use super::{Tally, judged};
 use crate::{Result, root};
 
@@ -116,11 +117,136 @@ pub(crate) fn write(tallies: &[(&Package, Tally)]) -> Result<()> {
             writeln!(text, "- {} × {}: {}", judgement.count, judgement.what, judgement.verdict)?;
         }
     }
-    let path = root().join("docs/corpus.md");
+    let path = root().join(PAGE);
+    // What is said of compiled kernels stays.
+    let old = fs::read_to_string(&path).unwrap_or_default();
+    if let Some(start) = old.find(COMPILED_HEAD) {
+        writeln!(text, "\n{}", old[start..].trim_end())?;
+    }
     fs::write(&path, text)?;
-    println!("wrote docs/corpus.md");
+    println!("wrote {PAGE}");
     Ok(())
 }
+
+/// What was found in the modules of a package, with some of the places.
+pub(crate) fn print_compiled(package: &Compiled, modules: &Modules, examples: usize) {
+    println!("\n{} {}: {}", package.name, package.version, package.about);
+    println!(
+        "  {} modules ({:.1} MB) for {}; {} instructions of tcgen05; checked in {:.2} s, assembled in {:.1} s",
+        modules.count,
+        modules.megabytes,
+        modules.targets.iter().map(String::as_str).collect::<Vec<_>>().join(", "),
+        modules.tensor,
+        modules.seconds,
+        modules.assembler_seconds,
+    );
+    let list = |what: &str, places: &[String]| {
+        if !places.is_empty() {
+            println!("  {what}: {}", places.len());
+            places.iter().take(examples).for_each(|place| println!("      {place}"));
+        }
+    };
+    list("refused", &modules.refused);
+    list("verdict differs", &modules.differ);
+    for (opcode, count) in &modules.unknown {
+        println!("  unknown: {count} × {opcode}");
+    }
+    for ((severity, rule), places) in modules.findings.iter().rev() {
+        list(&format!("{severity} {rule}"), places);
+    }
+}
+
+/// One line for each package.
+pub(crate) fn summary_compiled(found: &[(&Compiled, Modules)]) {
+    println!("\n{}", table_compiled(found));
+}
+
+fn table_compiled(found: &[(&Compiled, Modules)]) -> String {
+    let mut text = String::from(
+        "| package | compiled by | targets | modules | MB | of tcgen05 | errors | warnings | infos | assembler refuses | \
+         checked, s | assembled, s |\n|---|---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n",
+    );
+    let mut sum = Modules::default();
+    for (package, modules) in found {
+        text += &row_compiled(&format!("{} {}", package.name, package.version), package.about, modules);
+        sum.count += modules.count;
+        sum.megabytes += modules.megabytes;
+        sum.tensor += modules.tensor;
+        sum.seconds += modules.seconds;
+        sum.assembler_seconds += modules.assembler_seconds;
+        sum.refused.extend(modules.refused.iter().cloned());
+        sum.targets.extend(modules.targets.iter().cloned());
+        for (rule, places) in &modules.findings {
+            sum.findings.entry(rule.clone()).or_default().extend(places.iter().cloned());
+        }
+    }
+    text + &row_compiled("**all**", "", &sum)
+}
+
+fn row_compiled(name: &str, about: &str, modules: &Modules) -> String {
+    let findings = |wanted: Severity| -> String {
+        let of_rule = modules.findings.iter().filter(|((severity, _), _)| *severity == wanted);
+        let counts: Vec<String> = of_rule.map(|((_, code), it)| format!("{} {code}", it.len())).collect();
+        if counts.is_empty() { "0".to_owned() } else { counts.join(", ") }
+    };
+    format!(
+        "| {name} | {about} | {} | {} | {:.1} | {} | {} | {} | {} | {} | {:.2} | {:.1} |\n",
+        modules.targets.iter().map(String::as_str).collect::<Vec<_>>().join(" "),
+        modules.count,
+        modules.megabytes,
+        modules.tensor,
+        findings(Severity::Error),
+        findings(Severity::Warning),
+        findings(Severity::Info),
+        modules.refused.len(),
+        modules.seconds,
+        modules.assembler_seconds,
+    )
+}
+
+/// Writes the part of `docs/corpus.md` about what packages compile, which is its end.
+pub(crate) fn write_compiled(found: &[(&Compiled, Modules)]) -> Result<()> {
+    let path = root().join(PAGE);
+    let old = fs::read_to_string(&path)?;
+    let before = old.find(COMPILED_HEAD).map_or(old.as_str(), |start| &old[..start]);
+    let mut text = format!("{}\n\n{COMPILED_HEAD}{COMPILED_TEXT}", before.trim_end());
+    text += &table_compiled(found);
+    let (ours, theirs): (f64, f64) =
+        found.iter().fold((0.0, 0.0), |sum, (_, it)| (sum.0 + it.seconds, sum.1 + it.assembler_seconds));
+    writeln!(text, "\nAll of it is checked {:.0} times as fast as it is assembled.", theirs / ours)?;
+    text += COMPILED_BETWEEN;
+    for (package, _) in found {
+        let judgements = judged::of_compiled(package);
+        if judgements.is_empty() {
+            continue;
+        }
+        writeln!(text, "\n#### {}\n", package.name)?;
+        for judgement in judgements {
+            writeln!(text, "- {} × {}: {}", judgement.count, judgement.what, judgement.verdict)?;
+        }
+    }
+    fs::write(&path, text)?;
+    println!("wrote {PAGE}");
+    Ok(())
+}
+
+const PAGE: &str = "docs/corpus.md";
+
+const COMPILED_HEAD: &str = "## What packages compile\n";
+
+const COMPILED_TEXT: &str = "
+`cargo xtask corpus --compiled` installs these packages, compiles their kernels on a machine without a GPU, checks every
+module that has an instruction of tcgen05, and gives it to ptxas (`-O1`). This part of the page is written by
+`cargo xtask corpus --compiled --record`. Modules of which only names differ are counted once. Of rules that found
+something the table has the number of findings.
+
+";
+
+const COMPILED_BETWEEN: &str = "
+### What remains in what packages compile
+
+Every finding, judged one by one.
+";
 
 const HEAD: &str = "\
 # What people ship

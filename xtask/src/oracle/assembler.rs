@@ -189,13 +189,19 @@ impl Assembler {
         self.compile_text(&fs::read_to_string(path)?, &[])
     }
 
-    /// The same for a text, with options.
-    pub(crate) fn compile_text(&self, text: &str, options: &[&str]) -> Result<Output> {
+    /// The directory that nvcc is installed below.
+    pub(crate) fn toolkit() -> Result<PathBuf> {
         let home = target_directory().join("ptxas");
         if find(&home, "cicc").is_none() {
             println!("installing nvcc into {}", home.display());
             command(Command::new(home.join("bin/pip")).args(["install", "--quiet"]).args(COMPILER))?;
         }
+        Ok(home)
+    }
+
+    /// The same for a text, with options.
+    pub(crate) fn compile_text(&self, text: &str, options: &[&str]) -> Result<Output> {
+        let home = Self::toolkit()?;
         let compiler = find(&home, "nvcc").ok_or("the package brought no nvcc")?;
         let copy = self.scratch.join("record.cu");
         fs::write(&copy, text)?;
