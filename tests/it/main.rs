@@ -4,6 +4,7 @@
 mod common;
 
 mod additions;
+mod arithmetic;
 mod cli;
 mod coverage;
 mod descriptor_cli;

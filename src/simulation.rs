@@ -1,0 +1,3 @@
+//! Running a kernel without a GPU.
+
+pub mod arithmetic;
