@@ -24,14 +24,20 @@ use std::fmt;
 use crate::isa::generic::{Operation, Type};
 use crate::resolve::operations::Opcode;
 
+mod approximate;
 mod bits;
 mod comparison;
+mod convert;
+mod exact;
 mod extended;
+mod floating;
 mod format;
 mod integer;
 mod lanes;
 mod logic;
 mod movement;
+mod narrow;
+mod pack;
 mod permute;
 mod warp;
 
@@ -71,6 +77,11 @@ enum Kind {
     Comparison(comparison::Instruction),
     Movement(movement::Instruction),
     Warp(warp::Instruction),
+    Floating(floating::Instruction),
+    Approximate(approximate::Instruction),
+    Convert(convert::Instruction),
+    Narrow(narrow::Instruction),
+    Pack(pack::Instruction),
 }
 
 /// What the parts say of an opcode.
@@ -99,6 +110,16 @@ impl Arithmetic {
         matches!(self.0, Kind::Warp(_))
     }
 
+    /// The same for a destination that is a register of so many bits. It matters to `cvt`, which
+    /// extends a signed result over a register that is wider than its type.
+    #[must_use]
+    pub const fn widened(self, bits: u32) -> Self {
+        match self.0 {
+            Kind::Convert(instruction) => Self(Kind::Convert(instruction.widened(bits))),
+            _ => self,
+        }
+    }
+
     /// Computes the active lanes. Nothing happens if there are fewer operands than it has.
     pub fn execute(&self, active: u32, sources: &[&Lanes], destinations: &mut [&mut Lanes]) {
         match &self.0 {
@@ -110,6 +131,11 @@ impl Arithmetic {
             Kind::Comparison(instruction) => instruction.execute(active, sources, destinations),
             Kind::Movement(instruction) => instruction.execute(active, sources, destinations),
             Kind::Warp(instruction) => instruction.execute(active, sources, destinations),
+            Kind::Floating(instruction) => instruction.execute(active, sources, destinations),
+            Kind::Approximate(instruction) => instruction.execute(active, sources, destinations),
+            Kind::Convert(instruction) => instruction.execute(active, sources, destinations),
+            Kind::Narrow(instruction) => instruction.execute(active, sources, destinations),
+            Kind::Pack(instruction) => instruction.execute(active, sources, destinations),
         }
     }
 }
@@ -184,19 +210,10 @@ impl Kind {
             | Operation::MulFloat
             | Operation::Fma
             | Operation::MadFloat
-            | Operation::DivFloat
             | Operation::AbsFloat
             | Operation::NegFloat
             | Operation::MinFloat
             | Operation::MaxFloat
-            | Operation::Rcp
-            | Operation::Sqrt
-            | Operation::Rsqrt
-            | Operation::Sin
-            | Operation::Cos
-            | Operation::Lg2
-            | Operation::Ex2
-            | Operation::Tanh
             | Operation::AddHalf
             | Operation::SubHalf
             | Operation::MulHalf
@@ -205,23 +222,38 @@ impl Kind {
             | Operation::AbsHalf
             | Operation::MinHalf
             | Operation::MaxHalf
-            | Operation::TanhHalf
-            | Operation::Ex2Half
             | Operation::AddMixed
             | Operation::SubMixed
             | Operation::FmaMixed
             | Operation::AddPacked
             | Operation::SubPacked
             | Operation::MulNarrow
-            | Operation::FmaNarrow
-            | Operation::Cvt
-            | Operation::CvtPair
+            | Operation::FmaNarrow => floating::Instruction::of(operation, opcode).map(Self::Floating),
+            Operation::DivFloat | Operation::Rcp | Operation::Sqrt
+                if floating::rounding(opcode).is_some() =>
+            {
+                floating::Instruction::of(operation, opcode).map(Self::Floating)
+            }
+            Operation::DivFloat
+            | Operation::Rcp
+            | Operation::Sqrt
+            | Operation::Rsqrt
+            | Operation::Sin
+            | Operation::Cos
+            | Operation::Lg2
+            | Operation::Ex2
+            | Operation::Tanh
+            | Operation::TanhHalf
+            | Operation::Ex2Half => approximate::Instruction::of(operation, opcode).map(Self::Approximate),
+            Operation::Cvt => convert::Instruction::of(opcode).map(Self::Convert),
+            Operation::CvtPair
             | Operation::CvtPacked
             | Operation::CvtStochastic
-            | Operation::CvtStochastic4
-            | Operation::CvtPack
-            | Operation::CvtPackMerge
-            | Operation::Vadd
+            | Operation::CvtStochastic4 => narrow::Instruction::of(operation, opcode).map(Self::Narrow),
+            Operation::CvtPack | Operation::CvtPackMerge => {
+                pack::Instruction::of(operation, opcode).map(Self::Pack)
+            }
+            Operation::Vadd
             | Operation::Vsub
             | Operation::Vabsdiff
             | Operation::Vmin

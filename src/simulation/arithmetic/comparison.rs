@@ -218,16 +218,7 @@ impl Sign {
 fn truth(ty: Type, count: u32) -> Decoded<(u64, u32)> {
     let bits = ty.bits().ok_or(FOREIGN_TYPE)? / count;
     if let Some((format, _)) = Format::elements(ty) {
-        let one = format.from_number(
-            super::format::Number::Finite(super::format::Exact {
-                negative: false,
-                exponent: 0,
-                magnitude: 1,
-            }),
-            crate::isa::generic::Rounding::Rn,
-            super::format::Overflow::Infinity,
-        );
-        return Ok((one, format.bits()));
+        return Ok((format.one(), format.bits()));
     }
     Ok((u64::MAX >> (64 - bits), bits))
 }

@@ -1,0 +1,176 @@
+//! `cvt` of one number.
+
+use super::floating::rounding;
+use super::format::{Exact, Format, Number, Overflow, rounds_up, split};
+use super::lanes::map1;
+use super::{Decoded, FOREIGN_TYPE, Integer, Lanes, UNTYPED};
+use crate::isa::generic::{Flag, Rounding, Type};
+use crate::resolve::operations::Opcode;
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Instruction {
+    to: Kind,
+    from: Kind,
+    rounding: Option<Rounding>,
+    flushes: bool,
+    saturates: bool,
+    relu: bool,
+    finite: bool,
+    /// Bits of the register that the result goes to, where that is wider than its type.
+    register: u32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Integer(Integer),
+    Float(Format),
+    /// A single with fewer bits, which stand at the top.
+    Tf32,
+}
+
+impl Kind {
+    fn of(ty: Type) -> Decoded<Self> {
+        if ty == Type::Tf32 {
+            return Ok(Self::Tf32);
+        }
+        match (Format::elements(ty), Integer::elements(ty)) {
+            (Some((format, 1)), _) => Ok(Self::Float(format)),
+            (None, Some((integer, 1))) => Ok(Self::Integer(integer)),
+            (Some(_), _) | (None, Some(_) | None) => Err(FOREIGN_TYPE),
+        }
+    }
+
+    const fn format(self) -> Option<Format> {
+        match self {
+            Self::Integer(_) => None,
+            Self::Float(format) => Some(format),
+            Self::Tf32 => Some(Format::TF32),
+        }
+    }
+}
+
+impl Instruction {
+    pub(super) fn of(opcode: &Opcode) -> Decoded<Self> {
+        if opcode.has_flag(Flag::Pzo) {
+            return Err("what `.pzo` does is not known");
+        }
+        let [to, from, ..] = opcode.types[..] else { return Err(UNTYPED) };
+        Ok(Self {
+            to: Kind::of(to)?,
+            from: Kind::of(from)?,
+            rounding: rounding(opcode),
+            flushes: opcode.has_flag(Flag::Ftz),
+            saturates: opcode.has_flag(Flag::Sat),
+            relu: opcode.has_flag(Flag::Relu),
+            finite: opcode.has_flag(Flag::Satfinite),
+            register: 0,
+        })
+    }
+
+    /// For a register of so many bits.
+    pub(super) const fn widened(self, bits: u32) -> Self {
+        Self { register: bits, ..self }
+    }
+
+    pub(super) fn execute(&self, active: u32, sources: &[&Lanes], destinations: &mut [&mut Lanes]) {
+        let (flushes, saturates) = (self.flushes, self.saturates);
+        match (self.from, self.to) {
+            (Kind::Integer(from), Kind::Integer(to)) => map1(active, sources, destinations, |a| {
+                let value = from.value(a);
+                self.extended(to, if saturates { to.saturated(value) } else { to.wrapped(value) })
+            }),
+            // The two that are met most, in the processor's way.
+            (Kind::Float(Format::BF16), Kind::Float(Format::F32)) if !flushes && !saturates => {
+                map1(active, sources, destinations, |a| {
+                    if Format::BF16.is_nan(a) { Format::F32.nan() } else { (a & 0xFFFF) << 16 }
+                });
+            }
+            (Kind::Integer(from), Kind::Float(Format::F32))
+                if self.rounding == Some(Rounding::Rn) && from.bits <= 32 && !saturates =>
+            {
+                map1(active, sources, destinations, |a| u64::from((from.value(a) as i64 as f32).to_bits()));
+            }
+            (from, to) => map1(active, sources, destinations, |a| self.compute(from, to, a)),
+        }
+    }
+
+    fn compute(&self, from: Kind, to: Kind, a: u64) -> u64 {
+        let number = match from {
+            Kind::Integer(ty) => Number::Finite(Exact::from_integer(ty.value(a))),
+            Kind::Tf32 => Format::F32.decode(a),
+            Kind::Float(format) => {
+                let a = a & format.mask();
+                let a = if self.flushes && format == Format::F32 { format.flushed(a) } else { a };
+                if to == from && self.rounding.is_none() && format == Format::F64 && !self.saturates {
+                    return a;
+                }
+                format.decode(a)
+            }
+        };
+        match to {
+            Kind::Integer(ty) => {
+                let is_wide = from == Kind::Float(Format::F64) || ty.bits == 64;
+                self.extended(ty, to_integer(ty, number, self.rounding.unwrap_or(Rounding::Rzi), is_wide))
+            }
+            Kind::Float(format) => self.to_float(format, from.format(), number),
+            Kind::Tf32 => self.to_float(Format::TF32, from.format(), number) << 13,
+        }
+    }
+
+    fn to_float(&self, format: Format, from: Option<Format>, number: Number) -> u64 {
+        let rounding = self.rounding.unwrap_or(Rounding::Rn);
+        let number = match (number, rounding) {
+            (Number::Finite(exact), Rounding::Rni | Rounding::Rzi | Rounding::Rmi | Rounding::Rpi)
+                if from.is_some() =>
+            {
+                Number::Finite(to_whole(exact, rounding))
+            }
+            _ => number,
+        };
+        let overflow = if self.finite { Overflow::Saturate } else { Overflow::Infinity };
+        let bits = format.from_number(number, rounding, overflow);
+        let bits = if self.flushes && format == Format::F32 { format.flushed(bits) } else { bits };
+        let is_negative = bits & format.sign() != 0;
+        if self.saturates {
+            return if format.is_nan(bits) || is_negative { 0 } else { bits.min(format.one()) };
+        }
+        if self.relu && is_negative && !format.is_nan(bits) { 0 } else { bits }
+    }
+
+    /// With the sign in all bits of a wider register.
+    const fn extended(&self, ty: Integer, bits: u64) -> u64 {
+        if ty.signed && self.register > ty.bits && self.register <= 64 {
+            ty.sign_extended(bits) as u64 & (u64::MAX >> (64 - self.register))
+        } else {
+            bits
+        }
+    }
+}
+
+/// The integer that is next to a number, within the type.
+fn to_integer(ty: Integer, number: Number, rounding: Rounding, is_wide: bool) -> u64 {
+    match number {
+        Number::Nan if is_wide => 1 << (ty.bits - 1),
+        Number::Nan => 0,
+        Number::Infinite { negative: true } => ty.wrapped(ty.smallest()),
+        Number::Infinite { negative: false } => ty.wrapped(ty.largest()),
+        Number::Finite(exact) => {
+            let whole = to_whole(exact, rounding);
+            // Anything with more bits is beyond every type.
+            let is_large =
+                whole.magnitude.checked_ilog2().is_some_and(|top| top as i32 + whole.exponent > 64);
+            let magnitude = if is_large { 1 << 65 } else { (whole.magnitude << whole.exponent) as i128 };
+            ty.saturated(if whole.negative { -magnitude } else { magnitude })
+        }
+    }
+}
+
+/// A number without what stands behind the point.
+fn to_whole(exact: Exact, rounding: Rounding) -> Exact {
+    if exact.exponent >= 0 {
+        return exact;
+    }
+    let (kept, rest) = split(exact.magnitude, -exact.exponent);
+    let kept = kept + u64::from(rounds_up(rounding, exact.negative, kept, rest));
+    Exact { negative: exact.negative, exponent: 0, magnitude: u128::from(kept) }
+}
