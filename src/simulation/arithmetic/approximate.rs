@@ -83,12 +83,9 @@ impl Instruction {
         let x = self.input(a & UPPER);
         let result = self.compute(x);
         if result.is_nan() {
-            return if x.is_nan() { a & UPPER | 1 << 51 } else { Format::F64.nan() };
+            return 0x7FFF_FFFF_0000_0000;
         }
-        // Half a unit of what is kept.
-        let bits = result.to_bits();
-        let rounded = if result.is_infinite() { bits } else { bits + 0x8000_0000 };
-        Format::F64.flushed(rounded) & UPPER
+        Format::F64.flushed(result.to_bits()) & UPPER
     }
 
     fn input(&self, bits: u64) -> f64 {
@@ -104,7 +101,9 @@ impl Instruction {
             Format::F32 => u64::from((value as f32).to_bits()),
             format => {
                 let number = Format::F64.decode(value.to_bits());
-                format.from_number(number, Rounding::Rn, Overflow::Infinity)
+                // These it makes of a single, and cuts that.
+                let rounding = if value.is_infinite() { Rounding::Rn } else { Rounding::Rz };
+                format.from_number(number, rounding, Overflow::Infinity)
             }
         };
         if self.flushes { self.format.flushed(bits) } else { bits }

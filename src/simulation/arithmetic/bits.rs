@@ -99,6 +99,10 @@ fn find_nth(mask: u64, base: u64, offset: u64) -> u64 {
     if offset == 0 {
         return if is_set(position) { position as u64 } else { NOT_FOUND };
     }
+    // The number that has no opposite goes wrong in the hardware's program.
+    if offset == i32::MIN {
+        return 0;
+    }
     let mut left = offset.unsigned_abs();
     while (0..32).contains(&position) {
         if is_set(position) {
@@ -112,9 +116,15 @@ fn find_nth(mask: u64, base: u64, offset: u64) -> u64 {
     NOT_FOUND
 }
 
+/// Where a field starts and how long it is. Of 32 bits a byte of them counts, of 64 all do.
+fn field(ty: Integer, position: u64, length: u64) -> (u32, u32) {
+    let mask = if ty.bits == 64 { u32::MAX } else { 0xFF };
+    (position as u32 & mask, length as u32 & mask)
+}
+
 fn extract(ty: Integer, a: u64, position: u64, length: u64) -> u64 {
-    let (position, length) = ((position & 0xFF) as u32, (length & 0xFF) as u32);
-    let last = (position + length).saturating_sub(1).min(ty.bits - 1);
+    let (position, length) = field(ty, position, length);
+    let last = position.saturating_add(length).saturating_sub(1).min(ty.bits - 1);
     let is_negative = ty.signed && length > 0 && a >> last & 1 == 1;
     let field = (a & ty.mask()).checked_shr(position).unwrap_or(0);
     let field_mask = low_bits(length.min(ty.bits.saturating_sub(position)));
@@ -122,7 +132,7 @@ fn extract(ty: Integer, a: u64, position: u64, length: u64) -> u64 {
 }
 
 fn insert(ty: Integer, [a, b, position, length]: [u64; 4]) -> u64 {
-    let (position, length) = ((position & 0xFF) as u32, (length & 0xFF) as u32);
+    let (position, length) = field(ty, position, length);
     let place = low_bits(length).checked_shl(position).unwrap_or(0);
     let field = a.checked_shl(position).unwrap_or(0);
     (b & !place | field & place) & ty.mask()
@@ -133,17 +143,18 @@ fn low_bits(count: u32) -> u64 {
     1_u64.checked_shl(count).unwrap_or(0).wrapping_sub(1)
 }
 
-// The two that follow are the ISA's own programs.
-
+/// The ISA's own program, but that nothing has no sign.
 fn extend_sign(signed: bool, overflow: Overflow, a: u64, b: u64) -> u64 {
     let (a, b) = (a as u32, b as u32);
     let width = b & 31;
     let is_too_large = b >= 32 && overflow == Overflow::Clamp;
     let mask = if is_too_large { 0 } else { u32::MAX << width };
     let sign = width.wrapping_sub(1) & 31;
-    u64::from(if signed && a >> sign & 1 == 1 { a | mask } else { a & !mask })
+    let is_negative = signed && a >> sign & 1 == 1 && (width > 0 || is_too_large);
+    u64::from(if is_negative { a | mask } else { a & !mask })
 }
 
+/// The ISA's own program.
 fn bit_mask(overflow: Overflow, a: u64, b: u64) -> u64 {
     let (a, b) = (a as u32, b as u32);
     let (start, width) = (a & 31, b & 31);

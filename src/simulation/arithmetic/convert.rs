@@ -81,9 +81,7 @@ impl Instruction {
             }),
             // The two that are met most, in the processor's way.
             (Kind::Float(Format::BF16), Kind::Float(Format::F32)) if !flushes && !saturates => {
-                map1(active, sources, destinations, |a| {
-                    if Format::BF16.is_nan(a) { Format::F32.nan() } else { (a & 0xFFFF) << 16 }
-                });
+                map1(active, sources, destinations, |a| (a & 0xFFFF) << 16);
             }
             (Kind::Integer(from), Kind::Float(Format::F32))
                 if self.rounding == Some(Rounding::Rn) && from.bits <= 32 && !saturates =>
@@ -100,7 +98,11 @@ impl Instruction {
             Kind::Tf32 => Format::F32.decode(a),
             Kind::Float(format) => {
                 let a = a & format.mask();
-                let a = if self.flushes && format == Format::F32 { format.flushed(a) } else { a };
+                let a = if self.flushes && format == Format::F32 && to != Kind::Float(Format::F16) {
+                    format.flushed(a)
+                } else {
+                    a
+                };
                 if to == from && self.rounding.is_none() && format == Format::F64 && !self.saturates {
                     return a;
                 }
@@ -112,12 +114,12 @@ impl Instruction {
                 let is_wide = from == Kind::Float(Format::F64) || ty.bits == 64;
                 self.extended(ty, to_integer(ty, number, self.rounding.unwrap_or(Rounding::Rzi), is_wide))
             }
-            Kind::Float(format) => self.to_float(format, from.format(), number),
-            Kind::Tf32 => self.to_float(Format::TF32, from.format(), number) << 13,
+            Kind::Float(format) => self.to_float(format, from.format(), number, a),
+            Kind::Tf32 => self.to_float(Format::TF32, from.format(), number, a) << 13,
         }
     }
 
-    fn to_float(&self, format: Format, from: Option<Format>, number: Number) -> u64 {
+    fn to_float(&self, format: Format, from: Option<Format>, number: Number, a: u64) -> u64 {
         let rounding = self.rounding.unwrap_or(Rounding::Rn);
         let number = match (number, rounding) {
             (Number::Finite(exact), Rounding::Rni | Rounding::Rzi | Rounding::Rmi | Rounding::Rpi)
@@ -128,13 +130,39 @@ impl Instruction {
             _ => number,
         };
         let overflow = if self.finite { Overflow::Saturate } else { Overflow::Infinity };
-        let bits = format.from_number(number, rounding, overflow);
+        let bits = match (number, from) {
+            (Number::Nan, Some(from)) if !self.relu => self.nan(format, from, a),
+            _ => format.from_number(number, rounding, overflow),
+        };
         let bits = if self.flushes && format == Format::F32 { format.flushed(bits) } else { bits };
         let is_negative = bits & format.sign() != 0;
         if self.saturates {
             return if format.is_nan(bits) || is_negative { 0 } else { bits.min(format.one()) };
         }
         if self.relu && is_negative && !format.is_nan(bits) { 0 } else { bits }
+    }
+
+    /// What becomes of what is no number. Doubles keep as much of it as there is room for, and so
+    /// does what only moves bits.
+    fn nan(&self, to: Format, from: Format, a: u64) -> u64 {
+        let is_plain = self.rounding.is_none() && !self.flushes && !self.saturates;
+        let sign = if a & from.sign() == 0 { 0 } else { to.sign() };
+        let fraction = a & ((1 << from.fraction) - 1);
+        let moved = if to.fraction >= from.fraction {
+            fraction << (to.fraction - from.fraction)
+        } else {
+            fraction >> (from.fraction - to.fraction)
+        };
+        let kept = to.infinity() | sign | moved;
+        let quiet = 1 << (to.fraction - 1);
+        match (from, to) {
+            (Format::F32, Format::F32) if is_plain => kept,
+            (Format::BF16, Format::F32) if is_plain => kept,
+            (Format::F32, Format::TF32) if self.rounding == Some(Rounding::Rna) && self.finite => kept - 1,
+            (Format::F32, Format::TF32) if self.rounding == Some(Rounding::Rna) => kept,
+            (Format::F64, _) | (_, Format::F64) => kept | quiet,
+            _ => to.nan(),
+        }
     }
 
     /// With the sign in all bits of a wider register.

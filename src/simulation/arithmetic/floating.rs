@@ -1,6 +1,6 @@
 //! Floating-point arithmetic that is exact but for one rounding.
 
-use super::format::{Format, Number, Overflow};
+use super::format::{Exact, Format, Number, Overflow};
 use super::lanes::{each, packed};
 use super::{Decoded, FOREIGN_TYPE, Lanes, NOT_HERE, UNTYPED};
 use crate::isa::generic::{Flag, Modifier, NumberClass, Operation, Rounding, Type};
@@ -137,10 +137,9 @@ impl Instruction {
             };
             d[lane] = packed(bits, self.count, |at| {
                 let at = at / bits;
-                let mut result =
-                    self.compute(element(0, a, at), element(1, b, at), c.map(|c| element(2, c, at)));
-                result = self.limited(result);
-                if flushes { self.format.flushed(result) } else { result }
+                let elements = (element(0, a, at), element(1, b, at), c.map(|c| element(2, c, at)));
+                let result = self.compute(elements.0, elements.1, elements.2);
+                self.limited(if flushes { self.flushed(result, elements) } else { result })
             });
         });
     }
@@ -178,24 +177,30 @@ impl Instruction {
     fn execute_singles(&self, active: u32, sources: &[&Lanes], d: &mut Lanes) {
         let flushes = self.options.flushes;
         let input = |bits: u64| f32::from_bits(if flushes { Format::F32.flushed(bits) } else { bits } as u32);
-        let output = |value: f32| {
-            let bits = u64::from(if value.is_nan() { 0x7FFF_FFFF } else { value.to_bits() });
-            if flushes { Format::F32.flushed(bits) } else { bits }
+        let nan_or = |value: f32| u64::from(if value.is_nan() { 0x7FFF_FFFF } else { value.to_bits() });
+        let output = |value: f32, elements: (u64, u64, Option<u64>)| {
+            let bits = nan_or(value);
+            if flushes { self.flushed(bits, elements) } else { bits }
         };
         match (self.function, sources) {
-            (Function::Add, [a, b, ..]) => {
-                each(active, |lane| d[lane] = output(input(a[lane]) + input(b[lane])));
-            }
-            (Function::Multiply, [a, b, ..]) => {
-                each(active, |lane| d[lane] = output(input(a[lane]) * input(b[lane])));
-            }
-            (Function::MultiplyAdd, [a, b, c, ..]) => {
-                each(active, |lane| d[lane] = output(input(a[lane]).mul_add(input(b[lane]), input(c[lane]))));
-            }
+            (Function::Add, [a, b, ..]) => each(active, |lane| {
+                let bits = nan_or(input(a[lane]) + input(b[lane]));
+                d[lane] = if flushes { Format::F32.flushed(bits) } else { bits };
+            }),
+            (Function::Multiply, [a, b, ..]) => each(active, |lane| {
+                d[lane] = output(input(a[lane]) * input(b[lane]), (a[lane], b[lane], None));
+            }),
+            (Function::MultiplyAdd, [a, b, c, ..]) => each(active, |lane| {
+                let sum = input(a[lane]).mul_add(input(b[lane]), input(c[lane]));
+                d[lane] = output(sum, (a[lane], b[lane], Some(c[lane])));
+            }),
             (_, [a, rest @ ..]) => {
                 let Some(compute) = self.single() else { return };
                 let (b, c) = (rest.first().unwrap_or(a), rest.get(1).unwrap_or(a));
-                each(active, |lane| d[lane] = output(compute([a, b, c].map(|source| input(source[lane])))));
+                each(active, |lane| {
+                    let result = compute([a, b, c].map(|source| input(source[lane])));
+                    d[lane] = output(result, (a[lane], b[lane], Some(c[lane])));
+                });
             }
             (_, []) => {}
         }
@@ -229,8 +234,9 @@ impl Instruction {
                 number(first, a).multiply(number(second, b)).add(number(third, c), self.rounding)
             }
             Function::Divide => number(first, a).divide(number(second, b)),
-            Function::Reciprocal => Number::Finite(super::format::Exact::ONE).divide(number(first, a)),
+            Function::Reciprocal => Number::Finite(Exact::ONE).divide(number(first, a)),
             Function::SquareRoot => number(first, a).square_root(),
+            Function::Absolute | Function::Negate if format.is_nan(a) => return format.nan_of(a),
             Function::Absolute => return a & !format.sign(),
             Function::Negate => return a ^ format.sign(),
             Function::CopySign => return b & !format.sign() | a & format.sign(),
@@ -247,7 +253,11 @@ impl Instruction {
 
     /// A double where the processor has the instruction.
     fn compute_double(&self, a: u64, b: u64, c: Option<u64>) -> Option<u64> {
-        let sources = [Some(a), self.takes_second().then_some(b), c];
+        // Doubles keep what is no number as it came; of several, the second goes first.
+        let mut sources = [self.takes_second().then_some(b), c, Some(a)];
+        if self.function == Function::Divide {
+            sources.swap(0, 2);
+        }
         let is_computed = !matches!(
             self.function,
             Function::Absolute
@@ -257,12 +267,11 @@ impl Instruction {
                 | Function::Maximum
                 | Function::Test(_)
         );
-        // Doubles keep what is no number as it came.
         let nan = sources.into_iter().flatten().find(|bits| Format::F64.is_nan(*bits));
         if let Some(nan) = nan
             && is_computed
         {
-            return Some(nan | 1 << 51);
+            return Some(Format::F64.nan_of(nan));
         }
         if self.rounding != Rounding::Rn {
             return None;
@@ -307,7 +316,7 @@ impl Instruction {
         let sign = (a ^ b) & format.sign();
         let [a, b] = [a, b].map(|bits| if options.absolute { bits & !format.sign() } else { bits });
         let result = match (format.is_nan(a), format.is_nan(b)) {
-            (true, true) => return format.nan(),
+            (true, true) => return format.nan_of(b),
             (true, false) | (false, true) if options.nan => return format.nan(),
             (true, false) => b,
             (false, true) => a,
@@ -321,6 +330,41 @@ impl Instruction {
             }
         };
         if options.xor_sign { result & !format.sign() | sign } else { result }
+    }
+
+    /// With zero instead of a result that would be subnormal. Whether it is, is asked before it is
+    /// rounded to the few bits of a subnormal number: what then becomes the smallest normal one is.
+    fn flushed(&self, bits: u64, (a, b, c): (u64, u64, Option<u64>)) -> u64 {
+        let Self { format, rounding, .. } = *self;
+        let smallest = 1 << format.fraction;
+        if bits & !format.sign() != smallest {
+            return format.flushed(bits);
+        }
+        let [first, second, third] = self.sources;
+        let product = match self.function {
+            Function::Multiply => first.decode(a).multiply(second.decode(b)),
+            Function::MultiplyAdd => {
+                first.decode(a).multiply(second.decode(b)).add(third.decode(c.unwrap_or_default()), rounding)
+            }
+            Function::Divide => first.decode(a).divide(second.decode(b)),
+            Function::Add
+            | Function::Subtract
+            | Function::Reciprocal
+            | Function::SquareRoot
+            | Function::Absolute
+            | Function::Negate
+            | Function::Minimum
+            | Function::Maximum
+            | Function::CopySign
+            | Function::Test(_) => return bits,
+        };
+        let Number::Finite(exact) = product else { return bits };
+        // The same in the middle of the range.
+        let shift = 1 << (format.exponent - 2);
+        let moved = Exact { exponent: exact.exponent + shift, ..exact };
+        let rounded = format.round(Number::Finite(moved), rounding);
+        let is_tiny = rounded & !format.sign() < smallest + ((shift as u64) << format.fraction);
+        if is_tiny { bits & format.sign() } else { bits }
     }
 
     /// Within what `.sat` and `.relu` ask for.
@@ -364,8 +408,8 @@ fn is_in_class(format: Format, class: NumberClass, bits: u64) -> bool {
         NumberClass::Number => !is_nan,
         NumberClass::NotANumber => is_nan,
         NumberClass::Normal => {
-            let is_zero = bits & format.mask() & !format.sign() == 0;
-            !is_nan && !is_infinite && !is_zero && !format.is_subnormal(bits)
+            // The hardware takes zero for one of them.
+            !is_nan && !is_infinite && !format.is_subnormal(bits)
         }
         NumberClass::Subnormal => format.is_subnormal(bits),
     }

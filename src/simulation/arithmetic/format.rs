@@ -171,7 +171,13 @@ impl Format {
         }
     }
 
-    const fn infinity(self) -> u64 {
+    /// What the hardware makes of what is no number: doubles keep it, but for the bit that says that
+    /// nothing is to happen.
+    pub(super) const fn nan_of(self, bits: u64) -> u64 {
+        if self.fraction == 52 { bits | 1 << 51 } else { self.nan() }
+    }
+
+    pub(super) const fn infinity(self) -> u64 {
         self.largest_exponent_field() << self.fraction
     }
 

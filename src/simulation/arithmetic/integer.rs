@@ -157,11 +157,9 @@ impl Instruction {
                 half as u64 ^ sources[2]
             }
             Function::SumOfDifferences => ty.wrapped(c + (a - b).abs()),
-            // The hardware gives all ones, and for signed numbers what the program that divides them
-            // makes of it.
-            Function::Divide if b == 0 => ty.wrapped(-1),
+            // What the hardware gives.
+            Function::Divide | Function::Remainder if b == 0 => ty.wrapped(-1),
             Function::Divide => ty.wrapped(a / b),
-            Function::Remainder if b == 0 => ty.wrapped(a),
             Function::Remainder => ty.wrapped(a % b),
             Function::Absolute => ty.wrapped(a.abs()),
             Function::Negate => ty.wrapped(-a),
