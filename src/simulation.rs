@@ -1,3 +1,4 @@
 //! Running a kernel without a GPU.
 
+pub mod addresses;
 pub mod arithmetic;

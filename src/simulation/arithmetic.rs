@@ -39,6 +39,8 @@ mod movement;
 mod narrow;
 mod pack;
 mod permute;
+mod policy;
+mod video;
 mod warp;
 
 /// One register of a warp.
@@ -82,6 +84,8 @@ enum Kind {
     Convert(convert::Instruction),
     Narrow(narrow::Instruction),
     Pack(pack::Instruction),
+    Video(video::Instruction),
+    Policy(policy::Instruction),
 }
 
 /// What the parts say of an opcode.
@@ -136,6 +140,8 @@ impl Arithmetic {
             Kind::Convert(instruction) => instruction.execute(active, sources, destinations),
             Kind::Narrow(instruction) => instruction.execute(active, sources, destinations),
             Kind::Pack(instruction) => instruction.execute(active, sources, destinations),
+            Kind::Video(instruction) => instruction.execute(active, sources, destinations),
+            Kind::Policy(instruction) => instruction.execute(active, sources, destinations),
         }
     }
 }
@@ -260,8 +266,9 @@ impl Kind {
             | Operation::Vmax
             | Operation::Vshl
             | Operation::Vshr
-            | Operation::Vmad
-            | Operation::Vset
+            | Operation::Vset => video::Instruction::of(operation, opcode).map(Self::Video),
+            Operation::CreatepolicyFractional => policy::Instruction::of(opcode).map(Self::Policy),
+            Operation::Vmad
             | Operation::Vadd2
             | Operation::Vsub2
             | Operation::Vavrg2
@@ -299,7 +306,6 @@ impl Kind {
             | Operation::Applypriority
             | Operation::Discard
             | Operation::CreatepolicyRange
-            | Operation::CreatepolicyFractional
             | Operation::CreatepolicyCvt
             | Operation::Isspacep
             | Operation::Cvta

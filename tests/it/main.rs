@@ -18,6 +18,7 @@ mod fronts;
 mod fuzz;
 mod generic;
 mod growth;
+mod hardware;
 mod host;
 mod incremental;
 mod injected_bugs;

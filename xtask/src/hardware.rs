@@ -17,6 +17,7 @@ use ptx_tc::isa::generic::Type;
 
 use crate::{Result, root, target_directory};
 
+mod copies;
 mod forms;
 mod inputs;
 
@@ -25,11 +26,11 @@ pub(crate) struct Arguments {
     /// Only write what a machine with a GPU has to run.
     #[arg(long)]
     prepare: bool,
-    /// Record what it wrote there.
+    /// Record what it wrote there, in this folder.
     #[arg(long)]
     results: Option<PathBuf>,
     /// How many times each form is executed: a number of warps of 32.
-    #[arg(long, default_value_t = 3)]
+    #[arg(long, default_value_t = 2)]
     warps: usize,
     /// Where the record goes, if not into fixtures/hardware.
     #[arg(long)]
@@ -52,17 +53,57 @@ pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
     let results = match &arguments.results {
         Some(results) => results.clone(),
         None => {
-            let status = Command::new("python3").arg("run.py").current_dir(&folder).status()?;
-            if !status.success() {
-                return Err("the GPU did not run the program".into());
+            for program in ["run.py", "run_copies.py"] {
+                let status = Command::new("python3").arg(program).current_dir(&folder).status()?;
+                if !status.success() {
+                    return Err(format!("{program} did not run to its end").into());
+                }
             }
-            folder.join("results.bin")
+            folder
         }
     };
-    let output = arguments.output.clone().unwrap_or_else(|| root().join("fixtures/hardware/arithmetic.txt"));
-    record(&forms, arguments.warps, &folder, &fs::read(results)?, &output)?;
+    let output = arguments.output.clone().unwrap_or_else(|| root().join("fixtures/hardware"));
+    fs::create_dir_all(&output)?;
+    let device = fs::read_to_string(results.join("device.txt"))?;
+    let words = fs::read(results.join("results.bin"))?;
+    let arithmetic = record(&forms, arguments.warps, &words)?;
+    // A GPU refuses what only later ones have.
+    let copies = fs::read_to_string(results.join("copies.txt"))?;
+    let copies: String = copies
+        .split_inclusive("\n> ")
+        .map(|case| case.trim_end_matches("> "))
+        .filter(|case| !case.contains("\nrefused"))
+        .map(|case| if case.starts_with("> ") { case.to_owned() } else { format!("> {case}") })
+        .collect();
+    let barriers = fs::read_to_string(results.join("barriers.txt"))?;
+    for (name, about, text) in [
+        ("arithmetic.txt", ABOUT_ARITHMETIC, arithmetic),
+        ("copies.txt", ABOUT_COPIES, copies),
+        ("mbarriers.txt", ABOUT_BARRIERS, barriers),
+    ] {
+        let text = format!("# What {} does. `cargo xtask hardware` wrote it.\n{about}{text}", device.trim());
+        fs::write(output.join(name), text)?;
+    }
+    println!("recorded in {}", output.display());
     Ok(true)
 }
+
+const ABOUT_ARITHMETIC: &str = "\
+# A form of an instruction is `> opcode | sources | destinations`, registers by their bits, numbers behind `=`;
+# below it, in each line, what an execution read and what it wrote, 32 lines for the lanes of a warp.
+";
+
+const ABOUT_COPIES: &str = "\
+# A copy of a box of a tensor into shared memory, and below it where the bytes there came from, in runs
+# `place:length:place in the tensor`, hexadecimal. `fill` is what is out of bounds, and `fill=` the bytes of an
+# element that stands for it; `failed` is an error of the GPU.
+";
+
+const ABOUT_BARRIERS: &str = "\
+# What an mbarrier is put through: steps `what:number=result`. By `what`: 0 init, 1 arrive, 2 arrive by a count, 3 the same with .noComplete, 4 arrive_drop,
+# 5 the same by a count, 6 expect_tx, 7 complete_tx, 8 arrive.expect_tx, 9 test_wait for the state that the step of
+# that number gave, 10 test_wait.parity, 11 pending_count of such a state, 12 inval, 13 try_wait.parity.
+";
 
 /// Writes and assembles the program, and what it reads; leaves out what the assembler refuses.
 fn prepare(folder: &Path, warps: usize) -> Result<Vec<Form>> {
@@ -107,6 +148,17 @@ fn prepare(folder: &Path, warps: usize) -> Result<Vec<Form>> {
     fs::write(folder.join("plan.txt"), format!("{}\n{plan}", 32 * warps))?;
     fs::write(folder.join("inputs.bin"), inputs)?;
     fs::write(folder.join("run.py"), RUNNER)?;
+    fs::write(folder.join("copies.ptx"), include_str!("hardware/copies.ptx"))?;
+    fs::write(folder.join("run_copies.py"), include_str!("hardware/run_copies.py"))?;
+    fs::write(folder.join("cases.txt"), copies::cases())?;
+    fs::write(folder.join("scripts.txt"), copies::scripts())?;
+    let status = Command::new(&ptxas)
+        .args(["-arch", TARGET, "copies.ptx", "-o", "copies.cubin"])
+        .current_dir(folder)
+        .status()?;
+    if !status.success() {
+        return Err("the assembler refuses hardware/copies.ptx".into());
+    }
     Ok(forms)
 }
 
@@ -219,15 +271,10 @@ fn width(ty: Type) -> u32 {
     }
 }
 
-/// Writes what was read and what came out, as text: for each form a line that says what it is, then
-/// a line for each execution.
-fn record(forms: &[Form], warps: usize, folder: &Path, results: &[u8], output: &Path) -> Result<()> {
-    let device = fs::read_to_string(folder.join("device.txt")).unwrap_or_else(|_| "a GPU".to_owned());
-    let mut text = format!(
-        "# What {} computes. `cargo xtask hardware` wrote it.\n# A form: `> opcode | sources | destinations`; \
-         below it, in each line, what it read and what it wrote.\n",
-        device.trim()
-    );
+/// What was read and what came out: for each form a line that says what it is, then a line for each
+/// execution.
+fn record(forms: &[Form], warps: usize, results: &[u8]) -> Result<String> {
+    let mut text = String::new();
     let words: Vec<u64> =
         results.chunks_exact(8).map(|word| u64::from_le_bytes(word.try_into().unwrap_or_default())).collect();
     let mut words = words.into_iter();
@@ -252,12 +299,7 @@ fn record(forms: &[Form], warps: usize, folder: &Path, results: &[u8], output: &
     if words.next().is_some() {
         return Err("there are too many results".into());
     }
-    if let Some(parent) = output.parent() {
-        fs::create_dir_all(parent)?;
-    }
-    fs::write(output, text)?;
-    println!("wrote {}", output.display());
-    Ok(())
+    Ok(text)
 }
 
 fn find(folder: &Path, name: &str) -> Option<PathBuf> {

@@ -228,7 +228,7 @@ impl Instruction {
             Function::Multiply => number(first, a).multiply(number(second, b)),
             Function::MultiplyAdd => {
                 let c = c.unwrap_or_default();
-                if self.options.out_of_bounds && (a == OUT_OF_BOUNDS || b == OUT_OF_BOUNDS) {
+                if self.options.out_of_bounds && (is_out_of_bounds(a) || is_out_of_bounds(b)) {
                     return 0;
                 }
                 number(first, a).multiply(number(second, b)).add(number(third, c), self.rounding)
@@ -381,8 +381,10 @@ impl Instruction {
     }
 }
 
-/// What tensors are filled with out of bounds, if not with zero.
-const OUT_OF_BOUNDS: u64 = 0x7FFF;
+/// Whether a half is what tensors are filled with out of bounds, if not with zero.
+const fn is_out_of_bounds(bits: u64) -> bool {
+    bits & 0x7FFF == 0x7FF7
+}
 
 /// How an opcode rounds, if it says so.
 pub(super) fn rounding(opcode: &Opcode) -> Option<Rounding> {

@@ -294,6 +294,19 @@ fn written() -> Vec<Form> {
         Form::written("mov.b64", "mov.b64 $d0, {$s0, $s1, $s2, $s3};", &[B16; 4], &[B64]),
         Form::written("mov.b64", "mov.b64 {$d0, $d1, $d2, $d3}, $s0;", &[B64], &[B16; 4]),
     ];
+    let primaries = ["evict_last", "evict_normal", "evict_first", "evict_unchanged"];
+    for primary in primaries {
+        for secondary in ["", ".L2::evict_first", ".L2::evict_unchanged"] {
+            let opcode = format!("createpolicy.fractional.L2::{primary}{secondary}.b64");
+            forms.push(Form::written(&opcode, &format!("{opcode} $d0;"), &[], &[B64]));
+            for fraction in [0x3F80_0000, 0x3F00_0000, 0x3E99_999A, 0x3D00_0000] {
+                let text = format!("{opcode} $d0, 0f{fraction:08X};");
+                let mut form = Form::written(&opcode, &text, &[], &[B64]);
+                form.sources.push(Source::Immediate(fraction));
+                forms.push(form);
+            }
+        }
+    }
     for ty in ["u32", "s32", "u64", "s64"] {
         let register = if ty.ends_with("64") { B64 } else { B32 };
         let one = |text: &str| text.replace("TY", ty);

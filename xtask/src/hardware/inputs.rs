@@ -80,6 +80,9 @@ impl Random {
                 infinity | hidden / 2,
                 infinity | (hidden - 1),
                 infinity | hidden / 2 | 5,
+                // What stands for out of bounds in halves.
+                infinity | (hidden - 1) & !8,
+                infinity | (hidden - 1) & !8,
             ]),
             2 => self.next() & ones(fraction),
             // Near one, so that sums and powers stay in range.

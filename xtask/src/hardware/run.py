@@ -62,4 +62,5 @@ def main():
         file.write(results)
 
 
-main()
+if __name__ == "__main__":
+    main()
