@@ -19,6 +19,9 @@
 //! Results are those of the hardware, bit by bit, as fixtures/hardware has recorded them, but for
 //! the approximations (`.approx`, `.full`), which are within what the ISA allows.
 
+#![allow(clippy::cast_possible_wrap, reason = "bits are taken for numbers with a sign")]
+#![allow(clippy::many_single_char_names, reason = "operands are called what the ISA calls them")]
+
 use std::fmt;
 
 use crate::isa::generic::{Operation, Type};

@@ -41,8 +41,8 @@ impl Im2col {
         let mut corner: Vec<i64> = coordinates.iter().map(|coordinate| i64::from(*coordinate)).collect();
         for pixel in 0..self.pixels {
             let mut place = corner.clone();
-            for dimension in 1..rank - 1 {
-                place[dimension] += i64::from(offsets.get(dimension - 1).copied().unwrap_or(0));
+            for (coordinate, offset) in place[1..rank - 1].iter_mut().zip(offsets) {
+                *coordinate += i64::from(*offset);
             }
             let row = self.tensor.row(&place);
             let to = shared.wrapping_add(pixel * pitch);
@@ -54,16 +54,14 @@ impl Im2col {
     /// The next pixel: along a line of the image, then the next line, then the next image.
     fn advance(&self, corner: &mut [i64]) {
         let images = corner.len() - 1;
-        for dimension in 1..images {
-            let at = dimension - 1;
-            let lower = i64::from(self.lower.get(at).copied().unwrap_or(0));
-            let upper = i64::from(self.upper.get(at).copied().unwrap_or(0));
-            let last = i64::from(self.tensor.sizes[dimension]) - 1 + upper;
-            corner[dimension] += i64::from(self.steps.get(dimension).copied().unwrap_or(1));
-            if corner[dimension] <= last {
+        for (at, coordinate) in corner[1..images].iter_mut().enumerate() {
+            let bound = |corner: &[i32]| i64::from(corner.get(at).copied().unwrap_or(0));
+            let last = i64::from(self.tensor.sizes[at + 1]) - 1 + bound(&self.upper);
+            *coordinate += i64::from(self.steps.get(at + 1).copied().unwrap_or(1));
+            if *coordinate <= last {
                 return;
             }
-            corner[dimension] = lower;
+            *coordinate = bound(&self.lower);
         }
         corner[images] += 1;
     }

@@ -75,7 +75,7 @@ impl Tensor {
             if !(0..size).contains(coordinate) {
                 return None;
             }
-            place += coordinate.wrapping_mul(*self.strides.get(index - 1)? as i64);
+            place += coordinate.wrapping_mul(self.strides.get(index - 1)?.cast_signed());
         }
         Some(place)
     }

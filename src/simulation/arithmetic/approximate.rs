@@ -6,7 +6,7 @@
 
 use std::f64::consts::TAU;
 
-use super::format::{Format, Number, Overflow};
+use super::format::{Format, Number};
 use super::lanes::{map1, map2, packed};
 use super::{Decoded, FOREIGN_TYPE, Lanes, NOT_HERE, UNTYPED};
 use crate::isa::generic::{Flag, Modifier, Operation, Precision, Rounding};

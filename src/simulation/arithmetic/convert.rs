@@ -8,6 +8,7 @@ use crate::isa::generic::{Flag, Rounding, Type};
 use crate::resolve::operations::Opcode;
 
 #[derive(Clone, Copy, Debug)]
+#[allow(clippy::struct_excessive_bools, reason = "each is a word of its own")]
 pub(super) struct Instruction {
     to: Kind,
     from: Kind,
@@ -114,12 +115,12 @@ impl Instruction {
                 let is_wide = from == Kind::Float(Format::F64) || ty.bits == 64;
                 self.extended(ty, to_integer(ty, number, self.rounding.unwrap_or(Rounding::Rzi), is_wide))
             }
-            Kind::Float(format) => self.to_float(format, from.format(), number, a),
-            Kind::Tf32 => self.to_float(Format::TF32, from.format(), number, a) << 13,
+            Kind::Float(format) => self.float(format, from.format(), number, a),
+            Kind::Tf32 => self.float(Format::TF32, from.format(), number, a) << 13,
         }
     }
 
-    fn to_float(&self, format: Format, from: Option<Format>, number: Number, a: u64) -> u64 {
+    fn float(&self, format: Format, from: Option<Format>, number: Number, a: u64) -> u64 {
         let rounding = self.rounding.unwrap_or(Rounding::Rn);
         let number = match (number, rounding) {
             (Number::Finite(exact), Rounding::Rni | Rounding::Rzi | Rounding::Rmi | Rounding::Rpi)
@@ -132,7 +133,7 @@ impl Instruction {
         let overflow = if self.finite { Overflow::Saturate } else { Overflow::Infinity };
         let bits = match (number, from) {
             (Number::Nan, Some(from)) if !self.relu => self.nan(format, from, a),
-            _ => format.from_number(number, rounding, overflow),
+            _ => format.encode_number(number, rounding, overflow),
         };
         let bits = if self.flushes && format == Format::F32 { format.flushed(bits) } else { bits };
         let is_negative = bits & format.sign() != 0;

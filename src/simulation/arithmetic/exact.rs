@@ -72,9 +72,9 @@ impl Exact {
         let Some(top) = self.magnitude.checked_ilog2() else { return Self::zero(negative) };
         let left = TOP - top;
         let dividend = self.magnitude << left;
-        let sticky = u128::from(dividend % other.magnitude != 0);
+        let sticky = u128::from(!dividend.is_multiple_of(other.magnitude));
         let exponent = self.exponent - left as i32 - other.exponent;
-        Self { negative, exponent, magnitude: dividend / other.magnitude | sticky }
+        Self { negative, exponent, magnitude: (dividend / other.magnitude) | sticky }
     }
 
     /// The root of a positive number.
@@ -178,7 +178,7 @@ impl Number {
 impl Format {
     /// The bits of a number, rounded as arithmetic does.
     pub(super) fn round(self, number: Number, rounding: Rounding) -> u64 {
-        self.from_number(number, rounding, Overflow::Infinity)
+        self.encode_number(number, rounding, Overflow::Infinity)
     }
 
     /// One.

@@ -248,7 +248,7 @@ impl Instruction {
             Function::Test(_) => return 0,
         };
         let overflow = if self.options.finite { Overflow::Saturate } else { Overflow::Infinity };
-        format.from_number(result, self.rounding, overflow)
+        format.encode_number(result, self.rounding, overflow)
     }
 
     /// A double where the processor has the instruction.
@@ -372,10 +372,7 @@ impl Instruction {
         let Self { format, options, .. } = *self;
         let is_negative = bits & format.sign() != 0;
         if options.saturates {
-            return match format.is_nan(bits) || is_negative {
-                true => 0,
-                false => bits.min(format.one()),
-            };
+            return if format.is_nan(bits) || is_negative { 0 } else { bits.min(format.one()) };
         }
         if options.relu && is_negative && !format.is_nan(bits) { 0 } else { bits }
     }

@@ -260,7 +260,7 @@ impl Format {
     }
 
     /// The bits of a number in this format.
-    pub(super) fn from_number(self, number: Number, rounding: Rounding, overflow: Overflow) -> u64 {
+    pub(super) fn encode_number(self, number: Number, rounding: Rounding, overflow: Overflow) -> u64 {
         match number {
             Number::Nan => self.nan(),
             Number::Infinite { negative } => {
@@ -291,9 +291,9 @@ impl Format {
         // A carry into the next power of two is one into the exponent's field.
         let field = (unit - smallest) as u64;
         let rounded = if kept >> self.fraction == 0 {
-            kept as u128
+            u128::from(kept)
         } else {
-            (u128::from(field) << self.fraction) + kept as u128
+            (u128::from(field) << self.fraction) + u128::from(kept)
         };
         if rounded > u128::from(self.largest()) {
             return sign | self.beyond(negative, rounding, overflow);

@@ -88,7 +88,7 @@ impl Instruction {
                     |a, b| {
                         if b as u32 >= 64 { 0 } else { (a & mask) >> (b & 63) }
                     },
-                )
+                );
             }
         }
     }

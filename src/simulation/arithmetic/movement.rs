@@ -22,7 +22,7 @@ impl Instruction {
         Ok(Self { bits })
     }
 
-    pub(super) fn execute(&self, active: u32, sources: &[&Lanes], destinations: &mut [&mut Lanes]) {
+    pub(super) fn execute(self, active: u32, sources: &[&Lanes], destinations: &mut [&mut Lanes]) {
         let (from, to) = (sources.len() as u32, destinations.len() as u32);
         // As many on both sides: a copy. 128 bits are two registers wherever they are.
         if from == to {
@@ -51,7 +51,7 @@ impl Instruction {
     }
 
     /// Bits of one of so many elements.
-    const fn element(&self, count: u32) -> u32 {
+    const fn element(self, count: u32) -> u32 {
         self.bits / count
     }
 }

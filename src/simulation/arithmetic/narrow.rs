@@ -66,7 +66,7 @@ impl Element {
 
     fn encode(self, number: Number, rounding: Rounding, overflow: Overflow) -> u64 {
         match self {
-            Self::Float(format) => format.from_number(number, rounding, overflow),
+            Self::Float(format) => format.encode_number(number, rounding, overflow),
             Self::PowerOfTwo => power_of_two(number, rounding, overflow),
             Self::FixedPoint => fixed_point(number, rounding),
         }
@@ -187,5 +187,5 @@ fn fixed_point(number: Number, rounding: Rounding) -> u64 {
             if exact.negative { (-magnitude).max(-128) } else { magnitude.min(127) }
         }
     };
-    value as u8 as u64
+    u64::from(value as u8)
 }

@@ -20,7 +20,7 @@ impl Instruction {
         Ok(Self { mode })
     }
 
-    pub(super) fn execute(&self, active: u32, sources: &[&Lanes], destinations: &mut [&mut Lanes]) {
+    pub(super) fn execute(self, active: u32, sources: &[&Lanes], destinations: &mut [&mut Lanes]) {
         match self.mode {
             None => map3(active, sources, destinations, |a, b, c| pick(a, b, c & 0xFFFF)),
             Some(mode) => {

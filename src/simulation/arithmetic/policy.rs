@@ -25,7 +25,7 @@ impl Instruction {
         Ok(Self((first | rest) << 56))
     }
 
-    pub(super) fn execute(&self, active: u32, sources: &[&Lanes], destinations: &mut [&mut Lanes]) {
+    pub(super) fn execute(self, active: u32, sources: &[&Lanes], destinations: &mut [&mut Lanes]) {
         let [d, ..] = destinations else { return };
         each(active, |lane| {
             // In sixteenths, of which there is at least one.
