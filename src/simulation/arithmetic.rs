@@ -271,23 +271,23 @@ impl Kind {
             | Operation::Vshr
             | Operation::Vset => video::Instruction::of(operation, opcode).map(Self::Video),
             Operation::CreatepolicyFractional => policy::Instruction::of(opcode).map(Self::Policy),
-            Operation::Vmad
-            | Operation::Vadd2
+            Operation::Vadd2
             | Operation::Vsub2
             | Operation::Vavrg2
             | Operation::Vabsdiff2
             | Operation::Vmin2
             | Operation::Vmax2
-            | Operation::Vset2
-            | Operation::Vadd4
+            | Operation::Vset2 => video::Instruction::packed(operation, 2, opcode).map(Self::Video),
+            Operation::Vadd4
             | Operation::Vsub4
             | Operation::Vavrg4
             | Operation::Vabsdiff4
             | Operation::Vmin4
             | Operation::Vmax4
-            | Operation::Vset4
-            | Operation::Spcompress
-            | Operation::Spdecompress => Err("it is not computed yet"),
+            | Operation::Vset4 => video::Instruction::packed(operation, 4, opcode).map(Self::Video),
+            Operation::Vmad | Operation::Spcompress | Operation::Spdecompress => {
+                Err("it is not computed yet")
+            }
             // Memory, control, synchronisation, and what asks the machine.
             Operation::Ld
             | Operation::LdGlobalNc

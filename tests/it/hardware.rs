@@ -3,6 +3,7 @@
 use std::fs;
 
 use ptx_tc::resolve::operations::Opcode;
+use ptx_tc::simulation::addresses::matrix::eight_by_eight;
 use ptx_tc::simulation::addresses::{Element, Im2col, Piece, Swizzle, Tensor, Tile};
 use ptx_tc::simulation::arithmetic::{Arithmetic, Lanes};
 
@@ -50,6 +51,8 @@ struct Form<'t> {
     opcode: &'t str,
     sources: Vec<&'t str>,
     destinations: Vec<&'t str>,
+    /// The lanes that execute it; the others have zeros.
+    active: u32,
     rows: Vec<Vec<u64>>,
 }
 
@@ -62,6 +65,7 @@ fn forms(text: &str) -> Vec<Form<'_>> {
             opcode: parts[0],
             sources: parts[1].split_whitespace().collect(),
             destinations: parts[2].split_whitespace().collect(),
+            active: parts.get(3).map_or(u32::MAX, |mask| u32::from_str_radix(mask, 16).unwrap()),
             rows: rows.lines().map(row).collect(),
         }
     };
@@ -100,7 +104,7 @@ fn instructions_compute_what_the_hardware_does() {
                 .collect();
             let mut results: Vec<Lanes> = vec![[0; 32]; form.destinations.len()];
             arithmetic.execute(
-                u32::MAX,
+                form.active,
                 &sources.iter().collect::<Vec<_>>(),
                 &mut results.iter_mut().collect::<Vec<_>>(),
             );
@@ -253,4 +257,44 @@ fn boxes_are_copied_as_the_hardware_does() {
         copied += 1;
     }
     assert!(copied > 100, "{copied} boxes");
+}
+
+#[test]
+fn matrices_go_to_registers_as_the_hardware_does() {
+    let text = record("matrices.txt");
+    let blocks: Vec<&str> = text.split("> ").skip(1).collect();
+    assert_eq!(blocks.len(), 12);
+    for block in blocks {
+        let mut lines = block.lines();
+        let (name, form) = lines.next().unwrap().split_once('.').unwrap();
+        let words: Vec<Vec<u32>> = lines
+            .map(|line| line.split(' ').map(|word| u32::from_str_radix(word, 16).unwrap()).collect())
+            .collect();
+        let is_transposed = form.ends_with("trans");
+        let count = form[1..].split('.').next().unwrap().parse().unwrap();
+        // Where the row is whose address a lane has.
+        let row = |lane: u32| (5 * lane + 3) % 32 * 16;
+        let mut rows = vec![0xFFFF_u16; 256];
+        for matrix in 0..count {
+            for lane in 0..32 {
+                let mut loaded = 0;
+                for place in eight_by_eight(lane, matrix, is_transposed) {
+                    for half in 0..place.bytes / 2 {
+                        let element = (row(place.row) + place.byte) / 2 + half;
+                        let bit = place.bit + 16 * half;
+                        loaded |= element << bit;
+                        rows[element as usize] = (8 * lane + 2 * matrix + bit / 16) as u16;
+                    }
+                }
+                if name == "ldmatrix" {
+                    assert_eq!(words[matrix as usize][lane as usize], loaded, "{form}, lane {lane}");
+                }
+            }
+        }
+        if name == "stmatrix" {
+            let stored: Vec<u16> =
+                words.concat().iter().flat_map(|word| [*word as u16, (word >> 16) as u16]).collect();
+            assert_eq!(stored, rows, "{form}");
+        }
+    }
 }

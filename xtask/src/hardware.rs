@@ -80,6 +80,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
         ("arithmetic.txt", ABOUT_ARITHMETIC, arithmetic),
         ("copies.txt", ABOUT_COPIES, copies),
         ("mbarriers.txt", ABOUT_BARRIERS, barriers),
+        ("matrices.txt", ABOUT_MATRICES, fs::read_to_string(results.join("matrices.txt"))?),
     ] {
         let text = format!("# What {} does. `cargo xtask hardware` wrote it.\n{about}{text}", device.trim());
         fs::write(output.join(name), text)?;
@@ -90,13 +91,21 @@ pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
 
 const ABOUT_ARITHMETIC: &str = "\
 # A form of an instruction is `> opcode | sources | destinations`, registers by their bits, numbers behind `=`;
-# below it, in each line, what an execution read and what it wrote, 32 lines for the lanes of a warp.
+# below it, in each line, what an execution read and what it wrote, 32 lines for the lanes of a warp. The lanes that
+# execute it, if not all do, come last; the others have zeros.
 ";
 
 const ABOUT_COPIES: &str = "\
 # A copy of a box of a tensor into shared memory, and below it where the bytes there came from, in runs
 # `place:length:place in the tensor`, hexadecimal. `fill` is what is out of bounds, and `fill=` the bytes of an
 # element that stands for it; `failed` is an error of the GPU.
+";
+
+const ABOUT_MATRICES: &str = "\
+# Matrices between shared memory and registers. Lane n has the address of row (5 * n + 3) % 32 of 32 rows of
+# 16 bytes. `ldmatrix`: the elements there are numbered; each line is a register, a word for each lane.
+# `stmatrix`: the halves of register r of lane n are 8 * n + 2 * r and one more; the four lines are the 128 words of
+# the rows afterwards, ffffffff where nothing was stored.
 ";
 
 const ABOUT_BARRIERS: &str = "\
@@ -111,7 +120,7 @@ fn prepare(folder: &Path, warps: usize) -> Result<Vec<Form>> {
         find(&target_directory().join("ptxas"), "ptxas").ok_or("`cargo xtask oracle` installs ptxas")?;
     let mut forms = forms::all();
     let mut seen = BTreeSet::new();
-    forms.retain(|form| seen.insert((form.text.clone(), form.destinations.len())));
+    forms.retain(|form| seen.insert((form.text.clone(), form.active)));
     loop {
         let (text, lines) = module(&forms);
         fs::write(folder.join("forms.ptx"), text)?;
@@ -199,6 +208,23 @@ fn module(forms: &[Form]) -> (String, Vec<usize>) {
 
 fn kernel(text: &mut String, index: usize, form: &Form) {
     let mut body = form.text.clone();
+    if form.active != u32::MAX {
+        // Who does not execute it has zeros.
+        let zeros: String = (0..form.destinations.len())
+            .map(|number| {
+                let bits = width(form.destinations[number]);
+                match bits {
+                    1 => format!("setp.ne.u32 $d{number}, 0, 0; "),
+                    bits => format!("mov.b{bits} $d{number}, 0; "),
+                }
+            })
+            .collect();
+        body = format!(
+            "{zeros}and.b32 %id, %id, 31; mov.u32 %mask, {}; shr.u32 %mask, %mask, %id; and.b32 %mask, %mask, 1; \
+             setp.ne.u32 %active, %mask, 0; @%active {body}",
+            form.active
+        );
+    }
     let mut before = String::new();
     let mut after = String::new();
     let sources = registers(form).len();
@@ -255,7 +281,7 @@ fn kernel(text: &mut String, index: usize, form: &Form) {
     let _ = writeln!(
         text,
         ".visible .entry form{index}(.param .u64 in, .param .u64 out) {{\n\
-         .reg .b64 %in, %out, %row, %w; .reg .b32 %id; .reg .pred %sp_<8>, %dp_<8>;\n\
+         .reg .b64 %in, %out, %row, %w; .reg .b32 %id, %mask; .reg .pred %active; .reg .pred %sp_<8>, %dp_<8>;\n\
          .reg .b16 %s16_<8>, %d16_<10>; .reg .b32 %s32_<8>, %d32_<10>; .reg .b64 %s64_<8>, %d64_<10>;\n\
          ld.param.u64 %in, [in]; ld.param.u64 %out, [out]; mov.u32 %id, %tid.x; cvt.u64.u32 %row, %id;\n\
          {before}\n{body}\n{after}ret;\n}}"
@@ -286,7 +312,9 @@ fn record(forms: &[Form], warps: usize, results: &[u8]) -> Result<String> {
         let sources: Vec<String> = form.sources.iter().map(source).collect();
         let destinations: Vec<String> =
             form.destinations.iter().map(|ty| format!("b{}", width(*ty))).collect();
-        let _ = writeln!(text, "> {} | {} | {}", form.opcode, sources.join(" "), destinations.join(" "));
+        let active = if form.active == u32::MAX { String::new() } else { format!(" | {:x}", form.active) };
+        let _ =
+            writeln!(text, "> {} | {} | {}{active}", form.opcode, sources.join(" "), destinations.join(" "));
         for row in rows(form, warps) {
             let mut line: Vec<String> = row.iter().map(|value| format!("{value:x}")).collect();
             for ty in &form.destinations {

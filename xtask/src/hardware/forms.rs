@@ -15,6 +15,8 @@ pub(crate) struct Form {
     /// Sources that are numbers in the text; they follow the registers in the order of the operands.
     pub(crate) sources: Vec<Source>,
     pub(crate) destinations: Vec<Type>,
+    /// The lanes of each warp that execute it.
+    pub(crate) active: u32,
 }
 
 /// A source.
@@ -28,8 +30,13 @@ impl Form {
     /// A form whose operands are those of the table.
     fn new(opcode: &str, immediates: &[u64]) -> Self {
         let decoded = Opcode::new(opcode);
-        let mut form =
-            Self { opcode: opcode.to_owned(), text: String::new(), sources: vec![], destinations: vec![] };
+        let mut form = Self {
+            opcode: opcode.to_owned(),
+            text: String::new(),
+            sources: vec![],
+            destinations: vec![],
+            active: u32::MAX,
+        };
         let mut immediates = immediates.iter();
         let mut operands = Vec::new();
         for slot in &decoded.slots {
@@ -75,6 +82,7 @@ impl Form {
             text: text.to_owned(),
             sources: sources.iter().map(|ty| Source::Register(*ty)).collect(),
             destinations: destinations.to_vec(),
+            active: u32::MAX,
         }
     }
 }
@@ -240,6 +248,41 @@ fn opcodes() -> Vec<String> {
             &["u32", "s32"],
             &["s32", "u32.sat"],
         ],
+        &[
+            &["vadd", "vmin", "vabsdiff"],
+            &["u32", "s32"],
+            &["s32"],
+            &["u32"],
+            &["add", "min", "max", "sat.add"],
+        ],
+        &[&["vshl", "vshr"], &["u32", "s32"], &["u32", "s32"], &["u32.clamp", "u32.wrap"]],
+        &[&["vset"], &["u32", "s32"], &["u32", "s32"], &["lt", "ge", "eq"]],
+        &[
+            &[
+                "vadd2",
+                "vsub2",
+                "vavrg2",
+                "vabsdiff2",
+                "vmin2",
+                "vmax2",
+                "vadd4",
+                "vsub4",
+                "vavrg4",
+                "vabsdiff4",
+                "vmin4",
+                "vmax4",
+            ],
+            &[
+                "u32.u32.u32",
+                "s32.s32.s32",
+                "s32.u32.s32",
+                "u32.u32.u32.sat",
+                "s32.s32.s32.sat",
+                "u32.u32.u32.add",
+                "s32.s32.s32.add",
+            ],
+        ],
+        &[&["vset2", "vset4"], &["u32.u32.lt", "s32.u32.ge", "s32.s32.eq.add"]],
         // The lanes of a warp.
         &[&["vote.sync"], &["all.pred", "any.pred", "uni.pred", "ballot.b32"]],
         &[&["match.any.sync", "match.all.sync"], &["b32", "b64"]],
@@ -278,6 +321,30 @@ pub(crate) fn all() -> Vec<Form> {
         }
         forms.push(Form::new(&opcode, &[REGISTER, REGISTER, 0x1F, 0xFFFF_FFFF]));
         forms.push(Form::new(&opcode, &[REGISTER, REGISTER, REGISTER, 0xFFFF_FFFF]));
+    }
+    // Some lanes only. What a shuffle takes from others is undefined.
+    for active in [0xAAAA_AAAA, 0x0001_FF00, 0x8000_0000] {
+        let mask = u64::from(active);
+        for opcode in [
+            "vote.sync.all.pred",
+            "vote.sync.any.pred",
+            "vote.sync.uni.pred",
+            "vote.sync.ballot.b32",
+            "match.any.sync.b32",
+            "match.all.sync.b32",
+            "redux.sync.add.u32",
+            "redux.sync.min.s32",
+            "redux.sync.xor.b32",
+        ] {
+            forms.push(Form { active, ..Form::new(opcode, &[REGISTER, mask]) });
+        }
+        forms.push(Form { active, ..Form::new("elect.sync", &[mask]) });
+        forms.push(Form { active, ..Form::new("activemask.b32", &[]) });
+    }
+    for (mode, offset) in [("bfly", 6), ("idx", 3), ("down", 2), ("up", 4)] {
+        let clamp = if mode == "up" { 0x1000 } else { 0x101F };
+        let form = Form::new(&format!("shfl.sync.{mode}.b32"), &[REGISTER, offset, clamp, 0xAAAA_AAAA]);
+        forms.push(Form { active: 0xAAAA_AAAA, ..form });
     }
     forms.extend(written());
     forms

@@ -169,6 +169,17 @@ def main():
             data = gpu.read(out, 8 * len(steps))
             words = [int.from_bytes(data[index : index + 8], "little") for index in range(0, len(data), 8)]
             file.write(" ".join(f"{what}:{number}={words[index]:x}" for index, (what, number) in enumerate(steps)) + "\n")
+    gpu.launch("matrices", 1, 32, 0, ctypes.c_uint64(out))
+    words = memoryview(gpu.read(out, 128 * (14 + 24))).cast("I")
+    with open("matrices.txt", "w") as file:
+        rows = iter(range(0, len(words), 32))
+        for name, registers in [("ldmatrix", None), ("stmatrix", 4)]:
+            for count in (1, 2, 4):
+                for trans in ("", ".trans"):
+                    file.write(f"> {name}.x{count}{trans}\n")
+                    for _ in range(registers or count):
+                        row = next(rows)
+                        file.write(" ".join(f"{word:x}" for word in words[row : row + 32]) + "\n")
     gpu.launch("out_of_bounds", 256, 256, 0, ctypes.c_uint64(out))
     data = gpu.read(out, 4 << 16)
     with open("out_of_bounds.txt", "w") as file:
