@@ -31,6 +31,7 @@ mod approximate;
 mod bits;
 mod comparison;
 mod convert;
+mod doubles;
 mod exact;
 mod extended;
 mod floating;

@@ -115,6 +115,9 @@ impl Test {
     fn set_predicates(&self, active: u32, sources: &[&Lanes], destinations: &mut [&mut Lanes]) {
         let ([a, b, rest @ ..], [p, others @ ..]) = (sources, destinations) else { return };
         let third = rest.first();
+        if self.joined.is_none() && others.is_empty() {
+            return self.set_predicate(active, a, b, p);
+        }
         each(active, |lane| {
             let third = third.map(|c| c[lane]);
             let outcome = self.elements.compare(a[lane], b[lane]);
@@ -130,6 +133,47 @@ impl Test {
                 q[lane] = u64::from(self.join(second, third));
             }
         });
+    }
+
+    /// A comparison without more, which is met at every turn.
+    fn set_predicate(&self, active: u32, a: &Lanes, b: &Lanes, p: &mut Lanes) {
+        match self.elements {
+            Elements::Integers(ty, relation) => {
+                let [less, equal, greater] =
+                    [Ordering::Less, Ordering::Equal, Ordering::Greater].map(|it| relation.holds(it));
+                let outcome = |is_less: bool, is_equal: bool| {
+                    u64::from(is_less & less | is_equal & equal | !(is_less | is_equal) & greater)
+                };
+                if ty.signed {
+                    each(active, |lane| {
+                        let [a, b] = [a[lane], b[lane]].map(|bits| ty.sign_extended(bits));
+                        p[lane] = outcome(a < b, a == b);
+                    });
+                } else {
+                    let mask = ty.mask();
+                    each(active, |lane| {
+                        let [a, b] = [a[lane], b[lane]].map(|bits| bits & mask);
+                        p[lane] = outcome(a < b, a == b);
+                    });
+                }
+            }
+            Elements::Floats { format: Format::F32, comparison, flushes: false } => {
+                let [less, equal, greater] = [Ordering::Less, Ordering::Equal, Ordering::Greater]
+                    .map(|it| comparison.of_floats(Some(it)));
+                let unordered = comparison.of_floats(None);
+                each(active, |lane| {
+                    let [a, b] = [a[lane], b[lane]].map(|bits| f32::from_bits(bits as u32));
+                    let (is_less, is_equal, is_greater) = (a < b, a == b, a > b);
+                    let is_unordered = !(is_less | is_equal | is_greater);
+                    p[lane] = u64::from(
+                        is_less & less | is_equal & equal | is_greater & greater | is_unordered & unordered,
+                    );
+                });
+            }
+            Elements::Floats { .. } => {
+                each(active, |lane| p[lane] = u64::from(self.elements.compare(a[lane], b[lane])));
+            }
+        }
     }
 
     #[inline]

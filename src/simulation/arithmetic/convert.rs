@@ -89,6 +89,26 @@ impl Instruction {
             {
                 map1(active, sources, destinations, |a| u64::from((from.value(a) as i64 as f32).to_bits()));
             }
+            (Kind::Float(Format::F16), Kind::Float(Format::F32)) if !flushes && !saturates => {
+                map1(active, sources, destinations, |a| {
+                    let value = Format::F16.to_f64(a & 0xFFFF);
+                    if value.is_nan() { Format::F32.nan() } else { u64::from((value as f32).to_bits()) }
+                });
+            }
+            (Kind::Float(Format::F32), Kind::Integer(to)) if !flushes && to.bits <= 32 => {
+                let rounding = self.rounding.unwrap_or(Rounding::Rzi);
+                map1(active, sources, destinations, |a| {
+                    let value = f32::from_bits(a as u32);
+                    let whole = match rounding {
+                        Rounding::Rni | Rounding::Rn => value.round_ties_even(),
+                        Rounding::Rmi | Rounding::Rm => value.floor(),
+                        Rounding::Rpi | Rounding::Rp => value.ceil(),
+                        Rounding::Rzi | Rounding::Rz | Rounding::Rna | Rounding::Rs => value.trunc(),
+                    };
+                    // What is no number becomes zero.
+                    self.extended(to, to.saturated(i128::from(whole as i64)))
+                });
+            }
             (from, to) => map1(active, sources, destinations, |a| self.compute(from, to, a)),
         }
     }

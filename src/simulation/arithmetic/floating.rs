@@ -1,5 +1,6 @@
 //! Floating-point arithmetic that is exact but for one rounding.
 
+use super::doubles;
 use super::format::{Exact, Format, Number, Overflow};
 use super::lanes::{each, packed};
 use super::{Decoded, FOREIGN_TYPE, Lanes, NOT_HERE, UNTYPED};
@@ -122,8 +123,13 @@ impl Instruction {
         let b = rest.first().unwrap_or(a);
         let c = rest.get(1);
         let flushes = self.options.flushes;
-        if self.count == 1 && self.is_plain_single() {
+        if self.is_plain_single() {
             return self.execute_singles(active, sources, d);
+        }
+        let is_extreme = matches!(self.function, Function::Minimum | Function::Maximum);
+        if is_extreme && self.format == Format::F32 && self.is_plain_extreme() && c.is_none() {
+            let is_minimum = self.function == Function::Minimum;
+            return each(active, |lane| d[lane] = extreme_single(is_minimum, a[lane] as u32, b[lane] as u32));
         }
         if let Function::Test(class) = self.function {
             return each(active, |lane| d[lane] = u64::from(is_in_class(self.format, class, a[lane])));
@@ -144,65 +150,78 @@ impl Instruction {
         });
     }
 
+    /// Whether only the numbers count.
+    const fn is_plain_extreme(&self) -> bool {
+        let Options { flushes, nan, xor_sign, absolute, .. } = self.options;
+        !(flushes || nan || xor_sign || absolute)
+    }
+
     /// Whether it is what the processor computes in the same way.
     fn is_plain_single(&self) -> bool {
-        let Options { saturates, .. } = self.options;
+        let is_arithmetic = !matches!(
+            self.function,
+            Function::Absolute
+                | Function::Negate
+                | Function::Minimum
+                | Function::Maximum
+                | Function::CopySign
+                | Function::Test(_)
+        );
         self.format == Format::F32
             && self.sources == [Format::F32; 3]
             && self.rounding == Rounding::Rn
-            && !saturates
-            && self.single().is_some()
+            && !self.options.saturates
+            && is_arithmetic
     }
 
-    /// What the processor computes of singles.
-    fn single(&self) -> Option<fn([f32; 3]) -> f32> {
-        Some(match self.function {
-            Function::Add => |[a, b, _]| a + b,
-            Function::Subtract => |[a, b, _]| a - b,
-            Function::Multiply => |[a, b, _]| a * b,
-            Function::MultiplyAdd => |[a, b, c]| a.mul_add(b, c),
-            Function::Divide => |[a, b, _]| a / b,
-            Function::Reciprocal => |[a, _, _]| 1.0 / a,
-            Function::SquareRoot => |[a, _, _]| a.sqrt(),
+    /// What is computed at every turn.
+    fn execute_singles(&self, active: u32, sources: &[&Lanes], d: &mut Lanes) {
+        let [a, rest @ ..] = sources else { return };
+        let (b, c) = (rest.first().unwrap_or(a), rest.get(1).unwrap_or(a));
+        let operands = [*a, *b, *c];
+        match self.function {
+            Function::Add => self.each_single(active, operands, d, |[a, b, _]| a + b),
+            Function::Subtract => self.each_single(active, operands, d, |[a, b, _]| a - b),
+            Function::Multiply => self.each_single(active, operands, d, |[a, b, _]| a * b),
+            Function::MultiplyAdd => {
+                self.each_single(active, operands, d, |[a, b, c]| multiply_add(a, b, c));
+            }
+            Function::Divide => self.each_single(active, operands, d, |[a, b, _]| a / b),
+            Function::Reciprocal => self.each_single(active, operands, d, |[a, _, _]| 1.0 / a),
+            Function::SquareRoot => self.each_single(active, operands, d, |[a, _, _]| a.sqrt()),
             Function::Absolute
             | Function::Negate
             | Function::Minimum
             | Function::Maximum
             | Function::CopySign
-            | Function::Test(_) => return None,
-        })
+            | Function::Test(_) => {}
+        }
     }
 
-    /// What is computed at every turn.
-    fn execute_singles(&self, active: u32, sources: &[&Lanes], d: &mut Lanes) {
-        let flushes = self.options.flushes;
-        let input = |bits: u64| f32::from_bits(if flushes { Format::F32.flushed(bits) } else { bits } as u32);
-        let nan_or = |value: f32| u64::from(if value.is_nan() { 0x7FFF_FFFF } else { value.to_bits() });
-        let output = |value: f32, elements: (u64, u64, Option<u64>)| {
-            let bits = nan_or(value);
-            if flushes { self.flushed(bits, elements) } else { bits }
+    #[inline]
+    fn each_single(
+        &self,
+        active: u32,
+        operands: [&Lanes; 3],
+        d: &mut Lanes,
+        compute: impl Fn([f32; 3]) -> f32,
+    ) {
+        let plain = |bits: [u64; 3]| {
+            let value = compute(bits.map(|bits| f32::from_bits(bits as u32)));
+            u64::from(if value.is_nan() { 0x7FFF_FFFF } else { value.to_bits() })
         };
-        match (self.function, sources) {
-            (Function::Add, [a, b, ..]) => each(active, |lane| {
-                let bits = nan_or(input(a[lane]) + input(b[lane]));
-                d[lane] = if flushes { Format::F32.flushed(bits) } else { bits };
-            }),
-            (Function::Multiply, [a, b, ..]) => each(active, |lane| {
-                d[lane] = output(input(a[lane]) * input(b[lane]), (a[lane], b[lane], None));
-            }),
-            (Function::MultiplyAdd, [a, b, c, ..]) => each(active, |lane| {
-                let sum = input(a[lane]).mul_add(input(b[lane]), input(c[lane]));
-                d[lane] = output(sum, (a[lane], b[lane], Some(c[lane])));
-            }),
-            (_, [a, rest @ ..]) => {
-                let Some(compute) = self.single() else { return };
-                let (b, c) = (rest.first().unwrap_or(a), rest.get(1).unwrap_or(a));
-                each(active, |lane| {
-                    let result = compute([a, b, c].map(|source| input(source[lane])));
-                    d[lane] = output(result, (a[lane], b[lane], Some(c[lane])));
-                });
-            }
-            (_, []) => {}
+        let flushing = |bits: [u64; 3]| {
+            let bits = bits.map(|bits| Format::F32.flushed(bits & Format::F32.mask()));
+            self.flushed(plain(bits), (bits[0], bits[1], Some(bits[2])))
+        };
+        let [a, b, c] = operands;
+        let low = |lane: usize| [a[lane], b[lane], c[lane]];
+        let high = |lane: usize| low(lane).map(|bits| bits >> 32);
+        match (self.options.flushes, self.count) {
+            (false, 1) => each(active, |lane| d[lane] = plain(low(lane))),
+            (true, 1) => each(active, |lane| d[lane] = flushing(low(lane))),
+            (false, _) => each(active, |lane| d[lane] = plain(low(lane)) | plain(high(lane)) << 32),
+            (true, _) => each(active, |lane| d[lane] = flushing(low(lane)) | flushing(high(lane)) << 32),
         }
     }
 
@@ -211,16 +230,19 @@ impl Instruction {
         let [first, second, third] = self.sources;
         let format = self.format;
         let number = |format: Format, bits: u64| format.decode(bits);
-        if self.is_plain_single()
-            && let Some(compute) = self.single()
-        {
-            let result = compute([a, b, c.unwrap_or_default()].map(|bits| f32::from_bits(bits as u32)));
-            return if result.is_nan() { format.nan() } else { u64::from(result.to_bits()) };
-        }
         if format == Format::F64
             && let Some(result) = self.compute_double(a, b, c)
         {
             return result;
+        }
+        if self.options.out_of_bounds && (is_out_of_bounds(a) || is_out_of_bounds(b)) {
+            return 0;
+        }
+        let overflow = if self.options.finite { Overflow::Saturate } else { Overflow::Infinity };
+        if format.fraction <= Format::F32.fraction
+            && let Some(value) = self.compute_narrow(a, b, c)
+        {
+            return format.encode_double(value, self.rounding, overflow);
         }
         let result = match self.function {
             Function::Add => number(first, a).add(number(second, b), self.rounding),
@@ -228,9 +250,6 @@ impl Instruction {
             Function::Multiply => number(first, a).multiply(number(second, b)),
             Function::MultiplyAdd => {
                 let c = c.unwrap_or_default();
-                if self.options.out_of_bounds && (is_out_of_bounds(a) || is_out_of_bounds(b)) {
-                    return 0;
-                }
                 number(first, a).multiply(number(second, b)).add(number(third, c), self.rounding)
             }
             Function::Divide => number(first, a).divide(number(second, b)),
@@ -247,8 +266,31 @@ impl Instruction {
             // Answered before.
             Function::Test(_) => return 0,
         };
-        let overflow = if self.options.finite { Overflow::Saturate } else { Overflow::Infinity };
         format.encode_number(result, self.rounding, overflow)
+    }
+
+    /// What is not a double, as one, rounded to odd.
+    fn compute_narrow(&self, a: u64, b: u64, c: Option<u64>) -> Option<f64> {
+        let [first, second, third] = self.sources;
+        let (a, b) = (first.to_f64(a), second.to_f64(b));
+        let (x, y) = match self.function {
+            Function::Add => (a, b),
+            Function::Subtract => (a, -b),
+            Function::Multiply => return Some(a * b),
+            Function::MultiplyAdd => (a * b, third.to_f64(c.unwrap_or_default())),
+            Function::Divide
+            | Function::Reciprocal
+            | Function::SquareRoot
+            | Function::Absolute
+            | Function::Negate
+            | Function::Minimum
+            | Function::Maximum
+            | Function::CopySign
+            | Function::Test(_) => return None,
+        };
+        let sum = doubles::add(x, y);
+        let is_negative = x.is_sign_negative() || y.is_sign_negative();
+        Some(if sum == 0.0 && is_negative && self.rounding == Rounding::Rm { -0.0 } else { sum })
     }
 
     /// A double where the processor has the instruction.
@@ -376,6 +418,22 @@ impl Instruction {
         }
         if options.relu && is_negative && !format.is_nan(bits) { 0 } else { bits }
     }
+}
+
+/// The smaller or larger of two singles; of what is no number, the other.
+#[inline]
+fn extreme_single(is_minimum: bool, a: u32, b: u32) -> u64 {
+    // In the order of the numbers, and -0 before 0.
+    let key = |bits: u32| (bits ^ ((bits as i32 >> 31) as u32 >> 1)) as i32;
+    let [first, second] = [a, b].map(f32::from_bits);
+    let takes_first = second.is_nan() || !first.is_nan() && (key(a) <= key(b)) == is_minimum;
+    let result = if takes_first { a } else { b };
+    u64::from(if first.is_nan() && second.is_nan() { 0x7FFF_FFFF } else { result })
+}
+
+#[inline]
+fn multiply_add(a: f32, b: f32, c: f32) -> f32 {
+    doubles::multiply_add(f64::from(a), f64::from(b), f64::from(c)) as f32
 }
 
 /// Whether a half is what tensors are filled with out of bounds, if not with zero.

@@ -152,7 +152,7 @@ impl Format {
         if self.signed { 1 << (self.bits() - 1) } else { 0 }
     }
 
-    const fn bias(self) -> i32 {
+    pub(super) const fn bias(self) -> i32 {
         (1 << (self.exponent - 1)) - 1
     }
 
@@ -243,6 +243,15 @@ impl Format {
             52 => f64::from_bits(bits),
             23 => f64::from(f32::from_bits(bits as u32)),
             7 => f64::from(f32::from_bits((bits as u32) << 16)),
+            10 if self.exponent == 5 => {
+                // The same fields in a single, whose exponents are 112 higher.
+                let moved = f32::from_bits(((bits & 0x7FFF) << 13) as u32);
+                let magnitude = match bits & 0x7C00 {
+                    0x7C00 => f64::from(f32::from_bits(moved.to_bits() | 0x7F80_0000)),
+                    _ => f64::from(moved) * f64::from_bits(0x46F0_0000_0000_0000),
+                };
+                if bits & self.sign() == 0 { magnitude } else { -magnitude }
+            }
             _ => match self.decode(bits) {
                 Number::Nan => f64::NAN,
                 Number::Infinite { negative } => {
@@ -288,17 +297,26 @@ impl Format {
         if rounds_up(rounding, negative, kept, rest) {
             kept += 1;
         }
-        // A carry into the next power of two is one into the exponent's field.
-        let field = (unit - smallest) as u64;
-        let rounded = if kept >> self.fraction == 0 {
-            u128::from(kept)
-        } else {
-            (u128::from(field) << self.fraction) + u128::from(kept)
-        };
-        if rounded > u128::from(self.largest()) {
+        self.assemble(negative, (unit - smallest) as u64, kept, rounding, overflow)
+    }
+
+    /// The bits of a number that has no more than the format's.
+    pub(super) fn assemble(
+        self,
+        negative: bool,
+        exponent: u64,
+        kept: u64,
+        rounding: Rounding,
+        overflow: Overflow,
+    ) -> u64 {
+        let sign = if negative { self.sign() } else { 0 };
+        // Beyond every format, and beyond what its field could say.
+        if exponent > self.largest_exponent_field() {
             return sign | self.beyond(negative, rounding, overflow);
         }
-        sign | rounded as u64
+        // A carry into the next power of two is one into the exponent's field.
+        let rounded = if kept >> self.fraction == 0 { kept } else { (exponent << self.fraction) + kept };
+        sign | if rounded > self.largest() { self.beyond(negative, rounding, overflow) } else { rounded }
     }
 
     /// What stands for a number that is too large.

@@ -1,7 +1,7 @@
 //! Logic and shifts.
 
 use super::bits::overflow;
-use super::lanes::{each, map1, map2, map3, map4};
+use super::lanes::{each, map1, map2, map3};
 use super::{Decoded, INCOMPLETE, Integer, Lanes, NOT_HERE};
 use crate::isa::generic::{BooleanOperator, Direction, Modifier, Operation, Overflow};
 use crate::resolve::operations::Opcode;
@@ -58,11 +58,19 @@ impl Instruction {
             Function::Xor => map2(active, sources, destinations, |a, b| (a ^ b) & mask),
             Function::Not => map1(active, sources, destinations, |a| !a & mask),
             Function::LogicalNot => map1(active, sources, destinations, |a| u64::from(a & mask == 0)),
-            Function::Lookup => map4(active, sources, destinations, lookup),
+            Function::Lookup => {
+                // The table is a number in the text.
+                let table = sources.get(3).map_or(0, |table| table[0]);
+                let rows = std::array::from_fn(|row| 0_u32.wrapping_sub(table as u32 >> row & 1));
+                map3(active, sources, destinations, |a, b, c| {
+                    lookup([a, b, c].map(|bits| bits as u32), rows)
+                });
+            }
             Function::LookupPredicate(operator) => {
                 let ([a, b, c, table, q, ..], [d, p, ..]) = (sources, destinations) else { return };
+                let rows = std::array::from_fn(|row| 0_u32.wrapping_sub(table[0] as u32 >> row & 1));
                 each(active, |lane| {
-                    d[lane] = lookup([a[lane], b[lane], c[lane], table[lane]]);
+                    d[lane] = lookup([a[lane], b[lane], c[lane]].map(|bits| bits as u32), rows);
                     p[lane] = u64::from(operator.join(d[lane] != 0, q[lane] & 1 == 1));
                 });
             }
@@ -113,12 +121,12 @@ fn direction(opcode: &Opcode) -> Decoded<Direction> {
     word.ok_or(INCOMPLETE)
 }
 
-fn lookup([a, b, c, table]: [u64; 4]) -> u64 {
-    let [a, b, c] = [a, b, c].map(|bits| bits as u32);
-    let rows =
+/// A function of three bits; which rows of its table are set.
+#[inline]
+fn lookup([a, b, c]: [u32; 3], rows: [u32; 8]) -> u64 {
+    let terms =
         [!a & !b & !c, !a & !b & c, !a & b & !c, !a & b & c, a & !b & !c, a & !b & c, a & b & !c, a & b & c];
-    let set = rows.iter().enumerate().filter(|(row, _)| table >> row & 1 == 1);
-    u64::from(set.fold(0, |sum, (_, bits)| sum | bits))
+    u64::from(terms.iter().zip(rows).fold(0, |sum, (term, row)| sum | term & row))
 }
 
 fn funnel(direction: Direction, overflow: Overflow, a: u64, b: u64, c: u64) -> u64 {

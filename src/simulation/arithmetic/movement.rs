@@ -35,8 +35,17 @@ impl Instruction {
         if from == 0 || to == 0 {
             return;
         }
-        // The bits of all sources in a row, then those of all destinations.
         let (source_bits, destination_bits) = (self.element(from), self.element(to));
+        if let (64, [low, high], [d]) = (self.bits, sources, &mut *destinations) {
+            return each(active, |lane| d[lane] = high[lane] << 32 | low[lane] & 0xFFFF_FFFF);
+        }
+        if let (64, [a], [low, high]) = (self.bits, sources, &mut *destinations) {
+            return each(active, |lane| {
+                low[lane] = a[lane] & 0xFFFF_FFFF;
+                high[lane] = a[lane] >> 32;
+            });
+        }
+        // The bits of all sources in a row, then those of all destinations.
         each(active, |lane| {
             let mut row: u128 = 0;
             for (index, source) in sources.iter().enumerate() {

@@ -114,6 +114,16 @@ impl Instruction {
 
     /// One element, whose place in the result is given.
     fn convert(&self, bits: u64, index: u32, extra: Option<u64>) -> u64 {
+        let overflow = if self.finite { Overflow::Saturate } else { Overflow::Infinity };
+        if let (Element::Float(from), Element::Float(to)) = (self.from, self.to)
+            && self.scaled.is_none()
+            && self.rounding != Rounding::Rs
+        {
+            let value = from.to_f64(bits & from.mask());
+            let result = to.encode_double(value, self.rounding, overflow);
+            let is_negative = result & to.sign() != 0 && !to.is_nan(result);
+            return if self.relu && is_negative { 0 } else { result };
+        }
         let mut number = self.from.decode(bits);
         if let (Some(scaled), Some(scale)) = (self.scaled, extra) {
             let at = if scaled == Scaled::N2 { 8 * index } else { 0 };
@@ -122,7 +132,6 @@ impl Instruction {
         if self.rounding == Rounding::Rs {
             number = self.noisy(number, index, extra.unwrap_or_default());
         }
-        let overflow = if self.finite { Overflow::Saturate } else { Overflow::Infinity };
         let result = self.to.encode(number, self.rounding, overflow);
         match self.to {
             Element::Float(format) if self.relu && result & format.sign() != 0 && !format.is_nan(result) => 0,
