@@ -102,7 +102,7 @@ const FOREIGN_TYPE: &str = "its type is none of the instruction's";
 /// That a part is asked for an instruction of another one.
 const NOT_HERE: &str = "it is computed elsewhere";
 /// That an opcode lacks a word.
-const INCOMPLETE: &str = "a word is missing";
+const INCOMPLETE: &str = "a word is missing or not known";
 
 impl Arithmetic {
     /// What an opcode computes; nothing if it does something else than computing registers from
@@ -110,6 +110,7 @@ impl Arithmetic {
     pub fn of(opcode: &Opcode) -> Option<Result<Self, Unsupported>> {
         let operation = opcode.operation()?;
         let kind = Kind::of(operation, opcode)?;
+        let kind = if opcode.is_known() { kind } else { Err(INCOMPLETE) };
         Some(kind.map(Self).map_err(|reason| Unsupported { operation, reason }))
     }
 

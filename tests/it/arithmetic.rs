@@ -100,3 +100,74 @@ fn shuffles_stay_in_their_segment() {
     arithmetic.execute(u32::MAX, &sources, &mut [&mut value, &mut is_in_range]);
     assert_eq!((value[0], is_in_range[0]), (0, 0));
 }
+
+/// What no GPU has been asked about: forms that Hopper does not have.
+#[test]
+fn narrow_numbers() {
+    let float = |value: f32| u64::from(value.to_bits());
+    let [quarter, three, many, minus] = [0.25, 3.0, 1e9, -0.75].map(float);
+    for (opcode, sources, expected) in [
+        // 4 bits: 6 is the largest, 0.25 is half of the smallest, and 0.75 is between 0.5 and 1.
+        ("cvt.rn.satfinite.e2m1x2.f32", &[many, quarter][..], 0x70),
+        ("cvt.rn.satfinite.e2m1x2.f32", &[minus, three], 0xA5),
+        ("cvt.rn.satfinite.relu.e2m1x2.f32", &[minus, three], 0x05),
+        ("cvt.rn.satfinite.e3m2x2.f32", &[many, three], 0x1F12),
+        ("cvt.rn.satfinite.e2m3x2.f32", &[many, minus], 0x1F26),
+        ("cvt.rz.satfinite.ue8m0x2.f32", &[many, three], 0x9C80),
+        ("cvt.rp.satfinite.ue8m0x2.f32", &[quarter, three], 0x7D81),
+        ("cvt.rn.f16x2.e2m1x2", &[0xA5], 0xBC00_4200),
+        ("cvt.rn.bf16x2.ue8m0x2", &[0x7F80], 0x3F80_4000),
+        ("cvt.rn.satfinite.e4m3x2.bf16x2", &[0x4040_BF40], 0x44B4),
+        // Below the last bit that stays: half of it and as much again from the random bits.
+        ("cvt.rs.bf16x2.f32", &[0x3F80_8000, 0x3F80_8000, 0x8000_7FFF], 0x3F81_3F80),
+        ("add.rn.f32x2", &[three << 32 | quarter, quarter << 32 | three], float(3.25) << 32 | float(3.25)),
+        ("add.f32.f16", &[0x4200, quarter], float(3.25)),
+        ("fma.rn.f32.bf16", &[0x4040, 0x4040, quarter], float(9.25)),
+        ("max.f32", &[quarter, three, many], many),
+    ] {
+        assert_eq!(compute(opcode, sources, 1), [expected], "{opcode} {sources:x?}");
+    }
+}
+
+#[test]
+fn what_is_no_arithmetic_is_not_computed() {
+    for opcode in
+        ["ld.global.b32", "bra", "mbarrier.init.b64", "tcgen05.ld.sync.aligned.32x32b.x1.b32", "nothing"]
+    {
+        assert!(Arithmetic::of(&Opcode::new(opcode)).is_none(), "{opcode}");
+    }
+    let refused = Arithmetic::of(&Opcode::new("vmad.u32.u32.u32")).unwrap().unwrap_err();
+    assert_eq!(refused.to_string(), "Vmad: it is not computed yet");
+}
+
+/// Any operands for any opcode that the table has: nothing panics.
+#[test]
+fn operands_that_do_not_fit_do_no_harm() {
+    let lanes: Lanes = std::array::from_fn(|lane| 0x9E37_79B9_7F4A_7C15_u64.wrapping_mul(lane as u64));
+    let mut random = 1_usize;
+    let mut below = |bound: usize| {
+        random = random.wrapping_mul(0x5851_F42D_4C95_7F2D).wrapping_add(0x1405_7B7E_F767_814F);
+        (random >> 33) % bound
+    };
+    let mut computed = 0;
+    for row in ptx_tc::isa::generic::rows() {
+        for _ in 0..300 {
+            let mut text = row.name().to_owned();
+            for group in row.modifiers {
+                if group.required && below(20) > 0 || below(2) == 0 {
+                    text.push('.');
+                    text += &group.words[below(group.words.len())].spelling();
+                }
+            }
+            let Some(Ok(arithmetic)) = Arithmetic::of(&Opcode::new(&text)) else { continue };
+            for (sources, destinations) in [(0, 1), (1, 0), (1, 1), (2, 2), (3, 1), (5, 3)] {
+                let mut results = vec![[0; 32]; destinations];
+                let mut results: Vec<&mut Lanes> = results.iter_mut().collect();
+                arithmetic.execute(0xFFFF_0001, &vec![&lanes; sources], &mut results);
+                arithmetic.widened(8).execute(u32::MAX, &vec![&[u64::MAX; 32]; sources], &mut results);
+                computed += 1;
+            }
+        }
+    }
+    assert!(computed > 100_000, "{computed}");
+}

@@ -94,9 +94,10 @@ fn instructions_compute_what_the_hardware_does() {
             let sources: Vec<Lanes> = form
                 .sources
                 .iter()
-                .map(|source| match source.strip_prefix('=') {
-                    Some(number) => [u64::from_str_radix(number, 16).unwrap(); 32],
-                    None => {
+                .map(|source| {
+                    if let Some(number) = source.strip_prefix('=') {
+                        [u64::from_str_radix(number, 16).unwrap(); 32]
+                    } else {
                         read += 1;
                         std::array::from_fn(|lane| warp[lane][read - 1])
                     }
@@ -144,7 +145,7 @@ fn is_within(tolerance: Tolerance, opcode: &str, expected: u64, got: u64) -> boo
     }
     let (a, b) = (value(expected), value(got));
     if !a.is_finite() || !b.is_finite() {
-        return a == b;
+        return a.total_cmp(&b).is_eq();
     }
     let difference = (a - b).abs();
     let absolute = |power: i32| difference <= 2_f64.powi(power);
@@ -217,15 +218,14 @@ fn boxes_are_copied_as_the_hardware_does() {
                 *place = Some(piece.global.map(|global| global + u64::from(byte)));
             }
         };
-        let expected_count;
-        if kind == "tile" {
+        let expected_count = if kind == "tile" {
             let tile = Tile { tensor, sizes: box_sizes, steps, swizzle };
             assert_eq!(tile.may_start_at(&at), !outcome.starts_with("failed"), "{line}");
             if outcome.starts_with("failed") {
                 continue;
             }
             tile.pieces(&at, to, &mut put);
-            expected_count = tile.bytes();
+            tile.bytes()
         } else {
             let (lower, upper) = field(line, "corners").split_once(';').unwrap();
             let column = Im2col {
@@ -238,8 +238,8 @@ fn boxes_are_copied_as_the_hardware_does() {
                 swizzle,
             };
             column.pieces(&at, &numbers::<u16>(field(line, "offsets")), to, &mut put);
-            expected_count = column.bytes();
-        }
+            column.bytes()
+        };
         assert_eq!(count, expected_count, "{line}");
         let mut expected = vec![None; 1 << 14];
         for run in outcome.split(' ').filter(|run| !run.starts_with("fill=")) {
@@ -280,7 +280,7 @@ fn matrices_go_to_registers_as_the_hardware_does() {
                 let mut loaded = 0;
                 for place in eight_by_eight(lane, matrix, is_transposed) {
                     for half in 0..place.bytes / 2 {
-                        let element = (row(place.row) + place.byte) / 2 + half;
+                        let element = u32::midpoint(row(place.row), place.byte) + half;
                         let bit = place.bit + 16 * half;
                         loaded |= element << bit;
                         rows[element as usize] = (8 * lane + 2 * matrix + bit / 16) as u16;

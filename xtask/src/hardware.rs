@@ -50,17 +50,16 @@ pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
     if arguments.prepare {
         return Ok(true);
     }
-    let results = match &arguments.results {
-        Some(results) => results.clone(),
-        None => {
-            for program in ["run.py", "run_copies.py"] {
-                let status = Command::new("python3").arg(program).current_dir(&folder).status()?;
-                if !status.success() {
-                    return Err(format!("{program} did not run to its end").into());
-                }
+    let results = if let Some(results) = &arguments.results {
+        results.clone()
+    } else {
+        for program in ["run.py", "run_copies.py"] {
+            let status = Command::new("python3").arg(program).current_dir(&folder).status()?;
+            if !status.success() {
+                return Err(format!("{program} did not run to its end").into());
             }
-            folder
         }
+        folder
     };
     let output = arguments.output.clone().unwrap_or_else(|| root().join("fixtures/hardware"));
     fs::create_dir_all(&output)?;

@@ -136,6 +136,8 @@ impl Test {
     }
 
     /// A comparison without more, which is met at every turn.
+    #[allow(clippy::needless_bitwise_bool, reason = "without branches it becomes vector code")]
+    #[allow(clippy::float_cmp, reason = "that is what is asked for")]
     fn set_predicate(&self, active: u32, a: &Lanes, b: &Lanes, p: &mut Lanes) {
         match self.elements {
             Elements::Integers(ty, relation) => {

@@ -9,6 +9,7 @@ use crate::isa::generic::Rounding;
 
 /// A sum rounded to odd.
 #[inline]
+#[allow(clippy::needless_bitwise_bool, reason = "without branches it becomes vector code")]
 pub(super) fn add(a: f64, b: f64) -> f64 {
     let sum = a + b;
     // What the sum lacks, exactly (Knuth's sum of two). It is no number where the sum is infinite.

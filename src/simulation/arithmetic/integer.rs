@@ -66,6 +66,11 @@ impl Instruction {
         };
         let ty: Type = *opcode.types.first().ok_or(UNTYPED)?;
         let (ty, count) = Integer::elements(ty).ok_or(FOREIGN_TYPE)?;
+        // No product has 128 bits.
+        let is_wide = matches!(function, Function::Multiply(Part::Wide) | Function::MultiplyAdd(Part::Wide));
+        if is_wide && ty.bits == 64 {
+            return Err(FOREIGN_TYPE);
+        }
         let (saturates, relu) = (opcode.has_flag(Flag::Sat), opcode.has_flag(Flag::Relu));
         Ok(Self { function, ty, count, saturates, relu })
     }

@@ -189,17 +189,18 @@ pub(crate) fn scripts() -> String {
                 }
                 6 | 7 => {
                     let number = 16 * (1 + random.next() % 5);
-                    transactions += number as i64;
+                    transactions += number.cast_signed();
                     (6, number)
                 }
                 8 if transactions > 0 => {
-                    let number = if random.next() % 3 > 0 { transactions } else { transactions / 2 };
+                    let number =
+                        if random.next().is_multiple_of(3) { transactions / 2 } else { transactions };
                     transactions -= number;
                     (7, number as u64)
                 }
                 9 if pending > 0 => {
                     let number = 8 * (1 + random.next() % 9);
-                    transactions += number as i64;
+                    transactions += number.cast_signed();
                     pending -= 1;
                     (8, number)
                 }

@@ -42,30 +42,27 @@ impl Form {
         for slot in &decoded.slots {
             let ty = type_of(&decoded, slot);
             let mut text = String::new();
-            match slot.role {
-                Role::Destination => {
-                    let _ = write!(text, "$d{}", form.destinations.len());
-                    form.destinations.push(ty);
-                    let is_shuffle_or_comparison = slot.pair != Pair::None && wants_pair(opcode);
-                    if is_shuffle_or_comparison {
-                        let _ = write!(text, "|$d{}", form.destinations.len());
-                        form.destinations.push(Type::Pred);
-                    }
+            if slot.role == Role::Destination {
+                let _ = write!(text, "$d{}", form.destinations.len());
+                form.destinations.push(ty);
+                let is_shuffle_or_comparison = slot.pair != Pair::None && wants_pair(opcode);
+                if is_shuffle_or_comparison {
+                    let _ = write!(text, "|$d{}", form.destinations.len());
+                    form.destinations.push(Type::Pred);
                 }
-                _ => {
-                    let is_third_of_minimum = slot.presence == ptx_tc::isa::generic::Presence::Optional;
-                    if is_third_of_minimum {
-                        continue;
+            } else {
+                let is_third_of_minimum = slot.presence == ptx_tc::isa::generic::Presence::Optional;
+                if is_third_of_minimum {
+                    continue;
+                }
+                match immediates.next() {
+                    Some(value) if slot.form == Looks::Immediate || *value != REGISTER => {
+                        let _ = write!(text, "{value}");
+                        form.sources.push(Source::Immediate(*value));
                     }
-                    match immediates.next() {
-                        Some(value) if slot.form == Looks::Immediate || *value != REGISTER => {
-                            let _ = write!(text, "{value}");
-                            form.sources.push(Source::Immediate(*value));
-                        }
-                        _ => {
-                            let _ = write!(text, "$s{}", form.sources.len());
-                            form.sources.push(Source::Register(ty));
-                        }
+                    _ => {
+                        let _ = write!(text, "$s{}", form.sources.len());
+                        form.sources.push(Source::Register(ty));
                     }
                 }
             }
@@ -91,7 +88,7 @@ impl Form {
 const REGISTER: u64 = u64::MAX;
 
 fn wants_pair(opcode: &str) -> bool {
-    let is_half = opcode.ends_with(".f16") || opcode.ends_with(".bf16");
+    let is_half = matches!(opcode.rsplit('.').next(), Some("f16" | "bf16"));
     opcode.starts_with("setp") && !is_half
         || opcode.starts_with("shfl")
         || ["match.all", "lop3", "elect"].iter().any(|name| opcode.starts_with(name))

@@ -77,9 +77,9 @@ impl Random {
                 one + hidden,
                 one - hidden / 2,
                 infinity + 1,
-                infinity | hidden / 2,
+                infinity | (hidden / 2),
                 infinity | (hidden - 1),
-                infinity | hidden / 2 | 5,
+                infinity | (hidden / 2) | 5,
                 // What stands for out of bounds in halves.
                 infinity | (hidden - 1) & !8,
                 infinity | (hidden - 1) & !8,
