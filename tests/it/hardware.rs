@@ -65,7 +65,7 @@ fn forms(text: &str) -> Vec<Form<'_>> {
             opcode: parts[0],
             sources: parts[1].split_whitespace().collect(),
             destinations: parts[2].split_whitespace().collect(),
-            active: parts.get(3).map_or(u32::MAX, |mask| u32::from_str_radix(mask, 16).unwrap()),
+            active: u32::from_str_radix(parts[3], 16).unwrap(),
             rows: rows.lines().map(row).collect(),
         }
     };

@@ -89,9 +89,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
 }
 
 const ABOUT_ARITHMETIC: &str = "\
-# A form of an instruction is `> opcode | sources | destinations`, registers by their bits, numbers behind `=`;
-# below it, in each line, what an execution read and what it wrote, 32 lines for the lanes of a warp. The lanes that
-# execute it, if not all do, come last; the others have zeros.
+# A form of an instruction is `> opcode | sources | destinations | lanes | text`: registers by their bits, numbers
+# behind `=`, the lanes of a warp that execute it, the statements with $s0 for a source and $d0 for a destination
+# ($t0 is one of its own). Below it, in each line, what an execution read and what it wrote, 32 lines for the lanes
+# of a warp; lanes that do not execute it have zeros.
 ";
 
 const ABOUT_COPIES: &str = "\
@@ -311,9 +312,15 @@ fn record(forms: &[Form], warps: usize, results: &[u8]) -> Result<String> {
         let sources: Vec<String> = form.sources.iter().map(source).collect();
         let destinations: Vec<String> =
             form.destinations.iter().map(|ty| format!("b{}", width(*ty))).collect();
-        let active = if form.active == u32::MAX { String::new() } else { format!(" | {:x}", form.active) };
-        let _ =
-            writeln!(text, "> {} | {} | {}{active}", form.opcode, sources.join(" "), destinations.join(" "));
+        let _ = writeln!(
+            text,
+            "> {} | {} | {} | {:x} | {}",
+            form.opcode,
+            sources.join(" "),
+            destinations.join(" "),
+            form.active,
+            form.text
+        );
         for row in rows(form, warps) {
             let mut line: Vec<String> = row.iter().map(|value| format!("{value:x}")).collect();
             for ty in &form.destinations {
