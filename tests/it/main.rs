@@ -35,6 +35,7 @@ mod robustness;
 mod rule_control;
 mod rules;
 mod scaling;
+mod simulation;
 mod statements;
 mod syntax;
 mod who_executes;

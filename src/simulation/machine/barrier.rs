@@ -1,0 +1,769 @@
+//! Barriers: mbarriers in shared memory, those of the CTA, of the cluster and of a warp.
+
+use super::warp::{Strand, Wait, lanes};
+use super::{Flow, Machine, Stop};
+use crate::diagnostic::Code;
+use crate::simulation::arithmetic::Lanes;
+use crate::simulation::clock::Clock;
+use crate::simulation::findings::Finding;
+use crate::simulation::program::{Address, BarrierKind, Mbarrier as Instruction, MbarrierKind, Operand, Where, windows};
+
+/// Transactions that an mbarrier can count (PTX ISA, "mbarrier").
+const MOST_TRANSACTIONS: i64 = (1 << 20) - 1;
+
+/// An mbarrier.
+#[derive(Debug)]
+pub(super) struct Mbarrier {
+    pub(super) cta: u32,
+    pub(super) offset: u32,
+    /// Arrivals that a phase awaits.
+    pub(super) count: u32,
+    /// Those that the current phase still awaits.
+    pub(super) pending: u32,
+    /// Bytes that it still awaits.
+    pub(super) transactions: i64,
+    /// Phases that are over.
+    pub(super) phase: u64,
+    pub(super) is_valid: bool,
+    /// Where it was initialised.
+    pub(super) init: u32,
+    /// What those who arrived in this phase know.
+    arrived: Clock,
+    /// What those know who see that the last phase is over.
+    pub(super) released: Clock,
+    /// Who has arrived, in any phase: the step, the role, the last phase, and how often.
+    pub(super) senders: Vec<Sender>,
+    /// Copies under way that will complete transactions of it.
+    pub(super) under_way: u32,
+    /// Arrivals that operations under way will make.
+    pub(super) promised: u32,
+    /// Bytes that came of copies whose size is not known.
+    pub(super) is_open: bool,
+}
+
+impl Mbarrier {
+    /// Whoever sees the current phase end knows what a clock knows.
+    pub(super) fn learn(&mut self, clock: &Clock) {
+        self.arrived.join(clock);
+    }
+}
+
+/// Someone who arrived.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sender {
+    pub(super) step: u32,
+    pub(super) warp: u32,
+    pub(super) phase: u64,
+    pub(super) times: u64,
+}
+
+/// A barrier of a CTA.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Named {
+    /// Threads that it awaits; 0 for all.
+    expected: u32,
+    /// Threads that have arrived, whole warps.
+    arrived: u32,
+    /// By warp: lanes that have arrived by themselves.
+    partial: Vec<(u32, u32)>,
+    clock: Clock,
+    /// The first who arrived.
+    pub(super) first: u32,
+    /// Over all values of those who reduce.
+    all: bool,
+    any: bool,
+    holds: u32,
+    unknown: bool,
+    /// Where threads arrived by an `.aligned` instruction.
+    pub(super) warps: Vec<u32>,
+}
+
+/// The barrier of a cluster.
+#[derive(Clone, Debug, Default)]
+pub(super) struct ClusterBarrier {
+    pub(super) generation: u64,
+    clock: Clock,
+    released: Clock,
+}
+
+impl Machine<'_> {
+    /// The mbarrier at an address.
+    pub(super) fn mbarrier_at(&self, cta: u32, offset: u32) -> Option<u32> {
+        let slots = &self.ctas.get(cta as usize)?.mbarriers;
+        let number = *slots.get(offset as usize / 8)?;
+        (number != 0 && offset.is_multiple_of(8)).then(|| number - 1).filter(|it| self.mbarriers[*it as usize].is_valid)
+    }
+
+    /// What people call a place in shared memory: the variable that it is in.
+    pub(super) fn place_name(&self, cta: u32, offset: u32) -> String {
+        let found = self.program.shared_names.iter().find(|(start, end, _)| (*start..*end).contains(&offset));
+        let at = match found {
+            Some((start, _, name)) if *start == offset => format!("`{name}`"),
+            Some((start, _, name)) => format!("`{name}+{}`", offset - start),
+            None if offset >= self.dynamic_start => {
+                format!("dynamic shared memory + {}", offset - self.dynamic_start)
+            }
+            None => format!("shared memory at {offset}"),
+        };
+        if self.ctas.len() > 1 { format!("{at} of CTA {cta}") } else { at }
+    }
+
+    /// An mbarrier instruction.
+    pub(super) fn mbarrier(
+        &mut self,
+        strand: &mut Strand,
+        instruction: &Instruction,
+        active: u32,
+    ) -> Result<Flow, Stop> {
+        if let MbarrierKind::PendingCount { state, destination } = instruction.kind {
+            let (state, unknown) = self.value(strand, state);
+            self.set(strand, destination, active, &state.map(|state| state & 0xF_FFFF), unknown);
+            return Ok(Flow::Next);
+        }
+        if let MbarrierKind::Wait { .. } = instruction.kind {
+            return self.mbarrier_wait(strand, instruction, active);
+        }
+        for lane in lanes(active) {
+            let Some(address) = self.address_at(strand, instruction.address, lane) else {
+                return Err(self.stop(strand, "the address of an mbarrier is not known"));
+            };
+            let Some((cta, offset)) = self.shared_place(strand, instruction.space, address, 8, true) else {
+                continue;
+            };
+            let targets = match instruction.mask {
+                Some(mask) => match self.value_at(strand, mask, lane) {
+                    Some(mask) => mask as u32,
+                    None => return Err(self.stop(strand, "the mask of CTAs is not known")),
+                },
+                None => 1 << cta,
+            };
+            for cta in lanes(targets) {
+                self.mbarrier_in(strand, instruction, lane, (cta as u32, offset))?;
+            }
+        }
+        Ok(Flow::Next)
+    }
+
+    fn number(&mut self, strand: &Strand, operand: Operand, lane: usize) -> Result<u64, Stop> {
+        match self.value_at(strand, operand, lane) {
+            Some(value) => Ok(value),
+            None => Err(self.stop(strand, "a count of an mbarrier is not known")),
+        }
+    }
+
+    fn mbarrier_in(
+        &mut self,
+        strand: &mut Strand,
+        instruction: &Instruction,
+        lane: usize,
+        (cta, offset): (u32, u32),
+    ) -> Result<(), Stop> {
+        if let MbarrierKind::Init { count } = instruction.kind {
+            let count = self.number(strand, count, lane)?;
+            self.mbarrier_init(strand, (cta, offset), count as u32);
+            return Ok(());
+        }
+        let Some(number) = self.usable_mbarrier(strand, (cta, offset)) else { return Ok(()) };
+        match instruction.kind {
+            MbarrierKind::Invalidate => {
+                self.in_use(strand, number, "invalidated");
+                self.mbarriers[number as usize].is_valid = false;
+                self.ctas[cta as usize].mbarriers[offset as usize / 8] = 0;
+                self.epoch += 1;
+            }
+            MbarrierKind::Expect { bytes } => {
+                let bytes = self.number(strand, bytes, lane)? as u32;
+                self.mbarriers[number as usize].transactions += i64::from(bytes);
+                self.check_transactions(strand.step, number);
+                self.epoch += 1;
+            }
+            MbarrierKind::Complete { bytes } => {
+                let bytes = self.number(strand, bytes, lane)? as u32;
+                let warp = strand.warp as usize;
+                let clock = std::mem::take(&mut self.warps[warp].clock);
+                self.complete_transactions(number, i64::from(bytes), &clock, strand.step);
+                self.warps[warp].clock = clock;
+            }
+            MbarrierKind::Arrive { count, bytes, drop, release, state } => {
+                let count = match count {
+                    Some(count) => self.number(strand, count, lane)? as u32,
+                    None => 1,
+                };
+                if let Some(bytes) = bytes {
+                    let bytes = self.number(strand, bytes, lane)? as u32;
+                    self.mbarriers[number as usize].transactions += i64::from(bytes);
+                    self.check_transactions(strand.step, number);
+                }
+                let barrier = &mut self.mbarriers[number as usize];
+                let before = barrier.phase << 20 | u64::from(barrier.pending & 0xF_FFFF);
+                if drop {
+                    barrier.count = barrier.count.saturating_sub(count);
+                }
+                let warp = strand.warp as usize;
+                if release {
+                    let Self { mbarriers, warps, .. } = self;
+                    mbarriers[number as usize].arrived.join(&warps[warp].clock);
+                    let agent = warps[warp].agent;
+                    warps[warp].clock.advance(agent);
+                }
+                self.arrive(number, count, (strand.step, strand.warp));
+                if state != Operand::Sink {
+                    self.set_all(strand, state, 1 << lane, before);
+                }
+            }
+            MbarrierKind::Init { .. } | MbarrierKind::Wait { .. } | MbarrierKind::PendingCount { .. } => {}
+        }
+        Ok(())
+    }
+
+    fn mbarrier_init(&mut self, strand: &Strand, (cta, offset): (u32, u32), count: u32) {
+        if let Some(old) = self.mbarrier_at(cta, offset) {
+            self.in_use(strand, old, "initialised again");
+            self.mbarriers[old as usize].is_valid = false;
+        }
+        self.mbarriers.push(Mbarrier {
+            cta,
+            offset,
+            count,
+            pending: count,
+            transactions: 0,
+            phase: 0,
+            is_valid: true,
+            init: strand.step,
+            arrived: Clock::default(),
+            released: Clock::default(),
+            senders: Vec::new(),
+            under_way: 0,
+            promised: 0,
+            is_open: false,
+        });
+        let number = self.mbarriers.len() as u32;
+        self.ctas[cta as usize].mbarriers[offset as usize / 8] = number;
+        self.ctas[cta as usize].shared.fill(offset.into(), 8, None);
+        self.epoch += 1;
+    }
+
+    /// Says that a barrier ends while something needs it.
+    fn in_use(&mut self, strand: &Strand, number: u32, what: &str) {
+        let barrier = &self.mbarriers[number as usize];
+        let waits = self.strands.iter().any(|strand| {
+            matches!(strand.wait, Wait::Mbarrier { barrier, phase, .. }
+                if barrier == number && phase == self.mbarriers[number as usize].phase)
+        });
+        let reason = if waits {
+            "a thread waits for its phase"
+        } else if barrier.under_way > 0 {
+            "a copy under way will complete transactions of it"
+        } else if barrier.promised > 0 {
+            "a commit under way will arrive at it"
+        } else {
+            return;
+        };
+        let name = self.place_name(barrier.cta, barrier.offset);
+        let finding = Finding::new(
+            Code::BarrierReused,
+            strand.step,
+            "an mbarrier ends only when nobody needs it any more",
+            format!("the mbarrier at {name} is {what} while {reason}"),
+        )
+        .label(barrier.init, "it is initialised here");
+        self.report(finding);
+    }
+
+    /// The mbarrier at a place; its absence is a finding.
+    pub(super) fn usable_mbarrier(&mut self, strand: &Strand, (cta, offset): (u32, u32)) -> Option<u32> {
+        let found = self.mbarrier_at(cta, offset);
+        if found.is_none() {
+            self.no_mbarrier(strand.step, strand.warp, (cta, offset));
+        }
+        found
+    }
+
+    pub(super) fn no_mbarrier(&mut self, step: u32, warp: u32, (cta, offset): (u32, u32)) {
+        let name = self.place_name(cta, offset);
+        let role = self.role(warp);
+        let finding = Finding::new(
+            Code::BarrierUninitialized,
+            step,
+            "an mbarrier is used only between its `mbarrier.init` and its `mbarrier.inval`",
+            format!("{role} uses the mbarrier at {name}, which is not initialised"),
+        );
+        self.report(finding);
+    }
+
+    fn check_transactions(&mut self, step: u32, number: u32) {
+        let barrier = &self.mbarriers[number as usize];
+        if barrier.transactions.abs() <= MOST_TRANSACTIONS {
+            return;
+        }
+        let name = self.place_name(barrier.cta, barrier.offset);
+        let finding = Finding::new(
+            Code::TransactionMismatch,
+            step,
+            "an mbarrier counts at most 2^20 - 1 bytes in a phase",
+            format!("the mbarrier at {name} is to count {} bytes", barrier.transactions),
+        )
+        .label(barrier.init, "it is initialised here");
+        self.report(finding);
+        // Once is enough.
+        self.mbarriers[number as usize].transactions = 0;
+    }
+
+    /// Bytes have come, and whoever sees the phase end knows what `clock` knows.
+    pub(super) fn complete_transactions(&mut self, number: u32, bytes: i64, clock: &Clock, step: u32) {
+        let barrier = &mut self.mbarriers[number as usize];
+        barrier.arrived.join(clock);
+        barrier.transactions -= bytes;
+        self.epoch += 1;
+        if barrier.pending == 0 && barrier.transactions < 0 {
+            let (more, init) = (-barrier.transactions, barrier.init);
+            barrier.transactions = 0;
+            let name = self.place_name(self.mbarriers[number as usize].cta, self.mbarriers[number as usize].offset);
+            let finding = Finding::new(
+                Code::TransactionMismatch,
+                step,
+                "a phase of an mbarrier ends when as many bytes have come as it expects",
+                format!("{more} bytes more come to the mbarrier at {name} than its phase expects"),
+            )
+            .label(init, "it is initialised here");
+            self.report(finding);
+        }
+        self.check_transactions(step, number);
+        self.end_phase(number);
+    }
+
+    /// Someone arrives.
+    pub(super) fn arrive(&mut self, number: u32, count: u32, (step, warp): (u32, u32)) {
+        let barrier = &mut self.mbarriers[number as usize];
+        self.epoch += 1;
+        let phase = barrier.phase;
+        match barrier.senders.iter_mut().find(|sender| sender.step == step && sender.warp == warp) {
+            Some(sender) => (sender.phase, sender.times) = (phase, sender.times + 1),
+            None => barrier.senders.push(Sender { step, warp, phase, times: 1 }),
+        }
+        if count > barrier.pending {
+            let (init, awaited, pending) = (barrier.init, barrier.count, barrier.pending);
+            barrier.pending = 0;
+            let last = barrier.senders.iter().rev().find(|sender| sender.phase == phase && sender.step != step);
+            let last = last.map(|sender| sender.step);
+            let name = self.place_name(self.mbarriers[number as usize].cta, self.mbarriers[number as usize].offset);
+            let role = self.role(warp);
+            let missing = self.mbarriers[number as usize].transactions;
+            let label = if pending == 0 && missing > 0 {
+                format!(
+                    "{role} arrives at the mbarrier at {name}, whose phase {phase} awaits {missing} bytes but no arrival"
+                )
+            } else {
+                format!("{role} arrives with {count} at the mbarrier at {name}, whose phase {phase} awaits {pending} more")
+            };
+            let mut finding = Finding::new(
+                Code::ArrivalOverflow,
+                step,
+                "no more threads arrive at a phase of an mbarrier than it awaits",
+                label,
+            )
+            .label(init, format!("it is initialised to await {awaited}"));
+            if let Some(last) = last {
+                finding = finding.label(last, "others arrive here");
+            }
+            self.report(finding);
+        } else {
+            barrier.pending -= count;
+        }
+        self.end_phase(number);
+    }
+
+    /// Ends the phase if all is there.
+    fn end_phase(&mut self, number: u32) {
+        let barrier = &mut self.mbarriers[number as usize];
+        if barrier.pending > 0 || barrier.transactions != 0 {
+            return;
+        }
+        barrier.phase += 1;
+        barrier.pending = barrier.count;
+        let Mbarrier { arrived, released, phase, init, .. } = barrier;
+        released.join(arrived);
+        let (phase, init) = (*phase, *init);
+        // Whoever waits for the phase before this one has missed that it was over.
+        let late = self.strands.iter().find(|strand| {
+            matches!(strand.wait, Wait::Mbarrier { barrier, phase: waited, .. } if barrier == number && waited + 2 == phase)
+        });
+        if let Some(late) = late {
+            let (step, warp) = (late.step, late.warp);
+            let name = self.place_name(self.mbarriers[number as usize].cta, self.mbarriers[number as usize].offset);
+            let role = self.role(warp);
+            let mut finding = Finding::new(
+                Code::PhaseOvertaken,
+                step,
+                "a phase of an mbarrier ends only after all have seen the end of the one before",
+                format!(
+                    "{role} waits for phase {} of the mbarrier at {name}, and may see its parity again only after phase {} is over, too",
+                    phase - 2,
+                    phase - 1
+                ),
+            )
+            .label(init, "it is initialised here");
+            let last = self.mbarriers[number as usize].senders.iter().filter(|it| it.phase + 1 == phase).next_back();
+            if let Some(last) = last {
+                finding = finding.label(last.step, format!("phase {} is ended by who arrives here", phase - 1));
+            }
+            self.report(finding);
+        }
+        self.epoch += 1;
+    }
+
+    fn mbarrier_wait(
+        &mut self,
+        strand: &mut Strand,
+        instruction: &Instruction,
+        active: u32,
+    ) -> Result<Flow, Stop> {
+        let MbarrierKind::Wait { parity, value, may_suspend, acquire, destination } = instruction.kind else {
+            return Ok(Flow::Next);
+        };
+        let mut passes = 0;
+        let mut waits_for = None;
+        for lane in lanes(active) {
+            let Some(address) = self.address_at(strand, instruction.address, lane) else {
+                return Err(self.stop(strand, "the address of an mbarrier is not known"));
+            };
+            let Some(wanted) = self.value_at(strand, value, lane) else {
+                return Err(self.stop(strand, "the phase that is waited for is not known"));
+            };
+            let place = self.shared_place(strand, instruction.space, address, 8, false);
+            let number = place.and_then(|place| self.usable_mbarrier(strand, place));
+            let Some(number) = number else {
+                passes |= 1 << lane;
+                continue;
+            };
+            let barrier = &self.mbarriers[number as usize];
+            let is_over =
+                if parity { barrier.phase & 1 != wanted & 1 } else { barrier.phase > wanted >> 20 };
+            if is_over {
+                passes |= 1 << lane;
+                if acquire {
+                    let Self { mbarriers, warps, .. } = self;
+                    warps[strand.warp as usize].clock.join(&mbarriers[number as usize].released);
+                }
+            } else {
+                waits_for.get_or_insert((number, barrier.phase));
+            }
+        }
+        if passes == 0
+            && !strand.expired
+            && let Some((barrier, phase)) = waits_for
+        {
+            if may_suspend {
+                strand.wait = Wait::Mbarrier { barrier, phase, may_give_up: true };
+                return Ok(Flow::Blocked);
+            }
+            if self.ask(strand, strand.step, u64::from(barrier), 2) {
+                strand.wait = Wait::Mbarrier { barrier, phase, may_give_up: false };
+                return Ok(Flow::Blocked);
+            }
+        }
+        strand.expired = false;
+        if passes != 0 {
+            strand.idle = 0;
+        }
+        let results: Lanes = std::array::from_fn(|lane| passes >> lane & 1);
+        self.set(strand, destination, active, &results.map(u64::from), 0);
+        Ok(if passes == 0 { Flow::Yield } else { Flow::Next })
+    }
+
+    /// Counts a question that is answered like the last one; whether it is vain to ask again before
+    /// something happens.
+    pub(super) fn ask(&self, strand: &mut Strand, step: u32, about: u64, most: u32) -> bool {
+        if strand.asked == (step, about) && strand.epoch == self.epoch {
+            strand.idle += 1;
+        } else {
+            (strand.asked, strand.epoch, strand.idle) = ((step, about), self.epoch, 0);
+        }
+        strand.idle >= most
+    }
+
+    /// A barrier of the CTA.
+    pub(super) fn barrier(
+        &mut self,
+        strand: &mut Strand,
+        (id, count): (Operand, Option<Operand>),
+        kind: BarrierKind,
+        aligned: bool,
+        active: u32,
+    ) -> Result<Flow, Stop> {
+        let lane = active.trailing_zeros() as usize & 31;
+        let Some(id) = self.value_at(strand, id, lane) else {
+            return Err(self.stop(strand, "the number of a barrier is not known"));
+        };
+        let count = match count {
+            Some(count) => match self.value_at(strand, count, lane) {
+                Some(count) => count as u32,
+                None => return Err(self.stop(strand, "the number of threads of a barrier is not known")),
+            },
+            None => 0,
+        };
+        if id >= 16 {
+            let finding = Finding::new(
+                Code::NamedBarrierMisuse,
+                strand.step,
+                "a CTA has the barriers 0 to 15",
+                format!("there is no barrier {id}"),
+            );
+            self.report(finding);
+            return Ok(Flow::Next);
+        }
+        if count % 32 != 0 {
+            let finding = Finding::new(
+                Code::NamedBarrierMisuse,
+                strand.step,
+                "the threads of a barrier are a multiple of 32",
+                format!("it awaits {count} threads"),
+            );
+            self.report(finding);
+        }
+        let (value, doubt) = match kind {
+            BarrierKind::Arrive | BarrierKind::Sync => ([0; 32], 0),
+            BarrierKind::Count { value, .. } | BarrierKind::And { value, .. } | BarrierKind::Or { value, .. } => {
+                self.value(strand, value)
+            }
+        };
+        let warp = &self.warps[strand.warp as usize];
+        let (cta, live, step) = (warp.cta, warp.live, strand.step);
+        if aligned && active != live {
+            self.not_aligned(strand, active, live);
+        }
+        let named = &mut self.ctas[cta as usize].named[id as usize];
+        let is_first = named.arrived == 0 && named.partial.is_empty();
+        if is_first {
+            *named = Named { expected: count, first: step, all: true, ..Named::default() };
+        } else if named.expected != count {
+            let (expected, first) = (named.expected, named.first);
+            let words = |count: u32| if count == 0 { "all threads".to_owned() } else { format!("{count} threads") };
+            let finding = Finding::new(
+                Code::NamedBarrierMisuse,
+                step,
+                "all who take part in a barrier name the same number of threads",
+                format!("barrier {id} awaits {} here", words(count)),
+            )
+            .label(first, format!("but {} here", words(expected)));
+            self.report(finding);
+        }
+        let named = &mut self.ctas[cta as usize].named[id as usize];
+        for lane in lanes(active) {
+            named.all &= value[lane] & 1 != 0;
+            named.any |= value[lane] & 1 != 0;
+            named.holds += u32::from(value[lane] & 1 != 0);
+        }
+        named.unknown |= doubt & active != 0;
+        named.warps.push(strand.warp);
+        if aligned || active == live {
+            named.arrived += 32;
+        } else {
+            let warp = strand.warp;
+            match named.partial.iter_mut().find(|(other, _)| *other == warp) {
+                Some((_, mask)) => *mask |= active,
+                None => named.partial.push((warp, active)),
+            }
+            let whole = named.partial.iter().position(|(other, mask)| *other == warp && *mask & live == live);
+            if let Some(index) = whole {
+                named.partial.swap_remove(index);
+                named.arrived += 32;
+            }
+        }
+        let Self { ctas, warps, .. } = self;
+        let warp = &mut warps[strand.warp as usize];
+        ctas[cta as usize].named[id as usize].clock.join(&warp.clock);
+        warp.clock.advance(warp.agent);
+        self.epoch += 1;
+        if kind != BarrierKind::Arrive {
+            strand.wait = Wait::Named { id: id as u32 };
+            // It goes on behind the barrier, by itself or when others have come.
+        }
+        let flow = if kind == BarrierKind::Arrive { Flow::Next } else { Flow::Blocked };
+        self.parked = (kind != BarrierKind::Arrive).then(|| strand.clone());
+        self.end_barrier(cta, id as u32);
+        if let Some(own) = self.parked.take() {
+            let was_waiting = own.wait != Wait::None;
+            *strand = own;
+            if !was_waiting {
+                return Ok(Flow::Jumped);
+            }
+        }
+        Ok(flow)
+    }
+
+    /// Lets those go on who wait at a barrier that is complete.
+    pub(super) fn end_barrier(&mut self, cta: u32, id: u32) {
+        let named = &self.ctas[cta as usize].named[id as usize];
+        if named.arrived == 0 && named.partial.is_empty() {
+            return;
+        }
+        let expected = if named.expected == 0 {
+            let live = self.warps.iter().filter(|warp| warp.cta == cta && warp.live != 0).count();
+            live as u32 * 32
+        } else {
+            named.expected
+        };
+        let partial: u32 = named.partial.iter().map(|(_, mask)| mask.count_ones()).sum();
+        if named.arrived + partial < expected {
+            return;
+        }
+        let named = std::mem::take(&mut self.ctas[cta as usize].named[id as usize]);
+        let mut waiting: Vec<Strand> = Vec::new();
+        let is_here = |strand: &Strand, warps: &[super::warp::Warp]| {
+            strand.wait == Wait::Named { id } && warps[strand.warp as usize].cta == cta
+        };
+        for index in 0..self.strands.len() {
+            if is_here(&self.strands[index], &self.warps) {
+                let mut strand = self.strands[index].clone();
+                self.pass_barrier(&mut strand, &named);
+                if strand.mask == 0 {
+                    self.strands[index].mask = 0;
+                } else {
+                    self.strands[index] = strand;
+                }
+            }
+        }
+        if let Some(mut own) = self.parked.take() {
+            if is_here(&own, &self.warps) {
+                self.pass_barrier(&mut own, &named);
+            }
+            self.parked = Some(own);
+        }
+        waiting.clear();
+        self.epoch += 1;
+    }
+
+    fn pass_barrier(&mut self, strand: &mut Strand, named: &Named) {
+        let warp = &mut self.warps[strand.warp as usize];
+        warp.clock.join(&named.clock);
+        strand.wait = Wait::None;
+        if let crate::simulation::program::Action::Barrier { kind, .. } =
+            &self.program.steps[strand.step as usize].action
+        {
+            let unknown = if named.unknown { u32::MAX } else { 0 };
+            let (destination, value) = match *kind {
+                BarrierKind::Arrive | BarrierKind::Sync => (Operand::Sink, 0),
+                BarrierKind::Count { destination, .. } => (destination, u64::from(named.holds)),
+                BarrierKind::And { destination, .. } => (destination, u64::from(named.all)),
+                BarrierKind::Or { destination, .. } => (destination, u64::from(named.any)),
+            };
+            self.set(strand, destination, strand.mask, &[value; 32], unknown);
+        }
+        strand.step += 1;
+        self.meet(strand);
+    }
+
+    /// Says that only part of a warp executes what all have to.
+    pub(super) fn not_aligned(&mut self, strand: &Strand, active: u32, live: u32) {
+        let role = self.role_of(strand, active);
+        let finding = Finding::new(
+            Code::DivergentAligned,
+            strand.step,
+            "all threads of a warp execute an `.aligned` instruction together",
+            format!("{role} come here without the other {} threads of the warp", (live & !active).count_ones()),
+        );
+        self.report(finding);
+    }
+
+    /// Arrives at the barrier of the cluster.
+    pub(super) fn cluster_arrive(&mut self, strand: &Strand, release: bool, active: u32) {
+        let generation = self.cluster.generation;
+        let warp = &mut self.warps[strand.warp as usize];
+        if warp.cluster_generation != generation || warp.cluster_arrived == 0 {
+            warp.cluster_generation = generation;
+            warp.cluster_arrived = 0;
+        }
+        warp.cluster_arrived |= active;
+        if release {
+            self.cluster.clock.join(&warp.clock);
+            warp.clock.advance(warp.agent);
+        }
+        self.epoch += 1;
+        self.end_cluster_barrier();
+    }
+
+    /// Ends the generation of the cluster's barrier if all have arrived.
+    pub(super) fn end_cluster_barrier(&mut self) {
+        let generation = self.cluster.generation;
+        let mut any = false;
+        for warp in &self.warps {
+            let arrived = if warp.cluster_generation == generation { warp.cluster_arrived } else { 0 };
+            any |= arrived != 0;
+            if warp.live & !arrived != 0 {
+                return;
+            }
+        }
+        if any {
+            self.cluster.generation += 1;
+            let clock = std::mem::take(&mut self.cluster.clock);
+            self.cluster.released.join(&clock);
+            for warp in &mut self.warps {
+                warp.cluster_arrived = 0;
+            }
+            self.epoch += 1;
+        }
+    }
+
+    /// Waits at the barrier of the cluster.
+    pub(super) fn cluster_wait(&mut self, strand: &mut Strand) -> Flow {
+        let warp = &mut self.warps[strand.warp as usize];
+        if self.cluster.generation > warp.cluster_generation {
+            warp.clock.join(&self.cluster.released);
+            return Flow::Next;
+        }
+        strand.wait = Wait::Cluster { generation: warp.cluster_generation };
+        Flow::Blocked
+    }
+
+    /// The CTA and the offset of an address in shared memory; what is outside is a finding.
+    pub(super) fn shared_place(
+        &mut self,
+        strand: &Strand,
+        space: Where,
+        address: u64,
+        bytes: u32,
+        writes: bool,
+    ) -> Option<(u32, u32)> {
+        let own = self.warps[strand.warp as usize].cta;
+        let address = match space {
+            Where::Generic if address >> windows::BITS == windows::SHARED => address & u64::from(u32::MAX),
+            Where::Generic => {
+                self.outside(strand, format!("the generic address {address:#x} is not in shared memory"));
+                return None;
+            }
+            _ => address,
+        };
+        let (rank, offset) = Self::split_shared(address);
+        let size = self.shared_bytes;
+        if rank as usize >= self.ctas.len() || offset.saturating_add(bytes) > size || offset < windows::RESERVED {
+            let verb = if writes { "write" } else { "read" };
+            let what = if rank as usize >= self.ctas.len() {
+                format!("there is no CTA {rank} in the cluster: the address is {address:#x}")
+            } else {
+                format!("{bytes} bytes at {offset} are {verb}, but the shared memory of the CTA ends at {size}")
+            };
+            self.outside(strand, what);
+            return None;
+        }
+        if space == Where::Shared && rank != own {
+            self.outside(strand, format!("the address {address:#x} is in the shared memory of CTA {rank}, not of CTA {own}"));
+            return None;
+        }
+        Some((rank, offset))
+    }
+
+    /// The address of an mbarrier for an asynchronous operation of a thread.
+    pub(super) fn barrier_place(
+        &mut self,
+        strand: &Strand,
+        space: Where,
+        address: Address,
+        lane: usize,
+    ) -> Result<Option<(u32, u32)>, Stop> {
+        let Some(address) = self.address_at(strand, address, lane) else {
+            return Err(self.stop(strand, "the address of an mbarrier is not known"));
+        };
+        Ok(self.shared_place(strand, space, address, 8, true))
+    }
+}
