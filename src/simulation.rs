@@ -112,6 +112,8 @@ pub struct KernelReport {
     pub warp_instructions: u64,
     /// Asynchronous operations.
     pub operations: u64,
+    /// By argument that is a buffer: its bytes in the end, if all are known.
+    pub buffers: Vec<(usize, Option<Vec<u8>>)>,
 }
 
 /// A kernel, ready to run.
@@ -140,7 +142,12 @@ impl<'u> Kernel<'u> {
         let (function, _) =
             unit.module.bodies().find(|(_, it)| it.is_entry && unit.source.slice(it.name) == name)?;
         let environment = Environment::new(unit, None, &[]);
-        Some(Self { unit, function, program: program::lower(unit, function), features: environment.features() })
+        Some(Self {
+            unit,
+            function,
+            program: program::lower(unit, function),
+            features: environment.features(),
+        })
     }
 
     /// Its name.
@@ -188,14 +195,15 @@ impl<'u> Kernel<'u> {
     /// When what `shape` says contradicts the kernel.
     pub fn assumed_launches(&self, shape: &LaunchFile) -> Result<Vec<Launch>, LaunchError> {
         let function = &self.unit.module.functions[self.function as usize];
-        let has_numbers = self.program.parameters.iter().any(|parameter| parameter.is_array || parameter.bytes < 8);
+        let has_numbers =
+            self.program.parameters.iter().any(|parameter| parameter.is_array || parameter.bytes < 8);
         let sets = if has_numbers { 3 } else { 1 };
-        let free = launch::MOST_SHARED.saturating_sub(self.program.static_shared - program::windows::RESERVED);
+        let free =
+            launch::MOST_SHARED.saturating_sub(self.program.static_shared - program::windows::RESERVED);
         let dynamic = if self.uses_dynamic() { free } else { 0 };
         (0..sets)
             .map(|set| {
-                Launch::assumed(self.unit, function, &self.program.parameters, dynamic, set)
-                    .shaped(shape)
+                Launch::assumed(self.unit, function, &self.program.parameters, dynamic, set).shaped(shape)
             })
             .collect()
     }
@@ -251,7 +259,11 @@ impl<'u> Kernel<'u> {
     ///
     /// # Errors
     /// When its directives name no launch that exists.
-    pub fn simulate_assumed(&self, shape: &LaunchFile, settings: &Settings) -> Result<KernelReport, LaunchError> {
+    pub fn simulate_assumed(
+        &self,
+        shape: &LaunchFile,
+        settings: &Settings,
+    ) -> Result<KernelReport, LaunchError> {
         let launches = self.assumed_launches(shape)?;
         let mut reports = Vec::new();
         for (set, launch) in launches.into_iter().enumerate() {
@@ -270,15 +282,19 @@ impl<'u> Kernel<'u> {
         let mut reasons: Vec<Reason> = Vec::new();
         for report in &reports {
             for finding in report.diagnostics.iter().filter(|finding| !common.contains(&key(finding))) {
-                let text = format!("{} shows under some values of the parameters only: {}", finding.code, finding.primary.message);
+                let text = format!(
+                    "{} shows under some values of the parameters only: {}",
+                    finding.code, finding.primary.message
+                );
                 reasons.push(Reason { span: Some(finding.primary.span), text });
             }
             reasons.extend(report.reasons.iter().cloned());
         }
         reasons.dedup();
-        let (warp_instructions, operations) = reports.iter().fold((0, 0), |(instructions, operations), report| {
-            (instructions + report.warp_instructions, operations + report.operations)
-        });
+        let (warp_instructions, operations) =
+            reports.iter().fold((0, 0), |(instructions, operations), report| {
+                (instructions + report.warp_instructions, operations + report.operations)
+            });
         let Some(first) = reports.into_iter().next() else {
             return Err(LaunchError("no launch".to_owned()));
         };
@@ -294,7 +310,12 @@ impl<'u> Kernel<'u> {
         Ok(KernelReport { verdict, diagnostics, reasons: unique, warp_instructions, operations, ..first })
     }
 
-    fn run(&self, launch: &Launch, settings: &Settings, assumes: Option<u64>) -> Result<KernelReport, LaunchError> {
+    fn run(
+        &self,
+        launch: &Launch,
+        settings: &Settings,
+        assumes: Option<u64>,
+    ) -> Result<KernelReport, LaunchError> {
         let function = &self.unit.module.functions[self.function as usize];
         let program = &self.program;
         let end = program.static_shared.next_multiple_of(program.dynamic_align.max(16)) + launch.dynamic_smem;
@@ -306,7 +327,7 @@ impl<'u> Kernel<'u> {
                 launch.dynamic_smem
             )));
         }
-        let (global, parameters) = self.memory(launch);
+        let (global, parameters, addresses) = self.memory(launch);
         let threads: u32 = launch.block.iter().product();
         let said = launch::Directives::of(self.unit, function).registers;
         let fair = ((1 << 16) / threads.max(1).next_multiple_of(128)) / 8 * 8;
@@ -326,14 +347,23 @@ impl<'u> Kernel<'u> {
             features: self.features,
         };
         let outcome = Machine::new(program, shape, conditions, global, parameters).run();
-        let _ = outcome.global;
+        let buffers = addresses
+            .iter()
+            .map(|(argument, address, bytes)| {
+                let few = usize::try_from(*bytes).ok().filter(|bytes| *bytes <= MOST_WRITTEN);
+                (*argument, few.and_then(|bytes| outcome.global.known(*address, bytes)))
+            })
+            .collect();
         let mut diagnostics: Vec<Diagnostic> =
             outcome.findings.into_iter().map(|finding| finding.diagnostic(&program.spans)).collect();
         // The first that shows is most likely the cause.
         diagnostics.dedup();
         let span = |step: u32| program.spans.get(step as usize).copied();
-        let reasons: Vec<Reason> =
-            outcome.stop.into_iter().map(|stop| Reason { span: span(stop.step), text: stop.reason }).collect();
+        let reasons: Vec<Reason> = outcome
+            .stop
+            .into_iter()
+            .map(|stop| Reason { span: span(stop.step), text: stop.reason })
+            .collect();
         let mut assumed = launch.assumed.clone();
         assumed.extend(outcome.assumed.into_iter().map(|(_, what)| what.to_owned()));
         Ok(KernelReport {
@@ -344,11 +374,13 @@ impl<'u> Kernel<'u> {
             diagnostics,
             warp_instructions: outcome.executed,
             operations: outcome.performed,
+            buffers,
         })
     }
 
-    /// Global memory and the parameters of a launch.
-    fn memory(&self, launch: &Launch) -> (Global, Bytes) {
+    /// Global memory and the parameters of a launch; and which arguments are buffers: their addresses
+    /// and sizes.
+    fn memory(&self, launch: &Launch) -> (Global, Bytes, Vec<(usize, u64, u64)>) {
         let mut global = Global::default();
         for variable in &self.program.globals {
             let fill = if variable.is_external { Fill::Unknown } else { Fill::Data(variable.data.clone()) };
@@ -374,7 +406,9 @@ impl<'u> Kernel<'u> {
                 Argument::TensorMap { .. } | Argument::Bytes(_) | Argument::Opaque => 0,
             });
         }
-        for (index, (argument, parameter)) in launch.arguments.iter().zip(&self.program.parameters).enumerate() {
+        for (index, (argument, parameter)) in
+            launch.arguments.iter().zip(&self.program.parameters).enumerate()
+        {
             let (at, len) = (u64::from(parameter.offset), parameter.bytes as usize);
             let address = addresses.get(index).copied().unwrap_or(0);
             match argument {
@@ -388,9 +422,19 @@ impl<'u> Kernel<'u> {
                 Argument::Opaque => parameters.fill(at, len, None),
             };
         }
-        (global, parameters)
+        let is_buffer = |index: &usize| match launch.arguments.get(*index) {
+            Some(Argument::Buffer { bytes, .. }) => Some(*bytes),
+            _ => None,
+        };
+        let buffers =
+            (0..addresses.len()).filter_map(|index| Some((index, addresses[index], is_buffer(&index)?)));
+        let buffers = buffers.collect();
+        (global, parameters, buffers)
     }
 }
+
+/// Larger buffers are not written to files.
+const MOST_WRITTEN: usize = 1 << 26;
 
 fn verdict(diagnostics: &[Diagnostic], reasons: &[Reason]) -> Verdict {
     if !diagnostics.is_empty() {
@@ -401,4 +445,3 @@ fn verdict(diagnostics: &[Diagnostic], reasons: &[Reason]) -> Verdict {
         Verdict::Incomplete
     }
 }
-

@@ -139,7 +139,7 @@ impl Simulate {
                 reports.push(Simulated { report, seconds: start.elapsed().as_secs_f64() });
             }
         }
-        self.report(source, reports, out)
+        self.report(source, &reports, out)
     }
 
     /// What the launch file and the options say, if anything.
@@ -161,7 +161,12 @@ impl Simulate {
         Ok(file)
     }
 
-    fn kernels(&self, unit: &Unit, path: &str, file: Option<&LaunchFile>) -> Result<Vec<String>, SimulateError> {
+    fn kernels(
+        &self,
+        unit: &Unit,
+        path: &str,
+        file: Option<&LaunchFile>,
+    ) -> Result<Vec<String>, SimulateError> {
         let all = simulation::kernels(unit);
         let wanted = self.kernel.clone().or_else(|| file.and_then(|file| file.kernel.clone()));
         match wanted {
@@ -169,7 +174,10 @@ impl Simulate {
             Some(name) => {
                 let help = match all.as_slice() {
                     [] => "it has no kernel at all".to_owned(),
-                    all => format!("its kernels are {}", all.iter().take(8).copied().collect::<Vec<_>>().join(", ")),
+                    all => format!(
+                        "its kernels are {}",
+                        all.iter().take(8).copied().collect::<Vec<_>>().join(", ")
+                    ),
                 };
                 Err(SimulateError::NoKernel { path: path.to_owned(), name, help })
             }
@@ -187,18 +195,41 @@ impl Simulate {
             ScheduleArgument::Late => Schedule::Late,
             ScheduleArgument::Random => Schedule::Random(self.seed),
         };
-        let settings =
-            Settings { schedule, strict: self.strict, budget: self.budget, cluster_index: self.cluster_index };
+        let settings = Settings {
+            schedule,
+            strict: self.strict,
+            budget: self.budget,
+            cluster_index: self.cluster_index,
+        };
         let Some(file) = file else {
             return kernel.simulate_assumed(&self.shape(), &settings);
         };
         let directory = self.launch.as_deref().and_then(Path::parent).unwrap_or(Path::new("")).to_owned();
         let mut read = |name: &str| {
-            let bytes = fs::read(directory.join(name)).map_err(|error| LaunchError(format!("`{name}`: {error}")))?;
-            Ok(if name.ends_with(".npy") { array_data(bytes) } else { bytes })
+            let bytes =
+                fs::read(directory.join(name)).map_err(|error| LaunchError(format!("`{name}`: {error}")))?;
+            Ok(array_data(bytes))
         };
         let launch = kernel.launch(file, &mut read)?;
-        if self.all { kernel.simulate_all(&launch, &settings) } else { kernel.simulate(&launch, &settings) }
+        if self.all {
+            return kernel.simulate_all(&launch, &settings);
+        }
+        let report = kernel.simulate(&launch, &settings)?;
+        for (argument, given) in file.arguments.iter().enumerate() {
+            if let Some(name) = &given.out {
+                let bytes = report
+                    .buffers
+                    .iter()
+                    .find(|(index, _)| *index == argument)
+                    .and_then(|(_, it)| it.as_ref());
+                let bytes = bytes.ok_or_else(|| {
+                    LaunchError(format!("`{name}`: not all bytes of argument {argument} are known"))
+                })?;
+                fs::write(directory.join(name), bytes)
+                    .map_err(|error| LaunchError(format!("`{name}`: {error}")))?;
+            }
+        }
+        Ok(report)
     }
 
     /// The shape that options give to an assumed launch.
@@ -211,7 +242,7 @@ impl Simulate {
         }
     }
 
-    fn report(&self, source: Source, reports: Vec<Simulated>, out: &mut dyn Write) -> miette::Result<Outcome> {
+    fn report(&self, source: Source, reports: &[Simulated], out: &mut dyn Write) -> miette::Result<Outcome> {
         let any = |verdict| reports.iter().any(|it| it.report.verdict == verdict);
         let outcome = if any(Verdict::Findings) {
             Outcome::Findings
@@ -221,15 +252,17 @@ impl Simulate {
             Outcome::Clean
         };
         match self.format {
-            FormatArgument::Human => render::human(source, &reports, use_color(io::stdout().is_terminal()), out),
-            FormatArgument::Json => render::json(source, &reports, out),
+            FormatArgument::Human => {
+                render::human(source, reports, use_color(io::stdout().is_terminal()), out)
+            }
+            FormatArgument::Json => render::json(source, reports, out),
         }
         .map_err(output_error)?;
         Ok(outcome)
     }
 }
 
-/// The data of an array of `NumPy`, without its header.
+/// The data of an array of `NumPy`, without its header; of another file all.
 fn array_data(bytes: Vec<u8>) -> Vec<u8> {
     const MAGIC: &[u8] = b"\x93NUMPY";
     if !bytes.starts_with(MAGIC) || bytes.len() < 12 {

@@ -76,7 +76,13 @@ pub fn human(source: Source, simulated: &[Simulated], color: bool, out: &mut dyn
             match reason.span {
                 Some(span) => {
                     let at = checked.source.position(span.start);
-                    writeln!(out, "  not judged further: {text}, at {}:{}:{}", checked.source.name(), at.line, at.column)?;
+                    writeln!(
+                        out,
+                        "  not judged further: {text}, at {}:{}:{}",
+                        checked.source.name(),
+                        at.line,
+                        at.column
+                    )?;
                 }
                 None => writeln!(out, "  not judged further: {text}")?,
             }

@@ -49,12 +49,6 @@ impl Clock {
     pub(crate) fn fence(&mut self) {
         join(&mut self.proxy, &self.time);
     }
-
-    /// Forgets all.
-    pub(crate) fn clear(&mut self) {
-        self.time.clear();
-        self.proxy.clear();
-    }
 }
 
 fn join(one: &mut Vec<u32>, other: &[u32]) {

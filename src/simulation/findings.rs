@@ -12,20 +12,11 @@ pub(crate) struct Finding {
     pub(crate) remark: String,
     pub(crate) labels: Vec<(u32, String)>,
     pub(crate) note: Option<String>,
-    pub(crate) help: Option<String>,
 }
 
 impl Finding {
     pub(crate) fn new(code: Code, step: u32, message: impl Into<String>, remark: impl Into<String>) -> Self {
-        Self {
-            code,
-            step,
-            message: message.into(),
-            remark: remark.into(),
-            labels: Vec::new(),
-            note: None,
-            help: None,
-        }
+        Self { code, step, message: message.into(), remark: remark.into(), labels: Vec::new(), note: None }
     }
 
     #[must_use]
@@ -40,12 +31,6 @@ impl Finding {
         self
     }
 
-    #[must_use]
-    pub(crate) fn help(mut self, help: impl Into<String>) -> Self {
-        self.help = Some(help.into());
-        self
-    }
-
     /// As people see it.
     pub(crate) fn diagnostic(self, spans: &[Span]) -> Diagnostic {
         let span = |step: u32| spans.get(step as usize).copied().unwrap_or(Span::new(0, 0));
@@ -55,9 +40,6 @@ impl Finding {
         }
         if let Some(note) = self.note {
             diagnostic = diagnostic.note(note);
-        }
-        if let Some(help) = self.help {
-            diagnostic = diagnostic.help(help);
         }
         diagnostic
     }

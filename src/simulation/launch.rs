@@ -214,13 +214,10 @@ impl Launch {
     ) -> Result<Self, LaunchError> {
         let said = Directives::of(unit, function);
         let mut assumed = Vec::new();
-        let block = match three(file.block.as_deref(), "block")?.or(said.block) {
-            Some(block) => block,
-            None => {
-                assumed.push("128 threads in a CTA".to_owned());
-                [128, 1, 1]
-            }
-        };
+        let block = three(file.block.as_deref(), "block")?.or(said.block).unwrap_or_else(|| {
+            assumed.push("128 threads in a CTA".to_owned());
+            [128, 1, 1]
+        });
         let cluster = three(file.cluster.as_deref(), "cluster")?.or(said.cluster).unwrap_or([1, 1, 1]);
         let grid = three(file.grid.as_deref(), "grid")?.unwrap_or(cluster);
         if let Some(needed) = said.cluster
@@ -241,12 +238,21 @@ impl Launch {
             .zip(parameters)
             .enumerate()
             .map(|(index, (given, parameter))| {
-                argument(given, parameter, &file.arguments, data)
-                    .map_err(|LaunchError(why)| LaunchError(format!("argument {index} (`{}`): {why}", parameter.name)))
+                argument(given, parameter, &file.arguments, data).map_err(|LaunchError(why)| {
+                    LaunchError(format!("argument {index} (`{}`): {why}", parameter.name))
+                })
             })
             .collect::<Result<_, _>>()?;
-        Self { grid, block, cluster, dynamic_smem: file.dynamic_smem, registers: file.registers, arguments, assumed }
-            .checked()
+        Self {
+            grid,
+            block,
+            cluster,
+            dynamic_smem: file.dynamic_smem,
+            registers: file.registers,
+            arguments,
+            assumed,
+        }
+        .checked()
     }
 
     /// The launch that is assumed of a kernel that comes alone; one of several.
@@ -268,7 +274,9 @@ impl Launch {
         let arguments = parameters
             .iter()
             .map(|parameter| match parameter.ty {
-                _ if parameter.is_array && parameter.bytes == 128 && parameter.align >= 64 => Argument::Opaque,
+                _ if parameter.is_array && parameter.bytes == 128 && parameter.align >= 64 => {
+                    Argument::Opaque
+                }
                 _ if parameter.is_array => Argument::Opaque,
                 Some(Type::U64 | Type::B64 | Type::S64) => {
                     Argument::Buffer { bytes: ASSUMED_BUFFER, data: None }
@@ -311,7 +319,10 @@ impl Launch {
             return Err(LaunchError(format!("a cluster has at most 16 CTAs, not {}", product(self.cluster))));
         }
         if self.grid.iter().zip(self.cluster).any(|(grid, cluster)| grid % cluster != 0) {
-            return Err(LaunchError(format!("clusters of {:?} do not divide a grid of {:?}", self.cluster, self.grid)));
+            return Err(LaunchError(format!(
+                "clusters of {:?} do not divide a grid of {:?}",
+                self.cluster, self.grid
+            )));
         }
         if self.dynamic_smem > MOST_SHARED {
             return Err(LaunchError(format!(
@@ -362,7 +373,8 @@ fn argument(
                 .step_by(2)
                 .map(|at| digits.get(at..at + 2).and_then(|pair| u8::from_str_radix(pair, 16).ok()))
                 .collect();
-            let bytes = bytes.ok_or_else(|| LaunchError("`hex` is pairs of hexadecimal digits".to_owned()))?;
+            let bytes =
+                bytes.ok_or_else(|| LaunchError("`hex` is pairs of hexadecimal digits".to_owned()))?;
             fits(bytes.len())?;
             Ok(Argument::Bytes(bytes))
         }
@@ -418,12 +430,12 @@ fn number(ty: &str, value: Number) -> Result<Vec<u8>, LaunchError> {
 fn half(value: f32) -> u16 {
     let bits = value.to_bits();
     let sign = (bits >> 16 & 0x8000) as u16;
-    let exponent = (bits >> 23 & 0xFF) as i32 - 127 + 15;
+    let exponent = (bits >> 23 & 0xFF).cast_signed() - 127 + 15;
     match exponent {
         31.. => sign | 0x7C00,
         1..=30 => {
             let mantissa = bits & 0x7F_FFFF;
-            let rounded = (exponent as u32) << 10 | mantissa >> 13;
+            let rounded = exponent.cast_unsigned() << 10 | mantissa >> 13;
             let up = u32::from(mantissa & 0x1FFF > 0x1000 || mantissa & 0x3FFF == 0x3000);
             sign | (rounded + up) as u16
         }
@@ -434,8 +446,8 @@ fn half(value: f32) -> u16 {
 fn tensor_map(given: &ArgumentFile, all: &[ArgumentFile]) -> Result<Argument, LaunchError> {
     let missing = |what: &str| LaunchError(format!("a tensor map has `{what}`"));
     let element = given.element.as_deref().ok_or_else(|| missing("element"))?;
-    let (element_bits, shared_bits) =
-        element_bits(element).ok_or_else(|| LaunchError(format!("`{element}` is no type of a tensor's elements")))?;
+    let (element_bits, shared_bits) = element_bits(element)
+        .ok_or_else(|| LaunchError(format!("`{element}` is no type of a tensor's elements")))?;
     let dims = given.dims.clone().ok_or_else(|| missing("dims"))?;
     let box_dims = given.box_dims.clone().ok_or_else(|| missing("box"))?;
     if dims.is_empty() || dims.len() > 5 || dims.contains(&0) {
@@ -461,7 +473,9 @@ fn tensor_map(given: &ArgumentFile, all: &[ArgumentFile]) -> Result<Argument, La
     if let Some(base) = given.base
         && all.get(base).is_none_or(|argument| argument.ty != "buffer")
     {
-        return Err(LaunchError(format!("`base` is the number of an argument that is a buffer, and {base} is none")));
+        return Err(LaunchError(format!(
+            "`base` is the number of an argument that is a buffer, and {base} is none"
+        )));
     }
     let bytes = given.bytes.unwrap_or(bytes);
     if bytes > 1 << 34 {
@@ -481,7 +495,12 @@ fn tensor_map(given: &ArgumentFile, all: &[ArgumentFile]) -> Result<Argument, La
 }
 
 /// A launch file to fill in.
-pub(crate) fn template(name: &str, directives: &Directives, parameters: &[Parameter], dynamic: bool) -> String {
+pub(crate) fn template(
+    name: &str,
+    directives: &Directives,
+    parameters: &[Parameter],
+    dynamic: bool,
+) -> String {
     let mut text = format!("kernel = {name:?}\n");
     let cluster = directives.cluster.unwrap_or([1, 1, 1]);
     text.push_str(&format!("grid = {cluster:?}\n"));

@@ -101,7 +101,6 @@ struct Cta {
     tensor: TensorMemory,
     /// Registers that no warp has.
     registers: u32,
-    id: [u32; 3],
 }
 
 /// Everything.
@@ -250,13 +249,16 @@ impl<'p> Machine<'p> {
             named: vec![Named::default(); 16],
             tensor: TensorMemory::new(self.features.tensor_memory()),
             registers: (1u32 << 16).saturating_sub(registers * warps * 32),
-            id,
         });
         for warp in 0..warps {
             let live = if threads - warp * 32 >= 32 { u32::MAX } else { (1 << (threads % 32)) - 1 };
             let number = self.warps.len() as u32;
-            let fixed =
-                self.program.fixed.iter().map(|fixed| self.fixed_value(*fixed, (rank, id, cluster_id, within), warp)).collect();
+            let fixed = self
+                .program
+                .fixed
+                .iter()
+                .map(|fixed| self.fixed_value(*fixed, (rank, id, cluster_id, within), warp))
+                .collect();
             let kernel = &self.program.functions[0];
             let mut clock = Clock::default();
             clock.advance(number);
@@ -354,7 +356,7 @@ impl<'p> Machine<'p> {
             if self.strands.is_empty() {
                 // What is under way may still find something.
                 while let Some(index) = (0..self.pending.len()).find(|index| self.is_ready(*index)) {
-                    self.perform(index)?;
+                    self.perform(index);
                 }
                 return Ok(());
             }
@@ -371,7 +373,7 @@ impl<'p> Machine<'p> {
                     if !self.pending.is_empty() && self.chance().is_multiple_of(4) {
                         let index = self.chance() as usize % self.pending.len();
                         if self.is_ready(index) {
-                            self.perform(index)?;
+                            self.perform(index);
                             continue;
                         }
                     }
@@ -389,10 +391,10 @@ impl<'p> Machine<'p> {
             }
             // Nobody can go on: what is under way may help.
             if let Some(index) = (0..self.pending.len()).find(|index| self.is_ready(*index)) {
-                self.perform(index)?;
+                self.perform(index);
                 continue;
             }
-            if self.perform_open()? {
+            if self.perform_open() {
                 continue;
             }
             if self.give_up_waiting() {
@@ -440,7 +442,7 @@ impl<'p> Machine<'p> {
                 let barrier = &self.mbarriers[barrier as usize];
                 barrier.phase != phase || !barrier.is_valid
             }
-            Wait::Named { .. } | Wait::Dealloc => false,
+            Wait::Named { .. } => false,
             Wait::Cluster { generation } => self.cluster.generation > generation,
             Wait::Warp { mask, aligned_step } => self.warp_is_here(strand, mask, aligned_step),
             Wait::Bulk { left } => self.bulk_done(strand, left, strand.mask),
@@ -466,7 +468,7 @@ impl<'p> Machine<'p> {
             left -= 1;
             self.executed += 1;
             if self.executed > self.budget {
-                break Err(self.stop(&strand, "the budget of instructions is used up"));
+                break Err(Self::stop(&strand, "the budget of instructions is used up"));
             }
             match self.step(&mut strand) {
                 Ok(Flow::Next) => strand.step += 1,
@@ -483,7 +485,7 @@ impl<'p> Machine<'p> {
             }
             if self.schedule == Schedule::Early {
                 while let Some(index) = (0..self.pending.len()).find(|index| self.is_ready(*index)) {
-                    self.perform(index)?;
+                    self.perform(index);
                 }
             }
         };
@@ -519,7 +521,12 @@ impl<'p> Machine<'p> {
                     self.assume(strand.step, "stores to global memory under a condition that is not known change nothing that is read");
                 }
                 Action::Nothing | Action::Fence => {}
-                _ => return Err(self.stop(strand, "it depends on a value that is not known whether this is executed")),
+                _ => {
+                    return Err(Self::stop(
+                        strand,
+                        "it depends on a value that is not known whether this is executed",
+                    ));
+                }
             }
         }
         let active = if negated { strand.mask & !holds } else { holds };
@@ -529,7 +536,7 @@ impl<'p> Machine<'p> {
     fn step(&mut self, strand: &mut Strand) -> Result<Flow, Stop> {
         let program = self.program;
         let Some(step) = program.steps.get(strand.step as usize) else {
-            return Err(self.stop(strand, "a jump leads nowhere"));
+            return Err(Self::stop(strand, "a jump leads nowhere"));
         };
         let active = self.active(strand, step.guard)?;
         if active == 0 {
@@ -579,14 +586,14 @@ impl<'p> Machine<'p> {
             }
             Action::Return => {
                 let ends = strand.frames.is_empty();
-                self.end_threads(strand, active, ends)?;
+                self.end_threads(strand, active, ends);
                 Ok(if strand.mask == 0 { Flow::Jumped } else { Flow::Next })
             }
             Action::Exit => {
-                self.end_threads(strand, active, true)?;
+                self.end_threads(strand, active, true);
                 Ok(if strand.mask == 0 { Flow::Jumped } else { Flow::Next })
             }
-            Action::Trap => Err(self.stop(strand, "the kernel traps")),
+            Action::Trap => Err(Self::stop(strand, "the kernel traps")),
             Action::Load(access) => self.load(strand, access, active),
             Action::Store(access) => {
                 self.store(strand, access, active)?;
@@ -601,7 +608,7 @@ impl<'p> Machine<'p> {
                 self.is_in_space(strand, *space, (*source, *destination), active);
                 Ok(Flow::Next)
             }
-            Action::MapAddress { generic: _, source, rank, destination } => {
+            Action::MapAddress { source, rank, destination } => {
                 self.map_address(strand, (*source, *rank), *destination, active);
                 Ok(Flow::Next)
             }
@@ -615,7 +622,7 @@ impl<'p> Machine<'p> {
             Action::WarpBarrier { mask } => {
                 let lane = active.trailing_zeros() as usize & 31;
                 let Some(mask) = self.value_at(strand, *mask, lane) else {
-                    return Err(self.stop(strand, "the mask of a warp barrier is not known"));
+                    return Err(Self::stop(strand, "the mask of a warp barrier is not known"));
                 };
                 Ok(self.wait_for_warp(strand, mask as u32, NOWHERE))
             }
@@ -711,7 +718,7 @@ impl<'p> Machine<'p> {
             }
             Action::Unknown(text) => {
                 let text = &program.texts[*text as usize];
-                Err(self.stop(strand, format!("the machine does not know {text}")))
+                Err(Self::stop(strand, format!("the machine does not know {text}")))
             }
         }
     }
@@ -749,12 +756,13 @@ impl<'p> Machine<'p> {
     ) -> Result<(), Stop> {
         let (value, unknown) = self.value(strand, index);
         if unknown & active != 0 {
-            return Err(self.stop(strand, "the index of a jump is not known"));
+            return Err(Self::stop(strand, "the index of a jump is not known"));
         }
         let targets = &self.program.targets[targets.range()];
         let mut left = active;
         let skips = strand.mask & !active;
-        if skips != 0 || lanes(active).any(|lane| value[lane] != value[active.trailing_zeros() as usize & 31]) {
+        if skips != 0 || lanes(active).any(|lane| value[lane] != value[active.trailing_zeros() as usize & 31])
+        {
             // Each goes its way from a strand of its own.
             if join != NOWHERE {
                 strand.join = self.new_join(strand.warp, strand.mask, join, strand.join);
@@ -762,19 +770,20 @@ impl<'p> Machine<'p> {
         }
         while left != 0 {
             let lane = left.trailing_zeros() as usize;
-            let same = lanes(left).filter(|other| value[*other] == value[lane]).fold(0u32, |all, it| all | 1 << it);
+            let same =
+                lanes(left).filter(|other| value[*other] == value[lane]).fold(0u32, |all, it| all | 1 << it);
             left &= !same;
             let Some(target) = targets.get(value[lane] as usize) else {
-                return Err(self.stop(strand, "the index of a jump is too large"));
+                return Err(Self::stop(strand, "the index of a jump is too large"));
             };
             if left == 0 && skips == 0 {
                 strand.mask = same;
-                self.go(strand, *target);
+                Self::go(strand, *target);
                 return Ok(());
             }
             let mut other = strand.clone();
             other.mask = same;
-            self.go(&mut other, *target);
+            Self::go(&mut other, *target);
             if !self.meet(&mut other) {
                 self.fresh.push(other);
             }
@@ -785,7 +794,7 @@ impl<'p> Machine<'p> {
     }
 
     /// Threads return or end.
-    fn end_threads(&mut self, strand: &mut Strand, leaving: u32, ends: bool) -> Result<(), Stop> {
+    fn end_threads(&mut self, strand: &mut Strand, leaving: u32, ends: bool) {
         self.leave(strand, leaving, ends);
         if ends {
             self.epoch += 1;
@@ -796,25 +805,25 @@ impl<'p> Machine<'p> {
             }
             self.end_cluster_barrier();
             if self.warps.iter().all(|warp| warp.cta != cta || warp.live == 0) {
-                self.end_cta(cta, strand.step)?;
+                self.end_cta(cta, strand.step);
             }
         }
-        Ok(())
     }
 
     /// A CTA has ended.
-    fn end_cta(&mut self, cta: u32, step: u32) -> Result<(), Stop> {
+    fn end_cta(&mut self, cta: u32, step: u32) {
         // It takes effect all the same.
-        while let Some(index) = (0..self.pending.len()).find(|index| {
-            self.is_ready(*index) && self.warps[self.pending[*index].warp as usize].cta == cta
-        }) {
-            self.perform(index)?;
+        while let Some(index) = (0..self.pending.len())
+            .find(|index| self.is_ready(*index) && self.warps[self.pending[*index].warp as usize].cta == cta)
+        {
+            self.perform(index);
         }
         let mut known = Clock::default();
         for warp in self.warps.iter().filter(|warp| warp.cta == cta) {
             known.join(&warp.clock);
         }
-        let unseen = self.unseen.iter().filter(|((of, agent), (tick, _))| *of == cta && known.of(*agent) < *tick);
+        let unseen =
+            self.unseen.iter().filter(|((of, agent), (tick, _))| *of == cta && known.of(*agent) < *tick);
         let mut unseen: Vec<u32> = unseen.map(|(_, (_, step))| *step).collect();
         unseen.sort_unstable();
         unseen.dedup();
@@ -829,7 +838,6 @@ impl<'p> Machine<'p> {
             self.report(finding);
         }
         self.check_freed(cta);
-        Ok(())
     }
 
     /// The strands that wait for a warp.
@@ -858,7 +866,9 @@ impl<'p> Machine<'p> {
         strand.wait = Wait::Warp { mask, aligned_step: step };
         if self.warp_is_here_with(strand, mask, step) {
             for other in &mut self.strands {
-                if other.warp == strand.warp && matches!(other.wait, Wait::Warp { aligned_step, .. } if aligned_step == step) {
+                if other.warp == strand.warp
+                    && matches!(other.wait, Wait::Warp { aligned_step, .. } if aligned_step == step)
+                {
                     // Behind the barrier.
                     other.wait = Wait::None;
                     other.step += 1;
@@ -898,7 +908,7 @@ impl<'p> Machine<'p> {
         }
         let lane = active.trailing_zeros() as usize & 31;
         let Some(mask) = self.value_at(strand, last, lane) else {
-            return Err(self.stop(strand, "the mask of an exchange is not known"));
+            return Err(Self::stop(strand, "the mask of an exchange is not known"));
         };
         let mask = mask as u32;
         if mask & live & !active == 0 {
@@ -972,9 +982,10 @@ impl<'p> Machine<'p> {
     ) -> Result<(), Stop> {
         for lane in lanes(active) {
             let Some(to) = self.address_at(strand, destination, lane) else {
-                return Err(self.stop(strand, "an address is not known"));
+                return Err(Self::stop(strand, "an address is not known"));
             };
-            let Some((cta, offset)) = self.shared_place(strand, super::program::Where::SharedCluster, to, 16, true)
+            let Some((cta, offset)) =
+                self.shared_place(strand, super::program::Where::SharedCluster, to, 16, true)
             else {
                 continue;
             };
@@ -1059,11 +1070,13 @@ impl<'p> Machine<'p> {
         let Self { history, ctas, .. } = self;
         let mut visit = Visit::new(history, &operation.clock, access);
         for (start, bytes) in pieces {
+            visit.at.0 = cta;
             ctas[cta as usize].shadow.access(*start, *bytes, &mut visit);
         }
         let (number, conflicts) = (visit.number, visit.conflicts);
-        for conflict in conflicts {
-            self.race(number, conflict, Code::SharedMemoryRace);
+        for (conflict, (cta, offset)) in conflicts {
+            let place = self.place_name(cta, offset);
+            self.race(number, conflict, Code::SharedMemoryRace, &place);
         }
     }
 
@@ -1072,34 +1085,42 @@ impl<'p> Machine<'p> {
         let mut visit = Visit::new(history, clock, access);
         visit.keeps = keeps;
         for (cta, start, bytes) in places {
+            visit.at.0 = *cta;
             ctas[*cta as usize].shadow.access(*start, *bytes, &mut visit);
         }
         let (number, conflicts) = (visit.number, visit.conflicts);
-        for conflict in conflicts {
-            self.race(number, conflict, Code::SharedMemoryRace);
+        for (conflict, (cta, offset)) in conflicts {
+            let place = self.place_name(cta, offset);
+            self.race(number, conflict, Code::SharedMemoryRace, &place);
         }
     }
 
     /// Reports two accesses that conflict.
-    fn race(&mut self, own: u32, conflict: Conflict, code: Code) {
+    fn race(&mut self, own: u32, conflict: Conflict, code: Code, place: &str) {
         let (code, other) = match conflict {
             Conflict::Race(other) => (code, other),
             Conflict::Proxy(other) => (Code::ProxyFenceMissing, other),
         };
         let (own, other) = (*self.history.access(own), *self.history.access(other));
-        let (space, message) = match code {
-            Code::TensorMemoryRace => ("Tensor Memory", "accesses to the same cells of Tensor Memory are ordered"),
-            Code::ProxyFenceMissing => (
-                "shared memory",
-                "what threads write is shown to the async proxy by `fence.proxy.async` before it reads",
-            ),
-            _ => ("shared memory", "accesses to the same bytes of shared memory are ordered"),
+        let message = match code {
+            Code::TensorMemoryRace => "accesses to the same cells of Tensor Memory are ordered",
+            Code::ProxyFenceMissing => {
+                "what threads write is shown to the async proxy by `fence.proxy.async` before it reads"
+            }
+            _ => "accesses to the same bytes of shared memory are ordered",
         };
-        let verb = |access: &Access| if access.writes { "writes" } else { "reads" };
+        let verb = |access: &Access| {
+            let frees = |tensor: &Tensor| matches!(tensor, Tensor::Dealloc { .. });
+            match &self.program.steps[access.step as usize].action {
+                Action::Tensor(tensor) if frees(tensor) => "frees",
+                _ if access.writes => "writes",
+                _ => "reads",
+            }
+        };
         let (mine, theirs) = (self.describe(&own), self.describe(&other));
         let remark = match code {
-            Code::ProxyFenceMissing => format!("{mine} {} {space} through the async proxy", verb(&own)),
-            _ => format!("{mine} {} {space}, and nothing orders that", verb(&own)),
+            Code::ProxyFenceMissing => format!("{mine} {} {place} through the async proxy", verb(&own)),
+            _ => format!("{mine} {} {place}, and nothing orders that", verb(&own)),
         };
         let finding = Finding::new(code, own.step, message, remark)
             .label(other.step, format!("with what {theirs} {} here", verb(&other)));
@@ -1110,7 +1131,7 @@ impl<'p> Machine<'p> {
     fn describe(&self, access: &Access) -> String {
         let mut words = self.role(access.warp);
         let live = u32::MAX;
-        if access.mask.count_ones() == 1 {
+        if access.mask.is_power_of_two() {
             words.push_str(&format!(" (lane {})", access.mask.trailing_zeros()));
         } else if access.mask != live {
             words.push_str(&format!(" ({} lanes)", access.mask.count_ones()));
@@ -1141,7 +1162,7 @@ impl<'p> Machine<'p> {
     }
 
     /// Ends the run.
-    fn stop(&self, strand: &Strand, reason: impl Into<String>) -> Stop {
+    fn stop(strand: &Strand, reason: impl Into<String>) -> Stop {
         Stop { step: strand.step, reason: reason.into() }
     }
 

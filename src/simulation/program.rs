@@ -5,7 +5,7 @@
 //! becomes [`Action::Unknown`]: a run that comes there ends.
 
 use crate::isa::generic::{ReductionOperator, Space, TensormapField, Type};
-use crate::isa::vocabulary::{CpShape, Kind, LdShape, Num, WarpMulticast};
+use crate::isa::vocabulary::{CpShape, Kind, LdShape, Num};
 use crate::simulation::arithmetic::{Arithmetic, Lanes};
 use crate::source::Span;
 
@@ -133,7 +133,6 @@ pub(crate) struct Parameter {
 /// A function.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Function {
-    pub(crate) name: String,
     /// Its first step.
     pub(crate) entry: u32,
     /// Registers that it has; 128 bits are two.
@@ -273,15 +272,33 @@ impl Where {
 #[derive(Clone, Debug)]
 pub(crate) enum Action {
     /// Registers from registers.
-    Compute { arithmetic: u32, sources: Slice, destinations: Slice, depends: Depends },
+    Compute {
+        arithmetic: u32,
+        sources: Slice,
+        destinations: Slice,
+        depends: Depends,
+    },
     /// Destinations get values that are not computed.
-    Opaque { destinations: Slice },
+    Opaque {
+        destinations: Slice,
+    },
     /// Nothing that matters here.
     Nothing,
     /// `join`: where the threads of a warp come together again, or [`NOWHERE`].
-    Branch { target: u32, join: u32 },
-    IndexedBranch { index: Operand, targets: Slice, join: u32 },
-    Call { callee: Callee, results: Slice, arguments: Slice },
+    Branch {
+        target: u32,
+        join: u32,
+    },
+    IndexedBranch {
+        index: Operand,
+        targets: Slice,
+        join: u32,
+    },
+    Call {
+        callee: Callee,
+        results: Slice,
+        arguments: Slice,
+    },
     Return,
     Exit,
     Trap,
@@ -289,15 +306,43 @@ pub(crate) enum Action {
     Store(Access),
     Atomic(Atomic),
     /// An address from one window to another.
-    Convert { to_generic: bool, space: Where, source: Operand, destination: Operand },
-    IsInSpace { space: Where, source: Operand, destination: Operand },
-    MapAddress { generic: bool, source: Operand, rank: Operand, destination: Operand },
-    RankOf { source: Operand, destination: Operand },
+    Convert {
+        to_generic: bool,
+        space: Where,
+        source: Operand,
+        destination: Operand,
+    },
+    IsInSpace {
+        space: Where,
+        source: Operand,
+        destination: Operand,
+    },
+    MapAddress {
+        source: Operand,
+        rank: Operand,
+        destination: Operand,
+    },
+    RankOf {
+        source: Operand,
+        destination: Operand,
+    },
     /// A barrier of the CTA: `reduce` is what happens to the predicate `value`.
-    Barrier { id: Operand, count: Option<Operand>, kind: BarrierKind, aligned: bool },
-    WarpBarrier { mask: Operand },
-    ClusterArrive { release: bool, aligned: bool },
-    ClusterWait { aligned: bool },
+    Barrier {
+        id: Operand,
+        count: Option<Operand>,
+        kind: BarrierKind,
+        aligned: bool,
+    },
+    WarpBarrier {
+        mask: Operand,
+    },
+    ClusterArrive {
+        release: bool,
+        aligned: bool,
+    },
+    ClusterWait {
+        aligned: bool,
+    },
     Mbarrier(Mbarrier),
     /// `fence.proxy.async`
     ProxyFence,
@@ -305,26 +350,72 @@ pub(crate) enum Action {
     InitFence,
     /// A fence between threads.
     Fence,
-    CopyAsync { destination: Address, source: Address, bytes: u32, source_bytes: Option<Operand> },
+    CopyAsync {
+        destination: Address,
+        source: Address,
+        bytes: u32,
+        source_bytes: Option<Operand>,
+    },
     CopyCommit,
-    CopyWait { left: u32 },
-    CopyArrive { space: Where, address: Address, counts: bool },
+    CopyWait {
+        left: u32,
+    },
+    CopyArrive {
+        space: Where,
+        address: Address,
+        counts: bool,
+    },
     Bulk(Box<Bulk>),
     BulkCommit,
-    BulkWait { left: u32 },
-    SetRegisters { count: u32, up: bool },
+    BulkWait {
+        left: u32,
+    },
+    SetRegisters {
+        count: u32,
+        up: bool,
+    },
     Sleep,
     /// `clusterlaunchcontrol.try_cancel`
-    TryCancel { destination: Address, barrier: Address, multicast: bool },
-    IsCanceled { response: Slice, destination: Operand },
-    FirstCta { response: Slice, destinations: Slice, axis: Option<u8> },
+    TryCancel {
+        destination: Address,
+        barrier: Address,
+        multicast: bool,
+    },
+    IsCanceled {
+        response: Slice,
+        destination: Operand,
+    },
+    FirstCta {
+        response: Slice,
+        destinations: Slice,
+        axis: Option<u8>,
+    },
     /// `ldmatrix`, `stmatrix`: rows of 16 bytes at the addresses of the first lanes.
-    Matrix { store: bool, address: Address, space: Where, rows: u32, row_bytes: u32, registers: Slice },
+    Matrix {
+        store: bool,
+        address: Address,
+        space: Where,
+        rows: u32,
+        row_bytes: u32,
+        registers: Slice,
+    },
     /// `tensormap.replace`
-    ReplaceTensorMap { address: Address, space: Where, field: TensormapField, ordinal: u32, value: Operand },
+    ReplaceTensorMap {
+        address: Address,
+        space: Where,
+        field: TensormapField,
+        ordinal: u32,
+        value: Operand,
+    },
     /// `tensormap.cp_fenceproxy`
-    CopyTensorMap { destination: Address, source: Address },
-    Fill { address: Address, bytes: Operand },
+    CopyTensorMap {
+        destination: Address,
+        source: Address,
+    },
+    Fill {
+        address: Address,
+        bytes: Operand,
+    },
     Tensor(Box<Tensor>),
     /// What the machine does not know; the text says what.
     Unknown(u32),
@@ -357,7 +448,8 @@ impl Depends {
             (Self::And | Self::Or, [first, second], [one, other]) => {
                 let decides = |value: u64| (self == Self::Or) == (value != 0);
                 lanes(&|lane| {
-                    !(one >> lane & 1 == 0 && decides(first[lane]) || other >> lane & 1 == 0 && decides(second[lane]))
+                    !(one >> lane & 1 == 0 && decides(first[lane])
+                        || other >> lane & 1 == 0 && decides(second[lane]))
                 })
             }
             _ => any,
@@ -442,14 +534,11 @@ pub(crate) struct Bulk {
     pub(crate) barrier: Option<Address>,
     pub(crate) mask: Option<Operand>,
     pub(crate) tensor: Option<TensorCopy>,
-    /// Whether it reads what it writes, too.
-    pub(crate) reduces: bool,
 }
 
 /// What a tensor copy says besides.
 #[derive(Clone, Debug)]
 pub(crate) struct TensorCopy {
-    pub(crate) coordinates: Slice,
     pub(crate) dimensions: u32,
     pub(crate) pair: bool,
     pub(crate) mode: crate::isa::generic::LoadMode,
@@ -458,17 +547,52 @@ pub(crate) struct TensorCopy {
 /// An instruction of tcgen05.
 #[derive(Clone, Debug)]
 pub(crate) enum Tensor {
-    Alloc { pair: bool, space: Where, destination: Address, columns: Operand },
-    Dealloc { pair: bool, address: Operand, columns: Operand },
-    Relinquish { pair: bool },
-    Load { shape: LdShape, num: Num, packed: bool, address: Address, split: i64, registers: Slice, extra: Slice },
-    Store { shape: LdShape, num: Num, packed: bool, address: Address, split: i64, registers: Slice },
+    Alloc {
+        pair: bool,
+        space: Where,
+        destination: Address,
+        columns: Operand,
+    },
+    Dealloc {
+        address: Operand,
+        columns: Operand,
+    },
+    Relinquish,
+    Load {
+        shape: LdShape,
+        num: Num,
+        packed: bool,
+        address: Address,
+        split: i64,
+        registers: Slice,
+        extra: Slice,
+    },
+    Store {
+        shape: LdShape,
+        num: Num,
+        packed: bool,
+        address: Address,
+        split: i64,
+        registers: Slice,
+    },
     WaitLoad,
     WaitStore,
-    Copy { pair: bool, shape: CpShape, multicast: Option<WarpMulticast>, address: Address, descriptor: Operand },
-    Shift { pair: bool, address: Address },
+    Copy {
+        pair: bool,
+        shape: CpShape,
+        address: Address,
+        descriptor: Operand,
+    },
+    Shift {
+        pair: bool,
+        address: Address,
+    },
     Multiply(Multiply),
-    Commit { pair: bool, space: Where, barrier: Address, mask: Option<Operand> },
+    Commit {
+        space: Where,
+        barrier: Address,
+        mask: Option<Operand>,
+    },
     FenceBefore,
     FenceAfter,
 }

@@ -85,7 +85,10 @@ pub(crate) struct Visit<'a> {
     pub(crate) number: u32,
     /// What became of the last cell.
     last: Option<(Cell, Cell)>,
-    pub(crate) conflicts: Vec<Conflict>,
+    /// Where the cells are that are visited, for whoever reports conflicts.
+    pub(crate) at: (u32, u32),
+    /// Each with the place where it was met first.
+    pub(crate) conflicts: Vec<(Conflict, (u32, u32))>,
     /// Whether the bytes that are written are what stands there.
     pub(crate) keeps: bool,
 }
@@ -115,7 +118,7 @@ impl History {
 impl<'a> Visit<'a> {
     pub(crate) fn new(history: &'a mut History, clock: &'a Clock, access: Access) -> Self {
         let number = history.add(access);
-        Self { history, clock, number, last: None, conflicts: Vec::new(), keeps: false }
+        Self { history, clock, number, last: None, at: (0, 0), conflicts: Vec::new(), keeps: false }
     }
 
     fn is_before(&self, access: &Access, own: &Access) -> bool {
@@ -123,8 +126,8 @@ impl<'a> Visit<'a> {
     }
 
     fn found(&mut self, conflict: Conflict) {
-        if !self.conflicts.contains(&conflict) {
-            self.conflicts.push(conflict);
+        if !self.conflicts.iter().any(|(known, _)| *known == conflict) {
+            self.conflicts.push((conflict, self.at));
         }
     }
 
@@ -198,6 +201,7 @@ impl Shadow {
             let to = (end - (at - from)).min(GRANULE);
             at += to - from;
             let Some(granule) = self.granules.get(index).copied() else { return };
+            visit.at.1 = at - (to - from);
             let is_whole = from == 0 && to == GRANULE;
             if is_whole && granule.write != FINE {
                 self.granules[index] = visit.visit(granule);
@@ -225,15 +229,12 @@ impl Shadow {
 
     fn divide(&mut self, index: usize, granule: Cell) -> u32 {
         let cells = [granule; GRANULE as usize];
-        let fine = match self.free.pop() {
-            Some(free) => {
-                self.fine[free as usize] = cells;
-                free
-            }
-            None => {
-                self.fine.push(cells);
-                self.fine.len() as u32 - 1
-            }
+        let fine = if let Some(free) = self.free.pop() {
+            self.fine[free as usize] = cells;
+            free
+        } else {
+            self.fine.push(cells);
+            self.fine.len() as u32 - 1
         };
         self.granules[index] = Cell { write: FINE, reads: fine };
         fine
@@ -248,10 +249,16 @@ mod tests {
         Access { agent, tick, step: 0, warp: 0, mask: 1, head: 0, round: 0, via, writes }
     }
 
-    fn make(shadow: &mut Shadow, history: &mut History, clock: &Clock, it: Access, at: (u32, u32)) -> Vec<Conflict> {
+    fn make(
+        shadow: &mut Shadow,
+        history: &mut History,
+        clock: &Clock,
+        it: Access,
+        at: (u32, u32),
+    ) -> Vec<Conflict> {
         let mut visit = Visit::new(history, clock, it);
         shadow.access(at.0, at.1, &mut visit);
-        visit.conflicts
+        visit.conflicts.into_iter().map(|(conflict, _)| conflict).collect()
     }
 
     #[test]

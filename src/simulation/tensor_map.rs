@@ -140,7 +140,9 @@ impl TensorMap {
             shared_bits: bytes[9].into(),
             base: double(16)?,
             dims: (0..rank).map(|index| word(24 + index * 4)).collect::<Option<_>>()?,
-            strides: (0..rank.saturating_sub(1)).map(|index| double(44 + index * 8)).collect::<Option<_>>()?,
+            strides: (0..rank.saturating_sub(1))
+                .map(|index| double(44 + index * 8))
+                .collect::<Option<_>>()?,
             box_dims: (0..rank).map(|index| word(76 + index * 4)).collect::<Option<_>>()?,
             swizzle: *SWIZZLES.get(usize::from(bytes[11]))?,
             interleave: *INTERLEAVES.get(usize::from(bytes[12]))?,
@@ -180,7 +182,9 @@ impl TensorMap {
             TensormapField::ElementStride | TensormapField::SwizzleAtomicity | TensormapField::FillMode => {
                 return true;
             }
-            TensormapField::GlobalDim | TensormapField::GlobalStride | TensormapField::BoxDim => return false,
+            TensormapField::GlobalDim | TensormapField::GlobalStride | TensormapField::BoxDim => {
+                return false;
+            }
         };
         bytes[at..at + len].copy_from_slice(&value.to_le_bytes()[..len]);
         true

@@ -92,7 +92,8 @@ fn pictures() {
         assert_eq!(output.status.code(), Some(1), "{name}");
         let text = String::from_utf8(output.stdout).unwrap();
         // How long it took is no matter.
-        let text = text.lines().map(|line| line.split(" warp instructions, ").next().unwrap()).collect::<Vec<_>>();
+        let text =
+            text.lines().map(|line| line.split(" warp instructions, ").next().unwrap()).collect::<Vec<_>>();
         insta::assert_snapshot!(name, text.join("\n"));
     }
 }
@@ -133,7 +134,8 @@ fn documentation_examples() {
 #[test]
 fn real_kernels_are_clean() {
     let directory = root().join("fixtures/simulation/launches");
-    let mut launches: Vec<PathBuf> = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let mut launches: Vec<PathBuf> =
+        fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path()).collect();
     launches.sort();
     assert!(!launches.is_empty());
     for launch in launches {

@@ -7,7 +7,7 @@ use crate::diagnostic::Code;
 use crate::isa::generic::{ReductionOperator, Type};
 use crate::simulation::arithmetic::Lanes;
 use crate::simulation::findings::Finding;
-use crate::simulation::program::{Access, Address, Atomic, NOWHERE, Operand, Slice, Where, windows};
+use crate::simulation::program::{Access, Address, Atomic, Operand, Slice, Where, windows};
 use crate::simulation::shadow::Via;
 
 /// Where an address leads.
@@ -22,7 +22,14 @@ pub(super) enum Place {
 
 impl Machine<'_> {
     /// Where an address leads; what leads nowhere is a finding.
-    pub(super) fn place(&mut self, strand: &Strand, space: Where, address: u64, bytes: u32, writes: bool) -> Option<Place> {
+    pub(super) fn place(
+        &mut self,
+        strand: &Strand,
+        space: Where,
+        address: u64,
+        bytes: u32,
+        writes: bool,
+    ) -> Option<Place> {
         let (window, within) = (address >> windows::BITS, address & ((1 << windows::BITS) - 1));
         Some(match space {
             Where::Generic => match window {
@@ -35,7 +42,7 @@ impl Machine<'_> {
                 windows::CONST => Place::Const(within),
                 windows::PARAM => Place::Parameter(within),
                 _ => {
-                    self.outside(strand, format!("there is nothing at the address {address:#x}"));
+                    self.outside(strand, &format!("there is nothing at the address {address:#x}"));
                     return None;
                 }
             },
@@ -51,28 +58,37 @@ impl Machine<'_> {
     }
 
     /// Reports an access outside all memory.
-    pub(super) fn outside(&mut self, strand: &Strand, what: String) {
+    pub(super) fn outside(&mut self, strand: &Strand, what: &str) {
         let role = self.role_of(strand, strand.mask);
-        let finding =
-            Finding::new(Code::OutOfBounds, strand.step, "an access lies within memory that exists", what)
-                .label(strand.step, role);
+        let finding = Finding::new(
+            Code::OutOfBounds,
+            strand.step,
+            "an access lies within memory that exists",
+            format!("{role}: {what}"),
+        );
         self.report(finding);
     }
 
-    fn outside_global(&mut self, strand: &Strand, address: u64, bytes: u32, why: Outside) -> Result<(), Stop> {
+    fn outside_global(
+        &mut self,
+        strand: &Strand,
+        address: u64,
+        bytes: u32,
+        why: Outside,
+    ) -> Result<(), Stop> {
         match why {
-            Outside::Limit => Err(self.stop(strand, "the kernel writes more of global memory than is kept")),
+            Outside::Limit => Err(Self::stop(strand, "the kernel writes more of global memory than is kept")),
             Outside::Bounds(Some(buffer), at) => {
                 let buffer = &self.global.buffers[buffer];
                 if !self.is_assumed {
                     let what =
                         format!("{bytes} bytes at {at} of {}, which has {}", buffer.name, buffer.bytes);
-                    self.outside(strand, what);
+                    self.outside(strand, &what);
                 }
                 Ok(())
             }
             Outside::Bounds(None, _) => {
-                self.outside(strand, format!("there is no buffer at the address {address:#x}"));
+                self.outside(strand, &format!("there is no buffer at the address {address:#x}"));
                 Ok(())
             }
         }
@@ -96,7 +112,7 @@ impl Machine<'_> {
             Place::Parameter(at) => self.parameter(at, len),
         };
         if read.is_none() {
-            self.outside(strand, format!("{bytes} bytes lie outside of {}", words(place)));
+            self.outside(strand, &format!("{bytes} bytes lie outside of {}", words(place)));
         }
         Ok(read.unwrap_or(nothing))
     }
@@ -143,7 +159,7 @@ impl Machine<'_> {
             Place::Const(_) | Place::Parameter(_) => None,
         };
         if changed.is_none() {
-            self.outside(strand, format!("{bytes} bytes lie outside of {}", words(place)));
+            self.outside(strand, &format!("{bytes} bytes lie outside of {}", words(place)));
         }
         Ok(changed.unwrap_or(false))
     }
@@ -153,7 +169,8 @@ impl Machine<'_> {
         let slots = &self.ctas[cta as usize].mbarriers;
         let first = offset as usize / 8;
         let last = (offset + bytes.max(1) - 1) as usize / 8;
-        let Some(number) = slots[first..=last.min(slots.len() - 1)].iter().copied().find(|number| *number != 0)
+        let Some(number) =
+            slots[first..=last.min(slots.len() - 1)].iter().copied().find(|number| *number != 0)
         else {
             return;
         };
@@ -192,7 +209,7 @@ impl Machine<'_> {
         let total = element * registers.len() as u32;
         let lost = unknown & active;
         if lost != 0 && access.space != Where::Global {
-            return Err(self.stop(strand, "an address is not known"));
+            return Err(Self::stop(strand, "an address is not known"));
         }
         let mut values: smallvec::SmallVec<[(Lanes, u32); 4]> =
             smallvec::smallvec![([0; 32], lost); registers.len()];
@@ -252,9 +269,12 @@ impl Machine<'_> {
         let lost = unknown & active;
         if lost != 0 {
             if access.space != Where::Global {
-                return Err(self.stop(strand, "an address is not known"));
+                return Err(Self::stop(strand, "an address is not known"));
             }
-            self.assume(strand.step, "stores to addresses in global memory that are not known change nothing that is read");
+            self.assume(
+                strand.step,
+                "stores to addresses in global memory that are not known change nothing that is read",
+            );
         }
         let values: smallvec::SmallVec<[(Lanes, u32); 4]> =
             registers.iter().map(|operand| self.value(strand, *operand)).collect();
@@ -270,7 +290,8 @@ impl Machine<'_> {
             let mut differs = false;
             for (index, (value, unknown)) in values.iter().enumerate() {
                 let part = behind(place, index as u64 * u64::from(element));
-                differs |= self.write(strand, part, lane, element, (value[lane], unknown >> lane & 1 != 0))?;
+                differs |=
+                    self.write(strand, part, lane, element, (value[lane], unknown >> lane & 1 != 0))?;
             }
             changed |= differs;
             if let Place::Shared { cta, offset } = place {
@@ -294,7 +315,7 @@ impl Machine<'_> {
         let destinations = self.operands(atomic.destinations);
         if unknown & active != 0 {
             if atomic.space != Where::Global {
-                return Err(self.stop(strand, "an address is not known"));
+                return Err(Self::stop(strand, "an address is not known"));
             }
             self.assume(strand.step, "atomic operations at addresses in global memory that are not known change nothing that is read");
             self.set_unknown(strand, atomic.destinations, active);
@@ -311,12 +332,15 @@ impl Machine<'_> {
         }
         for lane in lanes(active) {
             let bytes = element * parts as u32;
-            let Some(place) = self.place(strand, atomic.space, addresses[lane], bytes, true) else { continue };
+            let Some(place) = self.place(strand, atomic.space, addresses[lane], bytes, true) else {
+                continue;
+            };
             for part in 0..parts {
                 let at = behind(place, part as u64 * u64::from(element));
                 let old = self.read(strand, at, lane, element)?;
                 let (b, b_unknown) = self.value(strand, sources[part]);
-                let (c, c_unknown) = sources.get(parts + part).map_or(([0; 32], 0), |it| self.value(strand, *it));
+                let (c, c_unknown) =
+                    sources.get(parts + part).map_or(([0; 32], 0), |it| self.value(strand, *it));
                 let doubt = old.unknown && atomic.operator != ReductionOperator::Exch
                     || (b_unknown | c_unknown) >> lane & 1 != 0;
                 let new = combined(atomic.operator, atomic.ty, old.value, b[lane], c[lane]);
@@ -339,7 +363,8 @@ impl Machine<'_> {
             self.epoch += 1;
             return Ok(Flow::Next);
         }
-        if !destinations.is_empty() && self.ask(strand, strand.step, addresses[active.trailing_zeros() as usize & 31], 2000)
+        if !destinations.is_empty()
+            && self.ask(strand, strand.step, addresses[active.trailing_zeros() as usize & 31], 2000)
         {
             strand.idle = 0;
             strand.wait = super::warp::Wait::Change;
@@ -375,7 +400,13 @@ impl Machine<'_> {
     }
 
     /// Whether an address is in a window.
-    pub(super) fn is_in_space(&mut self, strand: &Strand, space: Where, (source, destination): (Operand, Operand), active: u32) {
+    pub(super) fn is_in_space(
+        &mut self,
+        strand: &Strand,
+        space: Where,
+        (source, destination): (Operand, Operand),
+        active: u32,
+    ) {
         let (value, unknown) = self.value(strand, source);
         let own = self.warps[strand.warp as usize].cta;
         let results: Lanes = std::array::from_fn(|lane| {
@@ -411,7 +442,12 @@ impl Machine<'_> {
     }
 
     /// The rank of the CTA that an address is in.
-    pub(super) fn rank_of(&mut self, strand: &Strand, (source, destination): (Operand, Operand), active: u32) {
+    pub(super) fn rank_of(
+        &mut self,
+        strand: &Strand,
+        (source, destination): (Operand, Operand),
+        active: u32,
+    ) {
         let (value, unknown) = self.value(strand, source);
         let results: Lanes = std::array::from_fn(|lane| u64::from(Self::split_shared(value[lane]).0));
         self.set(strand, destination, active, &results, unknown);
@@ -429,14 +465,16 @@ impl Machine<'_> {
         let (addresses, unknown) = self.addresses(strand, address);
         let wanted = if rows >= 32 { u32::MAX } else { (1 << rows) - 1 };
         if unknown & wanted != 0 {
-            return Err(self.stop(strand, "an address is not known"));
+            return Err(Self::stop(strand, "an address is not known"));
         }
         let mut shared = Vec::new();
         for lane in lanes(wanted) {
             if !addresses[lane].is_multiple_of(16) {
                 self.misaligned(strand, addresses[lane], 16);
             }
-            if let Some(Place::Shared { cta, offset }) = self.place(strand, space, addresses[lane], row_bytes, store) {
+            if let Some(Place::Shared { cta, offset }) =
+                self.place(strand, space, addresses[lane], row_bytes, store)
+            {
                 if store {
                     self.overwrites(strand, cta, (offset, row_bytes));
                     self.ctas[cta as usize].shared.fill(offset.into(), row_bytes as usize, None);
@@ -454,15 +492,25 @@ impl Machine<'_> {
     }
 
     /// Zeros.
-    pub(super) fn fill(&mut self, strand: &Strand, address: Address, bytes: Operand, active: u32) -> Result<(), Stop> {
+    pub(super) fn fill(
+        &mut self,
+        strand: &Strand,
+        address: Address,
+        bytes: Operand,
+        active: u32,
+    ) -> Result<(), Stop> {
         for lane in lanes(active) {
             let (Some(address), Some(bytes)) =
                 (self.address_at(strand, address, lane), self.value_at(strand, bytes, lane))
             else {
-                return Err(self.stop(strand, "an address is not known"));
+                return Err(Self::stop(strand, "an address is not known"));
             };
             let bytes = bytes.min(u64::from(u32::MAX)) as u32;
-            let space = if address >> windows::BITS == windows::SHARED { Where::Generic } else { Where::SharedCluster };
+            let space = if address >> windows::BITS == windows::SHARED {
+                Where::Generic
+            } else {
+                Where::SharedCluster
+            };
             if let Some((cta, offset)) = self.shared_place(strand, space, address, bytes, true) {
                 self.ctas[cta as usize].shared.fill(offset.into(), bytes as usize, Some(&[]));
                 self.touch(strand, &[(cta, offset, bytes)], Via::Generic, true, false, 1 << lane);
@@ -470,11 +518,6 @@ impl Machine<'_> {
             }
         }
         Ok(())
-    }
-
-    /// The step is nowhere in particular.
-    pub(super) const fn no_step() -> u32 {
-        NOWHERE
     }
 }
 
@@ -521,14 +564,42 @@ fn combined(operator: ReductionOperator, ty: Type, old: u64, b: u64, c: u64) -> 
             ReductionOperator::Xor => old ^ b,
             ReductionOperator::Exch => b,
             ReductionOperator::Cas => {
-                if old == b { c } else { old }
+                if old == b {
+                    c
+                } else {
+                    old
+                }
             }
             ReductionOperator::Add => old.wrapping_add(b),
-            ReductionOperator::Inc => if old >= b { 0 } else { old + 1 },
-            ReductionOperator::Dec => if old == 0 || old > b { b } else { old - 1 },
-            ReductionOperator::Min if ty.is_signed() => if signed(old) < signed(b) { old } else { b },
+            ReductionOperator::Inc => {
+                if old >= b {
+                    0
+                } else {
+                    old + 1
+                }
+            }
+            ReductionOperator::Dec => {
+                if old == 0 || old > b {
+                    b
+                } else {
+                    old - 1
+                }
+            }
+            ReductionOperator::Min if ty.is_signed() => {
+                if signed(old) < signed(b) {
+                    old
+                } else {
+                    b
+                }
+            }
             ReductionOperator::Min => old.min(b),
-            ReductionOperator::Max if ty.is_signed() => if signed(old) > signed(b) { old } else { b },
+            ReductionOperator::Max if ty.is_signed() => {
+                if signed(old) > signed(b) {
+                    old
+                } else {
+                    b
+                }
+            }
             ReductionOperator::Max => old.max(b),
             ReductionOperator::Popc => return None,
         },

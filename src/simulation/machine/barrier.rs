@@ -6,7 +6,9 @@ use crate::diagnostic::Code;
 use crate::simulation::arithmetic::Lanes;
 use crate::simulation::clock::Clock;
 use crate::simulation::findings::Finding;
-use crate::simulation::program::{Address, BarrierKind, Mbarrier as Instruction, MbarrierKind, Operand, Where, windows};
+use crate::simulation::program::{
+    Address, BarrierKind, Mbarrier as Instruction, MbarrierKind, Operand, Where, windows,
+};
 
 /// Transactions that an mbarrier can count (PTX ISA, "mbarrier").
 const MOST_TRANSACTIONS: i64 = (1 << 20) - 1;
@@ -37,8 +39,6 @@ pub(super) struct Mbarrier {
     pub(super) under_way: u32,
     /// Arrivals that operations under way will make.
     pub(super) promised: u32,
-    /// Bytes that came of copies whose size is not known.
-    pub(super) is_open: bool,
 }
 
 impl Mbarrier {
@@ -91,7 +91,9 @@ impl Machine<'_> {
     pub(super) fn mbarrier_at(&self, cta: u32, offset: u32) -> Option<u32> {
         let slots = &self.ctas.get(cta as usize)?.mbarriers;
         let number = *slots.get(offset as usize / 8)?;
-        (number != 0 && offset.is_multiple_of(8)).then(|| number - 1).filter(|it| self.mbarriers[*it as usize].is_valid)
+        (number != 0 && offset.is_multiple_of(8))
+            .then(|| number - 1)
+            .filter(|it| self.mbarriers[*it as usize].is_valid)
     }
 
     /// What people call a place in shared memory: the variable that it is in.
@@ -125,7 +127,7 @@ impl Machine<'_> {
         }
         for lane in lanes(active) {
             let Some(address) = self.address_at(strand, instruction.address, lane) else {
-                return Err(self.stop(strand, "the address of an mbarrier is not known"));
+                return Err(Self::stop(strand, "the address of an mbarrier is not known"));
             };
             let Some((cta, offset)) = self.shared_place(strand, instruction.space, address, 8, true) else {
                 continue;
@@ -133,7 +135,7 @@ impl Machine<'_> {
             let targets = match instruction.mask {
                 Some(mask) => match self.value_at(strand, mask, lane) {
                     Some(mask) => mask as u32,
-                    None => return Err(self.stop(strand, "the mask of CTAs is not known")),
+                    None => return Err(Self::stop(strand, "the mask of CTAs is not known")),
                 },
                 None => 1 << cta,
             };
@@ -147,7 +149,7 @@ impl Machine<'_> {
     fn number(&mut self, strand: &Strand, operand: Operand, lane: usize) -> Result<u64, Stop> {
         match self.value_at(strand, operand, lane) {
             Some(value) => Ok(value),
-            None => Err(self.stop(strand, "a count of an mbarrier is not known")),
+            None => Err(Self::stop(strand, "a count of an mbarrier is not known")),
         }
     }
 
@@ -235,7 +237,6 @@ impl Machine<'_> {
             senders: Vec::new(),
             under_way: 0,
             promised: 0,
-            is_open: false,
         });
         let number = self.mbarriers.len() as u32;
         self.ctas[cta as usize].mbarriers[offset as usize / 8] = number;
@@ -318,7 +319,8 @@ impl Machine<'_> {
         if barrier.pending == 0 && barrier.transactions < 0 {
             let (more, init) = (-barrier.transactions, barrier.init);
             barrier.transactions = 0;
-            let name = self.place_name(self.mbarriers[number as usize].cta, self.mbarriers[number as usize].offset);
+            let name =
+                self.place_name(self.mbarriers[number as usize].cta, self.mbarriers[number as usize].offset);
             let finding = Finding::new(
                 Code::TransactionMismatch,
                 step,
@@ -344,9 +346,11 @@ impl Machine<'_> {
         if count > barrier.pending {
             let (init, awaited, pending) = (barrier.init, barrier.count, barrier.pending);
             barrier.pending = 0;
-            let last = barrier.senders.iter().rev().find(|sender| sender.phase == phase && sender.step != step);
+            let last =
+                barrier.senders.iter().rev().find(|sender| sender.phase == phase && sender.step != step);
             let last = last.map(|sender| sender.step);
-            let name = self.place_name(self.mbarriers[number as usize].cta, self.mbarriers[number as usize].offset);
+            let name =
+                self.place_name(self.mbarriers[number as usize].cta, self.mbarriers[number as usize].offset);
             let role = self.role(warp);
             let missing = self.mbarriers[number as usize].transactions;
             let label = if pending == 0 && missing > 0 {
@@ -354,7 +358,9 @@ impl Machine<'_> {
                     "{role} arrives at the mbarrier at {name}, whose phase {phase} awaits {missing} bytes but no arrival"
                 )
             } else {
-                format!("{role} arrives with {count} at the mbarrier at {name}, whose phase {phase} awaits {pending} more")
+                format!(
+                    "{role} arrives with {count} at the mbarrier at {name}, whose phase {phase} awaits {pending} more"
+                )
             };
             let mut finding = Finding::new(
                 Code::ArrivalOverflow,
@@ -390,7 +396,8 @@ impl Machine<'_> {
         });
         if let Some(late) = late {
             let (step, warp) = (late.step, late.warp);
-            let name = self.place_name(self.mbarriers[number as usize].cta, self.mbarriers[number as usize].offset);
+            let name =
+                self.place_name(self.mbarriers[number as usize].cta, self.mbarriers[number as usize].offset);
             let role = self.role(warp);
             let mut finding = Finding::new(
                 Code::PhaseOvertaken,
@@ -403,9 +410,10 @@ impl Machine<'_> {
                 ),
             )
             .label(init, "it is initialised here");
-            let last = self.mbarriers[number as usize].senders.iter().filter(|it| it.phase + 1 == phase).next_back();
+            let last = self.mbarriers[number as usize].senders.iter().rfind(|it| it.phase + 1 == phase);
             if let Some(last) = last {
-                finding = finding.label(last.step, format!("phase {} is ended by who arrives here", phase - 1));
+                finding =
+                    finding.label(last.step, format!("phase {} is ended by who arrives here", phase - 1));
             }
             self.report(finding);
         }
@@ -425,10 +433,10 @@ impl Machine<'_> {
         let mut waits_for = None;
         for lane in lanes(active) {
             let Some(address) = self.address_at(strand, instruction.address, lane) else {
-                return Err(self.stop(strand, "the address of an mbarrier is not known"));
+                return Err(Self::stop(strand, "the address of an mbarrier is not known"));
             };
             let Some(wanted) = self.value_at(strand, value, lane) else {
-                return Err(self.stop(strand, "the phase that is waited for is not known"));
+                return Err(Self::stop(strand, "the phase that is waited for is not known"));
             };
             let place = self.shared_place(strand, instruction.space, address, 8, false);
             let number = place.and_then(|place| self.usable_mbarrier(strand, place));
@@ -437,8 +445,7 @@ impl Machine<'_> {
                 continue;
             };
             let barrier = &self.mbarriers[number as usize];
-            let is_over =
-                if parity { barrier.phase & 1 != wanted & 1 } else { barrier.phase > wanted >> 20 };
+            let is_over = if parity { barrier.phase & 1 != wanted & 1 } else { barrier.phase > wanted >> 20 };
             if is_over {
                 passes |= 1 << lane;
                 if acquire {
@@ -493,12 +500,12 @@ impl Machine<'_> {
     ) -> Result<Flow, Stop> {
         let lane = active.trailing_zeros() as usize & 31;
         let Some(id) = self.value_at(strand, id, lane) else {
-            return Err(self.stop(strand, "the number of a barrier is not known"));
+            return Err(Self::stop(strand, "the number of a barrier is not known"));
         };
         let count = match count {
             Some(count) => match self.value_at(strand, count, lane) {
                 Some(count) => count as u32,
-                None => return Err(self.stop(strand, "the number of threads of a barrier is not known")),
+                None => return Err(Self::stop(strand, "the number of threads of a barrier is not known")),
             },
             None => 0,
         };
@@ -523,9 +530,9 @@ impl Machine<'_> {
         }
         let (value, doubt) = match kind {
             BarrierKind::Arrive | BarrierKind::Sync => ([0; 32], 0),
-            BarrierKind::Count { value, .. } | BarrierKind::And { value, .. } | BarrierKind::Or { value, .. } => {
-                self.value(strand, value)
-            }
+            BarrierKind::Count { value, .. }
+            | BarrierKind::And { value, .. }
+            | BarrierKind::Or { value, .. } => self.value(strand, value),
         };
         let warp = &self.warps[strand.warp as usize];
         let (cta, live, step) = (warp.cta, warp.live, strand.step);
@@ -538,7 +545,8 @@ impl Machine<'_> {
             *named = Named { expected: count, first: step, all: true, ..Named::default() };
         } else if named.expected != count {
             let (expected, first) = (named.expected, named.first);
-            let words = |count: u32| if count == 0 { "all threads".to_owned() } else { format!("{count} threads") };
+            let words =
+                |count: u32| if count == 0 { "all threads".to_owned() } else { format!("{count} threads") };
             let finding = Finding::new(
                 Code::NamedBarrierMisuse,
                 step,
@@ -609,7 +617,6 @@ impl Machine<'_> {
             return;
         }
         let named = std::mem::take(&mut self.ctas[cta as usize].named[id as usize]);
-        let mut waiting: Vec<Strand> = Vec::new();
         let is_here = |strand: &Strand, warps: &[super::warp::Warp]| {
             strand.wait == Wait::Named { id } && warps[strand.warp as usize].cta == cta
         };
@@ -630,7 +637,6 @@ impl Machine<'_> {
             }
             self.parked = Some(own);
         }
-        waiting.clear();
         self.epoch += 1;
     }
 
@@ -661,7 +667,10 @@ impl Machine<'_> {
             Code::DivergentAligned,
             strand.step,
             "all threads of a warp execute an `.aligned` instruction together",
-            format!("{role} come here without the other {} threads of the warp", (live & !active).count_ones()),
+            format!(
+                "{role} come here without the other {} threads of the warp",
+                (live & !active).count_ones()
+            ),
         );
         self.report(finding);
     }
@@ -729,25 +738,33 @@ impl Machine<'_> {
         let address = match space {
             Where::Generic if address >> windows::BITS == windows::SHARED => address & u64::from(u32::MAX),
             Where::Generic => {
-                self.outside(strand, format!("the generic address {address:#x} is not in shared memory"));
+                self.outside(strand, &format!("the generic address {address:#x} is not in shared memory"));
                 return None;
             }
             _ => address,
         };
         let (rank, offset) = Self::split_shared(address);
         let size = self.shared_bytes;
-        if rank as usize >= self.ctas.len() || offset.saturating_add(bytes) > size || offset < windows::RESERVED {
+        if rank as usize >= self.ctas.len()
+            || offset.saturating_add(bytes) > size
+            || offset < windows::RESERVED
+        {
             let verb = if writes { "write" } else { "read" };
             let what = if rank as usize >= self.ctas.len() {
                 format!("there is no CTA {rank} in the cluster: the address is {address:#x}")
             } else {
-                format!("{bytes} bytes at {offset} are {verb}, but the shared memory of the CTA ends at {size}")
+                format!(
+                    "{bytes} bytes at {offset} are {verb}, but the shared memory of the CTA ends at {size}"
+                )
             };
-            self.outside(strand, what);
+            self.outside(strand, &what);
             return None;
         }
         if space == Where::Shared && rank != own {
-            self.outside(strand, format!("the address {address:#x} is in the shared memory of CTA {rank}, not of CTA {own}"));
+            self.outside(
+                strand,
+                &format!("the address {address:#x} is in the shared memory of CTA {rank}, not of CTA {own}"),
+            );
             return None;
         }
         Some((rank, offset))
@@ -762,7 +779,7 @@ impl Machine<'_> {
         lane: usize,
     ) -> Result<Option<(u32, u32)>, Stop> {
         let Some(address) = self.address_at(strand, address, lane) else {
-            return Err(self.stop(strand, "the address of an mbarrier is not known"));
+            return Err(Self::stop(strand, "the address of an mbarrier is not known"));
         };
         Ok(self.shared_place(strand, space, address, 8, true))
     }

@@ -34,16 +34,22 @@ pub(super) struct Operation {
 /// What is under way.
 #[derive(Debug)]
 pub(super) enum Kind {
-    /// `cp.async`: destination, source, bytes and bytes that are read, of each lane.
-    Copies(Vec<(Option<(u32, u32)>, Option<Place>, u32, u32)>),
+    /// `cp.async`, of each lane.
+    Copies(Vec<SmallCopy>),
     /// Arrivals once copies are done: mbarriers.
     Arrivals(Vec<u32>),
     Bulk(Transfer),
     /// What the tensor core does.
     Tensor(super::tensor::Work),
     /// The answer to a request for the next CTA: the first CTA of the cluster that is granted.
-    Cancel { places: Vec<(u32, u32)>, mbarriers: Vec<u32> },
+    Cancel {
+        places: Vec<(u32, u32)>,
+        mbarriers: Vec<u32>,
+    },
 }
+
+/// `cp.async` of a lane: destination, source, bytes, and how many of them are read.
+pub(super) type SmallCopy = (Option<(u32, u32)>, Option<Place>, u32, u32);
 
 /// A copy in bulk.
 #[derive(Debug)]
@@ -76,14 +82,15 @@ impl Machine<'_> {
     /// An agent whose next operation starts after its last one, as `clock` knows.
     pub(super) fn asynchronous_agent(&mut self, clock: &Clock) -> (Agent, u32) {
         let first = self.first_async_agent;
-        let free = self.async_ticks.iter().enumerate().find(|(index, tick)| clock.of(first + *index as u32) >= **tick);
-        let index = match free {
-            Some((index, _)) => index,
-            None => {
-                self.async_ticks.push(0);
-                self.async_ticks.len() - 1
-            }
-        };
+        let free = self
+            .async_ticks
+            .iter()
+            .enumerate()
+            .find(|(index, tick)| clock.of(first + *index as u32) >= **tick);
+        let index = free.map_or(self.async_ticks.len(), |(index, _)| index);
+        if index == self.async_ticks.len() {
+            self.async_ticks.push(0);
+        }
         self.async_ticks[index] += 1;
         (first + index as u32, self.async_ticks[index])
     }
@@ -148,11 +155,13 @@ impl Machine<'_> {
         let mut all = Vec::new();
         for lane in lanes(active) {
             let Some(to) = self.address_at(strand, destination, lane) else {
-                return Err(self.stop(strand, "an address is not known"));
+                return Err(Self::stop(strand, "an address is not known"));
             };
             let from = self.address_at(strand, source, lane);
             let read = match source_bytes {
-                Some(operand) => self.value_at(strand, operand, lane).map_or(bytes, |it| (it as u32).min(bytes)),
+                Some(operand) => {
+                    self.value_at(strand, operand, lane).map_or(bytes, |it| (it as u32).min(bytes))
+                }
                 None => bytes,
             };
             let to = self.shared_place(strand, Where::Shared, to, bytes, true);
@@ -199,7 +208,8 @@ impl Machine<'_> {
         let all = left == u32::MAX;
         let groups = copies.groups.len().saturating_sub(if all { 0 } else { left as usize });
         let mut awaited = copies.groups.iter().take(groups).flatten();
-        !awaited.any(|id| self.is_pending(*id)) && !(all && copies.open.iter().any(|id| self.is_pending(*id)))
+        let is_open = all && copies.open.iter().any(|id| self.is_pending(*id));
+        !is_open && !awaited.any(|id| self.is_pending(*id))
     }
 
     /// Arrives when all copies of the threads so far are done.
@@ -255,12 +265,17 @@ impl Machine<'_> {
         Ok(())
     }
 
-    fn bulk_mbarrier(&mut self, strand: &Strand, bulk: &Bulk, lane: usize) -> Result<Option<(u32, u32)>, Stop> {
+    fn bulk_mbarrier(
+        &mut self,
+        strand: &Strand,
+        bulk: &Bulk,
+        lane: usize,
+    ) -> Result<Option<(u32, u32)>, Stop> {
         match bulk.barrier {
             // Whatever space the copy names, the address says which CTA's it is.
             Some(address) => {
                 let Some(value) = self.address_at(strand, address, lane) else {
-                    return Err(self.stop(strand, "the address of an mbarrier is not known"));
+                    return Err(Self::stop(strand, "the address of an mbarrier is not known"));
                 };
                 let is_generic = value >> windows::BITS != 0;
                 let space = if is_generic { Where::Generic } else { Where::SharedCluster };
@@ -275,25 +290,32 @@ impl Machine<'_> {
         Ok(match bulk.mask {
             Some(mask) => match self.value_at(strand, mask, lane) {
                 Some(mask) => mask as u32 & ((1u64 << self.ctas.len()) - 1) as u32,
-                None => return Err(self.stop(strand, "the mask of CTAs is not known")),
+                None => return Err(Self::stop(strand, "the mask of CTAs is not known")),
             },
             None => 1 << cta,
         })
     }
 
-    fn plain_transfer(&mut self, strand: &Strand, bulk: &Bulk, lane: usize) -> Result<Option<Transfer>, Stop> {
-        let (Some(to), Some(from)) = (
-            self.address_at(strand, bulk.destination.1, lane),
-            self.address_at(strand, bulk.source.1, lane),
-        ) else {
+    fn plain_transfer(
+        &mut self,
+        strand: &Strand,
+        bulk: &Bulk,
+        lane: usize,
+    ) -> Result<Option<Transfer>, Stop> {
+        let (Some(to), Some(from)) =
+            (self.address_at(strand, bulk.destination.1, lane), self.address_at(strand, bulk.source.1, lane))
+        else {
             if bulk.barrier.is_none() && matches!(bulk.destination.0, Where::Global) {
-                self.assume(strand.step, "stores to addresses in global memory that are not known change nothing that is read");
+                self.assume(
+                    strand.step,
+                    "stores to addresses in global memory that are not known change nothing that is read",
+                );
                 return Ok(None);
             }
-            return Err(self.stop(strand, "an address of a copy is not known"));
+            return Err(Self::stop(strand, "an address of a copy is not known"));
         };
         let Some(bytes) = bulk.bytes.and_then(|bytes| self.value_at(strand, bytes, lane)) else {
-            return Err(self.stop(strand, "the size of a copy is not known"));
+            return Err(Self::stop(strand, "the size of a copy is not known"));
         };
         let bytes = bytes as u32;
         if !bytes.is_multiple_of(16) || !to.is_multiple_of(16) || !from.is_multiple_of(16) {
@@ -348,7 +370,7 @@ impl Machine<'_> {
             windows::CONST => self.constants.known(within, tensor_map::BYTES).map(<[u8]>::to_vec),
             windows::GLOBAL => self.global.known(address, tensor_map::BYTES),
             _ => {
-                self.outside(strand, format!("there is no tensor map at the address {address:#x}"));
+                self.outside(strand, &format!("there is no tensor map at the address {address:#x}"));
                 None
             }
         };
@@ -366,10 +388,12 @@ impl Machine<'_> {
     ) -> Result<(), Stop> {
         for lane in lanes(active) {
             let Some(address) = self.address_at(strand, address, lane) else {
-                return Err(self.stop(strand, "the address of a tensor map is not known"));
+                return Err(Self::stop(strand, "the address of a tensor map is not known"));
             };
             let value = self.value_at(strand, value, lane);
-            let Some(place) = self.place(strand, space, address, tensor_map::BYTES as u32, true) else { continue };
+            let Some(place) = self.place(strand, space, address, tensor_map::BYTES as u32, true) else {
+                continue;
+            };
             let old = self.map_bytes(place);
             let mut bytes: [u8; tensor_map::BYTES] =
                 old.and_then(|bytes| bytes.try_into().ok()).unwrap_or([0; tensor_map::BYTES]);
@@ -393,7 +417,7 @@ impl Machine<'_> {
         let (Some(to), Some(from)) =
             (self.address_at(strand, destination, lane), self.address_at(strand, source, lane))
         else {
-            return Err(self.stop(strand, "the address of a tensor map is not known"));
+            return Err(Self::stop(strand, "the address of a tensor map is not known"));
         };
         let size = tensor_map::BYTES as u32;
         let Some(from) = self.place(strand, Where::Shared, from, size, false) else { return Ok(()) };
@@ -413,16 +437,30 @@ impl Machine<'_> {
         }
     }
 
-    fn write_map(&mut self, strand: &Strand, place: Place, bytes: Option<&[u8; tensor_map::BYTES]>, mask: u32) {
+    fn write_map(
+        &mut self,
+        strand: &Strand,
+        place: Place,
+        bytes: Option<&[u8; tensor_map::BYTES]>,
+        mask: u32,
+    ) {
         match place {
             Place::Shared { cta, offset } => {
                 let data = bytes.map(|bytes| &bytes[..]);
                 self.ctas[cta as usize].shared.fill(offset.into(), tensor_map::BYTES, data);
-                self.touch(strand, &[(cta, offset, tensor_map::BYTES as u32)], Via::Generic, true, false, mask);
+                self.touch(
+                    strand,
+                    &[(cta, offset, tensor_map::BYTES as u32)],
+                    Via::Generic,
+                    true,
+                    false,
+                    mask,
+                );
             }
             Place::Global(address) => {
                 for at in (0..tensor_map::BYTES).step_by(8) {
-                    let piece = bytes.and_then(|bytes| bytes[at..at + 8].try_into().ok()).map(u64::from_le_bytes);
+                    let piece =
+                        bytes.and_then(|bytes| bytes[at..at + 8].try_into().ok()).map(u64::from_le_bytes);
                     // What is outside is found when the map is used.
                     let _ = self.global.write(address + at as u64, 8, piece.unwrap_or(0), piece.is_none());
                 }
@@ -432,12 +470,18 @@ impl Machine<'_> {
         self.epoch += 1;
     }
 
-    fn tensor_transfer(&mut self, strand: &Strand, bulk: &Bulk, lane: usize) -> Result<Option<Transfer>, Stop> {
+    fn tensor_transfer(
+        &mut self,
+        strand: &Strand,
+        bulk: &Bulk,
+        lane: usize,
+    ) -> Result<Option<Transfer>, Stop> {
         let Some(tensor) = &bulk.tensor else { return Ok(None) };
         let loads = bulk.barrier.is_some();
-        let (map, memory) = if loads { (bulk.source, bulk.destination) } else { (bulk.destination, bulk.source) };
+        let (map, memory) =
+            if loads { (bulk.source, bulk.destination) } else { (bulk.destination, bulk.source) };
         let Some(at) = self.address_at(strand, memory.1, lane) else {
-            return Err(self.stop(strand, "an address of a copy is not known"));
+            return Err(Self::stop(strand, "an address of a copy is not known"));
         };
         let map = match self.address_at(strand, map.1, lane) {
             Some(address) => self.tensor_map(strand, address),
@@ -445,18 +489,24 @@ impl Machine<'_> {
         };
         let bytes = map.as_ref().map(|map| {
             let bytes = match tensor.mode {
-                LoadMode::Tile | LoadMode::Im2colNoOffs | LoadMode::Im2col | LoadMode::Im2colW | LoadMode::Im2colW128 => {
-                    map.box_bytes()
-                }
+                LoadMode::Tile
+                | LoadMode::Im2colNoOffs
+                | LoadMode::Im2col
+                | LoadMode::Im2colW
+                | LoadMode::Im2colW128 => map.box_bytes(),
                 LoadMode::TileGather4 | LoadMode::TileScatter4 => map.row_bytes() * 4,
             };
             bytes.min(1 << 20) as u32
         });
         if let Some(map) = &map {
             if map.dims.len() != tensor.dimensions as usize && tensor.mode == LoadMode::Tile {
-                return Err(self.stop(
+                return Err(Self::stop(
                     strand,
-                    format!("a copy of {} dimensions with a tensor map of {}", tensor.dimensions, map.dims.len()),
+                    format!(
+                        "a copy of {} dimensions with a tensor map of {}",
+                        tensor.dimensions,
+                        map.dims.len()
+                    ),
                 ));
             }
             if !at.is_multiple_of(128) && map.interleave == Interleave::None {
@@ -471,7 +521,9 @@ impl Machine<'_> {
         }
         self.has_open_copies |= bytes.is_none();
         let len = bytes.unwrap_or(16);
-        let Some((cta, offset)) = self.shared_place(strand, memory.0, at, len, loads) else { return Ok(None) };
+        let Some((cta, offset)) = self.shared_place(strand, memory.0, at, len, loads) else {
+            return Ok(None);
+        };
         let mut transfer = Transfer {
             writes: Vec::new(),
             reads: (!loads).then_some((cta, offset, len)),
@@ -529,24 +581,27 @@ impl Machine<'_> {
 
     pub(super) fn bulk_done(&self, strand: &Strand, left: u32, active: u32) -> bool {
         let bulk = &self.warps[strand.warp as usize].copies.bulk;
-        let mut awaited = bulk.iter().filter(|(lane, _, _)| active >> lane & 1 != 0).flat_map(|(_, _, groups)| {
-            groups.iter().take(groups.len().saturating_sub(left as usize)).flatten()
-        });
+        let mut awaited =
+            bulk.iter().filter(|(lane, _, _)| active >> lane & 1 != 0).flat_map(|(_, _, groups)| {
+                groups.iter().take(groups.len().saturating_sub(left as usize)).flatten()
+            });
         !awaited.any(|id| self.is_pending(*id))
     }
 
     /// Whether an operation can take effect before anything else has to be known.
     pub(super) fn is_ready(&self, index: usize) -> bool {
         let operation = &self.pending[index];
-        if matches!(&operation.kind, Kind::Bulk(Transfer { bytes: None, mbarriers, .. }) if !mbarriers.is_empty()) {
+        if matches!(&operation.kind, Kind::Bulk(Transfer { bytes: None, mbarriers, .. }) if !mbarriers.is_empty())
+        {
             return false;
         }
-        operation.queue.is_none() || !self.pending.iter().take(index).any(|other| other.queue == operation.queue)
+        operation.queue.is_none()
+            || !self.pending.iter().take(index).any(|other| other.queue == operation.queue)
     }
 
     /// Lets an operation take effect.
-    pub(super) fn perform(&mut self, index: usize) -> Result<(), Stop> {
-        let Some(mut operation) = self.pending.remove(index) else { return Ok(()) };
+    pub(super) fn perform(&mut self, index: usize) {
+        let Some(mut operation) = self.pending.remove(index) else { return };
         self.epoch += 1;
         self.performed += 1;
         let kind = std::mem::replace(&mut operation.kind, Kind::Arrivals(Vec::new()));
@@ -563,10 +618,11 @@ impl Machine<'_> {
             }
             Kind::Bulk(transfer) => {
                 let ctas = transfer.writes.iter().chain(&transfer.reads).map(|(cta, _, _)| *cta);
-                self.unseen.extend(ctas.map(|cta| ((cta, operation.agent), (operation.tick, operation.step))));
+                self.unseen
+                    .extend(ctas.map(|cta| ((cta, operation.agent), (operation.tick, operation.step))));
                 self.perform_bulk(&operation, &transfer);
             }
-            Kind::Tensor(work) => self.perform_tensor(&operation, work)?,
+            Kind::Tensor(work) => self.perform_tensor(&operation, work),
             Kind::Cancel { places, mbarriers } => {
                 for (cta, offset) in places {
                     // No CTA is left to start.
@@ -582,10 +638,9 @@ impl Machine<'_> {
         if operation.queue.is_some() {
             self.done.insert(operation.agent, operation.tick);
         }
-        Ok(())
     }
 
-    fn perform_copies(&mut self, operation: &Operation, copies: &[(Option<(u32, u32)>, Option<Place>, u32, u32)]) {
+    fn perform_copies(&mut self, operation: &Operation, copies: &[SmallCopy]) {
         let mut touched = Vec::new();
         for (to, from, bytes, read) in copies {
             let Some((cta, offset)) = *to else { continue };
@@ -619,7 +674,8 @@ impl Machine<'_> {
         self.touch_by(operation, &transfer.writes, Via::Async, true);
         if let Some(address) = transfer.to {
             for at in (0..u64::from(bytes)).step_by(8) {
-                let piece = data.as_ref().and_then(|data| data.get(at as usize..at as usize + 8)?.try_into().ok());
+                let piece =
+                    data.as_ref().and_then(|data| data.get(at as usize..at as usize + 8)?.try_into().ok());
                 let value = piece.map(u64::from_le_bytes);
                 // What is outside is reported of threads only.
                 let _ = self.global.write(address + at, 8, value.unwrap_or(0), value.is_none());
@@ -643,7 +699,7 @@ impl Machine<'_> {
 
     /// Lets the copies of unknown size take effect that an mbarrier waits for with nothing else: they
     /// bring what it expects. Whether there were some.
-    pub(super) fn perform_open(&mut self) -> Result<bool, Stop> {
+    pub(super) fn perform_open(&mut self) -> bool {
         let waits = |machine: &Self, number: u32| {
             let barrier = &machine.mbarriers[number as usize];
             barrier.pending == 0 && barrier.transactions > 0
@@ -654,7 +710,7 @@ impl Machine<'_> {
             }
             _ => None,
         });
-        let Some(number) = found else { return Ok(false) };
+        let Some(number) = found else { return false };
         let expected = self.mbarriers[number as usize].transactions;
         let mut last = None;
         let mut index = 0;
@@ -663,7 +719,7 @@ impl Machine<'_> {
                 Kind::Bulk(Transfer { bytes: None, mbarriers, .. }) if mbarriers.contains(&number));
             if is_here {
                 last = Some((self.pending[index].clock.clone(), self.pending[index].step));
-                self.perform(index)?;
+                self.perform(index);
             } else {
                 index += 1;
             }
@@ -671,6 +727,6 @@ impl Machine<'_> {
         if let Some((clock, step)) = last {
             self.complete_transactions(number, expected, &clock, step);
         }
-        Ok(true)
+        true
     }
 }

@@ -26,20 +26,26 @@ impl Machine<'_> {
                 let (value, unknown) = self.value(strand, operand);
                 let target = value[active.trailing_zeros() as usize & 31];
                 if unknown & active != 0 {
-                    return Err(self.stop(strand, "the address of the function that is called is not known"));
+                    return Err(Self::stop(
+                        strand,
+                        "the address of the function that is called is not known",
+                    ));
                 }
                 if lanes(active).any(|lane| value[lane] != target) {
-                    return Err(self.stop(strand, "threads of a warp call different functions through an address"));
+                    return Err(Self::stop(
+                        strand,
+                        "threads of a warp call different functions through an address",
+                    ));
                 }
                 let number = (target & ((1 << windows::BITS) - 1)) >> 4;
                 if target >> windows::BITS != windows::CODE || number >= self.program.functions.len() as u64 {
-                    return Err(self.stop(strand, "a call goes to an address that no function has"));
+                    return Err(Self::stop(strand, "a call goes to an address that no function has"));
                 }
                 number as u32
             }
         };
         if strand.frames.len() >= DEEPEST {
-            return Err(self.stop(strand, "functions call each other too deeply"));
+            return Err(Self::stop(strand, "functions call each other too deeply"));
         }
         if active != strand.mask {
             strand.join = self.new_join(strand.warp, strand.mask, strand.step + 1, strand.join);
@@ -94,7 +100,12 @@ impl Machine<'_> {
     }
 
     /// Copies what is passed from one frame to another: the first registers and bytes of both are given.
-    fn pass(&mut self, strand: &Strand, (from, from_at): (Slice, (u32, u32)), (to, to_at): (Slice, (u32, u32))) {
+    fn pass(
+        &mut self,
+        strand: &Strand,
+        (from, from_at): (Slice, (u32, u32)),
+        (to, to_at): (Slice, (u32, u32)),
+    ) {
         let program = self.program;
         let mask = strand.mask;
         for (from, to) in program.passed[from.range()].iter().zip(&program.passed[to.range()]) {

@@ -1,7 +1,7 @@
 //! Why nothing can move any more.
 
-use super::warp::{Strand, Wait};
 use super::Machine;
+use super::warp::{Strand, Wait};
 use crate::diagnostic::Code;
 use crate::simulation::findings::Finding;
 
@@ -27,7 +27,8 @@ impl Machine<'_> {
         // What several wait for comes first; of these what others wait for, too.
         let mut groups: Vec<(Wait, u32, Vec<u32>)> = Vec::new();
         for strand in &self.strands {
-            let known = groups.iter_mut().find(|(wait, step, _)| *wait == strand.wait && *step == strand.step);
+            let known =
+                groups.iter_mut().find(|(wait, step, _)| *wait == strand.wait && *step == strand.step);
             match known {
                 Some((_, _, warps)) => warps.push(strand.warp),
                 None => groups.push((strand.wait.clone(), strand.step, vec![strand.warp])),
@@ -46,21 +47,29 @@ impl Machine<'_> {
             Wait::Alloc { .. } => Code::AllocationNeverSatisfied,
             Wait::Mbarrier { barrier, .. } => {
                 let barrier = &self.mbarriers[*barrier as usize];
-                if barrier.pending == 0 && barrier.transactions > 0 { Code::TransactionMismatch } else { Code::Deadlock }
+                if barrier.pending == 0 && barrier.transactions > 0 {
+                    Code::TransactionMismatch
+                } else {
+                    Code::Deadlock
+                }
             }
             _ => Code::Deadlock,
         };
         let message = match code {
             Code::RegistersNeverGranted => "`setmaxnreg` asks for registers that others give away",
             Code::AllocationNeverSatisfied => "Tensor Memory is allocated when others have freed enough",
-            Code::TransactionMismatch => "a phase of an mbarrier ends when as many bytes have come as it expects",
+            Code::TransactionMismatch => {
+                "a phase of an mbarrier ends when as many bytes have come as it expects"
+            }
             _ => "every thread can go on at some time",
         };
         let who = self.roles(&warps);
-        let mut finding = Finding::new(code, step, message, format!("{who} {}", self.explain(&wait, warps.len() > 1)));
+        let mut finding =
+            Finding::new(code, step, message, format!("{who} {}", self.explain(&wait, warps.len() > 1)));
         if let Wait::Mbarrier { barrier, .. } = wait {
             let known = &self.mbarriers[barrier as usize];
-            finding = finding.label(known.init, format!("initialised to await {}", count(known.count, "arrival")));
+            finding =
+                finding.label(known.init, format!("initialised to await {}", count(known.count, "arrival")));
             let mut senders = known.senders.clone();
             senders.sort_by_key(|sender| std::cmp::Reverse(sender.phase));
             for sender in senders.iter().take(3) {
@@ -132,7 +141,7 @@ impl Machine<'_> {
                     _ => 3,
                 }
             }
-            Wait::Warp { .. } | Wait::Dealloc => 4,
+            Wait::Warp { .. } => 4,
             Wait::Copies { .. } | Wait::Bulk { .. } => 5,
             Wait::Change => 6,
             Wait::Named { .. } => 7,
@@ -167,7 +176,6 @@ impl Machine<'_> {
             Wait::Alloc { columns, pair: true } => {
                 format!("{waits} for {columns} columns of Tensor Memory in both CTAs of the pair")
             }
-            Wait::Dealloc => format!("{waits} for the other CTA of the pair"),
             Wait::Registers { count } => format!("{waits} for {count} registers"),
             Wait::Change | Wait::None => format!("{asks} memory for something that nobody writes any more"),
         }
@@ -175,7 +183,8 @@ impl Machine<'_> {
 
     /// Where a warp is now.
     fn whereabouts(&self, warp: u32) -> String {
-        let mut strands = self.strands.iter().filter(|strand: &&Strand| strand.warp == warp && strand.mask != 0);
+        let mut strands =
+            self.strands.iter().filter(|strand: &&Strand| strand.warp == warp && strand.mask != 0);
         match strands.next() {
             Some(strand) => format!("now it {}", self.explain(&strand.wait, false)),
             None => "it has ended".to_owned(),
@@ -187,7 +196,9 @@ impl Machine<'_> {
             [] => String::new(),
             [one] => self.role(*one),
             [one, other] => format!("{} and {}", self.role(*one), self.role(*other)),
-            [first, .., last] => format!("{} warps ({} to {})", warps.len(), self.role(*first), self.role(*last)),
+            [first, .., last] => {
+                format!("{} warps ({} to {})", warps.len(), self.role(*first), self.role(*last))
+            }
         }
     }
 }

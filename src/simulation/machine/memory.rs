@@ -64,10 +64,6 @@ impl Bytes {
         Self { data: vec![0; len], unknown: Bits::new(len, true), written: Bits::new(len, false) }
     }
 
-    pub(crate) fn len(&self) -> usize {
-        self.data.len()
-    }
-
     /// Makes it at least so long.
     pub(crate) fn grow(&mut self, len: usize) {
         if self.data.len() < len {
@@ -184,8 +180,6 @@ pub(crate) struct Global {
     /// The first stands at the address 1 << [`windows::BUFFER_BITS`].
     pub(crate) buffers: Vec<Buffer>,
     pages: usize,
-    /// The buffer that addresses lie in of which nothing is known: any.
-    pub(crate) is_open: bool,
 }
 
 /// Why global memory was not accessed.
@@ -232,7 +226,13 @@ impl Global {
     }
 
     /// Up to 8 bytes; whether that changes anything.
-    pub(crate) fn write(&mut self, address: u64, len: usize, value: u64, unknown: bool) -> Result<bool, Outside> {
+    pub(crate) fn write(
+        &mut self,
+        address: u64,
+        len: usize,
+        value: u64,
+        unknown: bool,
+    ) -> Result<bool, Outside> {
         let (index, at) = self.locate(address, len as u64)?;
         let (page, within) = ((at / PAGE) as usize, at % PAGE);
         if within + len as u64 > PAGE {

@@ -13,7 +13,7 @@ use crate::isa::mma_shapes;
 use crate::isa::tensor_memory::TensorMemory as Sizes;
 use crate::isa::vocabulary::{CpShape, CtaGroup, LdShape, Num};
 use crate::simulation::arithmetic::Lanes;
-use crate::simulation::clock::Agent;
+use crate::simulation::clock::{Agent, Clock};
 use crate::simulation::findings::Finding;
 use crate::simulation::program::{Address, Matrix, Multiply, Operand, Slice, Tensor, Where};
 use crate::simulation::shadow::{Access, Shadow, Via, Visit};
@@ -31,6 +31,8 @@ pub(super) struct TensorMemory {
     pub(super) sizes: Sizes,
     /// Start, length, and the instruction that made it.
     pub(super) allocations: Vec<(u32, u32, u32)>,
+    /// What was freed: start, length, and by whom and when.
+    freed: Vec<(u32, u32, Agent, u32)>,
     /// By column and group of lanes.
     shadow: Shadow,
     /// By column: the groups that were written.
@@ -84,6 +86,7 @@ impl TensorMemory {
         Self {
             sizes,
             allocations: Vec::new(),
+            freed: Vec::new(),
             shadow: Shadow::new(sizes.columns * GROUPS * crate::simulation::shadow::GRANULE),
             written: vec![0; sizes.columns as usize],
             values: Vec::new(),
@@ -96,14 +99,18 @@ impl TensorMemory {
         let step = columns.next_power_of_two().min(self.sizes.columns).max(Sizes::UNIT);
         (0..self.sizes.columns).step_by(step as usize).find(|start| {
             start + columns <= self.sizes.columns
-                && self.allocations.iter().all(|(other, len, _)| start + columns <= *other || other + len <= *start)
+                && self
+                    .allocations
+                    .iter()
+                    .all(|(other, len, _)| start + columns <= *other || other + len <= *start)
         })
     }
 
     fn is_allocated(&self, column: u32, columns: u32) -> bool {
         // Neighbouring allocations may be accessed together.
-        (column..column + columns)
-            .all(|column| self.allocations.iter().any(|(start, len, _)| (*start..start + len).contains(&column)))
+        (column..column + columns).all(|column| {
+            self.allocations.iter().any(|(start, len, _)| (*start..start + len).contains(&column))
+        })
     }
 }
 
@@ -114,10 +121,16 @@ impl Machine<'_> {
             Tensor::Alloc { pair, space, destination, columns } => {
                 return self.alloc(strand, *pair, (*space, *destination), *columns, active);
             }
-            Tensor::Dealloc { pair: _, address, columns } => self.dealloc(strand, *address, *columns, active)?,
-            Tensor::Relinquish { .. } | Tensor::FenceBefore | Tensor::FenceAfter => {}
+            Tensor::Dealloc { address, columns } => self.dealloc(strand, *address, *columns, active)?,
+            Tensor::Relinquish | Tensor::FenceBefore | Tensor::FenceAfter => {}
             Tensor::Load { shape, num, packed, address, split, registers, extra } => {
-                self.tensor_load(strand, (*shape, *num, *packed), (*address, *split), (*registers, *extra), active)?;
+                self.tensor_load(
+                    strand,
+                    (*shape, *num, *packed),
+                    (*address, *split),
+                    (*registers, *extra),
+                    active,
+                )?;
             }
             Tensor::Store { shape, num, packed, address, split, registers } => {
                 self.tensor_store(strand, (*shape, *num, *packed), (*address, *split), *registers, active)?;
@@ -134,7 +147,7 @@ impl Machine<'_> {
                     warp.clock.learn(agent, warp.tensor.stored);
                 }
             }
-            Tensor::Copy { pair, shape, multicast: _, address, descriptor } => {
+            Tensor::Copy { pair, shape, address, descriptor } => {
                 for lane in lanes(active) {
                     let work = self.copy_work(strand, (*pair, *shape), *address, *descriptor, lane)?;
                     self.submit(strand, work, lane);
@@ -148,8 +161,12 @@ impl Machine<'_> {
                         .into_iter()
                         .map(|cta| Region { cta, groups: ALL, column, columns: 8 })
                         .collect();
-                    let work =
-                        Work::Compute { shared: Vec::new(), reads: Vec::new(), writes: regions, updates: true };
+                    let work = Work::Compute {
+                        shared: Vec::new(),
+                        reads: Vec::new(),
+                        writes: regions,
+                        updates: true,
+                    };
                     self.submit(strand, work, lane);
                 }
             }
@@ -160,13 +177,15 @@ impl Machine<'_> {
                     }
                 }
             }
-            Tensor::Commit { pair: _, space, barrier, mask } => {
+            Tensor::Commit { space, barrier, mask } => {
                 for lane in lanes(active) {
-                    let Some((cta, offset)) = self.barrier_place(strand, *space, *barrier, lane)? else { continue };
+                    let Some((cta, offset)) = self.barrier_place(strand, *space, *barrier, lane)? else {
+                        continue;
+                    };
                     let targets = match mask {
                         Some(mask) => match self.value_at(strand, *mask, lane) {
                             Some(mask) => mask as u32 & ((1u64 << self.ctas.len()) - 1) as u32,
-                            None => return Err(self.stop(strand, "the mask of CTAs is not known")),
+                            None => return Err(Self::stop(strand, "the mask of CTAs is not known")),
                         },
                         None => 1 << cta,
                     };
@@ -186,14 +205,14 @@ impl Machine<'_> {
 
     /// Gives the tensor core something to do, in the order of a thread.
     fn submit(&mut self, strand: &Strand, work: Work, lane: usize) {
-        let known = self.warps[strand.warp as usize].tensor.queues.iter().find(|(other, _)| *other == lane as u32);
-        let queue = match known {
-            Some((_, queue)) => *queue,
-            None => {
-                let queue = self.new_queue();
-                self.warps[strand.warp as usize].tensor.queues.push((lane as u32, queue));
-                queue
-            }
+        let known =
+            self.warps[strand.warp as usize].tensor.queues.iter().find(|(other, _)| *other == lane as u32);
+        let queue = if let Some((_, queue)) = known {
+            *queue
+        } else {
+            let queue = self.new_queue();
+            self.warps[strand.warp as usize].tensor.queues.push((lane as u32, queue));
+            queue
         };
         let mut own = strand.clone();
         own.mask = 1 << lane;
@@ -210,7 +229,7 @@ impl Machine<'_> {
     fn tensor_address(&mut self, strand: &Strand, address: Address, lane: usize) -> Result<(u32, u32), Stop> {
         match self.address_at(strand, address, lane) {
             Some(address) => Ok((address as u32 & 0xFFFF, address as u32 >> 16)),
-            None => Err(self.stop(strand, "an address in Tensor Memory is not known")),
+            None => Err(Self::stop(strand, "an address in Tensor Memory is not known")),
         }
     }
 
@@ -224,7 +243,7 @@ impl Machine<'_> {
     ) -> Result<Flow, Stop> {
         let lane = active.trailing_zeros() as usize & 31;
         let Some(columns) = self.value_at(strand, columns, lane) else {
-            return Err(self.stop(strand, "the number of columns is not known"));
+            return Err(Self::stop(strand, "the number of columns is not known"));
         };
         let columns = columns as u32;
         let own = self.warps[strand.warp as usize].cta;
@@ -245,13 +264,11 @@ impl Machine<'_> {
                 matches!(other.wait, Wait::Alloc { columns: theirs, pair: true } if theirs == columns)
                     && self.warps[other.warp as usize].cta == own ^ 1
             };
-            match self.strands.iter().position(waits) {
-                Some(index) => Some(index),
-                None => {
-                    strand.wait = Wait::Alloc { columns, pair };
-                    return Ok(Flow::Blocked);
-                }
-            }
+            let Some(index) = self.strands.iter().position(waits) else {
+                strand.wait = Wait::Alloc { columns, pair };
+                return Ok(Flow::Blocked);
+            };
+            Some(index)
         } else {
             None
         };
@@ -291,7 +308,7 @@ impl Machine<'_> {
         start: u32,
     ) -> Result<(), Stop> {
         let Some(address) = self.address_at(strand, destination, lane) else {
-            return Err(self.stop(strand, "an address is not known"));
+            return Err(Self::stop(strand, "an address is not known"));
         };
         if let Some((cta, offset)) = self.shared_place(strand, space, address, 4, true) {
             self.overwrites(strand, cta, (offset, 4));
@@ -301,42 +318,47 @@ impl Machine<'_> {
         Ok(())
     }
 
-    fn dealloc(&mut self, strand: &Strand, address: Operand, columns: Operand, active: u32) -> Result<(), Stop> {
+    fn dealloc(
+        &mut self,
+        strand: &Strand,
+        address: Operand,
+        columns: Operand,
+        active: u32,
+    ) -> Result<(), Stop> {
         let lane = active.trailing_zeros() as usize & 31;
         let (Some(address), Some(columns)) =
             (self.value_at(strand, address, lane), self.value_at(strand, columns, lane))
         else {
-            return Err(self.stop(strand, "what is to be freed is not known"));
+            return Err(Self::stop(strand, "what is to be freed is not known"));
         };
         let (column, columns) = (address as u32 & 0xFFFF, columns as u32);
         let own = self.warps[strand.warp as usize].cta;
         let allocations = &mut self.ctas[own as usize].tensor.allocations;
         let found = allocations.iter().position(|(start, len, _)| (*start, *len) == (column, columns));
-        match found {
-            Some(index) => {
-                allocations.remove(index);
-                self.epoch += 1;
-                let region = Region { cta: own, groups: ALL, column, columns };
-                let access = self.access_of(strand, Via::Tensor, true, active);
-                self.touch_tensor(strand, access, &[region]);
-                let written = &mut self.ctas[own as usize].tensor.written;
-                written[column as usize..(column + columns) as usize].fill(0);
+        if let Some(index) = found {
+            allocations.remove(index);
+            self.epoch += 1;
+            let region = Region { cta: own, groups: ALL, column, columns };
+            let access = self.access_of(strand, Via::Tensor, true, active);
+            self.ctas[own as usize].tensor.freed.push((column, columns, access.agent, access.tick));
+            self.touch_tensor(strand, access, &[region]);
+            let written = &mut self.ctas[own as usize].tensor.written;
+            written[column as usize..(column + columns) as usize].fill(0);
+        } else {
+            let all = allocations.clone();
+            // What starts there was meant.
+            allocations.retain(|(start, _, _)| *start != column);
+            let mut finding = Finding::new(
+                Code::DeallocNotAllocated,
+                strand.step,
+                "`tcgen05.dealloc` frees exactly what an `alloc` has returned",
+                format!("{columns} columns from column {column} on are no allocation"),
+            );
+            for (start, len, step) in all {
+                finding =
+                    finding.label(step, format!("{len} columns from column {start} on are allocated here"));
             }
-            None => {
-                let all = allocations.clone();
-                // What starts there was meant.
-                allocations.retain(|(start, _, _)| *start != column);
-                let mut finding = Finding::new(
-                    Code::DeallocNotAllocated,
-                    strand.step,
-                    "`tcgen05.dealloc` frees exactly what an `alloc` has returned",
-                    format!("{columns} columns from column {column} on are no allocation"),
-                );
-                for (start, len, step) in all {
-                    finding = finding.label(step, format!("{len} columns from column {start} on are allocated here"));
-                }
-                self.report(finding);
-            }
+            self.report(finding);
         }
         Ok(())
     }
@@ -351,7 +373,12 @@ impl Machine<'_> {
                 Code::WrongLanes,
                 strand.step,
                 "a warp accesses the quarter of the lanes of Tensor Memory that its number in the warpgroup names",
-                format!("{role} may access the lanes {} to {}, not {lane} to {}", own.start, own.end - 1, lane + count - 1),
+                format!(
+                    "{role} may access the lanes {} to {}, not {lane} to {}",
+                    own.start,
+                    own.end - 1,
+                    lane + count - 1
+                ),
             );
             self.report(finding);
         }
@@ -407,7 +434,7 @@ impl Machine<'_> {
         let tick = warp.tensor.loaded;
         let mut access = self.access_of(strand, Via::Tensor, false, active);
         (access.agent, access.tick) = (agent, tick);
-        self.check_regions(strand.step, strand.warp, &regions, true);
+        self.check_regions(strand.step, strand.warp, &regions, true, None);
         self.touch_tensor(strand, access, &regions);
         let operands = self.operands(registers);
         if form.0 == LdShape::S32x32b && !form.2 && self.exists(&regions[0]) && row % 32 == 0 && row < 128 {
@@ -470,7 +497,7 @@ impl Machine<'_> {
         let tick = warp.tensor.stored;
         let mut access = self.access_of(strand, Via::Tensor, true, active);
         (access.agent, access.tick) = (agent, tick);
-        self.check_regions(strand.step, strand.warp, &regions, false);
+        self.check_regions(strand.step, strand.warp, &regions, false, None);
         self.touch_tensor(strand, access, &regions);
         self.mark_written(&regions);
         if form.0 == LdShape::S32x32b && !form.2 && self.exists(&regions[0]) && row % 32 == 0 && row < 128 {
@@ -503,9 +530,9 @@ impl Machine<'_> {
     fn mark_written(&mut self, regions: &[Region]) {
         for region in regions {
             let memory = &mut self.ctas[region.cta as usize].tensor;
-            let lanes = (0..GROUPS).filter(|group| region.groups >> group & 1 != 0).fold(0u128, |all, group| {
-                all | ((1u128 << GROUP) - 1) << (group * GROUP)
-            });
+            let lanes = (0..GROUPS)
+                .filter(|group| region.groups >> group & 1 != 0)
+                .fold(0u128, |all, group| all | ((1u128 << GROUP) - 1) << (group * GROUP));
             let end = (region.column + region.columns).min(memory.sizes.columns);
             for column in region.column.min(end)..end {
                 memory.written[column as usize] |= region.groups;
@@ -515,9 +542,26 @@ impl Machine<'_> {
     }
 
     /// Looks whether what is accessed is allocated, and was written if it is read.
-    fn check_regions(&mut self, step: u32, warp: u32, regions: &[Region], reads: bool) {
+    fn check_regions(
+        &mut self,
+        step: u32,
+        warp: u32,
+        regions: &[Region],
+        reads: bool,
+        clock: Option<&Clock>,
+    ) {
         for region in regions {
             let memory = &self.ctas[region.cta as usize].tensor;
+            // What may have happened before it was freed is a race with that.
+            let clock = clock.unwrap_or(&self.warps[warp as usize].clock);
+            let is_race = memory.freed.iter().any(|(start, len, agent, tick)| {
+                region.column < start + len
+                    && *start < region.column + region.columns
+                    && clock.of(*agent) < *tick
+            });
+            if is_race {
+                continue;
+            }
             let (first, last) = (region.column, region.column + region.columns - 1);
             if !memory.is_allocated(region.column, region.columns) {
                 let allocations = memory.allocations.clone();
@@ -529,8 +573,10 @@ impl Machine<'_> {
                     format!("{role} accesses the columns {first} to {last} of CTA {}", region.cta),
                 );
                 for (start, len, step) in allocations {
-                    finding =
-                        finding.label(step, format!("the columns {start} to {} are allocated here", start + len - 1));
+                    finding = finding.label(
+                        step,
+                        format!("the columns {start} to {} are allocated here", start + len - 1),
+                    );
                 }
                 self.report(finding);
             } else if reads {
@@ -556,26 +602,32 @@ impl Machine<'_> {
         self.warps[strand.warp as usize].clock = clock;
     }
 
-    fn visit_tensor(&mut self, access: Access, clock: &crate::simulation::clock::Clock, regions: &[Region]) {
+    fn visit_tensor(&mut self, access: Access, clock: &Clock, regions: &[Region]) {
         let Self { history, ctas, .. } = self;
         let mut visit = Visit::new(history, clock, access);
         for region in regions {
             let memory = &mut ctas[region.cta as usize].tensor;
             let end = (region.column + region.columns).min(memory.sizes.columns);
             for column in region.column.min(end)..end {
+                visit.at = (region.cta, column);
                 for group in (0..GROUPS).filter(|group| region.groups >> group & 1 != 0) {
                     memory.shadow.access_cell((column * GROUPS + group) as usize, &mut visit);
                 }
             }
         }
         let (number, conflicts) = (visit.number, visit.conflicts);
-        for conflict in conflicts {
-            self.race(number, conflict, Code::TensorMemoryRace);
+        for (conflict, (cta, column)) in conflicts {
+            let place = if self.ctas.len() > 1 {
+                format!("column {column} of the Tensor Memory of CTA {cta}")
+            } else {
+                format!("column {column} of Tensor Memory")
+            };
+            self.race(number, conflict, Code::TensorMemoryRace, &place);
         }
     }
 
     /// What the tensor core does takes effect.
-    pub(super) fn perform_tensor(&mut self, operation: &Operation, work: Work) -> Result<(), Stop> {
+    pub(super) fn perform_tensor(&mut self, operation: &Operation, work: Work) {
         match work {
             Work::Commit(mbarriers) => {
                 for number in mbarriers {
@@ -588,13 +640,15 @@ impl Machine<'_> {
             }
             Work::Compute { shared, reads, writes, updates } => {
                 let ctas = writes.iter().map(|region| region.cta);
-                self.unseen.extend(ctas.map(|cta| ((cta, operation.agent), (operation.tick, operation.step))));
+                self.unseen
+                    .extend(ctas.map(|cta| ((cta, operation.agent), (operation.tick, operation.step))));
                 for (cta, pieces) in &shared {
                     self.touch_pieces(operation, *cta, pieces);
                     self.check_written(operation, *cta, pieces);
                 }
-                self.check_regions(operation.step, operation.warp, &reads, true);
-                self.check_regions(operation.step, operation.warp, &writes, updates);
+                let clock = Some(&operation.clock);
+                self.check_regions(operation.step, operation.warp, &reads, true, clock);
+                self.check_regions(operation.step, operation.warp, &writes, updates, clock);
                 let access = Self::access_of_operation(operation, Via::Async, false);
                 self.visit_tensor(access, &operation.clock, &reads);
                 let access = Self::access_of_operation(operation, Via::Async, true);
@@ -602,15 +656,13 @@ impl Machine<'_> {
                 self.mark_written(&writes);
             }
         }
-        Ok(())
     }
 
     /// Looks whether something was written where the tensor core reads.
     fn check_written(&mut self, operation: &Operation, cta: u32, pieces: &[(u32, u32)]) {
-        let missing =
-            pieces.iter().find(|(offset, bytes)| {
-                !self.ctas[cta as usize].shared.is_written((*offset).into(), *bytes as usize)
-            });
+        let missing = pieces.iter().find(|(offset, bytes)| {
+            !self.ctas[cta as usize].shared.is_written((*offset).into(), *bytes as usize)
+        });
         // Copies of unknown size write less than they do.
         if let Some((offset, bytes)) = missing.copied()
             && !self.has_open_copies
@@ -636,7 +688,7 @@ impl Machine<'_> {
     ) -> Result<Work, Stop> {
         let (column, _) = self.tensor_address(strand, address, lane)?;
         let Some(descriptor) = self.value_at(strand, descriptor, lane) else {
-            return Err(self.stop(strand, "a descriptor is not known"));
+            return Err(Self::stop(strand, "a descriptor is not known"));
         };
         let (rows, bytes, groups) = match shape {
             CpShape::S128x256b => (128, 32, ALL),
@@ -664,7 +716,10 @@ impl Machine<'_> {
                 Code::DescriptorOutOfBounds,
                 strand.step,
                 "a matrix lies within the shared memory of the CTA",
-                format!("its bytes are {start} to {}, but the shared memory of the CTA ends at {size}", end.max(1) - 1),
+                format!(
+                    "its bytes are {start} to {}, but the shared memory of the CTA ends at {size}",
+                    end.max(1) - 1
+                ),
             );
             self.report(finding);
             return None;
@@ -672,15 +727,20 @@ impl Machine<'_> {
         Some((cta, pieces))
     }
 
-    fn multiply_work(&mut self, strand: &Strand, multiply: &Multiply, lane: usize) -> Result<Option<Work>, Stop> {
+    fn multiply_work(
+        &mut self,
+        strand: &Strand,
+        multiply: &Multiply,
+        lane: usize,
+    ) -> Result<Option<Work>, Stop> {
         let Some(idesc) = self.value_at(strand, multiply.idesc, lane) else {
-            return Err(self.stop(strand, "an instruction descriptor is not known"));
+            return Err(Self::stop(strand, "an instruction descriptor is not known"));
         };
         let features: Features = self.features;
         let Facts { m, n, k, a, b, transpose_a, transpose_b, .. } =
             facts(multiply.kind, features.generation, u64::from(idesc as u32).into());
         let (Some(m), Some(n)) = (m, n) else {
-            return Err(self.stop(strand, "an instruction descriptor without a shape"));
+            return Err(Self::stop(strand, "an instruction descriptor without a shape"));
         };
         let k = k.or_else(|| mma_shapes::k(multiply.kind, multiply.sparse)).unwrap_or(16);
         let group = self.group(strand, multiply.pair);
@@ -707,18 +767,23 @@ impl Machine<'_> {
         let mut shared = Vec::new();
         let (mut reads, mut writes) = (Vec::new(), Vec::new());
         let Some(b_word) = self.value_at(strand, multiply.b, lane) else {
-            return Err(self.stop(strand, "a descriptor is not known"));
+            return Err(Self::stop(strand, "a descriptor is not known"));
         };
         let a_k = if multiply.sparse { k / 2 } else { k };
         let a_bytes = a_k * element(a) / 8;
         let b_bytes = k * element(b) / 8;
         let transposed = |is: Option<bool>, bits: u32, k: u32| is.filter(|is| *is).map(|_| (bits, k));
         for cta in &group {
-            writes.push(Region { cta: *cta, groups, column: d_column, columns: organization.columns(n).max(1) });
+            writes.push(Region {
+                cta: *cta,
+                groups,
+                column: d_column,
+                columns: organization.columns(n).max(1),
+            });
             match multiply.a {
                 Matrix::Shared(operand) => {
                     let Some(word) = self.value_at(strand, operand, lane) else {
-                        return Err(self.stop(strand, "a descriptor is not known"));
+                        return Err(Self::stop(strand, "a descriptor is not known"));
                     };
                     let matrix = (word, m / ctas, a_bytes, transposed(transpose_a, element(a), a_k));
                     shared.extend(self.matrix_in(strand, *cta, matrix));

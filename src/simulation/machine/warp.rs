@@ -114,8 +114,6 @@ pub(super) enum Wait {
     Copies { left: u32 },
     /// Columns of Tensor Memory.
     Alloc { columns: u32, pair: bool },
-    /// The other CTA of the pair, to give columns back.
-    Dealloc,
     /// Registers.
     Registers { count: u32 },
     /// That something changes in memory.
@@ -203,20 +201,23 @@ impl Machine<'_> {
     /// The value of an operand in one lane, if it is known.
     pub(super) fn value_at(&self, strand: &Strand, operand: Operand, lane: usize) -> Option<u64> {
         let warp = &self.warps[strand.warp as usize];
-        match operand {
-            Operand::Register(number) => {
-                let index = (strand.base + number) as usize;
-                (warp.unknown[index] >> lane & 1 == 0).then(|| warp.bits[index][lane])
-            }
-            _ => {
-                let (value, unknown) = self.value(strand, operand);
-                (unknown >> lane & 1 == 0).then(|| value[lane])
-            }
+        if let Operand::Register(number) = operand {
+            let index = (strand.base + number) as usize;
+            return (warp.unknown[index] >> lane & 1 == 0).then(|| warp.bits[index][lane]);
         }
+        let (value, unknown) = self.value(strand, operand);
+        (unknown >> lane & 1 == 0).then(|| value[lane])
     }
 
     /// Writes some lanes of an operand.
-    pub(super) fn set(&mut self, strand: &Strand, operand: Operand, active: u32, value: &Lanes, unknown: u32) {
+    pub(super) fn set(
+        &mut self,
+        strand: &Strand,
+        operand: Operand,
+        active: u32,
+        value: &Lanes,
+        unknown: u32,
+    ) {
         let Operand::Register(number) = operand else { return };
         let warp = &mut self.warps[strand.warp as usize];
         let index = (strand.base + number) as usize;
@@ -332,7 +333,7 @@ impl Machine<'_> {
     }
 
     /// Goes to another step, which may be where the threads of a warp meet.
-    pub(super) fn go(&mut self, strand: &mut Strand, step: u32) {
+    pub(super) fn go(strand: &mut Strand, step: u32) {
         // Few steps only wait for something.
         if step + SHORT < strand.step {
             strand.round = if strand.head == step { strand.round.saturating_add(1) } else { 1 };
@@ -367,34 +368,31 @@ impl Machine<'_> {
         let joins = &mut self.warps[warp as usize].joins;
         let join = Join { mask, arrived: 0, step, parent };
         // One that is over makes room.
-        match joins.iter().position(|old| old.mask == 0) {
-            Some(free) => {
-                joins[free] = join;
-                free as u32
-            }
-            None => {
-                joins.push(join);
-                joins.len() as u32 - 1
-            }
+        if let Some(free) = joins.iter().position(|old| old.mask == 0) {
+            joins[free] = join;
+            return free as u32;
         }
+        joins.push(join);
+        joins.len() as u32 - 1
     }
 
     /// Threads part: those of `taken` go to `step`, the others go on behind the branch.
     pub(super) fn part(&mut self, strand: &mut Strand, taken: u32, step: u32, join: u32) {
         let next = strand.step + 1;
         if taken == strand.mask {
-            self.go(strand, step);
+            Self::go(strand, step);
             return;
         }
         if join != NOWHERE
-            && (strand.join == NO_JOIN || self.warps[strand.warp as usize].joins[strand.join as usize].step != join)
+            && (strand.join == NO_JOIN
+                || self.warps[strand.warp as usize].joins[strand.join as usize].step != join)
         {
             strand.join = self.new_join(strand.warp, strand.mask, join, strand.join);
         }
         let mut other = strand.clone();
         other.mask = taken;
         strand.mask &= !taken;
-        self.go(&mut other, step);
+        Self::go(&mut other, step);
         strand.step = next;
         if !self.meet(&mut other) {
             self.fresh.push(other);
@@ -471,10 +469,10 @@ impl Machine<'_> {
         while strand.frames.len() > depth {
             strand.frames.pop();
         }
-        self.enter_frame(strand);
+        Self::enter_frame(strand);
     }
 
-    fn enter_frame(&mut self, strand: &mut Strand) {
+    fn enter_frame(strand: &mut Strand) {
         (strand.base, strand.local) = strand.frames.last().map_or((0, 0), |frame| (frame.base, frame.local));
     }
 
@@ -483,7 +481,7 @@ impl Machine<'_> {
         while let Some(frame) = strand.frames.pop() {
             if frame.join == join {
                 let (inner_base, inner_local) = (frame.base, frame.local);
-                self.enter_frame(strand);
+                Self::enter_frame(strand);
                 self.pass_results(strand, frame, (inner_base, inner_local));
                 strand.step = frame.call + 1;
                 return;

@@ -6,13 +6,13 @@ use rustc_hash::FxHashMap;
 
 use super::variables::Storage;
 use super::{
-    Access, Action, Address, Atomic, BarrierKind, Bulk, Callee, Depends, Function, Mbarrier, MbarrierKind, NOWHERE,
-    Operand, Passed, Program, Slice, Step, TensorCopy, Where, reconvergence,
+    Access, Action, Address, Atomic, BarrierKind, Bulk, Callee, Depends, Function, Mbarrier, MbarrierKind,
+    NOWHERE, Operand, Passed, Program, Slice, Step, TensorCopy, Where, reconvergence,
 };
 use crate::instruction::decode::{Decoded, Decoder};
 use crate::isa::generic::{
-    BooleanOperator, Count, CtaGroup, FirstCtaid, Flag, Geometry, LoadMode, Modifier, Operation,
-    OperandSlot, ReductionOperator, RegisterChange, Role, Semantics, Space, SpaceRule, Type,
+    BooleanOperator, Count, CtaGroup, FirstCtaid, Flag, Geometry, LoadMode, Modifier, OperandSlot, Operation,
+    ReductionOperator, RegisterChange, Role, Semantics, Space, SpaceRule, Type,
 };
 use crate::resolve::operations::Opcode;
 use crate::resolve::symbols::{RegisterId, Resolution, SymbolId, SymbolKind};
@@ -99,13 +99,11 @@ impl Lowering<'_> {
         if let Some(known) = self.numbers.get(&function) {
             return Some(*known);
         }
-        let raw = &self.unit.module.functions[function as usize];
-        let name = self.unit.source.slice(raw.name).to_owned();
         if !self.unit.module.bodies().any(|(with_body, _)| with_body == function) {
             return None;
         }
         let number = self.program.functions.len() as u32;
-        self.program.functions.push(Function { name, entry: NOWHERE, ..Function::default() });
+        self.program.functions.push(Function { entry: NOWHERE, ..Function::default() });
         self.numbers.insert(function, number);
         self.waiting.push_back(function);
         Some(number)
@@ -176,8 +174,11 @@ impl Lowering<'_> {
         let mut all = Vec::new();
         for declaration in &unit.module.declarations[declarations.range()] {
             for declarator in &unit.module.declarators[declaration.declarators.range()] {
-                let symbol =
-                    unit.symbols.all().find(|(_, symbol)| symbol.span == declarator.name).map(|(id, it)| (id, it.kind));
+                let symbol = unit
+                    .symbols
+                    .all()
+                    .find(|(_, symbol)| symbol.span == declarator.name)
+                    .map(|(id, it)| (id, it.kind));
                 let (bytes, _) = self.size(declaration, declarator);
                 all.push(match symbol {
                     Some((_, SymbolKind::Register { first, .. })) if declaration.space == StateSpace::Reg => {
@@ -225,7 +226,11 @@ impl Lowering<'_> {
         };
         let action = action.unwrap_or_else(|why| {
             let name = unit.source.slice(raw.opcode);
-            Action::Unknown(self.text(if why.is_empty() { format!("`{name}`") } else { format!("`{name}`: {why}") }))
+            Action::Unknown(self.text(if why.is_empty() {
+                format!("`{name}`")
+            } else {
+                format!("`{name}`: {why}")
+            }))
         });
         self.program.steps.push(Step { guard, action });
         self.program.spans.push(span);
@@ -250,8 +255,11 @@ impl Lowering<'_> {
         let slots = opcode
             .assign(&unit.module, raw.operands)
             .map_err(|_| "its operands are not those of the instruction".to_owned())?;
-        let filled: Vec<Filled> =
-            slots.iter().zip(raw.operands.range()).map(|(slot, index)| Filled { slot, index: index as u32 }).collect();
+        let filled: Vec<Filled> = slots
+            .iter()
+            .zip(raw.operands.range())
+            .map(|(slot, index)| Filled { slot, index: index as u32 })
+            .collect();
         if let Some(arithmetic) = Arithmetic::of(opcode) {
             return self.compute(opcode, operation, &filled, arithmetic.ok());
         }
@@ -259,10 +267,12 @@ impl Lowering<'_> {
         let space = |nth: usize| Where::of(opcode.spaces().nth(nth));
         let missing = || "an operand that is not understood".to_owned();
         let acquires = || {
-            opcode.has(Modifier::Semantics(Semantics::Acquire)) || opcode.has(Modifier::Semantics(Semantics::AcqRel))
+            opcode.has(Modifier::Semantics(Semantics::Acquire))
+                || opcode.has(Modifier::Semantics(Semantics::AcqRel))
         };
         let releases = || {
-            opcode.has(Modifier::Semantics(Semantics::Release)) || opcode.has(Modifier::Semantics(Semantics::AcqRel))
+            opcode.has(Modifier::Semantics(Semantics::Release))
+                || opcode.has(Modifier::Semantics(Semantics::AcqRel))
         };
         let is_relaxed = opcode.has(Modifier::Semantics(Semantics::Relaxed));
         let is_strong = is_relaxed
@@ -271,7 +281,8 @@ impl Lowering<'_> {
             || opcode.has(Modifier::Semantics(Semantics::Volatile))
             || opcode.has_flag(Flag::Mmio);
         let aligned = opcode.has_flag(Flag::Aligned)
-            || unit.source.slice(raw.opcode).starts_with("bar.") && !unit.source.slice(raw.opcode).starts_with("bar.warp");
+            || unit.source.slice(raw.opcode).starts_with("bar.")
+                && !unit.source.slice(raw.opcode).starts_with("bar.warp");
         Ok(match operation {
             Operation::Bra => {
                 let label = it.lowering.label(raw.operands).ok_or_else(missing)?;
@@ -351,7 +362,6 @@ impl Lowering<'_> {
                 destination: it.value("p").ok_or_else(missing)?,
             },
             Operation::Mapa => Action::MapAddress {
-                generic: opcode.spaces().next().is_none(),
                 source: it.value("a").ok_or_else(missing)?,
                 rank: it.value("b").ok_or_else(missing)?,
                 destination: it.value("d").ok_or_else(missing)?,
@@ -740,7 +750,9 @@ impl Operands<'_, '_> {
                             }
                             _ => return Err(missing()),
                         },
-                        _ => Callee::Address(self.lowering.value(*index, Some(Type::U64)).ok_or_else(missing)?),
+                        _ => {
+                            Callee::Address(self.lowering.value(*index, Some(Type::U64)).ok_or_else(missing)?)
+                        }
                     });
                 }
                 _ => {}
@@ -806,12 +818,6 @@ impl Operands<'_, '_> {
 
     fn bulk(&mut self, operation: Operation) -> Option<Action> {
         let opcode = self.opcode;
-        let reduces = matches!(
-            operation,
-            Operation::CpReduceAsyncBulkCluster
-                | Operation::CpReduceAsyncBulkStore
-                | Operation::CpReduceAsyncBulkTensor
-        );
         let dimensions = opcode.modifier(|it| match it {
             Modifier::Geometry(Geometry::D1) => Some(1),
             Modifier::Geometry(Geometry::D2) => Some(2),
@@ -832,19 +838,11 @@ impl Operands<'_, '_> {
             }
             _ => ((self.space("dstMem"), "dstMem"), (self.space("srcMem"), "srcMem")),
         };
-        let tensor = match dimensions {
-            Some(dimensions) => {
-                let index = self.slot("tensorMap")?.index;
-                let coordinates = self.lowering.coordinates(index);
-                Some(TensorCopy {
-                    coordinates: self.lowering.keep(&coordinates),
-                    dimensions,
-                    pair: opcode.has(Modifier::CtaGroup(CtaGroup::Two)),
-                    mode: mode.unwrap_or(LoadMode::Tile),
-                })
-            }
-            None => None,
-        };
+        let tensor = dimensions.map(|dimensions| TensorCopy {
+            dimensions,
+            pair: opcode.has(Modifier::CtaGroup(CtaGroup::Two)),
+            mode: mode.unwrap_or(LoadMode::Tile),
+        });
         Some(Action::Bulk(Box::new(Bulk {
             destination: (destination.0, self.address(destination.1)?),
             source: (source.0, self.address(source.1)?),
@@ -852,7 +850,6 @@ impl Operands<'_, '_> {
             barrier: self.address("mbar"),
             mask: self.value("ctaMask"),
             tensor,
-            reduces,
         })))
     }
 }

@@ -9,6 +9,21 @@ use crate::resolve::symbols::{RegisterId, Resolution, SymbolKind};
 use crate::syntax::ast::{self, BinaryOperator, OperandKind, UnaryOperator};
 use crate::syntax::literal::{self, Constant};
 
+/// A register of the machine that has three components.
+type WithAxis = (&'static str, fn(u8) -> Fixed);
+
+/// All of them.
+const WITH_AXIS: [WithAxis; 8] = [
+    ("%tid", Fixed::Tid),
+    ("%ntid", Fixed::Ntid),
+    ("%ctaid", Fixed::Ctaid),
+    ("%nctaid", Fixed::Nctaid),
+    ("%cluster_ctaid", Fixed::ClusterCtaid),
+    ("%cluster_nctaid", Fixed::ClusterNctaid),
+    ("%clusterid", Fixed::Clusterid),
+    ("%nclusterid", Fixed::Nclusterid),
+];
+
 /// Deeper expressions are no addresses.
 const DEEP: u32 = 8;
 
@@ -243,17 +258,6 @@ impl Lowering<'_> {
                 _ => None,
             }
         };
-        type WithAxis = (&'static str, fn(u8) -> Fixed);
-        const WITH_AXIS: [WithAxis; 8] = [
-            ("%tid", Fixed::Tid),
-            ("%ntid", Fixed::Ntid),
-            ("%ctaid", Fixed::Ctaid),
-            ("%nctaid", Fixed::Nctaid),
-            ("%cluster_ctaid", Fixed::ClusterCtaid),
-            ("%cluster_nctaid", Fixed::ClusterNctaid),
-            ("%clusterid", Fixed::Clusterid),
-            ("%nclusterid", Fixed::Nclusterid),
-        ];
         if let Some(fixed) = WITH_AXIS.iter().find_map(|(name, make)| axis(name).map(make)) {
             return Some(self.fixed(fixed));
         }
@@ -316,18 +320,6 @@ impl Lowering<'_> {
             }
             _ => self.sum(index, DEEP),
         }
-    }
-
-    /// The vector of coordinates beside an address.
-    pub(super) fn coordinates(&mut self, index: u32) -> Vec<Operand> {
-        let operand = self.unit.module.operands[index as usize];
-        let mut all = Vec::new();
-        if let OperandKind::Address(parts) = operand.kind() {
-            for part in parts.range().skip(1) {
-                self.flatten(part as u32, Some(Type::B32), &mut all);
-            }
-        }
-        all
     }
 
     /// A base with a constant added.

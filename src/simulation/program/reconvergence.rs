@@ -30,7 +30,8 @@ pub(super) fn join(program: &mut Program, steps: Range<u32>) {
     for (block, last) in blocks.lasts.iter().enumerate() {
         let join = tree.immediate(block as u32).and_then(|node| blocks.starts.get(node as usize).copied());
         let Some(step) = program.steps.get_mut(*last as usize) else { continue };
-        if let Action::Branch { join: place, .. } | Action::IndexedBranch { join: place, .. } = &mut step.action
+        if let Action::Branch { join: place, .. } | Action::IndexedBranch { join: place, .. } =
+            &mut step.action
         {
             *place = join.unwrap_or(NOWHERE);
         }

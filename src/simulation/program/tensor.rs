@@ -4,7 +4,6 @@ use super::lower::Lowering;
 use super::{Action, Address, Matrix, Multiply, Operand, Slice, Tensor, Where};
 use crate::instruction::{self, Base, Instruction, MatrixA, Predicate, Scalar, Vector};
 use crate::isa::vocabulary::{AddressSpace, CtaGroup, Operation};
-use crate::resolve::symbols::Resolution;
 use crate::source::Spanned;
 use crate::syntax::literal;
 
@@ -19,12 +18,10 @@ impl Lowering<'_> {
                 destination: self.tensor_address(&it.dst)?,
                 columns: self.scalar(&it.n_cols)?,
             },
-            Instruction::Dealloc(it) => Tensor::Dealloc {
-                pair: is_pair(it.cta_group),
-                address: self.scalar(&it.taddr)?,
-                columns: self.scalar(&it.n_cols)?,
-            },
-            Instruction::RelinquishAllocPermit(it) => Tensor::Relinquish { pair: is_pair(it.cta_group) },
+            Instruction::Dealloc(it) => {
+                Tensor::Dealloc { address: self.scalar(&it.taddr)?, columns: self.scalar(&it.n_cols)? }
+            }
+            Instruction::RelinquishAllocPermit(_) => Tensor::Relinquish,
             Instruction::Ld(it) => {
                 let mut extra = Vec::new();
                 if let Some(result) = it.reduction.as_ref().and_then(|reduction| reduction.result.as_ref()) {
@@ -61,7 +58,6 @@ impl Lowering<'_> {
             Instruction::Cp(it) => Tensor::Copy {
                 pair: is_pair(it.cta_group),
                 shape: it.shape.value,
-                multicast: it.multicast.map(|it| it.value),
                 address: self.tensor_address(&it.taddr)?,
                 descriptor: self.scalar(&it.s_desc)?,
             },
@@ -91,7 +87,6 @@ impl Lowering<'_> {
                 enable_input: self.predicate(&it.enable_input_d)?,
             }),
             Instruction::Commit(it) => Tensor::Commit {
-                pair: is_pair(it.cta_group),
                 space: space(it.space),
                 barrier: self.tensor_address(&it.mbar)?,
                 mask: match &it.cta_mask {
@@ -167,12 +162,6 @@ impl Lowering<'_> {
                 Address { base: self.place(storage, 0, false)?, offset: address.offset }
             }
         })
-    }
-
-    /// What a name outside the table of tcgen05 stands for.
-    #[allow(dead_code, reason = "beside `name`")]
-    fn is_register(&self, index: u32) -> bool {
-        matches!(self.unit.symbols.operand(index), Resolution::Register(_))
     }
 }
 

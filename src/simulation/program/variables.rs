@@ -208,9 +208,7 @@ impl Lowering<'_> {
             Storage::DynamicShared if is_generic => self.fixed(Fixed::GenericDynamicShared(plus(0))),
             Storage::DynamicShared => self.fixed(Fixed::DynamicShared(plus(0))),
             Storage::Global(address) => self.constant(address.wrapping_add_signed(offset)),
-            Storage::Const(start) if is_generic => {
-                self.constant(generic(windows::CONST, plus(start).into()))
-            }
+            Storage::Const(start) if is_generic => self.constant(generic(windows::CONST, plus(start).into())),
             Storage::Parameter(start) if is_generic => {
                 self.constant(generic(windows::PARAM, plus(start).into()))
             }
