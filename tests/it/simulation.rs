@@ -143,7 +143,7 @@ fn real_kernels_are_clean() {
         let module = name.split('.').next().unwrap();
         let module = format!("fixtures/kernels/{module}.ptx");
         let launch = launch.strip_prefix(root()).unwrap().to_str().unwrap().to_owned();
-        for schedule in [&["early"][..], &["late"], &["random", "--seed", "1"], &["random", "--seed", "2"]] {
+        for schedule in [&["early"][..], &["late"], &["random"]] {
             let mut arguments = vec![module.as_str(), "--launch", &launch, "--schedule"];
             arguments.extend(schedule);
             let output = simulate_command(&arguments);

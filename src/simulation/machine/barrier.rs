@@ -35,6 +35,8 @@ pub(super) struct Mbarrier {
     pub(super) released: Clock,
     /// Who has arrived, in any phase: the step, the role, the last phase, and how often.
     pub(super) senders: Vec<Sender>,
+    /// By warp: how many phases it knows to be over.
+    pub(super) seen: Vec<(u32, u64)>,
     /// Copies under way that will complete transactions of it.
     pub(super) under_way: u32,
     /// Arrivals that operations under way will make.
@@ -235,6 +237,7 @@ impl Machine<'_> {
             arrived: Clock::default(),
             released: Clock::default(),
             senders: Vec::new(),
+            seen: Vec::new(),
             under_way: 0,
             promised: 0,
         });
@@ -387,37 +390,41 @@ impl Machine<'_> {
         }
         barrier.phase += 1;
         barrier.pending = barrier.count;
-        let Mbarrier { arrived, released, phase, init, .. } = barrier;
+        let Mbarrier { arrived, released, phase, .. } = barrier;
         released.join(arrived);
-        let (phase, init) = (*phase, *init);
+        let phase = *phase;
         // Whoever waits for the phase before this one has missed that it was over.
         let late = self.strands.iter().find(|strand| {
             matches!(strand.wait, Wait::Mbarrier { barrier, phase: waited, .. } if barrier == number && waited + 2 == phase)
         });
         if let Some(late) = late {
             let (step, warp) = (late.step, late.warp);
-            let name =
-                self.place_name(self.mbarriers[number as usize].cta, self.mbarriers[number as usize].offset);
-            let role = self.role(warp);
-            let mut finding = Finding::new(
-                Code::PhaseOvertaken,
-                step,
-                "a phase of an mbarrier ends only after all have seen the end of the one before",
-                format!(
-                    "{role} waits for phase {} of the mbarrier at {name}, and may see its parity again only after phase {} is over, too",
-                    phase - 2,
-                    phase - 1
-                ),
-            )
-            .label(init, "it is initialised here");
-            let last = self.mbarriers[number as usize].senders.iter().rfind(|it| it.phase + 1 == phase);
-            if let Some(last) = last {
-                finding =
-                    finding.label(last.step, format!("phase {} is ended by who arrives here", phase - 1));
-            }
-            self.report(finding);
+            self.overtaken(number, (step, warp), phase - 2);
         }
         self.epoch += 1;
+    }
+
+    /// Reports that phases may end before someone has seen the end of one.
+    pub(super) fn overtaken(&mut self, number: u32, (step, warp): (u32, u32), phase: u64) {
+        let barrier = &self.mbarriers[number as usize];
+        let name = self.place_name(barrier.cta, barrier.offset);
+        let role = self.role(warp);
+        let mut finding = Finding::new(
+            Code::PhaseOvertaken,
+            step,
+            "a phase of an mbarrier ends only after all have seen the end of the one before",
+            format!(
+                "{role} waits for phase {phase} of the mbarrier at {name}, and may see its parity again only after \
+                 phase {} is over, too",
+                phase + 1
+            ),
+        )
+        .label(barrier.init, "it is initialised here");
+        let last = barrier.senders.iter().rfind(|sender| sender.phase == phase + 1);
+        if let Some(last) = last {
+            finding = finding.label(last.step, format!("phase {} is ended by who arrives here", phase + 1));
+        }
+        self.report(finding);
     }
 
     fn mbarrier_wait(
@@ -448,6 +455,11 @@ impl Machine<'_> {
             let is_over = if parity { barrier.phase & 1 != wanted & 1 } else { barrier.phase > wanted >> 20 };
             if is_over {
                 passes |= 1 << lane;
+                let Mbarrier { phase, seen, .. } = &mut self.mbarriers[number as usize];
+                match seen.iter_mut().find(|(warp, _)| *warp == strand.warp) {
+                    Some((_, last)) => *last = *phase,
+                    None => seen.push((strand.warp, *phase)),
+                }
                 if acquire {
                     let Self { mbarriers, warps, .. } = self;
                     warps[strand.warp as usize].clock.join(&mbarriers[number as usize].released);
