@@ -433,6 +433,14 @@ impl<'u> Kernel<'u> {
     }
 }
 
+impl KernelReport {
+    /// Forgets findings that nobody wants to see.
+    pub fn retain(&mut self, is_wanted: impl FnMut(&Diagnostic) -> bool) {
+        self.diagnostics.retain(is_wanted);
+        self.verdict = verdict(&self.diagnostics, &self.reasons);
+    }
+}
+
 /// Larger buffers are not written to files.
 const MOST_WRITTEN: usize = 1 << 26;
 

@@ -13,6 +13,7 @@ use crate::render::simulation::{self as render, Simulated};
 use crate::simulation::launch::{LaunchError, LaunchFile};
 use crate::simulation::{self, Kernel, KernelReport, Schedule, Settings, Verdict};
 use crate::source::Source;
+use crate::suppression::Suppressions;
 use crate::{Unit, resolve};
 
 /// Run kernels without a GPU, and find hangs and races.
@@ -131,11 +132,13 @@ impl Simulate {
             }
             return Ok(Outcome::Clean);
         }
+        let mut suppressions = Suppressions::new(&unit, None);
         let mut reports = Vec::new();
         for name in &names {
             if let Some(kernel) = Kernel::new(&unit, name) {
                 let start = Instant::now();
-                let report = self.simulate(&kernel, file.as_ref()).map_err(SimulateError::Launch)?;
+                let mut report = self.simulate(&kernel, file.as_ref()).map_err(SimulateError::Launch)?;
+                report.retain(|finding| !suppressions.silence(finding));
                 reports.push(Simulated { report, seconds: start.elapsed().as_secs_f64() });
             }
         }

@@ -228,6 +228,11 @@ impl Code {
         self.facts().ptxas
     }
 
+    /// Whether it shows in runs of a kernel only, which no check makes.
+    pub fn is_about_runs(self) -> bool {
+        self.as_str().starts_with("SIM")
+    }
+
     /// The page of the rule in the project's documentation.
     pub fn url(self) -> String {
         format!("https://ptx-tc.github.io/rules/{}", self.as_str())

@@ -9,6 +9,7 @@ use crate::isa::vocabulary::{CpShape, Kind, LdShape, Num};
 use crate::simulation::arithmetic::{Arithmetic, Lanes};
 use crate::source::Span;
 
+mod arguments;
 mod lower;
 mod operands;
 mod reconvergence;

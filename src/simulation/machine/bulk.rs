@@ -40,7 +40,7 @@ pub(super) enum Kind {
     Arrivals(Vec<u32>),
     Bulk(Transfer),
     /// What the tensor core does.
-    Tensor(super::tensor::Work),
+    Tensor(super::tensor_core::Work),
     /// The answer to a request for the next CTA: the first CTA of the cluster that is granted.
     Cancel {
         places: Vec<(u32, u32)>,
@@ -624,9 +624,9 @@ impl Machine<'_> {
             }
             Kind::Tensor(work) => self.perform_tensor(&operation, work),
             Kind::Cancel { places, mbarriers } => {
+                let answer = self.grant();
                 for (cta, offset) in places {
-                    // No CTA is left to start.
-                    self.ctas[cta as usize].shared.fill(offset.into(), 16, Some(&[]));
+                    self.ctas[cta as usize].shared.fill(offset.into(), 16, Some(&answer));
                     self.touch_by(&operation, &[(cta, offset, 16)], Via::Async, true);
                 }
                 for number in mbarriers {
@@ -638,6 +638,26 @@ impl Machine<'_> {
         if operation.queue.is_some() {
             self.done.insert(operation.agent, operation.tick);
         }
+    }
+
+    /// The answer to who asks for a cluster that has not started: all of the grid that come behind this
+    /// one are free, one after the other.
+    fn grant(&mut self) -> [u8; 16] {
+        let mut answer = [0; 16];
+        let clusters: [u32; 3] =
+            std::array::from_fn(|axis| (self.shape.grid[axis] / self.shape.cluster[axis].max(1)).max(1));
+        if self.granted < clusters.iter().product() {
+            let index = self.granted;
+            self.granted += 1;
+            let place =
+                [index % clusters[0], index / clusters[0] % clusters[1], index / clusters[0] / clusters[1]];
+            for (axis, at) in place.iter().enumerate() {
+                let first = (at * self.shape.cluster[axis]) as u16;
+                answer[axis * 2..axis * 2 + 2].copy_from_slice(&first.to_le_bytes());
+            }
+            answer[15] = 1;
+        }
+        answer
     }
 
     fn perform_copies(&mut self, operation: &Operation, copies: &[SmallCopy]) {

@@ -1,21 +1,15 @@
 //! Tensor Memory and the tensor core.
 
-use std::sync::Arc;
-
-use super::bulk::{Kind as OperationKind, Operation};
+use super::tensor_core::Work;
 use super::warp::{Strand, Wait, lanes};
 use super::{Flow, Machine, Stop};
-use crate::descriptor::Features;
-use crate::descriptor::idesc_check::{Facts, facts};
 use crate::diagnostic::Code;
-use crate::isa::datapath::{self, Organization};
-use crate::isa::mma_shapes;
 use crate::isa::tensor_memory::TensorMemory as Sizes;
-use crate::isa::vocabulary::{CpShape, CtaGroup, LdShape, Num};
+use crate::isa::vocabulary::{LdShape, Num};
 use crate::simulation::arithmetic::Lanes;
 use crate::simulation::clock::{Agent, Clock};
 use crate::simulation::findings::Finding;
-use crate::simulation::program::{Address, Matrix, Multiply, Operand, Slice, Tensor, Where};
+use crate::simulation::program::{Address, Operand, Slice, Tensor, Where};
 use crate::simulation::shadow::{Access, Shadow, Via, Visit};
 
 /// Lanes of a group, all of which are accessed or none.
@@ -23,7 +17,7 @@ const GROUP: u32 = 16;
 /// Groups of lanes.
 const GROUPS: u32 = 128 / GROUP;
 /// All of them.
-const ALL: u8 = u8::MAX;
+pub(super) const ALL: u8 = u8::MAX;
 
 /// The Tensor Memory of a CTA.
 #[derive(Debug)]
@@ -46,7 +40,7 @@ pub(super) struct TensorMemory {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Pending {
     /// By lane: the queue of what it gives the tensor core.
-    queues: Vec<(u32, u32)>,
+    pub(super) queues: Vec<(u32, u32)>,
     /// The agents that load and store for the warp, and how far they are.
     agents: Option<(Agent, Agent)>,
     loaded: u32,
@@ -58,27 +52,11 @@ pub(super) struct Pending {
 /// A piece of Tensor Memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Region {
-    cta: u32,
+    pub(super) cta: u32,
     /// Groups of lanes.
-    groups: u8,
-    column: u32,
-    columns: u32,
-}
-
-/// The bytes of shared memory that a matrix takes: starts and lengths.
-pub(super) type Pieces = Arc<[(u32, u32)]>;
-
-/// What the place of a matrix follows from: a descriptor, its rows and the bytes of each; for one that
-/// is not K-major the bits of an element and K.
-pub(super) type Footprint = (u64, u32, u32, Option<(u32, u32)>);
-
-/// What the tensor core does.
-#[derive(Debug)]
-pub(super) enum Work {
-    /// Reads shared and Tensor Memory, and writes or updates Tensor Memory.
-    Compute { shared: Vec<(u32, Pieces)>, reads: Vec<Region>, writes: Vec<Region>, updates: bool },
-    /// Arrives at mbarriers.
-    Commit(Vec<u32>),
+    pub(super) groups: u8,
+    pub(super) column: u32,
+    pub(super) columns: u32,
 }
 
 impl TensorMemory {
@@ -203,37 +181,26 @@ impl Machine<'_> {
         Ok(Flow::Next)
     }
 
-    /// Gives the tensor core something to do, in the order of a thread.
-    fn submit(&mut self, strand: &Strand, work: Work, lane: usize) {
-        let known =
-            self.warps[strand.warp as usize].tensor.queues.iter().find(|(other, _)| *other == lane as u32);
-        let queue = if let Some((_, queue)) = known {
-            *queue
-        } else {
-            let queue = self.new_queue();
-            self.warps[strand.warp as usize].tensor.queues.push((lane as u32, queue));
-            queue
-        };
-        let mut own = strand.clone();
-        own.mask = 1 << lane;
-        self.start(&own, OperationKind::Tensor(work), Some(queue));
-    }
-
     /// The CTAs that an instruction of a group concerns.
-    fn group(&self, strand: &Strand, pair: bool) -> Vec<u32> {
+    pub(super) fn group(&self, strand: &Strand, pair: bool) -> Vec<u32> {
         let own = self.warps[strand.warp as usize].cta;
         if pair && (own ^ 1) < self.ctas.len() as u32 { vec![own & !1, own | 1] } else { vec![own] }
     }
 
     /// The column and the lane of an address.
-    fn tensor_address(&mut self, strand: &Strand, address: Address, lane: usize) -> Result<(u32, u32), Stop> {
+    pub(super) fn tensor_address(
+        &mut self,
+        strand: &Strand,
+        address: Address,
+        lane: usize,
+    ) -> Result<(u32, u32), Stop> {
         match self.address_at(strand, address, lane) {
             Some(address) => Ok((address as u32 & 0xFFFF, address as u32 >> 16)),
             None => Err(Self::stop(strand, "an address in Tensor Memory is not known")),
         }
     }
 
-    fn alloc(
+    pub(super) fn alloc(
         &mut self,
         strand: &mut Strand,
         pair: bool,
@@ -300,7 +267,7 @@ impl Machine<'_> {
         Ok(Flow::Next)
     }
 
-    fn write_allocation(
+    pub(super) fn write_allocation(
         &mut self,
         strand: &Strand,
         (space, destination): (Where, Address),
@@ -318,7 +285,7 @@ impl Machine<'_> {
         Ok(())
     }
 
-    fn dealloc(
+    pub(super) fn dealloc(
         &mut self,
         strand: &Strand,
         address: Operand,
@@ -364,7 +331,7 @@ impl Machine<'_> {
     }
 
     /// The lanes of a load or store; those of other warps are a finding.
-    fn warp_groups(&mut self, strand: &Strand, lane: u32, count: u32) -> u8 {
+    pub(super) fn warp_groups(&mut self, strand: &Strand, lane: u32, count: u32) -> u8 {
         let index = self.warps[strand.warp as usize].index % 4;
         let own = index * 32..index * 32 + 32;
         if lane < own.start || lane + count > own.end {
@@ -387,7 +354,7 @@ impl Machine<'_> {
         (first..=last).fold(0, |groups, group| groups | 1 << group)
     }
 
-    fn moved_regions(
+    pub(super) fn moved_regions(
         &mut self,
         strand: &Strand,
         (shape, num, packed): (LdShape, Num, bool),
@@ -407,7 +374,7 @@ impl Machine<'_> {
         Ok((regions, column, row))
     }
 
-    fn tensor_agents(&mut self, strand: &Strand) -> (Agent, Agent) {
+    pub(super) fn tensor_agents(&mut self, strand: &Strand) -> (Agent, Agent) {
         if let Some(agents) = self.warps[strand.warp as usize].tensor.agents {
             return agents;
         }
@@ -418,7 +385,7 @@ impl Machine<'_> {
         (first, first + 1)
     }
 
-    fn tensor_load(
+    pub(super) fn tensor_load(
         &mut self,
         strand: &Strand,
         form: (LdShape, Num, bool),
@@ -481,7 +448,7 @@ impl Machine<'_> {
         loads.is_some_and(|(agent, _)| warp.clock.of(agent) < warp.tensor.loaded)
     }
 
-    fn tensor_store(
+    pub(super) fn tensor_store(
         &mut self,
         strand: &Strand,
         form: (LdShape, Num, bool),
@@ -522,12 +489,12 @@ impl Machine<'_> {
         Ok(())
     }
 
-    fn exists(&self, region: &Region) -> bool {
+    pub(super) fn exists(&self, region: &Region) -> bool {
         region.column + region.columns <= self.ctas[region.cta as usize].tensor.sizes.columns
     }
 
     /// What is written holds other values from now on.
-    fn mark_written(&mut self, regions: &[Region]) {
+    pub(super) fn mark_written(&mut self, regions: &[Region]) {
         for region in regions {
             let memory = &mut self.ctas[region.cta as usize].tensor;
             let lanes = (0..GROUPS)
@@ -542,7 +509,7 @@ impl Machine<'_> {
     }
 
     /// Looks whether what is accessed is allocated, and was written if it is read.
-    fn check_regions(
+    pub(super) fn check_regions(
         &mut self,
         step: u32,
         warp: u32,
@@ -596,13 +563,13 @@ impl Machine<'_> {
     }
 
     /// Looks for races of an access of a thread.
-    fn touch_tensor(&mut self, strand: &Strand, access: Access, regions: &[Region]) {
+    pub(super) fn touch_tensor(&mut self, strand: &Strand, access: Access, regions: &[Region]) {
         let clock = std::mem::take(&mut self.warps[strand.warp as usize].clock);
         self.visit_tensor(access, &clock, regions);
         self.warps[strand.warp as usize].clock = clock;
     }
 
-    fn visit_tensor(&mut self, access: Access, clock: &Clock, regions: &[Region]) {
+    pub(super) fn visit_tensor(&mut self, access: Access, clock: &Clock, regions: &[Region]) {
         let Self { history, ctas, .. } = self;
         let mut visit = Visit::new(history, clock, access);
         for region in regions {
@@ -626,185 +593,6 @@ impl Machine<'_> {
         }
     }
 
-    /// What the tensor core does takes effect.
-    pub(super) fn perform_tensor(&mut self, operation: &Operation, work: Work) {
-        match work {
-            Work::Commit(mbarriers) => {
-                for number in mbarriers {
-                    self.mbarriers[number as usize].promised -= 1;
-                    self.learn(number, &operation.clock);
-                    if self.mbarriers[number as usize].is_valid {
-                        self.arrive(number, 1, (operation.step, operation.warp));
-                    }
-                }
-            }
-            Work::Compute { shared, reads, writes, updates } => {
-                let ctas = writes.iter().map(|region| region.cta);
-                self.unseen
-                    .extend(ctas.map(|cta| ((cta, operation.agent), (operation.tick, operation.step))));
-                for (cta, pieces) in &shared {
-                    self.touch_pieces(operation, *cta, pieces);
-                    self.check_written(operation, *cta, pieces);
-                }
-                let clock = Some(&operation.clock);
-                self.check_regions(operation.step, operation.warp, &reads, true, clock);
-                self.check_regions(operation.step, operation.warp, &writes, updates, clock);
-                let access = Self::access_of_operation(operation, Via::Async, false);
-                self.visit_tensor(access, &operation.clock, &reads);
-                let access = Self::access_of_operation(operation, Via::Async, true);
-                self.visit_tensor(access, &operation.clock, &writes);
-                self.mark_written(&writes);
-            }
-        }
-    }
-
-    /// Looks whether something was written where the tensor core reads.
-    fn check_written(&mut self, operation: &Operation, cta: u32, pieces: &[(u32, u32)]) {
-        let missing = pieces.iter().find(|(offset, bytes)| {
-            !self.ctas[cta as usize].shared.is_written((*offset).into(), *bytes as usize)
-        });
-        // Copies of unknown size write less than they do.
-        if let Some((offset, bytes)) = missing.copied()
-            && !self.has_open_copies
-        {
-            let name = self.place_name(cta, offset);
-            let finding = Finding::new(
-                Code::SharedMemoryUninitialized,
-                operation.step,
-                "a matrix is read only where something was written",
-                format!("nothing was written to some of {bytes} bytes at {name}"),
-            );
-            self.report(finding);
-        }
-    }
-
-    fn copy_work(
-        &mut self,
-        strand: &Strand,
-        (pair, shape): (bool, CpShape),
-        address: Address,
-        descriptor: Operand,
-        lane: usize,
-    ) -> Result<Work, Stop> {
-        let (column, _) = self.tensor_address(strand, address, lane)?;
-        let Some(descriptor) = self.value_at(strand, descriptor, lane) else {
-            return Err(Self::stop(strand, "a descriptor is not known"));
-        };
-        let (rows, bytes, groups) = match shape {
-            CpShape::S128x256b => (128, 32, ALL),
-            CpShape::S4x256b => (4, 32, 0b0101_0101),
-            CpShape::S128x128b => (128, 16, ALL),
-            CpShape::S64x128b => (64, 16, ALL),
-            CpShape::S32x128b => (32, 16, ALL),
-        };
-        let (mut shared, mut writes) = (Vec::new(), Vec::new());
-        for cta in self.group(strand, pair) {
-            writes.push(Region { cta, groups, column, columns: shape.columns() });
-            shared.extend(self.matrix_in(strand, cta, (descriptor, rows, bytes, None)));
-        }
-        Ok(Work::Compute { shared, reads: Vec::new(), writes, updates: false })
-    }
-
-    /// The pieces of a matrix, if they lie in shared memory.
-    fn matrix_in(&mut self, strand: &Strand, cta: u32, matrix: Footprint) -> Option<(u32, Pieces)> {
-        let pieces = self.footprints.entry(matrix).or_insert_with(|| footprint(matrix).into()).clone();
-        let end = pieces.iter().map(|(start, bytes)| start + bytes).max().unwrap_or(0);
-        let start = pieces.iter().map(|(start, _)| *start).min().unwrap_or(0);
-        let size = self.shared_bytes;
-        if end > size || start < crate::simulation::program::windows::RESERVED {
-            let finding = Finding::new(
-                Code::DescriptorOutOfBounds,
-                strand.step,
-                "a matrix lies within the shared memory of the CTA",
-                format!(
-                    "its bytes are {start} to {}, but the shared memory of the CTA ends at {size}",
-                    end.max(1) - 1
-                ),
-            );
-            self.report(finding);
-            return None;
-        }
-        Some((cta, pieces))
-    }
-
-    fn multiply_work(
-        &mut self,
-        strand: &Strand,
-        multiply: &Multiply,
-        lane: usize,
-    ) -> Result<Option<Work>, Stop> {
-        let Some(idesc) = self.value_at(strand, multiply.idesc, lane) else {
-            return Err(Self::stop(strand, "an instruction descriptor is not known"));
-        };
-        let features: Features = self.features;
-        let Facts { m, n, k, a, b, transpose_a, transpose_b, .. } =
-            facts(multiply.kind, features.generation, u64::from(idesc as u32).into());
-        let (Some(m), Some(n)) = (m, n) else {
-            return Err(Self::stop(strand, "an instruction descriptor without a shape"));
-        };
-        let k = k.or_else(|| mma_shapes::k(multiply.kind, multiply.sparse)).unwrap_or(16);
-        let group = self.group(strand, multiply.pair);
-        let ctas = group.len() as u32;
-        let cta_group = if multiply.pair { CtaGroup::Two } else { CtaGroup::One };
-        let layout = datapath::layout(m, cta_group, multiply.sparse, multiply.weight_stationary);
-        let (d_column, d_lane) = self.tensor_address(strand, multiply.d, lane)?;
-        let organization = layout.map_or(Organization::FourByOne, |layout| layout.organization);
-        let half = layout.is_some_and(|layout| layout.lanes_of_group() == 16);
-        let groups = if !half {
-            ALL
-        } else if d_lane % 32 < 16 {
-            0b0101_0101
-        } else {
-            0b1010_1010
-        };
-        let enabled = {
-            let (operand, negated) = multiply.enable_input;
-            self.value_at(strand, operand, lane).is_none_or(|value| (value & 1 != 0) != negated)
-        };
-        let element = |ty: Option<crate::isa::element_types::ElementType>| {
-            ty.map_or(16, |ty| ty.container_bits(multiply.kind))
-        };
-        let mut shared = Vec::new();
-        let (mut reads, mut writes) = (Vec::new(), Vec::new());
-        let Some(b_word) = self.value_at(strand, multiply.b, lane) else {
-            return Err(Self::stop(strand, "a descriptor is not known"));
-        };
-        let a_k = if multiply.sparse { k / 2 } else { k };
-        let a_bytes = a_k * element(a) / 8;
-        let b_bytes = k * element(b) / 8;
-        let transposed = |is: Option<bool>, bits: u32, k: u32| is.filter(|is| *is).map(|_| (bits, k));
-        for cta in &group {
-            writes.push(Region {
-                cta: *cta,
-                groups,
-                column: d_column,
-                columns: organization.columns(n).max(1),
-            });
-            match multiply.a {
-                Matrix::Shared(operand) => {
-                    let Some(word) = self.value_at(strand, operand, lane) else {
-                        return Err(Self::stop(strand, "a descriptor is not known"));
-                    };
-                    let matrix = (word, m / ctas, a_bytes, transposed(transpose_a, element(a), a_k));
-                    shared.extend(self.matrix_in(strand, *cta, matrix));
-                }
-                Matrix::TensorMemory(address) => {
-                    let (column, _) = self.tensor_address(strand, address, lane)?;
-                    reads.push(Region { cta: *cta, groups, column, columns: (a_bytes / 4).max(1) });
-                }
-            }
-            let matrix = (b_word, n / ctas, b_bytes, transposed(transpose_b, element(b), k));
-            shared.extend(self.matrix_in(strand, *cta, matrix));
-            // How many columns these have depends on much; the first one they have always.
-            let others = multiply.metadata.into_iter().chain(multiply.scales.into_iter().flatten());
-            for address in others.collect::<Vec<_>>() {
-                let (column, _) = self.tensor_address(strand, address, lane)?;
-                reads.push(Region { cta: *cta, groups: 0b11, column, columns: 1 });
-            }
-        }
-        Ok(Some(Work::Compute { shared, reads, writes, updates: enabled }))
-    }
-
     /// Whether an allocation that waits can be made now.
     pub(super) fn alloc_ready(&self, strand: &Strand, columns: u32, pair: bool) -> bool {
         let group = self.group(strand, pair);
@@ -823,63 +611,5 @@ impl Machine<'_> {
             );
             self.report(finding);
         }
-    }
-}
-
-/// The bytes of shared memory that a matrix takes.
-fn footprint((word, rows, bytes, transposed): Footprint) -> Vec<(u32, u32)> {
-    let field = |low: u32| (((word >> low) & 0x3FFF) as u32) << 4;
-    let (start, leading, stride) = (field(0), field(16), field(32));
-    let swizzle = word >> 61;
-    let span: u32 = match swizzle {
-        1 | 2 => 128,
-        4 => 64,
-        6 => 32,
-        _ => 16,
-    };
-    let mut pieces: Vec<(u32, u32)> = Vec::new();
-    if let Some((bits, k)) = transposed {
-        let width = (rows * bits / 8).max(1);
-        for i in 0..width.div_ceil(span) {
-            for j in 0..k.div_ceil(8) {
-                let by = if span == 16 { i * stride + j * leading } else { i * leading + j * stride };
-                pieces.push((start + by, 8 * span));
-            }
-        }
-    } else if span == 16 {
-        for group in 0..rows.div_ceil(8) {
-            for chunk in 0..bytes.div_ceil(16) {
-                let rows = (rows - group * 8).min(8);
-                pieces.push((start + group * stride + chunk * leading, rows * 16));
-            }
-        }
-    } else {
-        for row in 0..rows {
-            for chunk in 0..bytes.div_ceil(16) {
-                let plain = start + row / 8 * stride + row % 8 * span + chunk * 16;
-                pieces.push((swizzled(plain, swizzle), 16));
-            }
-        }
-    }
-    pieces.sort_unstable();
-    pieces.dedup();
-    let mut merged: Vec<(u32, u32)> = Vec::new();
-    for (start, bytes) in pieces {
-        match merged.last_mut() {
-            Some((first, len)) if *first + *len >= start => *len = (*len).max(start + bytes - *first),
-            _ => merged.push((start, bytes)),
-        }
-    }
-    merged
-}
-
-/// Where a byte lies under a swizzling mode.
-const fn swizzled(address: u32, swizzle: u64) -> u32 {
-    match swizzle {
-        1 => address ^ (address >> 7 & 3) << 5,
-        2 => address ^ (address >> 7 & 7) << 4,
-        4 => address ^ (address >> 7 & 3) << 4,
-        6 => address ^ (address >> 7 & 1) << 4,
-        _ => address,
     }
 }

@@ -4,22 +4,23 @@ use std::collections::VecDeque;
 
 use rustc_hash::FxHashMap;
 
+use super::arguments::Operands;
 use super::variables::Storage;
 use super::{
-    Access, Action, Address, Atomic, BarrierKind, Bulk, Callee, Depends, Function, Mbarrier, MbarrierKind,
-    NOWHERE, Operand, Passed, Program, Slice, Step, TensorCopy, Where, reconvergence,
+    Action, Address, Atomic, BarrierKind, Depends, Function, Mbarrier, MbarrierKind, NOWHERE, Operand,
+    Passed, Program, Slice, Step, Where, reconvergence,
 };
 use crate::instruction::decode::{Decoded, Decoder};
 use crate::isa::generic::{
-    BooleanOperator, Count, CtaGroup, FirstCtaid, Flag, Geometry, LoadMode, Modifier, OperandSlot, Operation,
-    ReductionOperator, RegisterChange, Role, Semantics, Space, SpaceRule, Type,
+    BooleanOperator, Count, FirstCtaid, Flag, Modifier, OperandSlot, Operation, ReductionOperator,
+    RegisterChange, Role, Semantics, Type,
 };
 use crate::resolve::operations::Opcode;
 use crate::resolve::symbols::{RegisterId, Resolution, SymbolId, SymbolKind};
 use crate::resolve::unit::Unit;
 use crate::simulation::arithmetic::Arithmetic;
 use crate::source::Span;
-use crate::syntax::ast::{self, Declaration, Declarator, OperandKind, StateSpace, StatementKind};
+use crate::syntax::ast::{self, Declaration, Declarator, StateSpace, StatementKind};
 
 /// Lowers a kernel, an index into the module's functions, with all that it calls.
 pub(crate) fn lower(unit: &Unit, kernel: u32) -> Program {
@@ -77,7 +78,7 @@ pub(super) struct Lowering<'a> {
     pub(super) registers: FxHashMap<RegisterId, u32>,
     pub(super) register_count: u32,
     pub(super) local_bytes: u32,
-    is_kernel: bool,
+    pub(super) is_kernel: bool,
     carry: Option<u32>,
     /// Steps that jump, and the statements of the labels.
     fixups: Vec<(u32, Vec<u32>)>,
@@ -86,10 +87,10 @@ pub(super) struct Lowering<'a> {
 }
 
 /// An operand of an instruction and the position it fills.
-struct Filled {
-    slot: &'static OperandSlot,
+pub(super) struct Filled {
+    pub(super) slot: &'static OperandSlot,
     /// In [`ast::Module::operands`].
-    index: u32,
+    pub(super) index: u32,
 }
 
 impl Lowering<'_> {
@@ -197,7 +198,7 @@ impl Lowering<'_> {
         self.passed(&all)
     }
 
-    fn passed(&mut self, all: &[Passed]) -> Slice {
+    pub(super) fn passed(&mut self, all: &[Passed]) -> Slice {
         let start = self.program.passed.len() as u32;
         self.program.passed.extend_from_slice(all);
         Slice { start, len: all.len() as u32 }
@@ -636,220 +637,5 @@ impl Lowering<'_> {
             SymbolKind::Label { statement } => Some(statement),
             _ => None,
         }
-    }
-}
-
-/// The operands of one instruction, by the names that the table gives them.
-struct Operands<'l, 'a> {
-    lowering: &'l mut Lowering<'a>,
-    opcode: &'l Opcode,
-    filled: &'l [Filled],
-}
-
-impl Operands<'_, '_> {
-    fn slot(&self, name: &str) -> Option<&Filled> {
-        self.filled.iter().find(|filled| filled.slot.name == name)
-    }
-
-    fn values(&mut self, name: &str) -> Option<Vec<Operand>> {
-        let filled = self.slot(name)?;
-        let (index, ty) = (filled.index, Lowering::type_of(self.opcode, filled.slot));
-        let mut all = Vec::new();
-        self.lowering.flatten(index, ty, &mut all).then_some(all)
-    }
-
-    fn value(&mut self, name: &str) -> Option<Operand> {
-        self.values(name).filter(|all| all.len() == 1).map(|all| all[0])
-    }
-
-    /// Everything that is written.
-    fn destinations(&mut self) -> Slice {
-        let mut all = Vec::new();
-        for Filled { slot, index } in self.filled {
-            if matches!(slot.role, Role::Destination | Role::Accumulator) {
-                let ty = Lowering::type_of(self.opcode, slot);
-                self.lowering.flatten(*index, ty, &mut all);
-            }
-        }
-        self.lowering.keep(&all)
-    }
-
-    fn bits_of_destination(&self, name: &str) -> u8 {
-        let Some(filled) = self.slot(name) else { return 64 };
-        let operand = &self.lowering.unit.module.operands[filled.index as usize];
-        let index = match operand.kind() {
-            OperandKind::Vector(parts) => parts.start,
-            _ => filled.index,
-        };
-        match self.lowering.unit.symbols.operand(index) {
-            Resolution::Register(id) => self.lowering.register_bits(id).min(64) as u8,
-            _ => 64,
-        }
-    }
-
-    fn address(&mut self, name: &str) -> Option<Address> {
-        let index = self.slot(name)?.index;
-        self.lowering.address(index)
-    }
-
-    /// The space that an address is in.
-    fn space(&self, name: &str) -> Where {
-        let Some(filled) = self.slot(name) else { return Where::Generic };
-        let space = match filled.slot.role {
-            Role::Address(_, SpaceRule::Nth(nth)) => self.opcode.spaces().nth(usize::from(nth)),
-            Role::Address(_, SpaceRule::Fixed(space)) => Some(space),
-            _ => None,
-        };
-        // What a function passes is in its frame.
-        let is_param = matches!(space, Some(Space::Param | Space::ParamEntry | Space::ParamFunc));
-        if is_param && !self.is_kernel_parameter(filled.index) { Where::Local } else { Where::of(space) }
-    }
-
-    /// Whether an address in the space of parameters is one of the kernel's.
-    fn is_kernel_parameter(&self, index: u32) -> bool {
-        let mut work = vec![index];
-        while let Some(index) = work.pop() {
-            let operand = &self.lowering.unit.module.operands[index as usize];
-            if let Resolution::Symbol(id) = self.lowering.unit.symbols.operand(index)
-                && operand.is_name()
-            {
-                return matches!(self.lowering.storage.get(&id), Some(Storage::Parameter(_)));
-            }
-            work.extend(operand.parts().range().map(|part| part as u32));
-        }
-        self.lowering.is_kernel
-    }
-
-    fn access(
-        &mut self,
-        space: Where,
-        address: Address,
-        ty: Type,
-        registers: &[Operand],
-        extend: u8,
-        is_strong: bool,
-    ) -> Access {
-        let registers = self.lowering.keep(registers);
-        let bytes = ty.bits().unwrap_or(8).div_ceil(8).min(8) as u8;
-        Access { space, address, bytes, extend, registers, is_strong }
-    }
-
-    fn call(&mut self) -> Result<Action, String> {
-        let missing = || "an operand that is not understood".to_owned();
-        let (mut results, mut arguments, mut callee) = (Vec::new(), Vec::new(), None);
-        for Filled { slot, index } in self.filled {
-            match slot.role {
-                Role::Results => results = self.passed(*index).ok_or_else(missing)?,
-                Role::Arguments => arguments = self.passed(*index).ok_or_else(missing)?,
-                Role::Callee => {
-                    callee = Some(match self.lowering.unit.symbols.operand(*index) {
-                        Resolution::Symbol(id) => match self.lowering.unit.symbols.symbol(id).kind {
-                            SymbolKind::Function { function } => {
-                                let number = self.lowering.function_number(function);
-                                Callee::Known(number.ok_or("the function has no body here")?)
-                            }
-                            _ => return Err(missing()),
-                        },
-                        _ => {
-                            Callee::Address(self.lowering.value(*index, Some(Type::U64)).ok_or_else(missing)?)
-                        }
-                    });
-                }
-                _ => {}
-            }
-        }
-        let callee = callee.ok_or_else(missing)?;
-        let (results, arguments) = (self.lowering.passed(&results), self.lowering.passed(&arguments));
-        Ok(Action::Call { callee, results, arguments })
-    }
-
-    /// What a list in parentheses passes.
-    fn passed(&mut self, index: u32) -> Option<Vec<Passed>> {
-        let operand = self.lowering.unit.module.operands[index as usize];
-        let OperandKind::List(parts) = operand.kind() else { return None };
-        let mut all = Vec::new();
-        for part in parts.range().map(|part| part as u32) {
-            if let Resolution::Symbol(id) = self.lowering.unit.symbols.operand(part)
-                && self.lowering.unit.module.operands[part as usize].is_name()
-                && let Storage::Local(offset) = self.lowering.storage(id)
-            {
-                let span = self.lowering.unit.symbols.symbol(id).span;
-                let (declaration, declarator) = *self.lowering.declared.get(&span.start)?;
-                let (bytes, _) = self.lowering.size(declaration, declarator);
-                all.push(Passed::Memory { offset, bytes: bytes.unwrap_or(0).min(1 << 16) as u32 });
-            } else {
-                all.push(Passed::Value(self.lowering.value(part, None)?));
-            }
-        }
-        Some(all)
-    }
-
-    fn mbarrier(&mut self, operation: Operation, is_relaxed: bool) -> Option<Action> {
-        let kind = match operation {
-            Operation::MbarrierInit => MbarrierKind::Init { count: self.value("count")? },
-            Operation::MbarrierInval => MbarrierKind::Invalidate,
-            Operation::MbarrierExpectTx => MbarrierKind::Expect { bytes: self.value("txCount")? },
-            Operation::MbarrierCompleteTx => MbarrierKind::Complete { bytes: self.value("txCount")? },
-            Operation::MbarrierArrive | Operation::MbarrierArriveDrop => MbarrierKind::Arrive {
-                count: self.value("count"),
-                bytes: self.value("txCount"),
-                drop: operation == Operation::MbarrierArriveDrop,
-                release: !is_relaxed,
-                state: self.value("state").unwrap_or(Operand::Sink),
-            },
-            _ => {
-                let parity = self.opcode.has_flag(Flag::Parity);
-                MbarrierKind::Wait {
-                    parity,
-                    value: self.value(if parity { "phaseParity" } else { "state" })?,
-                    may_suspend: operation == Operation::MbarrierTryWait,
-                    acquire: !is_relaxed,
-                    destination: *self.values("waitComplete")?.first()?,
-                }
-            }
-        };
-        Some(Action::Mbarrier(Mbarrier {
-            space: self.space("addr"),
-            address: self.address("addr")?,
-            kind,
-            mask: self.value("ctaMask"),
-        }))
-    }
-
-    fn bulk(&mut self, operation: Operation) -> Option<Action> {
-        let opcode = self.opcode;
-        let dimensions = opcode.modifier(|it| match it {
-            Modifier::Geometry(Geometry::D1) => Some(1),
-            Modifier::Geometry(Geometry::D2) => Some(2),
-            Modifier::Geometry(Geometry::D3) => Some(3),
-            Modifier::Geometry(Geometry::D4) => Some(4),
-            Modifier::Geometry(Geometry::D5) => Some(5),
-            _ => None,
-        });
-        let mode = opcode.modifier(|it| match it {
-            Modifier::LoadMode(mode) => Some(mode),
-            _ => None,
-        });
-        let map = (Where::Generic, "tensorMap");
-        let (destination, source) = match operation {
-            Operation::CpAsyncBulkTensorLoad => ((self.space("dstMem"), "dstMem"), map),
-            Operation::CpAsyncBulkTensorStore | Operation::CpReduceAsyncBulkTensor => {
-                (map, (self.space("srcMem"), "srcMem"))
-            }
-            _ => ((self.space("dstMem"), "dstMem"), (self.space("srcMem"), "srcMem")),
-        };
-        let tensor = dimensions.map(|dimensions| TensorCopy {
-            dimensions,
-            pair: opcode.has(Modifier::CtaGroup(CtaGroup::Two)),
-            mode: mode.unwrap_or(LoadMode::Tile),
-        });
-        Some(Action::Bulk(Box::new(Bulk {
-            destination: (destination.0, self.address(destination.1)?),
-            source: (source.0, self.address(source.1)?),
-            bytes: self.value("size"),
-            barrier: self.address("mbar"),
-            mask: self.value("ctaMask"),
-            tensor,
-        })))
     }
 }
