@@ -197,7 +197,8 @@ impl<'u> Kernel<'u> {
         let function = &self.unit.module.functions[self.function as usize];
         let has_numbers =
             self.program.parameters.iter().any(|parameter| parameter.is_array || parameter.bytes < 8);
-        let sets = if has_numbers { 3 } else { 1 };
+        let is_open = launch::Directives::of(self.unit, function).block.is_none() && shape.block.is_none();
+        let sets = if has_numbers || is_open { 3 } else { 1 };
         let free =
             launch::MOST_SHARED.saturating_sub(self.program.static_shared - program::windows::RESERVED);
         let dynamic = if self.uses_dynamic() { free } else { 0 };

@@ -139,6 +139,9 @@ const ASSUMED_BUFFER: u64 = 1 << 32;
 /// The values that numbers get, set by set.
 const ASSUMED_NUMBERS: [u64; 3] = [512, 256, 1024];
 
+/// The threads that a CTA has, where its kernel does not say.
+const ASSUMED_THREADS: [u32; 3] = [128, 32, 256];
+
 /// The value of numbers in a set.
 pub(crate) fn assumed_number(set: usize) -> u64 {
     ASSUMED_NUMBERS[set % ASSUMED_NUMBERS.len()]
@@ -266,8 +269,8 @@ impl Launch {
         let said = Directives::of(unit, function);
         let mut assumed = Vec::new();
         let block = said.block.unwrap_or_else(|| {
-            assumed.push("128 threads in a CTA".to_owned());
-            [128, 1, 1]
+            assumed.push("the number of threads in a CTA".to_owned());
+            [ASSUMED_THREADS[set % ASSUMED_THREADS.len()], 1, 1]
         });
         let cluster = said.cluster.unwrap_or([1, 1, 1]);
         let number = assumed_number(set);

@@ -270,3 +270,86 @@ fn nothing_panics() {
         }
     }
 }
+
+/// A class of bugs: what it is called, which lines it is put into, and what becomes of them.
+type Bug = (&'static str, &'static str, fn(&str) -> String);
+
+const BUGS: &[Bug] = &[
+    ("no initialisation", "mbarrier.init", |_| String::new()),
+    ("a count of 3", "mbarrier.init", |line| with_last(line, "3")),
+    ("no arrival", "mbarrier.arrive", |_| String::new()),
+    ("too many bytes expected", "expect_tx", |line| with_last(line, "65536")),
+    ("too few bytes expected", "expect_tx", |line| with_last(line, "1024")),
+    ("arrival twice", "mbarrier.arrive", |line| format!("{line}\n{line}")),
+    ("no load", "cp.async.bulk.tensor.2d.shared", |_| String::new()),
+    ("load twice", "cp.async.bulk.tensor.2d.shared", |line| format!("{line}\n{line}")),
+    ("parity 0", "try_wait.parity", |line| with_last(line, "0")),
+    ("parity 1", "try_wait.parity", |line| with_last(line, "1")),
+    ("no commit", "tcgen05.commit", |_| String::new()),
+    ("no multiply", "tcgen05.mma", |_| String::new()),
+    ("commit twice", "tcgen05.commit", |line| format!("{line}\n{line}")),
+    ("no barrier", "bar.sync", |_| String::new()),
+    ("no allocation", "tcgen05.alloc", |_| String::new()),
+    ("less allocated", "tcgen05.alloc", |line| with_last(line, "32")),
+    ("no deallocation", "tcgen05.dealloc", |_| String::new()),
+    ("less deallocated", "tcgen05.dealloc", |line| with_last(line, "32")),
+    ("no proxy fence", "fence.proxy", |_| String::new()),
+    ("no wait for loads", "tcgen05.wait::ld", |_| String::new()),
+    ("no wait for copies", "cp.async.bulk.wait_group", |_| String::new()),
+    ("no group", "cp.async.bulk.commit_group", |_| String::new()),
+    ("invalidated early", "tcgen05.ld", |line| {
+        format!("mbarrier.inval.shared::cta.b64 [global_smem+131072];\n{line}")
+    }),
+];
+
+/// The line with another last operand.
+fn with_last(line: &str, operand: &str) -> String {
+    match line.rsplit_once(", ") {
+        Some((start, _)) => format!("{start}, {operand};"),
+        None => line.to_owned(),
+    }
+}
+
+/// What is found of bugs that are put into a real kernel, one at a time.
+#[test]
+fn bugs_in_a_real_kernel() {
+    let path = root().join("fixtures/kernels/gluon_matmul_pipelined_sm100a.ptx");
+    let launch = "fixtures/simulation/launches/gluon_matmul_pipelined_sm100a.matmul_pipelined.toml";
+    let text = fs::read_to_string(path).unwrap();
+    let lines: Vec<&str> = text.lines().collect();
+    let mut found = Vec::new();
+    for (name, what, change) in BUGS {
+        let places: Vec<usize> =
+            (0..lines.len()).filter(|at| lines[*at].contains(what) && !lines[*at].contains("//")).collect();
+        for (number, place) in places.iter().enumerate() {
+            let mut changed: Vec<String> = lines.iter().map(|line| (*line).to_owned()).collect();
+            changed[*place] = change(lines[*place]);
+            let path = temporary("simulate_bug.ptx", &changed.join("\n"));
+            let output = simulate_command(&[
+                path.to_str().unwrap(),
+                "--launch",
+                launch,
+                "--format",
+                "json",
+                "--budget",
+                "200000",
+            ]);
+            let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+            let kernel = &document["kernels"][0];
+            let mut codes: Vec<&str> = Vec::new();
+            for finding in kernel["diagnostics"].as_array().unwrap() {
+                let code = finding["code"].as_str().unwrap();
+                if !codes.contains(&code) {
+                    codes.push(code);
+                }
+            }
+            let verdict = if codes.is_empty() {
+                kernel["verdict"].as_str().unwrap().to_owned()
+            } else {
+                codes.join(" ")
+            };
+            found.push(format!("{name}, {}: {verdict}", number + 1));
+        }
+    }
+    insta::assert_snapshot!("bugs_in_a_real_kernel", found.join("\n"));
+}
