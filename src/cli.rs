@@ -2,7 +2,7 @@
 //!
 //! Findings go to standard output. The tool's own trouble (bad usage, an unreadable file) goes to
 //! standard error as a miette report. The exit status is 0 when nothing of severity error was
-//! found, 1 when something was, 2 when the tool itself failed.
+//! found, 1 when something was, 2 when the tool itself failed, 3 when `simulate` could not judge all.
 
 use std::error::Error;
 use std::io::{self, Write};
@@ -23,6 +23,7 @@ mod input;
 #[cfg(feature = "lsp")]
 mod lsp;
 mod repair;
+mod simulate;
 mod sources;
 
 /// Checks PTX for the tcgen05 instructions of Blackwell GPUs.
@@ -37,6 +38,8 @@ struct Arguments {
 enum Command {
     /// Check PTX files.
     Check(check::Check),
+    /// Run kernels without a GPU, and find hangs and races.
+    Simulate(simulate::Simulate),
     /// Lay out PTX files.
     Format(format::Format),
     /// Write a configuration with comments.
@@ -73,6 +76,8 @@ enum Outcome {
     Findings,
     /// The tool itself failed.
     Trouble,
+    /// Nothing was found, but not all could be judged.
+    Incomplete,
 }
 
 impl From<Outcome> for ExitCode {
@@ -81,6 +86,7 @@ impl From<Outcome> for ExitCode {
             Outcome::Clean => 0,
             Outcome::Findings => 1,
             Outcome::Trouble => 2,
+            Outcome::Incomplete => 3,
         })
     }
 }
@@ -116,6 +122,7 @@ pub fn main() -> ExitCode {
     let out = &mut io::stdout().lock();
     let result = match arguments.command {
         Command::Check(check) => check.run(out),
+        Command::Simulate(simulate) => simulate.run(out),
         Command::Format(format) => format.run(out),
         Command::Init(init) => init.run(out),
         Command::Explain(explain) => explain.run(out),
@@ -178,6 +185,13 @@ struct OutputError(#[source] io::Error);
 
 fn output_error(error: io::Error) -> miette::Report {
     OutputError(error).into()
+}
+
+/// Colour on a terminal only, and not where the user has said no (<https://no-color.org>).
+fn use_color(is_terminal: bool) -> bool {
+    let forced = std::env::var_os("CLICOLOR_FORCE").is_some_and(|value| value != "0");
+    let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    forced || is_terminal && !refused
 }
 
 fn is_broken_pipe(report: &miette::Report) -> bool {

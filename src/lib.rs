@@ -22,6 +22,7 @@
 //!  render       findings as text, JSON, SARIF ...
 //!  fix          applies repairs                  config       ptx-tc.toml
 //!  layout       the white space of a module
+//!  simulation   runs a kernel without a GPU
 //!  check        runs the stages, component by component
 //!  suppression  comments that silence rules
 //!  rules        one file each, in families that know nothing of each other
@@ -93,6 +94,9 @@ pub mod resolve;
 // For the task that writes the pages of the rules, and for the tests of their fixtures.
 #[doc(hidden)]
 pub mod rules;
+// For the tests of what instructions compute, and for the task that asks the hardware.
+#[doc(hidden)]
+pub mod simulation;
 // For the tests of what can be silenced.
 #[doc(hidden)]
 pub mod suppression;

@@ -15,6 +15,7 @@ pub mod json;
 pub mod junit;
 pub mod rdjson;
 pub mod sarif;
+pub mod simulation;
 pub mod sources;
 pub mod statistics;
 

@@ -39,6 +39,7 @@ mod issue;
 mod multiply;
 mod ordering;
 mod registers;
+mod simulation;
 
 mod style;
 mod syntax;
@@ -86,6 +87,8 @@ pub enum Scope {
     Kernel,
     /// The module: its header, and its text as a whole.
     Module,
+    /// A run of a kernel: `simulate` finds it, and no check.
+    Run,
 }
 
 /// One rule.
@@ -125,6 +128,34 @@ macro_rules! rules {
 }
 
 rules! {
+    // SIM1 Progress
+    simulation::deadlock,
+    simulation::work_outstanding_at_exit,
+    simulation::registers_never_granted,
+    simulation::divergent_aligned,
+    // SIM2 Races
+    simulation::shared_memory_race,
+    simulation::tensor_memory_race,
+    simulation::proxy_fence_missing,
+    // SIM3 Tensor Memory
+    simulation::tensor_memory_unallocated,
+    simulation::tensor_memory_not_freed,
+    simulation::dealloc_not_allocated,
+    simulation::allocation_never_satisfied,
+    simulation::wrong_lanes,
+    simulation::tensor_memory_uninitialized,
+    // SIM4 Barriers
+    simulation::barrier_uninitialized,
+    simulation::barrier_reused,
+    simulation::arrival_overflow,
+    simulation::transaction_mismatch,
+    simulation::phase_overtaken,
+    simulation::named_barrier_misuse,
+    // SIM5 Addresses and layouts
+    simulation::out_of_bounds,
+    simulation::misaligned,
+    simulation::descriptor_out_of_bounds,
+    simulation::shared_memory_uninitialized,
     // TC0 Syntax
     syntax::syntax_error,
     syntax::invalid_token,

@@ -387,6 +387,10 @@ fn unreadable(directive: &Directive) -> Diagnostic {
 /// Whether a rule that is meant would run by default, and does not.
 fn is_idle(selector: &Selector, settings: &RuleSettings) -> bool {
     let is_off = |code: Code| code.severity() == Severity::Off;
+    // No check runs what shows in runs only.
+    if Code::all().any(|code| selector.matches(code) && code.is_about_runs()) {
+        return true;
+    }
     Code::all()
         .filter(|code| selector.matches(*code) && !settings.runs(*code))
         .any(|code| !is_off(code) || *selector == Selector::Rule(code))

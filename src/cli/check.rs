@@ -11,7 +11,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget};
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 
 use super::input::{self, Input, InputError};
-use super::{Outcome, output_error, repair, report_trouble, sources};
+use super::{Outcome, output_error, repair, report_trouble, sources, use_color};
 use crate::config::{Config, Configs, Wishes};
 use crate::diagnostic::selection::{Layer, Selector};
 use crate::diagnostic::{Applicability, Code, Severity};
@@ -381,11 +381,4 @@ impl From<FormatArgument> for Format {
             FormatArgument::Rdjson => Self::Rdjson,
         }
     }
-}
-
-/// Colour on a terminal only, and not where the user has said no (<https://no-color.org>).
-fn use_color(is_terminal: bool) -> bool {
-    let forced = std::env::var_os("CLICOLOR_FORCE").is_some_and(|value| value != "0");
-    let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    forced || is_terminal && !refused
 }

@@ -41,6 +41,34 @@ macro_rules! codes {
 
 // A number is never used again for another rule.
 codes! {
+    // SIM1 Progress
+    Deadlock "SIM101" "deadlock" Error Silent,
+    WorkOutstandingAtExit "SIM102" "work-outstanding-at-exit" Error Silent,
+    RegistersNeverGranted "SIM103" "registers-never-granted" Error Silent,
+    DivergentAligned "SIM104" "divergent-aligned" Error Silent,
+    // SIM2 Races
+    SharedMemoryRace "SIM201" "shared-memory-race" Error Silent,
+    TensorMemoryRace "SIM202" "tensor-memory-race" Error Silent,
+    ProxyFenceMissing "SIM203" "proxy-fence-missing" Error Silent,
+    // SIM3 Tensor Memory
+    TensorMemoryUnallocated "SIM301" "tensor-memory-unallocated" Error Silent,
+    TensorMemoryNotFreed "SIM302" "tensor-memory-not-freed" Error Silent,
+    DeallocNotAllocated "SIM303" "dealloc-not-allocated" Error Silent,
+    AllocationNeverSatisfied "SIM304" "allocation-never-satisfied" Error Silent,
+    WrongLanes "SIM305" "wrong-lanes" Error Silent,
+    TensorMemoryUninitialized "SIM306" "tensor-memory-uninitialized" Error Silent,
+    // SIM4 Barriers
+    BarrierUninitialized "SIM401" "barrier-uninitialized" Error Silent,
+    BarrierReused "SIM402" "barrier-reused" Error Silent,
+    ArrivalOverflow "SIM403" "arrival-overflow" Error Silent,
+    TransactionMismatch "SIM404" "transaction-mismatch" Error Silent,
+    PhaseOvertaken "SIM405" "phase-overtaken" Error Silent,
+    NamedBarrierMisuse "SIM406" "named-barrier-misuse" Error Silent,
+    // SIM5 Addresses and layouts
+    OutOfBounds "SIM501" "out-of-bounds" Error Silent,
+    Misaligned "SIM502" "misaligned" Error Silent,
+    DescriptorOutOfBounds "SIM503" "descriptor-out-of-bounds" Error Silent,
+    SharedMemoryUninitialized "SIM505" "shared-memory-uninitialized" Error Silent,
     // TC0 Syntax
     SyntaxError "TC001" "syntax-error" Error Rejects,
     InvalidToken "TC002" "invalid-token" Error Rejects,
@@ -198,6 +226,11 @@ impl Code {
     /// What the assembler does with its findings, unless one says otherwise.
     pub fn ptxas(self) -> Ptxas {
         self.facts().ptxas
+    }
+
+    /// Whether it shows in runs of a kernel only, which no check makes.
+    pub fn is_about_runs(self) -> bool {
+        self.as_str().starts_with("SIM")
     }
 
     /// The page of the rule in the project's documentation.

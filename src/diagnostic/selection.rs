@@ -25,8 +25,8 @@ impl Selector {
             return Some(Self::Rule(code));
         }
         let prefix = text.to_ascii_uppercase();
-        let is_family =
-            prefix.starts_with("TC") && Code::all().any(|code| code.as_str().starts_with(&prefix));
+        let is_family = (prefix.starts_with("TC") || prefix.starts_with("SIM"))
+            && Code::all().any(|code| code.as_str().starts_with(&prefix));
         is_family.then_some(Self::Family(prefix))
     }
 

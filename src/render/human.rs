@@ -32,6 +32,24 @@ const MAX_CAUSES: usize = 20;
 /// # Errors
 /// When `out` cannot be written to.
 pub fn render(files: &[Checked], style: Style, color: bool, out: &mut dyn Write) -> io::Result<()> {
+    emit(files, style, color, out)?;
+    if style == Style::Rich {
+        for file in files {
+            for description in file.report.descriptors.iter().flatten() {
+                descriptors::render(&file.source, description, out)?;
+            }
+        }
+        writeln!(out, "{}", totals(&Summary::of(files)))?;
+    }
+    Ok(())
+}
+
+/// Writes the findings in their source, and nothing else.
+pub(super) fn findings(files: &[Checked], color: bool, out: &mut dyn Write) -> io::Result<()> {
+    emit(files, Style::Rich, color, out)
+}
+
+fn emit(files: &[Checked], style: Style, color: bool, out: &mut dyn Write) -> io::Result<()> {
     let config = Config {
         display_style: match style {
             Style::Rich => DisplayStyle::Rich,
@@ -60,15 +78,6 @@ pub fn render(files: &[Checked], style: Style, color: bool, out: &mut dyn Write)
                     .map_err(io::Error::other)?;
             }
         }
-    }
-    drop(writer);
-    if style == Style::Rich {
-        for file in files {
-            for description in file.report.descriptors.iter().flatten() {
-                descriptors::render(&file.source, description, out)?;
-            }
-        }
-        writeln!(out, "{}", totals(&Summary::of(files)))?;
     }
     Ok(())
 }

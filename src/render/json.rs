@@ -32,7 +32,7 @@ struct File<'a> {
 }
 
 #[derive(Serialize)]
-struct Finding<'a> {
+pub(super) struct Finding<'a> {
     code: Code,
     name: &'a str,
     severity: Severity,
@@ -125,7 +125,7 @@ struct PlacedWord<'a> {
 
 /// Byte offsets; lines and columns from 1, columns in Unicode scalar values.
 #[derive(Serialize)]
-struct Place {
+pub(super) struct Place {
     start: u32,
     end: u32,
     line: u32,
@@ -135,7 +135,7 @@ struct Place {
 }
 
 impl Place {
-    fn new(source: &Source, span: Span) -> Self {
+    pub(super) fn new(source: &Source, span: Span) -> Self {
         let start = source.position(span.start);
         let end = source.position(span.end);
         Self {
@@ -189,7 +189,7 @@ fn omitted(report: &Report) -> Vec<OmittedFindings> {
         .collect()
 }
 
-fn finding<'a>(file: &'a Checked, diagnostic: &'a Diagnostic) -> Finding<'a> {
+pub(super) fn finding<'a>(file: &'a Checked, diagnostic: &'a Diagnostic) -> Finding<'a> {
     let source = &file.source;
     let rule = diagnostic.code.rule();
     // The offence first, then its causes.

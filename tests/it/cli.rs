@@ -184,7 +184,7 @@ fn explain_and_rules() {
     insta::assert_snapshot!("rules", stdout(&run(&["rules"])));
     let list: serde_json::Value =
         serde_json::from_slice(&run(&["rules", "--format", "json"]).stdout).unwrap();
-    assert_eq!(list["rules"][0]["code"], "TC001");
+    assert_eq!(list["rules"][0]["code"], "SIM101");
 }
 
 #[test]

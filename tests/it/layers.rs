@@ -18,6 +18,7 @@ const LAYERS: &[&[&str]] = &[
     &["rules"],
     &["suppression"],
     &["check"],
+    &["simulation"],
     &["fix", "config", "layout"],
     &["render"],
     &["lsp"],

@@ -4,6 +4,7 @@
 mod common;
 
 mod additions;
+mod arithmetic;
 mod cli;
 mod coverage;
 mod descriptor_cli;
@@ -17,6 +18,7 @@ mod fronts;
 mod fuzz;
 mod generic;
 mod growth;
+mod hardware;
 mod host;
 mod incremental;
 mod injected_bugs;
@@ -33,6 +35,7 @@ mod robustness;
 mod rule_control;
 mod rules;
 mod scaling;
+mod simulation;
 mod statements;
 mod syntax;
 mod who_executes;

@@ -10,6 +10,7 @@ mod bench;
 mod corpus;
 mod generate;
 mod generic;
+mod hardware;
 mod lsp_bench;
 mod new_rule;
 mod oracle;
@@ -24,6 +25,8 @@ enum Task {
     Oracle(oracle::Arguments),
     /// Compare the table of generic instructions with NVIDIA's assembler.
     Generic(generic::Arguments),
+    /// Record what a GPU computes.
+    Hardware(hardware::Arguments),
     /// Write the generated parts of the documentation, or check that they are current.
     Generate(generate::Arguments),
     /// Measure the speed of lexing, parsing and checking, and the memory they need.
@@ -46,6 +49,7 @@ fn main() -> ExitCode {
     let result = match Task::parse() {
         Task::Oracle(arguments) => oracle::run(&arguments),
         Task::Generic(arguments) => generic::run(&arguments),
+        Task::Hardware(arguments) => hardware::run(&arguments),
         Task::Generate(arguments) => generate::run(&arguments),
         Task::Bench(arguments) => bench::run(&arguments),
         Task::Corpus(arguments) => corpus::run(&arguments),

@@ -184,6 +184,7 @@ fn rule(arguments: &Arguments, variant: &str) -> String {
         Scope::Kernel => "Kernel",
         Scope::Module => "Module",
         Scope::Text => "Text",
+        Scope::Run => "Run",
     };
     let (imports, head, span, tail) = match arguments.scope {
         Scope::Statement => ("", "    for (decoded, _) in checker.typed() {\n", "decoded.name", "    }\n"),
@@ -202,7 +203,7 @@ fn rule(arguments: &Arguments, variant: &str) -> String {
             "flow.span(*event)",
             "        }\n    }\n",
         ),
-        Scope::Module | Scope::Text => {
+        Scope::Module | Scope::Text | Scope::Run => {
             ("", "    for decoded in checker.instructions {\n", "decoded.name", "    }\n")
         }
     };

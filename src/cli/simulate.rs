@@ -1,0 +1,280 @@
+//! `ptx-tc simulate`
+
+use std::fs;
+use std::io::{self, IsTerminal, Write};
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use clap::ValueEnum;
+
+use super::input::{self, Input};
+use super::{Outcome, output_error, use_color};
+use crate::render::simulation::{self as render, Simulated};
+use crate::simulation::launch::{LaunchError, LaunchFile};
+use crate::simulation::{self, Kernel, KernelReport, Schedule, Settings, Verdict};
+use crate::source::Source;
+use crate::suppression::Suppressions;
+use crate::{Unit, resolve};
+
+/// Run kernels without a GPU, and find hangs and races.
+#[derive(Debug, clap::Args)]
+#[allow(clippy::struct_excessive_bools, reason = "each is an option of its own")]
+pub(super) struct Simulate {
+    /// The PTX, or `-` for standard input.
+    #[arg(value_name = "FILE")]
+    path: PathBuf,
+    /// Run this kernel instead of all.
+    #[arg(long, value_name = "NAME")]
+    kernel: Option<String>,
+    /// What the kernel is launched with; without it a launch is assumed.
+    #[arg(long, value_name = "TOML")]
+    launch: Option<PathBuf>,
+    /// CTAs of the grid.
+    #[arg(long, value_name = "X,Y,Z", value_delimiter = ',')]
+    grid: Option<Vec<u32>>,
+    /// Threads of a CTA.
+    #[arg(long, value_name = "X,Y,Z", value_delimiter = ',')]
+    block: Option<Vec<u32>>,
+    /// CTAs of a cluster.
+    #[arg(long, value_name = "X,Y,Z", value_delimiter = ',')]
+    cluster: Option<Vec<u32>>,
+    /// Which cluster of the grid runs.
+    #[arg(long, value_name = "N", default_value_t = 0, conflicts_with = "all")]
+    cluster_index: u32,
+    /// Run all clusters of the grid.
+    #[arg(long)]
+    all: bool,
+    /// When asynchronous operations take effect.
+    #[arg(long, value_enum, default_value_t = ScheduleArgument::Early)]
+    schedule: ScheduleArgument,
+    /// Which of the random schedules.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+    /// Demand `tcgen05.wait::ld` before registers are used that were loaded.
+    #[arg(long)]
+    strict: bool,
+    /// Warp instructions after which a run ends.
+    #[arg(long, value_name = "N", default_value_t = Settings::default().budget)]
+    budget: u64,
+    /// Write a launch file to fill in, and run nothing.
+    #[arg(long)]
+    print_launch: bool,
+    /// How to write the findings.
+    #[arg(long, value_enum, default_value_t = FormatArgument::Human)]
+    format: FormatArgument,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum ScheduleArgument {
+    /// At once.
+    Early,
+    /// When nothing else can go on.
+    Late,
+    /// By chance, as `--seed` says.
+    Random,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum FormatArgument {
+    /// Source excerpts with labels.
+    Human,
+    /// One JSON document.
+    Json,
+}
+
+/// Why nothing could be run.
+#[derive(Debug, thiserror::Error, miette::Diagnostic)]
+enum SimulateError {
+    #[error("`{path}` has no kernel `{name}`")]
+    #[diagnostic(help("{help}"))]
+    NoKernel { path: String, name: String, help: String },
+    #[error("`{path}` has no kernel")]
+    NoKernels { path: String },
+    #[error("a launch file is for one kernel, but `{path}` has {count}")]
+    #[diagnostic(help("name it in the launch file (`kernel = \"...\"`) or by `--kernel`"))]
+    SeveralKernels { path: String, count: usize },
+    #[error("cannot simulate `{path}`: syntax error in line {line}, column {column}")]
+    #[diagnostic(help("`ptx-tc check` says what is wrong"))]
+    Broken { path: String, line: u32, column: u32 },
+    #[error("cannot read `{path}`")]
+    Unreadable {
+        path: String,
+        #[source]
+        error: io::Error,
+    },
+    #[error("`{path}` is no launch file")]
+    NoLaunch {
+        path: String,
+        #[source]
+        error: Box<toml::de::Error>,
+    },
+    #[error("the kernel cannot be launched so: {0}")]
+    Launch(LaunchError),
+}
+
+impl Simulate {
+    pub(super) fn run(&self, out: &mut dyn Write) -> miette::Result<Outcome> {
+        let input = if input::is_stdin(&self.path) { Input::Stdin } else { Input::File(self.path.clone()) };
+        let source = input.read("<stdin>")?;
+        let unit = resolve::unit::Unit::new(&source);
+        let path = source.name().to_owned();
+        if let Some(error) = unit.syntax_errors.first() {
+            let at = source.position(error.span().start);
+            return Err(SimulateError::Broken { path, line: at.line, column: at.column }.into());
+        }
+        let file = self.launch_file()?;
+        let names = self.kernels(&unit, &path, file.as_ref())?;
+        if self.print_launch {
+            for name in &names {
+                if let Some(kernel) = Kernel::new(&unit, name) {
+                    writeln!(out, "{}", kernel.launch_template()).map_err(output_error)?;
+                }
+            }
+            return Ok(Outcome::Clean);
+        }
+        let mut suppressions = Suppressions::new(&unit, None);
+        let mut reports = Vec::new();
+        for name in &names {
+            if let Some(kernel) = Kernel::new(&unit, name) {
+                let start = Instant::now();
+                let mut report = self.simulate(&kernel, file.as_ref()).map_err(SimulateError::Launch)?;
+                report.retain(|finding| !suppressions.silence(finding));
+                reports.push(Simulated { report, seconds: start.elapsed().as_secs_f64() });
+            }
+        }
+        self.report(source, &reports, out)
+    }
+
+    /// What the launch file and the options say, if anything.
+    fn launch_file(&self) -> Result<Option<LaunchFile>, SimulateError> {
+        let mut file = None;
+        if let Some(path) = &self.launch {
+            let name = path.display().to_string();
+            let text = fs::read_to_string(path)
+                .map_err(|error| SimulateError::Unreadable { path: name.clone(), error })?;
+            let read: LaunchFile = toml::from_str(&text)
+                .map_err(|error| SimulateError::NoLaunch { path: name, error: Box::new(error) })?;
+            file = Some(read);
+        }
+        if let Some(file) = &mut file {
+            file.grid = self.grid.clone().or(file.grid.take());
+            file.block = self.block.clone().or(file.block.take());
+            file.cluster = self.cluster.clone().or(file.cluster.take());
+        }
+        Ok(file)
+    }
+
+    fn kernels(
+        &self,
+        unit: &Unit,
+        path: &str,
+        file: Option<&LaunchFile>,
+    ) -> Result<Vec<String>, SimulateError> {
+        let all = simulation::kernels(unit);
+        let wanted = self.kernel.clone().or_else(|| file.and_then(|file| file.kernel.clone()));
+        match wanted {
+            Some(name) if all.contains(&name.as_str()) => Ok(vec![name]),
+            Some(name) => {
+                let help = match all.as_slice() {
+                    [] => "it has no kernel at all".to_owned(),
+                    all => format!(
+                        "its kernels are {}",
+                        all.iter().take(8).copied().collect::<Vec<_>>().join(", ")
+                    ),
+                };
+                Err(SimulateError::NoKernel { path: path.to_owned(), name, help })
+            }
+            None if all.is_empty() => Err(SimulateError::NoKernels { path: path.to_owned() }),
+            None if file.is_some() && all.len() > 1 && !self.print_launch => {
+                Err(SimulateError::SeveralKernels { path: path.to_owned(), count: all.len() })
+            }
+            None => Ok(all.into_iter().map(str::to_owned).collect()),
+        }
+    }
+
+    fn simulate(&self, kernel: &Kernel<'_>, file: Option<&LaunchFile>) -> Result<KernelReport, LaunchError> {
+        let schedule = match self.schedule {
+            ScheduleArgument::Early => Schedule::Early,
+            ScheduleArgument::Late => Schedule::Late,
+            ScheduleArgument::Random => Schedule::Random(self.seed),
+        };
+        let settings = Settings {
+            schedule,
+            strict: self.strict,
+            budget: self.budget,
+            cluster_index: self.cluster_index,
+        };
+        let Some(file) = file else {
+            return kernel.simulate_assumed(&self.shape(), &settings);
+        };
+        let directory = self.launch.as_deref().and_then(Path::parent).unwrap_or(Path::new("")).to_owned();
+        let mut read = |name: &str| {
+            let bytes =
+                fs::read(directory.join(name)).map_err(|error| LaunchError(format!("`{name}`: {error}")))?;
+            Ok(array_data(bytes))
+        };
+        let launch = kernel.launch(file, &mut read)?;
+        if self.all {
+            return kernel.simulate_all(&launch, &settings);
+        }
+        let report = kernel.simulate(&launch, &settings)?;
+        for (argument, given) in file.arguments.iter().enumerate() {
+            if let Some(name) = &given.out {
+                let bytes = report
+                    .buffers
+                    .iter()
+                    .find(|(index, _)| *index == argument)
+                    .and_then(|(_, it)| it.as_ref());
+                let bytes = bytes.ok_or_else(|| {
+                    LaunchError(format!("`{name}`: not all bytes of argument {argument} are known"))
+                })?;
+                fs::write(directory.join(name), bytes)
+                    .map_err(|error| LaunchError(format!("`{name}`: {error}")))?;
+            }
+        }
+        Ok(report)
+    }
+
+    /// The shape that options give to an assumed launch.
+    fn shape(&self) -> LaunchFile {
+        LaunchFile {
+            grid: self.grid.clone(),
+            block: self.block.clone(),
+            cluster: self.cluster.clone(),
+            ..LaunchFile::default()
+        }
+    }
+
+    fn report(&self, source: Source, reports: &[Simulated], out: &mut dyn Write) -> miette::Result<Outcome> {
+        let any = |verdict| reports.iter().any(|it| it.report.verdict == verdict);
+        let outcome = if any(Verdict::Findings) {
+            Outcome::Findings
+        } else if any(Verdict::Incomplete) {
+            Outcome::Incomplete
+        } else {
+            Outcome::Clean
+        };
+        match self.format {
+            FormatArgument::Human => {
+                render::human(source, reports, use_color(io::stdout().is_terminal()), out)
+            }
+            FormatArgument::Json => render::json(source, reports, out),
+        }
+        .map_err(output_error)?;
+        Ok(outcome)
+    }
+}
+
+/// The data of an array of `NumPy`, without its header; of another file all.
+fn array_data(bytes: Vec<u8>) -> Vec<u8> {
+    const MAGIC: &[u8] = b"\x93NUMPY";
+    if !bytes.starts_with(MAGIC) || bytes.len() < 12 {
+        return bytes;
+    }
+    let start = if bytes[6] == 1 {
+        10 + usize::from(u16::from_le_bytes([bytes[8], bytes[9]]))
+    } else {
+        12 + u32::from_le_bytes([bytes[8], bytes[9], bytes[10], bytes[11]]) as usize
+    };
+    bytes.get(start..).unwrap_or_default().to_vec()
+}

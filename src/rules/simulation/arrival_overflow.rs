@@ -1,0 +1,32 @@
+use crate::rules::rule;
+
+rule! {
+    /// ## What it does
+    /// Finds more arrivals at an mbarrier than its phase still awaits.
+    ///
+    /// `ptx-tc simulate` finds it, in a run of the kernel.
+    ///
+    /// ## Why is this bad?
+    /// The count of a barrier that awaits nobody any more wraps around. Whoever waits for the phase
+    /// never goes on.
+    ///
+    /// ## Example
+    /// ```ptx
+    /// setp.eq.u32 p, tid, 0;
+    /// @p mbarrier.init.shared::cta.b64 [bar], 1;
+    /// @p mbarrier.arrive.expect_tx.shared::cta.b64 _, [bar], 128;
+    /// @p mbarrier.arrive.shared::cta.b64 _, [bar];
+    /// ```
+    ///
+    /// ## Use instead
+    /// ```ptx
+    /// setp.eq.u32 p, tid, 0;
+    /// @p mbarrier.init.shared::cta.b64 [bar], 2;
+    /// @p mbarrier.arrive.expect_tx.shared::cta.b64 _, [bar], 128;
+    /// @p mbarrier.arrive.shared::cta.b64 _, [bar];
+    /// ```
+    ///
+    /// ## References
+    /// PTX ISA, Parallel Synchronization and Communication Instructions: mbarrier
+    ArrivalOverflow Run super::only_in_a_run
+}

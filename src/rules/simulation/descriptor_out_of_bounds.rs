@@ -1,0 +1,64 @@
+use crate::rules::rule;
+
+rule! {
+    /// ## What it does
+    /// Finds matrices whose descriptors reach beyond the shared memory of the CTA.
+    ///
+    /// `ptx-tc simulate` finds it, in a run of the kernel.
+    ///
+    /// ## Why is this bad?
+    /// The tensor core reads what is not there.
+    ///
+    /// ## Example
+    /// ```ptx
+    /// setp.eq.u32 p, warp, 0;
+    /// @p tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [slot], 32;
+    /// setp.eq.u32 q, tid, 0;
+    /// @q mbarrier.init.shared::cta.b64 [bar], 1;
+    /// @q st.bulk.weak.shared::cta [tile], 16384, 0;
+    /// fence.proxy.async.shared::cta;
+    /// bar.sync 0;
+    /// ld.shared.b32 taddr, [slot];
+    /// mov.u32 r1, tile;
+    /// add.u32 r1, r1, 8192;
+    /// shr.u32 r1, r1, 4;
+    /// cvt.u64.u32 adesc, r1;
+    /// or.b64 adesc, adesc, 0x4000404000010000;
+    /// setp.ne.u32 enable, tid, tid;
+    /// @q tcgen05.mma.cta_group::1.kind::f16 [taddr], adesc, adesc, 0x08040010, enable;
+    /// @q tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [bar];
+    /// wait:
+    /// mbarrier.try_wait.parity.shared::cta.b64 q, [bar], 0;
+    /// @!q bra wait;
+    /// bar.sync 0;
+    /// @p tcgen05.dealloc.cta_group::1.sync.aligned.b32 taddr, 32;
+    /// ```
+    ///
+    /// ## Use instead
+    /// ```ptx
+    /// setp.eq.u32 p, warp, 0;
+    /// @p tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [slot], 32;
+    /// setp.eq.u32 q, tid, 0;
+    /// @q mbarrier.init.shared::cta.b64 [bar], 1;
+    /// @q st.bulk.weak.shared::cta [tile], 16384, 0;
+    /// fence.proxy.async.shared::cta;
+    /// bar.sync 0;
+    /// ld.shared.b32 taddr, [slot];
+    /// mov.u32 r1, tile;
+    /// shr.u32 r1, r1, 4;
+    /// cvt.u64.u32 adesc, r1;
+    /// or.b64 adesc, adesc, 0x4000404000010000;
+    /// setp.ne.u32 enable, tid, tid;
+    /// @q tcgen05.mma.cta_group::1.kind::f16 [taddr], adesc, adesc, 0x08040010, enable;
+    /// @q tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [bar];
+    /// wait:
+    /// mbarrier.try_wait.parity.shared::cta.b64 q, [bar], 0;
+    /// @!q bra wait;
+    /// bar.sync 0;
+    /// @p tcgen05.dealloc.cta_group::1.sync.aligned.b32 taddr, 32;
+    /// ```
+    ///
+    /// ## References
+    /// PTX ISA, section 9.7.16.4.1
+    DescriptorOutOfBounds Run super::only_in_a_run
+}

@@ -1,0 +1,26 @@
+use crate::rules::rule;
+
+rule! {
+    /// ## What it does
+    /// Finds accesses outside of shared memory, of the buffers that the launch names, of the thread's
+    /// memory and of the parameters.
+    ///
+    /// `ptx-tc simulate` finds it, in a run of the kernel.
+    ///
+    /// ## Why is this bad?
+    /// The kernel stops with an error, or silently reads and writes what belongs to others.
+    ///
+    /// ## Example
+    /// ```ptx
+    /// ld.shared.b32 r0, [tile+32768];
+    /// ```
+    ///
+    /// ## Use instead
+    /// ```ptx
+    /// ld.shared.b32 r0, [tile];
+    /// ```
+    ///
+    /// ## References
+    /// PTX ISA, State Spaces, Types, and Variables
+    OutOfBounds Run super::only_in_a_run
+}

@@ -1,0 +1,34 @@
+use crate::rules::rule;
+
+rule! {
+    /// ## What it does
+    /// Finds two accesses to the same bytes of shared memory, one of them a write, that nothing
+    /// orders: no barrier, no phase of an mbarrier, no wait for a copy. Both are shown, with who made
+    /// them. Writes of equal values are no race.
+    ///
+    /// `ptx-tc simulate` finds it, in a run of the kernel.
+    ///
+    /// ## Why is this bad?
+    /// Such a program reads an old value, or one that is half written, once in a thousand runs. That the
+    /// run at hand went well says nothing: accesses are found that could have happened in the other
+    /// order.
+    ///
+    /// ## Example
+    /// ```ptx
+    /// setp.eq.u32 p, tid, 0;
+    /// @p st.shared.b32 [slot], 7;
+    /// ld.shared.b32 r0, [slot];
+    /// ```
+    ///
+    /// ## Use instead
+    /// ```ptx
+    /// setp.eq.u32 p, tid, 0;
+    /// @p st.shared.b32 [slot], 7;
+    /// bar.sync 0;
+    /// ld.shared.b32 r0, [slot];
+    /// ```
+    ///
+    /// ## References
+    /// PTX ISA, Memory Consistency Model
+    SharedMemoryRace Run super::only_in_a_run
+}

@@ -1,0 +1,44 @@
+use crate::rules::rule;
+
+rule! {
+    /// ## What it does
+    /// Finds accesses to columns of Tensor Memory that are not allocated, or not any more.
+    ///
+    /// `ptx-tc simulate` finds it, in a run of the kernel.
+    ///
+    /// ## Why is this bad?
+    /// The columns may belong to another CTA on the same multiprocessor.
+    ///
+    /// ## Example
+    /// ```ptx
+    /// setp.eq.u32 p, warp, 0;
+    /// @p tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [slot], 32;
+    /// bar.sync 0;
+    /// ld.shared.b32 taddr, [slot];
+    /// shl.b32 r0, warp, 21;
+    /// add.u32 r0, r0, taddr;
+    /// add.u32 r0, r0, 64;
+    /// tcgen05.st.sync.aligned.32x32b.x1.b32 [r0], {tid};
+    /// tcgen05.wait::st.sync.aligned;
+    /// bar.sync 0;
+    /// @p tcgen05.dealloc.cta_group::1.sync.aligned.b32 taddr, 32;
+    /// ```
+    ///
+    /// ## Use instead
+    /// ```ptx
+    /// setp.eq.u32 p, warp, 0;
+    /// @p tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [slot], 32;
+    /// bar.sync 0;
+    /// ld.shared.b32 taddr, [slot];
+    /// shl.b32 r0, warp, 21;
+    /// add.u32 r0, r0, taddr;
+    /// tcgen05.st.sync.aligned.32x32b.x1.b32 [r0], {tid};
+    /// tcgen05.wait::st.sync.aligned;
+    /// bar.sync 0;
+    /// @p tcgen05.dealloc.cta_group::1.sync.aligned.b32 taddr, 32;
+    /// ```
+    ///
+    /// ## References
+    /// PTX ISA, section 9.7.16.1.2
+    TensorMemoryUnallocated Run super::only_in_a_run
+}

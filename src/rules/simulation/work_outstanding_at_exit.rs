@@ -1,0 +1,40 @@
+use crate::rules::rule;
+
+rule! {
+    /// ## What it does
+    /// Finds CTAs that end while asynchronous work on their memory may be under way: copies in bulk,
+    /// multiplies and copies of the tensor core that no thread has waited for.
+    ///
+    /// `ptx-tc simulate` finds it, in a run of the kernel.
+    ///
+    /// ## Why is this bad?
+    /// The memory of a CTA that has ended belongs to the next one. What is still copied or multiplied
+    /// reads or writes there, now and then.
+    ///
+    /// ## Example
+    /// ```ptx
+    /// setp.ne.u32 p, tid, 0;
+    /// @p bra done;
+    /// mbarrier.init.shared::cta.b64 [bar], 1;
+    /// mbarrier.arrive.expect_tx.shared::cta.b64 _, [bar], 128;
+    /// cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [tile], [tile+1024], 128, [bar];
+    /// done:
+    /// ```
+    ///
+    /// ## Use instead
+    /// ```ptx
+    /// setp.ne.u32 p, tid, 0;
+    /// @p bra done;
+    /// mbarrier.init.shared::cta.b64 [bar], 1;
+    /// mbarrier.arrive.expect_tx.shared::cta.b64 _, [bar], 128;
+    /// cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [tile], [tile+1024], 128, [bar];
+    /// wait:
+    /// mbarrier.try_wait.parity.shared::cta.b64 q, [bar], 0;
+    /// @!q bra wait;
+    /// done:
+    /// ```
+    ///
+    /// ## References
+    /// PTX ISA, Data Movement and Conversion Instructions: cp.async.bulk
+    WorkOutstandingAtExit Run super::only_in_a_run
+}

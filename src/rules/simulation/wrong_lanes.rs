@@ -1,0 +1,42 @@
+use crate::rules::rule;
+
+rule! {
+    /// ## What it does
+    /// Finds `tcgen05.ld` and `tcgen05.st` of lanes that another warp of the warpgroup owns.
+    ///
+    /// `ptx-tc simulate` finds it, in a run of the kernel.
+    ///
+    /// ## Why is this bad?
+    /// A warp reaches the 32 lanes only that its number modulo 4 names. What it reads elsewhere is not
+    /// defined.
+    ///
+    /// ## Example
+    /// ```ptx
+    /// setp.eq.u32 p, warp, 0;
+    /// @p tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [slot], 32;
+    /// bar.sync 0;
+    /// ld.shared.b32 taddr, [slot];
+    /// @!p tcgen05.st.sync.aligned.32x32b.x1.b32 [taddr], {tid};
+    /// @!p tcgen05.wait::st.sync.aligned;
+    /// bar.sync 0;
+    /// @p tcgen05.dealloc.cta_group::1.sync.aligned.b32 taddr, 32;
+    /// ```
+    ///
+    /// ## Use instead
+    /// ```ptx
+    /// setp.eq.u32 p, warp, 0;
+    /// @p tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [slot], 32;
+    /// bar.sync 0;
+    /// ld.shared.b32 taddr, [slot];
+    /// shl.b32 r0, warp, 21;
+    /// add.u32 r0, r0, taddr;
+    /// @!p tcgen05.st.sync.aligned.32x32b.x1.b32 [r0], {tid};
+    /// @!p tcgen05.wait::st.sync.aligned;
+    /// bar.sync 0;
+    /// @p tcgen05.dealloc.cta_group::1.sync.aligned.b32 taddr, 32;
+    /// ```
+    ///
+    /// ## References
+    /// PTX ISA, section 9.7.16.8.1
+    WrongLanes Run super::only_in_a_run
+}

@@ -1,0 +1,456 @@
+//! Running a kernel without a GPU.
+//!
+//! # The way of the data
+//!
+//! ```text
+//! Unit ─► program (lowered once) ─► machine (launch, schedule) ─► findings ─► Diagnostic
+//! ```
+//!
+//! [`program`] turns names into register numbers, literals into constants, and opcodes into actions;
+//! [`arithmetic`] computes registers from registers; the [`machine`] has everything else: threads,
+//! memories, barriers, and operations that go on beside the threads. [`clock`] and [`shadow`] know
+//! what happened before what, and who accessed what last: two accesses that nothing orders are found
+//! whatever the schedule did with them.
+//!
+//! # What is not known
+//!
+//! Everything is concrete, but for what the launch does not say and what is not computed yet: the
+//! results of multiplies, the contents of buffers. Registers and bytes remember that they are not
+//! known. Where it depends on such a value what happens, the run ends as [`Verdict::Incomplete`], as
+//! it does at an instruction that the machine does not know: nothing is skipped, and a kernel is
+//! called clean only if all of it was seen.
+
+use std::collections::HashSet;
+
+use serde::Serialize;
+
+pub mod addresses;
+pub mod arithmetic;
+mod clock;
+mod findings;
+pub mod launch;
+mod machine;
+mod program;
+mod shadow;
+pub mod tensor_map;
+
+use crate::descriptor::Features;
+use crate::diagnostic::{Code, Diagnostic};
+use crate::resolve::environment::Environment;
+use crate::resolve::unit::Unit;
+use crate::source::Span;
+use launch::{Argument, Launch, LaunchError, LaunchFile};
+use machine::{Buffer, Bytes, Conditions, Fill, Global, Machine, Shape};
+use program::Program;
+
+/// When asynchronous operations take effect, and in which order threads run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Schedule {
+    /// At once.
+    #[default]
+    Early,
+    /// When nothing else can go on.
+    Late,
+    /// By chance, which a number repeats.
+    Random(u64),
+}
+
+/// How to simulate.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings {
+    /// When what happens.
+    pub schedule: Schedule,
+    /// Whether loads of Tensor Memory are over only when they were waited for.
+    pub strict: bool,
+    /// Warp instructions after which a run ends.
+    pub budget: u64,
+    /// Which cluster of the grid runs.
+    pub cluster_index: u32,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self { schedule: Schedule::Early, strict: false, budget: 20_000_000, cluster_index: 0 }
+    }
+}
+
+/// What became of a kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Verdict {
+    /// All of it ran, and nothing is wrong.
+    Clean,
+    /// Something could not be judged.
+    Incomplete,
+    /// Something is wrong.
+    Findings,
+}
+
+/// Why something could not be judged, and where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reason {
+    /// The place, if there is one.
+    pub span: Option<Span>,
+    /// Why.
+    pub text: String,
+}
+
+/// What is known of a kernel.
+#[derive(Clone, Debug)]
+pub struct KernelReport {
+    /// Its name.
+    pub kernel: String,
+    /// What became of it.
+    pub verdict: Verdict,
+    /// Why it could not be judged.
+    pub reasons: Vec<Reason>,
+    /// What was taken for granted.
+    pub assumed: Vec<String>,
+    /// What is wrong.
+    pub diagnostics: Vec<Diagnostic>,
+    /// Instructions that warps executed.
+    pub warp_instructions: u64,
+    /// Asynchronous operations.
+    pub operations: u64,
+    /// By argument that is a buffer: its bytes in the end, if all are known.
+    pub buffers: Vec<(usize, Option<Vec<u8>>)>,
+}
+
+/// A kernel, ready to run.
+pub struct Kernel<'u> {
+    unit: &'u Unit,
+    function: u32,
+    program: Program,
+    features: Features,
+}
+
+impl std::fmt::Debug for Kernel<'_> {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Kernel").field("name", &self.name()).finish_non_exhaustive()
+    }
+}
+
+/// The kernels of a module.
+pub fn kernels(unit: &Unit) -> Vec<&str> {
+    let entries = unit.module.bodies().filter(|(_, function)| function.is_entry);
+    entries.map(|(_, function)| unit.source.slice(function.name)).collect()
+}
+
+impl<'u> Kernel<'u> {
+    /// Lowers a kernel of a module.
+    pub fn new(unit: &'u Unit, name: &str) -> Option<Self> {
+        let (function, _) =
+            unit.module.bodies().find(|(_, it)| it.is_entry && unit.source.slice(it.name) == name)?;
+        let environment = Environment::new(unit, None, &[]);
+        Some(Self {
+            unit,
+            function,
+            program: program::lower(unit, function),
+            features: environment.features(),
+        })
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        self.unit.source.slice(self.unit.module.functions[self.function as usize].name)
+    }
+
+    /// A launch file to fill in.
+    pub fn launch_template(&self) -> String {
+        let function = &self.unit.module.functions[self.function as usize];
+        let directives = launch::Directives::of(self.unit, function);
+        launch::template(self.name(), &directives, &self.program.parameters, self.uses_dynamic())
+    }
+
+    /// Whether there is something in dynamic shared memory.
+    fn uses_dynamic(&self) -> bool {
+        let is_dynamic = |fixed: &program::Fixed| {
+            matches!(
+                fixed,
+                program::Fixed::DynamicShared(_)
+                    | program::Fixed::GenericDynamicShared(_)
+                    | program::Fixed::DynamicSmemSize
+                    | program::Fixed::TotalSmemSize
+            )
+        };
+        self.program.fixed.iter().any(is_dynamic)
+    }
+
+    /// The launch that a file says.
+    ///
+    /// # Errors
+    /// When it contradicts itself or the kernel.
+    pub fn launch(
+        &self,
+        file: &LaunchFile,
+        data: &mut dyn FnMut(&str) -> Result<Vec<u8>, LaunchError>,
+    ) -> Result<Launch, LaunchError> {
+        let function = &self.unit.module.functions[self.function as usize];
+        Launch::new(self.unit, function, &self.program.parameters, file, data)
+    }
+
+    /// The launches that are assumed.
+    ///
+    /// # Errors
+    /// When what `shape` says contradicts the kernel.
+    pub fn assumed_launches(&self, shape: &LaunchFile) -> Result<Vec<Launch>, LaunchError> {
+        let function = &self.unit.module.functions[self.function as usize];
+        let has_numbers =
+            self.program.parameters.iter().any(|parameter| parameter.is_array || parameter.bytes < 8);
+        let is_open = launch::Directives::of(self.unit, function).block.is_none() && shape.block.is_none();
+        let sets = if has_numbers || is_open { 3 } else { 1 };
+        let free =
+            launch::MOST_SHARED.saturating_sub(self.program.static_shared - program::windows::RESERVED);
+        let dynamic = if self.uses_dynamic() { free } else { 0 };
+        (0..sets)
+            .map(|set| {
+                Launch::assumed(self.unit, function, &self.program.parameters, dynamic, set).shaped(shape)
+            })
+            .collect()
+    }
+
+    /// Runs it as a launch says.
+    ///
+    /// # Errors
+    /// When there is no such launch.
+    pub fn simulate(&self, launch: &Launch, settings: &Settings) -> Result<KernelReport, LaunchError> {
+        self.run(launch, settings, None)
+    }
+
+    /// Runs all clusters of the grid.
+    ///
+    /// # Errors
+    /// When there is no such launch.
+    pub fn simulate_all(&self, launch: &Launch, settings: &Settings) -> Result<KernelReport, LaunchError> {
+        let product = |of: [u32; 3]| of.iter().product::<u32>();
+        let clusters = (product(launch.grid) / product(launch.cluster).max(1)).max(1);
+        let run = |cluster_index| self.simulate(launch, &Settings { cluster_index, ..*settings });
+        #[cfg(feature = "parallel")]
+        let reports: Result<Vec<KernelReport>, LaunchError> = {
+            use rayon::prelude::*;
+            (0..clusters).into_par_iter().map(run).collect()
+        };
+        #[cfg(not(feature = "parallel"))]
+        let reports: Result<Vec<KernelReport>, LaunchError> = (0..clusters).map(run).collect();
+        let mut reports = reports?.into_iter();
+        let Some(mut all) = reports.next() else { return Err(LaunchError("an empty grid".to_owned())) };
+        for report in reports {
+            all.warp_instructions += report.warp_instructions;
+            all.operations += report.operations;
+            for finding in report.diagnostics {
+                let is_known = all
+                    .diagnostics
+                    .iter()
+                    .any(|known| known.code == finding.code && known.primary.span == finding.primary.span);
+                if !is_known {
+                    all.diagnostics.push(finding);
+                }
+            }
+            for reason in report.reasons {
+                if !all.reasons.contains(&reason) {
+                    all.reasons.push(reason);
+                }
+            }
+        }
+        all.verdict = verdict(&all.diagnostics, &all.reasons);
+        Ok(all)
+    }
+
+    /// Runs it under the launches that are assumed: what shows in all of them is reported.
+    ///
+    /// # Errors
+    /// When its directives name no launch that exists.
+    pub fn simulate_assumed(
+        &self,
+        shape: &LaunchFile,
+        settings: &Settings,
+    ) -> Result<KernelReport, LaunchError> {
+        let launches = self.assumed_launches(shape)?;
+        let mut reports = Vec::new();
+        for (set, launch) in launches.into_iter().enumerate() {
+            reports.push(self.run(&launch.checked()?, settings, Some(launch::assumed_number(set)))?);
+        }
+        let key = |finding: &Diagnostic| (finding.code, finding.primary.span);
+        let mut common: Option<HashSet<(Code, Span)>> = None;
+        for report in &reports {
+            let here: HashSet<(Code, Span)> = report.diagnostics.iter().map(key).collect();
+            common = Some(match common {
+                Some(common) => common.intersection(&here).copied().collect(),
+                None => here,
+            });
+        }
+        let common = common.unwrap_or_default();
+        let mut reasons: Vec<Reason> = Vec::new();
+        for report in &reports {
+            for finding in report.diagnostics.iter().filter(|finding| !common.contains(&key(finding))) {
+                let text = format!(
+                    "{} shows under some values of the parameters only: {}",
+                    finding.code, finding.primary.message
+                );
+                reasons.push(Reason { span: Some(finding.primary.span), text });
+            }
+            reasons.extend(report.reasons.iter().cloned());
+        }
+        reasons.dedup();
+        let (warp_instructions, operations) =
+            reports.iter().fold((0, 0), |(instructions, operations), report| {
+                (instructions + report.warp_instructions, operations + report.operations)
+            });
+        let Some(first) = reports.into_iter().next() else {
+            return Err(LaunchError("no launch".to_owned()));
+        };
+        let diagnostics: Vec<Diagnostic> =
+            first.diagnostics.into_iter().filter(|finding| common.contains(&key(finding))).collect();
+        let mut unique: Vec<Reason> = Vec::new();
+        for reason in reasons {
+            if !unique.contains(&reason) {
+                unique.push(reason);
+            }
+        }
+        let verdict = verdict(&diagnostics, &unique);
+        Ok(KernelReport { verdict, diagnostics, reasons: unique, warp_instructions, operations, ..first })
+    }
+
+    fn run(
+        &self,
+        launch: &Launch,
+        settings: &Settings,
+        assumes: Option<u64>,
+    ) -> Result<KernelReport, LaunchError> {
+        let function = &self.unit.module.functions[self.function as usize];
+        let program = &self.program;
+        let end = program.static_shared.next_multiple_of(program.dynamic_align.max(16)) + launch.dynamic_smem;
+        let most = launch::MOST_SHARED + program::windows::RESERVED + program.dynamic_align;
+        if end > most && assumes.is_none() {
+            return Err(LaunchError(format!(
+                "the kernel has {} bytes of static shared memory: with {} dynamic ones that is too much",
+                program.static_shared - program::windows::RESERVED,
+                launch.dynamic_smem
+            )));
+        }
+        let (global, parameters, addresses) = self.memory(launch);
+        let threads: u32 = launch.block.iter().product();
+        let said = launch::Directives::of(self.unit, function).registers;
+        let fair = ((1 << 16) / threads.max(1).next_multiple_of(128)) / 8 * 8;
+        let shape = Shape {
+            grid: launch.grid,
+            block: launch.block,
+            cluster: launch.cluster,
+            index: settings.cluster_index,
+            dynamic_shared: launch.dynamic_smem,
+            registers: launch.registers.or(said).unwrap_or(fair).clamp(24, 255),
+        };
+        let conditions = Conditions {
+            schedule: settings.schedule,
+            strict: settings.strict,
+            budget: settings.budget,
+            assumes,
+            features: self.features,
+        };
+        let outcome = Machine::new(program, shape, conditions, global, parameters).run();
+        let buffers = addresses
+            .iter()
+            .map(|(argument, address, bytes)| {
+                let few = usize::try_from(*bytes).ok().filter(|bytes| *bytes <= MOST_WRITTEN);
+                (*argument, few.and_then(|bytes| outcome.global.known(*address, bytes)))
+            })
+            .collect();
+        let mut diagnostics: Vec<Diagnostic> =
+            outcome.findings.into_iter().map(|finding| finding.diagnostic(&program.spans)).collect();
+        // The first that shows is most likely the cause.
+        diagnostics.dedup();
+        let span = |step: u32| program.spans.get(step as usize).copied();
+        let reasons: Vec<Reason> = outcome
+            .stop
+            .into_iter()
+            .map(|stop| Reason { span: span(stop.step), text: stop.reason })
+            .collect();
+        let mut assumed = launch.assumed.clone();
+        assumed.extend(outcome.assumed.into_iter().map(|(_, what)| what.to_owned()));
+        Ok(KernelReport {
+            kernel: self.name().to_owned(),
+            verdict: verdict(&diagnostics, &reasons),
+            reasons,
+            assumed,
+            diagnostics,
+            warp_instructions: outcome.executed,
+            operations: outcome.performed,
+            buffers,
+        })
+    }
+
+    /// Global memory and the parameters of a launch; and which arguments are buffers: their addresses
+    /// and sizes.
+    fn memory(&self, launch: &Launch) -> (Global, Bytes, Vec<(usize, u64, u64)>) {
+        let mut global = Global::default();
+        for variable in &self.program.globals {
+            let fill = if variable.is_external { Fill::Unknown } else { Fill::Data(variable.data.clone()) };
+            let mut buffer = Buffer::new(format!("`{}`", variable.name), variable.bytes, fill);
+            buffer.unknown.clone_from(&variable.unknown);
+            global.add(buffer);
+        }
+        let mut parameters = Bytes::new(self.program.parameter_bytes as usize);
+        let mut addresses: Vec<u64> = Vec::new();
+        for (index, argument) in launch.arguments.iter().enumerate() {
+            let name = || match self.program.parameters.get(index) {
+                Some(parameter) => format!("argument {index} (`{}`)", parameter.name),
+                None => format!("argument {index}"),
+            };
+            addresses.push(match argument {
+                Argument::Buffer { bytes, data } => {
+                    let fill = data.clone().map_or(Fill::Unknown, Fill::Data);
+                    global.add(Buffer::new(name(), *bytes, fill))
+                }
+                Argument::TensorMap { base: None, bytes, .. } => {
+                    global.add(Buffer::new(name(), *bytes, Fill::Unknown))
+                }
+                Argument::TensorMap { .. } | Argument::Bytes(_) | Argument::Opaque => 0,
+            });
+        }
+        for (index, (argument, parameter)) in
+            launch.arguments.iter().zip(&self.program.parameters).enumerate()
+        {
+            let (at, len) = (u64::from(parameter.offset), parameter.bytes as usize);
+            let address = addresses.get(index).copied().unwrap_or(0);
+            match argument {
+                Argument::Buffer { .. } => parameters.fill(at, len, Some(&address.to_le_bytes())),
+                Argument::Bytes(bytes) => parameters.fill(at, len, Some(bytes)),
+                Argument::TensorMap { map, base, .. } => {
+                    let mut map = map.clone();
+                    map.base = base.and_then(|base| addresses.get(base).copied()).unwrap_or(address);
+                    parameters.fill(at, len, Some(&map.encode()))
+                }
+                Argument::Opaque => parameters.fill(at, len, None),
+            };
+        }
+        let is_buffer = |index: &usize| match launch.arguments.get(*index) {
+            Some(Argument::Buffer { bytes, .. }) => Some(*bytes),
+            _ => None,
+        };
+        let buffers =
+            (0..addresses.len()).filter_map(|index| Some((index, addresses[index], is_buffer(&index)?)));
+        let buffers = buffers.collect();
+        (global, parameters, buffers)
+    }
+}
+
+impl KernelReport {
+    /// Forgets findings that nobody wants to see.
+    pub fn retain(&mut self, is_wanted: impl FnMut(&Diagnostic) -> bool) {
+        self.diagnostics.retain(is_wanted);
+        self.verdict = verdict(&self.diagnostics, &self.reasons);
+    }
+}
+
+/// Larger buffers are not written to files.
+const MOST_WRITTEN: usize = 1 << 26;
+
+fn verdict(diagnostics: &[Diagnostic], reasons: &[Reason]) -> Verdict {
+    if !diagnostics.is_empty() {
+        Verdict::Findings
+    } else if reasons.is_empty() {
+        Verdict::Clean
+    } else {
+        Verdict::Incomplete
+    }
+}

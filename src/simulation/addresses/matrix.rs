@@ -1,0 +1,45 @@
+//! Matrices of 16-bit elements in the registers of a warp: `ldmatrix`, `stmatrix`.
+//!
+//! A matrix has eight rows of eight elements, 16 bytes each. The addresses of its rows are those of
+//! eight lanes: lanes 0 to 7 for the first matrix, 8 to 15 for the second, and so on. Matrix `n` is
+//! register `n` of each lane: two elements of a row, or of a column with `.trans`.
+
+/// A part of a register, and where it is in memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The lane whose address is that of the row.
+    pub row: u32,
+    /// The byte in that row.
+    pub byte: u32,
+    /// How many bytes.
+    pub bytes: u32,
+    /// The first bit in the register.
+    pub bit: u32,
+}
+
+/// What a lane's register number `matrix` of an `m8n8` of 16-bit elements is made of.
+pub fn eight_by_eight(lane: u32, matrix: u32, transposed: bool) -> impl Iterator<Item = Place> {
+    let first = 8 * matrix;
+    let (major, minor) = (lane / 4, lane % 4);
+    let count = if transposed { 2 } else { 1 };
+    (0..count).map(move |part| {
+        if transposed {
+            Place { row: first + 2 * minor + part, byte: 2 * major, bytes: 2, bit: 16 * part }
+        } else {
+            Place { row: first + major, byte: 4 * minor, bytes: 4, bit: 0 }
+        }
+    })
+}
+
+/// What a lane's register of a transposed `m16n16` of bytes is made of. A matrix has 16 rows, whose
+/// addresses are those of 16 lanes, and two registers in each lane.
+pub fn sixteen_by_sixteen(lane: u32, register: u32) -> impl Iterator<Item = Place> {
+    let (matrix, half) = (register / 2, register % 2);
+    let (column, group) = (lane / 4, lane % 4);
+    (0..4).map(move |part| Place {
+        row: 16 * matrix + 4 * group + part,
+        byte: column + 8 * half,
+        bytes: 1,
+        bit: 8 * part,
+    })
+}

@@ -1,0 +1,501 @@
+//! What instructions compute that read and write nothing but registers.
+//!
+//! An opcode is decoded once into an [`Arithmetic`], which then computes all lanes of a warp at a
+//! time. Everything is bits: a register of 16 bits is the low part of a `u64`, a predicate is 0 or 1,
+//! a value of 128 bits is two registers, the low half first. Bits above the width of a source's type
+//! are ignored, and are zero in what is written.
+//!
+//! The operands stand in the instruction's order, vectors flattened to their elements, destinations
+//! apart from sources; `d|p` is two destinations. Whoever calls negates a predicate that stands
+//! with a `!`, gives an immediate as a register that is the same in all lanes, and a place of its own
+//! to what nobody wants (`_`). Two operands are not in the text: `addc`, `subc` and `madc` read the
+//! carry flag as a last source, and whatever has `.cc` writes it as a last destination. A borrow is
+//! a carry that is 1.
+//!
+//! Instructions that exchange values between the lanes of a warp ([`Arithmetic::is_exchange`]) take
+//! the active lanes for those that take part; that the others of a member mask are there, too, is
+//! the business of whoever calls.
+//!
+//! Results are those of the hardware, bit by bit, as fixtures/hardware has recorded them, but for
+//! the approximations (`.approx`, `.full`), which are within what the ISA allows.
+
+#![allow(clippy::cast_possible_wrap, reason = "bits are taken for numbers with a sign")]
+#![allow(clippy::many_single_char_names, reason = "operands are called what the ISA calls them")]
+
+use std::fmt;
+
+use crate::isa::generic::{Operation, Type};
+use crate::resolve::operations::Opcode;
+
+mod approximate;
+mod bits;
+mod comparison;
+mod convert;
+mod doubles;
+mod exact;
+mod extended;
+mod floating;
+mod format;
+mod integer;
+mod lanes;
+mod logic;
+mod movement;
+mod narrow;
+mod pack;
+mod permute;
+mod policy;
+mod video;
+mod warp;
+
+/// One register of a warp.
+pub type Lanes = [u64; 32];
+
+/// An instruction that computes registers from registers.
+#[derive(Clone, Copy, Debug)]
+pub struct Arithmetic(Kind);
+
+/// Why something cannot be computed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unsupported {
+    /// What it is.
+    pub operation: Operation,
+    /// What of it is not known here.
+    pub reason: &'static str,
+}
+
+impl fmt::Display for Unsupported {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name: &str = self.operation.into();
+        write!(formatter, "{name}: {}", self.reason)
+    }
+}
+
+impl std::error::Error for Unsupported {}
+
+/// Which part of this module computes it.
+#[derive(Clone, Copy, Debug)]
+enum Kind {
+    Integer(integer::Instruction),
+    Extended(extended::Instruction),
+    Bits(bits::Instruction),
+    Logic(logic::Instruction),
+    Permute(permute::Instruction),
+    Comparison(comparison::Instruction),
+    Movement(movement::Instruction),
+    Warp(warp::Instruction),
+    Floating(floating::Instruction),
+    Approximate(approximate::Instruction),
+    Convert(convert::Instruction),
+    Narrow(narrow::Instruction),
+    Pack(pack::Instruction),
+    Video(video::Instruction),
+    Policy(policy::Instruction),
+}
+
+/// What the parts say of an opcode.
+type Decoded<T> = Result<T, &'static str>;
+
+/// That an opcode has no type.
+const UNTYPED: &str = "its type is missing";
+/// That an opcode has another type than the instruction works with.
+const FOREIGN_TYPE: &str = "its type is none of the instruction's";
+/// That a part is asked for an instruction of another one.
+const NOT_HERE: &str = "it is computed elsewhere";
+/// That an opcode lacks a word.
+const INCOMPLETE: &str = "a word is missing or not known";
+
+impl Arithmetic {
+    /// What an opcode computes; nothing if it does something else than computing registers from
+    /// registers.
+    pub fn of(opcode: &Opcode) -> Option<Result<Self, Unsupported>> {
+        let operation = opcode.operation()?;
+        let kind = Kind::of(operation, opcode)?;
+        let kind = if opcode.is_known() { kind } else { Err(INCOMPLETE) };
+        Some(kind.map(Self).map_err(|reason| Unsupported { operation, reason }))
+    }
+
+    /// Whether what it writes in one lane depends on the others.
+    pub const fn is_exchange(&self) -> bool {
+        matches!(self.0, Kind::Warp(_))
+    }
+
+    /// The same for a destination that is a register of so many bits. It matters to `cvt`, which
+    /// extends a signed result over a register that is wider than its type.
+    #[must_use]
+    pub const fn widened(self, bits: u32) -> Self {
+        match self.0 {
+            Kind::Convert(instruction) => Self(Kind::Convert(instruction.widened(bits))),
+            _ => self,
+        }
+    }
+
+    /// Computes the active lanes. Nothing happens if there are fewer operands than it has.
+    pub fn execute(&self, active: u32, sources: &[&Lanes], destinations: &mut [&mut Lanes]) {
+        match &self.0 {
+            Kind::Integer(instruction) => instruction.execute(active, sources, destinations),
+            Kind::Extended(instruction) => instruction.execute(active, sources, destinations),
+            Kind::Bits(instruction) => instruction.execute(active, sources, destinations),
+            Kind::Logic(instruction) => instruction.execute(active, sources, destinations),
+            Kind::Permute(instruction) => instruction.execute(active, sources, destinations),
+            Kind::Comparison(instruction) => instruction.execute(active, sources, destinations),
+            Kind::Movement(instruction) => instruction.execute(active, sources, destinations),
+            Kind::Warp(instruction) => instruction.execute(active, sources, destinations),
+            Kind::Floating(instruction) => instruction.execute(active, sources, destinations),
+            Kind::Approximate(instruction) => instruction.execute(active, sources, destinations),
+            Kind::Convert(instruction) => instruction.execute(active, sources, destinations),
+            Kind::Narrow(instruction) => instruction.execute(active, sources, destinations),
+            Kind::Pack(instruction) => instruction.execute(active, sources, destinations),
+            Kind::Video(instruction) => instruction.execute(active, sources, destinations),
+            Kind::Policy(instruction) => instruction.execute(active, sources, destinations),
+        }
+    }
+}
+
+impl Kind {
+    fn of(operation: Operation, opcode: &Opcode) -> Option<Decoded<Self>> {
+        Some(match operation {
+            Operation::Add
+            | Operation::Sub
+            | Operation::Mul
+            | Operation::Mad
+            | Operation::Mul24
+            | Operation::Mad24
+            | Operation::Sad
+            | Operation::Div
+            | Operation::Rem
+            | Operation::Abs
+            | Operation::Neg
+            | Operation::Min
+            | Operation::Max
+            | Operation::Clmad
+            | Operation::Dp4a
+            | Operation::Dp2a => integer::Instruction::of(operation, opcode).map(Self::Integer),
+            Operation::AddCarryOut
+            | Operation::AddCarryIn
+            | Operation::SubBorrowOut
+            | Operation::SubBorrowIn
+            | Operation::MadCarryOut
+            | Operation::MadCarryIn => extended::Instruction::of(operation, opcode).map(Self::Extended),
+            Operation::Popc
+            | Operation::Clz
+            | Operation::Bfind
+            | Operation::Fns
+            | Operation::Brev
+            | Operation::Bfe
+            | Operation::Bfi
+            | Operation::Szext
+            | Operation::Bmsk => bits::Instruction::of(operation, opcode).map(Self::Bits),
+            Operation::And
+            | Operation::Or
+            | Operation::Xor
+            | Operation::Not
+            | Operation::Cnot
+            | Operation::Lop3
+            | Operation::Lop3Predicate
+            | Operation::Shf
+            | Operation::Shl
+            | Operation::Shr => logic::Instruction::of(operation, opcode).map(Self::Logic),
+            Operation::Prmt | Operation::PrmtMode => permute::Instruction::of(opcode).map(Self::Permute),
+            Operation::Set | Operation::Setp | Operation::Selp | Operation::Slct => {
+                comparison::Instruction::of(operation, opcode).map(Self::Comparison)
+            }
+            Operation::Mov | Operation::MovVector => {
+                movement::Instruction::of(operation, opcode).map(Self::Movement)
+            }
+            Operation::Shfl
+            | Operation::ShflSync
+            | Operation::Vote
+            | Operation::VoteBallot
+            | Operation::VoteSync
+            | Operation::VoteSyncBallot
+            | Operation::MatchAnySync
+            | Operation::MatchAllSync
+            | Operation::Activemask
+            | Operation::ReduxSync
+            | Operation::ElectSync
+            | Operation::Movmatrix => warp::Instruction::of(operation, opcode).map(Self::Warp),
+            Operation::Testp
+            | Operation::Copysign
+            | Operation::AddFloat
+            | Operation::SubFloat
+            | Operation::MulFloat
+            | Operation::Fma
+            | Operation::MadFloat
+            | Operation::AbsFloat
+            | Operation::NegFloat
+            | Operation::MinFloat
+            | Operation::MaxFloat
+            | Operation::AddHalf
+            | Operation::SubHalf
+            | Operation::MulHalf
+            | Operation::FmaHalf
+            | Operation::NegHalf
+            | Operation::AbsHalf
+            | Operation::MinHalf
+            | Operation::MaxHalf
+            | Operation::AddMixed
+            | Operation::SubMixed
+            | Operation::FmaMixed
+            | Operation::AddPacked
+            | Operation::SubPacked
+            | Operation::MulNarrow
+            | Operation::FmaNarrow => floating::Instruction::of(operation, opcode).map(Self::Floating),
+            Operation::DivFloat | Operation::Rcp | Operation::Sqrt
+                if floating::rounding(opcode).is_some() =>
+            {
+                floating::Instruction::of(operation, opcode).map(Self::Floating)
+            }
+            Operation::DivFloat
+            | Operation::Rcp
+            | Operation::Sqrt
+            | Operation::Rsqrt
+            | Operation::Sin
+            | Operation::Cos
+            | Operation::Lg2
+            | Operation::Ex2
+            | Operation::Tanh
+            | Operation::TanhHalf
+            | Operation::Ex2Half => approximate::Instruction::of(operation, opcode).map(Self::Approximate),
+            Operation::Cvt => convert::Instruction::of(opcode).map(Self::Convert),
+            Operation::CvtPair
+            | Operation::CvtPacked
+            | Operation::CvtStochastic
+            | Operation::CvtStochastic4 => narrow::Instruction::of(operation, opcode).map(Self::Narrow),
+            Operation::CvtPack | Operation::CvtPackMerge => {
+                pack::Instruction::of(operation, opcode).map(Self::Pack)
+            }
+            Operation::Vadd
+            | Operation::Vsub
+            | Operation::Vabsdiff
+            | Operation::Vmin
+            | Operation::Vmax
+            | Operation::Vshl
+            | Operation::Vshr
+            | Operation::Vset => video::Instruction::of(operation, opcode).map(Self::Video),
+            Operation::CreatepolicyFractional => policy::Instruction::of(opcode).map(Self::Policy),
+            Operation::Vadd2
+            | Operation::Vsub2
+            | Operation::Vavrg2
+            | Operation::Vabsdiff2
+            | Operation::Vmin2
+            | Operation::Vmax2
+            | Operation::Vset2 => video::Instruction::packed(operation, 2, opcode).map(Self::Video),
+            Operation::Vadd4
+            | Operation::Vsub4
+            | Operation::Vavrg4
+            | Operation::Vabsdiff4
+            | Operation::Vmin4
+            | Operation::Vmax4
+            | Operation::Vset4 => video::Instruction::packed(operation, 4, opcode).map(Self::Video),
+            Operation::Vmad | Operation::Spcompress | Operation::Spdecompress => {
+                Err("it is not computed yet")
+            }
+            // Memory, control, synchronisation, and what asks the machine.
+            Operation::Ld
+            | Operation::LdGlobalNc
+            | Operation::Ldu
+            | Operation::St
+            | Operation::StAsync
+            | Operation::StAsyncRelease
+            | Operation::StBulk
+            | Operation::MultimemLdReduce
+            | Operation::MultimemSt
+            | Operation::MultimemRed
+            | Operation::MultimemStAsync
+            | Operation::MultimemRedAsync
+            | Operation::Prefetch
+            | Operation::PrefetchEviction
+            | Operation::PrefetchValid
+            | Operation::PrefetchTensormap
+            | Operation::Prefetchu
+            | Operation::Applypriority
+            | Operation::Discard
+            | Operation::CreatepolicyRange
+            | Operation::CreatepolicyCvt
+            | Operation::Isspacep
+            | Operation::Cvta
+            | Operation::Mapa
+            | Operation::Getctarank
+            | Operation::CpAsync
+            | Operation::CpAsyncCommitGroup
+            | Operation::CpAsyncWaitGroup
+            | Operation::CpAsyncWaitAll
+            | Operation::CpAsyncMbarrierArrive
+            | Operation::CpAsyncBulkLoad
+            | Operation::CpAsyncBulkCluster
+            | Operation::CpAsyncBulkStore
+            | Operation::CpReduceAsyncBulkCluster
+            | Operation::CpReduceAsyncBulkStore
+            | Operation::CpAsyncBulkPrefetch
+            | Operation::MultimemCpAsyncBulk
+            | Operation::MultimemCpReduceAsyncBulk
+            | Operation::CpAsyncBulkCommitGroup
+            | Operation::CpAsyncBulkWaitGroup
+            | Operation::CpAsyncBulkTensorLoad
+            | Operation::CpAsyncBulkTensorStore
+            | Operation::CpReduceAsyncBulkTensor
+            | Operation::CpAsyncBulkPrefetchTensor
+            | Operation::ApplypriorityAsyncBulk
+            | Operation::ApplypriorityAsyncBulkTensor
+            | Operation::TensormapReplace
+            | Operation::TensormapCpFenceproxy
+            | Operation::FabricTryGet
+            | Operation::FabricTryPut
+            | Operation::FabricTryRed
+            | Operation::FabricTryPullred
+            | Operation::FabricTryAtom
+            | Operation::FabricTryGetTensor
+            | Operation::FabricTryPutTensor
+            | Operation::FabricTryRedTensor
+            | Operation::FabricSubmit
+            | Operation::FabricSubmitCommitGroup
+            | Operation::FabricWait
+            | Operation::Tex
+            | Operation::Tld4
+            | Operation::Txq
+            | Operation::Istypep
+            | Operation::Suld
+            | Operation::Sust
+            | Operation::Sured
+            | Operation::Suq
+            | Operation::Bra
+            | Operation::BrxIdx
+            | Operation::Call
+            | Operation::Ret
+            | Operation::Exit
+            | Operation::BarrierSync
+            | Operation::BarrierArrive
+            | Operation::BarrierPopc
+            | Operation::BarrierPredicate
+            | Operation::BarWarpSync
+            | Operation::BarrierClusterArrive
+            | Operation::BarrierClusterWait
+            | Operation::Membar
+            | Operation::MembarProxy
+            | Operation::Fence
+            | Operation::FenceRestricted
+            | Operation::FenceMbarrierInit
+            | Operation::FenceAliasRead
+            | Operation::FenceProxy
+            | Operation::FenceProxyAlias
+            | Operation::FenceProxyTensormap
+            | Operation::FenceProxyAsyncGeneric
+            | Operation::Atom
+            | Operation::Red
+            | Operation::RedAsync
+            | Operation::RedAsyncRelease
+            | Operation::Griddepcontrol
+            | Operation::MbarrierInit
+            | Operation::MbarrierInval
+            | Operation::MbarrierExpectTx
+            | Operation::MbarrierCompleteTx
+            | Operation::MbarrierArrive
+            | Operation::MbarrierArriveDrop
+            | Operation::MbarrierTestWait
+            | Operation::MbarrierTryWait
+            | Operation::MbarrierPendingCount
+            | Operation::MbarrierCheckLayout
+            | Operation::ClusterlaunchcontrolTryCancel
+            | Operation::ClusterlaunchcontrolIsCanceled
+            | Operation::ClusterlaunchcontrolFirstCtaid
+            | Operation::WmmaLoad
+            | Operation::WmmaStore
+            | Operation::WmmaMma
+            | Operation::Mma
+            | Operation::MmaSp
+            | Operation::Ldmatrix
+            | Operation::LdmatrixUnpack
+            | Operation::Stmatrix
+            | Operation::WgmmaMmaAsync
+            | Operation::WgmmaMmaAsyncSp
+            | Operation::WgmmaFence
+            | Operation::WgmmaCommitGroup
+            | Operation::WgmmaWaitGroup
+            | Operation::Stacksave
+            | Operation::Stackrestore
+            | Operation::Alloca
+            | Operation::Brkpt
+            | Operation::Nanosleep
+            | Operation::Pmevent
+            | Operation::Trap
+            | Operation::Setmaxnreg
+            | Operation::Tensor => return None,
+        })
+    }
+}
+
+/// The type of integers, or of bits taken for such.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Integer {
+    bits: u32,
+    signed: bool,
+}
+
+impl Integer {
+    const U32: Self = Self { bits: 32, signed: false };
+
+    /// The type of an element, and how many there are.
+    fn elements(ty: Type) -> Option<(Self, u32)> {
+        let count = match ty {
+            Type::U16x2 | Type::S16x2 => 2,
+            Type::U8x4 | Type::S8x4 => 4,
+            Type::Pred => return Some((Self { bits: 1, signed: false }, 1)),
+            _ if ty.is_float() || ty.is_packed() => return None,
+            _ => 1,
+        };
+        let bits = ty.bits().filter(|bits| *bits <= 64)?;
+        Some((Self { bits: bits / count, signed: ty.is_signed() }, count))
+    }
+
+    /// The first type of an opcode, which has one element.
+    fn first(opcode: &Opcode) -> Decoded<Self> {
+        let ty = *opcode.types.first().ok_or(UNTYPED)?;
+        match Self::elements(ty) {
+            Some((element, 1)) => Ok(element),
+            Some(_) | None => Err(FOREIGN_TYPE),
+        }
+    }
+
+    /// All bits of a number.
+    const fn mask(self) -> u64 {
+        u64::MAX >> (64 - self.bits)
+    }
+
+    const fn unsigned(self) -> Self {
+        Self { signed: false, ..self }
+    }
+
+    /// Twice as wide.
+    const fn doubled(self) -> Self {
+        Self { bits: self.bits * 2, ..self }
+    }
+
+    /// The number that bits are.
+    const fn value(self, bits: u64) -> i128 {
+        if self.signed { self.sign_extended(bits) as i128 } else { (bits & self.mask()) as i128 }
+    }
+
+    /// As it would be with 64 bits.
+    const fn sign_extended(self, bits: u64) -> i64 {
+        let unused = 64 - self.bits;
+        ((bits << unused) as i64) >> unused
+    }
+
+    /// The low bits of a number.
+    const fn wrapped(self, value: i128) -> u64 {
+        value as u64 & self.mask()
+    }
+
+    const fn smallest(self) -> i128 {
+        if self.signed { -(1 << (self.bits - 1)) } else { 0 }
+    }
+
+    const fn largest(self) -> i128 {
+        if self.signed { (1 << (self.bits - 1)) - 1 } else { (1 << self.bits) - 1 }
+    }
+
+    /// The number that is nearest among those of this type.
+    fn saturated(self, value: i128) -> u64 {
+        self.wrapped(value.clamp(self.smallest(), self.largest()))
+    }
+}

@@ -1,0 +1,70 @@
+//! `mov`: a copy, packed or unpacked.
+
+use super::lanes::each;
+use super::{Decoded, FOREIGN_TYPE, Lanes, UNTYPED};
+use crate::isa::generic::{Operation, Type};
+use crate::resolve::operations::Opcode;
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Instruction {
+    /// Bits of all elements together; of a vector that is copied, of each.
+    bits: u32,
+}
+
+impl Instruction {
+    pub(super) fn of(operation: Operation, opcode: &Opcode) -> Decoded<Self> {
+        let ty = *opcode.types.first().ok_or(UNTYPED)?;
+        let bits = match (ty, operation) {
+            (Type::Pred, _) => 1,
+            (_, Operation::Mov | Operation::MovVector) => ty.bits().ok_or(FOREIGN_TYPE)?,
+            _ => return Err(super::NOT_HERE),
+        };
+        Ok(Self { bits })
+    }
+
+    pub(super) fn execute(self, active: u32, sources: &[&Lanes], destinations: &mut [&mut Lanes]) {
+        let (from, to) = (sources.len() as u32, destinations.len() as u32);
+        // As many on both sides: a copy. 128 bits are two registers wherever they are.
+        if from == to {
+            let mask = u64::MAX >> (64 - self.bits.min(64));
+            for (source, destination) in sources.iter().zip(destinations) {
+                each(active, |lane| destination[lane] = source[lane] & mask);
+            }
+            return;
+        }
+        if from == 0 || to == 0 {
+            return;
+        }
+        let (source_bits, destination_bits) = (self.element(from), self.element(to));
+        if let (64, [low, high], [d]) = (self.bits, sources, &mut *destinations) {
+            return each(active, |lane| d[lane] = high[lane] << 32 | low[lane] & 0xFFFF_FFFF);
+        }
+        if let (64, [a], [low, high]) = (self.bits, sources, &mut *destinations) {
+            return each(active, |lane| {
+                low[lane] = a[lane] & 0xFFFF_FFFF;
+                high[lane] = a[lane] >> 32;
+            });
+        }
+        // The bits of all sources in a row, then those of all destinations.
+        each(active, |lane| {
+            let mut row: u128 = 0;
+            for (index, source) in sources.iter().enumerate() {
+                let bits = u128::from(source[lane]) & low_bits(source_bits);
+                row |= bits.checked_shl(index as u32 * source_bits).unwrap_or(0);
+            }
+            for (index, destination) in destinations.iter_mut().enumerate() {
+                let bits = row.checked_shr(index as u32 * destination_bits).unwrap_or(0);
+                destination[lane] = (bits & low_bits(destination_bits)) as u64;
+            }
+        });
+    }
+
+    /// Bits of one of so many elements.
+    const fn element(self, count: u32) -> u32 {
+        self.bits / count
+    }
+}
+
+const fn low_bits(count: u32) -> u128 {
+    if count == 0 { 0 } else { u128::MAX >> (128 - count) }
+}

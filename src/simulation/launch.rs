@@ -1,0 +1,529 @@
+//! What a kernel is launched with: said in a file, or assumed.
+
+use serde::Deserialize;
+
+use super::program::Parameter;
+use super::tensor_map::{Interleave, Swizzle, TensorMap};
+use crate::resolve::unit::Unit;
+use crate::syntax::ast::{Function, Type};
+use crate::syntax::literal;
+
+/// A launch as a file says it. All is optional that the module says, too.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LaunchFile {
+    /// The name of the kernel.
+    pub kernel: Option<String>,
+    /// CTAs.
+    pub grid: Option<Vec<u32>>,
+    /// Threads of a CTA.
+    pub block: Option<Vec<u32>>,
+    /// CTAs of a cluster.
+    pub cluster: Option<Vec<u32>>,
+    /// Bytes of dynamic shared memory.
+    #[serde(default)]
+    pub dynamic_smem: u32,
+    /// Registers of each thread at its start.
+    pub registers: Option<u32>,
+    /// The arguments.
+    #[serde(default, rename = "arg")]
+    pub arguments: Vec<ArgumentFile>,
+}
+
+/// An argument as a file says it.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ArgumentFile {
+    /// `buffer`, `tensor_map`, `bytes`, or the type of a number.
+    #[serde(rename = "type")]
+    pub ty: String,
+    /// Bytes of a buffer.
+    pub bytes: Option<u64>,
+    /// The file whose bytes a buffer holds.
+    pub data: Option<String>,
+    /// The file that a buffer is written to when the kernel has ended.
+    pub out: Option<String>,
+    /// The byte that a buffer is filled with.
+    pub fill: Option<u8>,
+    /// A number.
+    pub value: Option<Number>,
+    /// The type of a tensor's elements.
+    pub element: Option<String>,
+    /// Elements of a tensor, the innermost dimension first.
+    pub dims: Option<Vec<u32>>,
+    /// Bytes from one to the next, but for the innermost dimension.
+    pub strides_bytes: Option<Vec<u64>>,
+    /// Elements of a box.
+    #[serde(rename = "box")]
+    pub box_dims: Option<Vec<u32>>,
+    /// How a box is swizzled.
+    pub swizzle: Option<Swizzle>,
+    /// How elements are interleaved.
+    pub interleave: Option<Interleave>,
+    /// Which argument is the buffer of a tensor, from 0.
+    pub base: Option<usize>,
+    /// The bytes of a struct, in hexadecimal.
+    pub hex: Option<String>,
+}
+
+/// A number of a launch file.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(untagged)]
+pub enum Number {
+    /// An integer.
+    Integer(i64),
+    /// Another number.
+    Float(f64),
+}
+
+/// A launch.
+#[derive(Clone, Debug)]
+pub struct Launch {
+    /// CTAs.
+    pub grid: [u32; 3],
+    /// Threads of a CTA.
+    pub block: [u32; 3],
+    /// CTAs of a cluster.
+    pub cluster: [u32; 3],
+    /// Bytes of dynamic shared memory.
+    pub dynamic_smem: u32,
+    /// Registers of each thread at its start, where that is said.
+    pub registers: Option<u32>,
+    /// The arguments, in the order of the parameters.
+    pub arguments: Vec<Argument>,
+    /// What of it nobody has said.
+    pub assumed: Vec<String>,
+}
+
+/// An argument.
+#[derive(Clone, Debug)]
+pub enum Argument {
+    /// The address of a buffer.
+    Buffer {
+        /// Its size.
+        bytes: u64,
+        /// What it holds, and then zeros; nothing if that is not known.
+        data: Option<Vec<u8>>,
+    },
+    /// The bytes of a number or a struct.
+    Bytes(Vec<u8>),
+    /// A tensor map, over the buffer of an argument or one of its own.
+    TensorMap {
+        /// What it says; its base is filled in.
+        map: TensorMap,
+        /// Which argument is the buffer.
+        base: Option<usize>,
+        /// Bytes of a buffer of its own.
+        bytes: u64,
+    },
+    /// Something whose bytes are not known.
+    Opaque,
+}
+
+/// Why a launch cannot be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LaunchError(pub String);
+
+impl std::fmt::Display for LaunchError {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for LaunchError {}
+
+/// Bytes of shared memory that a CTA can have.
+pub const MOST_SHARED: u32 = 227 * 1024;
+/// What a buffer has of which nothing is said.
+const ASSUMED_BUFFER: u64 = 1 << 32;
+/// The values that numbers get, set by set.
+const ASSUMED_NUMBERS: [u64; 3] = [512, 256, 1024];
+
+/// The threads that a CTA has, where its kernel does not say.
+const ASSUMED_THREADS: [u32; 3] = [128, 32, 256];
+
+/// The value of numbers in a set.
+pub(crate) fn assumed_number(set: usize) -> u64 {
+    ASSUMED_NUMBERS[set % ASSUMED_NUMBERS.len()]
+}
+
+/// What a kernel's directives say.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Directives {
+    /// Threads of a CTA, and whether it has to be so many.
+    pub block: Option<[u32; 3]>,
+    /// CTAs of a cluster.
+    pub cluster: Option<[u32; 3]>,
+    /// Registers of a thread.
+    pub registers: Option<u32>,
+}
+
+impl Directives {
+    /// Those of a function.
+    pub fn of(unit: &Unit, function: &Function) -> Self {
+        let mut this = Self::default();
+        for directive in &unit.module.directives[function.directives.range()] {
+            let mut values = [1u32; 3];
+            for (value, operand) in values.iter_mut().zip(unit.module.operands(directive.operands)) {
+                let number = literal::evaluate(&unit.source, &unit.module, operand);
+                *value = number.and_then(|number| u32::try_from(number).ok()).unwrap_or(1).max(1);
+            }
+            match unit.source.slice(directive.name) {
+                ".reqntid" => this.block = Some(values),
+                ".maxntid" => this.block = this.block.or(Some(values)),
+                ".reqnctapercluster" => this.cluster = Some(values),
+                ".maxnreg" => this.registers = Some(values[0]),
+                _ => {}
+            }
+        }
+        this
+    }
+}
+
+/// Three numbers of which the last ones may be left out.
+fn three(given: Option<&[u32]>, what: &str) -> Result<Option<[u32; 3]>, LaunchError> {
+    let Some(given) = given else { return Ok(None) };
+    if given.is_empty() || given.len() > 3 || given.contains(&0) {
+        return Err(LaunchError(format!("`{what}` is one to three numbers greater than 0")));
+    }
+    Ok(Some(std::array::from_fn(|axis| given.get(axis).copied().unwrap_or(1))))
+}
+
+/// Bits of a tensor's element in global and in shared memory.
+fn element_bits(name: &str) -> Option<(u32, u32)> {
+    Some(match name {
+        "u8" | "s8" | "b8" | "e4m3" | "e5m2" | "f8" | "ue8m0" => (8, 8),
+        "u16" | "s16" | "b16" | "f16" | "bf16" => (16, 16),
+        "u32" | "s32" | "b32" | "f32" | "tf32" => (32, 32),
+        "u64" | "s64" | "b64" | "f64" => (64, 64),
+        "b4x16" | "e2m1" => (4, 4),
+        "b4x16_p64" => (4, 8),
+        "b6x16_p32" => (6, 8),
+        _ => return None,
+    })
+}
+
+impl Launch {
+    /// The launch that a file says, with the bytes of the files that it names.
+    ///
+    /// # Errors
+    /// When it contradicts itself or the kernel.
+    pub(crate) fn new(
+        unit: &Unit,
+        function: &Function,
+        parameters: &[Parameter],
+        file: &LaunchFile,
+        data: &mut dyn FnMut(&str) -> Result<Vec<u8>, LaunchError>,
+    ) -> Result<Self, LaunchError> {
+        let said = Directives::of(unit, function);
+        let mut assumed = Vec::new();
+        let block = three(file.block.as_deref(), "block")?.or(said.block).unwrap_or_else(|| {
+            assumed.push("128 threads in a CTA".to_owned());
+            [128, 1, 1]
+        });
+        let cluster = three(file.cluster.as_deref(), "cluster")?.or(said.cluster).unwrap_or([1, 1, 1]);
+        let grid = three(file.grid.as_deref(), "grid")?.unwrap_or(cluster);
+        if let Some(needed) = said.cluster
+            && needed != cluster
+        {
+            return Err(LaunchError(format!("the kernel has clusters of {needed:?}, not of {cluster:?}")));
+        }
+        if file.arguments.len() != parameters.len() {
+            return Err(LaunchError(format!(
+                "the kernel has {} parameters, but the launch has {} arguments",
+                parameters.len(),
+                file.arguments.len()
+            )));
+        }
+        let arguments = file
+            .arguments
+            .iter()
+            .zip(parameters)
+            .enumerate()
+            .map(|(index, (given, parameter))| {
+                argument(given, parameter, &file.arguments, data).map_err(|LaunchError(why)| {
+                    LaunchError(format!("argument {index} (`{}`): {why}", parameter.name))
+                })
+            })
+            .collect::<Result<_, _>>()?;
+        Self {
+            grid,
+            block,
+            cluster,
+            dynamic_smem: file.dynamic_smem,
+            registers: file.registers,
+            arguments,
+            assumed,
+        }
+        .checked()
+    }
+
+    /// The launch that is assumed of a kernel that comes alone; one of several.
+    pub(crate) fn assumed(
+        unit: &Unit,
+        function: &Function,
+        parameters: &[Parameter],
+        dynamic_smem: u32,
+        set: usize,
+    ) -> Self {
+        let said = Directives::of(unit, function);
+        let mut assumed = Vec::new();
+        let block = said.block.unwrap_or_else(|| {
+            assumed.push("the number of threads in a CTA".to_owned());
+            [ASSUMED_THREADS[set % ASSUMED_THREADS.len()], 1, 1]
+        });
+        let cluster = said.cluster.unwrap_or([1, 1, 1]);
+        let number = assumed_number(set);
+        let arguments = parameters
+            .iter()
+            .map(|parameter| match parameter.ty {
+                _ if parameter.is_array && parameter.bytes == 128 && parameter.align >= 64 => {
+                    Argument::Opaque
+                }
+                _ if parameter.is_array => Argument::Opaque,
+                Some(Type::U64 | Type::B64 | Type::S64) => {
+                    Argument::Buffer { bytes: ASSUMED_BUFFER, data: None }
+                }
+                Some(Type::F32) => Argument::Bytes(1.0f32.to_le_bytes().to_vec()),
+                Some(Type::F64) => Argument::Bytes(1.0f64.to_le_bytes().to_vec()),
+                _ => Argument::Bytes(number.to_le_bytes()[..parameter.bytes.min(8) as usize].to_vec()),
+            })
+            .collect();
+        if !parameters.is_empty() {
+            assumed.push("the values of all parameters".to_owned());
+        }
+        Self { grid: cluster, block, cluster, dynamic_smem, registers: None, arguments, assumed }
+    }
+
+    /// The same with the shape that a file says.
+    pub(crate) fn shaped(mut self, shape: &LaunchFile) -> Result<Self, LaunchError> {
+        if let Some(block) = three(shape.block.as_deref(), "block")? {
+            self.block = block;
+        }
+        if let Some(cluster) = three(shape.cluster.as_deref(), "cluster")? {
+            (self.cluster, self.grid) = (cluster, cluster);
+        }
+        if let Some(grid) = three(shape.grid.as_deref(), "grid")? {
+            self.grid = grid;
+        }
+        self.checked()
+    }
+
+    /// Whether such a cluster exists.
+    ///
+    /// # Errors
+    /// When it is too large.
+    pub fn checked(self) -> Result<Self, LaunchError> {
+        let product = |of: [u32; 3]| of.iter().map(|size| u64::from(*size)).product::<u64>();
+        if product(self.block) > 1024 {
+            return Err(LaunchError(format!("a CTA has at most 1024 threads, not {}", product(self.block))));
+        }
+        if product(self.cluster) > 16 {
+            return Err(LaunchError(format!("a cluster has at most 16 CTAs, not {}", product(self.cluster))));
+        }
+        if self.grid.iter().zip(self.cluster).any(|(grid, cluster)| grid % cluster != 0) {
+            return Err(LaunchError(format!(
+                "clusters of {:?} do not divide a grid of {:?}",
+                self.cluster, self.grid
+            )));
+        }
+        if self.dynamic_smem > MOST_SHARED {
+            return Err(LaunchError(format!(
+                "a CTA has at most {MOST_SHARED} bytes of shared memory, not {}",
+                self.dynamic_smem
+            )));
+        }
+        Ok(self)
+    }
+}
+
+fn argument(
+    given: &ArgumentFile,
+    parameter: &Parameter,
+    all: &[ArgumentFile],
+    data: &mut dyn FnMut(&str) -> Result<Vec<u8>, LaunchError>,
+) -> Result<Argument, LaunchError> {
+    let fits = |bytes: usize| {
+        if bytes == parameter.bytes as usize {
+            Ok(())
+        } else {
+            Err(LaunchError(format!("it has {bytes} bytes, but the parameter has {}", parameter.bytes)))
+        }
+    };
+    match given.ty.as_str() {
+        "buffer" => {
+            fits(8)?;
+            let data = match (&given.data, given.fill) {
+                (Some(path), _) => Some(data(path)?),
+                (None, Some(0)) => Some(Vec::new()),
+                (None, Some(byte)) => Some(vec![byte; given.bytes.unwrap_or(0).min(1 << 28) as usize]),
+                (None, None) => None,
+            };
+            let bytes = match (given.bytes, &data) {
+                (Some(bytes), _) => bytes,
+                (None, Some(data)) => data.len() as u64,
+                (None, None) => return Err(LaunchError("a buffer has `bytes` or `data`".to_owned())),
+            };
+            if bytes > 1 << 34 {
+                return Err(LaunchError("a buffer has at most 2^34 bytes".to_owned()));
+            }
+            Ok(Argument::Buffer { bytes, data })
+        }
+        "bytes" => {
+            let text = given.hex.as_deref().unwrap_or_default();
+            let digits: String = text.chars().filter(|letter| !letter.is_whitespace()).collect();
+            let bytes: Option<Vec<u8>> = (0..digits.len())
+                .step_by(2)
+                .map(|at| digits.get(at..at + 2).and_then(|pair| u8::from_str_radix(pair, 16).ok()))
+                .collect();
+            let bytes =
+                bytes.ok_or_else(|| LaunchError("`hex` is pairs of hexadecimal digits".to_owned()))?;
+            fits(bytes.len())?;
+            Ok(Argument::Bytes(bytes))
+        }
+        "opaque" => Ok(Argument::Opaque),
+        "tensor_map" => {
+            fits(128)?;
+            tensor_map(given, all)
+        }
+        ty => {
+            let value = given.value.ok_or_else(|| LaunchError("a number has a `value`".to_owned()))?;
+            let bytes = number(ty, value)?;
+            fits(bytes.len())?;
+            Ok(Argument::Bytes(bytes))
+        }
+    }
+}
+
+fn number(ty: &str, value: Number) -> Result<Vec<u8>, LaunchError> {
+    let (integer, float) = match value {
+        Number::Integer(value) => (Some(value), value as f64),
+        Number::Float(value) => (None, value),
+    };
+    let bytes: usize = match ty {
+        "u8" | "i8" | "s8" | "b8" => 1,
+        "u16" | "i16" | "s16" | "b16" => 2,
+        "u32" | "i32" | "s32" | "b32" => 4,
+        "u64" | "i64" | "s64" | "b64" => 8,
+        "f32" => return Ok((float as f32).to_le_bytes().to_vec()),
+        "f64" => return Ok(float.to_le_bytes().to_vec()),
+        // The upper half of a single, rounded to the nearest.
+        "bf16" => {
+            let bits = (float as f32).to_bits();
+            let rounded = bits.wrapping_add(0x7FFF + (bits >> 16 & 1)) >> 16;
+            return Ok((rounded as u16).to_le_bytes().to_vec());
+        }
+        "f16" => return Ok(half(float as f32).to_le_bytes().to_vec()),
+        _ => {
+            return Err(LaunchError(format!(
+                "`{ty}` is no type of an argument: it is `buffer`, `tensor_map`, `bytes`, `opaque`, or a number's, `u8` to `f64`"
+            )));
+        }
+    };
+    let value = integer.ok_or_else(|| LaunchError(format!("the value of a `{ty}` is an integer")))?;
+    let bits = bytes as u32 * 8;
+    let fits = bits == 64 || (-(1i64 << (bits - 1))..1i64 << bits).contains(&value);
+    if !fits {
+        return Err(LaunchError(format!("{value} does not fit a `{ty}`")));
+    }
+    Ok(value.to_le_bytes()[..bytes].to_vec())
+}
+
+/// A number of half precision; small ones become zero.
+fn half(value: f32) -> u16 {
+    let bits = value.to_bits();
+    let sign = (bits >> 16 & 0x8000) as u16;
+    let exponent = (bits >> 23 & 0xFF).cast_signed() - 127 + 15;
+    match exponent {
+        31.. => sign | 0x7C00,
+        1..=30 => {
+            let mantissa = bits & 0x7F_FFFF;
+            let rounded = exponent.cast_unsigned() << 10 | mantissa >> 13;
+            let up = u32::from(mantissa & 0x1FFF > 0x1000 || mantissa & 0x3FFF == 0x3000);
+            sign | (rounded + up) as u16
+        }
+        _ => sign,
+    }
+}
+
+fn tensor_map(given: &ArgumentFile, all: &[ArgumentFile]) -> Result<Argument, LaunchError> {
+    let missing = |what: &str| LaunchError(format!("a tensor map has `{what}`"));
+    let element = given.element.as_deref().ok_or_else(|| missing("element"))?;
+    let (element_bits, shared_bits) = element_bits(element)
+        .ok_or_else(|| LaunchError(format!("`{element}` is no type of a tensor's elements")))?;
+    let dims = given.dims.clone().ok_or_else(|| missing("dims"))?;
+    let box_dims = given.box_dims.clone().ok_or_else(|| missing("box"))?;
+    if dims.is_empty() || dims.len() > 5 || dims.contains(&0) {
+        return Err(LaunchError("a tensor has 1 to 5 dimensions, none of them 0".to_owned()));
+    }
+    if box_dims.len() != dims.len() || box_dims.iter().any(|dim| !(1..=256).contains(dim)) {
+        return Err(LaunchError("`box` has as many dimensions as `dims`, each 1 to 256".to_owned()));
+    }
+    let mut strides = Vec::new();
+    let mut bytes = u64::from(dims[0]) * u64::from(element_bits) / 8;
+    for dim in &dims[1..] {
+        strides.push(bytes);
+        bytes = bytes.saturating_mul(u64::from(*dim));
+    }
+    if let Some(given) = &given.strides_bytes {
+        if given.len() + 1 != dims.len() {
+            return Err(LaunchError("`strides_bytes` has one number less than `dims`".to_owned()));
+        }
+        strides.clone_from(given);
+        let ends = strides.iter().zip(&dims[1..]).map(|(stride, dim)| stride.saturating_mul(u64::from(*dim)));
+        bytes = ends.max().unwrap_or(bytes).max(bytes);
+    }
+    if let Some(base) = given.base
+        && all.get(base).is_none_or(|argument| argument.ty != "buffer")
+    {
+        return Err(LaunchError(format!(
+            "`base` is the number of an argument that is a buffer, and {base} is none"
+        )));
+    }
+    let bytes = given.bytes.unwrap_or(bytes);
+    if bytes > 1 << 34 {
+        return Err(LaunchError("a tensor has at most 2^34 bytes".to_owned()));
+    }
+    let map = TensorMap {
+        element_bits,
+        shared_bits,
+        base: 0,
+        dims,
+        strides,
+        box_dims,
+        swizzle: given.swizzle.unwrap_or(Swizzle::None),
+        interleave: given.interleave.unwrap_or_default(),
+    };
+    Ok(Argument::TensorMap { map, base: given.base, bytes })
+}
+
+/// A launch file to fill in.
+pub(crate) fn template(
+    name: &str,
+    directives: &Directives,
+    parameters: &[Parameter],
+    dynamic: bool,
+) -> String {
+    let mut text = format!("kernel = {name:?}\n");
+    let cluster = directives.cluster.unwrap_or([1, 1, 1]);
+    text.push_str(&format!("grid = {cluster:?}\n"));
+    text.push_str(&format!("block = {:?}\n", directives.block.unwrap_or([128, 1, 1])));
+    text.push_str(&format!("cluster = {cluster:?}\n"));
+    text.push_str(&format!("dynamic_smem = {}\n", if dynamic { MOST_SHARED } else { 0 }));
+    for (index, parameter) in parameters.iter().enumerate() {
+        text.push_str(&format!("\n[[arg]] # {index}: {}\n", parameter.name));
+        let plain = parameter.ty.map(|ty| ty.to_string()).unwrap_or_default().replace(['b', 's'], "u");
+        text.push_str(&match parameter.ty {
+            _ if parameter.is_array && parameter.bytes == 128 => {
+                "type = \"tensor_map\"\nelement = \"f16\"\ndims = [1024, 1024]\nbox = [64, 128]\nswizzle = \"128B\"\n"
+                    .to_owned()
+            }
+            _ if parameter.is_array => format!("type = \"bytes\"\nhex = \"{}\"\n", "00".repeat(parameter.bytes as usize)),
+            Some(Type::U64 | Type::B64 | Type::S64) => "type = \"buffer\"\nbytes = 1048576\n".to_owned(),
+            Some(Type::F32) => "type = \"f32\"\nvalue = 1.0\n".to_owned(),
+            Some(Type::F64) => "type = \"f64\"\nvalue = 1.0\n".to_owned(),
+            _ => format!("type = \"{plain}\"\nvalue = 1024\n"),
+        });
+    }
+    text
+}

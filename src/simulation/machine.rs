@@ -1,0 +1,547 @@
+//! The machine: all threads of a cluster, its memories, and what goes on beside the threads.
+//!
+//! Threads of a warp that go the same way are a [`Strand`](warp::Strand). The machine runs one
+//! strand at a time until it has to wait, and lets asynchronous operations take effect when the
+//! [`Schedule`] says so. When nothing can move any more, either all have ended or the kernel hangs.
+
+use std::collections::VecDeque;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+mod access;
+mod barrier;
+mod bulk;
+mod calls;
+mod cta_barrier;
+mod deadlock;
+mod meeting;
+mod memory;
+mod races;
+mod step;
+mod tensor;
+mod tensor_core;
+mod warp;
+
+use self::barrier::Mbarrier;
+use self::bulk::Operation;
+use self::cta_barrier::{ClusterBarrier, Named};
+pub(crate) use self::memory::{Buffer, Bytes, Fill, Global};
+use self::tensor::TensorMemory;
+use self::warp::{Strand, Wait, Warp};
+use super::Schedule;
+use super::arithmetic::Lanes;
+use super::clock::{Agent, Clock};
+use super::findings::Finding;
+use super::program::{Fixed, NOWHERE, Program, windows};
+use super::shadow::{History, Shadow};
+use crate::descriptor::Features;
+use crate::diagnostic::Code;
+
+/// The shape of a launch, and what else the threads of a cluster know.
+#[derive(Clone, Debug)]
+pub(crate) struct Shape {
+    pub(crate) grid: [u32; 3],
+    pub(crate) block: [u32; 3],
+    pub(crate) cluster: [u32; 3],
+    /// Which cluster of the grid runs.
+    pub(crate) index: u32,
+    pub(crate) dynamic_shared: u32,
+    /// Registers of each thread at its start.
+    pub(crate) registers: u32,
+}
+
+/// How a run goes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Conditions {
+    pub(crate) schedule: Schedule,
+    pub(crate) strict: bool,
+    /// Warp instructions after which it ends.
+    pub(crate) budget: u64,
+    /// Whether the launch is not known; then the number that words of the parameters are.
+    pub(crate) assumes: Option<u64>,
+    pub(crate) features: Features,
+}
+
+/// Why a run ended before its time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Stop {
+    pub(crate) step: u32,
+    pub(crate) reason: String,
+}
+
+/// What became of a run.
+#[derive(Debug)]
+pub(crate) struct Outcome {
+    pub(crate) findings: Vec<Finding>,
+    pub(crate) stop: Option<Stop>,
+    /// What was taken for granted, and where.
+    pub(crate) assumed: Vec<(u32, &'static str)>,
+    pub(crate) executed: u64,
+    pub(crate) performed: u64,
+    pub(crate) global: Global,
+}
+
+/// How execution goes on behind a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Flow {
+    /// At the next step.
+    Next,
+    /// Where the step has left it.
+    Jumped,
+    /// At this step, when what is waited for has happened.
+    Blocked,
+    /// At the next step, after others.
+    Yield,
+    /// Where the step has left it, when something has happened.
+    Waiting,
+}
+
+/// A CTA.
+#[derive(Debug)]
+struct Cta {
+    shared: Bytes,
+    shadow: Shadow,
+    /// By 8 bytes: the number of the mbarrier there, from 1.
+    mbarriers: Vec<u32>,
+    named: Vec<Named>,
+    tensor: TensorMemory,
+    /// Registers that no warp has.
+    registers: u32,
+}
+
+/// Everything.
+pub(crate) struct Machine<'p> {
+    program: &'p Program,
+    shape: Shape,
+    schedule: Schedule,
+    is_strict: bool,
+    is_assumed: bool,
+    assumes: Option<u64>,
+    budget: u64,
+    features: Features,
+    ctas: Vec<Cta>,
+    warps: Vec<Warp>,
+    strands: Vec<Strand>,
+    /// Strands that others made.
+    fresh: Vec<Strand>,
+    /// The strand at hand, while a barrier looks for those who wait.
+    parked: Option<Strand>,
+    mbarriers: Vec<Mbarrier>,
+    cluster: ClusterBarrier,
+    global: Global,
+    constants: Bytes,
+    parameters: Bytes,
+    shared_bytes: u32,
+    dynamic_start: u32,
+    pending: VecDeque<Operation>,
+    next_operation: u64,
+    queues: u32,
+    queue_agents: FxHashMap<u32, (Agent, u32)>,
+    first_async_agent: Agent,
+    async_ticks: Vec<u32>,
+    /// By agent of a queue: what has taken effect.
+    done: FxHashMap<Agent, u32>,
+    /// By operation: bulk copies that are done and were not waited for.
+    finished: FxHashMap<u64, (Agent, u32)>,
+    /// By CTA whose memory it was and agent: the last operation, which somebody has to see the end of.
+    unseen: FxHashMap<(u32, Agent), (u32, u32)>,
+    /// Whether copies were made whose size is not known.
+    has_open_copies: bool,
+    /// The next cluster that may be granted.
+    granted: u32,
+    /// What all know who take part in atomic operations.
+    atomics: Clock,
+    history: History,
+    footprints: FxHashMap<tensor_core::Footprint, tensor_core::Pieces>,
+    /// How often something happened that others can notice.
+    epoch: u64,
+    executed: u64,
+    performed: u64,
+    findings: Vec<Finding>,
+    reported: FxHashSet<(Code, u32, u32)>,
+    assumed: Vec<(u32, &'static str)>,
+    random: u64,
+}
+
+/// Findings after which nobody reads on.
+const MOST_FINDINGS: usize = 100;
+/// Waits of a strand that may give up while nothing happens: it may wait for several things in turn.
+const MOST_IN_VAIN: u32 = 8;
+/// Steps that a strand goes before others do.
+const TURN: u32 = 256;
+
+impl<'p> Machine<'p> {
+    pub(crate) fn new(
+        program: &'p Program,
+        shape: Shape,
+        conditions: Conditions,
+        global: Global,
+        parameters: Bytes,
+    ) -> Self {
+        let dynamic_start = program.static_shared.next_multiple_of(program.dynamic_align.max(16));
+        let shared_bytes = dynamic_start + shape.dynamic_shared;
+        let mut constants = Bytes::new(program.constant_bytes.len());
+        constants.fill(0, program.constant_bytes.len(), Some(&program.constant_bytes));
+        for (from, to) in &program.constant_unknown {
+            constants.fill((*from).into(), (to - from) as usize, None);
+        }
+        let count = shape.cluster.iter().product::<u32>();
+        let threads = shape.block.iter().product::<u32>();
+        let warps_of_cta = threads.div_ceil(32);
+        let first_async_agent = count * warps_of_cta;
+        let seed = match conditions.schedule {
+            Schedule::Random(seed) => seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1,
+            Schedule::Early | Schedule::Late => 1,
+        };
+        let mut this = Self {
+            program,
+            schedule: conditions.schedule,
+            is_strict: conditions.strict,
+            is_assumed: conditions.assumes.is_some(),
+            assumes: conditions.assumes,
+            budget: conditions.budget,
+            features: conditions.features,
+            ctas: Vec::new(),
+            warps: Vec::new(),
+            strands: Vec::new(),
+            fresh: Vec::new(),
+            parked: None,
+            mbarriers: Vec::new(),
+            cluster: ClusterBarrier::default(),
+            global,
+            constants,
+            parameters,
+            shared_bytes,
+            dynamic_start,
+            pending: VecDeque::new(),
+            next_operation: 0,
+            queues: 0,
+            queue_agents: FxHashMap::default(),
+            first_async_agent,
+            async_ticks: Vec::new(),
+            done: FxHashMap::default(),
+            finished: FxHashMap::default(),
+            unseen: FxHashMap::default(),
+            has_open_copies: false,
+            granted: shape.index + 1,
+            atomics: Clock::default(),
+            history: History::default(),
+            footprints: FxHashMap::default(),
+            epoch: 0,
+            executed: 0,
+            performed: 0,
+            findings: Vec::new(),
+            reported: FxHashSet::default(),
+            assumed: Vec::new(),
+            random: seed,
+            shape,
+        };
+        for rank in 0..count {
+            this.add_cta(rank, threads);
+        }
+        this
+    }
+
+    fn add_cta(&mut self, rank: u32, threads: u32) {
+        let Shape { grid, cluster, index, registers, .. } = self.shape;
+        let clusters: [u32; 3] = std::array::from_fn(|axis| (grid[axis] / cluster[axis].max(1)).max(1));
+        let place = |index: u32, size: [u32; 3]| {
+            [index % size[0], index / size[0] % size[1], index / size[0] / size[1]]
+        };
+        let (cluster_id, within) = (place(index, clusters), place(rank, cluster));
+        let id = std::array::from_fn(|axis| cluster_id[axis] * cluster[axis] + within[axis]);
+        let warps = threads.div_ceil(32);
+        self.ctas.push(Cta {
+            shared: Bytes::new(self.shared_bytes as usize),
+            shadow: Shadow::new(self.shared_bytes),
+            mbarriers: vec![0; self.shared_bytes as usize / 8 + 1],
+            named: vec![Named::default(); 16],
+            tensor: TensorMemory::new(self.features.tensor_memory()),
+            registers: (1u32 << 16).saturating_sub(registers * warps * 32),
+        });
+        for warp in 0..warps {
+            let live = if threads - warp * 32 >= 32 { u32::MAX } else { (1 << (threads % 32)) - 1 };
+            let number = self.warps.len() as u32;
+            let fixed = self
+                .program
+                .fixed
+                .iter()
+                .map(|fixed| self.fixed_value(*fixed, (rank, id, cluster_id, within), warp))
+                .collect();
+            let kernel = &self.program.functions[0];
+            let mut clock = Clock::default();
+            clock.advance(number);
+            let mut fresh = Warp {
+                cta: rank,
+                index: warp,
+                live,
+                bits: Vec::new(),
+                unknown: Vec::new(),
+                fixed,
+                local: (0..32).map(|_| Bytes::new(kernel.local_bytes as usize)).collect(),
+                joins: Vec::new(),
+                agent: number,
+                clock,
+                cluster_arrived: 0,
+                cluster_generation: 0,
+                copies: bulk::Copies::default(),
+                tensor: tensor::Pending::default(),
+                register_count: registers,
+            };
+            fresh.reserve(kernel.registers as usize);
+            self.warps.push(fresh);
+            self.strands.push(Strand::new(number, live, kernel.entry));
+        }
+    }
+
+    fn fixed_value(
+        &self,
+        fixed: Fixed,
+        (rank, id, cluster_id, within): (u32, [u32; 3], [u32; 3], [u32; 3]),
+        warp: u32,
+    ) -> Lanes {
+        let Shape { grid, block, cluster, dynamic_shared, .. } = self.shape;
+        let axis = |axis: u8| usize::from(axis).min(2);
+        let shared = |offset: u32| u64::from(rank << windows::RANK_SHIFT | offset);
+        let dynamic = |offset: u32| shared(self.dynamic_start.wrapping_add(offset) & 0xFF_FFFF);
+        let size = cluster.iter().product::<u32>();
+        let warps = block.iter().product::<u32>().div_ceil(32);
+        std::array::from_fn(|lane| {
+            let thread = warp * 32 + lane as u32;
+            let lane = lane as u32;
+            let all = u64::from(u32::MAX);
+            match fixed {
+                Fixed::Tid(0) => (thread % block[0]).into(),
+                Fixed::Tid(1) => (thread / block[0] % block[1]).into(),
+                Fixed::Tid(_) => (thread / block[0] / block[1]).into(),
+                Fixed::Ntid(at) => block[axis(at)].into(),
+                Fixed::Ctaid(at) => id[axis(at)].into(),
+                Fixed::Nctaid(at) => grid[axis(at)].into(),
+                Fixed::ClusterCtaid(at) => within[axis(at)].into(),
+                Fixed::ClusterNctaid(at) => cluster[axis(at)].into(),
+                Fixed::Clusterid(at) => cluster_id[axis(at)].into(),
+                Fixed::Nclusterid(at) => (grid[axis(at)] / cluster[axis(at)].max(1)).max(1).into(),
+                Fixed::ClusterCtarank => rank.into(),
+                Fixed::ClusterNctarank => size.into(),
+                Fixed::IsExplicitCluster => u64::from(size > 1),
+                Fixed::Laneid => lane.into(),
+                Fixed::Warpid => warp.into(),
+                Fixed::Nwarpid => warps.into(),
+                Fixed::Smid => rank.into(),
+                Fixed::Nsmid => 148,
+                Fixed::LanemaskEq => 1 << lane,
+                Fixed::LanemaskLt => (1 << lane) - 1,
+                Fixed::LanemaskLe => (2 << lane) - 1,
+                Fixed::LanemaskGe => all & (all << lane),
+                Fixed::LanemaskGt => all & (all << lane << 1),
+                Fixed::DynamicSmemSize => dynamic_shared.into(),
+                Fixed::TotalSmemSize => self.shared_bytes.into(),
+                Fixed::ReservedSmem => 0,
+                Fixed::Shared(offset) => shared(offset),
+                Fixed::DynamicShared(offset) => dynamic(offset),
+                Fixed::GenericShared(offset) => windows::generic(windows::SHARED, shared(offset)),
+                Fixed::GenericDynamicShared(offset) => windows::generic(windows::SHARED, dynamic(offset)),
+            }
+        })
+    }
+
+    /// Runs to the end, if there is one.
+    pub(crate) fn run(mut self) -> Outcome {
+        let stop = self.go_on().err();
+        Outcome {
+            findings: self.findings,
+            stop,
+            assumed: self.assumed,
+            executed: self.executed,
+            performed: self.performed,
+            global: self.global,
+        }
+    }
+
+    fn go_on(&mut self) -> Result<(), Stop> {
+        let mut next = 0;
+        loop {
+            self.strands.retain(|strand| strand.mask != 0);
+            if self.strands.is_empty() {
+                // What is under way may still find something.
+                while let Some(index) = (0..self.pending.len()).find(|index| self.is_ready(*index)) {
+                    self.perform(index);
+                }
+                return Ok(());
+            }
+            if self.findings.len() >= MOST_FINDINGS {
+                return Ok(());
+            }
+            let count = self.strands.len();
+            let chosen = match self.schedule {
+                Schedule::Early | Schedule::Late => {
+                    (0..count).map(|by| (next + by) % count).find(|index| self.can_go(*index))
+                }
+                Schedule::Random(_) => {
+                    let from = self.chance() as usize % count;
+                    if !self.pending.is_empty() && self.chance().is_multiple_of(4) {
+                        let index = self.chance() as usize % self.pending.len();
+                        if self.is_ready(index) {
+                            self.perform(index);
+                            continue;
+                        }
+                    }
+                    (0..count).map(|by| (from + by) % count).find(|index| self.can_go(*index))
+                }
+            };
+            if let Some(index) = chosen {
+                next = index + 1;
+                let turn = match self.schedule {
+                    Schedule::Early | Schedule::Late => TURN,
+                    Schedule::Random(_) => 1 + self.chance() as u32 % 64,
+                };
+                self.turn(index, turn)?;
+                continue;
+            }
+            // Nobody can go on: what is under way may help.
+            if let Some(index) = (0..self.pending.len()).find(|index| self.is_ready(*index)) {
+                self.perform(index);
+                continue;
+            }
+            if self.perform_open() {
+                continue;
+            }
+            if self.give_up_waiting() {
+                continue;
+            }
+            self.hang();
+            return Ok(());
+        }
+    }
+
+    /// Lets those go on whose waits may be in vain, if that was not tried since something
+    /// happened.
+    fn give_up_waiting(&mut self) -> bool {
+        let mut any = false;
+        for strand in &mut self.strands {
+            if let Wait::Mbarrier { may_give_up: true, .. } = strand.wait {
+                if strand.gave_up.0 != self.epoch {
+                    strand.gave_up = (self.epoch, 0);
+                }
+                if strand.gave_up.1 == MOST_IN_VAIN {
+                    continue;
+                }
+                strand.gave_up.1 += 1;
+                strand.expired = true;
+                strand.wait = Wait::None;
+                any = true;
+            }
+        }
+        any
+    }
+
+    fn chance(&mut self) -> u64 {
+        self.random ^= self.random << 13;
+        self.random ^= self.random >> 7;
+        self.random ^= self.random << 17;
+        self.random >> 11
+    }
+
+    /// Whether a strand need not wait any longer.
+    fn can_go(&self, index: usize) -> bool {
+        let strand = &self.strands[index];
+        match strand.wait {
+            Wait::None => true,
+            Wait::Mbarrier { barrier, phase, .. } => {
+                let barrier = &self.mbarriers[barrier as usize];
+                barrier.phase != phase || !barrier.is_valid
+            }
+            Wait::Named { .. } => false,
+            Wait::Cluster { generation } => self.cluster.generation > generation,
+            Wait::Warp { mask, aligned_step } => self.warp_is_here(strand, mask, aligned_step),
+            Wait::Bulk { left } => self.bulk_done(strand, left, strand.mask),
+            Wait::Copies { left } => self.copies_done(strand, left),
+            Wait::Alloc { columns, pair } => self.alloc_ready(strand, columns, pair),
+            Wait::Registers { count } => self.registers_ready(strand, count),
+            Wait::Change => strand.epoch != self.epoch,
+        }
+    }
+
+    /// Runs a strand for a while.
+    fn turn(&mut self, index: usize, most: u32) -> Result<(), Stop> {
+        let hole = Strand::new(self.strands[index].warp, 0, NOWHERE);
+        let mut strand = std::mem::replace(&mut self.strands[index], hole);
+        if !matches!(strand.wait, Wait::Warp { .. }) {
+            strand.wait = Wait::None;
+        }
+        let mut left = most;
+        let result = loop {
+            if left == 0 || strand.mask == 0 {
+                break Ok(());
+            }
+            left -= 1;
+            self.executed += 1;
+            if self.executed > self.budget {
+                break Err(Self::stop(&strand, "the budget of instructions is used up"));
+            }
+            match self.step(&mut strand) {
+                Ok(Flow::Next) => strand.step += 1,
+                Ok(Flow::Jumped) => {}
+                Ok(Flow::Blocked | Flow::Waiting) => break Ok(()),
+                Ok(Flow::Yield) => {
+                    strand.step += 1;
+                    left = 0;
+                }
+                Err(stop) => break Err(stop),
+            }
+            if strand.join != warp::NO_JOIN && strand.mask != 0 && self.meet(&mut strand) {
+                break Ok(());
+            }
+            if self.schedule == Schedule::Early {
+                while let Some(index) = (0..self.pending.len()).find(|index| self.is_ready(*index)) {
+                    self.perform(index);
+                }
+            }
+        };
+        if strand.mask != 0 {
+            self.strands[index] = strand;
+        }
+        let fresh = std::mem::take(&mut self.fresh);
+        self.strands.extend(fresh);
+        result
+    }
+
+    /// What people call a warp.
+    fn role(&self, warp: u32) -> String {
+        let warp = &self.warps[warp as usize];
+        if self.ctas.len() > 1 {
+            format!("warp {} of CTA {}", warp.index, warp.cta)
+        } else {
+            format!("warp {}", warp.index)
+        }
+    }
+
+    fn role_of(&self, strand: &Strand, mask: u32) -> String {
+        let role = self.role(strand.warp);
+        match mask.count_ones() {
+            32 => role,
+            1 => format!("lane {} of {role}", mask.trailing_zeros()),
+            count => format!("{count} threads of {role}"),
+        }
+    }
+
+    /// Ends the run.
+    fn stop(strand: &Strand, reason: impl Into<String>) -> Stop {
+        Stop { step: strand.step, reason: reason.into() }
+    }
+
+    /// Notes what is taken for granted.
+    fn assume(&mut self, step: u32, what: &'static str) {
+        if !self.assumed.iter().any(|(_, known)| *known == what) {
+            self.assumed.push((step, what));
+        }
+    }
+
+    /// Keeps a finding, unless there is one like it.
+    fn report(&mut self, finding: Finding) {
+        let other = finding.labels.first().map_or(NOWHERE, |(step, _)| *step);
+        if self.reported.insert((finding.code, finding.step, other)) {
+            self.findings.push(finding);
+        }
+    }
+}

@@ -1,0 +1,607 @@
+//! Loads, stores and atomic operations of threads.
+
+use super::memory::{Outside, Read};
+use super::warp::{Strand, lanes};
+use super::{Flow, Machine, Stop};
+use crate::diagnostic::Code;
+use crate::isa::generic::{ReductionOperator, Type};
+use crate::simulation::arithmetic::Lanes;
+use crate::simulation::findings::Finding;
+use crate::simulation::program::{Access, Address, Atomic, Operand, Slice, Where, windows};
+use crate::simulation::shadow::Via;
+
+/// Where an address leads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    Global(u64),
+    Shared { cta: u32, offset: u32 },
+    Local(u64),
+    Const(u64),
+    Parameter(u64),
+}
+
+impl Machine<'_> {
+    /// Where an address leads; what leads nowhere is a finding.
+    pub(super) fn place(
+        &mut self,
+        strand: &Strand,
+        space: Where,
+        address: u64,
+        bytes: u32,
+        writes: bool,
+    ) -> Option<Place> {
+        let (window, within) = (address >> windows::BITS, address & ((1 << windows::BITS) - 1));
+        Some(match space {
+            Where::Generic => match window {
+                windows::GLOBAL => Place::Global(address),
+                windows::SHARED => {
+                    let (cta, offset) = self.shared_place(strand, space, address, bytes, writes)?;
+                    Place::Shared { cta, offset }
+                }
+                windows::LOCAL => Place::Local(within),
+                windows::CONST => Place::Const(within),
+                windows::PARAM => Place::Parameter(within),
+                _ => {
+                    self.outside(strand, &format!("there is nothing at the address {address:#x}"));
+                    return None;
+                }
+            },
+            Where::Global => Place::Global(address),
+            Where::Shared | Where::SharedCluster => {
+                let (cta, offset) = self.shared_place(strand, space, address, bytes, writes)?;
+                Place::Shared { cta, offset }
+            }
+            Where::Local => Place::Local(address),
+            Where::Const => Place::Const(address),
+            Where::Param => Place::Parameter(address),
+        })
+    }
+
+    /// Reports an access outside all memory.
+    pub(super) fn outside(&mut self, strand: &Strand, what: &str) {
+        let role = self.role_of(strand, strand.mask);
+        let finding = Finding::new(
+            Code::OutOfBounds,
+            strand.step,
+            "an access lies within memory that exists",
+            format!("{role}: {what}"),
+        );
+        self.report(finding);
+    }
+
+    fn outside_global(
+        &mut self,
+        strand: &Strand,
+        address: u64,
+        bytes: u32,
+        why: Outside,
+    ) -> Result<(), Stop> {
+        match why {
+            Outside::Limit => Err(Self::stop(strand, "the kernel writes more of global memory than is kept")),
+            Outside::Bounds(Some(buffer), at) => {
+                let buffer = &self.global.buffers[buffer];
+                if !self.is_assumed {
+                    let what =
+                        format!("{bytes} bytes at {at} of {}, which has {}", buffer.name, buffer.bytes);
+                    self.outside(strand, &what);
+                }
+                Ok(())
+            }
+            Outside::Bounds(None, _) => {
+                self.outside(strand, &format!("there is no buffer at the address {address:#x}"));
+                Ok(())
+            }
+        }
+    }
+
+    /// Up to 8 bytes at a place; what cannot be read is not known.
+    fn read(&mut self, strand: &Strand, place: Place, lane: usize, bytes: u32) -> Result<Read, Stop> {
+        let nothing = Read { value: 0, unknown: true };
+        let len = bytes as usize;
+        let read = match place {
+            Place::Global(address) => match self.global.read(address, len) {
+                Ok(read) => Some(read),
+                Err(why) => {
+                    self.outside_global(strand, address, bytes, why)?;
+                    return Ok(nothing);
+                }
+            },
+            Place::Shared { cta, offset } => self.ctas[cta as usize].shared.read(offset.into(), len),
+            Place::Local(at) => self.warps[strand.warp as usize].local[lane].read(at, len),
+            Place::Const(at) => self.constants.read(at, len),
+            Place::Parameter(at) => self.parameter(at, len),
+        };
+        if read.is_none() {
+            self.outside(strand, &format!("{bytes} bytes lie outside of {}", words(place)));
+        }
+        Ok(read.unwrap_or(nothing))
+    }
+
+    /// A part of a parameter. If nobody has said what it is, it is the address of a buffer if it is as
+    /// long, and a number otherwise.
+    fn parameter(&mut self, at: u64, len: usize) -> Option<Read> {
+        let read = self.parameters.read(at, len)?;
+        let Some(number) = self.assumes.filter(|_| read.unknown) else { return Some(read) };
+        let value = match len {
+            8 => self.global.add(super::Buffer::new("a buffer".to_owned(), 1 << 32, super::Fill::Unknown)),
+            4 | 2 => number,
+            _ => 1,
+        };
+        self.parameters.write(at, len, value, false);
+        self.parameters.read(at, len)
+    }
+
+    /// Writes up to 8 bytes at a place.
+    fn write(
+        &mut self,
+        strand: &Strand,
+        place: Place,
+        lane: usize,
+        bytes: u32,
+        (value, unknown): (u64, bool),
+    ) -> Result<bool, Stop> {
+        let len = bytes as usize;
+        let changed = match place {
+            Place::Global(address) => match self.global.write(address, len, value, unknown) {
+                Ok(changed) => Some(changed),
+                Err(why) => {
+                    self.outside_global(strand, address, bytes, why)?;
+                    Some(false)
+                }
+            },
+            Place::Shared { cta, offset } => {
+                self.overwrites(strand, cta, (offset, bytes));
+                self.ctas[cta as usize].shared.write(offset.into(), len, value, unknown)
+            }
+            Place::Local(at) => {
+                self.warps[strand.warp as usize].local[lane].write(at, len, value, unknown).map(|_| false)
+            }
+            Place::Const(_) | Place::Parameter(_) => None,
+        };
+        if changed.is_none() {
+            self.outside(strand, &format!("{bytes} bytes lie outside of {}", words(place)));
+        }
+        Ok(changed.unwrap_or(false))
+    }
+
+    /// Whether a write destroys an mbarrier.
+    pub(super) fn overwrites(&mut self, strand: &Strand, cta: u32, (offset, bytes): (u32, u32)) {
+        let slots = &self.ctas[cta as usize].mbarriers;
+        let first = offset as usize / 8;
+        let last = (offset + bytes.max(1) - 1) as usize / 8;
+        let Some(number) =
+            slots[first..=last.min(slots.len() - 1)].iter().copied().find(|number| *number != 0)
+        else {
+            return;
+        };
+        let barrier = &self.mbarriers[number as usize - 1];
+        if !barrier.is_valid {
+            return;
+        }
+        let (init, place) = (barrier.init, (barrier.cta, barrier.offset));
+        self.mbarriers[number as usize - 1].is_valid = false;
+        let name = self.place_name(place.0, place.1);
+        let finding = Finding::new(
+            Code::BarrierReused,
+            strand.step,
+            "the bytes of an mbarrier are written by nothing but mbarrier instructions",
+            format!("this writes over the mbarrier at {name}, which was not invalidated"),
+        )
+        .label(init, "it is initialised here");
+        self.report(finding);
+    }
+
+    fn misaligned(&mut self, strand: &Strand, address: u64, bytes: u32) {
+        let finding = Finding::new(
+            Code::Misaligned,
+            strand.step,
+            "an address is a multiple of what is accessed there",
+            format!("{address:#x} is no multiple of {bytes}"),
+        );
+        self.report(finding);
+    }
+
+    /// Loads registers.
+    pub(super) fn load(&mut self, strand: &mut Strand, access: &Access, active: u32) -> Result<Flow, Stop> {
+        let (addresses, unknown) = self.addresses(strand, access.address);
+        let registers = self.operands(access.registers);
+        let element = u32::from(access.bytes);
+        let total = element * registers.len() as u32;
+        let lost = unknown & active;
+        if lost != 0 && access.space != Where::Global {
+            return Err(Self::stop(strand, "an address is not known"));
+        }
+        let mut values: smallvec::SmallVec<[(Lanes, u32); 4]> =
+            smallvec::smallvec![([0; 32], lost); registers.len()];
+        let mut shared = None;
+        for lane in lanes(active & !lost) {
+            let address = addresses[lane];
+            if !address.is_multiple_of(u64::from(total.next_power_of_two())) {
+                self.misaligned(strand, address, total);
+                for (_, unknown) in &mut values {
+                    *unknown |= 1 << lane;
+                }
+                continue;
+            }
+            let Some(place) = self.place(strand, access.space, address, total, false) else {
+                for (_, unknown) in &mut values {
+                    *unknown |= 1 << lane;
+                }
+                continue;
+            };
+            if let Place::Shared { cta, offset } = place {
+                shared.get_or_insert_with(Vec::new).push((cta, offset, total));
+            }
+            for (index, (value, unknown)) in values.iter_mut().enumerate() {
+                let part = behind(place, index as u64 * u64::from(element));
+                let read = self.read(strand, part, lane, element)?;
+                value[lane] = match access.extend {
+                    0 => read.value,
+                    bits => extended(read.value, element * 8, u32::from(bits)),
+                };
+                *unknown |= u32::from(read.unknown) << lane;
+            }
+        }
+        if let Some(shared) = shared {
+            self.touch(strand, &shared, Via::Generic, false, false, active);
+        }
+        for (operand, (value, unknown)) in registers.iter().zip(&values) {
+            self.set(strand, *operand, active, value, *unknown);
+        }
+        if access.is_strong {
+            let about = addresses[active.trailing_zeros() as usize & 31];
+            if self.ask(strand, strand.step, about, 2000) {
+                strand.idle = 0;
+                strand.wait = super::warp::Wait::Change;
+                strand.step += 1;
+                return Ok(Flow::Waiting);
+            }
+        }
+        Ok(Flow::Next)
+    }
+
+    /// Stores registers.
+    pub(super) fn store(&mut self, strand: &Strand, access: &Access, active: u32) -> Result<(), Stop> {
+        let (addresses, unknown) = self.addresses(strand, access.address);
+        let registers = self.operands(access.registers);
+        let element = u32::from(access.bytes);
+        let total = element * registers.len() as u32;
+        let lost = unknown & active;
+        if lost != 0 {
+            if access.space != Where::Global {
+                return Err(Self::stop(strand, "an address is not known"));
+            }
+            self.assume(
+                strand.step,
+                "stores to addresses in global memory that are not known change nothing that is read",
+            );
+        }
+        let values: smallvec::SmallVec<[(Lanes, u32); 4]> =
+            registers.iter().map(|operand| self.value(strand, *operand)).collect();
+        let mut shared = None;
+        let (mut changed, mut changed_shared) = (false, false);
+        for lane in lanes(active & !lost) {
+            let address = addresses[lane];
+            if !address.is_multiple_of(u64::from(total.next_power_of_two())) {
+                self.misaligned(strand, address, total);
+                continue;
+            }
+            let Some(place) = self.place(strand, access.space, address, total, true) else { continue };
+            let mut differs = false;
+            for (index, (value, unknown)) in values.iter().enumerate() {
+                let part = behind(place, index as u64 * u64::from(element));
+                differs |=
+                    self.write(strand, part, lane, element, (value[lane], unknown >> lane & 1 != 0))?;
+            }
+            changed |= differs;
+            if let Place::Shared { cta, offset } = place {
+                changed_shared |= differs;
+                shared.get_or_insert_with(Vec::new).push((cta, offset, total));
+            }
+        }
+        if let Some(shared) = shared {
+            self.touch(strand, &shared, Via::Generic, true, !changed_shared, active);
+        }
+        if changed {
+            self.epoch += 1;
+        }
+        Ok(())
+    }
+
+    /// An atomic operation, lane by lane.
+    pub(super) fn atomic(&mut self, strand: &mut Strand, atomic: &Atomic, active: u32) -> Result<Flow, Stop> {
+        let (addresses, unknown) = self.addresses(strand, atomic.address);
+        let sources = self.operands(atomic.sources);
+        let destinations = self.operands(atomic.destinations);
+        if unknown & active != 0 {
+            if atomic.space != Where::Global {
+                return Err(Self::stop(strand, "an address is not known"));
+            }
+            self.assume(strand.step, "atomic operations at addresses in global memory that are not known change nothing that is read");
+            self.set_unknown(strand, atomic.destinations, active);
+            return Ok(Flow::Next);
+        }
+        let element = u32::from(atomic.bytes);
+        let parts = if atomic.operator == ReductionOperator::Cas { sources.len() / 2 } else { sources.len() };
+        let mut results: Vec<(Lanes, u32)> = vec![([0; 32], 0); parts];
+        let mut changed = false;
+        if atomic.acquires {
+            let clock = std::mem::take(&mut self.atomics);
+            self.warps[strand.warp as usize].clock.join(&clock);
+            self.atomics = clock;
+        }
+        for lane in lanes(active) {
+            let bytes = element * parts as u32;
+            let Some(place) = self.place(strand, atomic.space, addresses[lane], bytes, true) else {
+                continue;
+            };
+            for part in 0..parts {
+                let at = behind(place, part as u64 * u64::from(element));
+                let old = self.read(strand, at, lane, element)?;
+                let (b, b_unknown) = self.value(strand, sources[part]);
+                let (c, c_unknown) =
+                    sources.get(parts + part).map_or(([0; 32], 0), |it| self.value(strand, *it));
+                let doubt = old.unknown && atomic.operator != ReductionOperator::Exch
+                    || (b_unknown | c_unknown) >> lane & 1 != 0;
+                let new = combined(atomic.operator, atomic.ty, old.value, b[lane], c[lane]);
+                let (value, unknown) = (new.unwrap_or(0), doubt || new.is_none());
+                changed |= self.write(strand, at, lane, element, (value, unknown))?;
+                results[part].0[lane] = old.value;
+                results[part].1 |= u32::from(old.unknown) << lane;
+            }
+        }
+        if atomic.releases {
+            let Self { warps, atomics, .. } = self;
+            let warp = &mut warps[strand.warp as usize];
+            atomics.join(&warp.clock);
+            warp.clock.advance(warp.agent);
+        }
+        for (destination, (value, unknown)) in destinations.iter().zip(&results) {
+            self.set(strand, *destination, active, value, *unknown);
+        }
+        if changed {
+            self.epoch += 1;
+            return Ok(Flow::Next);
+        }
+        if !destinations.is_empty()
+            && self.ask(strand, strand.step, addresses[active.trailing_zeros() as usize & 31], 2000)
+        {
+            strand.idle = 0;
+            strand.wait = super::warp::Wait::Change;
+            strand.step += 1;
+            return Ok(Flow::Waiting);
+        }
+        Ok(Flow::Next)
+    }
+
+    /// An address in another window.
+    pub(super) fn convert(
+        &mut self,
+        strand: &Strand,
+        (to_generic, space): (bool, Where),
+        (source, destination): (Operand, Operand),
+        active: u32,
+    ) {
+        let (mut value, unknown) = self.value(strand, source);
+        let window = match space {
+            Where::Generic | Where::Global => windows::GLOBAL,
+            Where::Shared | Where::SharedCluster => windows::SHARED,
+            Where::Local => windows::LOCAL,
+            Where::Const => windows::CONST,
+            Where::Param => windows::PARAM,
+        };
+        if window != windows::GLOBAL {
+            for lane in lanes(active) {
+                let within = value[lane] & ((1 << windows::BITS) - 1);
+                value[lane] = if to_generic { windows::generic(window, within) } else { within };
+            }
+        }
+        self.set(strand, destination, active, &value, unknown);
+    }
+
+    /// Whether an address is in a window.
+    pub(super) fn is_in_space(
+        &mut self,
+        strand: &Strand,
+        space: Where,
+        (source, destination): (Operand, Operand),
+        active: u32,
+    ) {
+        let (value, unknown) = self.value(strand, source);
+        let own = self.warps[strand.warp as usize].cta;
+        let results: Lanes = std::array::from_fn(|lane| {
+            let window = value[lane] >> windows::BITS;
+            u64::from(match space {
+                Where::Generic => true,
+                Where::Global => window == windows::GLOBAL,
+                Where::Shared => window == windows::SHARED && Self::split_shared(value[lane]).0 == own,
+                Where::SharedCluster => window == windows::SHARED,
+                Where::Local => window == windows::LOCAL,
+                Where::Const => window == windows::CONST,
+                Where::Param => window == windows::PARAM,
+            })
+        });
+        self.set(strand, destination, active, &results, unknown);
+    }
+
+    /// The address of the same place in another CTA.
+    pub(super) fn map_address(
+        &mut self,
+        strand: &Strand,
+        (source, rank): (Operand, Operand),
+        destination: Operand,
+        active: u32,
+    ) {
+        let (value, unknown) = self.value(strand, source);
+        let (rank, rank_unknown) = self.value(strand, rank);
+        let results: Lanes = std::array::from_fn(|lane| {
+            let high = value[lane] >> 32 << 32;
+            high | (rank[lane] & 0xFF) << windows::RANK_SHIFT | value[lane] & ((1 << windows::RANK_SHIFT) - 1)
+        });
+        self.set(strand, destination, active, &results, unknown | rank_unknown);
+    }
+
+    /// The rank of the CTA that an address is in.
+    pub(super) fn rank_of(
+        &mut self,
+        strand: &Strand,
+        (source, destination): (Operand, Operand),
+        active: u32,
+    ) {
+        let (value, unknown) = self.value(strand, source);
+        let results: Lanes = std::array::from_fn(|lane| u64::from(Self::split_shared(value[lane]).0));
+        self.set(strand, destination, active, &results, unknown);
+    }
+
+    /// Rows of matrices that the lanes of a warp name.
+    pub(super) fn matrix(
+        &mut self,
+        strand: &Strand,
+        store: bool,
+        (address, space): (Address, Where),
+        (rows, row_bytes): (u32, u32),
+        registers: Slice,
+    ) -> Result<(), Stop> {
+        let (addresses, unknown) = self.addresses(strand, address);
+        let wanted = if rows >= 32 { u32::MAX } else { (1 << rows) - 1 };
+        if unknown & wanted != 0 {
+            return Err(Self::stop(strand, "an address is not known"));
+        }
+        let mut shared = Vec::new();
+        for lane in lanes(wanted) {
+            if !addresses[lane].is_multiple_of(16) {
+                self.misaligned(strand, addresses[lane], 16);
+            }
+            if let Some(Place::Shared { cta, offset }) =
+                self.place(strand, space, addresses[lane], row_bytes, store)
+            {
+                if store {
+                    self.overwrites(strand, cta, (offset, row_bytes));
+                    self.ctas[cta as usize].shared.fill(offset.into(), row_bytes as usize, None);
+                }
+                shared.push((cta, offset, row_bytes));
+            }
+        }
+        self.touch(strand, &shared, Via::Generic, store, false, strand.mask);
+        if store {
+            self.epoch += 1;
+        } else {
+            self.set_unknown(strand, registers, strand.mask);
+        }
+        Ok(())
+    }
+
+    /// Zeros.
+    pub(super) fn fill(
+        &mut self,
+        strand: &Strand,
+        address: Address,
+        bytes: Operand,
+        active: u32,
+    ) -> Result<(), Stop> {
+        for lane in lanes(active) {
+            let (Some(address), Some(bytes)) =
+                (self.address_at(strand, address, lane), self.value_at(strand, bytes, lane))
+            else {
+                return Err(Self::stop(strand, "an address is not known"));
+            };
+            let bytes = bytes.min(u64::from(u32::MAX)) as u32;
+            let space = if address >> windows::BITS == windows::SHARED {
+                Where::Generic
+            } else {
+                Where::SharedCluster
+            };
+            if let Some((cta, offset)) = self.shared_place(strand, space, address, bytes, true) {
+                self.ctas[cta as usize].shared.fill(offset.into(), bytes as usize, Some(&[]));
+                self.touch(strand, &[(cta, offset, bytes)], Via::Generic, true, false, 1 << lane);
+                self.epoch += 1;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn words(place: Place) -> &'static str {
+    match place {
+        Place::Global(_) => "global memory",
+        Place::Shared { .. } => "shared memory",
+        Place::Local(_) => "the thread's memory",
+        Place::Const(_) => "the constants",
+        Place::Parameter(_) => "the parameters",
+    }
+}
+
+fn behind(place: Place, by: u64) -> Place {
+    match place {
+        Place::Global(at) => Place::Global(at.wrapping_add(by)),
+        Place::Shared { cta, offset } => Place::Shared { cta, offset: offset + by as u32 },
+        Place::Local(at) => Place::Local(at.wrapping_add(by)),
+        Place::Const(at) => Place::Const(at.wrapping_add(by)),
+        Place::Parameter(at) => Place::Parameter(at.wrapping_add(by)),
+    }
+}
+
+/// A number with its sign in more bits.
+fn extended(value: u64, from: u32, to: u32) -> u64 {
+    let unused = 64 - from;
+    let wide = ((value << unused).cast_signed() >> unused).cast_unsigned();
+    if to >= 64 { wide } else { wide & ((1 << to) - 1) }
+}
+
+/// What an atomic operation leaves in memory; nothing if that is not computed.
+fn combined(operator: ReductionOperator, ty: Type, old: u64, b: u64, c: u64) -> Option<u64> {
+    if ty.is_float() && !matches!(operator, ReductionOperator::Exch | ReductionOperator::Cas) {
+        return None;
+    }
+    let bits = ty.bits().unwrap_or(64).min(64);
+    let mask = u64::MAX >> (64 - bits);
+    let (old, b, c) = (old & mask, b & mask, c & mask);
+    let signed = |value: u64| extended(value, bits, 64).cast_signed();
+    Some(
+        mask & match operator {
+            ReductionOperator::And => old & b,
+            ReductionOperator::Or => old | b,
+            ReductionOperator::Xor => old ^ b,
+            ReductionOperator::Exch => b,
+            ReductionOperator::Cas => {
+                if old == b {
+                    c
+                } else {
+                    old
+                }
+            }
+            ReductionOperator::Add => old.wrapping_add(b),
+            ReductionOperator::Inc => {
+                if old >= b {
+                    0
+                } else {
+                    old + 1
+                }
+            }
+            ReductionOperator::Dec => {
+                if old == 0 || old > b {
+                    b
+                } else {
+                    old - 1
+                }
+            }
+            ReductionOperator::Min if ty.is_signed() => {
+                if signed(old) < signed(b) {
+                    old
+                } else {
+                    b
+                }
+            }
+            ReductionOperator::Min => old.min(b),
+            ReductionOperator::Max if ty.is_signed() => {
+                if signed(old) > signed(b) {
+                    old
+                } else {
+                    b
+                }
+            }
+            ReductionOperator::Max => old.max(b),
+            ReductionOperator::Popc => return None,
+        },
+    )
+}

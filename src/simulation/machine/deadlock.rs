@@ -1,0 +1,222 @@
+//! Why nothing can move any more.
+
+use super::Machine;
+use super::warp::{Strand, Wait};
+use crate::diagnostic::Code;
+use crate::simulation::findings::Finding;
+
+impl Machine<'_> {
+    /// Reports what all who are left wait for.
+    pub(super) fn hang(&mut self) {
+        // What went wrong at a barrier is why nobody goes on.
+        let is_cause = |finding: &Finding| {
+            matches!(
+                finding.code,
+                Code::BarrierUninitialized
+                    | Code::BarrierReused
+                    | Code::ArrivalOverflow
+                    | Code::TransactionMismatch
+                    | Code::PhaseOvertaken
+                    | Code::NamedBarrierMisuse
+                    | Code::DivergentAligned
+            )
+        };
+        if self.findings.iter().any(is_cause) {
+            return;
+        }
+        // Who has missed two phases waits for one that is over.
+        for index in 0..self.strands.len() {
+            let strand = &self.strands[index];
+            if let Wait::Mbarrier { barrier, .. } = strand.wait {
+                let known = &self.mbarriers[barrier as usize];
+                let seen =
+                    known.seen.iter().find(|(warp, _)| *warp == strand.warp).map_or(0, |(_, phase)| *phase);
+                if known.phase >= seen + 2 {
+                    let at = (strand.step, strand.warp);
+                    self.overtaken(barrier, at, seen);
+                    return;
+                }
+            }
+        }
+        // What several wait for comes first; of these what others wait for, too.
+        let mut groups: Vec<(Wait, u32, Vec<u32>)> = Vec::new();
+        for strand in &self.strands {
+            let known =
+                groups.iter_mut().find(|(wait, step, _)| *wait == strand.wait && *step == strand.step);
+            match known {
+                Some((_, _, warps)) => warps.push(strand.warp),
+                None => groups.push((strand.wait.clone(), strand.step, vec![strand.warp])),
+            }
+        }
+        let starved = self.starved(&groups);
+        let mut order: Vec<usize> = (0..groups.len()).collect();
+        order.sort_by_key(|at| {
+            let wait = &groups[*at].0;
+            (self.is_certain(wait), std::cmp::Reverse(starved[*at]), self.weight(wait))
+        });
+        let groups: Vec<_> = order.into_iter().map(|at| groups[at].clone()).collect();
+        let Some((wait, step, warps)) = groups.first().cloned() else { return };
+        let code = match &wait {
+            Wait::Registers { .. } => Code::RegistersNeverGranted,
+            Wait::Alloc { .. } => Code::AllocationNeverSatisfied,
+            Wait::Mbarrier { barrier, .. } => {
+                let barrier = &self.mbarriers[*barrier as usize];
+                if barrier.pending == 0 && barrier.transactions > 0 {
+                    Code::TransactionMismatch
+                } else {
+                    Code::Deadlock
+                }
+            }
+            _ => Code::Deadlock,
+        };
+        let message = match code {
+            Code::RegistersNeverGranted => "`setmaxnreg` asks for registers that others give away",
+            Code::AllocationNeverSatisfied => "Tensor Memory is allocated when others have freed enough",
+            Code::TransactionMismatch => {
+                "a phase of an mbarrier ends when as many bytes have come as it expects"
+            }
+            _ => "every thread can go on at some time",
+        };
+        let who = self.roles(&warps);
+        let mut finding =
+            Finding::new(code, step, message, format!("{who} {}", self.explain(&wait, warps.len() > 1)));
+        if let Wait::Mbarrier { barrier, .. } = wait {
+            let known = &self.mbarriers[barrier as usize];
+            finding =
+                finding.label(known.init, format!("initialised to await {}", count(known.count, "arrival")));
+            let mut senders = known.senders.clone();
+            senders.sort_by_key(|sender| std::cmp::Reverse(sender.phase));
+            for sender in senders.iter().take(3) {
+                let role = self.role(sender.warp);
+                let times = count(sender.times as u32, "time");
+                let now = self.whereabouts(sender.warp);
+                finding = finding.label(
+                    sender.step,
+                    format!("{role} arrived here {times}, last in phase {}; {now}", sender.phase),
+                );
+            }
+            if senders.is_empty() {
+                finding = finding.note("nobody has ever arrived at it");
+            }
+        }
+        for (wait, step, warps) in groups.iter().skip(1).take(6) {
+            let who = self.roles(warps);
+            finding = finding.label(*step, format!("{who} {}", self.explain(wait, warps.len() > 1)));
+        }
+        self.report(finding);
+    }
+
+    /// By group: how many others wait for somebody in it, or for somebody who waits for one.
+    fn starved(&self, groups: &[(Wait, u32, Vec<u32>)]) -> Vec<usize> {
+        let waits_for = |at: usize| -> Vec<usize> {
+            let Wait::Mbarrier { barrier, .. } = groups[at].0 else { return Vec::new() };
+            let senders = &self.mbarriers[barrier as usize].senders;
+            let is_in = |warps: &[u32]| senders.iter().any(|sender| warps.contains(&sender.warp));
+            (0..groups.len()).filter(|other| *other != at && is_in(&groups[*other].2)).collect()
+        };
+        let mut starved = vec![0; groups.len()];
+        for from in 0..groups.len() {
+            let mut seen = vec![false; groups.len()];
+            let mut work = vec![from];
+            while let Some(at) = work.pop() {
+                if !std::mem::replace(&mut seen[at], true) {
+                    work.extend(waits_for(at));
+                }
+            }
+            for (at, count) in starved.iter_mut().enumerate() {
+                *count += usize::from(at != from && seen[at]);
+            }
+        }
+        starved
+    }
+
+    /// 0 if something has come, but less than is awaited: the barrier itself is wrong then.
+    fn is_certain(&self, wait: &Wait) -> u32 {
+        match wait {
+            Wait::Registers { .. } | Wait::Alloc { .. } => 0,
+            Wait::Mbarrier { barrier, .. } => {
+                let barrier = &self.mbarriers[*barrier as usize];
+                u32::from(barrier.pending == barrier.count && barrier.transactions == 0)
+            }
+            _ => 1,
+        }
+    }
+
+    /// What is more likely the cause comes first.
+    fn weight(&self, wait: &Wait) -> u32 {
+        match wait {
+            Wait::Registers { .. } | Wait::Alloc { .. } => 0,
+            Wait::Mbarrier { barrier, .. } => {
+                let barrier = &self.mbarriers[*barrier as usize];
+                // One at which nobody arrives is starved first.
+                match (barrier.senders.is_empty(), barrier.pending == 0) {
+                    (_, true) => 1,
+                    (true, _) => 2,
+                    _ => 3,
+                }
+            }
+            Wait::Warp { .. } => 4,
+            Wait::Copies { .. } | Wait::Bulk { .. } => 5,
+            Wait::Change => 6,
+            Wait::Named { .. } => 7,
+            Wait::Cluster { .. } => 8,
+            Wait::None => 9,
+        }
+    }
+
+    /// What someone waits for.
+    fn explain(&self, wait: &Wait, many: bool) -> String {
+        let (waits, asks) = if many { ("wait", "ask") } else { ("waits", "asks") };
+        match wait {
+            Wait::Mbarrier { barrier, phase, .. } => {
+                let barrier = &self.mbarriers[*barrier as usize];
+                let name = self.place_name(barrier.cta, barrier.offset);
+                let mut missing = Vec::new();
+                if barrier.pending > 0 {
+                    missing.push(format!("{} of {}", count(barrier.pending, "arrival"), barrier.count));
+                }
+                if barrier.transactions > 0 {
+                    missing.push(format!("{} bytes", barrier.transactions));
+                }
+                let missing = if missing.is_empty() { "nothing".to_owned() } else { missing.join(" and ") };
+                format!("{waits} for phase {phase} of the mbarrier at {name}, which lacks {missing}")
+            }
+            Wait::Named { id } => format!("{waits} at barrier {id} for others"),
+            Wait::Cluster { .. } => format!("{waits} at the barrier of the cluster for others"),
+            Wait::Warp { mask, .. } => format!("{waits} for the threads {mask:#x} of the warp"),
+            Wait::Bulk { .. } => format!("{waits} for copies in bulk"),
+            Wait::Copies { .. } => format!("{waits} for copies"),
+            Wait::Alloc { columns, pair: false } => format!("{waits} for {columns} columns of Tensor Memory"),
+            Wait::Alloc { columns, pair: true } => {
+                format!("{waits} for {columns} columns of Tensor Memory in both CTAs of the pair")
+            }
+            Wait::Registers { count } => format!("{waits} for {count} registers"),
+            Wait::Change | Wait::None => format!("{asks} memory for something that nobody writes any more"),
+        }
+    }
+
+    /// Where a warp is now.
+    fn whereabouts(&self, warp: u32) -> String {
+        let mut strands =
+            self.strands.iter().filter(|strand: &&Strand| strand.warp == warp && strand.mask != 0);
+        match strands.next() {
+            Some(strand) => format!("now it {}", self.explain(&strand.wait, false)),
+            None => "it has ended".to_owned(),
+        }
+    }
+
+    fn roles(&self, warps: &[u32]) -> String {
+        match warps {
+            [] => String::new(),
+            [one] => self.role(*one),
+            [one, other] => format!("{} and {}", self.role(*one), self.role(*other)),
+            [first, .., last] => {
+                format!("{} warps ({} to {})", warps.len(), self.role(*first), self.role(*last))
+            }
+        }
+    }
+}
+
+fn count(number: u32, what: &str) -> String {
+    if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
+}

@@ -1,0 +1,278 @@
+//! Bytes, of which some are not known.
+
+use std::ops::Range;
+
+use crate::simulation::program::windows;
+
+/// One bit for each byte.
+#[derive(Clone, Debug, Default)]
+struct Bits(Vec<u64>);
+
+impl Bits {
+    fn new(count: usize, set: bool) -> Self {
+        Self(vec![if set { u64::MAX } else { 0 }; count.div_ceil(64)])
+    }
+
+    fn any(&self, range: Range<usize>) -> bool {
+        self.words(range).any(|(word, mask)| self.0[word] & mask != 0)
+    }
+
+    fn all(&self, range: Range<usize>) -> bool {
+        self.words(range).all(|(word, mask)| self.0[word] & mask == mask)
+    }
+
+    fn set(&mut self, range: Range<usize>, to: bool) {
+        for (word, mask) in Self::default().words(range) {
+            if to {
+                self.0[word] |= mask;
+            } else {
+                self.0[word] &= !mask;
+            }
+        }
+    }
+
+    #[allow(clippy::unused_self, reason = "reads better")]
+    fn words(&self, range: Range<usize>) -> impl Iterator<Item = (usize, u64)> + use<> {
+        let (start, end) = (range.start, range.end.max(range.start));
+        (start / 64..end.div_ceil(64)).map(move |word| {
+            let from = start.max(word * 64) - word * 64;
+            let to = end.min(word * 64 + 64) - word * 64;
+            let mask = if to - from == 64 { u64::MAX } else { ((1 << (to - from)) - 1) << from };
+            (word, mask)
+        })
+    }
+}
+
+/// A piece of memory.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Bytes {
+    data: Vec<u8>,
+    unknown: Bits,
+    written: Bits,
+}
+
+/// What was read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Read {
+    pub(crate) value: u64,
+    pub(crate) unknown: bool,
+}
+
+impl Bytes {
+    /// That many bytes, which nobody has written.
+    pub(crate) fn new(len: usize) -> Self {
+        Self { data: vec![0; len], unknown: Bits::new(len, true), written: Bits::new(len, false) }
+    }
+
+    /// Makes it at least so long.
+    pub(crate) fn grow(&mut self, len: usize) {
+        if self.data.len() < len {
+            self.data.resize(len, 0);
+            self.unknown.0.resize(len.div_ceil(64), u64::MAX);
+            self.written.0.resize(len.div_ceil(64), 0);
+        }
+    }
+
+    fn range(&self, at: u64, len: usize) -> Option<Range<usize>> {
+        let start = usize::try_from(at).ok()?;
+        let end = start.checked_add(len)?;
+        (end <= self.data.len()).then_some(start..end)
+    }
+
+    /// Up to 8 bytes.
+    pub(crate) fn read(&self, at: u64, len: usize) -> Option<Read> {
+        let range = self.range(at, len)?;
+        let mut bytes = [0; 8];
+        bytes[..len].copy_from_slice(&self.data[range.clone()]);
+        Some(Read { value: u64::from_le_bytes(bytes), unknown: self.unknown.any(range) })
+    }
+
+    /// Up to 8 bytes; whether that changes anything.
+    pub(crate) fn write(&mut self, at: u64, len: usize, value: u64, unknown: bool) -> Option<bool> {
+        let range = self.range(at, len)?;
+        let bytes = &value.to_le_bytes()[..len];
+        let changes = unknown || self.unknown.any(range.clone()) || self.data[range.clone()] != *bytes;
+        self.data[range.clone()].copy_from_slice(bytes);
+        self.unknown.set(range.clone(), unknown);
+        self.written.set(range, true);
+        Some(changes)
+    }
+
+    /// Writes bytes, or what is not known.
+    pub(crate) fn fill(&mut self, at: u64, len: usize, data: Option<&[u8]>) -> Option<()> {
+        let range = self.range(at, len)?;
+        if let Some(data) = data {
+            let known = data.len().min(len);
+            self.data[range.start..range.start + known].copy_from_slice(&data[..known]);
+            self.data[range.start + known..range.end].fill(0);
+        }
+        self.unknown.set(range.clone(), data.is_none());
+        self.written.set(range, true);
+        Some(())
+    }
+
+    /// The bytes, unless some are not known.
+    pub(crate) fn known(&self, at: u64, len: usize) -> Option<&[u8]> {
+        let range = self.range(at, len)?;
+        (!self.unknown.any(range.clone())).then(|| &self.data[range])
+    }
+
+    /// Whether all of these bytes were written.
+    pub(crate) fn is_written(&self, at: u64, len: usize) -> bool {
+        self.range(at, len).is_some_and(|range| self.written.all(range))
+    }
+
+    /// Takes for unwritten what a new frame has.
+    pub(crate) fn forget(&mut self, at: u64, len: usize) {
+        if let Some(range) = self.range(at, len) {
+            self.unknown.set(range.clone(), true);
+            self.written.set(range, false);
+        }
+    }
+}
+
+/// A page of global memory.
+const PAGE: u64 = 4096;
+/// More of global memory is not kept.
+const MOST_PAGES: usize = 1 << 16;
+
+/// What a buffer holds where nothing was written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Fill {
+    Unknown,
+    /// These bytes, and then zeros.
+    Data(Vec<u8>),
+}
+
+/// A buffer in global memory.
+#[derive(Clone, Debug)]
+pub(crate) struct Buffer {
+    pub(crate) name: String,
+    pub(crate) bytes: u64,
+    pub(crate) fill: Fill,
+    /// Parts of the fill that have no known value.
+    pub(crate) unknown: Vec<(u32, u32)>,
+    pages: Vec<Option<Box<Bytes>>>,
+}
+
+impl Buffer {
+    pub(crate) fn new(name: String, bytes: u64, fill: Fill) -> Self {
+        Self { name, bytes, fill, unknown: Vec::new(), pages: Vec::new() }
+    }
+
+    fn initial(&self, at: u64, len: usize) -> Option<[u8; 8]> {
+        let Fill::Data(data) = &self.fill else { return None };
+        let end = at + len as u64;
+        if self.unknown.iter().any(|(from, to)| u64::from(*from) < end && at < u64::from(*to)) {
+            return None;
+        }
+        let mut bytes = [0; 8];
+        for (index, byte) in bytes[..len].iter_mut().enumerate() {
+            *byte = data.get(at as usize + index).copied().unwrap_or(0);
+        }
+        Some(bytes)
+    }
+}
+
+/// Global memory: buffers, each at an address of its own.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Global {
+    /// The first stands at the address 1 << [`windows::BUFFER_BITS`].
+    pub(crate) buffers: Vec<Buffer>,
+    pages: usize,
+}
+
+/// Why global memory was not accessed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Outside {
+    /// There is no buffer, or it is not so long: its index, and the distance from its start.
+    Bounds(Option<usize>, u64),
+    /// More was written than is kept.
+    Limit,
+}
+
+impl Global {
+    pub(crate) fn add(&mut self, buffer: Buffer) -> u64 {
+        self.buffers.push(buffer);
+        (self.buffers.len() as u64) << windows::BUFFER_BITS
+    }
+
+    /// The buffer at an address, and the distance from its start.
+    pub(crate) fn locate(&self, address: u64, len: u64) -> Result<(usize, u64), Outside> {
+        let index = (address >> windows::BUFFER_BITS) as usize;
+        let at = address & ((1 << windows::BUFFER_BITS) - 1);
+        let Some(buffer) = index.checked_sub(1).and_then(|index| self.buffers.get(index)) else {
+            return Err(Outside::Bounds(None, at));
+        };
+        if at + len > buffer.bytes { Err(Outside::Bounds(Some(index - 1), at)) } else { Ok((index - 1, at)) }
+    }
+
+    /// Up to 8 bytes.
+    pub(crate) fn read(&self, address: u64, len: usize) -> Result<Read, Outside> {
+        let (index, at) = self.locate(address, len as u64)?;
+        let buffer = &self.buffers[index];
+        let (page, within) = ((at / PAGE) as usize, at % PAGE);
+        if within + len as u64 > PAGE {
+            // Misaligned, across pages.
+            return Ok(Read { value: 0, unknown: true });
+        }
+        if let Some(Some(page)) = buffer.pages.get(page) {
+            return page.read(within, len).ok_or(Outside::Limit);
+        }
+        Ok(match buffer.initial(at, len) {
+            Some(bytes) => Read { value: u64::from_le_bytes(bytes), unknown: false },
+            None => Read { value: 0, unknown: true },
+        })
+    }
+
+    /// Up to 8 bytes; whether that changes anything.
+    pub(crate) fn write(
+        &mut self,
+        address: u64,
+        len: usize,
+        value: u64,
+        unknown: bool,
+    ) -> Result<bool, Outside> {
+        let (index, at) = self.locate(address, len as u64)?;
+        let (page, within) = ((at / PAGE) as usize, at % PAGE);
+        if within + len as u64 > PAGE {
+            return Ok(false);
+        }
+        let buffer = &mut self.buffers[index];
+        if buffer.pages.len() <= page {
+            buffer.pages.resize(page + 1, None);
+        }
+        if buffer.pages[page].is_none() {
+            // What is written over what is not known anyway needs no room.
+            if unknown && buffer.fill == Fill::Unknown {
+                return Ok(false);
+            }
+            if self.pages == MOST_PAGES {
+                return Err(Outside::Limit);
+            }
+            self.pages += 1;
+            let mut fresh = Bytes::new(PAGE as usize);
+            for word in (0..PAGE).step_by(8) {
+                if let Some(bytes) = buffer.initial(page as u64 * PAGE + word, 8) {
+                    fresh.write(word, 8, u64::from_le_bytes(bytes), false);
+                }
+            }
+            buffer.pages[page] = Some(Box::new(fresh));
+        }
+        let page = buffer.pages[page].as_mut().ok_or(Outside::Limit)?;
+        page.write(within, len, value, unknown).ok_or(Outside::Limit)
+    }
+
+    /// Bytes, if all are known.
+    pub(crate) fn known(&self, address: u64, len: usize) -> Option<Vec<u8>> {
+        let mut all = Vec::with_capacity(len);
+        let mut at = 0;
+        while at < len {
+            let piece = (len - at).min(8);
+            let read = self.read(address + at as u64, piece).ok().filter(|read| !read.unknown)?;
+            all.extend_from_slice(&read.value.to_le_bytes()[..piece]);
+            at += piece;
+        }
+        Some(all)
+    }
+}

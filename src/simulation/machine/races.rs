@@ -1,0 +1,160 @@
+//! Accesses that nothing orders.
+
+use super::Machine;
+use super::bulk::Operation;
+use super::warp::Strand;
+use crate::diagnostic::Code;
+use crate::simulation::clock::Clock;
+use crate::simulation::findings::Finding;
+use crate::simulation::program::{Action, NOWHERE, Tensor};
+use crate::simulation::shadow::{Access, Conflict, Via, Visit};
+
+impl Machine<'_> {
+    /// An access of threads.
+    pub(super) fn access_of(&self, strand: &Strand, via: Via, writes: bool, mask: u32) -> Access {
+        let warp = &self.warps[strand.warp as usize];
+        Access {
+            agent: warp.agent,
+            tick: warp.clock.of(warp.agent),
+            step: strand.step,
+            warp: strand.warp,
+            mask,
+            head: strand.head,
+            round: strand.round,
+            via,
+            writes,
+        }
+    }
+
+    pub(super) fn access_of_operation(operation: &Operation, via: Via, writes: bool) -> Access {
+        Access {
+            agent: operation.agent,
+            tick: operation.tick,
+            step: operation.step,
+            warp: operation.warp,
+            mask: operation.mask,
+            head: operation.head,
+            round: operation.round,
+            via,
+            writes,
+        }
+    }
+
+    /// Looks for races of accesses of threads to shared memory.
+    pub(super) fn touch(
+        &mut self,
+        strand: &Strand,
+        places: &[(u32, u32, u32)],
+        via: Via,
+        writes: bool,
+        keeps: bool,
+        mask: u32,
+    ) {
+        let access = self.access_of(strand, via, writes, mask);
+        let clock = std::mem::take(&mut self.warps[strand.warp as usize].clock);
+        self.visit(access, &clock, places, keeps);
+        self.warps[strand.warp as usize].clock = clock;
+    }
+
+    /// The same of an operation.
+    pub(super) fn touch_by(
+        &mut self,
+        operation: &Operation,
+        places: &[(u32, u32, u32)],
+        via: Via,
+        writes: bool,
+    ) {
+        let access = Self::access_of_operation(operation, via, writes);
+        self.visit(access, &operation.clock, places, false);
+    }
+
+    /// The same of an operation that reads a matrix.
+    pub(super) fn touch_pieces(&mut self, operation: &Operation, cta: u32, pieces: &[(u32, u32)]) {
+        let access = Self::access_of_operation(operation, Via::Async, false);
+        let Self { history, ctas, .. } = self;
+        let mut visit = Visit::new(history, &operation.clock, access);
+        for (start, bytes) in pieces {
+            visit.at.0 = cta;
+            ctas[cta as usize].shadow.access(*start, *bytes, &mut visit);
+        }
+        let (number, conflicts) = (visit.number, visit.conflicts);
+        for (conflict, (cta, offset)) in conflicts {
+            let place = self.place_name(cta, offset);
+            self.race(number, conflict, Code::SharedMemoryRace, &place);
+        }
+    }
+
+    pub(super) fn visit(&mut self, access: Access, clock: &Clock, places: &[(u32, u32, u32)], keeps: bool) {
+        let Self { history, ctas, .. } = self;
+        let mut visit = Visit::new(history, clock, access);
+        visit.keeps = keeps;
+        for (cta, start, bytes) in places {
+            visit.at.0 = *cta;
+            ctas[*cta as usize].shadow.access(*start, *bytes, &mut visit);
+        }
+        let (number, conflicts) = (visit.number, visit.conflicts);
+        for (conflict, (cta, offset)) in conflicts {
+            let place = self.place_name(cta, offset);
+            self.race(number, conflict, Code::SharedMemoryRace, &place);
+        }
+    }
+
+    /// Reports two accesses that conflict.
+    pub(super) fn race(&mut self, own: u32, conflict: Conflict, code: Code, place: &str) {
+        let (code, other) = match conflict {
+            Conflict::Race(other) => (code, other),
+            Conflict::Proxy(other) => (Code::ProxyFenceMissing, other),
+        };
+        let (own, other) = (*self.history.access(own), *self.history.access(other));
+        let message = match code {
+            Code::TensorMemoryRace => "accesses to the same cells of Tensor Memory are ordered",
+            Code::ProxyFenceMissing => {
+                "what threads write is shown to the async proxy by `fence.proxy.async` before it reads"
+            }
+            _ => "accesses to the same bytes of shared memory are ordered",
+        };
+        let verb = |access: &Access| {
+            let frees = |tensor: &Tensor| matches!(tensor, Tensor::Dealloc { .. });
+            match &self.program.steps[access.step as usize].action {
+                Action::Tensor(tensor) if frees(tensor) => "frees",
+                _ if access.writes => "writes",
+                _ => "reads",
+            }
+        };
+        let (mine, theirs) = (self.describe(&own), self.describe(&other));
+        let remark = match code {
+            Code::ProxyFenceMissing => format!("{mine} {} {place} through the async proxy", verb(&own)),
+            _ => format!("{mine} {} {place}, and nothing orders that", verb(&own)),
+        };
+        let finding = Finding::new(code, own.step, message, remark)
+            .label(other.step, format!("with what {theirs} {} here", verb(&other)));
+        self.report(finding);
+    }
+
+    /// Who made an access, and when.
+    pub(super) fn describe(&self, access: &Access) -> String {
+        let mut words = self.role(access.warp);
+        let live = u32::MAX;
+        if access.mask.is_power_of_two() {
+            words.push_str(&format!(" (lane {})", access.mask.trailing_zeros()));
+        } else if access.mask != live {
+            words.push_str(&format!(" ({} lanes)", access.mask.count_ones()));
+        }
+        if access.head != NOWHERE && access.round > 0 {
+            words.push_str(&format!(", {} round of its loop,", ordinal(access.round + 1)));
+        }
+        words
+    }
+}
+
+/// `1st`, `2nd`
+fn ordinal(number: u32) -> String {
+    let ending = match (number % 100, number % 10) {
+        (11..=13, _) => "th",
+        (_, 1) => "st",
+        (_, 2) => "nd",
+        (_, 3) => "rd",
+        _ => "th",
+    };
+    format!("{number}{ending}")
+}

@@ -1,0 +1,615 @@
+//! Tensor Memory and the tensor core.
+
+use super::tensor_core::Work;
+use super::warp::{Strand, Wait, lanes};
+use super::{Flow, Machine, Stop};
+use crate::diagnostic::Code;
+use crate::isa::tensor_memory::TensorMemory as Sizes;
+use crate::isa::vocabulary::{LdShape, Num};
+use crate::simulation::arithmetic::Lanes;
+use crate::simulation::clock::{Agent, Clock};
+use crate::simulation::findings::Finding;
+use crate::simulation::program::{Address, Operand, Slice, Tensor, Where};
+use crate::simulation::shadow::{Access, Shadow, Via, Visit};
+
+/// Lanes of a group, all of which are accessed or none.
+const GROUP: u32 = 16;
+/// Groups of lanes.
+const GROUPS: u32 = 128 / GROUP;
+/// All of them.
+pub(super) const ALL: u8 = u8::MAX;
+
+/// The Tensor Memory of a CTA.
+#[derive(Debug)]
+pub(super) struct TensorMemory {
+    pub(super) sizes: Sizes,
+    /// Start, length, and the instruction that made it.
+    pub(super) allocations: Vec<(u32, u32, u32)>,
+    /// What was freed: start, length, and by whom and when.
+    freed: Vec<(u32, u32, Agent, u32)>,
+    /// By column and group of lanes.
+    shadow: Shadow,
+    /// By column: the groups that were written.
+    written: Vec<u8>,
+    /// By column: what each lane holds, and which of these are known.
+    values: Vec<[u32; 128]>,
+    known: Vec<u128>,
+}
+
+/// What a warp has to wait for, or may not yet use.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Pending {
+    /// By lane: the queue of what it gives the tensor core.
+    pub(super) queues: Vec<(u32, u32)>,
+    /// The agents that load and store for the warp, and how far they are.
+    agents: Option<(Agent, Agent)>,
+    loaded: u32,
+    stored: u32,
+    /// By register: which load it comes from; 0 for none.
+    registers: Vec<u32>,
+}
+
+/// A piece of Tensor Memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Region {
+    pub(super) cta: u32,
+    /// Groups of lanes.
+    pub(super) groups: u8,
+    pub(super) column: u32,
+    pub(super) columns: u32,
+}
+
+impl TensorMemory {
+    pub(super) fn new(sizes: Sizes) -> Self {
+        Self {
+            sizes,
+            allocations: Vec::new(),
+            freed: Vec::new(),
+            shadow: Shadow::new(sizes.columns * GROUPS * crate::simulation::shadow::GRANULE),
+            written: vec![0; sizes.columns as usize],
+            values: Vec::new(),
+            known: vec![0; sizes.columns as usize],
+        }
+    }
+
+    /// The first free columns.
+    fn free(&self, columns: u32) -> Option<u32> {
+        let step = columns.next_power_of_two().min(self.sizes.columns).max(Sizes::UNIT);
+        (0..self.sizes.columns).step_by(step as usize).find(|start| {
+            start + columns <= self.sizes.columns
+                && self
+                    .allocations
+                    .iter()
+                    .all(|(other, len, _)| start + columns <= *other || other + len <= *start)
+        })
+    }
+
+    fn is_allocated(&self, column: u32, columns: u32) -> bool {
+        // Neighbouring allocations may be accessed together.
+        (column..column + columns).all(|column| {
+            self.allocations.iter().any(|(start, len, _)| (*start..start + len).contains(&column))
+        })
+    }
+}
+
+impl Machine<'_> {
+    /// An instruction of tcgen05.
+    pub(super) fn tensor(&mut self, strand: &mut Strand, tensor: &Tensor, active: u32) -> Result<Flow, Stop> {
+        match tensor {
+            Tensor::Alloc { pair, space, destination, columns } => {
+                return self.alloc(strand, *pair, (*space, *destination), *columns, active);
+            }
+            Tensor::Dealloc { address, columns } => self.dealloc(strand, *address, *columns, active)?,
+            Tensor::Relinquish | Tensor::FenceBefore | Tensor::FenceAfter => {}
+            Tensor::Load { shape, num, packed, address, split, registers, extra } => {
+                self.tensor_load(
+                    strand,
+                    (*shape, *num, *packed),
+                    (*address, *split),
+                    (*registers, *extra),
+                    active,
+                )?;
+            }
+            Tensor::Store { shape, num, packed, address, split, registers } => {
+                self.tensor_store(strand, (*shape, *num, *packed), (*address, *split), *registers, active)?;
+            }
+            Tensor::WaitLoad => {
+                let warp = &mut self.warps[strand.warp as usize];
+                if let Some((agent, _)) = warp.tensor.agents {
+                    warp.clock.learn(agent, warp.tensor.loaded);
+                }
+            }
+            Tensor::WaitStore => {
+                let warp = &mut self.warps[strand.warp as usize];
+                if let Some((_, agent)) = warp.tensor.agents {
+                    warp.clock.learn(agent, warp.tensor.stored);
+                }
+            }
+            Tensor::Copy { pair, shape, address, descriptor } => {
+                for lane in lanes(active) {
+                    let work = self.copy_work(strand, (*pair, *shape), *address, *descriptor, lane)?;
+                    self.submit(strand, work, lane);
+                }
+            }
+            Tensor::Shift { pair, address } => {
+                for lane in lanes(active) {
+                    let (column, _) = self.tensor_address(strand, *address, lane)?;
+                    let regions: Vec<Region> = self
+                        .group(strand, *pair)
+                        .into_iter()
+                        .map(|cta| Region { cta, groups: ALL, column, columns: 8 })
+                        .collect();
+                    let work = Work::Compute {
+                        shared: Vec::new(),
+                        reads: Vec::new(),
+                        writes: regions,
+                        updates: true,
+                    };
+                    self.submit(strand, work, lane);
+                }
+            }
+            Tensor::Multiply(multiply) => {
+                for lane in lanes(active) {
+                    if let Some(work) = self.multiply_work(strand, multiply, lane)? {
+                        self.submit(strand, work, lane);
+                    }
+                }
+            }
+            Tensor::Commit { space, barrier, mask } => {
+                for lane in lanes(active) {
+                    let Some((cta, offset)) = self.barrier_place(strand, *space, *barrier, lane)? else {
+                        continue;
+                    };
+                    let targets = match mask {
+                        Some(mask) => match self.value_at(strand, *mask, lane) {
+                            Some(mask) => mask as u32 & ((1u64 << self.ctas.len()) - 1) as u32,
+                            None => return Err(Self::stop(strand, "the mask of CTAs is not known")),
+                        },
+                        None => 1 << cta,
+                    };
+                    let mut mbarriers = Vec::new();
+                    for cta in lanes(targets) {
+                        mbarriers.extend(self.usable_mbarrier(strand, (cta as u32, offset)));
+                    }
+                    for number in &mbarriers {
+                        self.mbarriers[*number as usize].promised += 1;
+                    }
+                    self.submit(strand, Work::Commit(mbarriers), lane);
+                }
+            }
+        }
+        Ok(Flow::Next)
+    }
+
+    /// The CTAs that an instruction of a group concerns.
+    pub(super) fn group(&self, strand: &Strand, pair: bool) -> Vec<u32> {
+        let own = self.warps[strand.warp as usize].cta;
+        if pair && (own ^ 1) < self.ctas.len() as u32 { vec![own & !1, own | 1] } else { vec![own] }
+    }
+
+    /// The column and the lane of an address.
+    pub(super) fn tensor_address(
+        &mut self,
+        strand: &Strand,
+        address: Address,
+        lane: usize,
+    ) -> Result<(u32, u32), Stop> {
+        match self.address_at(strand, address, lane) {
+            Some(address) => Ok((address as u32 & 0xFFFF, address as u32 >> 16)),
+            None => Err(Self::stop(strand, "an address in Tensor Memory is not known")),
+        }
+    }
+
+    pub(super) fn alloc(
+        &mut self,
+        strand: &mut Strand,
+        pair: bool,
+        (space, destination): (Where, Address),
+        columns: Operand,
+        active: u32,
+    ) -> Result<Flow, Stop> {
+        let lane = active.trailing_zeros() as usize & 31;
+        let Some(columns) = self.value_at(strand, columns, lane) else {
+            return Err(Self::stop(strand, "the number of columns is not known"));
+        };
+        let columns = columns as u32;
+        let own = self.warps[strand.warp as usize].cta;
+        let sizes = self.ctas[own as usize].tensor.sizes;
+        if !sizes.allocates(columns, columns > sizes.largest || !columns.is_power_of_two()) {
+            let finding = Finding::new(
+                Code::AllocationNeverSatisfied,
+                strand.step,
+                "Tensor Memory is allocated in powers of two, from 32 columns on",
+                format!("{columns} columns cannot be allocated"),
+            );
+            self.report(finding);
+            return Ok(Flow::Next);
+        }
+        let group = self.group(strand, pair);
+        let peer = if group.len() == 2 {
+            let waits = |other: &Strand| {
+                matches!(other.wait, Wait::Alloc { columns: theirs, pair: true } if theirs == columns)
+                    && self.warps[other.warp as usize].cta == own ^ 1
+            };
+            let Some(index) = self.strands.iter().position(waits) else {
+                strand.wait = Wait::Alloc { columns, pair };
+                return Ok(Flow::Blocked);
+            };
+            Some(index)
+        } else {
+            None
+        };
+        let free = group.iter().map(|cta| self.ctas[*cta as usize].tensor.free(columns)).max().flatten();
+        let is_free = group.iter().all(|cta| self.ctas[*cta as usize].tensor.free(columns).is_some());
+        let Some(start) = free.filter(|_| is_free) else {
+            strand.wait = Wait::Alloc { columns, pair };
+            return Ok(Flow::Blocked);
+        };
+        for cta in &group {
+            self.ctas[*cta as usize].tensor.allocations.push((start, columns, strand.step));
+        }
+        self.epoch += 1;
+        self.write_allocation(strand, (space, destination), lane, start)?;
+        if let Some(index) = peer {
+            let mut other = self.strands[index].clone();
+            let lane = other.first_lane() as usize;
+            if let crate::simulation::program::Action::Tensor(tensor) =
+                &self.program.steps[other.step as usize].action
+                && let Tensor::Alloc { space, destination, .. } = **tensor
+            {
+                self.write_allocation(&other, (space, destination), lane, start)?;
+            }
+            other.wait = Wait::None;
+            other.step += 1;
+            self.meet(&mut other);
+            self.strands[index] = other;
+        }
+        Ok(Flow::Next)
+    }
+
+    pub(super) fn write_allocation(
+        &mut self,
+        strand: &Strand,
+        (space, destination): (Where, Address),
+        lane: usize,
+        start: u32,
+    ) -> Result<(), Stop> {
+        let Some(address) = self.address_at(strand, destination, lane) else {
+            return Err(Self::stop(strand, "an address is not known"));
+        };
+        if let Some((cta, offset)) = self.shared_place(strand, space, address, 4, true) {
+            self.overwrites(strand, cta, (offset, 4));
+            self.ctas[cta as usize].shared.write(offset.into(), 4, start.into(), false);
+            self.touch(strand, &[(cta, offset, 4)], Via::Generic, true, false, 1 << lane);
+        }
+        Ok(())
+    }
+
+    pub(super) fn dealloc(
+        &mut self,
+        strand: &Strand,
+        address: Operand,
+        columns: Operand,
+        active: u32,
+    ) -> Result<(), Stop> {
+        let lane = active.trailing_zeros() as usize & 31;
+        let (Some(address), Some(columns)) =
+            (self.value_at(strand, address, lane), self.value_at(strand, columns, lane))
+        else {
+            return Err(Self::stop(strand, "what is to be freed is not known"));
+        };
+        let (column, columns) = (address as u32 & 0xFFFF, columns as u32);
+        let own = self.warps[strand.warp as usize].cta;
+        let allocations = &mut self.ctas[own as usize].tensor.allocations;
+        let found = allocations.iter().position(|(start, len, _)| (*start, *len) == (column, columns));
+        if let Some(index) = found {
+            allocations.remove(index);
+            self.epoch += 1;
+            let region = Region { cta: own, groups: ALL, column, columns };
+            let access = self.access_of(strand, Via::Tensor, true, active);
+            self.ctas[own as usize].tensor.freed.push((column, columns, access.agent, access.tick));
+            self.touch_tensor(strand, access, &[region]);
+            let written = &mut self.ctas[own as usize].tensor.written;
+            written[column as usize..(column + columns) as usize].fill(0);
+        } else {
+            let all = allocations.clone();
+            // What starts there was meant.
+            allocations.retain(|(start, _, _)| *start != column);
+            let mut finding = Finding::new(
+                Code::DeallocNotAllocated,
+                strand.step,
+                "`tcgen05.dealloc` frees exactly what an `alloc` has returned",
+                format!("{columns} columns from column {column} on are no allocation"),
+            );
+            for (start, len, step) in all {
+                finding =
+                    finding.label(step, format!("{len} columns from column {start} on are allocated here"));
+            }
+            self.report(finding);
+        }
+        Ok(())
+    }
+
+    /// The lanes of a load or store; those of other warps are a finding.
+    pub(super) fn warp_groups(&mut self, strand: &Strand, lane: u32, count: u32) -> u8 {
+        let index = self.warps[strand.warp as usize].index % 4;
+        let own = index * 32..index * 32 + 32;
+        if lane < own.start || lane + count > own.end {
+            let role = self.role(strand.warp);
+            let finding = Finding::new(
+                Code::WrongLanes,
+                strand.step,
+                "a warp accesses the quarter of the lanes of Tensor Memory that its number in the warpgroup names",
+                format!(
+                    "{role} may access the lanes {} to {}, not {lane} to {}",
+                    own.start,
+                    own.end - 1,
+                    lane + count - 1
+                ),
+            );
+            self.report(finding);
+        }
+        let first = (lane / GROUP).min(GROUPS - 1);
+        let last = ((lane + count.max(1) - 1) / GROUP).min(GROUPS - 1);
+        (first..=last).fold(0, |groups, group| groups | 1 << group)
+    }
+
+    pub(super) fn moved_regions(
+        &mut self,
+        strand: &Strand,
+        (shape, num, packed): (LdShape, Num, bool),
+        (address, split): (Address, i64),
+        lane: usize,
+    ) -> Result<(Vec<Region>, u32, u32), Stop> {
+        let (column, row) = self.tensor_address(strand, address, lane)?;
+        let cta = self.warps[strand.warp as usize].cta;
+        let groups = self.warp_groups(strand, row, shape.lanes());
+        let columns = shape.columns(num, packed);
+        let mut regions = vec![Region { cta, groups, column, columns }];
+        if shape == LdShape::S16x32bx2 {
+            // The other half of the lanes, further on.
+            let groups = self.warp_groups(strand, row + GROUP, GROUP);
+            regions.push(Region { cta, groups, column: (i64::from(column) + split).max(0) as u32, columns });
+        }
+        Ok((regions, column, row))
+    }
+
+    pub(super) fn tensor_agents(&mut self, strand: &Strand) -> (Agent, Agent) {
+        if let Some(agents) = self.warps[strand.warp as usize].tensor.agents {
+            return agents;
+        }
+        let first = self.first_async_agent + self.async_ticks.len() as u32;
+        // They belong to the warp for good.
+        self.async_ticks.extend([u32::MAX, u32::MAX]);
+        self.warps[strand.warp as usize].tensor.agents = Some((first, first + 1));
+        (first, first + 1)
+    }
+
+    pub(super) fn tensor_load(
+        &mut self,
+        strand: &Strand,
+        form: (LdShape, Num, bool),
+        place: (Address, i64),
+        (registers, extra): (Slice, Slice),
+        active: u32,
+    ) -> Result<(), Stop> {
+        let lane = active.trailing_zeros() as usize & 31;
+        let (regions, column, row) = self.moved_regions(strand, form, place, lane)?;
+        let (agent, _) = self.tensor_agents(strand);
+        let warp = &mut self.warps[strand.warp as usize];
+        warp.tensor.loaded += 1;
+        let tick = warp.tensor.loaded;
+        let mut access = self.access_of(strand, Via::Tensor, false, active);
+        (access.agent, access.tick) = (agent, tick);
+        self.check_regions(strand.step, strand.warp, &regions, true, None);
+        self.touch_tensor(strand, access, &regions);
+        let operands = self.operands(registers);
+        if form.0 == LdShape::S32x32b && !form.2 && self.exists(&regions[0]) && row % 32 == 0 && row < 128 {
+            let cta = regions[0].cta as usize;
+            for (index, operand) in operands.iter().enumerate() {
+                let at = column as usize + index;
+                let memory = &self.ctas[cta].tensor;
+                let (mut value, mut unknown): (Lanes, u32) = ([0; 32], u32::MAX);
+                if let Some(cells) = memory.values.get(at) {
+                    value = std::array::from_fn(|lane| cells[row as usize + lane].into());
+                    unknown = !((memory.known[at] >> row) as u32);
+                }
+                self.set(strand, *operand, active, &value, unknown);
+            }
+        } else {
+            self.set_unknown(strand, registers, active);
+        }
+        self.set_unknown(strand, extra, active);
+        let warp = &mut self.warps[strand.warp as usize];
+        warp.tensor.registers.resize(warp.bits.len(), 0);
+        for operand in operands.iter().chain(&self.program.operands[extra.range()]) {
+            if let Operand::Register(number) = operand {
+                warp.tensor.registers[(strand.base + number) as usize] = tick;
+            }
+        }
+        Ok(())
+    }
+
+    /// A thread uses registers: if they were loaded from Tensor Memory, the load is over.
+    pub(super) fn uses(&mut self, strand: &Strand, operands: Slice) {
+        let warp = &mut self.warps[strand.warp as usize];
+        let Some((agent, _)) = warp.tensor.agents else { return };
+        for operand in &self.program.operands[operands.range()] {
+            let Operand::Register(number) = operand else { continue };
+            if let Some(tick) = warp.tensor.registers.get_mut((strand.base + number) as usize) {
+                warp.clock.learn(agent, *tick);
+            }
+        }
+    }
+
+    pub(super) fn has_loaded(&self, warp: u32) -> bool {
+        let warp = &self.warps[warp as usize];
+        let loads = warp.tensor.agents.filter(|_| !self.is_strict);
+        loads.is_some_and(|(agent, _)| warp.clock.of(agent) < warp.tensor.loaded)
+    }
+
+    pub(super) fn tensor_store(
+        &mut self,
+        strand: &Strand,
+        form: (LdShape, Num, bool),
+        place: (Address, i64),
+        registers: Slice,
+        active: u32,
+    ) -> Result<(), Stop> {
+        let lane = active.trailing_zeros() as usize & 31;
+        let (regions, column, row) = self.moved_regions(strand, form, place, lane)?;
+        let (_, agent) = self.tensor_agents(strand);
+        let warp = &mut self.warps[strand.warp as usize];
+        warp.tensor.stored += 1;
+        let tick = warp.tensor.stored;
+        let mut access = self.access_of(strand, Via::Tensor, true, active);
+        (access.agent, access.tick) = (agent, tick);
+        self.check_regions(strand.step, strand.warp, &regions, false, None);
+        self.touch_tensor(strand, access, &regions);
+        self.mark_written(&regions);
+        if form.0 == LdShape::S32x32b && !form.2 && self.exists(&regions[0]) && row % 32 == 0 && row < 128 {
+            let operands = self.operands(registers);
+            let cta = regions[0].cta as usize;
+            for (index, operand) in operands.iter().enumerate() {
+                let (value, unknown) = self.value(strand, *operand);
+                if unknown & active == active {
+                    continue;
+                }
+                let at = column as usize + index;
+                let memory = &mut self.ctas[cta].tensor;
+                if memory.values.is_empty() {
+                    memory.values = vec![[0; 128]; memory.sizes.columns as usize];
+                }
+                for lane in lanes(active & !unknown) {
+                    memory.values[at][row as usize + lane] = value[lane] as u32;
+                    memory.known[at] |= 1 << (row as usize + lane);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn exists(&self, region: &Region) -> bool {
+        region.column + region.columns <= self.ctas[region.cta as usize].tensor.sizes.columns
+    }
+
+    /// What is written holds other values from now on.
+    pub(super) fn mark_written(&mut self, regions: &[Region]) {
+        for region in regions {
+            let memory = &mut self.ctas[region.cta as usize].tensor;
+            let lanes = (0..GROUPS)
+                .filter(|group| region.groups >> group & 1 != 0)
+                .fold(0u128, |all, group| all | ((1u128 << GROUP) - 1) << (group * GROUP));
+            let end = (region.column + region.columns).min(memory.sizes.columns);
+            for column in region.column.min(end)..end {
+                memory.written[column as usize] |= region.groups;
+                memory.known[column as usize] &= !lanes;
+            }
+        }
+    }
+
+    /// Looks whether what is accessed is allocated, and was written if it is read.
+    pub(super) fn check_regions(
+        &mut self,
+        step: u32,
+        warp: u32,
+        regions: &[Region],
+        reads: bool,
+        clock: Option<&Clock>,
+    ) {
+        for region in regions {
+            let memory = &self.ctas[region.cta as usize].tensor;
+            // What may have happened before it was freed is a race with that.
+            let clock = clock.unwrap_or(&self.warps[warp as usize].clock);
+            let is_race = memory.freed.iter().any(|(start, len, agent, tick)| {
+                region.column < start + len
+                    && *start < region.column + region.columns
+                    && clock.of(*agent) < *tick
+            });
+            if is_race {
+                continue;
+            }
+            let (first, last) = (region.column, region.column + region.columns - 1);
+            if !memory.is_allocated(region.column, region.columns) {
+                let allocations = memory.allocations.clone();
+                let role = self.role(warp);
+                let mut finding = Finding::new(
+                    Code::TensorMemoryUnallocated,
+                    step,
+                    "only columns of Tensor Memory are accessed that are allocated",
+                    format!("{role} accesses the columns {first} to {last} of CTA {}", region.cta),
+                );
+                for (start, len, step) in allocations {
+                    finding = finding.label(
+                        step,
+                        format!("the columns {start} to {} are allocated here", start + len - 1),
+                    );
+                }
+                self.report(finding);
+            } else if reads {
+                let written = &memory.written[first as usize..=last as usize];
+                if let Some(at) = written.iter().position(|groups| groups & region.groups != region.groups) {
+                    let role = self.role(warp);
+                    let finding = Finding::new(
+                        Code::TensorMemoryUninitialized,
+                        step,
+                        "Tensor Memory is read only after something was written there",
+                        format!("nothing was written to column {} of what {role} reads", first + at as u32),
+                    );
+                    self.report(finding);
+                }
+            }
+        }
+    }
+
+    /// Looks for races of an access of a thread.
+    pub(super) fn touch_tensor(&mut self, strand: &Strand, access: Access, regions: &[Region]) {
+        let clock = std::mem::take(&mut self.warps[strand.warp as usize].clock);
+        self.visit_tensor(access, &clock, regions);
+        self.warps[strand.warp as usize].clock = clock;
+    }
+
+    pub(super) fn visit_tensor(&mut self, access: Access, clock: &Clock, regions: &[Region]) {
+        let Self { history, ctas, .. } = self;
+        let mut visit = Visit::new(history, clock, access);
+        for region in regions {
+            let memory = &mut ctas[region.cta as usize].tensor;
+            let end = (region.column + region.columns).min(memory.sizes.columns);
+            for column in region.column.min(end)..end {
+                visit.at = (region.cta, column);
+                for group in (0..GROUPS).filter(|group| region.groups >> group & 1 != 0) {
+                    memory.shadow.access_cell((column * GROUPS + group) as usize, &mut visit);
+                }
+            }
+        }
+        let (number, conflicts) = (visit.number, visit.conflicts);
+        for (conflict, (cta, column)) in conflicts {
+            let place = if self.ctas.len() > 1 {
+                format!("column {column} of the Tensor Memory of CTA {cta}")
+            } else {
+                format!("column {column} of Tensor Memory")
+            };
+            self.race(number, conflict, Code::TensorMemoryRace, &place);
+        }
+    }
+
+    /// Whether an allocation that waits can be made now.
+    pub(super) fn alloc_ready(&self, strand: &Strand, columns: u32, pair: bool) -> bool {
+        let group = self.group(strand, pair);
+        // The other CTA of the pair allocates for both.
+        group.len() == 1 && group.iter().all(|cta| self.ctas[*cta as usize].tensor.free(columns).is_some())
+    }
+
+    /// What is still allocated when a CTA ends.
+    pub(super) fn check_freed(&mut self, cta: u32) {
+        for (start, len, step) in self.ctas[cta as usize].tensor.allocations.clone() {
+            let finding = Finding::new(
+                Code::TensorMemoryNotFreed,
+                step,
+                "Tensor Memory is freed before the CTA ends",
+                format!("the columns {start} to {} of CTA {cta} are never freed", start + len - 1),
+            );
+            self.report(finding);
+        }
+    }
+}

@@ -1,0 +1,291 @@
+//! The tensor core: multiplies, copies from shared memory, and commits.
+
+use std::sync::Arc;
+
+use super::bulk::{Kind, Operation};
+use super::tensor::{ALL, Region};
+use super::warp::Strand;
+use super::{Machine, Stop};
+use crate::descriptor::idesc_check::{Facts, facts};
+use crate::diagnostic::Code;
+use crate::isa::datapath::{self, Organization};
+use crate::isa::element_types::ElementType;
+use crate::isa::mma_shapes;
+use crate::isa::vocabulary::{CpShape, CtaGroup};
+use crate::simulation::findings::Finding;
+use crate::simulation::program::{Address, Matrix, Multiply, Operand, windows};
+use crate::simulation::shadow::Via;
+
+/// The bytes of shared memory that a matrix takes: starts and lengths.
+pub(super) type Pieces = Arc<[(u32, u32)]>;
+
+/// What the place of a matrix follows from: a descriptor, its rows and the bytes of each; for one that
+/// is not K-major the bits of an element and K.
+pub(super) type Footprint = (u64, u32, u32, Option<(u32, u32)>);
+
+/// What the tensor core does.
+#[derive(Debug)]
+pub(super) enum Work {
+    /// Reads shared and Tensor Memory, and writes or updates Tensor Memory.
+    Compute { shared: Vec<(u32, Pieces)>, reads: Vec<Region>, writes: Vec<Region>, updates: bool },
+    /// Arrives at mbarriers.
+    Commit(Vec<u32>),
+}
+
+impl Machine<'_> {
+    /// Gives the tensor core something to do, in the order of a thread.
+    pub(super) fn submit(&mut self, strand: &Strand, work: Work, lane: usize) {
+        let known =
+            self.warps[strand.warp as usize].tensor.queues.iter().find(|(other, _)| *other == lane as u32);
+        let queue = if let Some((_, queue)) = known {
+            *queue
+        } else {
+            let queue = self.new_queue();
+            self.warps[strand.warp as usize].tensor.queues.push((lane as u32, queue));
+            queue
+        };
+        let mut own = strand.clone();
+        own.mask = 1 << lane;
+        self.start(&own, Kind::Tensor(work), Some(queue));
+    }
+
+    /// What the tensor core does takes effect.
+    pub(super) fn perform_tensor(&mut self, operation: &Operation, work: Work) {
+        match work {
+            Work::Commit(mbarriers) => {
+                for number in mbarriers {
+                    self.mbarriers[number as usize].promised -= 1;
+                    self.learn(number, &operation.clock);
+                    if self.mbarriers[number as usize].is_valid {
+                        self.arrive(number, 1, (operation.step, operation.warp));
+                    }
+                }
+            }
+            Work::Compute { shared, reads, writes, updates } => {
+                let ctas = writes.iter().map(|region| region.cta);
+                self.unseen
+                    .extend(ctas.map(|cta| ((cta, operation.agent), (operation.tick, operation.step))));
+                for (cta, pieces) in &shared {
+                    self.touch_pieces(operation, *cta, pieces);
+                    self.check_written(operation, *cta, pieces);
+                }
+                let clock = Some(&operation.clock);
+                self.check_regions(operation.step, operation.warp, &reads, true, clock);
+                self.check_regions(operation.step, operation.warp, &writes, updates, clock);
+                let access = Self::access_of_operation(operation, Via::Async, false);
+                self.visit_tensor(access, &operation.clock, &reads);
+                let access = Self::access_of_operation(operation, Via::Async, true);
+                self.visit_tensor(access, &operation.clock, &writes);
+                self.mark_written(&writes);
+            }
+        }
+    }
+
+    /// Looks whether something was written where the tensor core reads.
+    pub(super) fn check_written(&mut self, operation: &Operation, cta: u32, pieces: &[(u32, u32)]) {
+        let missing = pieces.iter().find(|(offset, bytes)| {
+            !self.ctas[cta as usize].shared.is_written((*offset).into(), *bytes as usize)
+        });
+        // Copies of unknown size write less than they do.
+        if let Some((offset, bytes)) = missing.copied()
+            && !self.has_open_copies
+        {
+            let name = self.place_name(cta, offset);
+            let finding = Finding::new(
+                Code::SharedMemoryUninitialized,
+                operation.step,
+                "a matrix is read only where something was written",
+                format!("nothing was written to some of {bytes} bytes at {name}"),
+            );
+            self.report(finding);
+        }
+    }
+
+    pub(super) fn copy_work(
+        &mut self,
+        strand: &Strand,
+        (pair, shape): (bool, CpShape),
+        address: Address,
+        descriptor: Operand,
+        lane: usize,
+    ) -> Result<Work, Stop> {
+        let (column, _) = self.tensor_address(strand, address, lane)?;
+        let Some(descriptor) = self.value_at(strand, descriptor, lane) else {
+            return Err(Self::stop(strand, "a descriptor is not known"));
+        };
+        let (rows, bytes, groups) = match shape {
+            CpShape::S128x256b => (128, 32, ALL),
+            CpShape::S4x256b => (4, 32, 0b0101_0101),
+            CpShape::S128x128b => (128, 16, ALL),
+            CpShape::S64x128b => (64, 16, ALL),
+            CpShape::S32x128b => (32, 16, ALL),
+        };
+        let (mut shared, mut writes) = (Vec::new(), Vec::new());
+        for cta in self.group(strand, pair) {
+            writes.push(Region { cta, groups, column, columns: shape.columns() });
+            shared.extend(self.matrix_in(strand, cta, (descriptor, rows, bytes, None)));
+        }
+        Ok(Work::Compute { shared, reads: Vec::new(), writes, updates: false })
+    }
+
+    /// The pieces of a matrix, if they lie in shared memory.
+    pub(super) fn matrix_in(
+        &mut self,
+        strand: &Strand,
+        cta: u32,
+        matrix: Footprint,
+    ) -> Option<(u32, Pieces)> {
+        let pieces = self.footprints.entry(matrix).or_insert_with(|| footprint(matrix).into()).clone();
+        let end = pieces.iter().map(|(start, bytes)| start + bytes).max().unwrap_or(0);
+        let start = pieces.iter().map(|(start, _)| *start).min().unwrap_or(0);
+        let size = self.shared_bytes;
+        if end > size || start < windows::RESERVED {
+            let finding = Finding::new(
+                Code::DescriptorOutOfBounds,
+                strand.step,
+                "a matrix lies within the shared memory of the CTA",
+                format!(
+                    "its bytes are {start} to {}, but the shared memory of the CTA ends at {size}",
+                    end.max(1) - 1
+                ),
+            );
+            self.report(finding);
+            return None;
+        }
+        Some((cta, pieces))
+    }
+
+    pub(super) fn multiply_work(
+        &mut self,
+        strand: &Strand,
+        multiply: &Multiply,
+        lane: usize,
+    ) -> Result<Option<Work>, Stop> {
+        let Some(idesc) = self.value_at(strand, multiply.idesc, lane) else {
+            return Err(Self::stop(strand, "an instruction descriptor is not known"));
+        };
+        let features = self.features;
+        let Facts { m, n, k, a, b, transpose_a, transpose_b, .. } =
+            facts(multiply.kind, features.generation, u64::from(idesc as u32).into());
+        let (Some(m), Some(n)) = (m, n) else {
+            return Err(Self::stop(strand, "an instruction descriptor without a shape"));
+        };
+        let k = k.or_else(|| mma_shapes::k(multiply.kind, multiply.sparse)).unwrap_or(16);
+        let group = self.group(strand, multiply.pair);
+        let ctas = group.len() as u32;
+        let cta_group = if multiply.pair { CtaGroup::Two } else { CtaGroup::One };
+        let layout = datapath::layout(m, cta_group, multiply.sparse, multiply.weight_stationary);
+        let (d_column, d_lane) = self.tensor_address(strand, multiply.d, lane)?;
+        let organization = layout.map_or(Organization::FourByOne, |layout| layout.organization);
+        let half = layout.is_some_and(|layout| layout.lanes_of_group() == 16);
+        let groups = if !half {
+            ALL
+        } else if d_lane % 32 < 16 {
+            0b0101_0101
+        } else {
+            0b1010_1010
+        };
+        let enabled = {
+            let (operand, negated) = multiply.enable_input;
+            self.value_at(strand, operand, lane).is_none_or(|value| (value & 1 != 0) != negated)
+        };
+        let element = |ty: Option<ElementType>| ty.map_or(16, |ty| ty.container_bits(multiply.kind));
+        let mut shared = Vec::new();
+        let (mut reads, mut writes) = (Vec::new(), Vec::new());
+        let Some(b_word) = self.value_at(strand, multiply.b, lane) else {
+            return Err(Self::stop(strand, "a descriptor is not known"));
+        };
+        let a_k = if multiply.sparse { k / 2 } else { k };
+        let a_bytes = a_k * element(a) / 8;
+        let b_bytes = k * element(b) / 8;
+        let transposed = |is: Option<bool>, bits: u32, k: u32| is.filter(|is| *is).map(|_| (bits, k));
+        for cta in &group {
+            writes.push(Region {
+                cta: *cta,
+                groups,
+                column: d_column,
+                columns: organization.columns(n).max(1),
+            });
+            match multiply.a {
+                Matrix::Shared(operand) => {
+                    let Some(word) = self.value_at(strand, operand, lane) else {
+                        return Err(Self::stop(strand, "a descriptor is not known"));
+                    };
+                    let matrix = (word, m / ctas, a_bytes, transposed(transpose_a, element(a), a_k));
+                    shared.extend(self.matrix_in(strand, *cta, matrix));
+                }
+                Matrix::TensorMemory(address) => {
+                    let (column, _) = self.tensor_address(strand, address, lane)?;
+                    reads.push(Region { cta: *cta, groups, column, columns: (a_bytes / 4).max(1) });
+                }
+            }
+            let matrix = (b_word, n / ctas, b_bytes, transposed(transpose_b, element(b), k));
+            shared.extend(self.matrix_in(strand, *cta, matrix));
+            // How many columns these have depends on much; the first one they have always.
+            let others = multiply.metadata.into_iter().chain(multiply.scales.into_iter().flatten());
+            for address in others.collect::<Vec<_>>() {
+                let (column, _) = self.tensor_address(strand, address, lane)?;
+                reads.push(Region { cta: *cta, groups: 0b11, column, columns: 1 });
+            }
+        }
+        Ok(Some(Work::Compute { shared, reads, writes, updates: enabled }))
+    }
+}
+
+/// The bytes of shared memory that a matrix takes.
+fn footprint((word, rows, bytes, transposed): Footprint) -> Vec<(u32, u32)> {
+    let field = |low: u32| (((word >> low) & 0x3FFF) as u32) << 4;
+    let (start, leading, stride) = (field(0), field(16), field(32));
+    let swizzle = word >> 61;
+    let span: u32 = match swizzle {
+        1 | 2 => 128,
+        4 => 64,
+        6 => 32,
+        _ => 16,
+    };
+    let mut pieces: Vec<(u32, u32)> = Vec::new();
+    if let Some((bits, k)) = transposed {
+        let width = (rows * bits / 8).max(1);
+        for i in 0..width.div_ceil(span) {
+            for j in 0..k.div_ceil(8) {
+                let by = if span == 16 { i * stride + j * leading } else { i * leading + j * stride };
+                pieces.push((start + by, 8 * span));
+            }
+        }
+    } else if span == 16 {
+        for group in 0..rows.div_ceil(8) {
+            for chunk in 0..bytes.div_ceil(16) {
+                let rows = (rows - group * 8).min(8);
+                pieces.push((start + group * stride + chunk * leading, rows * 16));
+            }
+        }
+    } else {
+        for row in 0..rows {
+            for chunk in 0..bytes.div_ceil(16) {
+                let plain = start + row / 8 * stride + row % 8 * span + chunk * 16;
+                pieces.push((swizzled(plain, swizzle), 16));
+            }
+        }
+    }
+    pieces.sort_unstable();
+    pieces.dedup();
+    let mut merged: Vec<(u32, u32)> = Vec::new();
+    for (start, bytes) in pieces {
+        match merged.last_mut() {
+            Some((first, len)) if *first + *len >= start => *len = (*len).max(start + bytes - *first),
+            _ => merged.push((start, bytes)),
+        }
+    }
+    merged
+}
+
+/// Where a byte lies under a swizzling mode.
+const fn swizzled(address: u32, swizzle: u64) -> u32 {
+    match swizzle {
+        1 => address ^ (address >> 7 & 3) << 5,
+        2 => address ^ (address >> 7 & 7) << 4,
+        4 => address ^ (address >> 7 & 3) << 4,
+        6 => address ^ (address >> 7 & 1) << 4,
+        _ => address,
+    }
+}

@@ -1,0 +1,491 @@
+//! Warps: registers, and threads that go the same way together.
+
+use smallvec::SmallVec;
+
+use super::Machine;
+use super::memory::Bytes;
+use crate::simulation::arithmetic::Lanes;
+use crate::simulation::clock::{Agent, Clock};
+use crate::simulation::program::{Changing, Depends, NOWHERE, Operand, Slice, windows};
+
+/// Loops of no more steps are waits.
+const SHORT: u32 = 6;
+
+/// No join.
+pub(super) const NO_JOIN: u32 = u32::MAX;
+
+/// 32 threads.
+#[derive(Debug)]
+pub(super) struct Warp {
+    /// The rank of its CTA in the cluster.
+    pub(super) cta: u32,
+    /// Its number in the CTA.
+    pub(super) index: u32,
+    /// The lanes whose threads have not ended.
+    pub(super) live: u32,
+    /// Registers of all frames, one after the other.
+    pub(super) bits: Vec<Lanes>,
+    /// By register: the lanes whose bits are not known.
+    pub(super) unknown: Vec<u32>,
+    /// What [`Operand::Fixed`] names.
+    pub(super) fixed: Vec<Lanes>,
+    /// By lane: the memory of its frames.
+    pub(super) local: Vec<Bytes>,
+    pub(super) joins: Vec<Join>,
+    pub(super) agent: Agent,
+    pub(super) clock: Clock,
+    /// Arrivals at the barrier of the cluster: which lanes, and in which generation.
+    pub(super) cluster_arrived: u32,
+    pub(super) cluster_generation: u64,
+    /// Copies of the CTA's threads, see [`super::bulk`].
+    pub(super) copies: super::bulk::Copies,
+    pub(super) tensor: super::tensor::Pending,
+    /// Registers of each thread, for `setmaxnreg`.
+    pub(super) register_count: u32,
+}
+
+/// Where threads that went different ways meet.
+#[derive(Clone, Debug)]
+pub(super) struct Join {
+    /// Those who come.
+    pub(super) mask: u32,
+    /// Those who are there.
+    pub(super) arrived: u32,
+    /// The step; [`NOWHERE`] for the return of a function.
+    pub(super) step: u32,
+    pub(super) parent: u32,
+}
+
+/// A call.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Frame {
+    pub(super) function: u32,
+    /// The call, to go on behind it.
+    pub(super) call: u32,
+    /// Its first register.
+    pub(super) base: u32,
+    /// Its first byte in the thread's memory.
+    pub(super) local: u32,
+    /// The join of the threads that called together.
+    pub(super) join: u32,
+}
+
+/// Threads of a warp that go the same way.
+#[derive(Clone, Debug)]
+pub(super) struct Strand {
+    pub(super) warp: u32,
+    pub(super) mask: u32,
+    pub(super) step: u32,
+    /// Of the current frame.
+    pub(super) base: u32,
+    pub(super) local: u32,
+    pub(super) frames: SmallVec<[Frame; 2]>,
+    pub(super) join: u32,
+    pub(super) wait: Wait,
+    /// The loop that it was last seen to repeat, and how often.
+    pub(super) head: u32,
+    pub(super) round: u32,
+    /// Questions in a row that were answered the same way while nothing happened.
+    pub(super) idle: u32,
+    pub(super) asked: (u32, u64),
+    pub(super) epoch: u64,
+    /// Whether a wait is to give up.
+    pub(super) expired: bool,
+    /// How often waits gave up since something happened.
+    pub(super) gave_up: (u64, u32),
+}
+
+/// What threads wait for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Wait {
+    /// Nothing.
+    None,
+    /// A phase of an mbarrier.
+    Mbarrier { barrier: u32, phase: u64, may_give_up: bool },
+    /// A barrier of the CTA.
+    Named { id: u32 },
+    /// The barrier of the cluster.
+    Cluster { generation: u64 },
+    /// Other threads of the warp.
+    Warp { mask: u32, aligned_step: u32 },
+    /// Copies in bulk.
+    Bulk { left: u32 },
+    /// Copies.
+    Copies { left: u32 },
+    /// Columns of Tensor Memory.
+    Alloc { columns: u32, pair: bool },
+    /// Registers.
+    Registers { count: u32 },
+    /// That something changes in memory.
+    Change,
+}
+
+impl Strand {
+    pub(super) fn new(warp: u32, mask: u32, step: u32) -> Self {
+        Self {
+            warp,
+            mask,
+            step,
+            base: 0,
+            local: 0,
+            frames: SmallVec::new(),
+            join: NO_JOIN,
+            wait: Wait::None,
+            head: NOWHERE,
+            round: 0,
+            idle: 0,
+            asked: (NOWHERE, 0),
+            epoch: 0,
+            expired: false,
+            gave_up: (0, 0),
+        }
+    }
+
+    /// The lowest of its lanes.
+    pub(super) fn first_lane(&self) -> u32 {
+        self.mask.trailing_zeros().min(31)
+    }
+}
+
+/// The lanes of a mask.
+pub(super) fn lanes(mask: u32) -> impl Iterator<Item = usize> {
+    let mut left = mask;
+    std::iter::from_fn(move || {
+        let lane = left.trailing_zeros() as usize;
+        left &= left.wrapping_sub(1);
+        (lane < 32).then_some(lane)
+    })
+}
+
+impl Warp {
+    /// Makes room for the registers of a frame.
+    pub(super) fn reserve(&mut self, registers: usize) {
+        if self.bits.len() < registers {
+            self.bits.resize(registers, [0; 32]);
+            self.unknown.resize(registers, u32::MAX);
+        }
+    }
+}
+
+impl Machine<'_> {
+    /// The value of an operand, and the lanes in which it is not known.
+    pub(super) fn value(&self, strand: &Strand, operand: Operand) -> (Lanes, u32) {
+        let warp = &self.warps[strand.warp as usize];
+        match operand {
+            Operand::Register(number) => {
+                let index = (strand.base + number) as usize;
+                (warp.bits[index], warp.unknown[index])
+            }
+            Operand::Not(number) => {
+                let index = (strand.base + number) as usize;
+                (warp.bits[index].map(|bit| bit ^ 1), warp.unknown[index])
+            }
+            Operand::Constant(index) => (self.program.constants[index as usize], 0),
+            Operand::Fixed(index) => (warp.fixed[index as usize], 0),
+            Operand::Local(offset) => ([u64::from(strand.local + offset); 32], 0),
+            Operand::Changing(changing) => ([self.changing(changing); 32], 0),
+            Operand::Sink => ([0; 32], 0),
+        }
+    }
+
+    fn changing(&self, changing: Changing) -> u64 {
+        // As if each instruction of all warps took one cycle of a nanosecond.
+        let now = self.executed;
+        match changing {
+            Changing::Clock | Changing::Timer => now,
+            Changing::TimerLow => now & u64::from(u32::MAX),
+            Changing::ClockHigh | Changing::TimerHigh => now >> 32,
+        }
+    }
+
+    /// The value of an operand in one lane, if it is known.
+    pub(super) fn value_at(&self, strand: &Strand, operand: Operand, lane: usize) -> Option<u64> {
+        let warp = &self.warps[strand.warp as usize];
+        if let Operand::Register(number) = operand {
+            let index = (strand.base + number) as usize;
+            return (warp.unknown[index] >> lane & 1 == 0).then(|| warp.bits[index][lane]);
+        }
+        let (value, unknown) = self.value(strand, operand);
+        (unknown >> lane & 1 == 0).then(|| value[lane])
+    }
+
+    /// Writes some lanes of an operand.
+    pub(super) fn set(
+        &mut self,
+        strand: &Strand,
+        operand: Operand,
+        active: u32,
+        value: &Lanes,
+        unknown: u32,
+    ) {
+        let Operand::Register(number) = operand else { return };
+        let warp = &mut self.warps[strand.warp as usize];
+        let index = (strand.base + number) as usize;
+        let known = &mut warp.unknown[index];
+        *known = *known & !active | unknown & active;
+        let bits = &mut warp.bits[index];
+        if active == u32::MAX {
+            *bits = *value;
+        } else {
+            for lane in lanes(active) {
+                bits[lane] = value[lane];
+            }
+        }
+    }
+
+    /// Writes the same value to some lanes of an operand.
+    pub(super) fn set_all(&mut self, strand: &Strand, operand: Operand, active: u32, value: u64) {
+        self.set(strand, operand, active, &[value; 32], 0);
+    }
+
+    /// Marks some lanes of operands as not known.
+    pub(super) fn set_unknown(&mut self, strand: &Strand, operands: Slice, active: u32) {
+        for operand in &self.program.operands[operands.range()] {
+            self.set(strand, *operand, active, &[0; 32], active);
+        }
+    }
+
+    /// Computes registers from registers.
+    pub(super) fn compute(
+        &mut self,
+        strand: &Strand,
+        arithmetic: u32,
+        (sources, destinations): (Slice, Slice),
+        depends: Depends,
+        active: u32,
+    ) {
+        let program = self.program;
+        let arithmetic = &program.arithmetics[arithmetic as usize];
+        let sources = &program.operands[sources.range()];
+        let destinations = &program.operands[destinations.range()];
+        let mut results: SmallVec<[Lanes; 2]> = smallvec::smallvec![[0; 32]; destinations.len()];
+        let unknown = {
+            let warp = &self.warps[strand.warp as usize];
+            let mut made: SmallVec<[Lanes; 1]> = SmallVec::new();
+            for source in sources {
+                match source {
+                    Operand::Register(_) | Operand::Constant(_) | Operand::Fixed(_) => {}
+                    other => made.push(self.value(strand, *other).0),
+                }
+            }
+            let mut made = made.iter();
+            let mut values: SmallVec<[&Lanes; 6]> = SmallVec::new();
+            let mut doubts: SmallVec<[u32; 6]> = SmallVec::new();
+            for source in sources {
+                let (value, doubt) = match source {
+                    Operand::Register(number) => {
+                        let index = (strand.base + number) as usize;
+                        (Some(&warp.bits[index]), warp.unknown[index])
+                    }
+                    Operand::Constant(index) => (Some(&program.constants[*index as usize]), 0),
+                    Operand::Fixed(index) => (Some(&warp.fixed[*index as usize]), 0),
+                    Operand::Not(number) => (made.next(), warp.unknown[(strand.base + number) as usize]),
+                    Operand::Local(_) | Operand::Changing(_) | Operand::Sink => (made.next(), 0),
+                };
+                values.extend(value);
+                doubts.push(doubt & active);
+            }
+            let mut places: SmallVec<[&mut Lanes; 2]> = results.iter_mut().collect();
+            arithmetic.execute(active, &values, &mut places);
+            let any = doubts.iter().fold(0, |all, doubt| all | doubt);
+            if any == 0 {
+                0
+            } else if arithmetic.is_exchange() {
+                active
+            } else {
+                depends.unknown(any, &values, &doubts)
+            }
+        };
+        for (destination, result) in destinations.iter().zip(&results) {
+            self.set(strand, *destination, active, result, unknown);
+        }
+    }
+
+    /// The address that an operand names in a lane.
+    pub(super) fn address_at(
+        &self,
+        strand: &Strand,
+        address: crate::simulation::program::Address,
+        lane: usize,
+    ) -> Option<u64> {
+        Some(self.value_at(strand, address.base, lane)?.wrapping_add_signed(address.offset))
+    }
+
+    /// An address with all its lanes.
+    pub(super) fn addresses(
+        &self,
+        strand: &Strand,
+        address: crate::simulation::program::Address,
+    ) -> (Lanes, u32) {
+        let (mut value, unknown) = self.value(strand, address.base);
+        if address.offset != 0 {
+            for lane in &mut value {
+                *lane = lane.wrapping_add_signed(address.offset);
+            }
+        }
+        (value, unknown)
+    }
+
+    /// The rank and the offset that an address in shared memory has.
+    pub(super) fn split_shared(address: u64) -> (u32, u32) {
+        let address = address as u32;
+        (address >> windows::RANK_SHIFT, address & ((1 << windows::RANK_SHIFT) - 1))
+    }
+
+    /// Goes to another step, which may be where the threads of a warp meet.
+    pub(super) fn go(strand: &mut Strand, step: u32) {
+        // Few steps only wait for something.
+        if step + SHORT < strand.step {
+            strand.round = if strand.head == step { strand.round.saturating_add(1) } else { 1 };
+            strand.head = step;
+        }
+        strand.step = step;
+    }
+
+    /// Whether the threads are where they meet others: then they are parked, or go on with them.
+    pub(super) fn meet(&mut self, strand: &mut Strand) -> bool {
+        let warp = strand.warp as usize;
+        while strand.join != NO_JOIN {
+            let join = &mut self.warps[warp].joins[strand.join as usize];
+            if join.step != strand.step {
+                return false;
+            }
+            join.arrived |= strand.mask;
+            if join.arrived != join.mask {
+                strand.mask = 0;
+                return true;
+            }
+            strand.mask = join.mask;
+            let parent = join.parent;
+            join.mask = 0;
+            strand.join = parent;
+        }
+        false
+    }
+
+    /// A join for threads that part.
+    pub(super) fn new_join(&mut self, warp: u32, mask: u32, step: u32, parent: u32) -> u32 {
+        let joins = &mut self.warps[warp as usize].joins;
+        let join = Join { mask, arrived: 0, step, parent };
+        // One that is over makes room.
+        if let Some(free) = joins.iter().position(|old| old.mask == 0) {
+            joins[free] = join;
+            return free as u32;
+        }
+        joins.push(join);
+        joins.len() as u32 - 1
+    }
+
+    /// Threads part: those of `taken` go to `step`, the others go on behind the branch.
+    pub(super) fn part(&mut self, strand: &mut Strand, taken: u32, step: u32, join: u32) {
+        let next = strand.step + 1;
+        if taken == strand.mask {
+            Self::go(strand, step);
+            return;
+        }
+        if join != NOWHERE
+            && (strand.join == NO_JOIN
+                || self.warps[strand.warp as usize].joins[strand.join as usize].step != join)
+        {
+            strand.join = self.new_join(strand.warp, strand.mask, join, strand.join);
+        }
+        let mut other = strand.clone();
+        other.mask = taken;
+        strand.mask &= !taken;
+        Self::go(&mut other, step);
+        strand.step = next;
+        if !self.meet(&mut other) {
+            self.fresh.push(other);
+        }
+    }
+
+    /// Threads leave the function: those who wait for them further inside wait no more. They
+    /// come to the join of the call, or end.
+    pub(super) fn leave(&mut self, strand: &mut Strand, leaving: u32, ends: bool) {
+        let warp = strand.warp;
+        let until = if ends { NO_JOIN } else { strand.frames.last().map_or(NO_JOIN, |frame| frame.join) };
+        let mut at = strand.join;
+        while at != until && at != NO_JOIN {
+            let join = &mut self.warps[warp as usize].joins[at as usize];
+            join.mask &= !leaving;
+            join.arrived &= !leaving;
+            let (mask, arrived, step, parent) = (join.mask, join.arrived, join.step, join.parent);
+            // Those who go on in this strand come later.
+            if mask != 0 && mask == arrived {
+                join.mask = 0;
+                let mut released = strand.clone();
+                released.mask = mask;
+                released.join = parent;
+                released.wait = Wait::None;
+                if step == NOWHERE {
+                    self.end_call(&mut released, at);
+                } else {
+                    released.step = step;
+                    self.unwind(&mut released, at);
+                }
+                if !self.meet(&mut released) {
+                    self.fresh.push(released);
+                }
+            }
+            at = parent;
+        }
+        strand.mask &= !leaving;
+        if ends {
+            self.warps[warp as usize].live &= !leaving;
+            return;
+        }
+        // The join of the call.
+        let frame = strand.frames.last().copied();
+        let Some(frame) = frame else { return };
+        let join = &mut self.warps[warp as usize].joins[frame.join as usize];
+        join.arrived |= leaving;
+        if join.arrived == join.mask {
+            let mut returned = strand.clone();
+            returned.mask = join.mask;
+            returned.join = join.parent;
+            join.mask = 0;
+            self.end_call(&mut returned, frame.join);
+            if !self.meet(&mut returned) {
+                self.fresh.push(returned);
+            }
+        }
+    }
+
+    /// Goes back to the frame that a join belongs to.
+    fn unwind(&mut self, strand: &mut Strand, join: u32) {
+        // Joins of calls that are not over are further out.
+        let is_open = |frame: &Frame| {
+            let mut at = strand.join;
+            let joins = &self.warps[strand.warp as usize].joins;
+            while at != NO_JOIN {
+                if at == frame.join {
+                    return true;
+                }
+                at = joins[at as usize].parent;
+            }
+            false
+        };
+        let depth = strand.frames.iter().take_while(|frame| is_open(frame) && frame.join != join).count();
+        while strand.frames.len() > depth {
+            strand.frames.pop();
+        }
+        Self::enter_frame(strand);
+    }
+
+    fn enter_frame(strand: &mut Strand) {
+        (strand.base, strand.local) = strand.frames.last().map_or((0, 0), |frame| (frame.base, frame.local));
+    }
+
+    /// Ends the call whose join this is, and goes on behind it.
+    fn end_call(&mut self, strand: &mut Strand, join: u32) {
+        while let Some(frame) = strand.frames.pop() {
+            if frame.join == join {
+                let (inner_base, inner_local) = (frame.base, frame.local);
+                Self::enter_frame(strand);
+                self.pass_results(strand, frame, (inner_base, inner_local));
+                strand.step = frame.call + 1;
+                return;
+            }
+        }
+    }
+}

@@ -1,0 +1,622 @@
+//! A kernel and the functions that it calls, lowered for execution.
+//!
+//! Names become register numbers and addresses, literals become constants, opcodes become
+//! [`Action`]s. Nothing here is looked up while the machine runs. What the machine has no action for
+//! becomes [`Action::Unknown`]: a run that comes there ends.
+
+use crate::isa::generic::{ReductionOperator, Space, TensormapField, Type};
+use crate::isa::vocabulary::{CpShape, Kind, LdShape, Num};
+use crate::simulation::arithmetic::{Arithmetic, Lanes};
+use crate::source::Span;
+
+mod arguments;
+mod lower;
+mod operands;
+mod reconvergence;
+mod tensor;
+mod variables;
+
+pub(crate) use lower::lower;
+
+/// No step.
+pub(crate) const NOWHERE: u32 = u32::MAX;
+
+/// Where generic addresses lead: the upper bits say which window, the lower ones are the address in it.
+pub(crate) mod windows {
+    /// Bits of an address within a window.
+    pub(crate) const BITS: u32 = 44;
+    /// Global memory starts with its first buffer; below is nothing.
+    pub(crate) const GLOBAL: u64 = 0;
+    /// Shared memory of the cluster.
+    pub(crate) const SHARED: u64 = 1;
+    /// The thread's own memory.
+    pub(crate) const LOCAL: u64 = 2;
+    /// Constants.
+    pub(crate) const CONST: u64 = 3;
+    /// The kernel's parameters.
+    pub(crate) const PARAM: u64 = 4;
+    /// Functions, whose addresses calls take.
+    pub(crate) const CODE: u64 = 5;
+    /// Global buffers are this far apart.
+    pub(crate) const BUFFER_BITS: u32 = 34;
+    /// The rank of a CTA in its cluster stands above these bits of an address in shared memory.
+    pub(crate) const RANK_SHIFT: u32 = 24;
+    /// Shared memory that the system keeps, at the start of each CTA's.
+    pub(crate) const RESERVED: u32 = 1024;
+
+    /// The generic address of one in a window.
+    pub(crate) const fn generic(window: u64, address: u64) -> u64 {
+        window << BITS | address
+    }
+}
+
+/// A lowered kernel.
+#[derive(Debug, Default)]
+pub(crate) struct Program {
+    /// The steps of all functions.
+    pub(crate) steps: Vec<Step>,
+    /// What statement each step is.
+    pub(crate) spans: Vec<Span>,
+    /// What [`Slice`]s of operands name.
+    pub(crate) operands: Vec<Operand>,
+    /// What lists of labels name.
+    pub(crate) targets: Vec<u32>,
+    /// What calls pass.
+    pub(crate) passed: Vec<Passed>,
+    /// Values that are the same everywhere.
+    pub(crate) constants: Vec<Lanes>,
+    /// Values that a thread keeps as long as it lives.
+    pub(crate) fixed: Vec<Fixed>,
+    /// Steps that exchange values between threads that a mask names: their last source.
+    pub(crate) masked: rustc_hash::FxHashSet<u32>,
+    /// What steps compute.
+    pub(crate) arithmetics: Vec<Arithmetic>,
+    /// The functions; the kernel is the first.
+    pub(crate) functions: Vec<Function>,
+    /// Why steps are not known, and names for people.
+    pub(crate) texts: Vec<String>,
+    /// The kernel's parameters.
+    pub(crate) parameters: Vec<Parameter>,
+    /// Bytes of the kernel's parameters together.
+    pub(crate) parameter_bytes: u32,
+    /// Where static variables in shared memory end, the reserved part included.
+    pub(crate) static_shared: u32,
+    /// What the dynamic part of shared memory has to be aligned to.
+    pub(crate) dynamic_align: u32,
+    /// Variables in shared memory, by their start.
+    pub(crate) shared_names: Vec<(u32, u32, String)>,
+    /// Global variables, in the order of their buffers.
+    pub(crate) globals: Vec<Variable>,
+    /// Constant variables: the memory of all.
+    pub(crate) constant_bytes: Vec<u8>,
+    /// The bytes of constants that have no known value.
+    pub(crate) constant_unknown: Vec<(u32, u32)>,
+}
+
+/// A piece of an arena of a [`Program`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Slice {
+    pub(crate) start: u32,
+    pub(crate) len: u32,
+}
+
+impl Slice {
+    pub(crate) const fn range(self) -> std::ops::Range<usize> {
+        self.start as usize..(self.start + self.len) as usize
+    }
+}
+
+/// A variable in global memory.
+#[derive(Clone, Debug)]
+pub(crate) struct Variable {
+    pub(crate) name: String,
+    pub(crate) bytes: u64,
+    /// Its first bytes; the others are zero.
+    pub(crate) data: Vec<u8>,
+    /// Parts of it that have no known value.
+    pub(crate) unknown: Vec<(u32, u32)>,
+    /// Whether another module makes it.
+    pub(crate) is_external: bool,
+}
+
+/// A parameter of the kernel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Parameter {
+    pub(crate) name: String,
+    pub(crate) ty: Option<crate::syntax::ast::Type>,
+    pub(crate) offset: u32,
+    pub(crate) bytes: u32,
+    pub(crate) is_array: bool,
+    pub(crate) align: u32,
+    pub(crate) is_pointer: bool,
+}
+
+/// A function.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Function {
+    /// Its first step.
+    pub(crate) entry: u32,
+    /// Registers that it has; 128 bits are two.
+    pub(crate) registers: u32,
+    /// Bytes of its variables, for each thread.
+    pub(crate) local_bytes: u32,
+    /// What it is called with.
+    pub(crate) parameters: Slice,
+    /// What it returns.
+    pub(crate) returns: Slice,
+}
+
+/// Something that a call passes or a function receives.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Passed {
+    /// In a register, or a constant.
+    Value(Operand),
+    /// In the frame's memory.
+    Memory { offset: u32, bytes: u32 },
+}
+
+/// Where a value comes from or goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Operand {
+    /// A register of the frame.
+    Register(u32),
+    /// The opposite of a predicate of the frame.
+    Not(u32),
+    /// Into [`Program::constants`].
+    Constant(u32),
+    /// Into [`Program::fixed`].
+    Fixed(u32),
+    /// The address of something in the frame's memory.
+    Local(u32),
+    /// A register of the machine that changes while a thread runs.
+    Changing(Changing),
+    /// Nowhere.
+    Sink,
+}
+
+/// Registers of the machine that change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Changing {
+    /// `%clock`, `%clock64`
+    Clock,
+    /// `%clock_hi`
+    ClockHigh,
+    /// `%globaltimer`, in nanoseconds.
+    Timer,
+    /// `%globaltimer_lo`
+    TimerLow,
+    /// `%globaltimer_hi`
+    TimerHigh,
+}
+
+/// What a thread knows from its start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Fixed {
+    Tid(u8),
+    Ntid(u8),
+    Ctaid(u8),
+    Nctaid(u8),
+    ClusterCtaid(u8),
+    ClusterNctaid(u8),
+    Clusterid(u8),
+    Nclusterid(u8),
+    ClusterCtarank,
+    ClusterNctarank,
+    IsExplicitCluster,
+    Laneid,
+    Warpid,
+    Nwarpid,
+    Smid,
+    Nsmid,
+    LanemaskEq,
+    LanemaskLe,
+    LanemaskLt,
+    LanemaskGe,
+    LanemaskGt,
+    DynamicSmemSize,
+    TotalSmemSize,
+    ReservedSmem,
+    /// The address of a static variable in the shared memory of the thread's CTA.
+    Shared(u32),
+    /// That of the dynamic part, and something behind it.
+    DynamicShared(u32),
+    /// The generic address of either.
+    GenericShared(u32),
+    GenericDynamicShared(u32),
+}
+
+/// An address that an instruction is given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Address {
+    pub(crate) base: Operand,
+    pub(crate) offset: i64,
+}
+
+/// An instruction, ready for execution.
+#[derive(Clone, Debug)]
+pub(crate) struct Step {
+    /// The predicate that it depends on, and whether its opposite is meant.
+    pub(crate) guard: Option<(u32, bool)>,
+    pub(crate) action: Action,
+}
+
+/// In which memory an address is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Where {
+    /// What the address itself says.
+    Generic,
+    Global,
+    /// Of the executing CTA: also what `.shared` alone means.
+    Shared,
+    SharedCluster,
+    Local,
+    Const,
+    Param,
+}
+
+impl Where {
+    pub(crate) fn of(space: Option<Space>) -> Self {
+        match space {
+            None => Self::Generic,
+            Some(Space::Const) => Self::Const,
+            Some(Space::Global) => Self::Global,
+            Some(Space::Local) => Self::Local,
+            Some(Space::Param | Space::ParamEntry) => Self::Param,
+            Some(Space::ParamFunc) => Self::Local,
+            Some(Space::Shared | Space::SharedCta) => Self::Shared,
+            Some(Space::SharedCluster) => Self::SharedCluster,
+        }
+    }
+}
+
+/// What a step does.
+#[derive(Clone, Debug)]
+pub(crate) enum Action {
+    /// Registers from registers.
+    Compute {
+        arithmetic: u32,
+        sources: Slice,
+        destinations: Slice,
+        depends: Depends,
+    },
+    /// Destinations get values that are not computed.
+    Opaque {
+        destinations: Slice,
+    },
+    /// Nothing that matters here.
+    Nothing,
+    /// `join`: where the threads of a warp come together again, or [`NOWHERE`].
+    Branch {
+        target: u32,
+        join: u32,
+    },
+    IndexedBranch {
+        index: Operand,
+        targets: Slice,
+        join: u32,
+    },
+    Call {
+        callee: Callee,
+        results: Slice,
+        arguments: Slice,
+    },
+    Return,
+    Exit,
+    Trap,
+    Load(Access),
+    Store(Access),
+    Atomic(Atomic),
+    /// An address from one window to another.
+    Convert {
+        to_generic: bool,
+        space: Where,
+        source: Operand,
+        destination: Operand,
+    },
+    IsInSpace {
+        space: Where,
+        source: Operand,
+        destination: Operand,
+    },
+    MapAddress {
+        source: Operand,
+        rank: Operand,
+        destination: Operand,
+    },
+    RankOf {
+        source: Operand,
+        destination: Operand,
+    },
+    /// A barrier of the CTA: `reduce` is what happens to the predicate `value`.
+    Barrier {
+        id: Operand,
+        count: Option<Operand>,
+        kind: BarrierKind,
+        aligned: bool,
+    },
+    WarpBarrier {
+        mask: Operand,
+    },
+    ClusterArrive {
+        release: bool,
+        aligned: bool,
+    },
+    ClusterWait {
+        aligned: bool,
+    },
+    Mbarrier(Mbarrier),
+    /// `fence.proxy.async`
+    ProxyFence,
+    /// `fence.mbarrier_init`
+    InitFence,
+    /// A fence between threads.
+    Fence,
+    CopyAsync {
+        destination: Address,
+        source: Address,
+        bytes: u32,
+        source_bytes: Option<Operand>,
+    },
+    CopyCommit,
+    CopyWait {
+        left: u32,
+    },
+    CopyArrive {
+        space: Where,
+        address: Address,
+        counts: bool,
+    },
+    Bulk(Box<Bulk>),
+    BulkCommit,
+    BulkWait {
+        left: u32,
+    },
+    SetRegisters {
+        count: u32,
+        up: bool,
+    },
+    Sleep,
+    /// `clusterlaunchcontrol.try_cancel`
+    TryCancel {
+        destination: Address,
+        barrier: Address,
+        multicast: bool,
+    },
+    IsCanceled {
+        response: Slice,
+        destination: Operand,
+    },
+    FirstCta {
+        response: Slice,
+        destinations: Slice,
+        axis: Option<u8>,
+    },
+    /// `ldmatrix`, `stmatrix`: rows of 16 bytes at the addresses of the first lanes.
+    Matrix {
+        store: bool,
+        address: Address,
+        space: Where,
+        rows: u32,
+        row_bytes: u32,
+        registers: Slice,
+    },
+    /// `tensormap.replace`
+    ReplaceTensorMap {
+        address: Address,
+        space: Where,
+        field: TensormapField,
+        ordinal: u32,
+        value: Operand,
+    },
+    /// `tensormap.cp_fenceproxy`
+    CopyTensorMap {
+        destination: Address,
+        source: Address,
+    },
+    Fill {
+        address: Address,
+        bytes: Operand,
+    },
+    Tensor(Box<Tensor>),
+    /// What the machine does not know; the text says what.
+    Unknown(u32),
+}
+
+/// On which sources a result depends, where not all are known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Depends {
+    /// On all.
+    All,
+    /// On the last, and on the one of two that it chooses.
+    Choice,
+    /// On none beside a zero.
+    And,
+    /// On none beside a predicate that holds.
+    Or,
+}
+
+impl Depends {
+    /// The lanes whose result is not known: of those where some source is not.
+    pub(crate) fn unknown(self, any: u32, values: &[&Lanes], doubts: &[u32]) -> u32 {
+        let lanes = |holds: &dyn Fn(usize) -> bool| {
+            (0..32).filter(|lane| any >> lane & 1 != 0 && holds(*lane)).fold(0, |all, lane| all | 1 << lane)
+        };
+        match (self, values, doubts) {
+            (Self::Choice, [_, _, choice], [first, second, doubt]) => lanes(&|lane| {
+                let chosen = if choice[lane] & 1 != 0 { first } else { second };
+                (doubt | chosen) >> lane & 1 != 0
+            }),
+            (Self::And | Self::Or, [first, second], [one, other]) => {
+                let decides = |value: u64| (self == Self::Or) == (value != 0);
+                lanes(&|lane| {
+                    !(one >> lane & 1 == 0 && decides(first[lane])
+                        || other >> lane & 1 == 0 && decides(second[lane]))
+                })
+            }
+            _ => any,
+        }
+    }
+}
+
+/// Which function is called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Callee {
+    Known(u32),
+    Address(Operand),
+}
+
+/// A load or a store.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Access {
+    pub(crate) space: Where,
+    pub(crate) address: Address,
+    /// Bytes of an element: at most 8; an element of 16 is two.
+    pub(crate) bytes: u8,
+    /// Bits that a loaded element is extended to with its sign; 0 for none.
+    pub(crate) extend: u8,
+    pub(crate) registers: Slice,
+    /// Whether another thread may be waited for with it.
+    pub(crate) is_strong: bool,
+}
+
+/// `atom`, `red`
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Atomic {
+    pub(crate) space: Where,
+    pub(crate) address: Address,
+    pub(crate) operator: ReductionOperator,
+    pub(crate) ty: Type,
+    pub(crate) bytes: u8,
+    pub(crate) sources: Slice,
+    pub(crate) destinations: Slice,
+    pub(crate) acquires: bool,
+    pub(crate) releases: bool,
+}
+
+/// What a barrier instruction does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum BarrierKind {
+    Arrive,
+    Sync,
+    Count { value: Operand, destination: Operand },
+    And { value: Operand, destination: Operand },
+    Or { value: Operand, destination: Operand },
+}
+
+/// An instruction on an mbarrier.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Mbarrier {
+    pub(crate) space: Where,
+    pub(crate) address: Address,
+    pub(crate) kind: MbarrierKind,
+    /// `.multicast`: to which CTAs.
+    pub(crate) mask: Option<Operand>,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum MbarrierKind {
+    Init { count: Operand },
+    Invalidate,
+    Expect { bytes: Operand },
+    Complete { bytes: Operand },
+    Arrive { count: Option<Operand>, bytes: Option<Operand>, drop: bool, release: bool, state: Operand },
+    Wait { parity: bool, value: Operand, may_suspend: bool, acquire: bool, destination: Operand },
+    PendingCount { state: Operand, destination: Operand },
+}
+
+/// A copy in bulk.
+#[derive(Clone, Debug)]
+pub(crate) struct Bulk {
+    /// Where it writes; for tensors one of both is the map.
+    pub(crate) destination: (Where, Address),
+    pub(crate) source: (Where, Address),
+    /// The bytes of a plain copy.
+    pub(crate) bytes: Option<Operand>,
+    pub(crate) barrier: Option<Address>,
+    pub(crate) mask: Option<Operand>,
+    pub(crate) tensor: Option<TensorCopy>,
+}
+
+/// What a tensor copy says besides.
+#[derive(Clone, Debug)]
+pub(crate) struct TensorCopy {
+    pub(crate) dimensions: u32,
+    pub(crate) pair: bool,
+    pub(crate) mode: crate::isa::generic::LoadMode,
+}
+
+/// An instruction of tcgen05.
+#[derive(Clone, Debug)]
+pub(crate) enum Tensor {
+    Alloc {
+        pair: bool,
+        space: Where,
+        destination: Address,
+        columns: Operand,
+    },
+    Dealloc {
+        address: Operand,
+        columns: Operand,
+    },
+    Relinquish,
+    Load {
+        shape: LdShape,
+        num: Num,
+        packed: bool,
+        address: Address,
+        split: i64,
+        registers: Slice,
+        extra: Slice,
+    },
+    Store {
+        shape: LdShape,
+        num: Num,
+        packed: bool,
+        address: Address,
+        split: i64,
+        registers: Slice,
+    },
+    WaitLoad,
+    WaitStore,
+    Copy {
+        pair: bool,
+        shape: CpShape,
+        address: Address,
+        descriptor: Operand,
+    },
+    Shift {
+        pair: bool,
+        address: Address,
+    },
+    Multiply(Multiply),
+    Commit {
+        space: Where,
+        barrier: Address,
+        mask: Option<Operand>,
+    },
+    FenceBefore,
+    FenceAfter,
+}
+
+/// A multiply.
+#[derive(Clone, Debug)]
+pub(crate) struct Multiply {
+    pub(crate) pair: bool,
+    pub(crate) kind: Kind,
+    pub(crate) sparse: bool,
+    pub(crate) weight_stationary: bool,
+    pub(crate) d: Address,
+    pub(crate) a: Matrix,
+    pub(crate) b: Operand,
+    pub(crate) metadata: Option<Address>,
+    pub(crate) idesc: Operand,
+    pub(crate) scales: Option<[Address; 2]>,
+    pub(crate) enable_input: (Operand, bool),
+}
+
+/// Where matrix A is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Matrix {
+    Shared(Operand),
+    TensorMemory(Address),
+}

@@ -1,0 +1,228 @@
+//! The operands of an instruction, by the names that the table has for them.
+
+use super::lower::{Filled, Lowering};
+use super::variables::Storage;
+use super::{
+    Access, Action, Address, Bulk, Callee, Mbarrier, MbarrierKind, Operand, Passed, Slice, TensorCopy, Where,
+};
+use crate::isa::generic::{
+    CtaGroup, Flag, Geometry, LoadMode, Modifier, Operation, Role, Space, SpaceRule, Type,
+};
+use crate::resolve::operations::Opcode;
+use crate::resolve::symbols::{Resolution, SymbolKind};
+use crate::syntax::ast::OperandKind;
+
+/// The operands of one instruction, by the names that the table gives them.
+pub(super) struct Operands<'l, 'a> {
+    pub(super) lowering: &'l mut Lowering<'a>,
+    pub(super) opcode: &'l Opcode,
+    pub(super) filled: &'l [Filled],
+}
+
+impl Operands<'_, '_> {
+    pub(super) fn slot(&self, name: &str) -> Option<&Filled> {
+        self.filled.iter().find(|filled| filled.slot.name == name)
+    }
+
+    pub(super) fn values(&mut self, name: &str) -> Option<Vec<Operand>> {
+        let filled = self.slot(name)?;
+        let (index, ty) = (filled.index, Lowering::type_of(self.opcode, filled.slot));
+        let mut all = Vec::new();
+        self.lowering.flatten(index, ty, &mut all).then_some(all)
+    }
+
+    pub(super) fn value(&mut self, name: &str) -> Option<Operand> {
+        self.values(name).filter(|all| all.len() == 1).map(|all| all[0])
+    }
+
+    /// Everything that is written.
+    pub(super) fn destinations(&mut self) -> Slice {
+        let mut all = Vec::new();
+        for Filled { slot, index } in self.filled {
+            if matches!(slot.role, Role::Destination | Role::Accumulator) {
+                let ty = Lowering::type_of(self.opcode, slot);
+                self.lowering.flatten(*index, ty, &mut all);
+            }
+        }
+        self.lowering.keep(&all)
+    }
+
+    pub(super) fn bits_of_destination(&self, name: &str) -> u8 {
+        let Some(filled) = self.slot(name) else { return 64 };
+        let operand = &self.lowering.unit.module.operands[filled.index as usize];
+        let index = match operand.kind() {
+            OperandKind::Vector(parts) => parts.start,
+            _ => filled.index,
+        };
+        match self.lowering.unit.symbols.operand(index) {
+            Resolution::Register(id) => self.lowering.register_bits(id).min(64) as u8,
+            _ => 64,
+        }
+    }
+
+    pub(super) fn address(&mut self, name: &str) -> Option<Address> {
+        let index = self.slot(name)?.index;
+        self.lowering.address(index)
+    }
+
+    /// The space that an address is in.
+    pub(super) fn space(&self, name: &str) -> Where {
+        let Some(filled) = self.slot(name) else { return Where::Generic };
+        let space = match filled.slot.role {
+            Role::Address(_, SpaceRule::Nth(nth)) => self.opcode.spaces().nth(usize::from(nth)),
+            Role::Address(_, SpaceRule::Fixed(space)) => Some(space),
+            _ => None,
+        };
+        // What a function passes is in its frame.
+        let is_param = matches!(space, Some(Space::Param | Space::ParamEntry | Space::ParamFunc));
+        if is_param && !self.is_kernel_parameter(filled.index) { Where::Local } else { Where::of(space) }
+    }
+
+    /// Whether an address in the space of parameters is one of the kernel's.
+    pub(super) fn is_kernel_parameter(&self, index: u32) -> bool {
+        let mut work = vec![index];
+        while let Some(index) = work.pop() {
+            let operand = &self.lowering.unit.module.operands[index as usize];
+            if let Resolution::Symbol(id) = self.lowering.unit.symbols.operand(index)
+                && operand.is_name()
+            {
+                return matches!(self.lowering.storage.get(&id), Some(Storage::Parameter(_)));
+            }
+            work.extend(operand.parts().range().map(|part| part as u32));
+        }
+        self.lowering.is_kernel
+    }
+
+    pub(super) fn access(
+        &mut self,
+        space: Where,
+        address: Address,
+        ty: Type,
+        registers: &[Operand],
+        extend: u8,
+        is_strong: bool,
+    ) -> Access {
+        let registers = self.lowering.keep(registers);
+        let bytes = ty.bits().unwrap_or(8).div_ceil(8).min(8) as u8;
+        Access { space, address, bytes, extend, registers, is_strong }
+    }
+
+    pub(super) fn call(&mut self) -> Result<Action, String> {
+        let missing = || "an operand that is not understood".to_owned();
+        let (mut results, mut arguments, mut callee) = (Vec::new(), Vec::new(), None);
+        for Filled { slot, index } in self.filled {
+            match slot.role {
+                Role::Results => results = self.passed(*index).ok_or_else(missing)?,
+                Role::Arguments => arguments = self.passed(*index).ok_or_else(missing)?,
+                Role::Callee => {
+                    callee = Some(match self.lowering.unit.symbols.operand(*index) {
+                        Resolution::Symbol(id) => match self.lowering.unit.symbols.symbol(id).kind {
+                            SymbolKind::Function { function } => {
+                                let number = self.lowering.function_number(function);
+                                Callee::Known(number.ok_or("the function has no body here")?)
+                            }
+                            _ => return Err(missing()),
+                        },
+                        _ => {
+                            Callee::Address(self.lowering.value(*index, Some(Type::U64)).ok_or_else(missing)?)
+                        }
+                    });
+                }
+                _ => {}
+            }
+        }
+        let callee = callee.ok_or_else(missing)?;
+        let (results, arguments) = (self.lowering.passed(&results), self.lowering.passed(&arguments));
+        Ok(Action::Call { callee, results, arguments })
+    }
+
+    /// What a list in parentheses passes.
+    pub(super) fn passed(&mut self, index: u32) -> Option<Vec<Passed>> {
+        let operand = self.lowering.unit.module.operands[index as usize];
+        let OperandKind::List(parts) = operand.kind() else { return None };
+        let mut all = Vec::new();
+        for part in parts.range().map(|part| part as u32) {
+            if let Resolution::Symbol(id) = self.lowering.unit.symbols.operand(part)
+                && self.lowering.unit.module.operands[part as usize].is_name()
+                && let Storage::Local(offset) = self.lowering.storage(id)
+            {
+                let span = self.lowering.unit.symbols.symbol(id).span;
+                let (declaration, declarator) = *self.lowering.declared.get(&span.start)?;
+                let (bytes, _) = self.lowering.size(declaration, declarator);
+                all.push(Passed::Memory { offset, bytes: bytes.unwrap_or(0).min(1 << 16) as u32 });
+            } else {
+                all.push(Passed::Value(self.lowering.value(part, None)?));
+            }
+        }
+        Some(all)
+    }
+
+    pub(super) fn mbarrier(&mut self, operation: Operation, is_relaxed: bool) -> Option<Action> {
+        let kind = match operation {
+            Operation::MbarrierInit => MbarrierKind::Init { count: self.value("count")? },
+            Operation::MbarrierInval => MbarrierKind::Invalidate,
+            Operation::MbarrierExpectTx => MbarrierKind::Expect { bytes: self.value("txCount")? },
+            Operation::MbarrierCompleteTx => MbarrierKind::Complete { bytes: self.value("txCount")? },
+            Operation::MbarrierArrive | Operation::MbarrierArriveDrop => MbarrierKind::Arrive {
+                count: self.value("count"),
+                bytes: self.value("txCount"),
+                drop: operation == Operation::MbarrierArriveDrop,
+                release: !is_relaxed,
+                state: self.value("state").unwrap_or(Operand::Sink),
+            },
+            _ => {
+                let parity = self.opcode.has_flag(Flag::Parity);
+                MbarrierKind::Wait {
+                    parity,
+                    value: self.value(if parity { "phaseParity" } else { "state" })?,
+                    may_suspend: operation == Operation::MbarrierTryWait,
+                    acquire: !is_relaxed,
+                    destination: *self.values("waitComplete")?.first()?,
+                }
+            }
+        };
+        Some(Action::Mbarrier(Mbarrier {
+            space: self.space("addr"),
+            address: self.address("addr")?,
+            kind,
+            mask: self.value("ctaMask"),
+        }))
+    }
+
+    pub(super) fn bulk(&mut self, operation: Operation) -> Option<Action> {
+        let opcode = self.opcode;
+        let dimensions = opcode.modifier(|it| match it {
+            Modifier::Geometry(Geometry::D1) => Some(1),
+            Modifier::Geometry(Geometry::D2) => Some(2),
+            Modifier::Geometry(Geometry::D3) => Some(3),
+            Modifier::Geometry(Geometry::D4) => Some(4),
+            Modifier::Geometry(Geometry::D5) => Some(5),
+            _ => None,
+        });
+        let mode = opcode.modifier(|it| match it {
+            Modifier::LoadMode(mode) => Some(mode),
+            _ => None,
+        });
+        let map = (Where::Generic, "tensorMap");
+        let (destination, source) = match operation {
+            Operation::CpAsyncBulkTensorLoad => ((self.space("dstMem"), "dstMem"), map),
+            Operation::CpAsyncBulkTensorStore | Operation::CpReduceAsyncBulkTensor => {
+                (map, (self.space("srcMem"), "srcMem"))
+            }
+            _ => ((self.space("dstMem"), "dstMem"), (self.space("srcMem"), "srcMem")),
+        };
+        let tensor = dimensions.map(|dimensions| TensorCopy {
+            dimensions,
+            pair: opcode.has(Modifier::CtaGroup(CtaGroup::Two)),
+            mode: mode.unwrap_or(LoadMode::Tile),
+        });
+        Some(Action::Bulk(Box::new(Bulk {
+            destination: (destination.0, self.address(destination.1)?),
+            source: (source.0, self.address(source.1)?),
+            bytes: self.value("size"),
+            barrier: self.address("mbar"),
+            mask: self.value("ctaMask"),
+            tensor,
+        })))
+    }
+}

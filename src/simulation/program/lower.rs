@@ -1,0 +1,641 @@
+//! From the tree to steps.
+
+use std::collections::VecDeque;
+
+use rustc_hash::FxHashMap;
+
+use super::arguments::Operands;
+use super::variables::Storage;
+use super::{
+    Action, Address, Atomic, BarrierKind, Depends, Function, Mbarrier, MbarrierKind, NOWHERE, Operand,
+    Passed, Program, Slice, Step, Where, reconvergence,
+};
+use crate::instruction::decode::{Decoded, Decoder};
+use crate::isa::generic::{
+    BooleanOperator, Count, FirstCtaid, Flag, Modifier, OperandSlot, Operation, ReductionOperator,
+    RegisterChange, Role, Semantics, Type,
+};
+use crate::resolve::operations::Opcode;
+use crate::resolve::symbols::{RegisterId, Resolution, SymbolId, SymbolKind};
+use crate::resolve::unit::Unit;
+use crate::simulation::arithmetic::Arithmetic;
+use crate::source::Span;
+use crate::syntax::ast::{self, Declaration, Declarator, StateSpace, StatementKind};
+
+/// Lowers a kernel, an index into the module's functions, with all that it calls.
+pub(crate) fn lower(unit: &Unit, kernel: u32) -> Program {
+    let module = &unit.module;
+    let declared = module
+        .declarations
+        .iter()
+        .flat_map(|declaration| {
+            let declarators = &module.declarators[declaration.declarators.range()];
+            declarators.iter().map(move |declarator| (declarator.name.start, (declaration, declarator)))
+        })
+        .collect();
+    let mut lowering = Lowering {
+        unit,
+        decoder: Decoder::new(unit),
+        program: Program { dynamic_align: 16, static_shared: super::windows::RESERVED, ..Program::default() },
+        declared,
+        storage: FxHashMap::default(),
+        parameters: FxHashMap::default(),
+        constants: FxHashMap::default(),
+        numbers: FxHashMap::default(),
+        waiting: VecDeque::new(),
+        registers: FxHashMap::default(),
+        register_count: 0,
+        local_bytes: 0,
+        is_kernel: true,
+        carry: None,
+        fixups: Vec::new(),
+        tensor: FxHashMap::default(),
+    };
+    lowering.kernel_parameters(kernel);
+    lowering.function_number(kernel);
+    while let Some(function) = lowering.waiting.pop_front() {
+        lowering.function(function);
+        lowering.is_kernel = false;
+    }
+    lowering.program
+}
+
+/// What lowering knows.
+pub(super) struct Lowering<'a> {
+    pub(super) unit: &'a Unit,
+    decoder: Decoder<'a>,
+    pub(super) program: Program,
+    /// By the start of the name: what is declared there.
+    pub(super) declared: FxHashMap<u32, (&'a Declaration, &'a Declarator)>,
+    pub(super) storage: FxHashMap<SymbolId, Storage>,
+    /// By the start of the name: where the kernel's parameters are.
+    pub(super) parameters: FxHashMap<u32, u32>,
+    pub(super) constants: FxHashMap<u64, u32>,
+    /// By function of the module: its number in the program.
+    numbers: FxHashMap<u32, u32>,
+    waiting: VecDeque<u32>,
+    // Of the function at hand:
+    pub(super) registers: FxHashMap<RegisterId, u32>,
+    pub(super) register_count: u32,
+    pub(super) local_bytes: u32,
+    pub(super) is_kernel: bool,
+    carry: Option<u32>,
+    /// Steps that jump, and the statements of the labels.
+    fixups: Vec<(u32, Vec<u32>)>,
+    /// By instruction: those of tcgen05.
+    pub(super) tensor: FxHashMap<u32, Decoded<'a>>,
+}
+
+/// An operand of an instruction and the position it fills.
+pub(super) struct Filled {
+    pub(super) slot: &'static OperandSlot,
+    /// In [`ast::Module::operands`].
+    pub(super) index: u32,
+}
+
+impl Lowering<'_> {
+    /// The number of a function in the program, which it then becomes part of; functions without a
+    /// body have none.
+    pub(super) fn function_number(&mut self, function: u32) -> Option<u32> {
+        if let Some(known) = self.numbers.get(&function) {
+            return Some(*known);
+        }
+        if !self.unit.module.bodies().any(|(with_body, _)| with_body == function) {
+            return None;
+        }
+        let number = self.program.functions.len() as u32;
+        self.program.functions.push(Function { entry: NOWHERE, ..Function::default() });
+        self.numbers.insert(function, number);
+        self.waiting.push_back(function);
+        Some(number)
+    }
+
+    fn function(&mut self, function: u32) {
+        self.registers.clear();
+        (self.register_count, self.local_bytes, self.carry) = (0, 0, None);
+        let unit = self.unit;
+        let module = &unit.module;
+        let raw = &module.functions[function as usize];
+        let entry = self.program.steps.len() as u32;
+        let parameters = if self.is_kernel { Slice::default() } else { self.formals(raw.parameters) };
+        let returns = self.formals(raw.returns);
+        self.tensor = self.decoder.decode(&[function]).into_iter().map(|it| (it.index, it)).collect();
+        let mut labels: FxHashMap<u32, u32> = FxHashMap::default();
+        let mut targets: FxHashMap<u32, ast::Slice> = FxHashMap::default();
+        let mut pending = Vec::new();
+        for index in raw.body.range() {
+            let statement = &module.statements[index];
+            match statement.kind() {
+                StatementKind::Label => {
+                    labels.insert(index as u32, self.program.steps.len() as u32);
+                    pending.push(index as u32);
+                }
+                StatementKind::BranchTargets(names) => {
+                    targets.extend(pending.drain(..).map(|label| (label, module.list(names))));
+                }
+                StatementKind::Instruction(instruction) => {
+                    pending.clear();
+                    self.instruction(instruction, statement.span, &targets);
+                }
+                _ => {}
+            }
+        }
+        // Whoever falls out of a function returns.
+        self.program.steps.push(Step { guard: None, action: Action::Return });
+        self.program.spans.push(Span::new(raw.name.start, raw.name.end));
+        for (step, statements) in std::mem::take(&mut self.fixups) {
+            let at = |statement: u32| labels.get(&statement).copied().unwrap_or(NOWHERE);
+            let start = self.program.targets.len() as u32;
+            match &mut self.program.steps[step as usize].action {
+                Action::Branch { target, .. } => {
+                    *target = statements.first().map_or(NOWHERE, |statement| at(*statement));
+                }
+                Action::IndexedBranch { targets, .. } => {
+                    *targets = Slice { start, len: statements.len() as u32 };
+                    self.program.targets.extend(statements.into_iter().map(at));
+                }
+                _ => {}
+            }
+        }
+        let end = self.program.steps.len() as u32;
+        reconvergence::join(&mut self.program, entry..end);
+        if let Some(number) = self.numbers.get(&function) {
+            let lowered = &mut self.program.functions[*number as usize];
+            lowered.entry = entry;
+            lowered.registers = self.register_count;
+            lowered.local_bytes = self.local_bytes;
+            lowered.parameters = parameters;
+            lowered.returns = returns;
+        }
+    }
+
+    /// What a function receives or returns.
+    fn formals(&mut self, declarations: ast::Slice) -> Slice {
+        let unit = self.unit;
+        let mut all = Vec::new();
+        for declaration in &unit.module.declarations[declarations.range()] {
+            for declarator in &unit.module.declarators[declaration.declarators.range()] {
+                let symbol = unit
+                    .symbols
+                    .all()
+                    .find(|(_, symbol)| symbol.span == declarator.name)
+                    .map(|(id, it)| (id, it.kind));
+                let (bytes, _) = self.size(declaration, declarator);
+                all.push(match symbol {
+                    Some((_, SymbolKind::Register { first, .. })) if declaration.space == StateSpace::Reg => {
+                        Passed::Value(Operand::Register(self.register(first)))
+                    }
+                    Some((id, SymbolKind::Variable { .. })) => match self.storage(id) {
+                        Storage::Local(offset) => {
+                            Passed::Memory { offset, bytes: bytes.unwrap_or(0).min(1 << 16) as u32 }
+                        }
+                        _ => Passed::Value(Operand::Sink),
+                    },
+                    _ => Passed::Value(Operand::Sink),
+                });
+            }
+        }
+        self.passed(&all)
+    }
+
+    pub(super) fn passed(&mut self, all: &[Passed]) -> Slice {
+        let start = self.program.passed.len() as u32;
+        self.program.passed.extend_from_slice(all);
+        Slice { start, len: all.len() as u32 }
+    }
+
+    fn text(&mut self, text: String) -> u32 {
+        self.program.texts.push(text);
+        self.program.texts.len() as u32 - 1
+    }
+
+    fn instruction(&mut self, index: u32, span: Span, targets: &FxHashMap<u32, ast::Slice>) {
+        let unit = self.unit;
+        let raw = &unit.module.instructions[index as usize];
+        let opcode = unit.operations.of(index);
+        let mut guard = None;
+        let mut failed = None;
+        if let Some(written) = unit.module.guard(raw) {
+            match unit.symbols.guard(index) {
+                Resolution::Register(id) => guard = Some((self.register(id), written.negated)),
+                _ => failed = Some("a guard that is no predicate".to_owned()),
+            }
+        }
+        let action = match failed {
+            Some(why) => Err(why),
+            None => self.action(index, opcode, targets),
+        };
+        let action = action.unwrap_or_else(|why| {
+            let name = unit.source.slice(raw.opcode);
+            Action::Unknown(self.text(if why.is_empty() {
+                format!("`{name}`")
+            } else {
+                format!("`{name}`: {why}")
+            }))
+        });
+        self.program.steps.push(Step { guard, action });
+        self.program.spans.push(span);
+    }
+
+    /// What an instruction does; or why that is not known.
+    fn action(
+        &mut self,
+        index: u32,
+        opcode: &Opcode,
+        targets: &FxHashMap<u32, ast::Slice>,
+    ) -> Result<Action, String> {
+        let unit = self.unit;
+        let raw = &unit.module.instructions[index as usize];
+        let Some(operation) = opcode.operation() else { return Err(String::new()) };
+        if operation == Operation::Tensor {
+            return self.tensor(index).ok_or_else(String::new);
+        }
+        if !opcode.unknown.is_empty() {
+            return Err(String::new());
+        }
+        let slots = opcode
+            .assign(&unit.module, raw.operands)
+            .map_err(|_| "its operands are not those of the instruction".to_owned())?;
+        let filled: Vec<Filled> = slots
+            .iter()
+            .zip(raw.operands.range())
+            .map(|(slot, index)| Filled { slot, index: index as u32 })
+            .collect();
+        if let Some(arithmetic) = Arithmetic::of(opcode) {
+            return self.compute(opcode, operation, &filled, arithmetic.ok());
+        }
+        let mut it = Operands { lowering: self, opcode, filled: &filled };
+        let space = |nth: usize| Where::of(opcode.spaces().nth(nth));
+        let missing = || "an operand that is not understood".to_owned();
+        let acquires = || {
+            opcode.has(Modifier::Semantics(Semantics::Acquire))
+                || opcode.has(Modifier::Semantics(Semantics::AcqRel))
+        };
+        let releases = || {
+            opcode.has(Modifier::Semantics(Semantics::Release))
+                || opcode.has(Modifier::Semantics(Semantics::AcqRel))
+        };
+        let is_relaxed = opcode.has(Modifier::Semantics(Semantics::Relaxed));
+        let is_strong = is_relaxed
+            || acquires()
+            || releases()
+            || opcode.has(Modifier::Semantics(Semantics::Volatile))
+            || opcode.has_flag(Flag::Mmio);
+        let aligned = opcode.has_flag(Flag::Aligned)
+            || unit.source.slice(raw.opcode).starts_with("bar.")
+                && !unit.source.slice(raw.opcode).starts_with("bar.warp");
+        Ok(match operation {
+            Operation::Bra => {
+                let label = it.lowering.label(raw.operands).ok_or_else(missing)?;
+                let step = it.lowering.program.steps.len() as u32;
+                it.lowering.fixups.push((step, vec![label]));
+                Action::Branch { target: NOWHERE, join: NOWHERE }
+            }
+            Operation::BrxIdx => {
+                let label = it.lowering.label(raw.operands).ok_or_else(missing)?;
+                let list = targets.get(&label).copied().ok_or_else(missing)?;
+                let labels: Option<Vec<u32>> = list
+                    .range()
+                    .map(|index| it.lowering.label(ast::Slice { start: index as u32, len: 1 }))
+                    .collect();
+                let step = it.lowering.program.steps.len() as u32;
+                it.lowering.fixups.push((step, labels.ok_or_else(missing)?));
+                let index = it.value("index").ok_or_else(missing)?;
+                Action::IndexedBranch { index, targets: Slice::default(), join: NOWHERE }
+            }
+            Operation::Call => it.call()?,
+            Operation::Ret => Action::Return,
+            Operation::Exit => Action::Exit,
+            Operation::Trap => Action::Trap,
+            Operation::Ld | Operation::LdGlobalNc | Operation::Ldu => {
+                let ty = *opcode.types.first().ok_or_else(missing)?;
+                let registers = it.values("d").ok_or_else(missing)?;
+                let address = it.address("a").ok_or_else(missing)?;
+                let extend = if ty.is_signed() { it.bits_of_destination("d") } else { 0 };
+                let space = it.space("a");
+                Action::Load(it.access(space, address, ty, &registers, extend, is_strong))
+            }
+            Operation::St => {
+                let ty = *opcode.types.first().ok_or_else(missing)?;
+                let registers = it.values("b").ok_or_else(missing)?;
+                let address = it.address("a").ok_or_else(missing)?;
+                let space = it.space("a");
+                Action::Store(it.access(space, address, ty, &registers, 0, is_strong))
+            }
+            Operation::Atom | Operation::Red => {
+                let ty = *opcode.types.first().ok_or_else(missing)?;
+                let address = it.address("a").ok_or_else(missing)?;
+                let operator = opcode
+                    .modifier(|it| match it {
+                        Modifier::ReductionOperator(operator) => Some(operator),
+                        _ => None,
+                    })
+                    .ok_or_else(missing)?;
+                let mut sources = it.values("b").ok_or_else(missing)?;
+                if operator == ReductionOperator::Cas {
+                    sources.extend(it.values("c").ok_or_else(missing)?);
+                }
+                let destinations = it.values("d").unwrap_or_default();
+                let bits = ty.bits().ok_or_else(missing)?;
+                let space = it.space("a");
+                let (sources, destinations) = (it.lowering.keep(&sources), it.lowering.keep(&destinations));
+                Action::Atomic(Atomic {
+                    space,
+                    address,
+                    operator,
+                    ty,
+                    bytes: bits.div_ceil(8).min(8) as u8,
+                    sources,
+                    destinations,
+                    acquires: acquires(),
+                    releases: releases(),
+                })
+            }
+            Operation::Cvta => Action::Convert {
+                to_generic: !opcode.has_flag(Flag::To),
+                space: space(0),
+                source: it.value("a").ok_or_else(missing)?,
+                destination: it.value("p").ok_or_else(missing)?,
+            },
+            Operation::Isspacep => Action::IsInSpace {
+                space: space(0),
+                source: it.value("a").ok_or_else(missing)?,
+                destination: it.value("p").ok_or_else(missing)?,
+            },
+            Operation::Mapa => Action::MapAddress {
+                source: it.value("a").ok_or_else(missing)?,
+                rank: it.value("b").ok_or_else(missing)?,
+                destination: it.value("d").ok_or_else(missing)?,
+            },
+            Operation::Getctarank => Action::RankOf {
+                source: it.value("a").ok_or_else(missing)?,
+                destination: it.value("d").ok_or_else(missing)?,
+            },
+            Operation::CreatepolicyRange | Operation::CreatepolicyFractional | Operation::CreatepolicyCvt => {
+                let destinations = it.destinations();
+                Action::Opaque { destinations }
+            }
+            Operation::BarrierSync | Operation::BarrierArrive => Action::Barrier {
+                id: it.value("a").ok_or_else(missing)?,
+                count: it.value("b"),
+                kind: if operation == Operation::BarrierSync { BarrierKind::Sync } else { BarrierKind::Arrive },
+                aligned,
+            },
+            Operation::BarrierPopc | Operation::BarrierPredicate => {
+                let value = it.value("c").ok_or_else(missing)?;
+                let destination = it.value("d").or_else(|| it.value("p")).ok_or_else(missing)?;
+                Action::Barrier {
+                    id: it.value("a").ok_or_else(missing)?,
+                    count: it.value("b"),
+                    kind: match opcode.boolean_operator() {
+                        Some(BooleanOperator::And) => BarrierKind::And { value, destination },
+                        Some(BooleanOperator::Or | BooleanOperator::Xor) => BarrierKind::Or { value, destination },
+                        None => BarrierKind::Count { value, destination },
+                    },
+                    aligned,
+                }
+            }
+            Operation::BarWarpSync => Action::WarpBarrier { mask: it.value("membermask").ok_or_else(missing)? },
+            Operation::BarrierClusterArrive => Action::ClusterArrive { release: !is_relaxed, aligned },
+            Operation::BarrierClusterWait => Action::ClusterWait { aligned },
+            Operation::Membar | Operation::Fence | Operation::FenceRestricted | Operation::FenceAliasRead => {
+                Action::Fence
+            }
+            Operation::FenceMbarrierInit => Action::InitFence,
+            Operation::MembarProxy
+            | Operation::FenceProxy
+            | Operation::FenceProxyAlias
+            | Operation::FenceProxyTensormap
+            | Operation::FenceProxyAsyncGeneric => Action::ProxyFence,
+            Operation::MbarrierInit
+            | Operation::MbarrierInval
+            | Operation::MbarrierExpectTx
+            | Operation::MbarrierCompleteTx
+            | Operation::MbarrierArrive
+            | Operation::MbarrierArriveDrop
+            | Operation::MbarrierTestWait
+            | Operation::MbarrierTryWait => it.mbarrier(operation, is_relaxed).ok_or_else(missing)?,
+            Operation::MbarrierPendingCount => {
+                let zero = it.lowering.constant(0);
+                Action::Mbarrier(Mbarrier {
+                    space: Where::Shared,
+                    address: Address { base: zero, offset: 0 },
+                    kind: MbarrierKind::PendingCount {
+                        state: it.value("state").ok_or_else(missing)?,
+                        destination: it.value("count").ok_or_else(missing)?,
+                    },
+                    mask: None,
+                })
+            }
+            Operation::CpAsync => {
+                let bytes = it.value("cp-size").ok_or_else(missing)?;
+                Action::CopyAsync {
+                    destination: it.address("dst").ok_or_else(missing)?,
+                    source: it.address("src").ok_or_else(missing)?,
+                    bytes: it.lowering.number(bytes).ok_or_else(missing)? as u32,
+                    source_bytes: it.value("src-size"),
+                }
+            }
+            Operation::CpAsyncCommitGroup => Action::CopyCommit,
+            Operation::CpAsyncWaitGroup => {
+                let left = it.value("n").ok_or_else(missing)?;
+                Action::CopyWait { left: it.lowering.number(left).ok_or_else(missing)? as u32 }
+            }
+            // Also what belongs to no group yet is waited for.
+            Operation::CpAsyncWaitAll => Action::CopyWait { left: u32::MAX },
+            Operation::CpAsyncMbarrierArrive => Action::CopyArrive {
+                space: it.space("addr"),
+                address: it.address("addr").ok_or_else(missing)?,
+                counts: !opcode.has_flag(Flag::Noinc),
+            },
+            Operation::CpAsyncBulkLoad
+            | Operation::CpAsyncBulkCluster
+            | Operation::CpAsyncBulkStore
+            | Operation::CpReduceAsyncBulkCluster
+            | Operation::CpReduceAsyncBulkStore
+            | Operation::CpAsyncBulkTensorLoad
+            | Operation::CpAsyncBulkTensorStore
+            | Operation::CpReduceAsyncBulkTensor => it.bulk(operation).ok_or_else(missing)?,
+            Operation::CpAsyncBulkCommitGroup => Action::BulkCommit,
+            Operation::CpAsyncBulkWaitGroup => {
+                let left = it.value("N").ok_or_else(missing)?;
+                Action::BulkWait { left: it.lowering.number(left).ok_or_else(missing)? as u32 }
+            }
+            Operation::Prefetch
+            | Operation::PrefetchEviction
+            | Operation::PrefetchValid
+            | Operation::PrefetchTensormap
+            | Operation::Prefetchu
+            | Operation::Applypriority
+            | Operation::ApplypriorityAsyncBulk
+            | Operation::ApplypriorityAsyncBulkTensor
+            | Operation::Discard
+            | Operation::CpAsyncBulkPrefetch
+            | Operation::CpAsyncBulkPrefetchTensor
+            | Operation::Brkpt
+            | Operation::Pmevent
+            // There is no other grid.
+            | Operation::Griddepcontrol => Action::Nothing,
+            Operation::Nanosleep => Action::Sleep,
+            Operation::Setmaxnreg => {
+                let count = it.value("imm-reg-count").ok_or_else(missing)?;
+                Action::SetRegisters {
+                    count: it.lowering.number(count).ok_or_else(missing)? as u32,
+                    up: opcode.has(Modifier::RegisterChange(RegisterChange::Inc)),
+                }
+            }
+            Operation::ClusterlaunchcontrolTryCancel => Action::TryCancel {
+                destination: it.address("addr").ok_or_else(missing)?,
+                barrier: it.address("mbar").ok_or_else(missing)?,
+                multicast: opcode.has(Modifier::Multicast(crate::isa::generic::Multicast::All)),
+            },
+            Operation::ClusterlaunchcontrolIsCanceled => {
+                let response = it.values("try_cancel_response").ok_or_else(missing)?;
+                Action::IsCanceled {
+                    response: it.lowering.keep(&response),
+                    destination: it.value("pred").ok_or_else(missing)?,
+                }
+            }
+            Operation::ClusterlaunchcontrolFirstCtaid => {
+                let response = it.values("try_cancel_response").ok_or_else(missing)?;
+                let destinations = it.values("xdim").or_else(|| it.values("dim")).ok_or_else(missing)?;
+                let axis = opcode.modifier(|it| match it {
+                    Modifier::FirstCtaid(axis) => Some(axis),
+                    _ => None,
+                });
+                Action::FirstCta {
+                    response: it.lowering.keep(&response),
+                    destinations: it.lowering.keep(&destinations),
+                    axis: match axis {
+                        Some(FirstCtaid::X) => Some(0),
+                        Some(FirstCtaid::Y) => Some(1),
+                        Some(FirstCtaid::Z) => Some(2),
+                        Some(FirstCtaid::All) | None => None,
+                    },
+                }
+            }
+            Operation::Ldmatrix | Operation::LdmatrixUnpack | Operation::Stmatrix => {
+                let store = operation == Operation::Stmatrix;
+                let registers = it.values("r").ok_or_else(missing)?;
+                let count = opcode.modifier(|it| match it {
+                    Modifier::Count(count) => Some(count),
+                    _ => None,
+                });
+                let matrices = match count {
+                    Some(Count::X1) => 1,
+                    Some(Count::X2) => 2,
+                    Some(Count::X4) => 4,
+                    _ => return Err(missing()),
+                };
+                let is_large = opcode.has(Modifier::TileShape(crate::isa::generic::TileShape::M16n16));
+                Action::Matrix {
+                    store,
+                    address: it.address("p").ok_or_else(missing)?,
+                    space: it.space("p"),
+                    rows: (matrices * if is_large { 16 } else { 8 }).min(32),
+                    row_bytes: 16,
+                    registers: it.lowering.keep(&registers),
+                }
+            }
+            Operation::Mma | Operation::MmaSp | Operation::WmmaMma => {
+                Action::Opaque { destinations: it.destinations() }
+            }
+            Operation::TensormapReplace => {
+                let field = opcode.modifier(|it| match it {
+                    Modifier::TensormapField(field) => Some(field),
+                    _ => None,
+                });
+                let ordinal = it.value("ord").and_then(|ordinal| it.lowering.number(ordinal));
+                Action::ReplaceTensorMap {
+                    address: it.address("addr").ok_or_else(missing)?,
+                    space: it.space("addr"),
+                    field: field.ok_or_else(missing)?,
+                    ordinal: ordinal.unwrap_or(0) as u32,
+                    value: it.value("new_val").ok_or_else(missing)?,
+                }
+            }
+            Operation::TensormapCpFenceproxy => Action::CopyTensorMap {
+                destination: it.address("dst").ok_or_else(missing)?,
+                source: it.address("src").ok_or_else(missing)?,
+            },
+            Operation::StBulk => Action::Fill {
+                address: it.address("a").ok_or_else(missing)?,
+                bytes: it.value("size").ok_or_else(missing)?,
+            },
+            _ => return Err(String::new()),
+        })
+    }
+
+    /// An instruction that makes registers from registers.
+    fn compute(
+        &mut self,
+        opcode: &Opcode,
+        operation: Operation,
+        filled: &[Filled],
+        arithmetic: Option<Arithmetic>,
+    ) -> Result<Action, String> {
+        let (mut sources, mut destinations) = (Vec::new(), Vec::new());
+        for Filled { slot, index } in filled {
+            let ty = Self::type_of(opcode, slot);
+            let to = match slot.role {
+                Role::Destination => &mut destinations,
+                _ => &mut sources,
+            };
+            if !self.flatten(*index, ty, to) {
+                return Err("an operand that is not understood".to_owned());
+            }
+        }
+        if matches!(operation, Operation::AddCarryIn | Operation::SubBorrowIn | Operation::MadCarryIn) {
+            sources.push(self.carry());
+        }
+        if opcode.has_flag(Flag::Cc) {
+            destinations.push(self.carry());
+        }
+        let destinations = self.keep(&destinations);
+        let Some(arithmetic) = arithmetic else { return Ok(Action::Opaque { destinations }) };
+        let sources = self.keep(&sources);
+        if filled.last().is_some_and(|filled| filled.slot.name == "membermask") {
+            self.program.masked.insert(self.program.steps.len() as u32);
+        }
+        self.program.arithmetics.push(arithmetic);
+        Ok(Action::Compute {
+            arithmetic: self.program.arithmetics.len() as u32 - 1,
+            sources,
+            destinations,
+            depends: match operation {
+                Operation::Selp => Depends::Choice,
+                Operation::And => Depends::And,
+                Operation::Or if opcode.types.first() == Some(&Type::Pred) => Depends::Or,
+                _ => Depends::All,
+            },
+        })
+    }
+
+    /// The carry flag is a register of the frame.
+    fn carry(&mut self) -> Operand {
+        let next = self.register_count;
+        let carry = *self.carry.get_or_insert(next);
+        if carry == next {
+            self.register_count += 1;
+        }
+        Operand::Register(carry)
+    }
+
+    /// The number that a constant is.
+    pub(super) fn number(&self, operand: Operand) -> Option<u64> {
+        match operand {
+            Operand::Constant(index) => Some(self.program.constants[index as usize][0]),
+            _ => None,
+        }
+    }
+
+    /// The statement of the label that the last operand names.
+    fn label(&self, operands: ast::Slice) -> Option<u32> {
+        let last = operands.range().next_back()?;
+        let Resolution::Symbol(id) = self.unit.symbols.operand(last as u32) else { return None };
+        match self.unit.symbols.symbol(id).kind {
+            SymbolKind::Label { statement } => Some(statement),
+            _ => None,
+        }
+    }
+}

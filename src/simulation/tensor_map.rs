@@ -1,0 +1,225 @@
+//! Tensor maps: what a launch says of a tensor, in the 128 bytes that a kernel is given.
+//!
+//! What the bits of a real one mean is the driver's secret. These are laid out for the machine, and
+//! recognised by their first bytes: a kernel only hands them on, or changes fields by
+//! `tensormap.replace`.
+
+use crate::isa::generic::TensormapField;
+
+/// How the bytes of a box lie in shared memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
+pub enum Swizzle {
+    /// As they are.
+    #[serde(rename = "none")]
+    None,
+    /// Over 32 bytes.
+    #[serde(rename = "32B")]
+    Bytes32,
+    /// Over 64 bytes.
+    #[serde(rename = "64B")]
+    Bytes64,
+    /// Over 128 bytes.
+    #[serde(rename = "128B")]
+    Bytes128,
+    /// Over 128 bytes, in units of 32.
+    #[serde(rename = "128B_ATOM_32B")]
+    Bytes128Atom32,
+    /// The same, with halves of units exchanged.
+    #[serde(rename = "128B_ATOM_32B_FLIP_8B")]
+    Bytes128Atom32Flip8,
+    /// Over 128 bytes, in units of 64.
+    #[serde(rename = "128B_ATOM_64B")]
+    Bytes128Atom64,
+}
+
+/// How elements are interleaved.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
+pub enum Interleave {
+    /// Not.
+    #[default]
+    #[serde(rename = "none")]
+    None,
+    /// By 16 bytes.
+    #[serde(rename = "16B")]
+    Bytes16,
+    /// By 32 bytes.
+    #[serde(rename = "32B")]
+    Bytes32,
+}
+
+const SWIZZLES: [Swizzle; 7] = [
+    Swizzle::None,
+    Swizzle::Bytes32,
+    Swizzle::Bytes64,
+    Swizzle::Bytes128,
+    Swizzle::Bytes128Atom32,
+    Swizzle::Bytes128Atom32Flip8,
+    Swizzle::Bytes128Atom64,
+];
+const INTERLEAVES: [Interleave; 3] = [Interleave::None, Interleave::Bytes16, Interleave::Bytes32];
+
+/// Bytes of a tensor map.
+pub const BYTES: usize = 128;
+const MAGIC: [u8; 8] = *b"ptxtcmap";
+
+/// Bits of an element in global and in shared memory, by the number that `tensormap.replace` has for
+/// its type.
+const ELEMENT_BITS: [(u8, u8); 16] = [
+    (8, 8),
+    (16, 16),
+    (32, 32),
+    (32, 32),
+    (64, 64),
+    (64, 64),
+    (16, 16),
+    (32, 32),
+    (32, 32),
+    (64, 64),
+    (16, 16),
+    (32, 32),
+    (32, 32),
+    (4, 4),
+    (4, 8),
+    (6, 8),
+];
+
+/// A tensor map. The innermost dimension comes first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TensorMap {
+    /// Bits of an element in global memory.
+    pub element_bits: u32,
+    /// Bits of an element in shared memory.
+    pub shared_bits: u32,
+    /// The address of the first element.
+    pub base: u64,
+    /// Elements.
+    pub dims: Vec<u32>,
+    /// Bytes from one element to the next, but for the innermost dimension.
+    pub strides: Vec<u64>,
+    /// Elements of a box.
+    pub box_dims: Vec<u32>,
+    /// How the box lies in shared memory.
+    pub swizzle: Swizzle,
+    /// How elements are interleaved.
+    pub interleave: Interleave,
+}
+
+impl TensorMap {
+    /// The bytes that a kernel is given.
+    pub fn encode(&self) -> [u8; BYTES] {
+        let mut bytes = [0; BYTES];
+        bytes[..8].copy_from_slice(&MAGIC);
+        bytes[8] = self.element_bits as u8;
+        bytes[9] = self.shared_bits as u8;
+        bytes[10] = self.dims.len() as u8;
+        bytes[11] = SWIZZLES.iter().position(|it| *it == self.swizzle).unwrap_or(0) as u8;
+        bytes[12] = INTERLEAVES.iter().position(|it| *it == self.interleave).unwrap_or(0) as u8;
+        bytes[16..24].copy_from_slice(&self.base.to_le_bytes());
+        for (index, dim) in self.dims.iter().take(5).enumerate() {
+            bytes[24 + index * 4..28 + index * 4].copy_from_slice(&dim.to_le_bytes());
+        }
+        for (index, stride) in self.strides.iter().take(4).enumerate() {
+            bytes[44 + index * 8..52 + index * 8].copy_from_slice(&stride.to_le_bytes());
+        }
+        for (index, dim) in self.box_dims.iter().take(5).enumerate() {
+            bytes[76 + index * 4..80 + index * 4].copy_from_slice(&dim.to_le_bytes());
+        }
+        bytes
+    }
+
+    /// The map that bytes are, if they are one.
+    pub fn decode(bytes: &[u8]) -> Option<Self> {
+        if bytes.len() < BYTES || bytes[..8] != MAGIC {
+            return None;
+        }
+        let rank = usize::from(bytes[10]).min(5);
+        let word = |at: usize| Some(u32::from_le_bytes(bytes.get(at..at + 4)?.try_into().ok()?));
+        let double = |at: usize| Some(u64::from_le_bytes(bytes.get(at..at + 8)?.try_into().ok()?));
+        Some(Self {
+            element_bits: bytes[8].into(),
+            shared_bits: bytes[9].into(),
+            base: double(16)?,
+            dims: (0..rank).map(|index| word(24 + index * 4)).collect::<Option<_>>()?,
+            strides: (0..rank.saturating_sub(1))
+                .map(|index| double(44 + index * 8))
+                .collect::<Option<_>>()?,
+            box_dims: (0..rank).map(|index| word(76 + index * 4)).collect::<Option<_>>()?,
+            swizzle: *SWIZZLES.get(usize::from(bytes[11]))?,
+            interleave: *INTERLEAVES.get(usize::from(bytes[12]))?,
+        })
+    }
+
+    /// Changes a field in the bytes of a map, which are made one if they are none. The values are those
+    /// of `tensormap.replace`. Whether there is such a field.
+    pub(crate) fn replace(bytes: &mut [u8; BYTES], field: TensormapField, ordinal: u32, value: u64) -> bool {
+        if bytes[..8] != MAGIC {
+            *bytes = [0; BYTES];
+            bytes[..8].copy_from_slice(&MAGIC);
+        }
+        let ordinal = ordinal as usize;
+        let (at, len) = match field {
+            TensormapField::GlobalAddress => (16, 8),
+            TensormapField::GlobalDim if ordinal < 5 => (24 + ordinal * 4, 4),
+            TensormapField::GlobalStride if ordinal < 4 => (44 + ordinal * 8, 8),
+            TensormapField::BoxDim if ordinal < 5 => (76 + ordinal * 4, 4),
+            TensormapField::Rank => {
+                bytes[10] = value as u8 + 1;
+                return true;
+            }
+            TensormapField::Elemtype => {
+                let Some((global, shared)) = ELEMENT_BITS.get(value as usize) else { return false };
+                (bytes[8], bytes[9]) = (*global, *shared);
+                return true;
+            }
+            TensormapField::SwizzleMode => {
+                bytes[11] = value as u8;
+                return value < 4;
+            }
+            TensormapField::InterleaveLayout => {
+                bytes[12] = value as u8;
+                return value < 3;
+            }
+            TensormapField::ElementStride | TensormapField::SwizzleAtomicity | TensormapField::FillMode => {
+                return true;
+            }
+            TensormapField::GlobalDim | TensormapField::GlobalStride | TensormapField::BoxDim => {
+                return false;
+            }
+        };
+        bytes[at..at + len].copy_from_slice(&value.to_le_bytes()[..len]);
+        true
+    }
+
+    /// Bytes of a box in shared memory.
+    pub fn box_bytes(&self) -> u64 {
+        let elements: u64 = self.box_dims.iter().map(|dim| u64::from(*dim)).product();
+        elements * u64::from(self.shared_bits) / 8
+    }
+
+    /// Bytes of the innermost row of a box.
+    pub fn row_bytes(&self) -> u64 {
+        u64::from(self.box_dims.first().copied().unwrap_or(0)) * u64::from(self.shared_bits) / 8
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_map_comes_back() {
+        let map = TensorMap {
+            element_bits: 16,
+            shared_bits: 16,
+            base: 5 << 34,
+            dims: vec![256, 128, 3],
+            strides: vec![512, 65536],
+            box_dims: vec![64, 128, 1],
+            swizzle: Swizzle::Bytes128,
+            interleave: Interleave::None,
+        };
+        assert_eq!(TensorMap::decode(&map.encode()), Some(map.clone()));
+        assert_eq!(map.box_bytes(), 64 * 128 * 2);
+        assert_eq!(TensorMap::decode(&[0; BYTES]), None);
+    }
+}
