@@ -11,8 +11,10 @@ rule! {
     /// Finds a `tcgen05.fence::before_thread_sync` behind a `ld` or `st` with no `wait` between.
     /// A load is complete when one of its registers has been used, or one of a later load of the same
     /// columns. One that stands under a condition of its own is left alone where nothing will use
-    /// what it loaded. A `wait::ld` that follows the fence before the thread signals is as good: a load
-    /// has nothing that another thread would have to see.
+    /// what it loaded.
+    ///
+    /// A `wait::ld` that follows the fence before the thread signals is as good: a load has nothing that
+    /// another thread would have to see.
     ///
     /// ## Why is this bad?
     /// The fence orders operations, it does not wait for them. The thread that is signalled next
