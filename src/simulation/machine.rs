@@ -104,6 +104,8 @@ struct Cta {
     /// By 8 bytes: the number of the mbarrier there, from 1.
     mbarriers: Vec<u32>,
     named: Vec<Named>,
+    /// By barrier: the threads that it last awaited, and where.
+    named_before: Vec<(u32, u32)>,
     tensor: TensorMemory,
     /// Registers that no warp has.
     registers: u32,
@@ -256,6 +258,7 @@ impl<'p> Machine<'p> {
             shadow: Shadow::new(self.shared_bytes),
             mbarriers: vec![0; self.shared_bytes as usize / 8 + 1],
             named: vec![Named::default(); 16],
+            named_before: vec![(0, NOWHERE); 16],
             tensor: TensorMemory::new(self.features.tensor_memory()),
             registers: (1u32 << 16).saturating_sub(registers * warps * 32),
         });

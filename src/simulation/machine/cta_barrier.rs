@@ -5,7 +5,7 @@ use super::{Flow, Machine, Stop};
 use crate::diagnostic::Code;
 use crate::simulation::clock::Clock;
 use crate::simulation::findings::Finding;
-use crate::simulation::program::{Action, BarrierKind, Operand};
+use crate::simulation::program::{Action, BarrierKind, NOWHERE, Operand};
 
 /// A barrier of a CTA.
 #[derive(Clone, Debug, Default)]
@@ -165,6 +165,7 @@ impl Machine<'_> {
             return;
         }
         let named = std::mem::take(&mut self.ctas[cta as usize].named[id as usize]);
+        self.ctas[cta as usize].named_before[id as usize] = (named.expected, named.first);
         let is_here = |strand: &Strand, warps: &[Warp]| {
             strand.wait == Wait::Named { id } && warps[strand.warp as usize].cta == cta
         };
@@ -204,6 +205,30 @@ impl Machine<'_> {
         }
         strand.step += 1;
         self.meet(strand);
+    }
+
+    /// Reports who waits at a barrier for more or fewer threads than have just passed it; whether somebody
+    /// does.
+    pub(super) fn waits_for_others(&mut self) -> bool {
+        let found = self.strands.iter().find_map(|strand| {
+            let Wait::Named { id } = strand.wait else { return None };
+            let cta = &self.ctas[self.warps[strand.warp as usize].cta as usize];
+            let (before, step) = cta.named_before[id as usize];
+            let now = cta.named[id as usize].expected;
+            (step != NOWHERE && before != now).then_some((strand.step, id, now, before, step))
+        });
+        let Some((step, id, now, before, other)) = found else { return false };
+        let words =
+            |count: u32| if count == 0 { "all threads".to_owned() } else { format!("{count} threads") };
+        let finding = Finding::new(
+            Code::NamedBarrierMisuse,
+            step,
+            "all who take part in a barrier name the same number of threads",
+            format!("barrier {id} awaits {} here", words(now)),
+        )
+        .label(other, format!("but {} here, who have passed it already", words(before)));
+        self.report(finding);
+        true
     }
 
     /// Says that only part of a warp executes what all have to.

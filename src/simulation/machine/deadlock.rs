@@ -24,6 +24,9 @@ impl Machine<'_> {
         if self.findings.iter().any(is_cause) {
             return;
         }
+        if self.waits_for_others() {
+            return;
+        }
         // Who has missed two phases waits for one that is over.
         for index in 0..self.strands.len() {
             let strand = &self.strands[index];
