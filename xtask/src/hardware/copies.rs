@@ -149,6 +149,32 @@ pub(crate) fn cases() -> String {
     text
 }
 
+/// Descriptors of operands, one a line: major, swizzle, offsets and start in bytes.
+pub(crate) const OPERANDS: &str = "\
+k none lbo=2048 sbo=128 start=0
+k none lbo=128 sbo=256 start=0
+k none lbo=512 sbo=1024 start=256
+k 32B lbo=0 sbo=256 start=0
+k 32B lbo=16 sbo=512 start=1024
+k 64B lbo=0 sbo=512 start=0
+k 64B lbo=0 sbo=512 start=32
+k 64B lbo=16 sbo=1024 start=2080
+k 128B lbo=0 sbo=1024 start=0
+k 128B lbo=0 sbo=1024 start=32
+k 128B lbo=16 sbo=1024 start=64
+k 128B lbo=0 sbo=2048 start=96
+mn none lbo=2048 sbo=128 start=0
+mn none lbo=128 sbo=256 start=0
+mn none lbo=512 sbo=1024 start=128
+mn 32B lbo=512 sbo=256 start=0
+mn 32B lbo=256 sbo=2048 start=0
+mn 64B lbo=1024 sbo=512 start=0
+mn 64B lbo=512 sbo=2048 start=1024
+mn 128B lbo=2048 sbo=1024 start=0
+mn 128B lbo=1024 sbo=2048 start=0
+mn 128B lbo=4096 sbo=1024 start=2048
+";
+
 /// What an mbarrier is put through: for each script the steps `what:number`.
 pub(crate) fn scripts() -> String {
     let mut random = Random::new("mbarrier");
