@@ -4,7 +4,7 @@ use std::fs;
 
 use ptx_tc::resolve::operations::Opcode;
 use ptx_tc::simulation::addresses::matrix::eight_by_eight;
-use ptx_tc::simulation::addresses::{Element, Im2col, Piece, Swizzle, Tensor, Tile};
+use ptx_tc::simulation::addresses::{Element, Im2col, Operand, Piece, Swizzle, Tensor, Tile};
 use ptx_tc::simulation::arithmetic::{Arithmetic, Lanes};
 
 use crate::common::root;
@@ -183,6 +183,16 @@ fn numbers<T: std::str::FromStr<Err: std::fmt::Debug>>(text: &str) -> Vec<T> {
     if text == "-" { vec![] } else { text.split(',').map(|word| word.parse().unwrap()).collect() }
 }
 
+fn swizzle(name: &str) -> Swizzle {
+    match name {
+        "none" => Swizzle::None,
+        "32B" => Swizzle::Bytes32,
+        "64B" => Swizzle::Bytes64,
+        "128B" => Swizzle::Bytes128,
+        other => panic!("{other}"),
+    }
+}
+
 #[test]
 fn boxes_are_copied_as_the_hardware_does() {
     let text = record("copies.txt");
@@ -192,13 +202,7 @@ fn boxes_are_copied_as_the_hardware_does() {
         let [line, outcome] = case else { panic!("{case:?}") };
         let (kind, ty) = line[2..].split(" | ").next().unwrap().split_once(' ').unwrap();
         let bits: u32 = ty.trim_start_matches(char::is_alphabetic).parse().unwrap();
-        let swizzle = match field(line, "swizzle") {
-            "none" => Swizzle::None,
-            "32B" => Swizzle::Bytes32,
-            "64B" => Swizzle::Bytes64,
-            "128B" => Swizzle::Bytes128,
-            other => panic!("{other}"),
-        };
+        let swizzle = swizzle(field(line, "swizzle"));
         let tensor = Tensor {
             element: Element::bytes(bits / 8),
             sizes: numbers(field(line, "sizes")),
@@ -297,4 +301,32 @@ fn matrices_go_to_registers_as_the_hardware_does() {
             assert_eq!(stored, rows, "{form}");
         }
     }
+}
+
+#[test]
+fn operands_lie_as_the_hardware_reads_them() {
+    let text = record("operands.txt");
+    let mut compared = 0;
+    for block in text.split("> ").skip(1) {
+        let mut lines = block.lines();
+        let words: Vec<&str> = lines.next().unwrap().split(' ').collect();
+        let number = |at: usize| words[at].split_once('=').unwrap().1.parse().unwrap();
+        let operand = Operand {
+            start: number(4),
+            leading: number(2),
+            stride: number(3),
+            swizzle: swizzle(words[1]),
+            is_k_major: words[0] == "k",
+        };
+        for line in lines {
+            let (row, elements) = line.split_once(": ").unwrap();
+            for (column, element) in elements.split(' ').enumerate() {
+                let expected = 2 * u32::from_str_radix(element, 16).unwrap();
+                let got = operand.address(row.parse().unwrap(), column as u32, 2);
+                assert_eq!(got, expected, "{operand:?}, row {row}, column {column}");
+                compared += 1;
+            }
+        }
+    }
+    assert!(compared > 5_000, "{compared}");
 }

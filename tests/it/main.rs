@@ -19,6 +19,7 @@ mod fuzz;
 mod generic;
 mod growth;
 mod hardware;
+mod hardware_runs;
 mod host;
 mod incremental;
 mod injected_bugs;

@@ -79,6 +79,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
         ("arithmetic.txt", ABOUT_ARITHMETIC, arithmetic),
         ("copies.txt", ABOUT_COPIES, copies),
         ("mbarriers.txt", ABOUT_BARRIERS, barriers),
+        ("operands.txt", ABOUT_OPERANDS, fs::read_to_string(results.join("operands.txt"))?),
         ("matrices.txt", ABOUT_MATRICES, fs::read_to_string(results.join("matrices.txt"))?),
     ] {
         let text = format!("# What {} does. `cargo xtask hardware` wrote it.\n{about}{text}", device.trim());
@@ -106,6 +107,11 @@ const ABOUT_MATRICES: &str = "\
 # 16 bytes. `ldmatrix`: the elements there are numbered; each line is a register, a word for each lane.
 # `stmatrix`: the halves of register r of lane n are 8 * n + 2 * r and one more; the four lines are the 128 words of
 # the rows afterwards, ffffffff where nothing was stored.
+";
+
+const ABOUT_OPERANDS: &str = "\
+# Operands of wgmma in shared memory, of 16-bit elements: how the descriptor says that they lie, and below it, for
+# some rows (of M or N), which elements of shared memory are their 16 columns (of K), hexadecimal.
 ";
 
 const ABOUT_BARRIERS: &str = "\
@@ -160,6 +166,7 @@ fn prepare(folder: &Path, warps: usize) -> Result<Vec<Form>> {
     fs::write(folder.join("copies.ptx"), include_str!("hardware/copies.ptx"))?;
     fs::write(folder.join("run_copies.py"), include_str!("hardware/run_copies.py"))?;
     fs::write(folder.join("cases.txt"), copies::cases())?;
+    fs::write(folder.join("operand_cases.txt"), copies::OPERANDS)?;
     fs::write(folder.join("scripts.txt"), copies::scripts())?;
     let status = Command::new(&ptxas)
         .args(["-arch", TARGET, "copies.ptx", "-o", "copies.cubin"])

@@ -593,6 +593,8 @@ impl Lowering<'_> {
         }
         let destinations = self.keep(&destinations);
         let Some(arithmetic) = arithmetic else { return Ok(Action::Opaque { destinations }) };
+        let register = Operands { lowering: self, opcode, filled }.bits_of_destination("d");
+        let arithmetic = arithmetic.widened(register.into());
         let sources = self.keep(&sources);
         if filled.last().is_some_and(|filled| filled.slot.name == "membermask") {
             self.program.masked.insert(self.program.steps.len() as u32);

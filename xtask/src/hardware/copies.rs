@@ -149,6 +149,32 @@ pub(crate) fn cases() -> String {
     text
 }
 
+/// Descriptors of operands, one a line: major, swizzle, offsets and start in bytes.
+pub(crate) const OPERANDS: &str = "\
+k none lbo=2048 sbo=128 start=0
+k none lbo=128 sbo=256 start=0
+k none lbo=512 sbo=1024 start=256
+k 32B lbo=0 sbo=256 start=0
+k 32B lbo=16 sbo=512 start=1024
+k 64B lbo=0 sbo=512 start=0
+k 64B lbo=0 sbo=512 start=32
+k 64B lbo=16 sbo=1024 start=2080
+k 128B lbo=0 sbo=1024 start=0
+k 128B lbo=0 sbo=1024 start=32
+k 128B lbo=16 sbo=1024 start=64
+k 128B lbo=0 sbo=2048 start=96
+mn none lbo=2048 sbo=128 start=0
+mn none lbo=128 sbo=256 start=0
+mn none lbo=512 sbo=1024 start=128
+mn 32B lbo=512 sbo=256 start=0
+mn 32B lbo=256 sbo=2048 start=0
+mn 64B lbo=1024 sbo=512 start=0
+mn 64B lbo=512 sbo=2048 start=1024
+mn 128B lbo=2048 sbo=1024 start=0
+mn 128B lbo=1024 sbo=2048 start=0
+mn 128B lbo=4096 sbo=1024 start=2048
+";
+
 /// What an mbarrier is put through: for each script the steps `what:number`.
 pub(crate) fn scripts() -> String {
     let mut random = Random::new("mbarrier");
@@ -158,7 +184,10 @@ pub(crate) fn scripts() -> String {
         let mut pending = count;
         let mut transactions: i64 = 0;
         let mut steps = vec![format!("0:{count}")];
-        let mut states: Vec<usize> = Vec::new();
+        // Of the arrivals: the step and the phase. Only those of this phase and of the last one may be
+        // asked about.
+        let mut states: Vec<(usize, u64)> = Vec::new();
+        let mut phase = 0;
         for step in 1..28 {
             let phase_ends = |pending: u64, transactions: i64| pending == 0 && transactions == 0;
             let (what, number) = match random.next() % 14 {
@@ -205,18 +234,20 @@ pub(crate) fn scripts() -> String {
                     (8, number)
                 }
                 10 if !states.is_empty() => {
-                    (9, states[states.len() - 1 - (random.next() % 3) as usize % states.len()] as u64)
+                    (9, states[states.len() - 1 - (random.next() % 3) as usize % states.len()].0 as u64)
                 }
-                11 if !states.is_empty() => (11, states[states.len() - 1] as u64),
+                11 if !states.is_empty() => (11, states[states.len() - 1].0 as u64),
                 12 => (13, random.next() & 1),
                 _ => (10, random.next() & 1),
             };
             if [1, 2, 3, 4, 5, 8].contains(&what) {
-                states.push(step);
+                states.push((step, phase));
             }
             if phase_ends(pending, transactions) {
                 pending = count;
+                phase += 1;
             }
+            states.retain(|(_, of)| of + 1 >= phase);
             steps.push(format!("{what}:{number}"));
         }
         let _ = writeln!(text, "{}", steps.join(" "));

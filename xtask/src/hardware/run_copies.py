@@ -137,6 +137,24 @@ def run_case(gpu, line, data, out, at):
     return " ".join(words + ([f"fill={fill}"] if fill else []))
 
 
+def operand(gpu, line, out):
+    """Which elements of shared memory are the rows of an operand, of 16 each."""
+    major, *words = line.split()
+    lbo, sbo, start = [int(word.split("=")[1]) for word in words[1:]]
+    layout = ["none", "128B", "64B", "32B"].index(words[0])
+    descriptor = start >> 4 | lbo >> 4 << 16 | sbo >> 4 << 32 | layout << 62
+    results = []
+    for high in (0, 1):
+        gpu.launch(f"operand_{major}", 1, 128, 49152, ctypes.c_uint64(descriptor), ctypes.c_uint64(out), ctypes.c_uint32(high))
+        results.append(memoryview(gpu.read(out, 128 * 256)).cast("f"))
+    # Lane 4r + c of the first warp has columns 2c, 2c + 1 of rows r and r + 8, for each eight columns.
+    def element(row, column):
+        at = 64 * (4 * (row % 8) + column % 8 // 2) + 4 * (column // 8) + 2 * (row // 8) + column % 2
+        return int(results[0][at]) + 1024 * int(results[1][at])
+    rows = [0, 1, 2, 5, 7, 8, 9, 15, 16, 31, 32, 63, 64, 65, 100, 127]
+    return "\n".join(f"{row}: " + " ".join(f"{element(k, row):x}" for k in range(16)) for row in rows)
+
+
 PLANES = []
 
 
@@ -169,6 +187,9 @@ def main():
             data = gpu.read(out, 8 * len(steps))
             words = [int.from_bytes(data[index : index + 8], "little") for index in range(0, len(data), 8)]
             file.write(" ".join(f"{what}:{number}={words[index]:x}" for index, (what, number) in enumerate(steps)) + "\n")
+    with open("operands.txt", "w") as file:
+        for line in open("operand_cases.txt").read().splitlines():
+            file.write(f"> {line}\n{operand(gpu, line, out)}\n")
     gpu.launch("matrices", 1, 32, 0, ctypes.c_uint64(out))
     words = memoryview(gpu.read(out, 128 * (14 + 24))).cast("I")
     with open("matrices.txt", "w") as file:
