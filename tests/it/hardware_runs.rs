@@ -61,10 +61,9 @@ fn program(head: &str, rows: &[Vec<u64>]) -> String {
              .reg .b32 %s32_<8>, %d32_<10>; .reg .b64 %s64_<8>, %d64_<10>;\n\
              mov.u32 %id, %tid.x; mul.wide.u32 %row, %id, 8;\n";
     let mut body = parts[4].to_owned();
-    let mut place = 0;
-    for (number, source) in sources.iter().enumerate().filter(|(_, source)| !source.starts_with('=')) {
+    let given = sources.iter().enumerate().filter(|(_, source)| !source.starts_with('='));
+    for (place, (number, source)) in given.enumerate() {
         let _ = write!(text, "mov.u64 %at, s{place}; add.u64 %at, %at, %row; ld.const.u64 %w, [%at]; ");
-        place += 1;
         // A carry has the width of what it is added to.
         let is_carry = body.contains("$t0") && *source == "b1";
         let bits = if is_carry { destinations[0] } else { width(source) };

@@ -27,6 +27,7 @@ mod report;
 use packages::{COMPILED, Contents, PACKAGES, Package};
 
 #[derive(Debug, clap::Args)]
+#[allow(clippy::struct_excessive_bools, reason = "each is an option of its own")]
 pub(crate) struct Arguments {
     /// Only this package; may be repeated.
     #[arg(long)]
