@@ -249,6 +249,7 @@ rules! {
     ordering::no_mbarrier_wait,
     ordering::not_pipelined,
     ordering::waited_by_another_warp,
+    ordering::source_overwritten,
     // TC8 Who issues it
     issue::aligned_in_one_thread,
     issue::issued_by_every_thread,

@@ -7,7 +7,7 @@
 //! of is not known, but perhaps that it is the same for a whole warp.
 
 use std::cell::RefCell;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
@@ -243,13 +243,13 @@ impl Executes {
 }
 
 /// A number in each thread.
-type Numbers = Rc<[u64]>;
+type Numbers = Arc<[u64]>;
 
 /// What is known of a value in each thread.
 #[derive(Clone, Debug)]
 enum Value {
     Number(Numbers),
-    Truth(Rc<Holds>),
+    Truth(Arc<Holds>),
 }
 
 /// The threads of the blocks of one kernel.
@@ -263,14 +263,45 @@ pub struct Executing<'a> {
     is_exact: bool,
     all: ThreadSet,
     deciding: &'a Deciding,
+    found: Known<'a>,
+}
+
+/// What was found out about the threads of a kernel, as far as it was asked for.
+#[derive(Debug, Default)]
+pub struct FoundOut {
     values: RefCell<FxHashMap<DefinitionId, Option<Value>>>,
     blocks: RefCell<FxHashMap<BlockId, Holds>>,
 }
 
+/// Where that is kept.
+#[derive(Debug)]
+pub enum Known<'a> {
+    /// For all who ask.
+    Shared(&'a FoundOut),
+    /// For one question.
+    Own(Box<FoundOut>),
+}
+
+impl std::ops::Deref for Known<'_> {
+    type Target = FoundOut;
+
+    fn deref(&self) -> &FoundOut {
+        match self {
+            Self::Shared(found) => found,
+            Self::Own(found) => found,
+        }
+    }
+}
+
 impl<'a> Executing<'a> {
     /// Looks at the threads of a kernel; at those of the CTA with this rank in its cluster, if one is
-    /// given.
-    pub fn new(function: Function<'a>, uniformity: &'a Uniformity, rank: Option<u32>) -> Self {
+    /// given. `found` is what is known of these already.
+    pub fn new(
+        function: Function<'a>,
+        uniformity: &'a Uniformity,
+        rank: Option<u32>,
+        found: Known<'a>,
+    ) -> Self {
         let given = function
             .block_size()
             .filter(|[x, y, z]| x.saturating_mul(*y).saturating_mul(*z) <= MOST as u64 && *x > 0);
@@ -285,8 +316,7 @@ impl<'a> Executing<'a> {
             is_exact: given.is_some(),
             all: ThreadSet::below(size.iter().product::<u64>() as usize),
             deciding,
-            values: RefCell::default(),
-            blocks: RefCell::default(),
+            found,
         }
     }
 
@@ -308,7 +338,7 @@ impl<'a> Executing<'a> {
 
     /// The threads that get to a block.
     fn block(&self, block: BlockId) -> Option<Holds> {
-        if let Some(known) = self.blocks.borrow().get(&block) {
+        if let Some(known) = self.found.blocks.borrow().get(&block) {
             return Some(*known);
         }
         let everybody = Holds { yes: self.all, no: ThreadSet::EMPTY, agrees: true, elects: false };
@@ -320,7 +350,7 @@ impl<'a> Executing<'a> {
             }
             let deciding = &self.deciding.blocks[at.index()];
             let missing: Vec<BlockId> = {
-                let known = self.blocks.borrow();
+                let known = self.found.blocks.borrow();
                 deciding.iter().map(|(branch, _)| *branch).filter(|it| !known.contains_key(it)).collect()
             };
             if !missing.is_empty() {
@@ -334,16 +364,16 @@ impl<'a> Executing<'a> {
             work.pop();
             let mut reached: Option<Holds> = None;
             for (branch, way) in deciding {
-                let from = self.blocks.borrow()[branch];
+                let from = self.found.blocks.borrow()[branch];
                 let through = match way {
                     Way::Only(successor) => from.and(self.edge(*branch, *successor), self.all),
                     Way::Several => from,
                 };
                 reached = Some(reached.map_or(through, |other| other.or(through, self.all)));
             }
-            self.blocks.borrow_mut().insert(at, reached.unwrap_or(everybody));
+            self.found.blocks.borrow_mut().insert(at, reached.unwrap_or(everybody));
         }
-        self.blocks.borrow().get(&block).copied()
+        self.found.blocks.borrow().get(&block).copied()
     }
 
     /// The threads that leave a block to another one, of those that get there.
@@ -472,16 +502,16 @@ impl<'a> Executing<'a> {
     }
 
     fn definition(&self, id: DefinitionId, definition: Definition, depth: u32) -> Option<Value> {
-        if let Some(known) = self.values.borrow().get(&id) {
+        if let Some(known) = self.found.values.borrow().get(&id) {
             return known.clone();
         }
         if !self.function.budget.take(1) {
             return None;
         }
         // What is made of itself has no value.
-        self.values.borrow_mut().insert(id, None);
+        self.found.values.borrow_mut().insert(id, None);
         let value = self.evaluate(definition, depth + 1);
-        self.values.borrow_mut().insert(id, value.clone());
+        self.found.values.borrow_mut().insert(id, value.clone());
         value
     }
 
@@ -708,7 +738,7 @@ impl<'a> Executing<'a> {
             | Computation::Load
             | Computation::Elect => return None,
         };
-        Some(Value::Truth(Rc::new(holds)))
+        Some(Value::Truth(Arc::new(holds)))
     }
 
     /// `elect.sync`: one thread of each warp, and it does not matter which.
@@ -720,7 +750,7 @@ impl<'a> Executing<'a> {
                 if definition.operand == parts.start + 1 && here.is_of_warps(self.all) =>
             {
                 let first = self.known(|thread| thread.is_multiple_of(32));
-                Some(Value::Truth(Rc::new(Holds { elects: true, ..first })))
+                Some(Value::Truth(Arc::new(Holds { elects: true, ..first })))
             }
             _ => None,
         }
@@ -765,7 +795,7 @@ impl<'a> Executing<'a> {
             Some(BooleanOperator::Xor) => return None,
             None => holds,
         };
-        Some(Value::Truth(Rc::new(holds)))
+        Some(Value::Truth(Arc::new(holds)))
     }
 
     /// The instruction that makes the condition which parts a warp on the way to an instruction: that of
@@ -830,7 +860,7 @@ mod tests {
         let function = Function { unit: &unit, cfg: &cfg, definitions: &definitions, budget: &budget };
         let at = module.instructions.iter().position(|it| source.slice(it.opcode) == "trap").unwrap() as u32;
         let uniformity = Uniformity::new(&function, &[cfg.block_of(at).unwrap()], &[at], &budget);
-        Executing::new(function, &uniformity, rank).of(at).unwrap()
+        Executing::new(function, &uniformity, rank, Known::Own(Box::default())).of(at).unwrap()
     }
 
     /// The lanes of each warp that certainly execute it, and those that may, up to the last warp that may.

@@ -9,7 +9,7 @@ use super::cfg::{BlockId, Cfg};
 use super::constants::{Constants, Known};
 use super::descriptors::Descriptors;
 use super::events::{Action, Event, Events, Summary};
-use super::executing::Executing;
+use super::executing::{self, Executing};
 use super::functions::FunctionFacts;
 use super::paths::Paths;
 use super::places::{Place, Places};
@@ -408,15 +408,23 @@ impl<'a> Flow<'a> {
         })
     }
 
-    /// The known bits of what any instruction of this function reads from a register.
-    pub fn known(&self, instruction: u32, register: RegisterId) -> Known {
+    /// The known bits of what instructions of this function read from registers, in their order.
+    pub fn known(&self, uses: &[(u32, RegisterId)]) -> Vec<Known> {
+        if uses.is_empty() {
+            return Vec::new();
+        }
         let view = self.facts.view(self.unit);
-        Constants::new(&view, [(instruction, register)]).at(&view, instruction, register)
+        let constants = Constants::new(&view, uses.iter().copied());
+        uses.iter().map(|(instruction, register)| constants.at(&view, *instruction, *register)).collect()
     }
 
     /// Which threads of a block execute what; those of the CTA with a rank in its cluster, if one is given.
     pub fn executing(&self, rank: Option<u32>) -> Executing<'a> {
-        Executing::new(self.facts.view(self.unit), self.uniformity(), rank)
+        let found = match rank {
+            None => executing::Known::Shared(&self.facts.executing),
+            Some(_) => executing::Known::Own(Box::default()),
+        };
+        Executing::new(self.facts.view(self.unit), self.uniformity(), rank, found)
     }
 
     /// Whether two events of this function stand under different conditions, so that perhaps no run

@@ -14,7 +14,7 @@ use crate::descriptor::idesc_check::Facts;
 use crate::instruction::{Address, Base, Instruction, Ld, MatrixA, Mma, Scalar, St};
 use crate::isa::asynchrony::{Access, Condition, pipelined};
 use crate::isa::data_movement::SHIFT_COLUMNS;
-use crate::isa::datapath::{self, Organization};
+use crate::isa::datapath;
 use crate::isa::mma_shapes;
 use crate::isa::vocabulary::CpShape;
 
@@ -262,18 +262,16 @@ fn legal_n(facts: &Facts) -> Option<u32> {
 pub fn operands_read(flow: &Flow<'_>, event: Event) -> Vec<Option<Columns>> {
     /// More than metadata or scales have.
     const MOST: u32 = 32;
-    /// No kind has less than 32 bytes in a row of A.
-    const LEAST_OF_A: u32 = 8;
     let Some(Instruction::Mma(mma)) = flow.instruction(event) else { return Vec::new() };
     let layout = facts(flow, event)
         .and_then(|facts| facts.m)
         .and_then(|m| datapath::layout(m, mma.cta_group.value, mma.sparse.is_some(), mma.weight_stationary));
-    let whole_rows = layout.is_some_and(|it| it.organization == Organization::FourByOne);
+    let least_of_a = layout.and_then(|it| it.organization.columns_of_a()).unwrap_or(1);
     addresses_read(mma)
         .map(|address| {
             let place = flow.place(event, address)?;
             let is_a = mma.a.address().is_some_and(|a| a.span == address.span);
-            let least = if is_a && whole_rows { LEAST_OF_A } else { 1 };
+            let least = if is_a { least_of_a } else { 1 };
             let most = Some(if is_a { mma_shapes::columns_of_a(mma.kind.value) } else { MOST });
             Some(Columns { place, lanes: ALL_LANES, all_lanes: false, second: None, least, most })
         })

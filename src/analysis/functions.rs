@@ -8,6 +8,7 @@ use super::constants::{Constants, Known};
 use super::decided;
 use super::definitions::{Definitions, RegisterSet};
 use super::events::{Action, Events};
+use super::executing::FoundOut;
 use super::function::Function;
 use super::loads;
 use super::paths::Paths;
@@ -34,6 +35,8 @@ pub struct FunctionFacts {
     pub budget: Budget,
     /// Who executes what; found when it is first asked for.
     pub uniformity: OnceCell<Uniformity>,
+    /// Which threads execute what, as far as it was asked for.
+    pub executing: FoundOut,
     /// Which paths a run can take; found when it is first asked for.
     pub paths: OnceCell<Paths>,
     /// Whether a load is pending where that matters; found when it is first asked for.
@@ -116,6 +119,7 @@ impl FunctionFacts {
             constants,
             budget,
             uniformity: OnceCell::new(),
+            executing: FoundOut::default(),
             paths: OnceCell::new(),
             pending_loads: OnceCell::new(),
             places: RefCell::default(),

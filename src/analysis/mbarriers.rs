@@ -41,8 +41,8 @@ pub struct Used {
     pub instruction: u32,
     /// Its operand.
     pub span: Span,
-    /// The parity that is waited for, if it is known.
-    pub parity: Option<bool>,
+    /// The operand that says which parity is waited for.
+    parity: Option<u32>,
 }
 
 impl Flow<'_> {
@@ -101,25 +101,25 @@ impl Flow<'_> {
                 Some(Mbarrier { root: place.root, offset })
             });
             let span = self.unit.module.operands[operand].span();
-            let parity = if opcode.has_flag(Flag::Parity) {
-                self.number(instruction, operand as u32 + 1).map(|parity| parity & 1 == 1)
-            } else {
-                None
-            };
+            let parity = opcode.has_flag(Flag::Parity).then_some(operand as u32 + 1);
             used.push(Used { mbarrier, how, instruction, span, parity });
         }
         used
     }
 
-    /// The number that an operand is, if it is known.
-    fn number(&self, instruction: u32, operand: u32) -> Option<u64> {
+    /// The parity that a wait is for, if it is known.
+    pub fn parity(&self, wait: &Used) -> Option<bool> {
+        let operand = wait.parity?;
         let found = self.unit.module.operands.get(operand as usize)?;
-        if let Some(value) = literal::evaluate(&self.unit.source, &self.unit.module, found) {
-            return Some(value as u64);
-        }
-        match self.unit.symbols.operand(operand) {
-            Resolution::Register(register) => self.known(instruction, register).constant(32),
-            _ => None,
-        }
+        let number = match literal::evaluate(&self.unit.source, &self.unit.module, found) {
+            Some(value) => Some(value as u64),
+            None => match self.unit.symbols.operand(operand) {
+                Resolution::Register(register) => {
+                    self.known(&[(wait.instruction, register)]).first()?.constant(32)
+                }
+                _ => None,
+            },
+        };
+        number.map(|number| number & 1 == 1)
     }
 }

@@ -99,6 +99,84 @@ impl Flow<'_> {
         !read.is_empty() && read.iter().all(is_other)
     }
 
+    /// Whether something writes to shared memory exactly where a matrix that a multiply or copy reads
+    /// starts.
+    pub fn overwrites(&self, writer: Event, reader: Event) -> bool {
+        if !self.is_own(writer) || !self.is_own(reader) {
+            return false;
+        }
+        let operands = self.unit.module.instructions[writer.instruction as usize].operands;
+        let is_address =
+            |index: &usize| matches!(self.unit.module.operands[*index].kind(), OperandKind::Address(_));
+        let Some(address) = operands.range().find(is_address) else { return false };
+        let place = self.places().address(writer.instruction, address as u32);
+        let written = place.and_then(|place| match place.root {
+            Root::Variable(variable) => Some((variable, place.offset.constant(32)?)),
+            Root::Literal | Root::Slot(_) | Root::Register(_) => None,
+        });
+        let starts: Vec<Option<(SymbolId, u64)>> = match self.instruction(reader) {
+            Some(Instruction::Mma(mma)) => {
+                let a = match &mma.a {
+                    MatrixA::Descriptor(a) => Some(a),
+                    MatrixA::TensorMemory(_) => None,
+                };
+                a.into_iter().chain([&mma.b]).map(|it| self.start(reader, it)).collect()
+            }
+            Some(Instruction::Cp(cp)) => vec![self.start(reader, &cp.s_desc)],
+            _ => Vec::new(),
+        };
+        written.is_some() && starts.contains(&written)
+    }
+
+    /// Where the matrix of a descriptor starts: a variable, and the bytes from there on.
+    fn start(&self, reader: Event, descriptor: &Scalar<'_>) -> Option<(SymbolId, u64)> {
+        /// The start address is in units of 16 bytes, in the lowest bits.
+        const UNIT: u32 = 4;
+        let Scalar::Register(register) = descriptor else { return None };
+        let view = self.facts.view(self.unit);
+        let module = &self.unit.module;
+        let (mut at, mut register) = (reader.instruction, register.id);
+        // What is added behind a shift is worth more.
+        let (mut bytes, mut shift) = (0u64, 0);
+        for _ in 0..DEEP {
+            let definition = *view.definitions.get(view.only(at, register)?);
+            let made = definition.instruction;
+            let raw = &module.instructions[made as usize];
+            if made == at || definition.guarded || definition.operand != raw.operands.start {
+                return None;
+            }
+            let number = |position: u32| {
+                let operand = module.operands.get((raw.operands.start + position) as usize)?;
+                u64::try_from(literal::evaluate(&self.unit.source, module, operand)?).ok()
+            };
+            match self.unit.operations.of(made).computes() {
+                Computation::Move | Computation::Convert | Computation::ConvertAddress
+                    if raw.operands.len == 2 => {}
+                // Walked from the descriptor back to the address, where a unit is 16 bytes.
+                Computation::ShiftRight if shift == 0 && number(2) == Some(u64::from(UNIT)) => shift = UNIT,
+                Computation::ExtractBits if shift == 0 && number(2) == Some(u64::from(UNIT)) => shift = UNIT,
+                Computation::And
+                    if number(2).is_some_and(|mask| mask & 0x3FFF == 0x3FFF || mask == 0x3_FFF0) => {}
+                Computation::Or if number(2).is_some_and(|more| more & 0x3FFF == 0) => {}
+                Computation::Add => {
+                    bytes = bytes.wrapping_add(number(2)? << if shift == 0 { UNIT } else { 0 });
+                }
+                _ => return None,
+            }
+            match self.unit.symbols.operand(raw.operands.start + 1) {
+                Resolution::Register(next) => (at, register) = (made, next),
+                Resolution::Symbol(id)
+                    if shift == UNIT
+                        && matches!(self.unit.symbols.symbol(id).kind, SymbolKind::Variable { .. }) =>
+                {
+                    return Some((id, bytes));
+                }
+                _ => return None,
+            }
+        }
+        None
+    }
+
     /// The variables that the descriptors of a multiply or copy point to, as far as they are known.
     fn read_variables(&self, reader: Event) -> Vec<Option<SymbolId>> {
         match self.instruction(reader) {

@@ -15,6 +15,15 @@ pub enum Organization {
 }
 
 impl Organization {
+    /// How many columns of Tensor Memory A takes at least: no kind has less than 32 bytes in a row. Where
+    /// warps share a row, nothing is said.
+    pub const fn columns_of_a(self) -> Option<u32> {
+        match self {
+            Self::FourByOne => Some(32 / 4),
+            Self::TwoByTwo | Self::OneByFour => None,
+        }
+    }
+
     /// How many columns of Tensor Memory a matrix with `n` columns takes.
     pub const fn columns(self, n: u32) -> u32 {
         match self {

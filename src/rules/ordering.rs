@@ -9,5 +9,6 @@ pub(super) mod no_mbarrier_wait;
 pub(super) mod not_pipelined;
 pub(super) mod result_read_early;
 pub(super) mod signal_before_wait;
+pub(super) mod source_overwritten;
 pub(super) mod tmem_reused_before_wait_ld;
 pub(super) mod waited_by_another_warp;

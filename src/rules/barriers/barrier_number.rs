@@ -1,6 +1,6 @@
 use crate::diagnostic::{Diagnostic, Findings};
 use crate::isa::generic::Synchronization;
-use crate::resolve::symbols::Resolution;
+use crate::resolve::symbols::{RegisterId, Resolution};
 use crate::rules::{Checker, Code, rule};
 
 rule! {
@@ -37,20 +37,27 @@ const LAST: u64 = 15;
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     let unit = checker.unit;
     for flow in checker.flows() {
-        for instruction in flow.cfg().instructions() {
-            let opcode = unit.operations.of(instruction);
-            let is_barrier = matches!(
-                opcode.synchronization(),
-                Synchronization::BarrierSync | Synchronization::BarrierArrive
-            );
-            let raw = &unit.module.instructions[instruction as usize];
+        let barriers = flow.cfg().instructions().filter(|instruction| {
+            let opcode = unit.operations.of(*instruction);
             // Those that reduce have a type, and a result first.
-            if !is_barrier || !opcode.types.is_empty() {
-                continue;
-            }
-            let Some(number) = raw.operands.range().next() else { continue };
-            let Resolution::Register(register) = unit.symbols.operand(number as u32) else { continue };
-            let known = flow.known(instruction, register);
+            opcode.types.is_empty()
+                && matches!(
+                    opcode.synchronization(),
+                    Synchronization::BarrierSync | Synchronization::BarrierArrive
+                )
+        });
+        // The operands, and their registers.
+        let numbers: Vec<(usize, (u32, RegisterId))> = barriers
+            .filter_map(|instruction| {
+                let number = unit.module.instructions[instruction as usize].operands.range().next()?;
+                match unit.symbols.operand(number as u32) {
+                    Resolution::Register(register) => Some((number, (instruction, register))),
+                    _ => None,
+                }
+            })
+            .collect();
+        let uses: Vec<(u32, RegisterId)> = numbers.iter().map(|(_, used)| *used).collect();
+        for ((number, (instruction, register)), known) in numbers.into_iter().zip(flow.known(&uses)) {
             // One bit that is certainly set is enough.
             let least = known.value & known.mask & u64::from(u32::MAX);
             if least <= LAST {

@@ -1,6 +1,6 @@
 use crate::diagnostic::{Diagnostic, Findings};
 use crate::isa::generic::Synchronization;
-use crate::resolve::symbols::Resolution;
+use crate::resolve::symbols::{RegisterId, Resolution};
 use crate::rules::{Checker, Code, rule};
 
 rule! {
@@ -39,11 +39,18 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
         let inits = flow.cfg().instructions().filter(|instruction| {
             unit.operations.of(*instruction).synchronization() == Synchronization::MbarrierInit
         });
-        for instruction in inits {
-            let operands = unit.module.instructions[instruction as usize].operands;
-            let Some(count) = operands.range().nth(1) else { continue };
-            let Resolution::Register(register) = unit.symbols.operand(count as u32) else { continue };
-            let known = flow.known(instruction, register);
+        // The operands, and their registers.
+        let counts: Vec<(usize, (u32, RegisterId))> = inits
+            .filter_map(|instruction| {
+                let count = unit.module.instructions[instruction as usize].operands.range().nth(1)?;
+                match unit.symbols.operand(count as u32) {
+                    Resolution::Register(register) => Some((count, (instruction, register))),
+                    _ => None,
+                }
+            })
+            .collect();
+        let uses: Vec<(u32, RegisterId)> = counts.iter().map(|(_, used)| *used).collect();
+        for ((count, (instruction, register)), known) in counts.into_iter().zip(flow.known(&uses)) {
             // One bit that is certainly set is enough.
             let too_many = known.value & known.mask & u64::from(u32::MAX) > MOST;
             let found = match known.constant(32) {

@@ -69,8 +69,8 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
         for wait in used.iter().filter(|it| it.how == Use::Waits) {
             let Some(mbarrier) = wait.mbarrier else { continue };
             // With the other parity, the phase before the first is over at once.
-            let is_first_phase = wait.parity == Some(false);
-            if !is_first_phase || signalled.contains(&mbarrier) || !reported.insert(mbarrier) {
+            if signalled.contains(&mbarrier) || flow.parity(wait) != Some(false) || !reported.insert(mbarrier)
+            {
                 continue;
             }
             findings.push(

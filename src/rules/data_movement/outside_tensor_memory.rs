@@ -2,6 +2,7 @@ use crate::analysis::footprint;
 use crate::diagnostic::{Diagnostic, Findings};
 use crate::instruction::decode::Decoded;
 use crate::instruction::{Address, Instruction};
+use crate::isa::datapath;
 use crate::rules::{Checker, Code, rule};
 
 /// Lanes of the Tensor Memory of a CTA (9.7.16.1).
@@ -34,6 +35,7 @@ rule! {
 }
 
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
+    matrix_a(checker, findings);
     for (decoded, instruction) in checker.typed() {
         if let Some((address, _)) = footprint::accessed(instruction) {
             lane(checker, decoded, address, findings);
@@ -49,6 +51,36 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
         for address in operands {
             lane(checker, decoded, address, findings);
             column(checker, decoded, address, findings);
+        }
+    }
+}
+
+/// A begins within Tensor Memory, and ends behind it: each of its rows has 32 bytes at least.
+fn matrix_a(checker: &Checker<'_>, findings: &mut Findings<'_>) {
+    for multiply in checker.descriptors {
+        let decoded = &checker.instructions[multiply.instruction];
+        let Some(Instruction::Mma(mma)) = &decoded.instruction else { continue };
+        let (Some(address), Some(m)) = (mma.a.address(), multiply.facts.m) else { continue };
+        let layout = datapath::layout(m, mma.cta_group.value, mma.sparse.is_some(), mma.weight_stationary);
+        let Some(columns) = layout.and_then(|layout| layout.organization.columns_of_a()) else { continue };
+        let Some(column) = checker.address(decoded, address).and_then(|it| it.constant(16)) else { continue };
+        let end = column + u64::from(columns);
+        let past = checker.environment.judge(|features| {
+            let last = u64::from(features.columns());
+            if column < last && end > last { vec![last] } else { Vec::new() }
+        });
+        for (last, target) in past {
+            let on = target.map(|target| format!(" on {target}")).unwrap_or_default();
+            findings.push(
+                Diagnostic::new(
+                    Code::OutsideTensorMemory,
+                    address.span,
+                    format!("A reaches to column {end} of {last}{on}"),
+                    format!("starts at column {column}, and has {columns} columns at least"),
+                )
+                .origins(&checker.address_origins(decoded, address))
+                .help("columns are bits 0 to 15 of the address"),
+            );
         }
     }
 }
