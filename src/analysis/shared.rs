@@ -157,7 +157,7 @@ impl Flow<'_> {
                 Computation::ExtractBits if shift == 0 && number(2) == Some(u64::from(UNIT)) => shift = UNIT,
                 Computation::And
                     if number(2).is_some_and(|mask| mask & 0x3FFF == 0x3FFF || mask == 0x3_FFF0) => {}
-                Computation::Or if number(2).is_some_and(|more| more & 0x3FFF == 0) => {}
+                Computation::Or if number(2).is_some_and(|more| more.trailing_zeros() >= 14) => {}
                 Computation::Add => {
                     bytes = bytes.wrapping_add(number(2)? << if shift == 0 { UNIT } else { 0 });
                 }
