@@ -6,9 +6,9 @@
 //! Unit ─► program (lowered once) ─► machine (launch, schedule) ─► findings ─► Diagnostic
 //! ```
 //!
-//! [`program`] turns names into register numbers, literals into constants, and opcodes into actions;
-//! [`arithmetic`] computes registers from registers; the [`machine`] has everything else: threads,
-//! memories, barriers, and operations that go on beside the threads. [`clock`] and [`shadow`] know
+//! `program` turns names into register numbers, literals into constants, and opcodes into actions;
+//! [`arithmetic`] computes registers from registers; the `machine` has everything else: threads,
+//! memories, barriers, and operations that go on beside the threads. `clock` and `shadow` know
 //! what happened before what, and who accessed what last: two accesses that nothing orders are found
 //! whatever the schedule did with them.
 //!
