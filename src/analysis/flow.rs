@@ -9,7 +9,7 @@ use super::cfg::{BlockId, Cfg};
 use super::constants::{Constants, Known};
 use super::descriptors::Descriptors;
 use super::events::{Action, Event, Events, Summary};
-use super::executing::{self, Executing};
+use super::executing::Executing;
 use super::functions::FunctionFacts;
 use super::paths::Paths;
 use super::places::{Place, Places};
@@ -418,13 +418,10 @@ impl<'a> Flow<'a> {
         uses.iter().map(|(instruction, register)| constants.at(&view, *instruction, *register)).collect()
     }
 
-    /// Which threads of a block execute what; those of the CTA with a rank in its cluster, if one is given.
+    /// Which threads of a block execute what; those of the CTA with rank 0 or 1 in its cluster, if
+    /// one is given.
     pub fn executing(&self, rank: Option<u32>) -> Executing<'a> {
-        let found = match rank {
-            None => executing::Known::Shared(&self.facts.executing),
-            Some(_) => executing::Known::Own(Box::default()),
-        };
-        Executing::new(self.facts.view(self.unit), self.uniformity(), rank, found)
+        Executing::new(self.facts.view(self.unit), self.uniformity(), rank, &self.facts.executing)
     }
 
     /// Whether two events of this function stand under different conditions, so that perhaps no run

@@ -11,6 +11,7 @@ use super::events::{Action, Events};
 use super::executing::FoundOut;
 use super::function::Function;
 use super::loads;
+use super::mbarriers::Used;
 use super::paths::Paths;
 use super::places::KnownPlaces;
 use super::uniformity::Uniformity;
@@ -37,6 +38,8 @@ pub struct FunctionFacts {
     pub uniformity: OnceCell<Uniformity>,
     /// Which threads execute what, as far as it was asked for.
     pub executing: FoundOut,
+    /// What it does with mbarriers; found when it is first asked for.
+    pub mbarriers: OnceCell<Vec<Used>>,
     /// Which paths a run can take; found when it is first asked for.
     pub paths: OnceCell<Paths>,
     /// Whether a load is pending where that matters; found when it is first asked for.
@@ -120,6 +123,7 @@ impl FunctionFacts {
             budget,
             uniformity: OnceCell::new(),
             executing: FoundOut::default(),
+            mbarriers: OnceCell::new(),
             paths: OnceCell::new(),
             pending_loads: OnceCell::new(),
             places: RefCell::default(),

@@ -45,9 +45,13 @@ pub struct Used {
     parity: Option<u32>,
 }
 
-impl Flow<'_> {
+impl<'a> Flow<'a> {
     /// The uses of mbarriers in this function, in the order of its instructions.
-    pub fn mbarriers(&self) -> Vec<Used> {
+    pub fn mbarriers(&self) -> &'a [Used] {
+        self.facts.mbarriers.get_or_init(|| self.find_mbarriers())
+    }
+
+    fn find_mbarriers(&self) -> Vec<Used> {
         let mut used = Vec::new();
         for instruction in self.cfg().instructions().filter(|it| self.cfg().is_executed(*it)) {
             let opcode = self.unit.operations.of(instruction);

@@ -89,6 +89,14 @@ pub struct Reach {
 }
 
 impl Reach {
+    /// Most problems have more than a few steps.
+    fn step(&mut self, step: (u32, Step)) {
+        if self.steps.capacity() == 0 {
+            self.steps.reserve(32);
+        }
+        self.steps.push(step);
+    }
+
     /// A new fact, which nothing generates yet.
     pub fn fact(&mut self) -> Fact {
         self.facts += 1;
@@ -97,7 +105,7 @@ impl Reach {
 
     /// `fact` holds behind `instruction`.
     pub fn generate(&mut self, instruction: u32, fact: Fact) {
-        self.steps.push((instruction, Step::Gen(fact)));
+        self.step((instruction, Step::Gen(fact)));
     }
 
     /// `fact` holds where the function is entered.
@@ -107,7 +115,7 @@ impl Reach {
 
     /// `fact` does not hold behind `instruction`.
     pub fn kill(&mut self, instruction: u32, fact: Fact) {
-        self.steps.push((instruction, Step::Kill(fact)));
+        self.step((instruction, Step::Kill(fact)));
     }
 
     /// A new group, without members yet.
@@ -123,33 +131,33 @@ impl Reach {
 
     /// No fact of `group` holds behind `instruction`.
     pub fn kill_group(&mut self, instruction: u32, group: Group) {
-        self.steps.push((instruction, Step::KillGroup(group)));
+        self.step((instruction, Step::KillGroup(group)));
     }
 
     /// No fact holds behind `instruction`.
     pub fn kill_all(&mut self, instruction: u32) {
-        self.steps.push((instruction, Step::KillAll));
+        self.step((instruction, Step::KillAll));
     }
 
     /// What holds of `group` at `instruction`, other than `but`, is covered from there on.
     pub fn cover(&mut self, instruction: u32, group: Group, but: Option<Fact>) {
-        self.steps.push((instruction, Step::Cover(group, but)));
+        self.step((instruction, Step::Cover(group, but)));
     }
 
     /// No fact that was covered on the way holds behind `instruction`.
     pub fn kill_covered(&mut self, instruction: u32) {
-        self.steps.push((instruction, Step::KillCovered));
+        self.step((instruction, Step::KillCovered));
     }
 
     /// What can have held at `instruction` is no answer from there on, whatever other paths there are.
     pub fn discharge(&mut self, instruction: u32) {
-        self.steps.push((instruction, Step::Discharge));
+        self.step((instruction, Step::Discharge));
     }
 
     /// Which facts may hold just before `instruction`?
     pub fn query(&mut self, instruction: u32) -> Query {
         self.queries += 1;
-        self.steps.push((instruction, Step::Query(Query(self.queries - 1))));
+        self.step((instruction, Step::Query(Query(self.queries - 1))));
         Query(self.queries - 1)
     }
 

@@ -1,14 +1,16 @@
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::analysis::flow::Flow;
+use crate::analysis::flow::{Flow, Role};
 use crate::analysis::mbarriers::Use;
+use crate::analysis::reach::Direction;
 use crate::diagnostic::{Diagnostic, Findings};
 use crate::rules::{Checker, Code, rule};
 
 rule! {
     /// ## What it does
     /// Finds a `commit` to an mbarrier that nothing in the whole kernel waits on, in kernels of which it
-    /// is known which mbarriers they wait on.
+    /// is known which mbarriers they wait on. Where a later `commit` to one that is waited on can follow,
+    /// it is left alone: that one tracks the same operations.
     ///
     /// ## Why is this bad?
     /// Nobody learns when the operations are complete. A last `commit` before the kernel exits is no
@@ -66,10 +68,24 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             used.iter().filter(|it| it.how == Use::Waits).map(|it| it.mbarrier).collect();
         // Where nothing waits at all, another rule says it.
         let Some(waited) = waited.filter(|waited| !waited.is_empty()) else { continue };
+        let waited_at: FxHashMap<u32, bool> = used
+            .iter()
+            .filter(|it| it.how == Use::Commits)
+            .map(|it| (it.instruction, it.mbarrier.is_none_or(|mbarrier| waited.contains(&mbarrier))))
+            .collect();
+        // A commit tracks what those before it do.
+        let unwatched = flow.unreached(Direction::Backward, |event| {
+            match waited_at.get(&event.instruction).filter(|_| flow.is_own(event)) {
+                Some(true) => Role::Gen,
+                Some(false) => Role::Query,
+                None => Role::None,
+            }
+        });
+        let unwatched: FxHashSet<u32> = unwatched.iter().map(|event| event.instruction).collect();
         let mut reported = FxHashSet::default();
         for commit in used.iter().filter(|it| it.how == Use::Commits) {
             let Some(mbarrier) = commit.mbarrier else { continue };
-            if waited.contains(&mbarrier) || !reported.insert(mbarrier) {
+            if !unwatched.contains(&commit.instruction) || !reported.insert(mbarrier) {
                 continue;
             }
             findings.push(

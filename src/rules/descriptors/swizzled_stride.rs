@@ -8,7 +8,8 @@ rule! {
     /// Finds descriptors of swizzled matrices whose stride dimension offset is not eight rows of the
     /// swizzle: 1024 bytes for 128-byte swizzling (512 with 32-byte atomicity), 512 for 64-byte and 256
     /// for 32-byte swizzling. An offset of 0 is left alone: where there are eight rows only, it does not
-    /// matter.
+    /// matter. So are multiples where the matrix is or may be transposed: other groups of M or N may lie
+    /// between those of K.
     ///
     /// ## Why is this bad?
     /// Groups of eight rows, or of eight columns of K where the matrix is transposed, lie one behind the
@@ -38,9 +39,9 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
         let decoded = &checker.instructions[multiply.instruction];
         let Some(Instruction::Mma(mma)) = &decoded.instruction else { continue };
         for descriptor in &multiply.descriptors {
-            let operand = match (descriptor.name, &mma.a) {
-                ("a-desc", MatrixA::Descriptor(a)) => a,
-                ("b-desc", _) => &mma.b,
+            let (operand, transposed) = match (descriptor.name, &mma.a) {
+                ("a-desc", MatrixA::Descriptor(a)) => (a, multiply.facts.transpose_a),
+                ("b-desc", _) => (&mma.b, multiply.facts.transpose_b),
                 _ => continue,
             };
             let known = |name: &str| layout.known(name, descriptor.word);
@@ -53,7 +54,8 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             let Some(rows) = mode_of(mode).and_then(SwizzleMode::eight_rows) else { continue };
             // The field is in units of 16 bytes.
             let bytes = offset * 16;
-            if bytes == 0 || bytes == rows {
+            let may_be_interleaved = transposed != Some(false) && bytes.is_multiple_of(rows);
+            if bytes == 0 || bytes == rows || may_be_interleaved {
                 continue;
             }
             findings.push(

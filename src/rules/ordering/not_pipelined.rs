@@ -42,39 +42,51 @@ rule! {
     NotPipelined Function check
 }
 
-/// Kinds of operations that are counted from one address and looked at; compilers' kernels have fewer.
+/// Kinds of operations counted from one address that others are held against; compilers' kernels have
+/// fewer.
 const MOST: usize = 64;
 
 /// The operations that race with others of the function, wherever these are.
 fn racing(flow: &Flow<'_>) -> FxHashMap<u32, Touched> {
-    let mut kinds: FxHashMap<Root, Vec<Touched>> = FxHashMap::default();
-    let mut all: Vec<(u32, Touched)> = Vec::new();
+    // What is done, each once.
+    let mut kinds: Vec<Touched> = Vec::new();
+    let mut numbers: FxHashMap<Touched, usize> = FxHashMap::default();
+    let mut by_root: FxHashMap<Root, Vec<usize>> = FxHashMap::default();
+    let mut all: Vec<(u32, usize)> = Vec::new();
     for event in flow.events() {
         if !flow.operation(*event).is_some_and(|it| Pending::Operation.started_by(it)) {
             continue;
         }
         let touched = touched(flow, *event);
-        for root in touched.roots() {
-            let of_root = kinds.entry(root).or_default();
-            if of_root.len() < MOST && !of_root.contains(&touched) {
-                of_root.push(touched.clone());
+        let number = *numbers.entry(touched).or_insert_with_key(|touched| {
+            let number = kinds.len();
+            for root in touched.roots() {
+                let of_root = by_root.entry(root).or_default();
+                if of_root.last() != Some(&number) {
+                    of_root.push(number);
+                }
+            }
+            kinds.push(touched.clone());
+            number
+        });
+        all.push((event.instruction, number));
+    }
+    let mut races = vec![false; kinds.len()];
+    for of_root in by_root.values() {
+        flow.facts.budget.take((of_root.len() * of_root.len().min(MOST)) as u64);
+        for (at, &one) in of_root.iter().enumerate().take(MOST) {
+            for &other in &of_root[at..] {
+                let (first, then) = (&kinds[one], &kinds[other]);
+                let is_known = races[one] && races[other];
+                if !is_known && (first.races_with(then).is_some() || then.races_with(first).is_some()) {
+                    races[one] = true;
+                    races[other] = true;
+                }
             }
         }
-        all.push((event.instruction, touched));
     }
-    let mut judged: FxHashMap<&Touched, bool> = FxHashMap::default();
-    let mut racing = FxHashMap::default();
-    for (instruction, touched) in &all {
-        let races = *judged.entry(touched).or_insert_with(|| {
-            let others = || touched.roots().filter_map(|root| kinds.get(&root)).flatten();
-            flow.facts.budget.take(others().count() as u64);
-            others().any(|it| touched.races_with(it).is_some() || it.races_with(touched).is_some())
-        });
-        if races {
-            racing.insert(*instruction, touched.clone());
-        }
-    }
-    racing
+    let racing = all.into_iter().filter(|(_, number)| races[*number]);
+    racing.map(|(instruction, number)| (instruction, kinds[number].clone())).collect()
 }
 
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {

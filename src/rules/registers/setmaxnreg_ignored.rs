@@ -11,9 +11,10 @@ rule! {
     /// has neither `.maxnreg`, nor `.minnctapersm` together with `.maxntid` or `.reqntid`.
     ///
     /// ## Why is this bad?
-    /// The assembler ignores every `setmaxnreg` of such a kernel, and says so in a remark only: the warps
-    /// that compute get no more registers than the others, and spill. Whoever assembles with
-    /// `--maxrregcount` says it there, and may turn the rule off.
+    /// Without it `setmaxnreg` may have no effect. The assembler ignores every `setmaxnreg` of such a
+    /// kernel, and says so in a remark only, unless the kernel happens to need all the registers that its
+    /// number of threads leaves: the warps that compute get no more than the others, and spill. Whoever
+    /// assembles with `--maxrregcount` says it there, and may turn the rule off.
     ///
     /// ## Example
     /// ```ptx
@@ -70,10 +71,11 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
                     "kernel `{}` does not say with how many registers its threads start",
                     unit.source.slice(function.name)
                 ),
-                format!("this has no effect{others}"),
+                format!("this may have no effect{others}"),
             )
             .label(function.name, "neither `.maxnreg` nor `.minnctapersm` with the number of threads")
-            .note("the assembler ignores `setmaxnreg` where it cannot tell how many registers there are (C7508)")
+            .note("`setmaxnreg` may have no effect then: the assembler ignores it where it cannot tell how many registers \
+                 there are at entry (C7508)")
             .help("write `.maxnreg`, or in CUDA `__launch_bounds__` with the minimum number of CTAs, too"),
         );
     }

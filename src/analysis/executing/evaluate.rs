@@ -1,0 +1,647 @@
+//! What registers hold in each thread of a block.
+
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+use super::threads::{Holds, ThreadSet};
+use super::{ALL_THREADS, Executing};
+use crate::analysis::cfg::BlockId;
+use crate::analysis::definitions::{Definition, DefinitionId};
+use crate::analysis::values::ValueId;
+use crate::isa::generic::{BooleanOperator, Computation, Flag, Modifier, Part, ShuffleMode, Type};
+use crate::resolve::operations::Opcode;
+use crate::resolve::symbols::{RegisterId, Resolution};
+use crate::syntax::ast::{BinaryOperator, OperandKind, RawInstruction, UnaryOperator};
+use crate::syntax::literal;
+
+/// How long a chain of definitions is followed.
+const DEEP: u32 = 40;
+
+/// A number in each thread, as short as it can be said: most are the same for a whole warp, or count
+/// its lanes.
+#[derive(Clone, Debug)]
+pub(super) enum Numbers {
+    /// The same in all threads.
+    Same(u64),
+    /// One in all threads of a warp.
+    Warps(Arc<[u64]>),
+    /// That of the first lane of each warp, and one more in each lane behind it. None wraps around.
+    Lanes(Arc<[u64]>),
+    /// One in each thread.
+    Threads(Arc<[u64]>),
+}
+
+/// For how many threads something has to be said on its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Grain {
+    All,
+    Warp,
+    Thread,
+}
+
+impl Numbers {
+    fn grain(&self) -> Grain {
+        match self {
+            Self::Same(_) => Grain::All,
+            Self::Warps(_) => Grain::Warp,
+            Self::Lanes(_) | Self::Threads(_) => Grain::Thread,
+        }
+    }
+
+    /// The number at a place of a list with this grain, which is at least as fine.
+    fn at(&self, grain: Grain, place: usize) -> u64 {
+        match self {
+            Self::Same(number) => *number,
+            Self::Warps(numbers) if grain == Grain::Thread => numbers[place / 32],
+            Self::Lanes(firsts) => firsts[place / 32] + place as u64 % 32,
+            Self::Warps(numbers) | Self::Threads(numbers) => numbers[place],
+        }
+    }
+
+    fn all(&self, holds: impl Fn(u64) -> bool) -> bool {
+        match self {
+            Self::Same(number) => holds(*number),
+            Self::Warps(numbers) | Self::Threads(numbers) => numbers.iter().all(|number| holds(*number)),
+            Self::Lanes(firsts) => firsts.iter().all(|first| (*first..first + 32).all(&holds)),
+        }
+    }
+
+    /// Those of the first lanes, where the others count on without leaving the numbers of this width.
+    fn firsts(&self, width: u32) -> Option<&[u64]> {
+        match self {
+            Self::Lanes(firsts)
+                if firsts.iter().all(|first| (first + 31).checked_shr(width).is_none_or(|it| it == 0)) =>
+            {
+                Some(firsts)
+            }
+            Self::Lanes(_) | Self::Same(_) | Self::Warps(_) | Self::Threads(_) => None,
+        }
+    }
+}
+
+/// What is known of a value in each thread.
+#[derive(Clone, Debug)]
+pub(super) enum Value {
+    Number(Numbers),
+    Truth(Arc<Holds>),
+}
+
+impl Executing<'_> {
+    /// The threads for which a register is true, or not zero.
+    pub(super) fn truth(&self, instruction: u32, register: RegisterId, depth: u32) -> Holds {
+        match self.read(instruction, register, depth) {
+            Some(Value::Truth(holds)) => *holds,
+            Some(Value::Number(numbers)) => self.known(&[&numbers], |[number]| number != 0),
+            None => {
+                let function = &self.function;
+                let agrees = function
+                    .value(instruction, register)
+                    .is_some_and(|value| !self.uniformity.may_differ(function, value, function.budget));
+                Holds { agrees, ..Holds::NEVER_KNOWN }
+            }
+        }
+    }
+
+    /// For which threads something about numbers holds.
+    fn known<const N: usize>(&self, of: &[&Numbers; N], holds: impl Fn([u64; N]) -> bool) -> Holds {
+        let at = |grain: Grain, place: usize| holds(std::array::from_fn(|it| of[it].at(grain, place)));
+        let yes = match of.iter().map(|numbers| numbers.grain()).max().unwrap_or(Grain::All) {
+            Grain::All if at(Grain::All, 0) => self.all,
+            Grain::All => ThreadSet::EMPTY,
+            Grain::Warp => {
+                ThreadSet::where_lanes(
+                    self.threads(),
+                    |warp| {
+                        if at(Grain::Warp, warp) { u32::MAX } else { 0 }
+                    },
+                )
+            }
+            Grain::Thread => ThreadSet::where_each(self.threads(), |thread| at(Grain::Thread, thread)),
+        };
+        Holds { yes, no: self.all.without(yes), agrees: true, elects: false }
+    }
+
+    fn threads(&self) -> usize {
+        self.size.iter().product::<u64>() as usize
+    }
+
+    /// A number for each thread, made of others, if the budget is enough for that.
+    fn numbers<const N: usize>(
+        &self,
+        of: &[&Numbers; N],
+        number: impl Fn([u64; N]) -> u64,
+    ) -> Option<Numbers> {
+        let grain = of.iter().map(|numbers| numbers.grain()).max().unwrap_or(Grain::All);
+        let at = |place: usize| number(std::array::from_fn(|it| of[it].at(grain, place)));
+        match grain {
+            Grain::All => Some(Numbers::Same(at(0))),
+            Grain::Warp => Some(Numbers::Warps((0..self.threads().div_ceil(32)).map(at).collect())),
+            Grain::Thread => self.each(at),
+        }
+    }
+
+    /// The same, for each thread on its own.
+    fn each(&self, number: impl Fn(usize) -> u64) -> Option<Numbers> {
+        if !self.function.budget.take(ALL_THREADS) {
+            return None;
+        }
+        let numbers: Arc<[u64]> = (0..self.threads()).map(number).collect();
+        let steps_by = |step: u64| {
+            let mut warps = numbers.chunks(32);
+            warps.all(|warp| {
+                let counted = (0..).map(|lane| warp[0].checked_add(lane * step));
+                warp.iter().zip(counted).all(|(number, counted)| Some(*number) == counted)
+                    && warp[0].checked_add(31).is_some()
+            })
+        };
+        let firsts = || numbers.iter().copied().step_by(32).collect();
+        Some(if steps_by(0) {
+            Numbers::Warps(firsts())
+        } else if steps_by(1) {
+            Numbers::Lanes(firsts())
+        } else {
+            Numbers::Threads(numbers)
+        })
+    }
+
+    /// Counts the lanes of each warp from a number on.
+    fn lanes(&self, first: impl Fn(u64) -> u64) -> Numbers {
+        Numbers::Lanes((0..self.threads().div_ceil(32) as u64).map(first).collect())
+    }
+
+    /// What a register holds where an instruction reads it.
+    fn read(&self, instruction: u32, register: RegisterId, depth: u32) -> Option<Value> {
+        let function = &self.function;
+        if depth >= DEEP {
+            return None;
+        }
+        match function.value(instruction, register)? {
+            ValueId::Definition(id) => {
+                let definition = *function.definitions.get(id);
+                if definition.guarded || definition.instruction == instruction {
+                    return None;
+                }
+                self.definition(id, definition, depth)
+            }
+            // `mov r, 0; @p mov r, 1`
+            ValueId::Join(join) => {
+                let [ValueId::Definition(one), ValueId::Definition(other)] =
+                    function.definitions.joined(join)[..]
+                else {
+                    return None;
+                };
+                let (first, second) = (*function.definitions.get(one), *function.definitions.get(other));
+                let (before, then, (base, over)) = match (first.guarded, second.guarded) {
+                    (false, true) => (first, second, (one, other)),
+                    (true, false) => (second, first, (other, one)),
+                    (true, true) | (false, false) => return None,
+                };
+                let places = [before.instruction, then.instruction, instruction];
+                let blocks = places.map(|it| function.cfg.block_of(it));
+                let [Some(start), Some(middle), Some(end)] = blocks else { return None };
+                let ordered = |one: (BlockId, u32), other: (BlockId, u32)| {
+                    if one.0 == other.0 { one.1 < other.1 } else { function.cfg.dominates(one.0, other.0) }
+                };
+                if !ordered((start, places[0]), (middle, places[1]))
+                    || !ordered((middle, places[1]), (end, places[2]))
+                {
+                    return None;
+                }
+                let raw = &function.unit.module.instructions[then.instruction as usize];
+                let guard = function.unit.module.guard(raw)?;
+                let holds = self.guard(then.instruction).not_if(guard.negated);
+                let (Value::Number(old), Value::Number(new)) =
+                    (self.definition(base, before, depth)?, self.definition(over, then, depth)?)
+                else {
+                    return None;
+                };
+                self.select(&new, &old, &holds).map(Value::Number)
+            }
+        }
+    }
+
+    /// One number where something holds, and another where it does not.
+    fn select(&self, yes: &Numbers, no: &Numbers, holds: &Holds) -> Option<Numbers> {
+        if holds.yes.or(holds.no) != self.all {
+            return None;
+        }
+        if yes.grain().max(no.grain()) < Grain::Thread && holds.is_of_warps(self.all) {
+            let warps = holds.yes.warps().enumerate().take(self.threads().div_ceil(32));
+            let chosen = |(warp, lanes)| (if lanes == 0 { no } else { yes }).at(Grain::Warp, warp);
+            return Some(Numbers::Warps(warps.map(chosen).collect()));
+        }
+        self.each(|thread| {
+            let chosen = if holds.yes.contains(thread) { yes } else { no };
+            chosen.at(Grain::Thread, thread)
+        })
+    }
+
+    fn definition(&self, id: DefinitionId, definition: Definition, depth: u32) -> Option<Value> {
+        if let Some(known) = self.found.values.borrow().get(&id) {
+            return known.clone();
+        }
+        if !self.function.budget.take(1) {
+            return None;
+        }
+        // What is made of itself has no value.
+        self.found.values.borrow_mut().insert(id, None);
+        let value = self.evaluate(definition, depth + 1);
+        self.found.values.borrow_mut().insert(id, value.clone());
+        value
+    }
+
+    fn operand(&self, instruction: u32, index: u32, depth: u32) -> Option<Value> {
+        let unit = self.function.unit;
+        let operand = unit.module.operands.get(index as usize)?;
+        if let Some(value) = literal::evaluate(&unit.source, &unit.module, operand) {
+            return Some(Value::Number(Numbers::Same((value & i128::from(u64::MAX)) as u64)));
+        }
+        if operand.kind() != OperandKind::Name {
+            return None;
+        }
+        match unit.symbols.operand(index) {
+            Resolution::Register(register) => self.read(instruction, register, depth),
+            Resolution::Special => self.special(unit.source.slice(operand.span())).map(Value::Number),
+            _ => None,
+        }
+    }
+
+    fn number(&self, instruction: u32, raw: &RawInstruction, position: u32, depth: u32) -> Option<Numbers> {
+        if position >= raw.operands.len {
+            return None;
+        }
+        match self.operand(instruction, raw.operands.start + position, depth)? {
+            Value::Number(numbers) => Some(numbers),
+            Value::Truth(_) => None,
+        }
+    }
+
+    fn predicate(&self, instruction: u32, index: u32, depth: u32) -> Holds {
+        let unit = self.function.unit;
+        let operand = &unit.module.operands[index as usize];
+        if let Some(value) = literal::evaluate(&unit.source, &unit.module, operand) {
+            return self.known(&[], |[]| value != 0);
+        }
+        match operand.kind() {
+            OperandKind::Unary(UnaryOperator::Not, part) if part.len == 1 && depth < DEEP => {
+                self.predicate(instruction, part.start, depth + 1).not()
+            }
+            OperandKind::Name => match unit.symbols.operand(index) {
+                Resolution::Register(register) => self.truth(instruction, register, depth),
+                _ => Holds::NEVER_KNOWN,
+            },
+            _ => Holds::NEVER_KNOWN,
+        }
+    }
+
+    /// A register of the machine.
+    fn special(&self, name: &str) -> Option<Numbers> {
+        let [x, y, _] = self.size;
+        let of = |thread: usize| thread as u64;
+        match name {
+            "%tid.x" | "%tid" if x >= self.threads() as u64 || x.is_multiple_of(32) => {
+                Some(self.lanes(|warp| warp * 32 % x))
+            }
+            "%tid.x" | "%tid" => self.each(|thread| of(thread) % x),
+            "%tid.y" if self.is_exact => self.each(|thread| of(thread) / x % y),
+            "%tid.z" if self.is_exact => self.each(|thread| of(thread) / (x * y)),
+            "%ntid.x" | "%ntid" if self.is_exact => Some(Numbers::Same(x)),
+            "%ntid.y" if self.is_exact => Some(Numbers::Same(y)),
+            "%laneid" => Some(self.lanes(|_| 0)),
+            "%cluster_ctarank" => self.rank.map(|rank| Numbers::Same(u64::from(rank))),
+            _ => None,
+        }
+    }
+
+    fn evaluate(&self, definition: Definition, depth: u32) -> Option<Value> {
+        let function = &self.function;
+        let at = definition.instruction;
+        let raw = &function.unit.module.instructions[at as usize];
+        let opcode = function.unit.operations.of(at);
+        if opcode.computes() == Computation::Elect {
+            return self.elected(definition, raw);
+        }
+        let ty = *opcode.types.last()?;
+        if ty == Type::Pred {
+            return self.logic(at, raw, opcode, depth);
+        }
+        if opcode.computes() == Computation::Compare {
+            return self.compare(definition, raw, opcode, ty, depth);
+        }
+        let first = function.unit.module.operands(raw.operands).first()?.kind();
+        let is_first = definition.operand == raw.operands.start
+            || matches!(first, OperandKind::Binary(_, parts) if parts.start == definition.operand);
+        if !is_first
+            || matches!(first, OperandKind::Vector(_))
+            || ty.is_float()
+            || ty.is_packed()
+            || opcode.has_flag(Flag::Sat)
+        {
+            return None;
+        }
+        let width = ty.bits().filter(|bits| *bits <= 64)?;
+        let cut = |value: u64| if width == 64 { value } else { value & ((1 << width) - 1) };
+        let signed = |value: u64| {
+            let unused = 64 - width;
+            (value << unused).cast_signed() >> unused
+        };
+        let is_signed = ty.is_signed();
+        let argument = |position: u32| self.number(at, raw, position, depth);
+        let part = opcode.modifier(|modifier| match modifier {
+            Modifier::Part(part) => Some(part),
+            _ => None,
+        });
+        let of_two = |combine: &dyn Fn(u64, u64) -> u64| {
+            let (a, b) = (argument(1)?, argument(2)?);
+            if let Some(number) = of_lanes(opcode.computes(), &a, &b, width) {
+                return Some(number);
+            }
+            self.numbers(&[&a, &b], |[a, b]| cut(combine(cut(a), cut(b))))
+        };
+        let number = match opcode.computes() {
+            Computation::Move => match argument(1)? {
+                a if a.firsts(width).is_some() => a,
+                a => self.numbers(&[&a], |[a]| cut(a))?,
+            },
+            Computation::Convert => {
+                let [to, _] = opcode.types[..] else { return None };
+                let to = to.bits().filter(|bits| *bits <= 64)?;
+                let a = argument(1)?;
+                if a.firsts(to.min(width) - 1).is_some() {
+                    return Some(Value::Number(a));
+                }
+                self.numbers(&[&a], |[a]| {
+                    let value = if is_signed { signed(a).cast_unsigned() } else { cut(a) };
+                    if to == 64 { value } else { value & ((1 << to) - 1) }
+                })?
+            }
+            Computation::And => of_two(&|a, b| a & b)?,
+            Computation::Or => of_two(&|a, b| a | b)?,
+            Computation::Xor => of_two(&|a, b| a ^ b)?,
+            Computation::Not => self.numbers(&[&argument(1)?], |[a]| cut(!a))?,
+            Computation::ShiftLeft => of_two(&|a, by| if by < u64::from(width) { a << by } else { 0 })?,
+            Computation::ShiftRight => of_two(&|a, by| {
+                let by = by.min(u64::from(width));
+                if is_signed {
+                    (signed(a) >> by.min(63)).cast_unsigned()
+                } else {
+                    a.checked_shr(by as u32).unwrap_or(0)
+                }
+            })?,
+            Computation::Add => of_two(&u64::wrapping_add)?,
+            Computation::Subtract => of_two(&u64::wrapping_sub)?,
+            Computation::Multiply if part == Some(Part::Lo) => of_two(&u64::wrapping_mul)?,
+            Computation::MultiplyAdd if part == Some(Part::Lo) => {
+                let of = [&argument(1)?, &argument(2)?, &argument(3)?];
+                self.numbers(&of, |[a, b, c]| cut(a.wrapping_mul(b).wrapping_add(c)))?
+            }
+            // Numbers of threads are not negative.
+            Computation::Divide | Computation::Remainder => {
+                let (a, b) = (argument(1)?, argument(2)?);
+                if !a.all(|number| signed(number) >= 0) || !b.all(|number| signed(number) > 0) {
+                    return None;
+                }
+                if let Some(number) = of_lanes(opcode.computes(), &a, &b, width) {
+                    return Some(Value::Number(number));
+                }
+                let divides = opcode.computes() == Computation::Divide;
+                self.numbers(&[&a, &b], |[a, b]| if divides { a / b } else { a % b })?
+            }
+            Computation::ExtractBits if !is_signed => {
+                let of = [&argument(1)?, &argument(2)?, &argument(3)?];
+                self.numbers(&of, |[a, start, len]| {
+                    let len = len.min(63) as u32;
+                    cut(a).checked_shr(start as u32).unwrap_or(0) & ((1 << len) - 1)
+                })?
+            }
+            Computation::Select => {
+                let (a, b) = (argument(1)?, argument(2)?);
+                self.select(&a, &b, &self.predicate(at, raw.operands.start + 3, depth))?
+            }
+            // From one lane to all.
+            Computation::Shuffle if opcode.has(Modifier::ShuffleMode(ShuffleMode::Idx)) => {
+                let (a, from) = (argument(1)?, argument(2)?);
+                if !self.threads().is_multiple_of(32) || !from.all(|lane| lane < 32) {
+                    return None;
+                }
+                match a {
+                    Numbers::Lanes(_) | Numbers::Threads(_) if from.grain() < Grain::Thread => {
+                        let warps = 0..self.threads() / 32;
+                        let lane = |warp: usize| from.at(Grain::Warp, warp) as usize;
+                        let chosen = |warp: usize| a.at(Grain::Thread, warp * 32 + lane(warp));
+                        Numbers::Warps(warps.map(chosen).collect())
+                    }
+                    Numbers::Lanes(_) | Numbers::Threads(_) => self.each(|thread| {
+                        let lane = from.at(Grain::Thread, thread) as usize;
+                        a.at(Grain::Thread, thread / 32 * 32 + lane)
+                    })?,
+                    Numbers::Same(_) | Numbers::Warps(_) => a,
+                }
+            }
+            Computation::Other
+            | Computation::ConvertAddress
+            | Computation::Lop3
+            | Computation::Negate
+            | Computation::Multiply
+            | Computation::MultiplyAdd
+            | Computation::ExtractBits
+            | Computation::InsertBits
+            | Computation::Permute
+            | Computation::Compare
+            | Computation::Shuffle
+            | Computation::Load
+            | Computation::Elect => return None,
+        };
+        Some(Value::Number(number))
+    }
+
+    /// A predicate that is made of predicates.
+    fn logic(&self, at: u32, raw: &RawInstruction, opcode: &Opcode, depth: u32) -> Option<Value> {
+        let part = |position: u32| {
+            if position < raw.operands.len {
+                self.predicate(at, raw.operands.start + position, depth)
+            } else {
+                Holds::NEVER_KNOWN
+            }
+        };
+        let exclusive = |a: Holds, b: Holds| a.and(b.not(), self.all).or(a.not().and(b, self.all), self.all);
+        let holds = match opcode.computes() {
+            Computation::Move => part(1),
+            Computation::Not => part(1).not(),
+            Computation::And => part(1).and(part(2), self.all),
+            Computation::Or => part(1).or(part(2), self.all),
+            Computation::Xor => exclusive(part(1), part(2)),
+            Computation::Other
+            | Computation::Convert
+            | Computation::ConvertAddress
+            | Computation::Lop3
+            | Computation::ShiftLeft
+            | Computation::ShiftRight
+            | Computation::Add
+            | Computation::Subtract
+            | Computation::Negate
+            | Computation::Multiply
+            | Computation::MultiplyAdd
+            | Computation::Divide
+            | Computation::Remainder
+            | Computation::ExtractBits
+            | Computation::InsertBits
+            | Computation::Permute
+            | Computation::Select
+            | Computation::Compare
+            | Computation::Shuffle
+            | Computation::Load
+            | Computation::Elect => return None,
+        };
+        Some(Value::Truth(Arc::new(holds)))
+    }
+
+    /// `elect.sync`: one thread of each warp, and it does not matter which.
+    fn elected(&self, definition: Definition, raw: &RawInstruction) -> Option<Value> {
+        let first = self.function.unit.module.operands(raw.operands).first()?.kind();
+        let here = self.block(self.function.cfg.block_of(definition.instruction)?)?;
+        match first {
+            OperandKind::Binary(BinaryOperator::Or, parts)
+                if definition.operand == parts.start + 1 && here.is_of_warps(self.all) =>
+            {
+                let yes = ThreadSet::where_lanes(self.threads(), |_| 1);
+                let no = self.all.without(yes);
+                Some(Value::Truth(Arc::new(Holds { yes, no, agrees: true, elects: true })))
+            }
+            _ => None,
+        }
+    }
+
+    fn compare(
+        &self,
+        definition: Definition,
+        raw: &RawInstruction,
+        opcode: &Opcode,
+        ty: Type,
+        depth: u32,
+    ) -> Option<Value> {
+        let at = definition.instruction;
+        let relation = opcode.comparison()?.of_integers(ty)?;
+        let width = ty.bits().filter(|bits| *bits <= 64)?;
+        let numbers = self.number(at, raw, 1, depth).zip(self.number(at, raw, 2, depth));
+        let holds = if let Some((a, b)) = numbers {
+            let turn = if relation.is_signed { 1u64 << (width - 1) } else { 0 };
+            let cut = |value: u64| if width == 64 { value } else { value & ((1 << width) - 1) };
+            let [less, equal, greater] =
+                [Ordering::Less, Ordering::Equal, Ordering::Greater].map(|it| relation.holds(it));
+            let holds = |a: u64, b: u64| {
+                let (a, b) = (cut(a) ^ turn, cut(b) ^ turn);
+                (a < b) & less | (a == b) & equal | (a > b) & greater
+            };
+            // Below the sign, numbers are in order with and without it.
+            let of_lanes = |lanes: &Numbers, with: &Numbers, less: bool, greater: bool| {
+                let firsts = lanes.firsts(width - 1).filter(|_| with.grain() < Grain::Thread)?;
+                let yes = ThreadSet::where_lanes(self.threads(), |warp| {
+                    let (first, with) = (firsts[warp] ^ turn, cut(with.at(Grain::Warp, warp)) ^ turn);
+                    let below = with.saturating_sub(first).min(32);
+                    let low = ((1u64 << below) - 1) as u32;
+                    let same = if below < 32 && first + below == with { 1u32 << below } else { 0 };
+                    let chosen = |is_chosen: bool, lanes: u32| if is_chosen { lanes } else { 0 };
+                    chosen(less, low) | chosen(equal, same) | chosen(greater, !(low | same))
+                });
+                Some(Holds { yes, no: self.all.without(yes), agrees: true, elects: false })
+            };
+            of_lanes(&a, &b, less, greater)
+                .or_else(|| of_lanes(&b, &a, greater, less))
+                .unwrap_or_else(|| self.known(&[&a, &b], |[a, b]| holds(a, b)))
+        } else {
+            // What is compared may agree in a warp, whatever it is.
+            let function = &self.function;
+            let agrees =
+                (1..3).all(|position| match function.unit.symbols.operand(raw.operands.start + position) {
+                    Resolution::Register(register) => function
+                        .value(at, register)
+                        .is_some_and(|value| !self.uniformity.may_differ(function, value, function.budget)),
+                    Resolution::Special => false,
+                    _ => true,
+                });
+            Holds { agrees, ..Holds::NEVER_KNOWN }
+        };
+        let first = self.function.unit.module.operands(raw.operands).first()?.kind();
+        let is_second = matches!(first, OperandKind::Binary(BinaryOperator::Or, parts) if definition.operand == parts.start + 1);
+        let holds = holds.not_if(is_second);
+        let with = || self.predicate(at, raw.operands.start + 3, depth);
+        let holds = match opcode.boolean_operator() {
+            Some(BooleanOperator::And) => holds.and(with(), self.all),
+            Some(BooleanOperator::Or) => holds.or(with(), self.all),
+            Some(BooleanOperator::Xor) => return None,
+            None => holds,
+        };
+        Some(Value::Truth(Arc::new(holds)))
+    }
+}
+
+/// What an operation makes of numbers that count lanes and numbers that are the same for a warp, where that is of one of
+/// these kinds again.
+fn of_lanes(computes: Computation, a: &Numbers, b: &Numbers, width: u32) -> Option<Numbers> {
+    let cut = |value: u64| if width == 64 { value } else { value & ((1 << width) - 1) };
+    // Of a whole number of warps.
+    let aligned = |numbers: &Numbers| {
+        let firsts = numbers.firsts(width - 1)?;
+        firsts.iter().all(|first| first.is_multiple_of(32)).then(|| firsts.to_vec())
+    };
+    let same = |numbers: &Numbers| match numbers {
+        Numbers::Same(number) => Some(cut(*number)),
+        Numbers::Warps(_) | Numbers::Lanes(_) | Numbers::Threads(_) => None,
+    };
+    let each = |firsts: Vec<u64>, number: &dyn Fn(u64) -> u64| firsts.into_iter().map(number).collect();
+    match computes {
+        Computation::And => {
+            let (firsts, mask) = aligned(a).zip(same(b)).or_else(|| aligned(b).zip(same(a)))?;
+            match mask % 32 {
+                0 => Some(Numbers::Warps(each(firsts, &|first| first & mask))),
+                31 => Some(Numbers::Lanes(each(firsts, &|first| first & mask))),
+                _ => None,
+            }
+        }
+        Computation::ShiftRight => {
+            let by = same(b).filter(|by| (5..u64::from(width)).contains(by))?;
+            Some(Numbers::Warps(each(aligned(a)?, &|first| first >> by)))
+        }
+        Computation::Divide => {
+            let by = same(b).filter(|by| *by > 0 && by.is_multiple_of(32))?;
+            Some(Numbers::Warps(each(aligned(a)?, &|first| first / by)))
+        }
+        Computation::Remainder => {
+            let by = same(b).filter(|by| *by > 0 && by.is_multiple_of(32))?;
+            Some(Numbers::Lanes(each(aligned(a)?, &|first| first % by)))
+        }
+        Computation::Add | Computation::Subtract => {
+            let adds = computes == Computation::Add;
+            let (lanes, other) = if adds && b.firsts(width).is_some() { (b, a) } else { (a, b) };
+            let firsts = lanes.firsts(width).filter(|_| other.grain() < Grain::Thread)?;
+            let moved = firsts.iter().enumerate().map(|(warp, first)| {
+                let other = other.at(Grain::Warp, warp);
+                cut(if adds { first.wrapping_add(other) } else { first.wrapping_sub(other) })
+            });
+            let moved = Numbers::Lanes(moved.filter(|first| first.checked_add(31).is_some()).collect());
+            let is_whole = matches!(&moved, Numbers::Lanes(all) if all.len() == firsts.len());
+            (is_whole && moved.firsts(width).is_some()).then_some(moved)
+        }
+        Computation::Other
+        | Computation::Move
+        | Computation::Convert
+        | Computation::ConvertAddress
+        | Computation::Not
+        | Computation::Or
+        | Computation::Xor
+        | Computation::Lop3
+        | Computation::ShiftLeft
+        | Computation::Negate
+        | Computation::Multiply
+        | Computation::MultiplyAdd
+        | Computation::ExtractBits
+        | Computation::InsertBits
+        | Computation::Permute
+        | Computation::Select
+        | Computation::Compare
+        | Computation::Shuffle
+        | Computation::Load
+        | Computation::Elect => None,
+    }
+}

@@ -1,0 +1,136 @@
+//! Sets of the threads of a block, and conditions that hold for some of them.
+
+/// The most threads that a block can have.
+pub(super) const MOST: usize = 1024;
+
+/// The most warps.
+const WARPS: usize = MOST / 32;
+
+/// A set of threads of a block: the lanes of each warp, one bit each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ThreadSet([u32; WARPS]);
+
+impl ThreadSet {
+    pub(super) const EMPTY: Self = Self([0; WARPS]);
+
+    /// The first threads of a block.
+    pub(super) fn below(count: usize) -> Self {
+        Self::where_lanes(count, |_| u32::MAX)
+    }
+
+    /// Those of the first `count` threads for which something holds.
+    pub(super) fn where_each(count: usize, holds: impl Fn(usize) -> bool) -> Self {
+        Self::where_lanes(count, |warp| {
+            let lanes = (count - warp * 32).min(32);
+            (0..lanes).fold(0, |bits, lane| bits | u32::from(holds(warp * 32 + lane)) << lane)
+        })
+    }
+
+    /// Those of the first `count` threads that are in a set of lanes given for each warp.
+    pub(super) fn where_lanes(count: usize, lanes: impl Fn(usize) -> u32) -> Self {
+        let mut set = Self::EMPTY;
+        for (warp, word) in set.0.iter_mut().enumerate().take(count.div_ceil(32)) {
+            let there = (count - warp * 32).min(32) as u32;
+            *word = lanes(warp) & (u32::MAX >> (32 - there));
+        }
+        set
+    }
+
+    fn zip(self, other: Self, combine: impl Fn(u32, u32) -> u32) -> Self {
+        let mut words = self.0;
+        words.iter_mut().zip(other.0).for_each(|(word, other)| *word = combine(*word, other));
+        Self(words)
+    }
+
+    pub(super) fn and(self, other: Self) -> Self {
+        self.zip(other, |one, other| one & other)
+    }
+
+    pub(super) fn or(self, other: Self) -> Self {
+        self.zip(other, |one, other| one | other)
+    }
+
+    pub(super) fn without(self, other: Self) -> Self {
+        self.zip(other, |one, other| one & !other)
+    }
+
+    pub(super) fn contains(&self, thread: usize) -> bool {
+        self.0[thread / 32] >> (thread % 32) & 1 == 1
+    }
+
+    /// Whether no thread is in it.
+    pub fn is_empty(&self) -> bool {
+        self.0.iter().all(|word| *word == 0)
+    }
+
+    /// The lanes of each warp that are in it, one bit each.
+    pub fn warps(&self) -> impl Iterator<Item = u32> + '_ {
+        self.0.iter().copied()
+    }
+}
+
+/// For which threads something holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Holds {
+    /// Those for which it certainly does.
+    pub(super) yes: ThreadSet,
+    /// Those for which it certainly does not.
+    pub(super) no: ThreadSet,
+    /// Whether the others of each warp agree, whatever it is.
+    pub(super) agrees: bool,
+    /// Whether an election has part in it, of which it does not matter which thread it elects.
+    pub(super) elects: bool,
+}
+
+impl Holds {
+    pub(super) const NEVER_KNOWN: Self =
+        Self { yes: ThreadSet::EMPTY, no: ThreadSet::EMPTY, agrees: false, elects: false };
+
+    pub(super) fn not(self) -> Self {
+        Self { yes: self.no, no: self.yes, ..self }
+    }
+
+    pub(super) fn not_if(self, negated: bool) -> Self {
+        if negated { self.not() } else { self }
+    }
+
+    pub(super) fn and(self, other: Self, all: ThreadSet) -> Self {
+        // Which thread is elected is not known: with what parts a warp, nothing more is.
+        match (self.elects, other.elects) {
+            (true, true) => return Self { elects: true, ..Self::NEVER_KNOWN },
+            (true, false) if !other.is_of_warps(all) => {
+                return Self { no: other.no, elects: true, ..Self::NEVER_KNOWN };
+            }
+            (false, true) if !self.is_of_warps(all) => {
+                return Self { no: self.no, elects: true, ..Self::NEVER_KNOWN };
+            }
+            _ => {}
+        }
+        Self {
+            yes: self.yes.and(other.yes),
+            no: self.no.or(other.no),
+            agrees: self.agrees_with(&other, all),
+            elects: self.elects || other.elects,
+        }
+    }
+
+    pub(super) fn or(self, other: Self, all: ThreadSet) -> Self {
+        self.not().and(other.not(), all).not()
+    }
+
+    /// Whether it holds for whole warps or for none of their threads.
+    pub(super) fn is_of_warps(&self, all: ThreadSet) -> bool {
+        let whole = |set: ThreadSet| set.warps().zip(all.warps()).all(|(set, all)| set == 0 || set == all);
+        self.agrees && whole(self.yes) && whole(self.no)
+    }
+
+    /// Whether what is unknown of both together agrees in each warp: of one all is known, or of neither
+    /// anything.
+    fn agrees_with(&self, other: &Self, all: ThreadSet) -> bool {
+        let is_known = |it: &Self| it.yes.or(it.no) == all;
+        let is_unknown = |it: &Self| it.yes.or(it.no).is_empty();
+        self.agrees
+            && other.agrees
+            && (is_known(self) || is_known(other) || is_unknown(self) && is_unknown(other))
+    }
+}
