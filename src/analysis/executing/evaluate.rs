@@ -27,8 +27,18 @@ pub(super) enum Numbers {
     Warps(Arc<[u64]>),
     /// That of the first lane of each warp, and one more in each lane behind it. None wraps around.
     Lanes(Arc<[u64]>),
+    /// One of two: `mov r, 0; @elected mov r, 1`.
+    Chosen(Arc<Chosen>),
     /// One in each thread.
     Threads(Arc<[u64]>),
+}
+
+/// One number where something is true, and another where it is false; of all threads it is known which.
+#[derive(Debug)]
+pub(super) struct Chosen {
+    by: Holds,
+    yes: u64,
+    no: u64,
 }
 
 /// For how many threads something has to be said on its own.
@@ -44,7 +54,7 @@ impl Numbers {
         match self {
             Self::Same(_) => Grain::All,
             Self::Warps(_) => Grain::Warp,
-            Self::Lanes(_) | Self::Threads(_) => Grain::Thread,
+            Self::Lanes(_) | Self::Chosen(_) | Self::Threads(_) => Grain::Thread,
         }
     }
 
@@ -54,6 +64,8 @@ impl Numbers {
             Self::Same(number) => *number,
             Self::Warps(numbers) if grain == Grain::Thread => numbers[place / 32],
             Self::Lanes(firsts) => firsts[place / 32] + place as u64 % 32,
+            Self::Chosen(chosen) if chosen.by.yes.contains(place) => chosen.yes,
+            Self::Chosen(chosen) => chosen.no,
             Self::Warps(numbers) | Self::Threads(numbers) => numbers[place],
         }
     }
@@ -63,6 +75,7 @@ impl Numbers {
             Self::Same(number) => holds(*number),
             Self::Warps(numbers) | Self::Threads(numbers) => numbers.iter().all(|number| holds(*number)),
             Self::Lanes(firsts) => firsts.iter().all(|first| (*first..first + 32).all(&holds)),
+            Self::Chosen(chosen) => holds(chosen.yes) && holds(chosen.no),
         }
     }
 
@@ -74,7 +87,7 @@ impl Numbers {
             {
                 Some(firsts)
             }
-            Self::Lanes(_) | Self::Same(_) | Self::Warps(_) | Self::Threads(_) => None,
+            Self::Lanes(_) | Self::Same(_) | Self::Warps(_) | Self::Chosen(_) | Self::Threads(_) => None,
         }
     }
 }
@@ -91,7 +104,7 @@ impl Executing<'_> {
     pub(super) fn truth(&self, instruction: u32, register: RegisterId, depth: u32) -> Holds {
         match self.read(instruction, register, depth) {
             Some(Value::Truth(holds)) => *holds,
-            Some(Value::Number(numbers)) => self.known(&[&numbers], |[number]| number != 0),
+            Some(Value::Number(numbers)) => self.known_of(&numbers, |number| number != 0),
             None => {
                 let function = &self.function;
                 let agrees = function
@@ -121,6 +134,25 @@ impl Executing<'_> {
         Holds { yes, no: self.all.without(yes), agrees: true, elects: false }
     }
 
+    /// For which threads something about a number holds.
+    fn known_of(&self, number: &Numbers, holds: impl Fn(u64) -> bool) -> Holds {
+        match number {
+            // What chooses may be an election: which thread it is does not matter.
+            Numbers::Chosen(chosen) => match (holds(chosen.yes), holds(chosen.no)) {
+                (true, false) => chosen.by,
+                (false, true) => chosen.by.not(),
+                (both, _) => self.known(&[], |[]| both),
+            },
+            Numbers::Threads(numbers) => {
+                let yes = ThreadSet::where_each(numbers.len(), |thread| holds(numbers[thread]));
+                Holds { yes, no: self.all.without(yes), agrees: true, elects: false }
+            }
+            Numbers::Same(_) | Numbers::Warps(_) | Numbers::Lanes(_) => {
+                self.known(&[number], |[number]| holds(number))
+            }
+        }
+    }
+
     fn threads(&self) -> usize {
         self.size.iter().product::<u64>() as usize
     }
@@ -136,7 +168,27 @@ impl Executing<'_> {
         match grain {
             Grain::All => Some(Numbers::Same(at(0))),
             Grain::Warp => Some(Numbers::Warps((0..self.threads().div_ceil(32)).map(at).collect())),
-            Grain::Thread => self.each(at),
+            Grain::Thread => {
+                let mut choices = of.iter().filter_map(|numbers| match numbers {
+                    Numbers::Chosen(chosen) => Some(chosen),
+                    Numbers::Same(_) | Numbers::Warps(_) | Numbers::Lanes(_) | Numbers::Threads(_) => None,
+                });
+                let is_sole =
+                    |of: &[&Numbers]| of.iter().filter(|numbers| numbers.grain() > Grain::All).count() == 1;
+                match choices.next().filter(|_| is_sole(of)) {
+                    Some(chosen) => {
+                        let with = |chosen: u64| {
+                            number(std::array::from_fn(|it| match of[it] {
+                                Numbers::Same(number) => *number,
+                                _ => chosen,
+                            }))
+                        };
+                        let (yes, no) = (with(chosen.yes), with(chosen.no));
+                        Some(Numbers::Chosen(Arc::new(Chosen { by: chosen.by, yes, no })))
+                    }
+                    None => self.each(at),
+                }
+            }
         }
     }
 
@@ -229,6 +281,9 @@ impl Executing<'_> {
             let warps = holds.yes.warps().enumerate().take(self.threads().div_ceil(32));
             let chosen = |(warp, lanes)| (if lanes == 0 { no } else { yes }).at(Grain::Warp, warp);
             return Some(Numbers::Warps(warps.map(chosen).collect()));
+        }
+        if let (Numbers::Same(yes), Numbers::Same(no)) = (yes, no) {
+            return Some(Numbers::Chosen(Arc::new(Chosen { by: *holds, yes: *yes, no: *no })));
         }
         self.each(|thread| {
             let chosen = if holds.yes.contains(thread) { yes } else { no };
@@ -425,13 +480,15 @@ impl Executing<'_> {
                     return None;
                 }
                 match a {
-                    Numbers::Lanes(_) | Numbers::Threads(_) if from.grain() < Grain::Thread => {
+                    Numbers::Lanes(_) | Numbers::Chosen(_) | Numbers::Threads(_)
+                        if from.grain() < Grain::Thread =>
+                    {
                         let warps = 0..self.threads() / 32;
                         let lane = |warp: usize| from.at(Grain::Warp, warp) as usize;
                         let chosen = |warp: usize| a.at(Grain::Thread, warp * 32 + lane(warp));
                         Numbers::Warps(warps.map(chosen).collect())
                     }
-                    Numbers::Lanes(_) | Numbers::Threads(_) => self.each(|thread| {
+                    Numbers::Lanes(_) | Numbers::Chosen(_) | Numbers::Threads(_) => self.each(|thread| {
                         let lane = from.at(Grain::Thread, thread) as usize;
                         a.at(Grain::Thread, thread / 32 * 32 + lane)
                     })?,
@@ -546,9 +603,13 @@ impl Executing<'_> {
                 });
                 Some(Holds { yes, no: self.all.without(yes), agrees: true, elects: false })
             };
-            of_lanes(&a, &b, less, greater)
-                .or_else(|| of_lanes(&b, &a, greater, less))
-                .unwrap_or_else(|| self.known(&[&a, &b], |[a, b]| holds(a, b)))
+            of_lanes(&a, &b, less, greater).or_else(|| of_lanes(&b, &a, greater, less)).unwrap_or_else(|| {
+                match (&a, &b) {
+                    (a, Numbers::Same(b)) => self.known_of(a, |a| holds(a, *b)),
+                    (Numbers::Same(a), b) => self.known_of(b, |b| holds(*a, b)),
+                    (a, b) => self.known(&[a, b], |[a, b]| holds(a, b)),
+                }
+            })
         } else {
             // What is compared may agree in a warp, whatever it is.
             let function = &self.function;
@@ -587,7 +648,7 @@ fn of_lanes(computes: Computation, a: &Numbers, b: &Numbers, width: u32) -> Opti
     };
     let same = |numbers: &Numbers| match numbers {
         Numbers::Same(number) => Some(cut(*number)),
-        Numbers::Warps(_) | Numbers::Lanes(_) | Numbers::Threads(_) => None,
+        Numbers::Warps(_) | Numbers::Lanes(_) | Numbers::Chosen(_) | Numbers::Threads(_) => None,
     };
     let each = |firsts: Vec<u64>, number: &dyn Fn(u64) -> u64| firsts.into_iter().map(number).collect();
     match computes {

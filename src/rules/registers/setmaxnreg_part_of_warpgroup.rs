@@ -91,11 +91,10 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             };
             let members = || (4 * group..4 * group + 4).filter(|warp| all >> warp & 1 == 1);
             let found = if possible != all {
-                format!(
-                    "{} of its {} warps do not get to any `setmaxnreg`",
-                    (all & !possible).count_ones(),
-                    all.count_ones()
-                )
+                match ((all & !possible).count_ones(), all.count_ones()) {
+                    (1, warps) => format!("1 of its {warps} warps gets to no `setmaxnreg`"),
+                    (missing, warps) => format!("{missing} of its {warps} warps get to no `setmaxnreg`"),
+                }
             } else if is_known && members().any(|warp| !numbers(warp).eq(numbers(4 * group))) {
                 "its warps change to different numbers of registers".to_owned()
             } else {

@@ -189,7 +189,7 @@ const JUDGED_COMPILED: &[Judgement] = &[
         "flashinfer-python",
         "TC821",
         35,
-        "`setmaxnreg` in kernels that say neither `.maxnreg` nor `.minnctapersm`. Of 22 ptxas says \"'setmaxnreg' ignored; unable to determine register count at entry\": true. It heeds those of the other 13, which happen to need all the registers that their number of threads leaves: there the rule says too much.",
+        "`setmaxnreg` in kernels that say neither `.maxnreg` nor `.minnctapersm`. Of 22 ptxas says \"'setmaxnreg' ignored; unable to determine register count at entry\": true. It heeds those of the other 13, which happen to need all the registers that their number of threads leaves; the ISA promises that to none (\"may have no effect\"), and that is what the rule says.",
     ),
     judged(
         "flashinfer-python",
@@ -249,7 +249,7 @@ const JUDGED_COMPILED: &[Judgement] = &[
         "flashinfer-python",
         "verdict differs",
         13,
-        "those of which the rule says that `setmaxnreg` is ignored, and ptxas does not.",
+        "those of which the rule says that `setmaxnreg` may have no effect, and of which ptxas says nothing.",
     ),
     judged("attn-gym", "TC821", 2, "as in FlashInfer; ptxas says so."),
     judged("attn-gym", "TC822", 1, "as in FlashAttention 4, whose kernel it has."),
