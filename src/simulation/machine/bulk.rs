@@ -2,15 +2,16 @@
 
 use std::collections::VecDeque;
 
-use super::access::Place;
+use super::access::{Place, combined};
+use super::barrier::Event;
 use super::warp::{Strand, Wait, lanes};
 use super::{Flow, Machine, Stop};
 use crate::diagnostic::Code;
-use crate::isa::generic::{LoadMode, TensormapField};
+use crate::isa::generic::{LoadMode, ReductionOperator, TensormapField, Type};
 use crate::simulation::clock::{Agent, Clock};
 use crate::simulation::findings::Finding;
-use crate::simulation::program::{Address, Bulk, Operand, Where, windows};
-use crate::simulation::shadow::Via;
+use crate::simulation::program::{Address, Bulk, Operand, Scope, Slice, Where, windows};
+use crate::simulation::shadow::{Access, Via};
 use crate::simulation::tensor_map::{self, Interleave, TensorMap};
 
 /// An operation under way.
@@ -39,6 +40,8 @@ pub(super) enum Kind {
     /// Arrivals once copies are done: mbarriers.
     Arrivals(Vec<u32>),
     Bulk(Transfer),
+    /// `st.async`, `red.async`, of each lane.
+    Stores(Vec<AsyncStore>),
     /// What the tensor core does.
     Tensor(super::tensor_core::Work),
     /// The answer to a request for the next CTA: the first CTA of the cluster that is granted.
@@ -50,6 +53,18 @@ pub(super) enum Kind {
 
 /// `cp.async` of a lane: destination, source, bytes, and how many of them are read.
 pub(super) type SmallCopy = (Option<(u32, u32)>, Option<Place>, u32, u32);
+
+/// An element that is stored later.
+#[derive(Debug)]
+pub(super) struct AsyncStore {
+    cta: u32,
+    offset: u32,
+    bytes: u32,
+    value: u64,
+    unknown: bool,
+    operator: Option<(ReductionOperator, Type)>,
+    mbarrier: u32,
+}
 
 /// A copy in bulk.
 #[derive(Debug)]
@@ -448,14 +463,8 @@ impl Machine<'_> {
             Place::Shared { cta, offset } => {
                 let data = bytes.map(|bytes| &bytes[..]);
                 self.ctas[cta as usize].shared.fill(offset.into(), tensor_map::BYTES, data);
-                self.touch(
-                    strand,
-                    &[(cta, offset, tensor_map::BYTES as u32)],
-                    Via::Generic,
-                    true,
-                    false,
-                    mask,
-                );
+                let places = [(cta, offset, tensor_map::BYTES as u32)];
+                self.touch(strand, &places, (true, false), None, mask);
             }
             Place::Global(address) => {
                 for at in (0..tensor_map::BYTES).step_by(8) {
@@ -607,21 +616,14 @@ impl Machine<'_> {
         let kind = std::mem::replace(&mut operation.kind, Kind::Arrivals(Vec::new()));
         match kind {
             Kind::Copies(copies) => self.perform_copies(&operation, &copies),
-            Kind::Arrivals(mbarriers) => {
-                for number in mbarriers {
-                    self.mbarriers[number as usize].promised -= 1;
-                    self.learn(number, &operation.clock);
-                    if self.mbarriers[number as usize].is_valid {
-                        self.arrive(number, 1, (operation.step, operation.warp));
-                    }
-                }
-            }
+            Kind::Arrivals(mbarriers) => self.perform_arrivals(&operation, &mbarriers),
             Kind::Bulk(transfer) => {
                 let ctas = transfer.writes.iter().chain(&transfer.reads).map(|(cta, _, _)| *cta);
                 self.unseen
                     .extend(ctas.map(|cta| ((cta, operation.agent), (operation.tick, operation.step))));
                 self.perform_bulk(&operation, &transfer);
             }
+            Kind::Stores(stores) => self.perform_stores(&operation, &stores),
             Kind::Tensor(work) => self.perform_tensor(&operation, work),
             Kind::Cancel { places, mbarriers } => {
                 let answer = self.grant();
@@ -631,7 +633,7 @@ impl Machine<'_> {
                 }
                 for number in mbarriers {
                     self.mbarriers[number as usize].under_way -= 1;
-                    self.complete_transactions(number, 16, &operation.clock, operation.step);
+                    self.complete_transactions(number, 16, (&operation).into());
                 }
             }
         }
@@ -658,6 +660,80 @@ impl Machine<'_> {
             answer[15] = 1;
         }
         answer
+    }
+
+    /// `st.async`, `red.async`
+    pub(super) fn store_async(
+        &mut self,
+        strand: &Strand,
+        (address, barrier): (Address, Address),
+        (registers, bytes): (Slice, u8),
+        operator: Option<(ReductionOperator, Type)>,
+        active: u32,
+    ) -> Result<(), Stop> {
+        let registers = self.operands(registers);
+        let bytes = u32::from(bytes);
+        let total = bytes * registers.len() as u32;
+        let mut stores = Vec::new();
+        for lane in lanes(active) {
+            let Some(to) = self.address_at(strand, address, lane) else {
+                return Err(Self::stop(strand, "an address is not known"));
+            };
+            let Some((cta, offset)) = self.shared_place(strand, Where::SharedCluster, to, total, true) else {
+                continue;
+            };
+            let Some(place) = self.barrier_place(strand, Where::SharedCluster, barrier, lane)? else {
+                continue;
+            };
+            let Some(mbarrier) = self.usable_mbarrier(strand, place) else { continue };
+            self.overwrites(strand, cta, (offset, total));
+            for (index, register) in registers.iter().enumerate() {
+                let (value, unknown) = self.value(strand, *register);
+                self.mbarriers[mbarrier as usize].under_way += 1;
+                stores.push(AsyncStore {
+                    cta,
+                    offset: offset + index as u32 * bytes,
+                    bytes,
+                    value: value[lane],
+                    unknown: unknown >> lane & 1 != 0,
+                    operator,
+                    mbarrier,
+                });
+            }
+        }
+        if !stores.is_empty() {
+            self.start(strand, Kind::Stores(stores), None);
+        }
+        Ok(())
+    }
+
+    fn perform_stores(&mut self, operation: &Operation, stores: &[AsyncStore]) {
+        let mut places = Vec::with_capacity(stores.len());
+        for store in stores {
+            let (offset, len) = (u64::from(store.offset), store.bytes as usize);
+            let shared = &mut self.ctas[store.cta as usize].shared;
+            let (mut value, mut unknown) = (Some(store.value), store.unknown);
+            if let Some((operator, ty)) = store.operator
+                && let Some(old) = shared.read(offset, len)
+            {
+                value = combined(operator, ty, old.value, store.value, 0);
+                unknown |= old.unknown;
+            }
+            shared.write(offset, len, value.unwrap_or(0), unknown || value.is_none());
+            places.push((store.cta, store.offset, store.bytes));
+            self.unseen.insert((store.cta, operation.agent), (operation.tick, operation.step));
+        }
+        let access = self.access_of_operation(operation, Via::Generic, true);
+        let is_atomic = stores.iter().any(|store| store.operator.is_some());
+        let access = Access { strong: is_atomic.then_some(Scope::Wide), ..access };
+        self.visit(access, &operation.clock, &places);
+        for store in stores {
+            self.mbarriers[store.mbarrier as usize].under_way -= 1;
+            if self.mbarriers[store.mbarrier as usize].is_valid {
+                let bytes = store.bytes.into();
+                self.complete_transactions(store.mbarrier, bytes, operation.into());
+            }
+        }
     }
 
     fn perform_copies(&mut self, operation: &Operation, copies: &[SmallCopy]) {
@@ -704,7 +780,7 @@ impl Machine<'_> {
         for number in &transfer.mbarriers {
             self.mbarriers[*number as usize].under_way -= 1;
             if self.mbarriers[*number as usize].is_valid {
-                self.complete_transactions(*number, bytes.into(), &operation.clock, operation.step);
+                self.complete_transactions(*number, bytes.into(), operation.into());
             }
         }
         if transfer.mbarriers.is_empty() {
@@ -712,9 +788,14 @@ impl Machine<'_> {
         }
     }
 
-    /// Whoever sees the phase of a barrier end knows what a clock knows.
-    pub(super) fn learn(&mut self, number: u32, clock: &Clock) {
-        self.mbarriers[number as usize].learn(clock);
+    /// An operation arrives at mbarriers.
+    pub(super) fn perform_arrivals(&mut self, operation: &Operation, mbarriers: &[u32]) {
+        for number in mbarriers {
+            self.mbarriers[*number as usize].promised -= 1;
+            if self.mbarriers[*number as usize].is_valid {
+                self.arrive(*number, 1, operation.into());
+            }
+        }
     }
 
     /// Lets the copies of unknown size take effect that an mbarrier waits for with nothing else: they
@@ -738,14 +819,16 @@ impl Machine<'_> {
             let is_here = matches!(&self.pending[index].kind,
                 Kind::Bulk(Transfer { bytes: None, mbarriers, .. }) if mbarriers.contains(&number));
             if is_here {
-                last = Some((self.pending[index].clock.clone(), self.pending[index].step));
+                let Operation { agent, tick, step, warp, ref clock, .. } = self.pending[index];
+                last = Some((agent, tick, step, warp, clock.clone()));
                 self.perform(index);
             } else {
                 index += 1;
             }
         }
-        if let Some((clock, step)) = last {
-            self.complete_transactions(number, expected, &clock, step);
+        if let Some((agent, tick, step, warp, clock)) = last {
+            let event = Event { agent, tick, step, warp, clock: &clock, releases: true };
+            self.complete_transactions(number, expected, event);
         }
         true
     }

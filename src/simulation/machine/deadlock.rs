@@ -36,7 +36,7 @@ impl Machine<'_> {
                     known.seen.iter().find(|(warp, _)| *warp == strand.warp).map_or(0, |(_, phase)| *phase);
                 if known.phase >= seen + 2 {
                     let at = (strand.step, strand.warp);
-                    self.overtaken(barrier, at, seen);
+                    self.overtaken(barrier, at, seen + 1);
                     return;
                 }
             }

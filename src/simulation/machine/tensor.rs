@@ -280,7 +280,7 @@ impl Machine<'_> {
         if let Some((cta, offset)) = self.shared_place(strand, space, address, 4, true) {
             self.overwrites(strand, cta, (offset, 4));
             self.ctas[cta as usize].shared.write(offset.into(), 4, start.into(), false);
-            self.touch(strand, &[(cta, offset, 4)], Via::Generic, true, false, 1 << lane);
+            self.touch(strand, &[(cta, offset, 4)], (true, false), None, 1 << lane);
         }
         Ok(())
     }

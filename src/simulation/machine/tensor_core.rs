@@ -52,15 +52,7 @@ impl Machine<'_> {
     /// What the tensor core does takes effect.
     pub(super) fn perform_tensor(&mut self, operation: &Operation, work: Work) {
         match work {
-            Work::Commit(mbarriers) => {
-                for number in mbarriers {
-                    self.mbarriers[number as usize].promised -= 1;
-                    self.learn(number, &operation.clock);
-                    if self.mbarriers[number as usize].is_valid {
-                        self.arrive(number, 1, (operation.step, operation.warp));
-                    }
-                }
-            }
+            Work::Commit(mbarriers) => self.perform_arrivals(operation, &mbarriers),
             Work::Compute { shared, reads, writes, updates } => {
                 let ctas = writes.iter().map(|region| region.cta);
                 self.unseen
@@ -72,9 +64,9 @@ impl Machine<'_> {
                 let clock = Some(&operation.clock);
                 self.check_regions(operation.step, operation.warp, &reads, true, clock);
                 self.check_regions(operation.step, operation.warp, &writes, updates, clock);
-                let access = Self::access_of_operation(operation, Via::Async, false);
+                let access = self.access_of_operation(operation, Via::Async, false);
                 self.visit_tensor(access, &operation.clock, &reads);
-                let access = Self::access_of_operation(operation, Via::Async, true);
+                let access = self.access_of_operation(operation, Via::Async, true);
                 self.visit_tensor(access, &operation.clock, &writes);
                 self.mark_written(&writes);
             }
