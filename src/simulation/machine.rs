@@ -143,8 +143,6 @@ pub(crate) struct Machine<'p> {
     queue_agents: FxHashMap<u32, (Agent, u32)>,
     first_async_agent: Agent,
     async_ticks: Vec<u32>,
-    /// By agent of a queue: what has taken effect.
-    done: FxHashMap<Agent, u32>,
     /// By operation: bulk copies that are done and were not waited for.
     finished: FxHashMap<u64, (Agent, u32)>,
     /// By CTA whose memory it was and agent: the last operation, which somebody has to see the end of.
@@ -224,7 +222,6 @@ impl<'p> Machine<'p> {
             queue_agents: FxHashMap::default(),
             first_async_agent,
             async_ticks: Vec::new(),
-            done: FxHashMap::default(),
             finished: FxHashMap::default(),
             unseen: FxHashMap::default(),
             has_open_copies: false,

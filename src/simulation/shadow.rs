@@ -10,6 +10,7 @@ use smallvec::SmallVec;
 
 use super::clock::{Agent, Clock};
 use super::program::Scope;
+use crate::isa::asynchrony::{self, Condition, pipelined};
 
 /// Bytes of a granule.
 pub(crate) const GRANULE: u32 = 16;
@@ -52,6 +53,19 @@ pub(crate) struct Access {
     pub(crate) cta: u32,
     /// Whether the bytes that are written are what stood there.
     pub(crate) keeps: bool,
+    /// What it does to Tensor Memory.
+    pub(crate) does: Option<Pipelined>,
+}
+
+/// An access of Tensor Memory that may follow another one of its warp without a wait between.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pipelined {
+    pub(crate) access: asynchrony::Access,
+    /// The address of the accumulator, and its shape.
+    pub(crate) accumulator: u64,
+    /// Of the operations of the thread before it: those that it follows, the last one being the lowest
+    /// bit.
+    pub(crate) follows: u64,
 }
 
 impl Access {
@@ -152,8 +166,32 @@ impl<'a> Visit<'a> {
         Self { history, clock, number, last: None, at: (0, 0), conflicts: Vec::new() }
     }
 
-    fn is_before(&self, access: &Access, own: &Access) -> bool {
-        access.agent == own.agent && access.tick <= own.tick || self.clock.of(access.agent) >= access.tick
+    fn is_before(&mut self, access: &Access, own: &mut Access) -> bool {
+        if self.clock.of(access.agent) >= access.tick {
+            return true;
+        }
+        let is_own = access.agent == own.agent;
+        if is_own && access.tick == own.tick {
+            return true;
+        }
+        let (Some(first), Some(then)) = (access.does, &mut own.does) else { return false };
+        let distance = own.tick.wrapping_sub(access.tick);
+        // What was given to the tensor core long ago is taken to be over.
+        if is_own && (distance > u64::BITS || then.follows >> (distance - 1) & 1 != 0) {
+            return true;
+        }
+        let follows = access.warp == own.warp
+            && match pipelined(first.access, then.access) {
+                // The pieces of a matrix are copied one by one to where they belong.
+                Some(Condition::Nothing | Condition::Address) => true,
+                Some(Condition::Accumulator) => first.accumulator == then.accumulator,
+                None => false,
+            };
+        if follows && is_own {
+            then.follows |= 1 << (distance - 1) | first.follows.checked_shl(distance).unwrap_or(0);
+            self.history.accesses[self.number as usize].does = own.does;
+        }
+        follows
     }
 
     fn found(&mut self, conflict: Conflict) {
@@ -174,7 +212,7 @@ impl<'a> Visit<'a> {
     }
 
     fn judge(&mut self, cell: Cell) -> Cell {
-        let own = *self.history.access(self.number);
+        let mut own = *self.history.access(self.number);
         let mut others: SmallVec<[u32; 8]> = SmallVec::new();
         if cell.reads != NONE {
             others.extend_from_slice(&self.history.sets[cell.reads as usize]);
@@ -182,7 +220,7 @@ impl<'a> Visit<'a> {
         let mut kept: Vec<u32> = Vec::new();
         for other in others {
             let access = *self.history.access(other);
-            let is_before = self.is_before(&access, &own);
+            let is_before = self.is_before(&access, &mut own);
             if !is_before && !own.agrees_with(&access) {
                 self.found(Conflict::Race(other));
             }
@@ -194,7 +232,7 @@ impl<'a> Visit<'a> {
         let mut write = cell.write;
         if write != NONE {
             let last = *self.history.access(write);
-            let is_before = self.is_before(&last, &own);
+            let is_before = self.is_before(&last, &mut own);
             if !is_before {
                 if !own.agrees_with(&last) {
                     self.found(Conflict::Race(write));
@@ -299,6 +337,7 @@ mod tests {
             strong: None,
             cta: 0,
             keeps: false,
+            does: None,
         }
     }
 
@@ -326,6 +365,28 @@ mod tests {
         clock.learn(0, 1);
         clock.learn(1, 1);
         none(make(&mut shadow, &mut history, &clock, access(2, 1, true, Via::Generic), (0, 16)));
+    }
+
+    #[test]
+    fn only_pipelined_pairs_follow_each_other() {
+        use asynchrony::Access::{Copy, MultiplyReadsOperand, MultiplyWritesD};
+        let (mut shadow, mut history) = (Shadow::new(64), History::default());
+        let clock = Clock::default();
+        let mut count = |tick, does, accumulator| {
+            let does = Some(Pipelined { access: does, accumulator, follows: 0 });
+            let writes = does.is_some_and(|it| it.access.writes());
+            let it = Access { does, ..access(5, tick, writes, Via::Async) };
+            make(&mut shadow, &mut history, &clock, it, (0, 16)).len()
+        };
+        assert_eq!(count(1, Copy, 0), 0);
+        assert_eq!(count(2, MultiplyReadsOperand, 0), 0);
+        // Behind the multiply, which is behind the first one.
+        assert_eq!(count(3, Copy, 0), 0);
+        assert_eq!(count(4, Copy, 0), 1);
+        assert_eq!(count(5, MultiplyReadsOperand, 0), 0);
+        assert_eq!(count(6, MultiplyWritesD, 1), 1);
+        assert_eq!(count(7, MultiplyWritesD, 1), 0);
+        assert_eq!(count(8, MultiplyWritesD, 2), 1);
     }
 
     #[test]

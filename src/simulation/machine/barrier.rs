@@ -1,5 +1,7 @@
 //! mbarriers: barriers in shared memory, and the places that they are at.
 
+use std::collections::VecDeque;
+
 use super::bulk::Operation;
 use super::warp::{Strand, Wait, lanes};
 use super::{Flow, Machine, Stop};
@@ -13,6 +15,8 @@ use crate::simulation::program::{
 
 /// Transactions that an mbarrier can count (PTX ISA, "mbarrier").
 const MOST_TRANSACTIONS: i64 = (1 << 20) - 1;
+/// Phases of which it is remembered who brought them on.
+const MOST_PHASES: usize = 8;
 
 /// An mbarrier.
 #[derive(Debug)]
@@ -33,9 +37,9 @@ pub(super) struct Mbarrier {
     /// The agent that ends its phases, and how far that was when it was initialised.
     agent: Agent,
     start: u32,
-    /// Who has brought this phase on, and the one before.
+    /// Who has brought this phase on, and those before, of which the last one comes first.
     events: Vec<(Agent, u32)>,
-    events_before: Vec<(Agent, u32)>,
+    events_before: VecDeque<Vec<(Agent, u32)>>,
     /// What those know who arrived in this phase by an arrival that is no release.
     observed: Clock,
     /// Who asked for the phase before this one, or expects bytes in this one: that has to be over when
@@ -90,16 +94,20 @@ impl Mbarrier {
         self.start.saturating_add(phase.min(u64::from(u32::MAX)) as u32)
     }
 
-    /// Of how many phases a clock knows that they are over; nothing if not even of the initialisation.
-    fn known_to(&self, clock: &Clock) -> Option<u64> {
-        clock.of(self.agent).checked_sub(self.start).map(u64::from)
+    /// Whether a clock knows of the initialisation.
+    fn is_seen_by(&self, clock: &Clock) -> bool {
+        clock.of(self.agent) >= self.start
     }
 
-    /// Whether all who have a clock's knowledge know that the phase before this one is over.
-    fn is_current_to(&self, clock: &Clock) -> bool {
-        self.phase == 0
-            || clock.of(self.agent) >= self.time(self.phase)
-            || self.events_before.iter().all(|(agent, tick)| clock.of(*agent) >= *tick)
+    /// Of how many phases a clock knows that they are over: of their end, or of all that brought it on.
+    fn known_to(&self, clock: &Clock) -> u64 {
+        let told = clock.of(self.agent).saturating_sub(self.start).into();
+        if told >= self.phase {
+            return self.phase;
+        }
+        let knows = |events: &Vec<(Agent, u32)>| events.iter().all(|(agent, tick)| clock.of(*agent) >= *tick);
+        let since = self.events_before.iter().position(knows);
+        since.map_or(told, |since| told.max(self.phase - since as u64))
     }
 }
 
@@ -284,7 +292,7 @@ impl Machine<'_> {
             agent,
             start,
             events: Vec::new(),
-            events_before: Vec::new(),
+            events_before: VecDeque::new(),
             observed: Clock::default(),
             askers: Vec::new(),
             arrived: Clock::default(),
@@ -335,7 +343,7 @@ impl Machine<'_> {
             return None;
         };
         let barrier = &self.mbarriers[number as usize];
-        if barrier.known_to(&self.warps[strand.warp as usize].clock).is_none() {
+        if !barrier.is_seen_by(&self.warps[strand.warp as usize].clock) {
             let init = barrier.init;
             let name = self.place_name(cta, offset);
             let role = self.role(strand.warp);
@@ -386,7 +394,7 @@ impl Machine<'_> {
     fn count(&mut self, number: u32, event: Event<'_>) {
         let Event { agent, tick, step, warp, clock, releases } = event;
         let barrier = &mut self.mbarriers[number as usize];
-        let is_early = !barrier.is_current_to(clock);
+        let is_early = barrier.known_to(clock) < barrier.phase;
         match barrier.events.iter_mut().find(|(other, _)| *other == agent) {
             Some((_, last)) => *last = (*last).max(tick),
             None => barrier.events.push((agent, tick)),
@@ -539,7 +547,8 @@ impl Machine<'_> {
         released.join(arrived);
         released.learn(agent, time);
         let phase = *phase;
-        *events_before = std::mem::take(events);
+        events_before.truncate(MOST_PHASES - 1);
+        events_before.push_front(std::mem::take(events));
         // What those who ended the phase do not know of may as well happen after it.
         let late = askers
             .iter()
@@ -673,7 +682,11 @@ impl Machine<'_> {
     /// Whether phases that a warp knows nothing of may have ended since the one that it asks for.
     fn look_for_overtaken(&mut self, strand: &Strand, number: u32, (parity, wanted): (bool, u64)) {
         let barrier = &self.mbarriers[number as usize];
-        let Some(known) = barrier.known_to(&self.warps[strand.warp as usize].clock) else { return };
+        let clock = &self.warps[strand.warp as usize].clock;
+        if !barrier.is_seen_by(clock) {
+            return;
+        }
+        let known = barrier.known_to(clock);
         let next = match parity {
             true if known & 1 == wanted & 1 => known + 1,
             true => known,

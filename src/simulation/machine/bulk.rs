@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use super::access::{Place, combined};
 use super::barrier::Event;
+use super::tensor_core::Work;
 use super::warp::{Strand, Wait, lanes};
 use super::{Flow, Machine, Stop};
 use crate::diagnostic::Code;
@@ -87,7 +88,9 @@ pub(super) struct Transfer {
 pub(super) struct Copies {
     /// `cp.async` that belong to no group yet, and groups.
     open: Vec<u64>,
-    groups: VecDeque<Vec<u64>>,
+    groups: VecDeque<(Vec<u64>, u32)>,
+    /// How far the queue was at the last one.
+    last: u32,
     queue: Option<u32>,
     /// Bulk copies: the lane, those without a group, groups.
     bulk: Vec<(u32, Vec<u64>, VecDeque<Vec<u64>>)>,
@@ -131,7 +134,13 @@ impl Machine<'_> {
         if let Some(queue) = queue {
             self.queue_agents.insert(queue, (agent, tick));
         }
-        clock.learn(agent, tick);
+        match &kind {
+            // Behind all that the thread gave before.
+            Kind::Arrivals(_) | Kind::Tensor(Work::Commit(_)) => clock.learn(agent, tick),
+            // Those of a queue begin in their order, and no more.
+            Kind::Copies(_) | Kind::Tensor(Work::Compute { .. }) => {}
+            Kind::Bulk(_) | Kind::Stores(_) | Kind::Cancel { .. } => clock.learn(agent, tick),
+        }
         let id = self.next_operation;
         self.next_operation += 1;
         self.pending.push_back(Operation {
@@ -188,16 +197,18 @@ impl Machine<'_> {
             None => self.new_queue(),
         };
         let id = self.start(strand, Kind::Copies(all), Some(queue));
+        let last = self.queue_agents.get(&queue).map_or(0, |(_, tick)| *tick);
         let copies = &mut self.warps[strand.warp as usize].copies;
         copies.queue = Some(queue);
         copies.open.push(id);
+        copies.last = last;
         Ok(())
     }
 
     pub(super) fn copy_commit(&mut self, strand: &Strand) {
         let copies = &mut self.warps[strand.warp as usize].copies;
         let group = std::mem::take(&mut copies.open);
-        copies.groups.push_back(group);
+        copies.groups.push_back((group, copies.last));
     }
 
     /// Waits until only so many groups are under way.
@@ -208,12 +219,12 @@ impl Machine<'_> {
         }
         let warp = &mut self.warps[strand.warp as usize];
         let keep = if left == u32::MAX { 0 } else { left as usize };
+        let mut waited = if left == u32::MAX { warp.copies.last } else { 0 };
         while warp.copies.groups.len() > keep {
-            warp.copies.groups.pop_front();
+            waited = waited.max(warp.copies.groups.pop_front().map_or(0, |(_, last)| last));
         }
         if let Some((agent, _)) = warp.copies.queue.and_then(|queue| self.queue_agents.get(&queue)) {
-            let tick = self.done.get(agent).copied().unwrap_or(0);
-            warp.clock.learn(*agent, tick);
+            warp.clock.learn(*agent, waited);
         }
         Flow::Next
     }
@@ -222,7 +233,7 @@ impl Machine<'_> {
         let copies = &self.warps[strand.warp as usize].copies;
         let all = left == u32::MAX;
         let groups = copies.groups.len().saturating_sub(if all { 0 } else { left as usize });
-        let mut awaited = copies.groups.iter().take(groups).flatten();
+        let mut awaited = copies.groups.iter().take(groups).flat_map(|(group, _)| group);
         let is_open = all && copies.open.iter().any(|id| self.is_pending(*id));
         !is_open && !awaited.any(|id| self.is_pending(*id))
     }
@@ -636,9 +647,6 @@ impl Machine<'_> {
                     self.complete_transactions(number, 16, (&operation).into());
                 }
             }
-        }
-        if operation.queue.is_some() {
-            self.done.insert(operation.agent, operation.tick);
         }
     }
 

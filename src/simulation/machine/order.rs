@@ -123,6 +123,14 @@ impl Machine<'_> {
         }
     }
 
+    /// `fence.proxy.async`
+    pub(super) fn fence_proxies(&mut self, strand: &Strand) {
+        let warp = &mut self.warps[strand.warp as usize];
+        warp.clock.fence();
+        // What comes behind it is not shown.
+        warp.clock.advance(warp.agent);
+    }
+
     /// Threads have read what is at these places, and not weakly.
     pub(super) fn hear(&mut self, strand: &Strand, places: &[Place], strength: Strength) {
         if self.messages.0.is_empty() {

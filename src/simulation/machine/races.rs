@@ -26,6 +26,7 @@ impl Machine<'_> {
             strong: None,
             cta: warp.cta,
             keeps: false,
+            does: None,
         }
     }
 
@@ -43,6 +44,7 @@ impl Machine<'_> {
             strong: None,
             cta: self.warps[operation.warp as usize].cta,
             keeps: false,
+            does: None,
         }
     }
 

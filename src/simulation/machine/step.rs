@@ -157,7 +157,7 @@ impl Machine<'_> {
             }
             Action::Mbarrier(instruction) => self.mbarrier(strand, instruction, active),
             Action::ProxyFence => {
-                self.warps[strand.warp as usize].clock.fence();
+                self.fence_proxies(strand);
                 Ok(Flow::Next)
             }
             Action::CopyAsync { destination, source, bytes, source_bytes } => {
@@ -229,7 +229,7 @@ impl Machine<'_> {
             }
             Action::CopyTensorMap { destination, source } => {
                 self.copy_tensor_map(strand, *destination, *source, active)?;
-                self.warps[strand.warp as usize].clock.fence();
+                self.fence_proxies(strand);
                 Ok(Flow::Next)
             }
             Action::Fill { address, bytes } => {
