@@ -31,6 +31,7 @@ mod findings;
 pub mod launch;
 mod machine;
 mod program;
+pub mod schedules;
 mod shadow;
 pub mod tensor_map;
 

@@ -11,7 +11,7 @@ use super::input::{self, Input};
 use super::{Outcome, output_error, use_color};
 use crate::render::simulation::{self as render, Simulated};
 use crate::simulation::launch::{LaunchError, LaunchFile};
-use crate::simulation::{self, Kernel, KernelReport, Schedule, Settings, Verdict};
+use crate::simulation::{self, Kernel, KernelReport, Schedule, Settings, Verdict, schedules};
 use crate::source::Source;
 use crate::suppression::Suppressions;
 use crate::{Unit, resolve};
@@ -50,6 +50,9 @@ pub(super) struct Simulate {
     /// Which of the random schedules.
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
+    /// Run it so often, under the random schedules from `--seed` on.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    runs: Option<u64>,
     /// Demand `tcgen05.wait::ld` before registers are used that were loaded.
     #[arg(long)]
     strict: bool,
@@ -204,8 +207,14 @@ impl Simulate {
             budget: self.budget,
             cluster_index: self.cluster_index,
         };
+        let often = |run: &(dyn Fn(&Settings) -> Result<KernelReport, LaunchError> + Sync)| match self.runs {
+            Some(runs) => schedules::under_seeds(self.seed..self.seed.saturating_add(runs), |schedule| {
+                run(&Settings { schedule, ..settings })
+            }),
+            None => run(&settings),
+        };
         let Some(file) = file else {
-            return kernel.simulate_assumed(&self.shape(), &settings);
+            return often(&|settings| kernel.simulate_assumed(&self.shape(), settings));
         };
         let directory = self.launch.as_deref().and_then(Path::parent).unwrap_or(Path::new("")).to_owned();
         let mut read = |name: &str| {
@@ -215,9 +224,9 @@ impl Simulate {
         };
         let launch = kernel.launch(file, &mut read)?;
         if self.all {
-            return kernel.simulate_all(&launch, &settings);
+            return often(&|settings| kernel.simulate_all(&launch, settings));
         }
-        let report = kernel.simulate(&launch, &settings)?;
+        let report = often(&|settings| kernel.simulate(&launch, settings))?;
         for (argument, given) in file.arguments.iter().enumerate() {
             if let Some(name) = &given.out {
                 let bytes = report

@@ -16,6 +16,7 @@ mod cta_barrier;
 mod deadlock;
 mod meeting;
 mod memory;
+mod order;
 mod races;
 mod step;
 mod tensor;
@@ -106,6 +107,7 @@ struct Cta {
     named: Vec<Named>,
     /// By barrier: the threads that it last awaited, and where.
     named_before: Vec<(u32, u32)>,
+    generations: Vec<cta_barrier::Generation>,
     tensor: TensorMemory,
     /// Registers that no warp has.
     registers: u32,
@@ -141,8 +143,6 @@ pub(crate) struct Machine<'p> {
     queue_agents: FxHashMap<u32, (Agent, u32)>,
     first_async_agent: Agent,
     async_ticks: Vec<u32>,
-    /// By agent of a queue: what has taken effect.
-    done: FxHashMap<Agent, u32>,
     /// By operation: bulk copies that are done and were not waited for.
     finished: FxHashMap<u64, (Agent, u32)>,
     /// By CTA whose memory it was and agent: the last operation, which somebody has to see the end of.
@@ -151,8 +151,9 @@ pub(crate) struct Machine<'p> {
     has_open_copies: bool,
     /// The next cluster that may be granted.
     granted: u32,
-    /// What all know who take part in atomic operations.
-    atomics: Clock,
+    messages: order::Messages,
+    /// By place: the agent of the mbarriers there, and how far it got.
+    barrier_agents: FxHashMap<(u32, u32), (Agent, u32)>,
     history: History,
     footprints: FxHashMap<tensor_core::Footprint, tensor_core::Pieces>,
     /// How often something happened that others can notice.
@@ -221,12 +222,12 @@ impl<'p> Machine<'p> {
             queue_agents: FxHashMap::default(),
             first_async_agent,
             async_ticks: Vec::new(),
-            done: FxHashMap::default(),
             finished: FxHashMap::default(),
             unseen: FxHashMap::default(),
             has_open_copies: false,
             granted: shape.index + 1,
-            atomics: Clock::default(),
+            messages: order::Messages::default(),
+            barrier_agents: FxHashMap::default(),
             history: History::default(),
             footprints: FxHashMap::default(),
             epoch: 0,
@@ -259,6 +260,7 @@ impl<'p> Machine<'p> {
             mbarriers: vec![0; self.shared_bytes as usize / 8 + 1],
             named: vec![Named::default(); 16],
             named_before: vec![(0, NOWHERE); 16],
+            generations: vec![cta_barrier::Generation::default(); 16],
             tensor: TensorMemory::new(self.features.tensor_memory()),
             registers: (1u32 << 16).saturating_sub(registers * warps * 32),
         });
@@ -285,6 +287,7 @@ impl<'p> Machine<'p> {
                 joins: Vec::new(),
                 agent: number,
                 clock,
+                fences: order::Fences::default(),
                 cluster_arrived: 0,
                 cluster_generation: 0,
                 copies: bulk::Copies::default(),

@@ -350,7 +350,7 @@ pub(crate) enum Action {
     /// `fence.mbarrier_init`
     InitFence,
     /// A fence between threads.
-    Fence,
+    Fence(Strength),
     CopyAsync {
         destination: Address,
         source: Address,
@@ -365,6 +365,14 @@ pub(crate) enum Action {
         space: Where,
         address: Address,
         counts: bool,
+    },
+    /// `st.async`, `red.async`: of each element at most 8 bytes.
+    StoreAsync {
+        address: Address,
+        barrier: Address,
+        registers: Slice,
+        bytes: u8,
+        operator: Option<(ReductionOperator, Type)>,
     },
     Bulk(Box<Bulk>),
     BulkCommit,
@@ -475,8 +483,25 @@ pub(crate) struct Access {
     /// Bits that a loaded element is extended to with its sign; 0 for none.
     pub(crate) extend: u8,
     pub(crate) registers: Slice,
-    /// Whether another thread may be waited for with it.
-    pub(crate) is_strong: bool,
+    /// Nothing if it is weak: then no other thread may be waited for with it.
+    pub(crate) strength: Option<Strength>,
+}
+
+/// How what is not weak orders threads (PTX ISA, "Memory Consistency Model").
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Strength {
+    pub(crate) scope: Scope,
+    pub(crate) acquires: bool,
+    pub(crate) releases: bool,
+}
+
+/// Which threads take part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Scope {
+    /// Those of the CTA.
+    Cta,
+    /// Those of the cluster and more: all that run.
+    Wide,
 }
 
 /// `atom`, `red`
@@ -489,8 +514,7 @@ pub(crate) struct Atomic {
     pub(crate) bytes: u8,
     pub(crate) sources: Slice,
     pub(crate) destinations: Slice,
-    pub(crate) acquires: bool,
-    pub(crate) releases: bool,
+    pub(crate) strength: Strength,
 }
 
 /// What a barrier instruction does.

@@ -1,12 +1,16 @@
 //! Who accessed what last.
 //!
 //! Memory is divided into granules, and a granule into fine cells only where accesses do. A cell
-//! knows the last write and the reads since then. Many cells have the same history, and an access
+//! knows the last write, the reads since then, and what that write does not stand for: flags may be
+//! written by several who know nothing of each other. Many cells have the same history, and an access
 //! touches many: so sets of reads are numbered, and what became of the last cell is remembered.
 
 use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
 
 use super::clock::{Agent, Clock};
+use super::program::Scope;
+use crate::isa::asynchrony::{self, Condition, pipelined};
 
 /// Bytes of a granule.
 pub(crate) const GRANULE: u32 = 16;
@@ -14,6 +18,8 @@ pub(crate) const GRANULE: u32 = 16;
 const NONE: u32 = u32::MAX;
 /// The granule is divided.
 const FINE: u32 = u32::MAX - 1;
+/// Accesses to a cell besides the last write that are remembered.
+const MOST_OTHERS: usize = 64;
 
 /// How something was accessed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,6 +47,47 @@ pub(crate) struct Access {
     pub(crate) round: u32,
     pub(crate) via: Via,
     pub(crate) writes: bool,
+    /// Who takes part, if it is not weak.
+    pub(crate) strong: Option<Scope>,
+    /// The CTA of whoever made it.
+    pub(crate) cta: u32,
+    /// Whether the bytes that are written are what stood there.
+    pub(crate) keeps: bool,
+    /// What it does to Tensor Memory.
+    pub(crate) does: Option<Pipelined>,
+}
+
+/// An access of Tensor Memory that may follow another one of its warp without a wait between.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pipelined {
+    pub(crate) access: asynchrony::Access,
+    /// The address of the accumulator, and its shape.
+    pub(crate) accumulator: u64,
+    /// Of the operations of the thread before it: those that it follows, the last one being the lowest
+    /// bit.
+    pub(crate) follows: u64,
+}
+
+impl Access {
+    /// Whether it does not matter which of both comes first.
+    fn agrees_with(&self, other: &Self) -> bool {
+        if !self.writes && !other.writes {
+            return true;
+        }
+        // Both are morally strong: neither happens while the other does.
+        let is_strong = match (self.strong, other.strong) {
+            (Some(one), Some(two)) => self.cta == other.cta || one == Scope::Wide && two == Scope::Wide,
+            (Some(_) | None, None) | (None, Some(_)) => false,
+        };
+        // Whoever writes what is there changes nothing for those who read it, or write it, too.
+        is_strong || self.keeps || other.keeps && !self.writes
+    }
+
+    /// Whether all that goes wrong with another one goes wrong with this one, which comes later.
+    fn covers(&self, other: &Self) -> bool {
+        (self.writes || !other.writes)
+            && (self.strong.is_none() || self.strong == other.strong && self.cta == other.cta)
+    }
 }
 
 /// What is wrong with two accesses.
@@ -89,8 +136,6 @@ pub(crate) struct Visit<'a> {
     pub(crate) at: (u32, u32),
     /// Each with the place where it was met first.
     pub(crate) conflicts: Vec<(Conflict, (u32, u32))>,
-    /// Whether the bytes that are written are what stands there.
-    pub(crate) keeps: bool,
 }
 
 impl History {
@@ -118,11 +163,35 @@ impl History {
 impl<'a> Visit<'a> {
     pub(crate) fn new(history: &'a mut History, clock: &'a Clock, access: Access) -> Self {
         let number = history.add(access);
-        Self { history, clock, number, last: None, at: (0, 0), conflicts: Vec::new(), keeps: false }
+        Self { history, clock, number, last: None, at: (0, 0), conflicts: Vec::new() }
     }
 
-    fn is_before(&self, access: &Access, own: &Access) -> bool {
-        access.agent == own.agent && access.tick <= own.tick || self.clock.of(access.agent) >= access.tick
+    fn is_before(&mut self, access: &Access, own: &mut Access) -> bool {
+        if self.clock.of(access.agent) >= access.tick {
+            return true;
+        }
+        let is_own = access.agent == own.agent;
+        if is_own && access.tick == own.tick {
+            return true;
+        }
+        let (Some(first), Some(then)) = (access.does, &mut own.does) else { return false };
+        let distance = own.tick.wrapping_sub(access.tick);
+        // What was given to the tensor core long ago is taken to be over.
+        if is_own && (distance > u64::BITS || then.follows >> (distance - 1) & 1 != 0) {
+            return true;
+        }
+        let follows = access.warp == own.warp
+            && match pipelined(first.access, then.access) {
+                // The pieces of a matrix are copied one by one to where they belong.
+                Some(Condition::Nothing | Condition::Address) => true,
+                Some(Condition::Accumulator) => first.accumulator == then.accumulator,
+                None => false,
+            };
+        if follows && is_own {
+            then.follows |= 1 << (distance - 1) | first.follows.checked_shl(distance).unwrap_or(0);
+            self.history.accesses[self.number as usize].does = own.does;
+        }
+        follows
     }
 
     fn found(&mut self, conflict: Conflict) {
@@ -143,45 +212,54 @@ impl<'a> Visit<'a> {
     }
 
     fn judge(&mut self, cell: Cell) -> Cell {
-        let own = *self.history.access(self.number);
-        if cell.write != NONE {
-            let write = *self.history.access(cell.write);
-            if !self.is_before(&write, &own) {
-                if !(self.keeps && own.writes) {
-                    self.found(Conflict::Race(cell.write));
+        let mut own = *self.history.access(self.number);
+        let mut others: SmallVec<[u32; 8]> = SmallVec::new();
+        if cell.reads != NONE {
+            others.extend_from_slice(&self.history.sets[cell.reads as usize]);
+        }
+        let mut kept: Vec<u32> = Vec::new();
+        for other in others {
+            let access = *self.history.access(other);
+            let is_before = self.is_before(&access, &mut own);
+            if !is_before && !own.agrees_with(&access) {
+                self.found(Conflict::Race(other));
+            }
+            // Whoever gets into trouble with a race is told once.
+            if !own.covers(&access) || !is_before && own.agrees_with(&access) {
+                kept.push(other);
+            }
+        }
+        let mut write = cell.write;
+        if write != NONE {
+            let last = *self.history.access(write);
+            let is_before = self.is_before(&last, &mut own);
+            if !is_before {
+                if !own.agrees_with(&last) {
+                    self.found(Conflict::Race(write));
                 }
-            } else if write.via == Via::Generic
+            } else if last.via == Via::Generic
                 && own.via == Via::Async
                 && !own.writes
-                && self.clock.proxy_of(write.agent) < write.tick
+                && self.clock.proxy_of(last.agent) < last.tick
             {
-                self.found(Conflict::Proxy(cell.write));
+                self.found(Conflict::Proxy(write));
+            }
+            if own.writes && own.strong.is_some() && (!is_before || !own.covers(&last)) {
+                kept.push(write);
             }
         }
         if own.writes {
-            if cell.reads != NONE {
-                for read in self.history.sets[cell.reads as usize].clone() {
-                    let access = *self.history.access(read);
-                    if !self.is_before(&access, &own) && !self.keeps {
-                        self.found(Conflict::Race(read));
-                    }
-                }
-            }
-            return Cell { write: self.number, reads: NONE };
+            write = self.number;
+        } else {
+            kept.push(self.number);
         }
-        let mut reads = vec![self.number];
-        if cell.reads != NONE {
-            for read in &self.history.sets[cell.reads as usize] {
-                let access = self.history.access(*read);
-                if !self.is_before(access, &own) {
-                    reads.push(*read);
-                }
-            }
+        if kept.is_empty() {
+            return Cell { write, reads: NONE };
         }
-        // More readers than these that know nothing of each other are not told apart.
-        reads.truncate(64);
-        reads.sort_unstable();
-        Cell { write: cell.write, reads: self.history.set(reads) }
+        kept.sort_unstable();
+        // More that know nothing of each other are not told apart.
+        kept.drain(..kept.len().saturating_sub(MOST_OTHERS));
+        Cell { write, reads: self.history.set(kept) }
     }
 }
 
@@ -246,7 +324,21 @@ mod tests {
     use super::*;
 
     fn access(agent: Agent, tick: u32, writes: bool, via: Via) -> Access {
-        Access { agent, tick, step: 0, warp: 0, mask: 1, head: 0, round: 0, via, writes }
+        Access {
+            agent,
+            tick,
+            step: 0,
+            warp: 0,
+            mask: 1,
+            head: 0,
+            round: 0,
+            via,
+            writes,
+            strong: None,
+            cta: 0,
+            keeps: false,
+            does: None,
+        }
     }
 
     fn make(
@@ -273,6 +365,45 @@ mod tests {
         clock.learn(0, 1);
         clock.learn(1, 1);
         none(make(&mut shadow, &mut history, &clock, access(2, 1, true, Via::Generic), (0, 16)));
+    }
+
+    #[test]
+    fn only_pipelined_pairs_follow_each_other() {
+        use asynchrony::Access::{Copy, MultiplyReadsOperand, MultiplyWritesD};
+        let (mut shadow, mut history) = (Shadow::new(64), History::default());
+        let clock = Clock::default();
+        let mut count = |tick, does, accumulator| {
+            let does = Some(Pipelined { access: does, accumulator, follows: 0 });
+            let writes = does.is_some_and(|it| it.access.writes());
+            let it = Access { does, ..access(5, tick, writes, Via::Async) };
+            make(&mut shadow, &mut history, &clock, it, (0, 16)).len()
+        };
+        assert_eq!(count(1, Copy, 0), 0);
+        assert_eq!(count(2, MultiplyReadsOperand, 0), 0);
+        // Behind the multiply, which is behind the first one.
+        assert_eq!(count(3, Copy, 0), 0);
+        assert_eq!(count(4, Copy, 0), 1);
+        assert_eq!(count(5, MultiplyReadsOperand, 0), 0);
+        assert_eq!(count(6, MultiplyWritesD, 1), 1);
+        assert_eq!(count(7, MultiplyWritesD, 1), 0);
+        assert_eq!(count(8, MultiplyWritesD, 2), 1);
+    }
+
+    #[test]
+    fn flags_are_no_races() {
+        let (mut shadow, mut history) = (Shadow::new(64), History::default());
+        let clock = Clock::default();
+        let of =
+            |agent, writes, strong, cta| Access { strong, cta, ..access(agent, 1, writes, Via::Generic) };
+        let (own, wide) = (Some(Scope::Cta), Some(Scope::Wide));
+        let found =
+            |shadow: &mut Shadow, history: &mut History, it| make(shadow, history, &clock, it, (0, 4)).len();
+        assert_eq!(found(&mut shadow, &mut history, of(0, true, own, 0)), 0);
+        assert_eq!(found(&mut shadow, &mut history, of(1, true, wide, 0)), 0);
+        // Another CTA is not in the scope of the first.
+        assert_eq!(found(&mut shadow, &mut history, of(2, false, wide, 1)), 1);
+        // Both writes are known still.
+        assert_eq!(found(&mut shadow, &mut history, of(3, false, None, 0)), 2);
     }
 
     #[test]

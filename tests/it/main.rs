@@ -10,6 +10,7 @@ mod coverage;
 mod descriptor_cli;
 mod descriptor_properties;
 mod descriptors;
+mod enumeration;
 mod event_order;
 #[cfg(unix)]
 mod fixes;

@@ -8,7 +8,6 @@ use crate::isa::generic::{ReductionOperator, Type};
 use crate::simulation::arithmetic::Lanes;
 use crate::simulation::findings::Finding;
 use crate::simulation::program::{Access, Address, Atomic, Operand, Slice, Where, windows};
-use crate::simulation::shadow::Via;
 
 /// Where an address leads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -214,6 +213,7 @@ impl Machine<'_> {
         let mut values: smallvec::SmallVec<[(Lanes, u32); 4]> =
             smallvec::smallvec![([0; 32], lost); registers.len()];
         let mut shared = None;
+        let mut places = Vec::new();
         for lane in lanes(active & !lost) {
             let address = addresses[lane];
             if !address.is_multiple_of(u64::from(total.next_power_of_two())) {
@@ -232,6 +232,9 @@ impl Machine<'_> {
             if let Place::Shared { cta, offset } = place {
                 shared.get_or_insert_with(Vec::new).push((cta, offset, total));
             }
+            if access.strength.is_some() {
+                places.push(place);
+            }
             for (index, (value, unknown)) in values.iter_mut().enumerate() {
                 let part = behind(place, index as u64 * u64::from(element));
                 let read = self.read(strand, part, lane, element)?;
@@ -243,12 +246,15 @@ impl Machine<'_> {
             }
         }
         if let Some(shared) = shared {
-            self.touch(strand, &shared, Via::Generic, false, false, active);
+            self.touch(strand, &shared, (false, false), access.strength.map(|it| it.scope), active);
+        }
+        if let Some(strength) = access.strength {
+            self.hear(strand, &places, strength);
         }
         for (operand, (value, unknown)) in registers.iter().zip(&values) {
             self.set(strand, *operand, active, value, *unknown);
         }
-        if access.is_strong {
+        if access.strength.is_some() {
             let about = addresses[active.trailing_zeros() as usize & 31];
             if self.ask(strand, strand.step, about, 2000) {
                 strand.idle = 0;
@@ -279,6 +285,7 @@ impl Machine<'_> {
         let values: smallvec::SmallVec<[(Lanes, u32); 4]> =
             registers.iter().map(|operand| self.value(strand, *operand)).collect();
         let mut shared = None;
+        let mut places = Vec::new();
         let (mut changed, mut changed_shared) = (false, false);
         for lane in lanes(active & !lost) {
             let address = addresses[lane];
@@ -287,6 +294,10 @@ impl Machine<'_> {
                 continue;
             }
             let Some(place) = self.place(strand, access.space, address, total, true) else { continue };
+            match access.strength {
+                Some(_) => places.push(place),
+                None => self.messages.forget(place),
+            }
             let mut differs = false;
             for (index, (value, unknown)) in values.iter().enumerate() {
                 let part = behind(place, index as u64 * u64::from(element));
@@ -300,7 +311,11 @@ impl Machine<'_> {
             }
         }
         if let Some(shared) = shared {
-            self.touch(strand, &shared, Via::Generic, true, !changed_shared, active);
+            let strong = access.strength.map(|it| it.scope);
+            self.touch(strand, &shared, (true, !changed_shared && strong.is_none()), strong, active);
+        }
+        if let Some(strength) = access.strength {
+            self.tell(strand, &places, strength, false);
         }
         if changed {
             self.epoch += 1;
@@ -325,16 +340,16 @@ impl Machine<'_> {
         let parts = if atomic.operator == ReductionOperator::Cas { sources.len() / 2 } else { sources.len() };
         let mut results: Vec<(Lanes, u32)> = vec![([0; 32], 0); parts];
         let mut changed = false;
-        if atomic.acquires {
-            let clock = std::mem::take(&mut self.atomics);
-            self.warps[strand.warp as usize].clock.join(&clock);
-            self.atomics = clock;
-        }
+        let (mut places, mut shared) = (Vec::new(), Vec::new());
         for lane in lanes(active) {
             let bytes = element * parts as u32;
             let Some(place) = self.place(strand, atomic.space, addresses[lane], bytes, true) else {
                 continue;
             };
+            places.push(place);
+            if let Place::Shared { cta, offset } = place {
+                shared.push((cta, offset, bytes));
+            }
             for part in 0..parts {
                 let at = behind(place, part as u64 * u64::from(element));
                 let old = self.read(strand, at, lane, element)?;
@@ -350,12 +365,11 @@ impl Machine<'_> {
                 results[part].1 |= u32::from(old.unknown) << lane;
             }
         }
-        if atomic.releases {
-            let Self { warps, atomics, .. } = self;
-            let warp = &mut warps[strand.warp as usize];
-            atomics.join(&warp.clock);
-            warp.clock.advance(warp.agent);
+        if !shared.is_empty() {
+            self.touch(strand, &shared, (true, false), Some(atomic.strength.scope), active);
         }
+        self.hear(strand, &places, atomic.strength);
+        self.tell(strand, &places, atomic.strength, true);
         for (destination, (value, unknown)) in destinations.iter().zip(&results) {
             self.set(strand, *destination, active, value, *unknown);
         }
@@ -482,7 +496,7 @@ impl Machine<'_> {
                 shared.push((cta, offset, row_bytes));
             }
         }
-        self.touch(strand, &shared, Via::Generic, store, false, strand.mask);
+        self.touch(strand, &shared, (store, false), None, strand.mask);
         if store {
             self.epoch += 1;
         } else {
@@ -513,7 +527,7 @@ impl Machine<'_> {
             };
             if let Some((cta, offset)) = self.shared_place(strand, space, address, bytes, true) {
                 self.ctas[cta as usize].shared.fill(offset.into(), bytes as usize, Some(&[]));
-                self.touch(strand, &[(cta, offset, bytes)], Via::Generic, true, false, 1 << lane);
+                self.touch(strand, &[(cta, offset, bytes)], (true, false), None, 1 << lane);
                 self.epoch += 1;
             }
         }
@@ -549,7 +563,7 @@ fn extended(value: u64, from: u32, to: u32) -> u64 {
 }
 
 /// What an atomic operation leaves in memory; nothing if that is not computed.
-fn combined(operator: ReductionOperator, ty: Type, old: u64, b: u64, c: u64) -> Option<u64> {
+pub(super) fn combined(operator: ReductionOperator, ty: Type, old: u64, b: u64, c: u64) -> Option<u64> {
     if ty.is_float() && !matches!(operator, ReductionOperator::Exch | ReductionOperator::Cas) {
         return None;
     }

@@ -1,15 +1,22 @@
 //! mbarriers: barriers in shared memory, and the places that they are at.
 
+use std::collections::VecDeque;
+
+use super::bulk::Operation;
 use super::warp::{Strand, Wait, lanes};
 use super::{Flow, Machine, Stop};
 use crate::diagnostic::Code;
 use crate::simulation::arithmetic::Lanes;
-use crate::simulation::clock::Clock;
+use crate::simulation::clock::{Agent, Clock};
 use crate::simulation::findings::Finding;
-use crate::simulation::program::{Address, Mbarrier as Instruction, MbarrierKind, Operand, Where, windows};
+use crate::simulation::program::{
+    Address, Mbarrier as Instruction, MbarrierKind, Operand, Scope, Where, windows,
+};
 
 /// Transactions that an mbarrier can count (PTX ISA, "mbarrier").
 const MOST_TRANSACTIONS: i64 = (1 << 20) - 1;
+/// Phases of which it is remembered who brought them on.
+const MOST_PHASES: usize = 8;
 
 /// An mbarrier.
 #[derive(Debug)]
@@ -27,6 +34,17 @@ pub(super) struct Mbarrier {
     pub(super) is_valid: bool,
     /// Where it was initialised.
     pub(super) init: u32,
+    /// The agent that ends its phases, and how far that was when it was initialised.
+    agent: Agent,
+    start: u32,
+    /// Who has brought this phase on, and those before, of which the last one comes first.
+    events: Vec<(Agent, u32)>,
+    events_before: VecDeque<Vec<(Agent, u32)>>,
+    /// What those know who arrived in this phase by an arrival that is no release.
+    observed: Clock,
+    /// Who asked for the phase before this one, or expects bytes in this one: that has to be over when
+    /// this one ends.
+    askers: Vec<Asker>,
     /// What those who arrived in this phase know.
     arrived: Clock,
     /// What those know who see that the last phase is over.
@@ -41,10 +59,55 @@ pub(super) struct Mbarrier {
     pub(super) promised: u32,
 }
 
+/// Someone who arrives, or brings bytes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Event<'c> {
+    pub(super) agent: Agent,
+    pub(super) tick: u32,
+    pub(super) step: u32,
+    pub(super) warp: u32,
+    pub(super) clock: &'c Clock,
+    /// Whether those who wait learn what `clock` knows.
+    pub(super) releases: bool,
+}
+
+impl<'c> From<&'c Operation> for Event<'c> {
+    fn from(operation: &'c Operation) -> Self {
+        let Operation { agent, tick, step, warp, ref clock, .. } = *operation;
+        Self { agent, tick, step, warp, clock, releases: true }
+    }
+}
+
+/// Someone whose question or expectation belongs to one phase.
+#[derive(Clone, Copy, Debug)]
+struct Asker {
+    agent: Agent,
+    tick: u32,
+    step: u32,
+    warp: u32,
+    expects: bool,
+}
+
 impl Mbarrier {
-    /// Whoever sees the current phase end knows what a clock knows.
-    pub(super) fn learn(&mut self, clock: &Clock) {
-        self.arrived.join(clock);
+    /// How far the agent is when so many phases are over.
+    fn time(&self, phase: u64) -> u32 {
+        self.start.saturating_add(phase.min(u64::from(u32::MAX)) as u32)
+    }
+
+    /// Whether a clock knows of the initialisation.
+    fn is_seen_by(&self, clock: &Clock) -> bool {
+        clock.of(self.agent) >= self.start
+    }
+
+    /// Of how many phases a clock knows that they are over: of their end, or of all that brought it on.
+    fn known_to(&self, clock: &Clock) -> u64 {
+        let told = clock.of(self.agent).saturating_sub(self.start).into();
+        if told >= self.phase {
+            return self.phase;
+        }
+        let knows = |events: &Vec<(Agent, u32)>| events.iter().all(|(agent, tick)| clock.of(*agent) >= *tick);
+        let since = self.events_before.iter().position(knows);
+        since.map_or(told, |since| told.max(self.phase - since as u64))
     }
 }
 
@@ -146,16 +209,24 @@ impl Machine<'_> {
             }
             MbarrierKind::Expect { bytes } => {
                 let bytes = self.number(strand, bytes, lane)? as u32;
-                self.mbarriers[number as usize].transactions += i64::from(bytes);
-                self.check_transactions(strand.step, number);
+                self.expect(strand, number, bytes);
                 self.epoch += 1;
             }
             MbarrierKind::Complete { bytes } => {
                 let bytes = self.number(strand, bytes, lane)? as u32;
                 let warp = strand.warp as usize;
-                let clock = std::mem::take(&mut self.warps[warp].clock);
-                self.complete_transactions(number, i64::from(bytes), &clock, strand.step);
-                self.warps[warp].clock = clock;
+                let clock = self.warps[warp].clock.clone();
+                let agent = self.warps[warp].agent;
+                let event = Event {
+                    agent,
+                    tick: clock.of(agent),
+                    step: strand.step,
+                    warp: strand.warp,
+                    clock: &clock,
+                    releases: true,
+                };
+                self.complete_transactions(number, i64::from(bytes), event);
+                self.warps[warp].clock.advance(agent);
             }
             MbarrierKind::Arrive { count, bytes, drop, release, state } => {
                 let count = match count {
@@ -164,8 +235,7 @@ impl Machine<'_> {
                 };
                 if let Some(bytes) = bytes {
                     let bytes = self.number(strand, bytes, lane)? as u32;
-                    self.mbarriers[number as usize].transactions += i64::from(bytes);
-                    self.check_transactions(strand.step, number);
+                    self.expect(strand, number, bytes);
                 }
                 let barrier = &mut self.mbarriers[number as usize];
                 let before = barrier.phase << 20 | u64::from(barrier.pending & 0xF_FFFF);
@@ -173,13 +243,23 @@ impl Machine<'_> {
                     barrier.count = barrier.count.saturating_sub(count);
                 }
                 let warp = strand.warp as usize;
-                if release {
+                let agent = self.warps[warp].agent;
+                let clock = std::mem::take(&mut self.warps[warp].clock);
+                let event = Event {
+                    agent,
+                    tick: clock.of(agent),
+                    step: strand.step,
+                    warp: strand.warp,
+                    clock: &clock,
+                    releases: release,
+                };
+                if !release {
                     let Self { mbarriers, warps, .. } = self;
-                    mbarriers[number as usize].arrived.join(&warps[warp].clock);
-                    let agent = warps[warp].agent;
-                    warps[warp].clock.advance(agent);
+                    warps[warp].fences.tell(Scope::Wide, &mut mbarriers[number as usize].arrived);
                 }
-                self.arrive(number, count, (strand.step, strand.warp));
+                self.arrive(number, count, event);
+                self.warps[warp].clock = clock;
+                self.warps[warp].clock.advance(agent);
                 if state != Operand::Sink {
                     self.set_all(strand, state, 1 << lane, before);
                 }
@@ -194,6 +274,12 @@ impl Machine<'_> {
             self.in_use(strand, old, "initialised again");
             self.mbarriers[old as usize].is_valid = false;
         }
+        let (agent, start) = match self.barrier_agents.get(&(cta, offset)) {
+            Some((agent, last)) => (*agent, *last + 1),
+            None => (self.new_agent(), 1),
+        };
+        self.barrier_agents.insert((cta, offset), (agent, start));
+        self.warps[strand.warp as usize].clock.learn(agent, start);
         self.mbarriers.push(Mbarrier {
             cta,
             offset,
@@ -203,6 +289,12 @@ impl Machine<'_> {
             phase: 0,
             is_valid: true,
             init: strand.step,
+            agent,
+            start,
+            events: Vec::new(),
+            events_before: VecDeque::new(),
+            observed: Clock::default(),
+            askers: Vec::new(),
             arrived: Clock::default(),
             released: Clock::default(),
             senders: Vec::new(),
@@ -246,10 +338,97 @@ impl Machine<'_> {
     /// The mbarrier at a place; its absence is a finding.
     pub(super) fn usable_mbarrier(&mut self, strand: &Strand, (cta, offset): (u32, u32)) -> Option<u32> {
         let found = self.mbarrier_at(cta, offset);
-        if found.is_none() {
+        let Some(number) = found else {
             self.no_mbarrier(strand.step, strand.warp, (cta, offset));
+            return None;
+        };
+        let barrier = &self.mbarriers[number as usize];
+        if !barrier.is_seen_by(&self.warps[strand.warp as usize].clock) {
+            let init = barrier.init;
+            let name = self.place_name(cta, offset);
+            let role = self.role(strand.warp);
+            let finding = Finding::new(
+                Code::BarrierUninitialized,
+                strand.step,
+                "an mbarrier is used only by who has seen its `mbarrier.init`",
+                format!(
+                    "{role} uses the mbarrier at {name}, and nothing orders that behind its initialisation"
+                ),
+            )
+            .label(init, "it is initialised here");
+            self.report(finding);
         }
         found
+    }
+
+    /// An agent that does nothing else.
+    pub(super) fn new_agent(&mut self) -> Agent {
+        self.async_ticks.push(u32::MAX);
+        self.first_async_agent + self.async_ticks.len() as u32 - 1
+    }
+
+    /// `fence.mbarrier_init`
+    pub(super) fn fence_initialisations(&mut self, strand: &Strand) {
+        let Self { barrier_agents, warps, .. } = self;
+        let warp = &mut warps[strand.warp as usize];
+        let mut known = Clock::default();
+        for (agent, _) in barrier_agents.values() {
+            known.learn(*agent, warp.clock.of(*agent));
+        }
+        warp.fences.initialise(&known);
+    }
+
+    /// More bytes are to come in this phase.
+    fn expect(&mut self, strand: &Strand, number: u32, bytes: u32) {
+        let warp = &self.warps[strand.warp as usize];
+        let (agent, tick) = (warp.agent, warp.clock.of(warp.agent));
+        let asker = Asker { agent, tick, step: strand.step, warp: strand.warp, expects: true };
+        let barrier = &mut self.mbarriers[number as usize];
+        barrier.askers.push(asker);
+        barrier.transactions += i64::from(bytes);
+        self.check_transactions(strand.step, number);
+    }
+
+    /// Something brings a phase on. If it may come before the phase before is over, phases are not what
+    /// they seem.
+    fn count(&mut self, number: u32, event: Event<'_>) {
+        let Event { agent, tick, step, warp, clock, releases } = event;
+        let barrier = &mut self.mbarriers[number as usize];
+        let is_early = barrier.known_to(clock) < barrier.phase;
+        match barrier.events.iter_mut().find(|(other, _)| *other == agent) {
+            Some((_, last)) => *last = (*last).max(tick),
+            None => barrier.events.push((agent, tick)),
+        }
+        if releases {
+            barrier.arrived.join(clock);
+        } else {
+            barrier.observed.join(clock);
+        }
+        if !is_early {
+            return;
+        }
+        let (phase, init) = (barrier.phase, barrier.init);
+        let last = barrier.senders.iter().rfind(|sender| sender.phase + 1 == phase);
+        let last = last.map(|sender| (sender.step, sender.warp)).filter(|last| *last != (step, warp));
+        let name =
+            self.place_name(self.mbarriers[number as usize].cta, self.mbarriers[number as usize].offset);
+        let role = self.role(warp);
+        let mut finding = Finding::new(
+            Code::PhaseOvertaken,
+            step,
+            "a thread arrives for a phase of an mbarrier only after the one before is over",
+            format!(
+                "what {role} does here counts for phase {phase} of the mbarrier at {name}, and nothing orders it \
+                 behind the end of phase {}: it may count for that",
+                phase - 1
+            ),
+        )
+        .label(init, "it is initialised here");
+        if let Some((step, warp)) = last {
+            let role = self.role(warp);
+            finding = finding.label(step, format!("{role} arrives here for phase {}", phase - 1));
+        }
+        self.report(finding);
     }
 
     pub(super) fn no_mbarrier(&mut self, step: u32, warp: u32, (cta, offset): (u32, u32)) {
@@ -282,10 +461,11 @@ impl Machine<'_> {
         self.mbarriers[number as usize].transactions = 0;
     }
 
-    /// Bytes have come, and whoever sees the phase end knows what `clock` knows.
-    pub(super) fn complete_transactions(&mut self, number: u32, bytes: i64, clock: &Clock, step: u32) {
+    /// Bytes have come.
+    pub(super) fn complete_transactions(&mut self, number: u32, bytes: i64, event: Event<'_>) {
+        let step = event.step;
+        self.count(number, event);
         let barrier = &mut self.mbarriers[number as usize];
-        barrier.arrived.join(clock);
         barrier.transactions -= bytes;
         self.epoch += 1;
         if barrier.pending == 0 && barrier.transactions < 0 {
@@ -307,7 +487,9 @@ impl Machine<'_> {
     }
 
     /// Someone arrives.
-    pub(super) fn arrive(&mut self, number: u32, count: u32, (step, warp): (u32, u32)) {
+    pub(super) fn arrive(&mut self, number: u32, count: u32, event: Event<'_>) {
+        let Event { step, warp, .. } = event;
+        self.count(number, event);
         let barrier = &mut self.mbarriers[number as usize];
         self.epoch += 1;
         let phase = barrier.phase;
@@ -359,39 +541,75 @@ impl Machine<'_> {
         }
         barrier.phase += 1;
         barrier.pending = barrier.count;
-        let Mbarrier { arrived, released, phase, .. } = barrier;
+        let (agent, time) = (barrier.agent, barrier.time(barrier.phase));
+        self.barrier_agents.insert((barrier.cta, barrier.offset), (agent, time));
+        let Mbarrier { arrived, released, phase, askers, events, events_before, observed, .. } = barrier;
         released.join(arrived);
+        released.learn(agent, time);
         let phase = *phase;
+        events_before.truncate(MOST_PHASES - 1);
+        events_before.push_front(std::mem::take(events));
+        // What those who ended the phase do not know of may as well happen after it.
+        let late = askers
+            .iter()
+            .find(|asker| arrived.of(asker.agent) < asker.tick && observed.of(asker.agent) < asker.tick);
+        let mut late = late.map(|asker| (asker.step, asker.warp, asker.expects));
+        askers.clear();
+        *observed = Clock::default();
         // Whoever waits for the phase before this one has missed that it was over.
-        let late = self.strands.iter().find(|strand| {
-            matches!(strand.wait, Wait::Mbarrier { barrier, phase: waited, .. } if barrier == number && waited + 2 == phase)
+        late = late.or_else(|| {
+            let strand = self.strands.iter().find(|strand| {
+                matches!(strand.wait, Wait::Mbarrier { barrier, phase: waited, .. } if barrier == number && waited + 2 == phase)
+            });
+            strand.map(|strand| (strand.step, strand.warp, false))
         });
-        if let Some(late) = late {
-            let (step, warp) = (late.step, late.warp);
-            self.overtaken(number, (step, warp), phase - 2);
+        match late {
+            Some((step, warp, false)) => self.overtaken(number, (step, warp), phase - 1),
+            Some((step, warp, true)) => self.expected_late(number, (step, warp), phase - 1),
+            None => {}
         }
         self.epoch += 1;
     }
 
-    /// Reports that phases may end before someone has seen the end of one.
+    /// Reports that a phase may end before someone expects bytes in it.
+    fn expected_late(&mut self, number: u32, (step, warp): (u32, u32), phase: u64) {
+        let barrier = &self.mbarriers[number as usize];
+        let name = self.place_name(barrier.cta, barrier.offset);
+        let role = self.role(warp);
+        let finding = Finding::new(
+            Code::PhaseOvertaken,
+            step,
+            "a phase of an mbarrier ends only after all have said how many bytes they expect in it",
+            format!(
+                "{role} expects bytes in phase {phase} of the mbarrier at {name}, which may be over by then"
+            ),
+        )
+        .label(barrier.init, "it is initialised here");
+        self.report(finding);
+    }
+
+    /// Reports that a phase may end before someone has seen the end of the one before.
     pub(super) fn overtaken(&mut self, number: u32, (step, warp): (u32, u32), phase: u64) {
         let barrier = &self.mbarriers[number as usize];
         let name = self.place_name(barrier.cta, barrier.offset);
         let role = self.role(warp);
+        let waited = match phase.checked_sub(1) {
+            Some(before) => format!("waits for phase {before}"),
+            None => "asks for the phase before the first".to_owned(),
+        };
         let mut finding = Finding::new(
             Code::PhaseOvertaken,
             step,
             "a phase of an mbarrier ends only after all have seen the end of the one before",
             format!(
-                "{role} waits for phase {phase} of the mbarrier at {name}, and may see its parity again only after \
-                 phase {} is over, too",
-                phase + 1
+                "{role} {waited} of the mbarrier at {name}, and may see its parity again only after phase {phase} \
+                 is over, too"
             ),
         )
         .label(barrier.init, "it is initialised here");
-        let last = barrier.senders.iter().rfind(|sender| sender.phase == phase + 1);
+        let last = barrier.senders.iter().rfind(|sender| sender.phase == phase);
         if let Some(last) = last {
-            finding = finding.label(last.step, format!("phase {} is ended by who arrives here", phase + 1));
+            finding = finding.label(last.step, format!("phase {phase} is ended by who arrives here"));
         }
         self.report(finding);
     }
@@ -407,6 +625,8 @@ impl Machine<'_> {
         };
         let mut passes = 0;
         let mut waits_for = None;
+        // Most often all lanes ask the same.
+        let mut last = None;
         for lane in lanes(active) {
             let Some(address) = self.address_at(strand, instruction.address, lane) else {
                 return Err(Self::stop(strand, "the address of an mbarrier is not known"));
@@ -414,25 +634,25 @@ impl Machine<'_> {
             let Some(wanted) = self.value_at(strand, value, lane) else {
                 return Err(Self::stop(strand, "the phase that is waited for is not known"));
             };
+            if let Some((question, answer)) = last
+                && question == (address, wanted)
+            {
+                passes |= u64::from(answer) << lane;
+                continue;
+            }
             let place = self.shared_place(strand, instruction.space, address, 8, false);
             let number = place.and_then(|place| self.usable_mbarrier(strand, place));
             let Some(number) = number else {
                 passes |= 1 << lane;
                 continue;
             };
+            self.look_for_overtaken(strand, number, (parity, wanted));
             let barrier = &self.mbarriers[number as usize];
             let is_over = if parity { barrier.phase & 1 != wanted & 1 } else { barrier.phase > wanted >> 20 };
+            last = Some(((address, wanted), is_over));
             if is_over {
                 passes |= 1 << lane;
-                let Mbarrier { phase, seen, .. } = &mut self.mbarriers[number as usize];
-                match seen.iter_mut().find(|(warp, _)| *warp == strand.warp) {
-                    Some((_, last)) => *last = *phase,
-                    None => seen.push((strand.warp, *phase)),
-                }
-                if acquire {
-                    let Self { mbarriers, warps, .. } = self;
-                    warps[strand.warp as usize].clock.join(&mbarriers[number as usize].released);
-                }
+                self.see(strand, number, acquire);
             } else {
                 waits_for.get_or_insert((number, barrier.phase));
             }
@@ -457,6 +677,47 @@ impl Machine<'_> {
         let results: Lanes = std::array::from_fn(|lane| passes >> lane & 1);
         self.set(strand, destination, active, &results.map(u64::from), 0);
         Ok(if passes == 0 { Flow::Yield } else { Flow::Next })
+    }
+
+    /// Whether phases that a warp knows nothing of may have ended since the one that it asks for.
+    fn look_for_overtaken(&mut self, strand: &Strand, number: u32, (parity, wanted): (bool, u64)) {
+        let barrier = &self.mbarriers[number as usize];
+        let clock = &self.warps[strand.warp as usize].clock;
+        if !barrier.is_seen_by(clock) {
+            return;
+        }
+        let known = barrier.known_to(clock);
+        let next = match parity {
+            true if known & 1 == wanted & 1 => known + 1,
+            true => known,
+            false => (wanted >> 20) + 1,
+        };
+        if barrier.phase > next {
+            self.overtaken(number, (strand.step, strand.warp), next);
+        }
+    }
+
+    /// A warp sees that the phase before the current one is over.
+    fn see(&mut self, strand: &Strand, number: u32, acquire: bool) {
+        let Self { mbarriers, warps, .. } = self;
+        let (warp, barrier) = (&mut warps[strand.warp as usize], &mut mbarriers[number as usize]);
+        let phase = barrier.phase;
+        match barrier.seen.iter_mut().find(|(warp, _)| *warp == strand.warp) {
+            Some((_, last)) => *last = phase,
+            None => barrier.seen.push((strand.warp, phase)),
+        }
+        let (agent, tick) = (warp.agent, warp.clock.of(warp.agent));
+        let is_known = |asker: &Asker| asker.agent == agent && asker.tick == tick && !asker.expects;
+        if !barrier.askers.iter().any(is_known) {
+            let asker = Asker { agent, tick, step: strand.step, warp: strand.warp, expects: false };
+            barrier.askers.push(asker);
+        }
+        if acquire {
+            warp.clock.join(&barrier.released);
+        } else {
+            warp.fences.hear(&barrier.released);
+            warp.clock.learn(barrier.agent, barrier.time(phase));
+        }
     }
 
     /// Counts a question that is answered like the last one; whether it is vain to ask again before

@@ -2,15 +2,17 @@
 
 use std::collections::VecDeque;
 
-use super::access::Place;
+use super::access::{Place, combined};
+use super::barrier::Event;
+use super::tensor_core::Work;
 use super::warp::{Strand, Wait, lanes};
 use super::{Flow, Machine, Stop};
 use crate::diagnostic::Code;
-use crate::isa::generic::{LoadMode, TensormapField};
+use crate::isa::generic::{LoadMode, ReductionOperator, TensormapField, Type};
 use crate::simulation::clock::{Agent, Clock};
 use crate::simulation::findings::Finding;
-use crate::simulation::program::{Address, Bulk, Operand, Where, windows};
-use crate::simulation::shadow::Via;
+use crate::simulation::program::{Address, Bulk, Operand, Scope, Slice, Where, windows};
+use crate::simulation::shadow::{Access, Via};
 use crate::simulation::tensor_map::{self, Interleave, TensorMap};
 
 /// An operation under way.
@@ -39,6 +41,8 @@ pub(super) enum Kind {
     /// Arrivals once copies are done: mbarriers.
     Arrivals(Vec<u32>),
     Bulk(Transfer),
+    /// `st.async`, `red.async`, of each lane.
+    Stores(Vec<AsyncStore>),
     /// What the tensor core does.
     Tensor(super::tensor_core::Work),
     /// The answer to a request for the next CTA: the first CTA of the cluster that is granted.
@@ -50,6 +54,18 @@ pub(super) enum Kind {
 
 /// `cp.async` of a lane: destination, source, bytes, and how many of them are read.
 pub(super) type SmallCopy = (Option<(u32, u32)>, Option<Place>, u32, u32);
+
+/// An element that is stored later.
+#[derive(Debug)]
+pub(super) struct AsyncStore {
+    cta: u32,
+    offset: u32,
+    bytes: u32,
+    value: u64,
+    unknown: bool,
+    operator: Option<(ReductionOperator, Type)>,
+    mbarrier: u32,
+}
 
 /// A copy in bulk.
 #[derive(Debug)]
@@ -72,7 +88,9 @@ pub(super) struct Transfer {
 pub(super) struct Copies {
     /// `cp.async` that belong to no group yet, and groups.
     open: Vec<u64>,
-    groups: VecDeque<Vec<u64>>,
+    groups: VecDeque<(Vec<u64>, u32)>,
+    /// How far the queue was at the last one.
+    last: u32,
     queue: Option<u32>,
     /// Bulk copies: the lane, those without a group, groups.
     bulk: Vec<(u32, Vec<u64>, VecDeque<Vec<u64>>)>,
@@ -116,7 +134,13 @@ impl Machine<'_> {
         if let Some(queue) = queue {
             self.queue_agents.insert(queue, (agent, tick));
         }
-        clock.learn(agent, tick);
+        match &kind {
+            // Behind all that the thread gave before.
+            Kind::Arrivals(_) | Kind::Tensor(Work::Commit(_)) => clock.learn(agent, tick),
+            // Those of a queue begin in their order, and no more.
+            Kind::Copies(_) | Kind::Tensor(Work::Compute { .. }) => {}
+            Kind::Bulk(_) | Kind::Stores(_) | Kind::Cancel { .. } => clock.learn(agent, tick),
+        }
         let id = self.next_operation;
         self.next_operation += 1;
         self.pending.push_back(Operation {
@@ -173,16 +197,18 @@ impl Machine<'_> {
             None => self.new_queue(),
         };
         let id = self.start(strand, Kind::Copies(all), Some(queue));
+        let last = self.queue_agents.get(&queue).map_or(0, |(_, tick)| *tick);
         let copies = &mut self.warps[strand.warp as usize].copies;
         copies.queue = Some(queue);
         copies.open.push(id);
+        copies.last = last;
         Ok(())
     }
 
     pub(super) fn copy_commit(&mut self, strand: &Strand) {
         let copies = &mut self.warps[strand.warp as usize].copies;
         let group = std::mem::take(&mut copies.open);
-        copies.groups.push_back(group);
+        copies.groups.push_back((group, copies.last));
     }
 
     /// Waits until only so many groups are under way.
@@ -193,12 +219,12 @@ impl Machine<'_> {
         }
         let warp = &mut self.warps[strand.warp as usize];
         let keep = if left == u32::MAX { 0 } else { left as usize };
+        let mut waited = if left == u32::MAX { warp.copies.last } else { 0 };
         while warp.copies.groups.len() > keep {
-            warp.copies.groups.pop_front();
+            waited = waited.max(warp.copies.groups.pop_front().map_or(0, |(_, last)| last));
         }
         if let Some((agent, _)) = warp.copies.queue.and_then(|queue| self.queue_agents.get(&queue)) {
-            let tick = self.done.get(agent).copied().unwrap_or(0);
-            warp.clock.learn(*agent, tick);
+            warp.clock.learn(*agent, waited);
         }
         Flow::Next
     }
@@ -207,7 +233,7 @@ impl Machine<'_> {
         let copies = &self.warps[strand.warp as usize].copies;
         let all = left == u32::MAX;
         let groups = copies.groups.len().saturating_sub(if all { 0 } else { left as usize });
-        let mut awaited = copies.groups.iter().take(groups).flatten();
+        let mut awaited = copies.groups.iter().take(groups).flat_map(|(group, _)| group);
         let is_open = all && copies.open.iter().any(|id| self.is_pending(*id));
         !is_open && !awaited.any(|id| self.is_pending(*id))
     }
@@ -448,14 +474,8 @@ impl Machine<'_> {
             Place::Shared { cta, offset } => {
                 let data = bytes.map(|bytes| &bytes[..]);
                 self.ctas[cta as usize].shared.fill(offset.into(), tensor_map::BYTES, data);
-                self.touch(
-                    strand,
-                    &[(cta, offset, tensor_map::BYTES as u32)],
-                    Via::Generic,
-                    true,
-                    false,
-                    mask,
-                );
+                let places = [(cta, offset, tensor_map::BYTES as u32)];
+                self.touch(strand, &places, (true, false), None, mask);
             }
             Place::Global(address) => {
                 for at in (0..tensor_map::BYTES).step_by(8) {
@@ -607,21 +627,14 @@ impl Machine<'_> {
         let kind = std::mem::replace(&mut operation.kind, Kind::Arrivals(Vec::new()));
         match kind {
             Kind::Copies(copies) => self.perform_copies(&operation, &copies),
-            Kind::Arrivals(mbarriers) => {
-                for number in mbarriers {
-                    self.mbarriers[number as usize].promised -= 1;
-                    self.learn(number, &operation.clock);
-                    if self.mbarriers[number as usize].is_valid {
-                        self.arrive(number, 1, (operation.step, operation.warp));
-                    }
-                }
-            }
+            Kind::Arrivals(mbarriers) => self.perform_arrivals(&operation, &mbarriers),
             Kind::Bulk(transfer) => {
                 let ctas = transfer.writes.iter().chain(&transfer.reads).map(|(cta, _, _)| *cta);
                 self.unseen
                     .extend(ctas.map(|cta| ((cta, operation.agent), (operation.tick, operation.step))));
                 self.perform_bulk(&operation, &transfer);
             }
+            Kind::Stores(stores) => self.perform_stores(&operation, &stores),
             Kind::Tensor(work) => self.perform_tensor(&operation, work),
             Kind::Cancel { places, mbarriers } => {
                 let answer = self.grant();
@@ -631,12 +644,9 @@ impl Machine<'_> {
                 }
                 for number in mbarriers {
                     self.mbarriers[number as usize].under_way -= 1;
-                    self.complete_transactions(number, 16, &operation.clock, operation.step);
+                    self.complete_transactions(number, 16, (&operation).into());
                 }
             }
-        }
-        if operation.queue.is_some() {
-            self.done.insert(operation.agent, operation.tick);
         }
     }
 
@@ -658,6 +668,80 @@ impl Machine<'_> {
             answer[15] = 1;
         }
         answer
+    }
+
+    /// `st.async`, `red.async`
+    pub(super) fn store_async(
+        &mut self,
+        strand: &Strand,
+        (address, barrier): (Address, Address),
+        (registers, bytes): (Slice, u8),
+        operator: Option<(ReductionOperator, Type)>,
+        active: u32,
+    ) -> Result<(), Stop> {
+        let registers = self.operands(registers);
+        let bytes = u32::from(bytes);
+        let total = bytes * registers.len() as u32;
+        let mut stores = Vec::new();
+        for lane in lanes(active) {
+            let Some(to) = self.address_at(strand, address, lane) else {
+                return Err(Self::stop(strand, "an address is not known"));
+            };
+            let Some((cta, offset)) = self.shared_place(strand, Where::SharedCluster, to, total, true) else {
+                continue;
+            };
+            let Some(place) = self.barrier_place(strand, Where::SharedCluster, barrier, lane)? else {
+                continue;
+            };
+            let Some(mbarrier) = self.usable_mbarrier(strand, place) else { continue };
+            self.overwrites(strand, cta, (offset, total));
+            for (index, register) in registers.iter().enumerate() {
+                let (value, unknown) = self.value(strand, *register);
+                self.mbarriers[mbarrier as usize].under_way += 1;
+                stores.push(AsyncStore {
+                    cta,
+                    offset: offset + index as u32 * bytes,
+                    bytes,
+                    value: value[lane],
+                    unknown: unknown >> lane & 1 != 0,
+                    operator,
+                    mbarrier,
+                });
+            }
+        }
+        if !stores.is_empty() {
+            self.start(strand, Kind::Stores(stores), None);
+        }
+        Ok(())
+    }
+
+    fn perform_stores(&mut self, operation: &Operation, stores: &[AsyncStore]) {
+        let mut places = Vec::with_capacity(stores.len());
+        for store in stores {
+            let (offset, len) = (u64::from(store.offset), store.bytes as usize);
+            let shared = &mut self.ctas[store.cta as usize].shared;
+            let (mut value, mut unknown) = (Some(store.value), store.unknown);
+            if let Some((operator, ty)) = store.operator
+                && let Some(old) = shared.read(offset, len)
+            {
+                value = combined(operator, ty, old.value, store.value, 0);
+                unknown |= old.unknown;
+            }
+            shared.write(offset, len, value.unwrap_or(0), unknown || value.is_none());
+            places.push((store.cta, store.offset, store.bytes));
+            self.unseen.insert((store.cta, operation.agent), (operation.tick, operation.step));
+        }
+        let access = self.access_of_operation(operation, Via::Generic, true);
+        let is_atomic = stores.iter().any(|store| store.operator.is_some());
+        let access = Access { strong: is_atomic.then_some(Scope::Wide), ..access };
+        self.visit(access, &operation.clock, &places);
+        for store in stores {
+            self.mbarriers[store.mbarrier as usize].under_way -= 1;
+            if self.mbarriers[store.mbarrier as usize].is_valid {
+                let bytes = store.bytes.into();
+                self.complete_transactions(store.mbarrier, bytes, operation.into());
+            }
+        }
     }
 
     fn perform_copies(&mut self, operation: &Operation, copies: &[SmallCopy]) {
@@ -704,7 +788,7 @@ impl Machine<'_> {
         for number in &transfer.mbarriers {
             self.mbarriers[*number as usize].under_way -= 1;
             if self.mbarriers[*number as usize].is_valid {
-                self.complete_transactions(*number, bytes.into(), &operation.clock, operation.step);
+                self.complete_transactions(*number, bytes.into(), operation.into());
             }
         }
         if transfer.mbarriers.is_empty() {
@@ -712,9 +796,14 @@ impl Machine<'_> {
         }
     }
 
-    /// Whoever sees the phase of a barrier end knows what a clock knows.
-    pub(super) fn learn(&mut self, number: u32, clock: &Clock) {
-        self.mbarriers[number as usize].learn(clock);
+    /// An operation arrives at mbarriers.
+    pub(super) fn perform_arrivals(&mut self, operation: &Operation, mbarriers: &[u32]) {
+        for number in mbarriers {
+            self.mbarriers[*number as usize].promised -= 1;
+            if self.mbarriers[*number as usize].is_valid {
+                self.arrive(*number, 1, operation.into());
+            }
+        }
     }
 
     /// Lets the copies of unknown size take effect that an mbarrier waits for with nothing else: they
@@ -738,14 +827,16 @@ impl Machine<'_> {
             let is_here = matches!(&self.pending[index].kind,
                 Kind::Bulk(Transfer { bytes: None, mbarriers, .. }) if mbarriers.contains(&number));
             if is_here {
-                last = Some((self.pending[index].clock.clone(), self.pending[index].step));
+                let Operation { agent, tick, step, warp, ref clock, .. } = self.pending[index];
+                last = Some((agent, tick, step, warp, clock.clone()));
                 self.perform(index);
             } else {
                 index += 1;
             }
         }
-        if let Some((clock, step)) = last {
-            self.complete_transactions(number, expected, &clock, step);
+        if let Some((agent, tick, step, warp, clock)) = last {
+            let event = Event { agent, tick, step, warp, clock: &clock, releases: true };
+            self.complete_transactions(number, expected, event);
         }
         true
     }

@@ -3,9 +3,9 @@
 use super::warp::{Strand, Wait, Warp, lanes};
 use super::{Flow, Machine, Stop};
 use crate::diagnostic::Code;
-use crate::simulation::clock::Clock;
+use crate::simulation::clock::{Agent, Clock};
 use crate::simulation::findings::Finding;
-use crate::simulation::program::{Action, BarrierKind, NOWHERE, Operand};
+use crate::simulation::program::{Action, BarrierKind, NOWHERE, Operand, Scope};
 
 /// A barrier of a CTA.
 #[derive(Clone, Debug, Default)]
@@ -17,6 +17,8 @@ pub(super) struct Named {
     /// By warp: lanes that have arrived by themselves.
     partial: Vec<(u32, u32)>,
     clock: Clock,
+    /// Who has arrived, and when.
+    events: Vec<(Agent, u32)>,
     /// The first who arrived.
     pub(super) first: u32,
     /// Over all values of those who reduce.
@@ -26,6 +28,23 @@ pub(super) struct Named {
     unknown: bool,
     /// Where threads arrived by an `.aligned` instruction.
     pub(super) warps: Vec<u32>,
+}
+
+/// How often a barrier of a CTA was passed, as an agent of its own does it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Generation {
+    agent: Option<Agent>,
+    tick: u32,
+    /// Who arrived the last time.
+    events: Vec<(Agent, u32)>,
+}
+
+impl Generation {
+    /// Whether all who have a clock's knowledge know that the last time is over.
+    fn is_over_to(&self, clock: &Clock) -> bool {
+        self.agent.is_none_or(|agent| clock.of(agent) >= self.tick)
+            || self.events.iter().all(|(agent, tick)| clock.of(*agent) >= *tick)
+    }
 }
 
 /// The barrier of a cluster.
@@ -128,9 +147,15 @@ impl Machine<'_> {
         }
         let Self { ctas, warps, .. } = self;
         let warp = &mut warps[strand.warp as usize];
-        ctas[cta as usize].named[id as usize].clock.join(&warp.clock);
+        let named = &mut ctas[cta as usize].named[id as usize];
+        named.clock.join(&warp.clock);
+        named.events.push((warp.agent, warp.clock.of(warp.agent)));
+        let is_early = !ctas[cta as usize].generations[id as usize].is_over_to(&warp.clock);
         warp.clock.advance(warp.agent);
         self.epoch += 1;
+        if is_early {
+            self.comes_early(strand, cta, id as u32);
+        }
         if kind != BarrierKind::Arrive {
             strand.wait = Wait::Named { id: id as u32 };
             // It goes on behind the barrier, by itself or when others have come.
@@ -164,7 +189,16 @@ impl Machine<'_> {
         if named.arrived + partial < expected {
             return;
         }
-        let named = std::mem::take(&mut self.ctas[cta as usize].named[id as usize]);
+        let mut named = std::mem::take(&mut self.ctas[cta as usize].named[id as usize]);
+        let agent = match self.ctas[cta as usize].generations[id as usize].agent {
+            Some(agent) => agent,
+            None => self.new_agent(),
+        };
+        let generation = &mut self.ctas[cta as usize].generations[id as usize];
+        generation.agent = Some(agent);
+        generation.tick += 1;
+        generation.events = std::mem::take(&mut named.events);
+        named.clock.learn(agent, generation.tick);
         self.ctas[cta as usize].named_before[id as usize] = (named.expected, named.first);
         let is_here = |strand: &Strand, warps: &[Warp]| {
             strand.wait == Wait::Named { id } && warps[strand.warp as usize].cta == cta
@@ -231,6 +265,22 @@ impl Machine<'_> {
         true
     }
 
+    /// Says that a warp may take part in a barrier one time too early.
+    fn comes_early(&mut self, strand: &Strand, cta: u32, id: u32) {
+        let (_, first) = self.ctas[cta as usize].named_before[id as usize];
+        let role = self.role(strand.warp);
+        let finding = Finding::new(
+            Code::NamedBarrierMisuse,
+            strand.step,
+            "a thread comes to a barrier again only after it was passed",
+            format!(
+                "nothing orders {role} behind the last time that barrier {id} was passed: it may count for that"
+            ),
+        )
+        .label(first, "then the first one came here");
+        self.report(finding);
+    }
+
     /// Says that only part of a warp executes what all have to.
     pub(super) fn not_aligned(&mut self, strand: &Strand, active: u32, live: u32) {
         let role = self.role_of(strand, active);
@@ -258,6 +308,8 @@ impl Machine<'_> {
         if release {
             self.cluster.clock.join(&warp.clock);
             warp.clock.advance(warp.agent);
+        } else {
+            warp.fences.tell(Scope::Wide, &mut self.cluster.clock);
         }
         self.epoch += 1;
         self.end_cluster_barrier();

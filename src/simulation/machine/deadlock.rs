@@ -27,20 +27,6 @@ impl Machine<'_> {
         if self.waits_for_others() {
             return;
         }
-        // Who has missed two phases waits for one that is over.
-        for index in 0..self.strands.len() {
-            let strand = &self.strands[index];
-            if let Wait::Mbarrier { barrier, .. } = strand.wait {
-                let known = &self.mbarriers[barrier as usize];
-                let seen =
-                    known.seen.iter().find(|(warp, _)| *warp == strand.warp).map_or(0, |(_, phase)| *phase);
-                if known.phase >= seen + 2 {
-                    let at = (strand.step, strand.warp);
-                    self.overtaken(barrier, at, seen);
-                    return;
-                }
-            }
-        }
         // What several wait for comes first; of these what others wait for, too.
         let mut groups: Vec<(Wait, u32, Vec<u32>)> = Vec::new();
         for strand in &self.strands {

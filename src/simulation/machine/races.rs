@@ -6,7 +6,7 @@ use super::warp::Strand;
 use crate::diagnostic::Code;
 use crate::simulation::clock::Clock;
 use crate::simulation::findings::Finding;
-use crate::simulation::program::{Action, NOWHERE, Tensor};
+use crate::simulation::program::{Action, NOWHERE, Scope, Tensor};
 use crate::simulation::shadow::{Access, Conflict, Via, Visit};
 
 impl Machine<'_> {
@@ -23,10 +23,14 @@ impl Machine<'_> {
             round: strand.round,
             via,
             writes,
+            strong: None,
+            cta: warp.cta,
+            keeps: false,
+            does: None,
         }
     }
 
-    pub(super) fn access_of_operation(operation: &Operation, via: Via, writes: bool) -> Access {
+    pub(super) fn access_of_operation(&self, operation: &Operation, via: Via, writes: bool) -> Access {
         Access {
             agent: operation.agent,
             tick: operation.tick,
@@ -37,6 +41,10 @@ impl Machine<'_> {
             round: operation.round,
             via,
             writes,
+            strong: None,
+            cta: self.warps[operation.warp as usize].cta,
+            keeps: false,
+            does: None,
         }
     }
 
@@ -45,14 +53,14 @@ impl Machine<'_> {
         &mut self,
         strand: &Strand,
         places: &[(u32, u32, u32)],
-        via: Via,
-        writes: bool,
-        keeps: bool,
+        (writes, keeps): (bool, bool),
+        strong: Option<Scope>,
         mask: u32,
     ) {
-        let access = self.access_of(strand, via, writes, mask);
+        let access = self.access_of(strand, Via::Generic, writes, mask);
+        let access = Access { strong, keeps, ..access };
         let clock = std::mem::take(&mut self.warps[strand.warp as usize].clock);
-        self.visit(access, &clock, places, keeps);
+        self.visit(access, &clock, places);
         self.warps[strand.warp as usize].clock = clock;
     }
 
@@ -64,13 +72,13 @@ impl Machine<'_> {
         via: Via,
         writes: bool,
     ) {
-        let access = Self::access_of_operation(operation, via, writes);
-        self.visit(access, &operation.clock, places, false);
+        let access = self.access_of_operation(operation, via, writes);
+        self.visit(access, &operation.clock, places);
     }
 
     /// The same of an operation that reads a matrix.
     pub(super) fn touch_pieces(&mut self, operation: &Operation, cta: u32, pieces: &[(u32, u32)]) {
-        let access = Self::access_of_operation(operation, Via::Async, false);
+        let access = self.access_of_operation(operation, Via::Async, false);
         let Self { history, ctas, .. } = self;
         let mut visit = Visit::new(history, &operation.clock, access);
         for (start, bytes) in pieces {
@@ -84,10 +92,9 @@ impl Machine<'_> {
         }
     }
 
-    pub(super) fn visit(&mut self, access: Access, clock: &Clock, places: &[(u32, u32, u32)], keeps: bool) {
+    pub(super) fn visit(&mut self, access: Access, clock: &Clock, places: &[(u32, u32, u32)]) {
         let Self { history, ctas, .. } = self;
         let mut visit = Visit::new(history, clock, access);
-        visit.keeps = keeps;
         for (cta, start, bytes) in places {
             visit.at.0 = *cta;
             ctas[*cta as usize].shadow.access(*start, *bytes, &mut visit);

@@ -32,7 +32,7 @@ impl Machine<'_> {
                 Action::Store(access) if access.space == Where::Global => {
                     self.assume(strand.step, "stores to global memory under a condition that is not known change nothing that is read");
                 }
-                Action::Nothing | Action::Fence => {}
+                Action::Nothing | Action::Fence(_) => {}
                 _ => {
                     return Err(Self::stop(
                         strand,
@@ -82,7 +82,15 @@ impl Machine<'_> {
                 self.set_unknown(strand, *destinations, active);
                 Ok(Flow::Next)
             }
-            Action::Nothing | Action::Fence | Action::InitFence => Ok(Flow::Next),
+            Action::Nothing => Ok(Flow::Next),
+            Action::Fence(strength) => {
+                self.fence(strand, *strength);
+                Ok(Flow::Next)
+            }
+            Action::InitFence => {
+                self.fence_initialisations(strand);
+                Ok(Flow::Next)
+            }
             Action::Sleep => Ok(Flow::Yield),
             Action::Branch { target, join } => {
                 self.part(strand, active, *target, *join);
@@ -149,7 +157,7 @@ impl Machine<'_> {
             }
             Action::Mbarrier(instruction) => self.mbarrier(strand, instruction, active),
             Action::ProxyFence => {
-                self.warps[strand.warp as usize].clock.fence();
+                self.fence_proxies(strand);
                 Ok(Flow::Next)
             }
             Action::CopyAsync { destination, source, bytes, source_bytes } => {
@@ -163,6 +171,10 @@ impl Machine<'_> {
             Action::CopyWait { left } => Ok(self.copy_wait(strand, *left)),
             Action::CopyArrive { space, address, counts } => {
                 self.copy_arrive(strand, (*space, *address), *counts, active)?;
+                Ok(Flow::Next)
+            }
+            Action::StoreAsync { address, barrier, registers, bytes, operator } => {
+                self.store_async(strand, (*address, *barrier), (*registers, *bytes), *operator, active)?;
                 Ok(Flow::Next)
             }
             Action::Bulk(bulk) => {
@@ -217,7 +229,7 @@ impl Machine<'_> {
             }
             Action::CopyTensorMap { destination, source } => {
                 self.copy_tensor_map(strand, *destination, *source, active)?;
-                self.warps[strand.warp as usize].clock.fence();
+                self.fence_proxies(strand);
                 Ok(Flow::Next)
             }
             Action::Fill { address, bytes } => {
@@ -247,6 +259,7 @@ impl Machine<'_> {
         match action {
             Action::Compute { sources, .. } => self.uses(strand, *sources),
             Action::Store(access) => self.uses(strand, access.registers),
+            Action::StoreAsync { registers, .. } => self.uses(strand, *registers),
             Action::Atomic(atomic) => self.uses(strand, atomic.sources),
             Action::Matrix { store: true, registers, .. } => self.uses(strand, *registers),
             Action::Tensor(tensor) => {

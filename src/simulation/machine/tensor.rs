@@ -4,13 +4,14 @@ use super::tensor_core::Work;
 use super::warp::{Strand, Wait, lanes};
 use super::{Flow, Machine, Stop};
 use crate::diagnostic::Code;
+use crate::isa::asynchrony;
 use crate::isa::tensor_memory::TensorMemory as Sizes;
 use crate::isa::vocabulary::{LdShape, Num};
 use crate::simulation::arithmetic::Lanes;
 use crate::simulation::clock::{Agent, Clock};
 use crate::simulation::findings::Finding;
 use crate::simulation::program::{Address, Operand, Slice, Tensor, Where};
-use crate::simulation::shadow::{Access, Shadow, Via, Visit};
+use crate::simulation::shadow::{Access, Pipelined, Shadow, Via, Visit};
 
 /// Lanes of a group, all of which are accessed or none.
 const GROUP: u32 = 16;
@@ -144,6 +145,7 @@ impl Machine<'_> {
                         reads: Vec::new(),
                         writes: regions,
                         updates: true,
+                        does: (asynchrony::Access::Shift, 0),
                     };
                     self.submit(strand, work, lane);
                 }
@@ -280,7 +282,7 @@ impl Machine<'_> {
         if let Some((cta, offset)) = self.shared_place(strand, space, address, 4, true) {
             self.overwrites(strand, cta, (offset, 4));
             self.ctas[cta as usize].shared.write(offset.into(), 4, start.into(), false);
-            self.touch(strand, &[(cta, offset, 4)], Via::Generic, true, false, 1 << lane);
+            self.touch(strand, &[(cta, offset, 4)], (true, false), None, 1 << lane);
         }
         Ok(())
     }
@@ -401,6 +403,7 @@ impl Machine<'_> {
         let tick = warp.tensor.loaded;
         let mut access = self.access_of(strand, Via::Tensor, false, active);
         (access.agent, access.tick) = (agent, tick);
+        access.does = Some(Pipelined { access: asynchrony::Access::Load, accumulator: 0, follows: 0 });
         self.check_regions(strand.step, strand.warp, &regions, true, None);
         self.touch_tensor(strand, access, &regions);
         let operands = self.operands(registers);
@@ -464,6 +467,7 @@ impl Machine<'_> {
         let tick = warp.tensor.stored;
         let mut access = self.access_of(strand, Via::Tensor, true, active);
         (access.agent, access.tick) = (agent, tick);
+        access.does = Some(Pipelined { access: asynchrony::Access::Store, accumulator: 0, follows: 0 });
         self.check_regions(strand.step, strand.warp, &regions, false, None);
         self.touch_tensor(strand, access, &regions);
         self.mark_written(&regions);
@@ -569,7 +573,8 @@ impl Machine<'_> {
         self.warps[strand.warp as usize].clock = clock;
     }
 
-    pub(super) fn visit_tensor(&mut self, access: Access, clock: &Clock, regions: &[Region]) {
+    /// Looks for races in Tensor Memory; which operations of its thread the access follows.
+    pub(super) fn visit_tensor(&mut self, access: Access, clock: &Clock, regions: &[Region]) -> u64 {
         let Self { history, ctas, .. } = self;
         let mut visit = Visit::new(history, clock, access);
         for region in regions {
@@ -591,6 +596,7 @@ impl Machine<'_> {
             };
             self.race(number, conflict, Code::TensorMemoryRace, &place);
         }
+        self.history.access(number).does.map_or(0, |it| it.follows)
     }
 
     /// Whether an allocation that waits can be made now.

@@ -8,13 +8,14 @@ use super::warp::Strand;
 use super::{Machine, Stop};
 use crate::descriptor::idesc_check::{Facts, facts};
 use crate::diagnostic::Code;
+use crate::isa::asynchrony;
 use crate::isa::datapath::{self, Organization};
 use crate::isa::element_types::ElementType;
 use crate::isa::mma_shapes;
 use crate::isa::vocabulary::{CpShape, CtaGroup};
 use crate::simulation::findings::Finding;
 use crate::simulation::program::{Address, Matrix, Multiply, Operand, windows};
-use crate::simulation::shadow::Via;
+use crate::simulation::shadow::{Access, Pipelined, Via};
 
 /// The bytes of shared memory that a matrix takes: starts and lengths.
 pub(super) type Pieces = Arc<[(u32, u32)]>;
@@ -27,7 +28,14 @@ pub(super) type Footprint = (u64, u32, u32, Option<(u32, u32)>);
 #[derive(Debug)]
 pub(super) enum Work {
     /// Reads shared and Tensor Memory, and writes or updates Tensor Memory.
-    Compute { shared: Vec<(u32, Pieces)>, reads: Vec<Region>, writes: Vec<Region>, updates: bool },
+    Compute {
+        shared: Vec<(u32, Pieces)>,
+        reads: Vec<Region>,
+        writes: Vec<Region>,
+        updates: bool,
+        /// What it does to what it writes, and of which shape that is.
+        does: (asynchrony::Access, u64),
+    },
     /// Arrives at mbarriers.
     Commit(Vec<u32>),
 }
@@ -52,16 +60,8 @@ impl Machine<'_> {
     /// What the tensor core does takes effect.
     pub(super) fn perform_tensor(&mut self, operation: &Operation, work: Work) {
         match work {
-            Work::Commit(mbarriers) => {
-                for number in mbarriers {
-                    self.mbarriers[number as usize].promised -= 1;
-                    self.learn(number, &operation.clock);
-                    if self.mbarriers[number as usize].is_valid {
-                        self.arrive(number, 1, (operation.step, operation.warp));
-                    }
-                }
-            }
-            Work::Compute { shared, reads, writes, updates } => {
+            Work::Commit(mbarriers) => self.perform_arrivals(operation, &mbarriers),
+            Work::Compute { shared, reads, writes, updates, does } => {
                 let ctas = writes.iter().map(|region| region.cta);
                 self.unseen
                     .extend(ctas.map(|cta| ((cta, operation.agent), (operation.tick, operation.step))));
@@ -72,9 +72,17 @@ impl Machine<'_> {
                 let clock = Some(&operation.clock);
                 self.check_regions(operation.step, operation.warp, &reads, true, clock);
                 self.check_regions(operation.step, operation.warp, &writes, updates, clock);
-                let access = Self::access_of_operation(operation, Via::Async, false);
-                self.visit_tensor(access, &operation.clock, &reads);
-                let access = Self::access_of_operation(operation, Via::Async, true);
+                let (does, accumulator) = does;
+                let mut how =
+                    Pipelined { access: asynchrony::Access::MultiplyReadsOperand, accumulator, follows: 0 };
+                if !reads.is_empty() {
+                    let access = self.access_of_operation(operation, Via::Async, false);
+                    let access = Access { does: Some(how), ..access };
+                    how.follows = self.visit_tensor(access, &operation.clock, &reads);
+                }
+                how.access = does;
+                let access = self.access_of_operation(operation, Via::Async, true);
+                let access = Access { does: Some(how), ..access };
                 self.visit_tensor(access, &operation.clock, &writes);
                 self.mark_written(&writes);
             }
@@ -125,7 +133,13 @@ impl Machine<'_> {
             writes.push(Region { cta, groups, column, columns: shape.columns() });
             shared.extend(self.matrix_in(strand, cta, (descriptor, rows, bytes, None)));
         }
-        Ok(Work::Compute { shared, reads: Vec::new(), writes, updates: false })
+        let does = match shape {
+            CpShape::S4x256b => asynchrony::Access::Copy4x256b,
+            CpShape::S128x256b | CpShape::S128x128b | CpShape::S64x128b | CpShape::S32x128b => {
+                asynchrony::Access::Copy
+            }
+        };
+        Ok(Work::Compute { shared, reads: Vec::new(), writes, updates: false, does: (does, 0) })
     }
 
     /// The pieces of a matrix, if they lie in shared memory.
@@ -228,7 +242,9 @@ impl Machine<'_> {
                 reads.push(Region { cta: *cta, groups: 0b11, column, columns: 1 });
             }
         }
-        Ok(Some(Work::Compute { shared, reads, writes, updates: enabled }))
+        let accumulator = u64::from(d_lane << 16 | d_column) << 32 | u64::from(m) << 16 | u64::from(n);
+        let does = (asynchrony::Access::MultiplyWritesD, accumulator);
+        Ok(Some(Work::Compute { shared, reads, writes, updates: enabled, does }))
     }
 }
 

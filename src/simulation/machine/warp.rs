@@ -34,6 +34,7 @@ pub(super) struct Warp {
     pub(super) joins: Vec<Join>,
     pub(super) agent: Agent,
     pub(super) clock: Clock,
+    pub(super) fences: super::order::Fences,
     /// Arrivals at the barrier of the cluster: which lanes, and in which generation.
     pub(super) cluster_arrived: u32,
     pub(super) cluster_generation: u64,

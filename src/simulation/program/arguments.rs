@@ -3,7 +3,8 @@
 use super::lower::{Filled, Lowering};
 use super::variables::Storage;
 use super::{
-    Access, Action, Address, Bulk, Callee, Mbarrier, MbarrierKind, Operand, Passed, Slice, TensorCopy, Where,
+    Access, Action, Address, Bulk, Callee, Mbarrier, MbarrierKind, Operand, Passed, Slice, Strength,
+    TensorCopy, Where,
 };
 use crate::isa::generic::{
     CtaGroup, Flag, Geometry, LoadMode, Modifier, Operation, Role, Space, SpaceRule, Type,
@@ -100,11 +101,11 @@ impl Operands<'_, '_> {
         ty: Type,
         registers: &[Operand],
         extend: u8,
-        is_strong: bool,
+        strength: Option<Strength>,
     ) -> Access {
         let registers = self.lowering.keep(registers);
         let bytes = ty.bits().unwrap_or(8).div_ceil(8).min(8) as u8;
-        Access { space, address, bytes, extend, registers, is_strong }
+        Access { space, address, bytes, extend, registers, strength }
     }
 
     pub(super) fn call(&mut self) -> Result<Action, String> {

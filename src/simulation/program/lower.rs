@@ -8,12 +8,12 @@ use super::arguments::Operands;
 use super::variables::Storage;
 use super::{
     Action, Address, Atomic, BarrierKind, Depends, Function, Mbarrier, MbarrierKind, NOWHERE, Operand,
-    Passed, Program, Slice, Step, Where, reconvergence,
+    Passed, Program, Scope, Slice, Step, Strength, Where, reconvergence,
 };
 use crate::instruction::decode::{Decoded, Decoder};
 use crate::isa::generic::{
     BooleanOperator, Count, FirstCtaid, Flag, Modifier, OperandSlot, Operation, ReductionOperator,
-    RegisterChange, Role, Semantics, Type,
+    RegisterChange, Role, Scope as WrittenScope, Semantics, Type,
 };
 use crate::resolve::operations::Opcode;
 use crate::resolve::symbols::{RegisterId, Resolution, SymbolId, SymbolKind};
@@ -276,11 +276,21 @@ impl Lowering<'_> {
                 || opcode.has(Modifier::Semantics(Semantics::AcqRel))
         };
         let is_relaxed = opcode.has(Modifier::Semantics(Semantics::Relaxed));
-        let is_strong = is_relaxed
-            || acquires()
-            || releases()
-            || opcode.has(Modifier::Semantics(Semantics::Volatile))
-            || opcode.has_flag(Flag::Mmio);
+        let is_volatile = opcode.has(Modifier::Semantics(Semantics::Volatile)) || opcode.has_flag(Flag::Mmio);
+        let is_strong = is_relaxed || acquires() || releases() || is_volatile;
+        let strength = || Strength {
+            // What is volatile is so for everybody.
+            scope: match opcode.modifier(|it| match it {
+                Modifier::Scope(scope) if !is_volatile => Some(scope),
+                _ => None,
+            }) {
+                Some(WrittenScope::Cta) => Scope::Cta,
+                Some(WrittenScope::Cluster | WrittenScope::Gpu | WrittenScope::Gl | WrittenScope::Sys)
+                | None => Scope::Wide,
+            },
+            acquires: acquires(),
+            releases: releases(),
+        };
         let aligned = opcode.has_flag(Flag::Aligned)
             || unit.source.slice(raw.opcode).starts_with("bar.")
                 && !unit.source.slice(raw.opcode).starts_with("bar.warp");
@@ -313,14 +323,14 @@ impl Lowering<'_> {
                 let address = it.address("a").ok_or_else(missing)?;
                 let extend = if ty.is_signed() { it.bits_of_destination("d") } else { 0 };
                 let space = it.space("a");
-                Action::Load(it.access(space, address, ty, &registers, extend, is_strong))
+                Action::Load(it.access(space, address, ty, &registers, extend, is_strong.then(strength)))
             }
             Operation::St => {
                 let ty = *opcode.types.first().ok_or_else(missing)?;
                 let registers = it.values("b").ok_or_else(missing)?;
                 let address = it.address("a").ok_or_else(missing)?;
                 let space = it.space("a");
-                Action::Store(it.access(space, address, ty, &registers, 0, is_strong))
+                Action::Store(it.access(space, address, ty, &registers, 0, is_strong.then(strength)))
             }
             Operation::Atom | Operation::Red => {
                 let ty = *opcode.types.first().ok_or_else(missing)?;
@@ -347,8 +357,7 @@ impl Lowering<'_> {
                     bytes: bits.div_ceil(8).min(8) as u8,
                     sources,
                     destinations,
-                    acquires: acquires(),
-                    releases: releases(),
+                    strength: strength(),
                 })
             }
             Operation::Cvta => Action::Convert {
@@ -399,7 +408,11 @@ impl Lowering<'_> {
             Operation::BarrierClusterArrive => Action::ClusterArrive { release: !is_relaxed, aligned },
             Operation::BarrierClusterWait => Action::ClusterWait { aligned },
             Operation::Membar | Operation::Fence | Operation::FenceRestricted | Operation::FenceAliasRead => {
-                Action::Fence
+                let Strength { scope, .. } = strength();
+                // Without a word it does both, and `.sc` does more than that.
+                let has = |it| opcode.has(Modifier::Semantics(it));
+                let (acquires, releases) = (!has(Semantics::Release), !has(Semantics::Acquire));
+                Action::Fence(Strength { scope, acquires, releases })
             }
             Operation::FenceMbarrierInit => Action::InitFence,
             Operation::MembarProxy
@@ -426,6 +439,21 @@ impl Lowering<'_> {
                     },
                     mask: None,
                 })
+            }
+            Operation::StAsync | Operation::RedAsync => {
+                let ty = *opcode.types.first().ok_or_else(missing)?;
+                let registers = it.values("b").ok_or_else(missing)?;
+                let operator = opcode.modifier(|it| match it {
+                    Modifier::ReductionOperator(operator) => Some(operator),
+                    _ => None,
+                });
+                Action::StoreAsync {
+                    address: it.address("a").ok_or_else(missing)?,
+                    barrier: it.address("mbar").ok_or_else(missing)?,
+                    registers: it.lowering.keep(&registers),
+                    bytes: ty.bits().ok_or_else(missing)?.div_ceil(8).min(8) as u8,
+                    operator: operator.map(|operator| (operator, ty)),
+                }
             }
             Operation::CpAsync => {
                 let bytes = it.value("cp-size").ok_or_else(missing)?;
