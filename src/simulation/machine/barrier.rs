@@ -288,6 +288,8 @@ impl Machine<'_> {
         barrier.arrived.join(clock);
         barrier.transactions -= bytes;
         self.epoch += 1;
+        self.record_arrival(number, step);
+        let barrier = &mut self.mbarriers[number as usize];
         if barrier.pending == 0 && barrier.transactions < 0 {
             let (more, init) = (-barrier.transactions, barrier.init);
             barrier.transactions = 0;
@@ -311,6 +313,8 @@ impl Machine<'_> {
         let barrier = &mut self.mbarriers[number as usize];
         self.epoch += 1;
         let phase = barrier.phase;
+        self.record_arrival(number, step);
+        let barrier = &mut self.mbarriers[number as usize];
         match barrier.senders.iter_mut().find(|sender| sender.step == step && sender.warp == warp) {
             Some(sender) => (sender.phase, sender.times) = (phase, sender.times + 1),
             None => barrier.senders.push(Sender { step, warp, phase, times: 1 }),
@@ -362,6 +366,7 @@ impl Machine<'_> {
         let Mbarrier { arrived, released, phase, .. } = barrier;
         released.join(arrived);
         let phase = *phase;
+        self.record_phase(number);
         // Whoever waits for the phase before this one has missed that it was over.
         let late = self.strands.iter().find(|strand| {
             matches!(strand.wait, Wait::Mbarrier { barrier, phase: waited, .. } if barrier == number && waited + 2 == phase)
@@ -405,7 +410,7 @@ impl Machine<'_> {
         let MbarrierKind::Wait { parity, value, may_suspend, acquire, destination } = instruction.kind else {
             return Ok(Flow::Next);
         };
-        let mut passes = 0;
+        let mut passes = 0u64;
         let mut waits_for = None;
         for lane in lanes(active) {
             let Some(address) = self.address_at(strand, instruction.address, lane) else {
@@ -428,6 +433,9 @@ impl Machine<'_> {
                 match seen.iter_mut().find(|(warp, _)| *warp == strand.warp) {
                     Some((_, last)) => *last = *phase,
                     None => seen.push((strand.warp, *phase)),
+                }
+                if passes.is_power_of_two() {
+                    self.record_seen(number, strand.step);
                 }
                 if acquire {
                     let Self { mbarriers, warps, .. } = self;

@@ -119,6 +119,9 @@ impl Machine<'_> {
         clock.learn(agent, tick);
         let id = self.next_operation;
         self.next_operation += 1;
+        if let Some(recorder) = &mut self.recorder {
+            recorder.begin(id, self.executed);
+        }
         self.pending.push_back(Operation {
             id,
             kind,
@@ -604,6 +607,7 @@ impl Machine<'_> {
         let Some(mut operation) = self.pending.remove(index) else { return };
         self.epoch += 1;
         self.performed += 1;
+        let before = self.record_operation(&operation);
         let kind = std::mem::replace(&mut operation.kind, Kind::Arrivals(Vec::new()));
         match kind {
             Kind::Copies(copies) => self.perform_copies(&operation, &copies),
@@ -637,6 +641,9 @@ impl Machine<'_> {
         }
         if operation.queue.is_some() {
             self.done.insert(operation.agent, operation.tick);
+        }
+        if let Some(recorder) = &mut self.recorder {
+            recorder.end_operation(before);
         }
     }
 
