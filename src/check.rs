@@ -116,7 +116,7 @@ fn check(
 }
 
 /// Says of each place which lines it was compiled from.
-fn locate(unit: &Unit, diagnostics: &mut [Diagnostic]) {
+pub(crate) fn locate(unit: &Unit, diagnostics: &mut [Diagnostic]) {
     if !unit.is_module {
         return;
     }

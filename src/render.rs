@@ -18,6 +18,8 @@ pub mod sarif;
 pub mod simulation;
 pub mod sources;
 pub mod statistics;
+pub mod timeline;
+pub mod trace;
 
 /// One source and what was found in it.
 #[derive(Debug)]

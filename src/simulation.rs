@@ -21,6 +21,7 @@
 //! called clean only if all of it was seen.
 
 use std::collections::HashSet;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde::Serialize;
 
@@ -31,18 +32,21 @@ mod findings;
 pub mod launch;
 mod machine;
 mod program;
+pub mod record;
 pub mod schedules;
 mod shadow;
 pub mod tensor_map;
 
 use crate::descriptor::Features;
-use crate::diagnostic::{Code, Diagnostic};
+use crate::diagnostic::selection::RuleSettings;
+use crate::diagnostic::{Code, Diagnostic, Severity};
 use crate::resolve::environment::Environment;
 use crate::resolve::unit::Unit;
 use crate::source::Span;
 use launch::{Argument, Launch, LaunchError, LaunchFile};
 use machine::{Buffer, Bytes, Conditions, Fill, Global, Machine, Shape};
 use program::Program;
+use record::Record;
 
 /// When asynchronous operations take effect, and in which order threads run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -67,11 +71,19 @@ pub struct Settings {
     pub budget: u64,
     /// Which cluster of the grid runs.
     pub cluster_index: u32,
+    /// Whether what happens is kept, for pictures and traces.
+    pub records: bool,
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { schedule: Schedule::Early, strict: false, budget: 20_000_000, cluster_index: 0 }
+        Self {
+            schedule: Schedule::Early,
+            strict: false,
+            budget: 20_000_000,
+            cluster_index: 0,
+            records: false,
+        }
     }
 }
 
@@ -115,11 +127,23 @@ pub struct KernelReport {
     pub operations: u64,
     /// By argument that is a buffer: its bytes in the end, if all are known.
     pub buffers: Vec<(usize, Option<Vec<u8>>)>,
+    /// What happened, if that was wanted.
+    pub record: Option<Record>,
+}
+
+/// How far runs are, for whoever looks at them from another thread.
+#[derive(Debug, Default)]
+pub struct Progress {
+    /// Instructions that warps executed.
+    pub instructions: AtomicU64,
+    /// Runs that have begun.
+    pub runs: AtomicU64,
 }
 
 /// A kernel, ready to run.
 pub struct Kernel<'u> {
     unit: &'u Unit,
+    progress: Option<&'u Progress>,
     function: u32,
     program: Program,
     features: Features,
@@ -145,10 +169,17 @@ impl<'u> Kernel<'u> {
         let environment = Environment::new(unit, None, &[]);
         Some(Self {
             unit,
+            progress: None,
             function,
             program: program::lower(unit, function),
             features: environment.features(),
         })
+    }
+
+    /// The same, telling somebody how far it is.
+    #[must_use]
+    pub fn telling(self, progress: &'u Progress) -> Self {
+        Self { progress: Some(progress), ..self }
     }
 
     /// Its name.
@@ -225,7 +256,14 @@ impl<'u> Kernel<'u> {
     pub fn simulate_all(&self, launch: &Launch, settings: &Settings) -> Result<KernelReport, LaunchError> {
         let product = |of: [u32; 3]| of.iter().product::<u32>();
         let clusters = (product(launch.grid) / product(launch.cluster).max(1)).max(1);
-        let run = |cluster_index| self.simulate(launch, &Settings { cluster_index, ..*settings });
+        let run = |cluster_index| {
+            let mut report = self.simulate(launch, &Settings { cluster_index, ..*settings })?;
+            // One picture is kept: of the first cluster in which something is wrong.
+            if cluster_index > 0 && report.verdict == Verdict::Clean {
+                report.record = None;
+            }
+            Ok(report)
+        };
         #[cfg(feature = "parallel")]
         let reports: Result<Vec<KernelReport>, LaunchError> = {
             use rayon::prelude::*;
@@ -236,6 +274,10 @@ impl<'u> Kernel<'u> {
         let mut reports = reports?.into_iter();
         let Some(mut all) = reports.next() else { return Err(LaunchError("an empty grid".to_owned())) };
         for report in reports {
+            if all.verdict == Verdict::Clean && report.verdict != Verdict::Clean {
+                all.record = report.record;
+                all.verdict = report.verdict;
+            }
             all.warp_instructions += report.warp_instructions;
             all.operations += report.operations;
             for finding in report.diagnostics {
@@ -269,7 +311,8 @@ impl<'u> Kernel<'u> {
         let launches = self.assumed_launches(shape)?;
         let mut reports = Vec::new();
         for (set, launch) in launches.into_iter().enumerate() {
-            reports.push(self.run(&launch.checked()?, settings, Some(launch::assumed_number(set)))?);
+            let settings = Settings { records: settings.records && set == 0, ..*settings };
+            reports.push(self.run(&launch.checked()?, &settings, Some(launch::assumed_number(set)))?);
         }
         let key = |finding: &Diagnostic| (finding.code, finding.primary.span);
         let mut common: Option<HashSet<(Code, Span)>> = None;
@@ -347,6 +390,11 @@ impl<'u> Kernel<'u> {
             budget: settings.budget,
             assumes,
             features: self.features,
+            records: settings.records,
+            progress: self.progress.map(|progress| {
+                progress.runs.fetch_add(1, Ordering::Relaxed);
+                &progress.instructions
+            }),
         };
         let outcome = Machine::new(program, shape, conditions, global, parameters).run();
         let buffers = addresses
@@ -377,6 +425,7 @@ impl<'u> Kernel<'u> {
             warp_instructions: outcome.executed,
             operations: outcome.performed,
             buffers,
+            record: outcome.record,
         })
     }
 
@@ -440,6 +489,14 @@ impl KernelReport {
     pub fn retain(&mut self, is_wanted: impl FnMut(&Diagnostic) -> bool) {
         self.diagnostics.retain(is_wanted);
         self.verdict = verdict(&self.diagnostics, &self.reasons);
+    }
+
+    /// Lets findings matter as much as the settings say.
+    pub fn weigh(&mut self, settings: &RuleSettings) {
+        for finding in &mut self.diagnostics {
+            finding.severity = settings.severity(finding.code);
+        }
+        self.retain(|finding| finding.severity != Severity::Off);
     }
 }
 

@@ -22,6 +22,8 @@ pub struct Corpus {
     pub small: Vec<String>,
     /// Functions of real kernels, each a module of its own.
     pub functions: Vec<String>,
+    /// Small kernels that can be run, some of which are wrong.
+    pub runs: Vec<String>,
     /// The opcodes of all of them.
     pub opcodes: Vec<String>,
     /// The words of the opcodes.
@@ -50,6 +52,9 @@ impl Corpus {
         }
         for path in files(&fixtures.join("kernels"), &["ptx"])? {
             corpus.functions.extend(pieces(&text(&path)?));
+        }
+        for path in files(&fixtures.join("simulation"), &["ptx"])? {
+            corpus.runs.push(text(&path)?);
         }
         let mut opcodes = BTreeSet::new();
         for text in corpus.small.iter().chain(&corpus.functions) {

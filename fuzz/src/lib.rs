@@ -49,6 +49,8 @@ pub enum Target {
     /// In a file of another language, a check ends and its findings lie within the file; fixing breaks no
     /// PTX and leaves nothing to fix, and silencing leaves nothing to silence.
     Host,
+    /// Kernels, started in any way, run to a verdict; running one again says the same.
+    Simulate,
     /// Descriptors are what they were encoded from, and every word can be decoded and printed.
     Descriptors,
 }
@@ -69,6 +71,7 @@ impl Case {
         let mixed = (seed ^ number.wrapping_mul(0x9E37_79B9_7F4A_7C15)).rotate_left(23);
         let mut random = fastrand::Rng::with_seed(mixed.wrapping_mul(0xD6E8_FEB8_6659_FD93) ^ number);
         let text = match target {
+            Target::Simulate => mutate::kernel(corpus, &mut random),
             Target::Check | Target::Fix | Target::Format | Target::Lsp => mutate::text(corpus, &mut random),
             // Several functions, of which some stay as they are.
             Target::Again => (0..random.u32(1..5)).flat_map(|_| mutate::text(corpus, &mut random)).collect(),
@@ -95,6 +98,7 @@ impl Target {
             Self::Format => targets::format::run(case),
             Self::Lsp => targets::lsp::run(case),
             Self::Host => targets::host::run(case),
+            Self::Simulate => targets::simulate::run(case),
             Self::Descriptors => targets::descriptors::run(case),
         }
     }

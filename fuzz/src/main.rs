@@ -21,7 +21,7 @@ use ptx_tc_fuzz::{Case, Target, minimise, root};
 /// Breaks promises of ptx-tc, if it can.
 #[derive(Clone, Debug, Parser)]
 struct Arguments {
-    /// check, again, fix, format, lsp or descriptors.
+    /// check, again, fix, format, lsp, host, simulate or descriptors.
     target: Target,
     /// What the cases follow from, with their numbers.
     #[arg(long, default_value_t = 0)]

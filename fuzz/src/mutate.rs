@@ -88,6 +88,15 @@ fn one_of(words: &'static str, random: &mut Rng) -> &'static str {
 
 /// A changed text.
 pub fn text(corpus: &Corpus, random: &mut Rng) -> Vec<u8> {
+    changed(base, corpus, random)
+}
+
+/// A changed kernel: of what is made to be run, or of a real one.
+pub fn kernel(corpus: &Corpus, random: &mut Rng) -> Vec<u8> {
+    changed(base_to_run, corpus, random)
+}
+
+fn changed(base: fn(&Corpus, &mut Rng) -> String, corpus: &Corpus, random: &mut Rng) -> Vec<u8> {
     let mut text = base(corpus, random);
     if random.u8(..) < 4 {
         return text.into_bytes();
@@ -223,6 +232,13 @@ fn base(corpus: &Corpus, random: &mut Rng) -> String {
     // The longer of several: most functions of the kernels are short.
     let some = (0..random.u32(1..6)).filter_map(|_| random.choice(&corpus.functions));
     some.max_by_key(|text| text.len()).cloned().unwrap_or_default()
+}
+
+fn base_to_run(corpus: &Corpus, random: &mut Rng) -> String {
+    if random.u8(..) < 192 {
+        return random.choice(&corpus.runs).cloned().unwrap_or_default();
+    }
+    random.choice(&corpus.functions).cloned().unwrap_or_default()
 }
 
 /// Two modules as one: the second behind the first, or lines of it in the first.

@@ -14,6 +14,7 @@ pub(crate) mod fix;
 pub(crate) mod format;
 pub(crate) mod host;
 pub(crate) mod lsp;
+pub(crate) mod simulate;
 
 /// That findings lie in the text, and now and then that a second check says the same.
 fn is_sound(random: &mut Rng, source: &Source, options: &Options, report: &Report) -> Result<(), String> {

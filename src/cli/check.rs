@@ -74,7 +74,7 @@ pub(super) struct Check {
 /// Which rules run.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Rules")]
-struct RuleArguments {
+pub(super) struct RuleArguments {
     /// Run these rules only: codes, names, or families such as TC3, with commas between them.
     #[arg(long, value_name = "CODES", value_delimiter = ',')]
     select: Option<Vec<Selector>>,
@@ -87,6 +87,21 @@ struct RuleArguments {
     /// Use this configuration, not the nearest `ptx-tc.toml` above each file.
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
+}
+
+impl RuleArguments {
+    /// What they change.
+    fn layer(&self) -> Layer {
+        Layer { select: self.select.clone(), ignore: self.ignore.clone(), severity: self.severity.clone() }
+    }
+
+    /// How findings in an input matter, by its configuration and by these.
+    pub(super) fn options(&self, input: &Input, stdin_filename: &str) -> miette::Result<Options> {
+        let path = input.location(stdin_filename);
+        let config = Configs::new(self.config.as_deref())?.of(&path)?;
+        let wishes = Wishes { rules: self.layer(), ..Wishes::default() };
+        Ok(wishes.options(config.as_deref(), &path))
+    }
 }
 
 /// What is repaired.
@@ -205,11 +220,7 @@ impl Check {
         let wishes = Wishes {
             targets: self.target.clone(),
             ptx_version: self.ptx_version,
-            rules: Layer {
-                select: self.rules.select.clone(),
-                ignore: self.rules.ignore.clone(),
-                severity: self.rules.severity.clone(),
-            },
+            rules: self.rules.layer(),
             max_findings: self.max_findings,
         };
         let named: HashSet<&PathBuf> = self.paths.iter().collect();

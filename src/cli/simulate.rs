@@ -1,20 +1,34 @@
 //! `ptx-tc simulate`
 
 use std::fs;
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use clap::ValueEnum;
+use indicatif::ProgressBar;
 
+use super::check::RuleArguments;
 use super::input::{self, Input};
-use super::{Outcome, output_error, use_color};
+use super::{Outcome, output_error, sources, use_color};
+use crate::check::locate;
+use crate::diagnostic::{Diagnostic, Severity};
+use crate::render::Checked;
 use crate::render::simulation::{self as render, Simulated};
+use crate::render::{timeline, trace};
 use crate::simulation::launch::{LaunchError, LaunchFile};
-use crate::simulation::{self, Kernel, KernelReport, Schedule, Settings, Verdict, schedules};
+use crate::simulation::{self, Kernel, KernelReport, Progress, Schedule, Settings, schedules};
 use crate::source::Source;
 use crate::suppression::Suppressions;
-use crate::{Unit, resolve};
+use crate::{Report, Unit, resolve};
+
+/// Before somebody who waits is told something.
+const PATIENCE: Duration = Duration::from_secs(1);
+/// Between what they are told.
+const BETWEEN: Duration = Duration::from_millis(100);
 
 /// Run kernels without a GPU, and find hangs and races.
 #[derive(Debug, clap::Args)]
@@ -62,9 +76,23 @@ pub(super) struct Simulate {
     /// Write a launch file to fill in, and run nothing.
     #[arg(long)]
     print_launch: bool,
+    /// Draw what happened (human format): a line for each warp and unit, time from left to right.
+    #[arg(long)]
+    timeline: bool,
+    /// Whether with colours; `auto` is on a terminal only.
+    #[arg(long, value_enum, default_value_t = ColorArgument::Auto, value_name = "WHEN")]
+    color: ColorArgument,
+    /// Write what happened to this file, as a Chrome trace: Perfetto (ui.perfetto.dev) opens it.
+    #[arg(long, value_name = "FILE")]
+    trace: Option<PathBuf>,
     /// How to write the findings.
     #[arg(long, value_enum, default_value_t = FormatArgument::Human)]
     format: FormatArgument,
+    /// Do not say which lines of its sources the module was compiled from, as its `.loc`s tell.
+    #[arg(long)]
+    no_source: bool,
+    #[command(flatten)]
+    rules: RuleArguments,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -75,6 +103,16 @@ enum ScheduleArgument {
     Late,
     /// By chance, as `--seed` says.
     Random,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum ColorArgument {
+    /// On a terminal, and not where `NO_COLOR` says no.
+    Auto,
+    /// Everywhere.
+    Always,
+    /// Nowhere.
+    Never,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -101,6 +139,12 @@ enum SimulateError {
     Broken { path: String, line: u32, column: u32 },
     #[error("cannot read `{path}`")]
     Unreadable {
+        path: String,
+        #[source]
+        error: io::Error,
+    },
+    #[error("cannot write `{path}`")]
+    Unwritable {
         path: String,
         #[source]
         error: io::Error,
@@ -135,17 +179,25 @@ impl Simulate {
             }
             return Ok(Outcome::Clean);
         }
+        let options = self.rules.options(&input, "<stdin>")?;
         let mut suppressions = Suppressions::new(&unit, None);
         let mut reports = Vec::new();
         for name in &names {
+            let progress = Progress::default();
             if let Some(kernel) = Kernel::new(&unit, name) {
+                let kernel = kernel.telling(&progress);
                 let start = Instant::now();
-                let mut report = self.simulate(&kernel, file.as_ref()).map_err(SimulateError::Launch)?;
+                let run = || self.simulate(&kernel, file.as_ref());
+                let mut report = watch(name, &progress, run).map_err(SimulateError::Launch)?;
+                report.weigh(&options.rules);
                 report.retain(|finding| !suppressions.silence(finding));
+                if !self.no_source {
+                    locate(&unit, &mut report.diagnostics);
+                }
                 reports.push(Simulated { report, seconds: start.elapsed().as_secs_f64() });
             }
         }
-        self.report(source, &reports, out)
+        self.report(source, reports, out)
     }
 
     /// What the launch file and the options say, if anything.
@@ -206,6 +258,7 @@ impl Simulate {
             strict: self.strict,
             budget: self.budget,
             cluster_index: self.cluster_index,
+            records: self.timeline || self.trace.is_some(),
         };
         let often = |run: &(dyn Fn(&Settings) -> Result<KernelReport, LaunchError> + Sync)| match self.runs {
             Some(runs) => schedules::under_seeds(self.seed..self.seed.saturating_add(runs), |schedule| {
@@ -244,6 +297,18 @@ impl Simulate {
         Ok(report)
     }
 
+    fn write_trace(&self, path: &Path, source: &Source, reports: &[Simulated]) -> Result<(), SimulateError> {
+        let unwritable = |error| SimulateError::Unwritable { path: path.display().to_string(), error };
+        let mut file = BufWriter::new(fs::File::create(path).map_err(unwritable)?);
+        trace::render(source, reports, &mut file).and_then(|()| file.flush()).map_err(unwritable)?;
+        let records = reports.iter().filter_map(|it| it.report.record.as_ref());
+        let left_out: u64 = records.map(|record| record.left_out).sum();
+        if left_out > 0 {
+            let _ = writeln!(io::stderr(), "`{}` has no room for the last {left_out} events", path.display());
+        }
+        Ok(())
+    }
+
     /// The shape that options give to an assumed launch.
     fn shape(&self) -> LaunchFile {
         LaunchFile {
@@ -254,24 +319,94 @@ impl Simulate {
         }
     }
 
-    fn report(&self, source: Source, reports: &[Simulated], out: &mut dyn Write) -> miette::Result<Outcome> {
-        let any = |verdict| reports.iter().any(|it| it.report.verdict == verdict);
-        let outcome = if any(Verdict::Findings) {
+    fn report(
+        &self,
+        source: Source,
+        reports: Vec<Simulated>,
+        out: &mut dyn Write,
+    ) -> miette::Result<Outcome> {
+        let any = |is_so: &dyn Fn(&KernelReport) -> bool| reports.iter().any(|it| is_so(&it.report));
+        let is_wrong = |finding: &Diagnostic| finding.severity == Severity::Error;
+        let outcome = if any(&|report| report.diagnostics.iter().any(is_wrong)) {
             Outcome::Findings
-        } else if any(Verdict::Incomplete) {
+        } else if any(&|report| !report.reasons.is_empty()) {
             Outcome::Incomplete
         } else {
             Outcome::Clean
         };
+        if let Some(path) = &self.trace {
+            self.write_trace(path, &source, &reports)?;
+        }
         match self.format {
             FormatArgument::Human => {
-                render::human(source, reports, use_color(io::stdout().is_terminal()), out)
+                let color = match self.color {
+                    ColorArgument::Auto => use_color(io::stdout().is_terminal()),
+                    ColorArgument::Always => true,
+                    ColorArgument::Never => false,
+                };
+                let picture = self.timeline.then(|| timeline::Look { color, width: columns() });
+                let mut checked = Checked::new(source, Report::default());
+                // Which lines they were compiled from is looked up for all kernels at once.
+                let all = reports.iter().flat_map(|it| it.report.diagnostics.iter().cloned());
+                checked.report.diagnostics = all.collect();
+                sources::find(&mut checked);
+                render::human(checked, &reports, color, picture, out)
             }
-            FormatArgument::Json => render::json(source, reports, out),
+            FormatArgument::Json => render::json(source, &reports, out),
         }
         .map_err(output_error)?;
         Ok(outcome)
     }
+}
+
+/// Runs something, and after a while says on the terminal how far it is.
+fn watch<T>(kernel: &str, progress: &Progress, run: impl FnOnce() -> T) -> T {
+    if !io::stderr().is_terminal() {
+        return run();
+    }
+    thread::scope(|scope| {
+        // Dropped when the run is over, also when it panics.
+        let (running, over) = mpsc::channel::<()>();
+        scope.spawn(move || {
+            let mut bar: Option<ProgressBar> = None;
+            let mut patience = PATIENCE;
+            while over.recv_timeout(patience) == Err(RecvTimeoutError::Timeout) {
+                patience = BETWEEN;
+                let instructions = progress.instructions.load(Ordering::Relaxed);
+                let runs = progress.runs.load(Ordering::Relaxed);
+                let runs = if runs > 1 { format!(" in {runs} runs") } else { String::new() };
+                let bar = bar.get_or_insert_with(ProgressBar::new_spinner);
+                bar.set_message(format!("{kernel}: {} warp instructions{runs}", grouped(instructions)));
+                bar.tick();
+            }
+            if let Some(bar) = bar {
+                bar.finish_and_clear();
+            }
+        });
+        let result = run();
+        drop(running);
+        result
+    })
+}
+
+/// `12 345 678`
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(' ');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// Columns of the terminal.
+fn columns() -> usize {
+    let said = std::env::var("COLUMNS").ok().and_then(|text| text.trim().parse().ok());
+    let terminal = || terminal_size::terminal_size().map(|(terminal_size::Width(columns), _)| columns.into());
+    said.or_else(terminal).unwrap_or(100).clamp(60, 1000)
 }
 
 /// The data of an array of `NumPy`, without its header; of another file all.

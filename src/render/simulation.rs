@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use serde::Serialize;
 
 use super::json::{Finding, Place, finding};
-use super::{Checked, human};
+use super::{Checked, human, timeline};
 use crate::Report;
 use crate::simulation::{KernelReport, Verdict};
 use crate::source::Source;
@@ -52,12 +52,17 @@ struct Statistics {
     seconds: f64,
 }
 
-/// Writes findings and verdicts for people.
+/// Writes findings and verdicts for people, in the source that is checked, and what happened if a picture is wanted.
 ///
 /// # Errors
 /// When `out` cannot be written to.
-pub fn human(source: Source, simulated: &[Simulated], color: bool, out: &mut dyn Write) -> io::Result<()> {
-    let mut checked = Checked::new(source, Report::default());
+pub fn human(
+    mut checked: Checked,
+    simulated: &[Simulated],
+    color: bool,
+    picture: Option<timeline::Look>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     for Simulated { report, seconds } in simulated {
         checked.report.diagnostics.clone_from(&report.diagnostics);
         human::findings(std::slice::from_ref(&checked), color, out)?;
@@ -89,6 +94,10 @@ pub fn human(source: Source, simulated: &[Simulated], color: bool, out: &mut dyn
         }
         for assumed in &report.assumed {
             writeln!(out, "  assumed: {assumed}")?;
+        }
+        if let (Some(look), Some(record)) = (picture, &report.record) {
+            writeln!(out)?;
+            timeline::render(&checked.source, record, look, out)?;
         }
     }
     Ok(())

@@ -5,6 +5,7 @@
 //! [`Schedule`] says so. When nothing can move any more, either all have ended or the kernel hangs.
 
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -18,6 +19,7 @@ mod meeting;
 mod memory;
 mod order;
 mod races;
+mod recording;
 mod step;
 mod tensor;
 mod tensor_core;
@@ -34,6 +36,7 @@ use super::arithmetic::Lanes;
 use super::clock::{Agent, Clock};
 use super::findings::Finding;
 use super::program::{Fixed, NOWHERE, Program, windows};
+use super::record::{Record, Recorder};
 use super::shadow::{History, Shadow};
 use crate::descriptor::Features;
 use crate::diagnostic::Code;
@@ -53,7 +56,7 @@ pub(crate) struct Shape {
 
 /// How a run goes.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Conditions {
+pub(crate) struct Conditions<'p> {
     pub(crate) schedule: Schedule,
     pub(crate) strict: bool,
     /// Warp instructions after which it ends.
@@ -61,6 +64,10 @@ pub(crate) struct Conditions {
     /// Whether the launch is not known; then the number that words of the parameters are.
     pub(crate) assumes: Option<u64>,
     pub(crate) features: Features,
+    /// Whether what happens is kept.
+    pub(crate) records: bool,
+    /// Where it is told how far the run is.
+    pub(crate) progress: Option<&'p AtomicU64>,
 }
 
 /// Why a run ended before its time.
@@ -80,6 +87,7 @@ pub(crate) struct Outcome {
     pub(crate) executed: u64,
     pub(crate) performed: u64,
     pub(crate) global: Global,
+    pub(crate) record: Option<Record>,
 }
 
 /// How execution goes on behind a step.
@@ -164,6 +172,8 @@ pub(crate) struct Machine<'p> {
     reported: FxHashSet<(Code, u32, u32)>,
     assumed: Vec<(u32, &'static str)>,
     random: u64,
+    recorder: Option<Box<Recorder>>,
+    progress: Option<&'p AtomicU64>,
 }
 
 /// Findings after which nobody reads on.
@@ -177,7 +187,7 @@ impl<'p> Machine<'p> {
     pub(crate) fn new(
         program: &'p Program,
         shape: Shape,
-        conditions: Conditions,
+        conditions: Conditions<'p>,
         global: Global,
         parameters: Bytes,
     ) -> Self {
@@ -237,6 +247,8 @@ impl<'p> Machine<'p> {
             reported: FxHashSet::default(),
             assumed: Vec::new(),
             random: seed,
+            recorder: conditions.records.then(Box::default),
+            progress: conditions.progress,
             shape,
         };
         for rank in 0..count {
@@ -354,7 +366,9 @@ impl<'p> Machine<'p> {
     /// Runs to the end, if there is one.
     pub(crate) fn run(mut self) -> Outcome {
         let stop = self.go_on().err();
+        let record = self.recorded();
         Outcome {
+            record,
             findings: self.findings,
             stop,
             assumed: self.assumed,
@@ -485,7 +499,15 @@ impl<'p> Machine<'p> {
             if self.executed > self.budget {
                 break Err(Self::stop(&strand, "the budget of instructions is used up"));
             }
-            match self.step(&mut strand) {
+            let (at, records) = (strand.step, self.recorder.is_some());
+            if records {
+                self.record_turn(&strand);
+            }
+            let flow = self.step(&mut strand);
+            if let (true, Ok(flow)) = (records, &flow) {
+                self.record_step(&strand, at, *flow);
+            }
+            match flow {
                 Ok(Flow::Next) => strand.step += 1,
                 Ok(Flow::Jumped) => {}
                 Ok(Flow::Blocked | Flow::Waiting) => break Ok(()),
@@ -504,6 +526,10 @@ impl<'p> Machine<'p> {
                 }
             }
         };
+        self.record_pause();
+        if let Some(progress) = self.progress {
+            progress.fetch_add((most - left).into(), Ordering::Relaxed);
+        }
         if strand.mask != 0 {
             self.strands[index] = strand;
         }
@@ -547,6 +573,7 @@ impl<'p> Machine<'p> {
     fn report(&mut self, finding: Finding) {
         let other = finding.labels.first().map_or(NOWHERE, |(step, _)| *step);
         if self.reported.insert((finding.code, finding.step, other)) {
+            self.record_finding(&finding);
             self.findings.push(finding);
         }
     }

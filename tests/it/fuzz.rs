@@ -51,6 +51,11 @@ fn files_of_other_languages() {
 }
 
 #[test]
+fn runs() {
+    holds(Target::Simulate, 400);
+}
+
+#[test]
 fn descriptors() {
     holds(Target::Descriptors, 200);
 }

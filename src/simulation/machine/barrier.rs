@@ -468,6 +468,8 @@ impl Machine<'_> {
         let barrier = &mut self.mbarriers[number as usize];
         barrier.transactions -= bytes;
         self.epoch += 1;
+        self.record_arrival(number, step);
+        let barrier = &mut self.mbarriers[number as usize];
         if barrier.pending == 0 && barrier.transactions < 0 {
             let (more, init) = (-barrier.transactions, barrier.init);
             barrier.transactions = 0;
@@ -493,6 +495,8 @@ impl Machine<'_> {
         let barrier = &mut self.mbarriers[number as usize];
         self.epoch += 1;
         let phase = barrier.phase;
+        self.record_arrival(number, step);
+        let barrier = &mut self.mbarriers[number as usize];
         match barrier.senders.iter_mut().find(|sender| sender.step == step && sender.warp == warp) {
             Some(sender) => (sender.phase, sender.times) = (phase, sender.times + 1),
             None => barrier.senders.push(Sender { step, warp, phase, times: 1 }),
@@ -556,6 +560,7 @@ impl Machine<'_> {
         let mut late = late.map(|asker| (asker.step, asker.warp, asker.expects));
         askers.clear();
         *observed = Clock::default();
+        self.record_phase(number);
         // Whoever waits for the phase before this one has missed that it was over.
         late = late.or_else(|| {
             let strand = self.strands.iter().find(|strand| {
@@ -623,7 +628,7 @@ impl Machine<'_> {
         let MbarrierKind::Wait { parity, value, may_suspend, acquire, destination } = instruction.kind else {
             return Ok(Flow::Next);
         };
-        let mut passes = 0;
+        let mut passes = 0u64;
         let mut waits_for = None;
         // Most often all lanes ask the same.
         let mut last = None;
@@ -653,6 +658,9 @@ impl Machine<'_> {
             if is_over {
                 passes |= 1 << lane;
                 self.see(strand, number, acquire);
+                if passes.is_power_of_two() {
+                    self.record_seen(number, strand.step);
+                }
             } else {
                 waits_for.get_or_insert((number, barrier.phase));
             }

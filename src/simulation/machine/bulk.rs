@@ -60,7 +60,7 @@ pub(super) type SmallCopy = (Option<(u32, u32)>, Option<Place>, u32, u32);
 pub(super) struct AsyncStore {
     cta: u32,
     offset: u32,
-    bytes: u32,
+    pub(super) bytes: u32,
     value: u64,
     unknown: bool,
     operator: Option<(ReductionOperator, Type)>,
@@ -143,6 +143,9 @@ impl Machine<'_> {
         }
         let id = self.next_operation;
         self.next_operation += 1;
+        if let Some(recorder) = &mut self.recorder {
+            recorder.begin(id, self.executed);
+        }
         self.pending.push_back(Operation {
             id,
             kind,
@@ -624,6 +627,7 @@ impl Machine<'_> {
         let Some(mut operation) = self.pending.remove(index) else { return };
         self.epoch += 1;
         self.performed += 1;
+        let before = self.record_operation(&operation);
         let kind = std::mem::replace(&mut operation.kind, Kind::Arrivals(Vec::new()));
         match kind {
             Kind::Copies(copies) => self.perform_copies(&operation, &copies),
@@ -647,6 +651,9 @@ impl Machine<'_> {
                     self.complete_transactions(number, 16, (&operation).into());
                 }
             }
+        }
+        if let Some(recorder) = &mut self.recorder {
+            recorder.end_operation(before);
         }
     }
 

@@ -154,7 +154,7 @@ impl Machine<'_> {
     }
 
     /// What someone waits for.
-    fn explain(&self, wait: &Wait, many: bool) -> String {
+    pub(super) fn explain(&self, wait: &Wait, many: bool) -> String {
         let (waits, asks) = if many { ("wait", "ask") } else { ("waits", "asks") };
         match wait {
             Wait::Mbarrier { barrier, phase, .. } => {

@@ -1,0 +1,669 @@
+//! What happened in a run, and when: for pictures and traces.
+//!
+//! # Time
+//!
+//! The machine runs one strand at a time, so the order in which it does things says little about a
+//! GPU. Here each warp has a time of its own, and so has each unit beside the warps: an instruction
+//! takes one step, who waits goes on when the last of what it waits for has come, and operations take
+//! [`COPY`], [`MULTIPLY`] or [`MOVE`] steps, which are not measured but have about the proportions
+//! that a GPU has. So what happens at the same time is drawn at the same time, and a wait is as long as
+//! what it depends on. With the schedule `late` an operation ends when all others wait.
+
+use rustc_hash::FxHashMap;
+
+use crate::diagnostic::Code;
+use crate::source::Span;
+
+/// Steps that a copy takes.
+pub const COPY: u64 = 100;
+/// Steps that a multiply, or another operation of the tensor core, takes.
+pub const MULTIPLY: u64 = 16;
+/// Steps that a load or a store of Tensor Memory takes.
+pub const MOVE: u64 = 12;
+/// What happens after so much is counted, and not kept.
+const MOST: usize = 200_000;
+
+/// What happened in a run.
+#[derive(Clone, Debug, Default)]
+pub struct Record {
+    /// Who did something.
+    pub tracks: Vec<Track>,
+    /// What took time.
+    pub slices: Vec<Slice>,
+    /// What took none.
+    pub marks: Vec<Mark>,
+    /// What let whom go on.
+    pub flows: Vec<Flow>,
+    /// The mbarriers.
+    pub barriers: Vec<Barrier>,
+    /// When the last thing happened.
+    pub end: u64,
+    /// What happened after there was too much to keep.
+    pub left_out: u64,
+}
+
+/// Someone who does something.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Track {
+    /// The rank of its CTA in the cluster.
+    pub cta: u32,
+    /// Who.
+    pub who: Who,
+    /// When it starts and ends.
+    pub life: (u64, u64),
+    /// Where it is when the run is over, unless it has ended: the place, and what it waits for.
+    pub stands: Option<(Span, String)>,
+}
+
+/// Threads, or a unit of a CTA.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Who {
+    /// A warp; for threads that went another way than lane 0, their first lane.
+    Warp {
+        /// Its number in the CTA.
+        index: u32,
+        /// The first lane.
+        lane: u32,
+    },
+    /// Copies in bulk from and to shared memory.
+    Tma,
+    /// `cp.async`
+    Copies,
+    /// The tensor core.
+    TensorCore,
+    /// Loads and stores of Tensor Memory.
+    Moves,
+}
+
+/// Something that took time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Slice {
+    /// Whose it is: an index of [`Record::tracks`].
+    pub track: u32,
+    /// When it started.
+    pub start: u64,
+    /// When it ended.
+    pub end: u64,
+    /// What it was.
+    pub what: Activity,
+    /// The instruction.
+    pub span: Span,
+    /// Whether it had not ended when the run was over.
+    pub is_open: bool,
+    pub(crate) step: u32,
+}
+
+/// What takes time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Activity {
+    /// A phase of an mbarrier is waited for.
+    Mbarrier {
+        /// An index of [`Record::barriers`].
+        barrier: u32,
+        /// The phase, from 0.
+        phase: u64,
+    },
+    /// A barrier of the CTA is waited for.
+    Named(u32),
+    /// The barrier of the cluster is waited for.
+    Cluster,
+    /// Other threads of the warp are waited for.
+    Warp,
+    /// Copies that were committed are waited for.
+    Copied,
+    /// Loads or stores of Tensor Memory are waited for.
+    Moved,
+    /// Columns of Tensor Memory are waited for.
+    Columns(u32),
+    /// Registers are waited for.
+    Registers(u32),
+    /// Memory is asked for a value again and again.
+    Memory,
+    /// A copy to shared memory, or from there.
+    Copy {
+        /// Its bytes, if they are known.
+        bytes: Option<u32>,
+        /// Whether it goes to global memory.
+        stores: bool,
+    },
+    /// An answer about the next cluster.
+    Grant,
+    /// A multiply.
+    Multiply,
+    /// Another operation of the tensor core.
+    Rearrange,
+    /// Something arrives when what was started before is over.
+    Commit,
+    /// A load of Tensor Memory.
+    Load,
+    /// A store to Tensor Memory.
+    Store,
+}
+
+impl Activity {
+    /// Whether someone waits.
+    pub const fn is_wait(self) -> bool {
+        match self {
+            Self::Mbarrier { .. }
+            | Self::Named(_)
+            | Self::Cluster
+            | Self::Warp
+            | Self::Copied
+            | Self::Moved
+            | Self::Columns(_)
+            | Self::Registers(_)
+            | Self::Memory => true,
+            Self::Copy { .. }
+            | Self::Grant
+            | Self::Multiply
+            | Self::Rearrange
+            | Self::Commit
+            | Self::Load
+            | Self::Store => false,
+        }
+    }
+}
+
+/// Something that took no time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mark {
+    /// Whose it is: an index of [`Record::tracks`].
+    pub track: u32,
+    /// When.
+    pub at: u64,
+    /// What.
+    pub what: Event,
+    /// The instruction.
+    pub span: Span,
+    pub(crate) step: u32,
+}
+
+/// What takes no time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Event {
+    /// An arrival at an mbarrier, or bytes that come to it.
+    Arrive {
+        /// An index of [`Record::barriers`].
+        barrier: u32,
+        /// The phase that it counts for.
+        phase: u64,
+    },
+    /// An arrival at a barrier of the CTA, without waiting.
+    NamedArrive(u32),
+    /// A copy is started.
+    Copy,
+    /// Something is given to the tensor core.
+    Tensor,
+    /// A `tcgen05.commit` is given to it.
+    Commit,
+    /// Columns of Tensor Memory are allocated.
+    Alloc,
+    /// They are freed.
+    Dealloc,
+    /// Threads end.
+    Exit,
+    /// Something was found: here, or what it conflicts with.
+    Finding {
+        /// The rule.
+        code: Code,
+        /// Whether this is where it was found.
+        is_primary: bool,
+    },
+}
+
+/// Something that let someone go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Flow {
+    /// Where it happened: the track and the time.
+    pub from: (u32, u64),
+    /// Who could go on, and when.
+    pub to: (u32, u64),
+    /// The mbarrier, and the phase that was over; nothing if a warp started an operation.
+    pub barrier: Option<(u32, u64)>,
+}
+
+/// An mbarrier.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Barrier {
+    /// What people call it.
+    pub name: String,
+    /// The CTA that it is in.
+    pub cta: u32,
+    /// Where it is in its shared memory.
+    pub offset: u32,
+    /// Arrivals that a phase awaits.
+    pub count: u32,
+    /// Phases that were over at the end.
+    pub phases: u64,
+    /// What the phase lacks that was not over: arrivals and bytes.
+    pub lacks: (u32, i64),
+    /// Where it was initialised.
+    pub init: Span,
+}
+
+/// Keeps what happens while a machine runs.
+#[derive(Debug, Default)]
+pub(crate) struct Recorder {
+    record: Record,
+    numbers: FxHashMap<(u32, Who), u32>,
+    /// By track of a warp.
+    lines: FxHashMap<u32, Line>,
+    /// Who does what happens now.
+    context: Context,
+    /// How much the machine had executed when the line at hand had its time.
+    executed: u64,
+    /// When operations were started that are under way, and by whom.
+    begun: FxHashMap<u64, (u64, u32)>,
+    /// By CTA: when its tensor core is free.
+    free: FxHashMap<u32, u64>,
+    /// By mbarrier: when the last arrival of the phase came, and from whom.
+    latest: FxHashMap<u32, (u64, u32)>,
+    /// By mbarrier: when each phase was over, and because of whom.
+    over: FxHashMap<u32, Vec<(u64, u32)>>,
+    /// By CTA and barrier: when someone last arrived.
+    named: FxHashMap<(u32, u32), u64>,
+    /// By generation of the barrier of the cluster, the same.
+    cluster: FxHashMap<u64, u64>,
+    /// By track: when its loads and stores of Tensor Memory are over, and its copies.
+    moved: FxHashMap<u32, u64>,
+    copied: FxHashMap<u32, u64>,
+    /// By step: who did it last.
+    last: FxHashMap<u32, (u32, u64)>,
+    /// When what happened last happened.
+    now: u64,
+}
+
+/// Who does what happens now.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Context {
+    #[default]
+    Nobody,
+    Line(u32),
+    Operation {
+        track: u32,
+        at: u64,
+    },
+}
+
+/// Threads of a warp.
+#[derive(Debug, Default)]
+struct Line {
+    time: u64,
+    waits: Option<(u64, Activity, u32)>,
+    /// When it was last let go on.
+    resumed: u64,
+}
+
+impl Recorder {
+    fn track(&mut self, cta: u32, who: Who, born: u64) -> u32 {
+        if let Some(known) = self.numbers.get(&(cta, who)) {
+            return *known;
+        }
+        let number = self.record.tracks.len() as u32;
+        self.record.tracks.push(Track { cta, who, life: (born, born), stands: None });
+        self.numbers.insert((cta, who), number);
+        number
+    }
+
+    /// Threads of a warp are about to do something: those of the lane, or the whole warp again.
+    pub(crate) fn at(&mut self, cta: u32, index: u32, lane: u32, is_whole: bool, executed: u64) {
+        let who = Who::Warp { index, lane };
+        let known = self.numbers.get(&(cta, who)).copied();
+        if known.is_some_and(|track| self.context == Context::Line(track)) {
+            return;
+        }
+        self.leave(executed);
+        let others = |this: &Self| {
+            let of_warp = |track: &Track| {
+                track.cta == cta && matches!(track.who, Who::Warp { index: it, .. } if it == index)
+            };
+            let times = this.record.tracks.iter().enumerate().filter(|(_, track)| of_warp(track));
+            times.filter_map(|(at, _)| this.lines.get(&(at as u32))).map(|line| line.time).max().unwrap_or(0)
+        };
+        let track = match known {
+            Some(track) => track,
+            None => {
+                let born = others(self);
+                let track = self.track(cta, who, born);
+                self.lines.insert(track, Line { time: born, ..Line::default() });
+                track
+            }
+        };
+        let met = if is_whole { others(self) } else { 0 };
+        let now = self.now;
+        if let Some(line) = self.lines.get_mut(&track) {
+            line.time = line.time.max(met);
+            line.resumed = now;
+        }
+        self.context = Context::Line(track);
+    }
+
+    /// They do no more for a while.
+    pub(crate) fn leave(&mut self, executed: u64) {
+        if let Context::Line(track) = self.context {
+            self.now = self.time(executed);
+            let life = &mut self.record.tracks[track as usize].life;
+            life.1 = life.1.max(self.now);
+        }
+        self.executed = executed;
+        self.context = Context::Nobody;
+    }
+
+    /// The time of whoever does what happens now.
+    fn time(&mut self, executed: u64) -> u64 {
+        match self.context {
+            Context::Nobody => self.now,
+            Context::Operation { at, .. } => at,
+            Context::Line(track) => {
+                let passed = executed.saturating_sub(self.executed);
+                self.executed = executed;
+                let Some(line) = self.lines.get_mut(&track) else { return self.now };
+                // Who asks again and again gets no further.
+                if line.waits.is_none() {
+                    line.time += passed;
+                }
+                line.time
+            }
+        }
+    }
+
+    fn who(&self) -> Option<u32> {
+        match self.context {
+            Context::Nobody => None,
+            Context::Line(track) | Context::Operation { track, .. } => Some(track),
+        }
+    }
+
+    fn is_full(&mut self) -> bool {
+        let is_full = self.record.slices.len() + self.record.marks.len() + self.record.flows.len() >= MOST;
+        self.record.left_out += u64::from(is_full);
+        is_full
+    }
+
+    fn slice(&mut self, track: u32, (start, end): (u64, u64), what: Activity, step: u32) {
+        self.record.end = self.record.end.max(end);
+        let life = &mut self.record.tracks[track as usize].life;
+        *life = (life.0.min(start), life.1.max(end));
+        self.last.insert(step, (track, start));
+        if !self.is_full() {
+            let span = Span::new(0, 0);
+            self.record.slices.push(Slice { track, start, end, what, span, is_open: false, step });
+        }
+    }
+
+    /// Something happens that takes no time.
+    pub(crate) fn mark(&mut self, what: Event, step: u32, executed: u64) {
+        self.go_on(executed);
+        let at = self.time(executed);
+        if let Some(track) = self.who() {
+            self.put(track, at, what, step);
+        }
+    }
+
+    fn put(&mut self, track: u32, at: u64, what: Event, step: u32) {
+        self.record.end = self.record.end.max(at);
+        if !matches!(what, Event::Finding { .. }) {
+            self.last.insert(step, (track, at));
+        }
+        if !self.is_full() {
+            self.record.marks.push(Mark { track, at, what, span: Span::new(0, 0), step });
+        }
+    }
+
+    fn flow(&mut self, from: (u32, u64), to: (u32, u64), barrier: Option<(u32, u64)>) {
+        if !self.is_full() {
+            self.record.flows.push(Flow { from, to, barrier });
+        }
+    }
+
+    /// Somebody starts to wait, or still waits.
+    pub(crate) fn wait(&mut self, what: Activity, step: u32, executed: u64) {
+        let Context::Line(track) = self.context else { return };
+        let is_known = |line: &Line| line.waits.is_some_and(|(_, known, at)| known == what && at == step);
+        if self.lines.get(&track).is_some_and(is_known) {
+            self.executed = executed;
+            return;
+        }
+        self.go_on(executed);
+        let since = self.time(executed);
+        if let Some(line) = self.lines.get_mut(&track) {
+            line.waits = Some((since, what, step));
+        }
+    }
+
+    /// Who waits for something that nobody tells about goes on now.
+    fn go_on(&mut self, executed: u64) {
+        let Context::Line(track) = self.context else { return };
+        let Some(line) = self.lines.get(&track) else { return };
+        if line.waits.is_some() {
+            let until = line.resumed;
+            self.pass(None, until, executed);
+        }
+    }
+
+    /// What is waited for has come, at a time.
+    pub(crate) fn pass(&mut self, what: Option<(Activity, u32)>, until: u64, executed: u64) {
+        let Context::Line(track) = self.context else { return };
+        let time = self.time(executed);
+        let Some(line) = self.lines.get_mut(&track) else { return };
+        let waited = line.waits.take();
+        line.time = time.max(until);
+        let end = line.time;
+        let Some((activity, step)) = what.or(waited.map(|(_, what, step)| (what, step))) else { return };
+        let start = waited.map_or(time, |(since, _, _)| since);
+        if end > start {
+            self.slice(track, (start, end), activity, step);
+        }
+    }
+
+    /// A warp waits no longer because of what another has done; when that one has come.
+    pub(crate) fn released(&mut self, cta: u32, who: Who, until: u64) {
+        let Some(track) = self.numbers.get(&(cta, who)).copied() else { return };
+        let Some(line) = self.lines.get_mut(&track) else { return };
+        let Some((since, what, step)) = line.waits.take() else { return };
+        line.time = line.time.max(until);
+        let end = line.time;
+        if end > since {
+            self.slice(track, (since, end), what, step);
+        }
+    }
+
+    /// Who waits at a barrier of a CTA.
+    pub(crate) fn waiting_at(&self, cta: u32) -> Vec<(Who, u32, u64)> {
+        let waits = |(track, line): (&u32, &Line)| {
+            let it = &self.record.tracks[*track as usize];
+            match line.waits {
+                Some((since, Activity::Named(id), _)) if it.cta == cta => Some((it.who, id, since)),
+                _ => None,
+            }
+        };
+        self.lines.iter().filter_map(waits).collect()
+    }
+
+    /// Someone comes to a barrier of the CTA; when the last one came.
+    pub(crate) fn come(&mut self, cta: u32, id: u32, executed: u64) -> u64 {
+        let at = self.time(executed);
+        let latest = self.named.entry((cta, id)).or_default();
+        *latest = at.max(*latest);
+        *latest
+    }
+
+    /// The barrier is over.
+    pub(crate) fn gone(&mut self, cta: u32, id: u32) {
+        self.named.remove(&(cta, id));
+    }
+
+    /// Someone arrives at the barrier of the cluster.
+    pub(crate) fn come_to_cluster(&mut self, generation: u64, executed: u64) {
+        let at = self.time(executed);
+        let latest = self.cluster.entry(generation).or_default();
+        *latest = at.max(*latest);
+    }
+
+    /// When the last one arrived at it.
+    pub(crate) fn cluster_over(&self, generation: u64) -> u64 {
+        self.cluster.get(&generation).copied().unwrap_or(0)
+    }
+
+    /// An operation is started.
+    pub(crate) fn begin(&mut self, id: u64, executed: u64) {
+        self.go_on(executed);
+        let at = self.time(executed);
+        if let Some(track) = self.who() {
+            self.begun.insert(id, (at, track));
+        }
+    }
+
+    /// An operation takes effect: what happens until [`Self::end_operation`] it does.
+    pub(crate) fn operate(
+        &mut self,
+        (id, cta, step): (u64, u32, u32),
+        (unit, what): (Who, Activity),
+        is_late: bool,
+        executed: u64,
+    ) -> Context {
+        // What the one at hand did before counts.
+        let now = self.time(executed);
+        let (issued, by) = self.begun.remove(&id).unwrap_or((now, u32::MAX));
+        let mut start = issued + 1;
+        if unit == Who::TensorCore {
+            start = start.max(self.free.get(&cta).copied().unwrap_or(0));
+        }
+        let takes = match (unit, what) {
+            (_, Activity::Commit) => 1,
+            (Who::TensorCore, _) => MULTIPLY,
+            _ => COPY,
+        };
+        let mut end = start + takes;
+        if is_late {
+            end = end.max(self.lines.values().map(|line| line.time).max().unwrap_or(0));
+        }
+        if unit == Who::TensorCore {
+            self.free.insert(cta, end);
+        }
+        let track = self.track(cta, unit, start);
+        self.slice(track, (start, end), what, step);
+        if by != u32::MAX {
+            self.flow((by, issued), (track, start), None);
+            let copied = self.copied.entry(by).or_default();
+            *copied = end.max(*copied);
+        }
+        std::mem::replace(&mut self.context, Context::Operation { track, at: end })
+    }
+
+    /// It has taken effect.
+    pub(crate) fn end_operation(&mut self, before: Context) {
+        if let Context::Operation { at, .. } = self.context {
+            self.now = at;
+        }
+        self.context = before;
+    }
+
+    /// A load or a store of Tensor Memory.
+    pub(crate) fn moves(&mut self, cta: u32, what: Activity, step: u32, executed: u64) {
+        self.go_on(executed);
+        let at = self.time(executed);
+        let Some(by) = self.who() else { return };
+        let unit = self.track(cta, Who::Moves, at);
+        self.slice(unit, (at, at + MOVE), what, step);
+        self.flow((by, at), (unit, at), None);
+        self.moved.insert(by, at + MOVE);
+    }
+
+    /// When the loads and stores of Tensor Memory, or the copies, of who is at hand are over.
+    pub(crate) fn own_over(&self, what: Activity) -> u64 {
+        let of = if what == Activity::Moved { &self.moved } else { &self.copied };
+        self.who().and_then(|track| of.get(&track)).copied().unwrap_or(0)
+    }
+
+    /// Someone arrives at an mbarrier, or bytes come to it.
+    pub(crate) fn arrive(&mut self, barrier: u32, phase: u64, step: u32, executed: u64) {
+        self.mark(Event::Arrive { barrier, phase }, step, executed);
+        let at = self.time(executed);
+        if let Some(track) = self.who() {
+            let latest = self.latest.entry(barrier).or_insert((at, track));
+            if at >= latest.0 {
+                *latest = (at, track);
+            }
+        }
+    }
+
+    /// A phase of an mbarrier is over.
+    pub(crate) fn phase_over(&mut self, barrier: u32, phase: u64, executed: u64) {
+        let now = self.time(executed);
+        let latest = self.latest.remove(&barrier).unwrap_or((now, self.who().unwrap_or(0)));
+        let over = self.over.entry(barrier).or_default();
+        over.resize(phase as usize, latest);
+    }
+
+    /// Someone sees that phases before this one are over.
+    pub(crate) fn see(&mut self, barrier: u32, phases: u64, step: u32, executed: u64) {
+        let Some(phase) = phases.checked_sub(1) else { return self.pass(None, 0, executed) };
+        let over = self.over.get(&barrier).and_then(|over| over.get(phase as usize)).copied();
+        let until = over.map_or(0, |(at, _)| at);
+        self.pass(Some((Activity::Mbarrier { barrier, phase }, step)), until, executed);
+        let at = self.time(executed);
+        if let (Some((from, by)), Some(track)) = (over, self.who()) {
+            self.flow((by, from), (track, at), Some((barrier, phase)));
+        }
+    }
+
+    /// Something was found.
+    pub(crate) fn found(&mut self, code: Code, step: u32, others: &[u32], executed: u64) {
+        let at = self.time(executed);
+        // Who hangs is seen without a mark.
+        let Some(track) = self.who() else { return };
+        self.put(track, at, Event::Finding { code, is_primary: true }, step);
+        for other in others {
+            if let Some((track, at)) = self.last.get(other).copied() {
+                self.put(track, at, Event::Finding { code, is_primary: false }, *other);
+            }
+        }
+    }
+
+    /// Threads end.
+    pub(crate) fn exit(&mut self, step: u32, executed: u64) {
+        self.mark(Event::Exit, step, executed);
+    }
+
+    /// Everything, and where those are who have not ended: the CTA, who, the step and words for it.
+    pub(crate) fn finish(
+        mut self,
+        barriers: Vec<Barrier>,
+        left: Vec<(u32, Who, u32, String)>,
+        spans: &[Span],
+        executed: u64,
+    ) -> Record {
+        self.leave(executed);
+        let latest = self.lines.values().map(|line| line.time).max().unwrap_or(0);
+        let end = self.record.end.max(latest) + 1;
+        let span = |step: u32| spans.get(step as usize).copied().unwrap_or(Span::new(0, 0));
+        for (cta, who, step, words) in left {
+            let Some(track) = self.numbers.get(&(cta, who)).copied() else { continue };
+            if let Some((since, what, step)) = self.lines.get(&track).and_then(|line| line.waits) {
+                self.record.slices.push(Slice {
+                    track,
+                    start: since,
+                    end,
+                    what,
+                    span: span(step),
+                    is_open: true,
+                    step,
+                });
+            }
+            let known = &mut self.record.tracks[track as usize];
+            known.life.1 = end;
+            known.stands = Some((span(step), words));
+        }
+        let mut record = self.record;
+        record.end = end;
+        record.barriers = barriers;
+        for slice in &mut record.slices {
+            slice.span = span(slice.step);
+        }
+        for mark in &mut record.marks {
+            mark.span = span(mark.step);
+        }
+        record
+    }
+}
