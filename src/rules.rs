@@ -155,6 +155,7 @@ rules! {
     simulation::out_of_bounds,
     simulation::misaligned,
     simulation::descriptor_out_of_bounds,
+    simulation::layout_mismatch,
     simulation::shared_memory_uninitialized,
     // TC0 Syntax
     syntax::syntax_error,

@@ -68,6 +68,7 @@ codes! {
     OutOfBounds "SIM501" "out-of-bounds" Error Silent,
     Misaligned "SIM502" "misaligned" Error Silent,
     DescriptorOutOfBounds "SIM503" "descriptor-out-of-bounds" Error Silent,
+    LayoutMismatch "SIM504" "layout-mismatch" Error Silent,
     SharedMemoryUninitialized "SIM505" "shared-memory-uninitialized" Error Silent,
     // TC0 Syntax
     SyntaxError "TC001" "syntax-error" Error Rejects,

@@ -11,10 +11,12 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 mod access;
 mod barrier;
+mod boxes;
 mod bulk;
 mod calls;
 mod cta_barrier;
 mod deadlock;
+mod layouts;
 mod meeting;
 mod memory;
 mod order;
@@ -117,6 +119,7 @@ struct Cta {
     named_before: Vec<(u32, u32)>,
     generations: Vec<cta_barrier::Generation>,
     tensor: TensorMemory,
+    layouts: layouts::Layouts,
     /// Registers that no warp has.
     registers: u32,
 }
@@ -274,6 +277,7 @@ impl<'p> Machine<'p> {
             named_before: vec![(0, NOWHERE); 16],
             generations: vec![cta_barrier::Generation::default(); 16],
             tensor: TensorMemory::new(self.features.tensor_memory()),
+            layouts: layouts::Layouts::default(),
             registers: (1u32 << 16).saturating_sub(registers * warps * 32),
         });
         for warp in 0..warps {

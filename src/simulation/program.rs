@@ -558,6 +558,8 @@ pub(crate) struct Bulk {
     pub(crate) bytes: Option<Operand>,
     pub(crate) barrier: Option<Address>,
     pub(crate) mask: Option<Operand>,
+    /// Whether it computes something with what is there.
+    pub(crate) reduces: bool,
     pub(crate) tensor: Option<TensorCopy>,
 }
 
@@ -567,6 +569,7 @@ pub(crate) struct TensorCopy {
     pub(crate) dimensions: u32,
     pub(crate) pair: bool,
     pub(crate) mode: crate::isa::generic::LoadMode,
+    pub(crate) coordinates: Slice,
 }
 
 /// An instruction of tcgen05.

@@ -4,6 +4,7 @@
 //! recognised by their first bytes: a kernel only hands them on, or changes fields by
 //! `tensormap.replace`.
 
+use super::addresses::{self, Element, Tensor, Tile};
 use crate::isa::generic::TensormapField;
 
 /// How the bytes of a box lie in shared memory.
@@ -188,6 +189,34 @@ impl TensorMap {
         };
         bytes[at..at + len].copy_from_slice(&value.to_le_bytes()[..len]);
         true
+    }
+
+    /// The boxes that it describes, unless their elements are interleaved.
+    pub(crate) fn tile(&self) -> Option<Tile> {
+        let is_plain = self.interleave == Interleave::None
+            && self.dims.len() == self.box_dims.len()
+            && self.strides.len() + 1 == self.dims.len();
+        is_plain.then(|| Tile {
+            tensor: Tensor {
+                element: Element {
+                    bits: self.element_bits,
+                    is_padded: self.shared_bits != self.element_bits,
+                },
+                sizes: self.dims.clone(),
+                strides: self.strides.clone(),
+            },
+            sizes: self.box_dims.clone(),
+            steps: vec![1; self.dims.len()],
+            swizzle: match self.swizzle {
+                Swizzle::None => addresses::Swizzle::None,
+                Swizzle::Bytes32 => addresses::Swizzle::Bytes32,
+                Swizzle::Bytes64 => addresses::Swizzle::Bytes64,
+                Swizzle::Bytes128 => addresses::Swizzle::Bytes128,
+                Swizzle::Bytes128Atom32 => addresses::Swizzle::Bytes128Atom32,
+                Swizzle::Bytes128Atom32Flip8 => addresses::Swizzle::Bytes128Atom32Flip8,
+                Swizzle::Bytes128Atom64 => addresses::Swizzle::Bytes128Atom64,
+            },
+        })
     }
 
     /// Bytes of a box in shared memory.

@@ -151,12 +151,13 @@ impl Tile {
         rows * u64::from(self.row_bytes())
     }
 
-    fn row_bytes(&self) -> u32 {
+    /// Bytes of a row in shared memory.
+    pub fn row_bytes(&self) -> u32 {
         self.tensor.element.in_shared(self.count(0))
     }
 
     /// Bytes from one row to the next in shared memory.
-    fn pitch(&self) -> u32 {
+    pub fn pitch(&self) -> u32 {
         self.swizzle.span().map_or(self.row_bytes(), |span| span.max(self.row_bytes()))
     }
 

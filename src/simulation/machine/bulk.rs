@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use super::access::{Place, combined};
 use super::barrier::Event;
+use super::boxes::Boxed;
 use super::tensor_core::Work;
 use super::warp::{Strand, Wait, lanes};
 use super::{Flow, Machine, Stop};
@@ -73,7 +74,7 @@ pub(super) struct Transfer {
     /// Bytes that are written to shared memory: the CTA, the offset, how many.
     pub(super) writes: Vec<(u32, u32, u32)>,
     /// Bytes of shared memory that are read.
-    pub(super) reads: Option<(u32, u32, u32)>,
+    pub(super) reads: Vec<(u32, u32, u32)>,
     /// Where a plain copy comes from and goes, in global memory.
     pub(super) from: Option<u64>,
     pub(super) to: Option<u64>,
@@ -81,6 +82,10 @@ pub(super) struct Transfer {
     pub(super) mbarriers: Vec<u32>,
     /// Bytes; nothing if the tensor map does not say.
     pub(super) bytes: Option<u32>,
+    /// The box of a tensor, and the places in shared memory that it goes to.
+    pub(super) boxed: Option<(Box<Boxed>, Vec<(u32, u32)>)>,
+    /// Whether something is computed with what is there.
+    pub(super) reduces: bool,
 }
 
 /// Copies that the threads of a warp have started.
@@ -359,15 +364,17 @@ impl Machine<'_> {
         }
         let mut transfer = Transfer {
             writes: Vec::new(),
-            reads: None,
+            reads: Vec::new(),
             from: None,
             to: None,
             mbarriers: Vec::new(),
             bytes: Some(bytes),
+            boxed: None,
+            reduces: bulk.reduces,
         };
         match self.place(strand, bulk.source.0, from, bytes, false) {
             Some(Place::Global(address)) => transfer.from = Some(address),
-            Some(Place::Shared { cta, offset }) => transfer.reads = Some((cta, offset, bytes)),
+            Some(Place::Shared { cta, offset }) => transfer.reads = vec![(cta, offset, bytes)],
             Some(_) | None => return Ok(None),
         }
         let own = self.warps[strand.warp as usize].cta;
@@ -543,26 +550,40 @@ impl Machine<'_> {
             }
         }
         self.has_open_copies |= bytes.is_none();
-        let len = bytes.unwrap_or(16);
-        let Some((cta, offset)) = self.shared_place(strand, memory.0, at, len, loads) else {
+        let coordinates = self.coordinates(strand, tensor.coordinates, lane);
+        let boxed = map.as_ref().and_then(|map| Boxed::new(map, tensor.mode, coordinates));
+        let extent = boxed.as_ref().map_or(bytes.unwrap_or(16), |boxed| boxed.extent().min(1 << 20) as u32);
+        let Some((cta, offset)) = self.shared_place(strand, memory.0, at, extent, loads) else {
             return Ok(None);
         };
+        if let Some(boxed) = &boxed {
+            self.check_start(strand, boxed)?;
+        }
+        // Narrow boxes leave gaps.
+        let intervals = boxed.as_ref().map_or(vec![(offset, extent)], |boxed| boxed.intervals(offset));
+        let within = |cta: u32| intervals.iter().map(move |(start, bytes)| (cta, *start, *bytes));
         let mut transfer = Transfer {
             writes: Vec::new(),
-            reads: (!loads).then_some((cta, offset, len)),
+            reads: if loads { Vec::new() } else { within(cta).collect() },
             from: None,
             to: None,
             mbarriers: Vec::new(),
             bytes,
+            boxed: None,
+            reduces: bulk.reduces,
         };
+        let mut places = Vec::new();
         if loads {
             let Some((barrier_cta, barrier_offset)) = self.bulk_mbarrier(strand, bulk, lane)? else {
                 return Ok(None);
             };
             let receivers = self.receivers(strand, bulk, lane, cta)?;
             for cta in lanes(receivers).map(|cta| cta as u32) {
-                transfer.writes.push((cta, offset, len));
-                self.overwrites(strand, cta, (offset, len));
+                transfer.writes.extend(within(cta));
+                places.push((cta, offset));
+                for (start, bytes) in &intervals {
+                    self.overwrites(strand, cta, (*start, *bytes));
+                }
                 let barrier_cta = match (bulk.mask, tensor.pair) {
                     (None, _) => barrier_cta,
                     (Some(_), false) => cta,
@@ -571,7 +592,10 @@ impl Machine<'_> {
                 };
                 transfer.mbarriers.extend(self.usable_mbarrier(strand, (barrier_cta, barrier_offset)));
             }
+        } else {
+            places.push((cta, offset));
         }
+        transfer.boxed = boxed.map(|boxed| (Box::new(boxed), places));
         Ok(Some(transfer))
     }
 
@@ -768,30 +792,32 @@ impl Machine<'_> {
     }
 
     fn perform_bulk(&mut self, operation: &Operation, transfer: &Transfer) {
-        if let Some((cta, offset, bytes)) = transfer.reads {
-            self.touch_by(operation, &[(cta, offset, bytes)], Via::Async, false);
+        if !transfer.reads.is_empty() {
+            self.touch_by(operation, &transfer.reads, Via::Async, false);
         }
         let bytes = transfer.bytes.unwrap_or(0);
-        let data = match (transfer.from, transfer.reads) {
-            (Some(address), _) => self.global.known(address, bytes as usize),
-            (None, Some((cta, offset, _))) => {
-                self.ctas[cta as usize].shared.known(offset.into(), bytes as usize).map(<[u8]>::to_vec)
+        for (cta, start, bytes) in &transfer.writes {
+            self.ctas[*cta as usize].layouts.forget(*start, *bytes);
+        }
+        if let Some((boxed, places)) = &transfer.boxed {
+            self.move_box(operation, boxed, places, transfer.reads.is_empty(), transfer.reduces);
+        } else {
+            let data = match (transfer.from, transfer.reads.first()) {
+                (Some(address), _) => self.global.known(address, bytes as usize),
+                (None, Some((cta, offset, _))) => {
+                    self.ctas[*cta as usize].shared.known((*offset).into(), bytes as usize).map(<[u8]>::to_vec)
+                }
+                (None, None) => None,
+            };
+            let data = data.filter(|_| !transfer.reduces);
+            for (cta, offset, bytes) in &transfer.writes {
+                self.ctas[*cta as usize].shared.fill((*offset).into(), *bytes as usize, data.as_deref());
             }
-            (None, None) => None,
-        };
-        for (cta, offset, bytes) in &transfer.writes {
-            self.ctas[*cta as usize].shared.fill((*offset).into(), *bytes as usize, data.as_deref());
+            if let Some(address) = transfer.to {
+                self.global.fill(address, bytes as usize, data.as_deref());
+            }
         }
         self.touch_by(operation, &transfer.writes, Via::Async, true);
-        if let Some(address) = transfer.to {
-            for at in (0..u64::from(bytes)).step_by(8) {
-                let piece =
-                    data.as_ref().and_then(|data| data.get(at as usize..at as usize + 8)?.try_into().ok());
-                let value = piece.map(u64::from_le_bytes);
-                // What is outside is reported of threads only.
-                let _ = self.global.write(address + at, 8, value.unwrap_or(0), value.is_none());
-            }
-        }
         for number in &transfer.mbarriers {
             self.mbarriers[*number as usize].under_way -= 1;
             if self.mbarriers[*number as usize].is_valid {

@@ -117,6 +117,11 @@ impl Bytes {
         (!self.unknown.any(range.clone())).then(|| &self.data[range])
     }
 
+    /// Whether some of these bytes are known.
+    pub(crate) fn is_partly_known(&self, at: u64, len: usize) -> bool {
+        self.range(at, len).is_some_and(|range| !self.unknown.all(range))
+    }
+
     /// Whether all of these bytes were written.
     pub(crate) fn is_written(&self, at: u64, len: usize) -> bool {
         self.range(at, len).is_some_and(|range| self.written.all(range))
@@ -261,6 +266,27 @@ impl Global {
         }
         let page = buffer.pages[page].as_mut().ok_or(Outside::Limit)?;
         page.write(within, len, value, unknown).ok_or(Outside::Limit)
+    }
+
+    /// Whether something may be known of what a buffer holds, by an address in it.
+    pub(crate) fn may_be_known(&self, address: u64) -> bool {
+        self.locate(address, 0).is_ok_and(|(index, _)| {
+            let buffer = &self.buffers[index];
+            buffer.fill != Fill::Unknown || buffer.pages.iter().any(Option::is_some)
+        })
+    }
+
+    /// Writes bytes, or what is not known. What is outside changes nothing.
+    pub(crate) fn fill(&mut self, address: u64, len: usize, data: Option<&[u8]>) {
+        for at in (0..len).step_by(8) {
+            let piece = (len - at).min(8);
+            let mut bytes = [0; 8];
+            if let Some(data) = data.and_then(|data| data.get(at..at + piece)) {
+                bytes[..piece].copy_from_slice(data);
+            }
+            let _ =
+                self.write(address.wrapping_add(at as u64), piece, u64::from_le_bytes(bytes), data.is_none());
+        }
     }
 
     /// Bytes, if all are known.

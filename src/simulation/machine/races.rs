@@ -57,6 +57,11 @@ impl Machine<'_> {
         strong: Option<Scope>,
         mask: u32,
     ) {
+        if writes {
+            for (cta, start, bytes) in places {
+                self.ctas[*cta as usize].layouts.forget(*start, *bytes);
+            }
+        }
         let access = self.access_of(strand, Via::Generic, writes, mask);
         let access = Access { strong, keeps, ..access };
         let clock = std::mem::take(&mut self.warps[strand.warp as usize].clock);

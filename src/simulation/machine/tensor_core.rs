@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::bulk::{Kind, Operation};
+use super::layouts::Reader;
 use super::tensor::{ALL, Region};
 use super::warp::Strand;
 use super::{Machine, Stop};
@@ -13,6 +14,7 @@ use crate::isa::datapath::{self, Organization};
 use crate::isa::element_types::ElementType;
 use crate::isa::mma_shapes;
 use crate::isa::vocabulary::{CpShape, CtaGroup};
+use crate::simulation::addresses::Swizzle;
 use crate::simulation::findings::Finding;
 use crate::simulation::program::{Address, Matrix, Multiply, Operand, windows};
 use crate::simulation::shadow::{Access, Pipelined, Via};
@@ -29,7 +31,7 @@ pub(super) type Footprint = (u64, u32, u32, Option<(u32, u32)>);
 pub(super) enum Work {
     /// Reads shared and Tensor Memory, and writes or updates Tensor Memory.
     Compute {
-        shared: Vec<(u32, Pieces)>,
+        shared: Vec<(u32, Pieces, Reader)>,
         reads: Vec<Region>,
         writes: Vec<Region>,
         updates: bool,
@@ -65,9 +67,10 @@ impl Machine<'_> {
                 let ctas = writes.iter().map(|region| region.cta);
                 self.unseen
                     .extend(ctas.map(|cta| ((cta, operation.agent), (operation.tick, operation.step))));
-                for (cta, pieces) in &shared {
+                for (cta, pieces, reader) in &shared {
                     self.touch_pieces(operation, *cta, pieces);
                     self.check_written(operation, *cta, pieces);
+                    self.check_layout(operation, *cta, pieces, *reader);
                 }
                 let clock = Some(&operation.clock);
                 self.check_regions(operation.step, operation.warp, &reads, true, clock);
@@ -131,7 +134,7 @@ impl Machine<'_> {
         let (mut shared, mut writes) = (Vec::new(), Vec::new());
         for cta in self.group(strand, pair) {
             writes.push(Region { cta, groups, column, columns: shape.columns() });
-            shared.extend(self.matrix_in(strand, cta, (descriptor, rows, bytes, None)));
+            shared.extend(self.matrix_in(strand, cta, (descriptor, rows, bytes, None), None));
         }
         let does = match shape {
             CpShape::S4x256b => asynchrony::Access::Copy4x256b,
@@ -148,7 +151,8 @@ impl Machine<'_> {
         strand: &Strand,
         cta: u32,
         matrix: Footprint,
-    ) -> Option<(u32, Pieces)> {
+        fours: Option<u32>,
+    ) -> Option<(u32, Pieces, Reader)> {
         let pieces = self.footprints.entry(matrix).or_insert_with(|| footprint(matrix).into()).clone();
         let end = pieces.iter().map(|(start, bytes)| start + bytes).max().unwrap_or(0);
         let start = pieces.iter().map(|(start, _)| *start).min().unwrap_or(0);
@@ -166,7 +170,9 @@ impl Machine<'_> {
             self.report(finding);
             return None;
         }
-        Some((cta, pieces))
+        // Where the pattern starts elsewhere, nothing is compared.
+        let is_aligned = matrix.0 >> 49 & 7 == 0;
+        Some((cta, pieces, Reader { swizzle: is_aligned.then_some(swizzle_of(matrix.0)), fours }))
     }
 
     pub(super) fn multiply_work(
@@ -204,6 +210,10 @@ impl Machine<'_> {
             self.value_at(strand, operand, lane).is_none_or(|value| (value & 1 != 0) != negated)
         };
         let element = |ty: Option<ElementType>| ty.map_or(16, |ty| ty.container_bits(multiply.kind));
+        let fours = |ty: Option<ElementType>| {
+            let four = ty.filter(|ty| ty.bits() == 4)?;
+            Some(four.container_bits(multiply.kind))
+        };
         let mut shared = Vec::new();
         let (mut reads, mut writes) = (Vec::new(), Vec::new());
         let Some(b_word) = self.value_at(strand, multiply.b, lane) else {
@@ -226,7 +236,7 @@ impl Machine<'_> {
                         return Err(Self::stop(strand, "a descriptor is not known"));
                     };
                     let matrix = (word, m / ctas, a_bytes, transposed(transpose_a, element(a), a_k));
-                    shared.extend(self.matrix_in(strand, *cta, matrix));
+                    shared.extend(self.matrix_in(strand, *cta, matrix, fours(a)));
                 }
                 Matrix::TensorMemory(address) => {
                     let (column, _) = self.tensor_address(strand, address, lane)?;
@@ -234,7 +244,7 @@ impl Machine<'_> {
                 }
             }
             let matrix = (b_word, n / ctas, b_bytes, transposed(transpose_b, element(b), k));
-            shared.extend(self.matrix_in(strand, *cta, matrix));
+            shared.extend(self.matrix_in(strand, *cta, matrix, fours(b)));
             // How many columns these have depends on much; the first one they have always.
             let others = multiply.metadata.into_iter().chain(multiply.scales.into_iter().flatten());
             for address in others.collect::<Vec<_>>() {
@@ -252,13 +262,8 @@ impl Machine<'_> {
 fn footprint((word, rows, bytes, transposed): Footprint) -> Vec<(u32, u32)> {
     let field = |low: u32| (((word >> low) & 0x3FFF) as u32) << 4;
     let (start, leading, stride) = (field(0), field(16), field(32));
-    let swizzle = word >> 61;
-    let span: u32 = match swizzle {
-        1 | 2 => 128,
-        4 => 64,
-        6 => 32,
-        _ => 16,
-    };
+    let swizzle = swizzle_of(word);
+    let span = swizzle.span().unwrap_or(16);
     let mut pieces: Vec<(u32, u32)> = Vec::new();
     if let Some((bits, k)) = transposed {
         let width = (rows * bits / 8).max(1);
@@ -279,7 +284,7 @@ fn footprint((word, rows, bytes, transposed): Footprint) -> Vec<(u32, u32)> {
         for row in 0..rows {
             for chunk in 0..bytes.div_ceil(16) {
                 let plain = start + row / 8 * stride + row % 8 * span + chunk * 16;
-                pieces.push((swizzled(plain, swizzle), 16));
+                pieces.push((swizzle.apply(plain), 16));
             }
         }
     }
@@ -295,13 +300,13 @@ fn footprint((word, rows, bytes, transposed): Footprint) -> Vec<(u32, u32)> {
     merged
 }
 
-/// Where a byte lies under a swizzling mode.
-const fn swizzled(address: u32, swizzle: u64) -> u32 {
-    match swizzle {
-        1 => address ^ (address >> 7 & 3) << 5,
-        2 => address ^ (address >> 7 & 7) << 4,
-        4 => address ^ (address >> 7 & 3) << 4,
-        6 => address ^ (address >> 7 & 1) << 4,
-        _ => address,
+/// The swizzling mode of a descriptor.
+const fn swizzle_of(word: u64) -> Swizzle {
+    match word >> 61 {
+        1 => Swizzle::Bytes128Atom32,
+        2 => Swizzle::Bytes128,
+        4 => Swizzle::Bytes64,
+        6 => Swizzle::Bytes32,
+        _ => Swizzle::None,
     }
 }

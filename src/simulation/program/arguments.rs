@@ -190,6 +190,23 @@ impl Operands<'_, '_> {
         }))
     }
 
+    /// The coordinates behind the address of a tensor map; none if they are not understood.
+    fn coordinates(&mut self, name: &str) -> Slice {
+        let mut all = Vec::new();
+        if let Some(filled) = self.slot(name)
+            && let OperandKind::Address(parts) =
+                self.lowering.unit.module.operands[filled.index as usize].kind()
+        {
+            let rest: Vec<u32> = parts.range().skip(1).map(|part| part as u32).collect();
+            let is_whole =
+                rest.into_iter().all(|part| self.lowering.flatten(part, Some(Type::S32), &mut all));
+            if !is_whole {
+                all.clear();
+            }
+        }
+        self.lowering.keep(&all)
+    }
+
     pub(super) fn bulk(&mut self, operation: Operation) -> Option<Action> {
         let opcode = self.opcode;
         let dimensions = opcode.modifier(|it| match it {
@@ -212,10 +229,12 @@ impl Operands<'_, '_> {
             }
             _ => ((self.space("dstMem"), "dstMem"), (self.space("srcMem"), "srcMem")),
         };
+        let coordinates = self.coordinates("tensorMap");
         let tensor = dimensions.map(|dimensions| TensorCopy {
             dimensions,
             pair: opcode.has(Modifier::CtaGroup(CtaGroup::Two)),
             mode: mode.unwrap_or(LoadMode::Tile),
+            coordinates,
         });
         Some(Action::Bulk(Box::new(Bulk {
             destination: (destination.0, self.address(destination.1)?),
@@ -223,6 +242,12 @@ impl Operands<'_, '_> {
             bytes: self.value("size"),
             barrier: self.address("mbar"),
             mask: self.value("ctaMask"),
+            reduces: matches!(
+                operation,
+                Operation::CpReduceAsyncBulkCluster
+                    | Operation::CpReduceAsyncBulkStore
+                    | Operation::CpReduceAsyncBulkTensor
+            ),
             tensor,
         })))
     }

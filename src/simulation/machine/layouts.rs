@@ -1,0 +1,119 @@
+//! How the bytes of shared memory lie: what a tensor copy has brought there under one swizzling mode is
+//! not what a matrix reads under another.
+
+use super::Machine;
+use super::boxes::Boxed;
+use super::bulk::Operation;
+use crate::diagnostic::Code;
+use crate::simulation::addresses::Swizzle;
+use crate::simulation::findings::Finding;
+
+/// How something was written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Layout {
+    swizzle: Swizzle,
+    /// Bits of an element in the tensor, and of one in shared memory.
+    bits: (u32, u32),
+    /// The copy that wrote it.
+    step: u32,
+}
+
+/// What is known of how the bytes of a CTA lie: starts, ends. None overlap.
+#[derive(Debug, Default)]
+pub(super) struct Layouts {
+    all: Vec<(u32, u32, Layout)>,
+}
+
+/// How a matrix is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Reader {
+    /// Nothing if its pattern is moved.
+    pub(super) swizzle: Option<Swizzle>,
+    /// Bits that an element of 4 bits takes, if the elements have so many.
+    pub(super) fours: Option<u32>,
+}
+
+impl Layouts {
+    /// Somebody else writes there: how is not known.
+    pub(super) fn forget(&mut self, start: u32, bytes: u32) {
+        if !self.all.is_empty() {
+            self.all.retain(|(from, to, _)| *to <= start || start.saturating_add(bytes) <= *from);
+        }
+    }
+}
+
+impl Machine<'_> {
+    /// A tensor copy has written there.
+    pub(super) fn remember_layout(
+        &mut self,
+        operation: &Operation,
+        boxed: &Boxed,
+        (cta, offset): (u32, u32),
+    ) {
+        let element = boxed.tile().tensor.element;
+        let bits = (element.bits, if element.is_padded { 8 } else { element.bits });
+        let layout = Layout { swizzle: boxed.tile().swizzle, bits, step: operation.step };
+        let end = offset.saturating_add(boxed.extent().min(1 << 20) as u32);
+        let layouts = &mut self.ctas[cta as usize].layouts;
+        layouts.forget(offset, end - offset);
+        layouts.all.push((offset, end, layout));
+    }
+
+    /// Looks whether a matrix is read as it was written.
+    pub(super) fn check_layout(
+        &mut self,
+        operation: &Operation,
+        cta: u32,
+        pieces: &[(u32, u32)],
+        reader: Reader,
+    ) {
+        let layouts = &self.ctas[cta as usize].layouts.all;
+        let found = layouts.iter().find_map(|(from, to, layout)| {
+            let swizzled = reader.swizzle.filter(|mode| *mode != layout.swizzle);
+            let packed = layout.bits.0 == 4 && reader.fours.is_some_and(|bits| bits != layout.bits.1);
+            if swizzled.is_none() && !packed {
+                return None;
+            }
+            let mut here = pieces
+                .iter()
+                .map(|(start, bytes)| ((*start).max(*from), (start + bytes).min(*to)))
+                .filter(|(first, last)| first < last);
+            let Some(mode) = swizzled else { return here.next().map(|(first, _)| (first, *layout, None)) };
+            // Where both patterns leave the bytes alone, or move them the same way, they are equal.
+            let differs = |at: &u32| layout.swizzle.apply(*at) != mode.apply(*at);
+            let place = here.find_map(|(first, last)| (first..last).step_by(8).find(differs))?;
+            Some((place, *layout, Some(mode)))
+        });
+        let Some((offset, layout, swizzled)) = found else { return };
+        let place = self.place_name(cta, offset);
+        let (message, read, written) = if let Some(mode) = swizzled {
+            (
+                "a matrix is read under the swizzling mode that it was written with",
+                format!("its descriptor reads {place} {}", words(mode)),
+                format!("the tensor copy writes that {}", words(layout.swizzle)),
+            )
+        } else {
+            (
+                "elements of 4 bits are read as they were written: packed, or in bytes of their own",
+                format!("elements of 4 bits take {} bits each in {place}", reader.fours.unwrap_or(0)),
+                format!("the tensor copy gives each {} bits", layout.bits.1),
+            )
+        };
+        let finding =
+            Finding::new(Code::LayoutMismatch, operation.step, message, read).label(layout.step, written);
+        self.report(finding);
+    }
+}
+
+/// How something is swizzled.
+fn words(swizzle: Swizzle) -> &'static str {
+    match swizzle {
+        Swizzle::None => "without swizzling",
+        Swizzle::Bytes32 => "in the mode of 32 bytes",
+        Swizzle::Bytes64 => "in the mode of 64 bytes",
+        Swizzle::Bytes128 => "in the mode of 128 bytes",
+        Swizzle::Bytes128Atom32 => "in the mode of 128 bytes with atoms of 32",
+        Swizzle::Bytes128Atom32Flip8 => "in the mode of 128 bytes with atoms of 32, flipped",
+        Swizzle::Bytes128Atom64 => "in the mode of 128 bytes with atoms of 64",
+    }
+}
