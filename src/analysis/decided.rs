@@ -4,7 +4,10 @@
 //! waited in. What they decide is taken out of the [control flow](super::cfg::Cfg) before anything else
 //! is asked.
 
+use rustc_hash::FxHashMap;
+
 use super::constants::Constants;
+use super::definitions::Definition;
 use super::function::Function;
 use crate::isa::generic::Computation;
 use crate::resolve::symbols::{RegisterId, Resolution};
@@ -24,11 +27,16 @@ pub(super) struct Guard {
 /// The guards that look as if they were constant.
 pub(super) fn candidates(function: &Function<'_>) -> Vec<Guard> {
     let mut found = Vec::new();
+    // By the operand that names the predicate where it is made: many instructions stand under one.
+    let mut known: FxHashMap<u32, bool> = FxHashMap::default();
     for instruction in function.cfg.instructions() {
         let raw = &function.unit.module.instructions[instruction as usize];
         if let Some(guard) = function.unit.module.guard(raw)
             && let Resolution::Register(register) = function.unit.symbols.guard(instruction)
-            && may_be_constant(function, instruction, register, 0)
+            && let Some(definition) = nearest(function, instruction, register)
+            && *known
+                .entry(definition.operand)
+                .or_insert_with(|| is_made_of_constants(function, definition, 0))
         {
             found.push(Guard { instruction, register, negated: guard.negated });
         }
@@ -56,14 +64,16 @@ pub(super) fn decide(
     decided.iter().any(is_new).then_some(decided)
 }
 
+/// Where a register surely got what it holds.
+fn nearest<'a>(function: &Function<'a>, instruction: u32, register: RegisterId) -> Option<&'a Definition> {
+    let definition = function.definitions.nearest(function.cfg, instruction, register);
+    definition.filter(|it| !it.guarded && it.instruction != instruction)
+}
+
 /// Whether a register looks like a constant: so that nearly all guards, which do not, cost nothing.
-fn may_be_constant(function: &Function<'_>, instruction: u32, register: RegisterId, depth: u32) -> bool {
+fn is_made_of_constants(function: &Function<'_>, definition: &Definition, depth: u32) -> bool {
     /// What is decided is not far from where.
     const DEEP: u32 = 8;
-    let definition = function.definitions.nearest(function.cfg, instruction, register);
-    let Some(definition) = definition.filter(|it| !it.guarded && it.instruction != instruction) else {
-        return false;
-    };
     if depth == DEEP || !function.budget.take(1) {
         return false;
     }
@@ -122,9 +132,8 @@ fn is_constant(function: &Function<'_>, instruction: u32, index: u32, depth: u32
         (OperandKind::Name, Resolution::Special) => {
             function.in_cluster_of_one(function.unit.source.slice(operand.span())).is_some()
         }
-        (OperandKind::Name, Resolution::Register(register)) => {
-            may_be_constant(function, instruction, register, depth)
-        }
+        (OperandKind::Name, Resolution::Register(register)) => nearest(function, instruction, register)
+            .is_some_and(|definition| is_made_of_constants(function, definition, depth)),
         (OperandKind::Unary(UnaryOperator::Not, part), _) if part.len == 1 && depth < 64 => {
             is_constant(function, instruction, part.start, depth + 1)
         }

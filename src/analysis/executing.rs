@@ -89,7 +89,7 @@ impl Executes {
     /// Whether no thread that executes it can execute the other one as well.
     pub fn is_apart_from(&self, other: &Self) -> bool {
         let mut pairs = self.possible().zip(other.possible());
-        if self.holds.elects || other.holds.elects {
+        if self.holds.elects.is_some() || other.holds.elects.is_some() {
             pairs.all(|((one, _), (other, _))| one == 0 || other == 0)
         } else {
             pairs.all(|((one, _), (other, _))| one & other == 0)
@@ -198,7 +198,7 @@ impl<'a> Executing<'a> {
         if let Some(known) = self.found.blocks.borrow().get(&block) {
             return Some(*known);
         }
-        let everybody = Holds { yes: self.all, no: ThreadSet::EMPTY, agrees: true, elects: false };
+        let everybody = Holds { yes: self.all, no: ThreadSet::EMPTY, agrees: true, elects: None };
         // Blocks whose branches have to be known first, the last one on top.
         let mut work = vec![block];
         while let Some(&at) = work.last() {

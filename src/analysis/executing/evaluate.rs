@@ -131,7 +131,7 @@ impl Executing<'_> {
             }
             Grain::Thread => ThreadSet::where_each(self.threads(), |thread| at(Grain::Thread, thread)),
         };
-        Holds { yes, no: self.all.without(yes), agrees: true, elects: false }
+        Holds { yes, no: self.all.without(yes), agrees: true, elects: None }
     }
 
     /// For which threads something about a number holds.
@@ -145,7 +145,7 @@ impl Executing<'_> {
             },
             Numbers::Threads(numbers) => {
                 let yes = ThreadSet::where_each(numbers.len(), |thread| holds(numbers[thread]));
-                Holds { yes, no: self.all.without(yes), agrees: true, elects: false }
+                Holds { yes, no: self.all.without(yes), agrees: true, elects: None }
             }
             Numbers::Same(_) | Numbers::Warps(_) | Numbers::Lanes(_) => {
                 self.known(&[number], |[number]| holds(number))
@@ -563,7 +563,12 @@ impl Executing<'_> {
             {
                 let yes = ThreadSet::where_lanes(self.threads(), |_| 1);
                 let no = self.all.without(yes);
-                Some(Value::Truth(Arc::new(Holds { yes, no, agrees: true, elects: true })))
+                Some(Value::Truth(Arc::new(Holds {
+                    yes,
+                    no,
+                    agrees: true,
+                    elects: Some(definition.instruction),
+                })))
             }
             _ => None,
         }
@@ -601,7 +606,7 @@ impl Executing<'_> {
                     let chosen = |is_chosen: bool, lanes: u32| if is_chosen { lanes } else { 0 };
                     chosen(less, low) | chosen(equal, same) | chosen(greater, !(low | same))
                 });
-                Some(Holds { yes, no: self.all.without(yes), agrees: true, elects: false })
+                Some(Holds { yes, no: self.all.without(yes), agrees: true, elects: None })
             };
             of_lanes(&a, &b, less, greater).or_else(|| of_lanes(&b, &a, greater, less)).unwrap_or_else(|| {
                 match (&a, &b) {

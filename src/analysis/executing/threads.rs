@@ -78,13 +78,14 @@ pub struct Holds {
     pub(super) no: ThreadSet,
     /// Whether the others of each warp agree, whatever it is.
     pub(super) agrees: bool,
-    /// Whether an election has part in it, of which it does not matter which thread it elects.
-    pub(super) elects: bool,
+    /// The `elect` that has part in it, of which it does not matter which thread it elects; of several,
+    /// one.
+    pub(super) elects: Option<u32>,
 }
 
 impl Holds {
     pub(super) const NEVER_KNOWN: Self =
-        Self { yes: ThreadSet::EMPTY, no: ThreadSet::EMPTY, agrees: false, elects: false };
+        Self { yes: ThreadSet::EMPTY, no: ThreadSet::EMPTY, agrees: false, elects: None };
 
     pub(super) fn not(self) -> Self {
         Self { yes: self.no, no: self.yes, ..self }
@@ -95,22 +96,28 @@ impl Holds {
     }
 
     pub(super) fn and(self, other: Self, all: ThreadSet) -> Self {
-        // Which thread is elected is not known: with what parts a warp, nothing more is.
-        match (self.elects, other.elects) {
-            (true, true) => return Self { elects: true, ..Self::NEVER_KNOWN },
-            (true, false) if !other.is_of_warps(all) => {
-                return Self { no: other.no, elects: true, ..Self::NEVER_KNOWN };
+        // Which thread is elected is not known: with what parts a warp, nothing more is than which warps
+        // have none.
+        let in_no_thread = |it: &Self| {
+            ThreadSet::where_lanes(MOST, |warp| if it.no.0[warp] == all.0[warp] { all.0[warp] } else { 0 })
+        };
+        let elects = self.elects.or(other.elects);
+        let no = match (self.elects, other.elects) {
+            (Some(one), Some(other_one)) if one != other_one => {
+                Some(in_no_thread(&self).or(in_no_thread(&other)))
             }
-            (false, true) if !self.is_of_warps(all) => {
-                return Self { no: self.no, elects: true, ..Self::NEVER_KNOWN };
-            }
-            _ => {}
+            (Some(_), None) if !other.is_of_warps(all) => Some(other.no.or(in_no_thread(&self))),
+            (None, Some(_)) if !self.is_of_warps(all) => Some(self.no.or(in_no_thread(&other))),
+            (Some(_) | None, Some(_) | None) => None,
+        };
+        if let Some(no) = no {
+            return Self { no, elects, ..Self::NEVER_KNOWN };
         }
         Self {
             yes: self.yes.and(other.yes),
             no: self.no.or(other.no),
             agrees: self.agrees_with(&other, all),
-            elects: self.elects || other.elects,
+            elects,
         }
     }
 

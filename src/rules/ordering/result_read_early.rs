@@ -45,6 +45,15 @@ rule! {
 
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     for flow in checker.flows() {
+        // Most functions have only one of both.
+        let happens = |wanted: &dyn Fn(Pending) -> bool| {
+            let mut events = flow.summary().into_iter().flat_map(|summary| &summary.events);
+            events.any(|event| flow.operation(*event).and_then(Pending::of).is_some_and(wanted))
+        };
+        let is_operation = |it: Pending| it == Pending::Operation;
+        if !happens(&is_operation) || !happens(&|it| !is_operation(it)) {
+            continue;
+        }
         let barriers = LazyCell::new(|| barriers_behind_waits(&flow));
         let role = |event: Event| match (event.action, flow.operation(event)) {
             (Action::MbarrierWait | Action::Unknown, _) => Role::Discharge,
