@@ -152,6 +152,8 @@ pub(crate) struct Machine<'p> {
     next_operation: u64,
     queues: u32,
     queue_agents: FxHashMap<u32, (Agent, u32)>,
+    /// By agent of a queue of the tensor core: what its last operations were.
+    chains: FxHashMap<Agent, tensor_core::Chain>,
     first_async_agent: Agent,
     async_ticks: Vec<u32>,
     /// By operation: bulk copies that are done and were not waited for.
@@ -233,6 +235,7 @@ impl<'p> Machine<'p> {
             next_operation: 0,
             queues: 0,
             queue_agents: FxHashMap::default(),
+            chains: FxHashMap::default(),
             first_async_agent,
             async_ticks: Vec::new(),
             finished: FxHashMap::default(),

@@ -90,6 +90,23 @@ impl Access {
     }
 }
 
+impl Pipelined {
+    /// Whether it is over when an operation begins that follows its own. What a multiply reads is, and what
+    /// it writes for another multiply.
+    fn is_over_before(&self, then: &Self) -> bool {
+        use asynchrony::Access::{
+            Copy, Copy4x256b, Load, MultiplyReadsC, MultiplyReadsOperand, MultiplyWritesD, Shift, Store,
+        };
+        let is_accumulator = matches!(then.access, MultiplyReadsC | MultiplyWritesD);
+        match self.access {
+            MultiplyReadsOperand | MultiplyReadsC => true,
+            MultiplyWritesD => is_accumulator,
+            Copy | Copy4x256b | Shift => !is_accumulator,
+            Store | Load => false,
+        }
+    }
+}
+
 /// What is wrong with two accesses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Conflict {
@@ -177,7 +194,10 @@ impl<'a> Visit<'a> {
         let (Some(first), Some(then)) = (access.does, &mut own.does) else { return false };
         let distance = own.tick.wrapping_sub(access.tick);
         // What was given to the tensor core long ago is taken to be over.
-        if is_own && (distance > u64::BITS || then.follows >> (distance - 1) & 1 != 0) {
+        if is_own && distance > u64::BITS {
+            return true;
+        }
+        if is_own && then.follows >> (distance - 1) & 1 != 0 && first.is_over_before(then) {
             return true;
         }
         let follows = access.warp == own.warp

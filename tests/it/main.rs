@@ -38,6 +38,7 @@ mod robustness;
 mod rule_control;
 mod rules;
 mod scaling;
+mod schedules;
 mod simulate_command;
 mod simulation;
 mod statements;

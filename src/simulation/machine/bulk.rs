@@ -804,9 +804,10 @@ impl Machine<'_> {
         } else {
             let data = match (transfer.from, transfer.reads.first()) {
                 (Some(address), _) => self.global.known(address, bytes as usize),
-                (None, Some((cta, offset, _))) => {
-                    self.ctas[*cta as usize].shared.known((*offset).into(), bytes as usize).map(<[u8]>::to_vec)
-                }
+                (None, Some((cta, offset, _))) => self.ctas[*cta as usize]
+                    .shared
+                    .known((*offset).into(), bytes as usize)
+                    .map(<[u8]>::to_vec),
                 (None, None) => None,
             };
             let data = data.filter(|_| !transfer.reduces);

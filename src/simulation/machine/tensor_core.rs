@@ -42,6 +42,41 @@ pub(super) enum Work {
     Commit(Vec<u32>),
 }
 
+/// The copies that a multiply reads are over before it, and it is over before the next copies: how many
+/// columns scales and metadata take depends on much, so each multiply that has some reads all of them.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Chain {
+    /// The last operation.
+    tick: u32,
+    /// Copies and shifts among those up to it; it is the lowest bit.
+    copies: u64,
+    /// The last multiply that reads scales or metadata, and what it follows.
+    reader: Option<(u32, u64)>,
+}
+
+impl Chain {
+    /// What the next operation follows.
+    fn advance(&mut self, tick: u32, access: asynchrony::Access, reads: bool) -> u64 {
+        let distance = tick - self.tick;
+        self.copies = self.copies.checked_shl(distance).unwrap_or(0);
+        self.tick = tick;
+        if access == asynchrony::Access::MultiplyWritesD {
+            // The lowest bit is the operation itself.
+            let follows = if reads { self.copies >> 1 } else { 0 };
+            if reads {
+                self.reader = Some((tick, follows));
+            }
+            return follows;
+        }
+        self.copies |= 1;
+        self.reader.map_or(0, |(reader, follows)| {
+            let distance = tick - reader;
+            let own = 1_u64.checked_shl(distance - 1).unwrap_or(0);
+            own | follows.checked_shl(distance).unwrap_or(0)
+        })
+    }
+}
+
 impl Machine<'_> {
     /// Gives the tensor core something to do, in the order of a thread.
     pub(super) fn submit(&mut self, strand: &Strand, work: Work, lane: usize) {
@@ -76,8 +111,10 @@ impl Machine<'_> {
                 self.check_regions(operation.step, operation.warp, &reads, true, clock);
                 self.check_regions(operation.step, operation.warp, &writes, updates, clock);
                 let (does, accumulator) = does;
+                let chain = self.chains.entry(operation.agent).or_default();
+                let follows = chain.advance(operation.tick, does, !reads.is_empty());
                 let mut how =
-                    Pipelined { access: asynchrony::Access::MultiplyReadsOperand, accumulator, follows: 0 };
+                    Pipelined { access: asynchrony::Access::MultiplyReadsOperand, accumulator, follows };
                 if !reads.is_empty() {
                     let access = self.access_of_operation(operation, Via::Async, false);
                     let access = Access { does: Some(how), ..access };
