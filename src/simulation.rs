@@ -45,7 +45,7 @@ use crate::resolve::unit::Unit;
 use crate::source::Span;
 use launch::{Argument, Launch, LaunchError, LaunchFile};
 use machine::{Buffer, Bytes, Conditions, Fill, Global, Machine, Shape};
-use program::Program;
+use program::{Action, Program};
 use record::Record;
 
 /// When asynchronous operations take effect, and in which order threads run.
@@ -140,6 +140,17 @@ pub struct Progress {
     pub runs: AtomicU64,
 }
 
+/// What became of one run, and what it shows about the launch.
+struct Run {
+    report: KernelReport,
+    /// Whether the kernel ended it itself.
+    traps: bool,
+    /// Whether the budget was used up.
+    is_exhausted: bool,
+    /// CTAs that a cluster has to have for what it addresses to be there.
+    addressed_ctas: u32,
+}
+
 /// A kernel, ready to run.
 pub struct Kernel<'u> {
     unit: &'u Unit,
@@ -230,7 +241,7 @@ impl<'u> Kernel<'u> {
         let has_numbers =
             self.program.parameters.iter().any(|parameter| parameter.is_array || parameter.bytes < 8);
         let is_open = launch::Directives::of(self.unit, function).block.is_none() && shape.block.is_none();
-        let sets = if has_numbers || is_open { 3 } else { 1 };
+        let sets = if has_numbers || is_open || !self.program.parameters.is_empty() { 3 } else { 1 };
         let free =
             launch::MOST_SHARED.saturating_sub(self.program.static_shared - program::windows::RESERVED);
         let dynamic = if self.uses_dynamic() { free } else { 0 };
@@ -246,7 +257,7 @@ impl<'u> Kernel<'u> {
     /// # Errors
     /// When there is no such launch.
     pub fn simulate(&self, launch: &Launch, settings: &Settings) -> Result<KernelReport, LaunchError> {
-        self.run(launch, settings, None)
+        Ok(self.run(launch, settings, None)?.report)
     }
 
     /// Runs all clusters of the grid.
@@ -308,12 +319,25 @@ impl<'u> Kernel<'u> {
         shape: &LaunchFile,
         settings: &Settings,
     ) -> Result<KernelReport, LaunchError> {
-        let launches = self.assumed_launches(shape)?;
-        let mut reports = Vec::new();
+        let chosen = self.assumed_cluster(shape, settings)?;
+        let mut launches = self.assumed_launches(&chosen)?;
+        if shape.cluster.is_none()
+            && let Some(cluster) = chosen.cluster.filter(|cluster| cluster.iter().any(|size| *size > 1))
+        {
+            for launch in &mut launches {
+                launch.assumed.push(format!("clusters of {cluster:?} CTAs"));
+            }
+        }
+        let mut runs = Vec::new();
         for (set, launch) in launches.into_iter().enumerate() {
             let settings = Settings { records: settings.records && set == 0, ..*settings };
-            reports.push(self.run(&launch.checked()?, &settings, Some(launch::assumed_number(set)))?);
+            runs.push(self.run_assumed(launch, shape.grid.is_none(), &settings, set)?);
         }
+        // What the kernel itself refuses is no launch of it.
+        if runs.iter().any(|run| !run.traps) {
+            runs.retain(|run| !run.traps);
+        }
+        let reports: Vec<KernelReport> = runs.into_iter().map(|run| run.report).collect();
         let key = |finding: &Diagnostic| (finding.code, finding.primary.span);
         let mut common: Option<HashSet<(Code, Span)>> = None;
         for report in &reports {
@@ -355,12 +379,77 @@ impl<'u> Kernel<'u> {
         Ok(KernelReport { verdict, diagnostics, reasons: unique, warp_instructions, operations, ..first })
     }
 
+    /// The shape with a cluster, where neither it nor the kernel says one: the smallest in which all
+    /// CTAs exist that the kernel addresses, of several one under which nothing is wrong.
+    fn assumed_cluster(&self, shape: &LaunchFile, settings: &Settings) -> Result<LaunchFile, LaunchError> {
+        const CLUSTERS: [[u32; 3]; 10] = [
+            [1, 1, 1],
+            [2, 1, 1],
+            [1, 2, 1],
+            [4, 1, 1],
+            [2, 2, 1],
+            [1, 4, 1],
+            [8, 1, 1],
+            [4, 2, 1],
+            [2, 4, 1],
+            [16, 1, 1],
+        ];
+        let function = &self.unit.module.functions[self.function as usize];
+        if shape.cluster.is_some() || launch::Directives::of(self.unit, function).cluster.is_some() {
+            return Ok(shape.clone());
+        }
+        let mut needed = if self.program.is_for_pairs() { 2 } else { 1 };
+        let mut best: Option<LaunchFile> = None;
+        for cluster in CLUSTERS {
+            let size: u32 = cluster.iter().product();
+            if size < needed || best.is_some() && size > needed.next_power_of_two() {
+                continue;
+            }
+            let chosen = LaunchFile { cluster: Some(cluster.to_vec()), ..shape.clone() };
+            let Ok(launches) = self.assumed_launches(&chosen) else { continue };
+            let Some(launch) = launches.into_iter().next() else { break };
+            let run = self.run_assumed(launch, shape.grid.is_none(), settings, 0)?;
+            needed = needed.max(run.addressed_ctas);
+            if size < needed {
+                continue;
+            }
+            if run.report.verdict == Verdict::Clean {
+                return Ok(chosen);
+            }
+            best.get_or_insert(chosen);
+        }
+        Ok(best.unwrap_or_else(|| shape.clone()))
+    }
+
+    /// A run under a set of what is assumed: with a grid of one cluster, or, where that has more to do
+    /// than is worth looking at, with one in which each cluster has a part of it.
+    fn run_assumed(
+        &self,
+        mut launch: Launch,
+        is_open: bool,
+        settings: &Settings,
+        set: usize,
+    ) -> Result<Run, LaunchError> {
+        /// Which part of the budget is tried with one cluster.
+        const TRIED: u64 = 8;
+        let assumption = Some(launch::Assumption::of(set));
+        if is_open {
+            let tried = Settings { budget: settings.budget / TRIED, ..*settings };
+            let run = self.run(&launch, &tried, assumption)?;
+            if !run.is_exhausted {
+                return Ok(run);
+            }
+            launch.grid[0] = launch.cluster[0] * launch::MANY_CLUSTERS;
+        }
+        self.run(&launch.checked()?, settings, assumption)
+    }
+
     fn run(
         &self,
         launch: &Launch,
         settings: &Settings,
-        assumes: Option<u64>,
-    ) -> Result<KernelReport, LaunchError> {
+        assumes: Option<launch::Assumption>,
+    ) -> Result<Run, LaunchError> {
         let function = &self.unit.module.functions[self.function as usize];
         let program = &self.program;
         let end = program.static_shared.next_multiple_of(program.dynamic_align.max(16)) + launch.dynamic_smem;
@@ -409,6 +498,9 @@ impl<'u> Kernel<'u> {
         // The first that shows is most likely the cause.
         diagnostics.dedup();
         let span = |step: u32| program.spans.get(step as usize).copied();
+        let traps = outcome.stop.as_ref().is_some_and(|stop| {
+            program.steps.get(stop.step as usize).is_some_and(|step| matches!(step.action, Action::Trap))
+        });
         let reasons: Vec<Reason> = outcome
             .stop
             .into_iter()
@@ -416,7 +508,7 @@ impl<'u> Kernel<'u> {
             .collect();
         let mut assumed = launch.assumed.clone();
         assumed.extend(outcome.assumed.into_iter().map(|(_, what)| what.to_owned()));
-        Ok(KernelReport {
+        let report = KernelReport {
             kernel: self.name().to_owned(),
             verdict: verdict(&diagnostics, &reasons),
             reasons,
@@ -426,7 +518,9 @@ impl<'u> Kernel<'u> {
             operations: outcome.performed,
             buffers,
             record: outcome.record,
-        })
+        };
+        let (is_exhausted, addressed_ctas) = (outcome.executed > settings.budget, outcome.addressed_ctas);
+        Ok(Run { report, traps, is_exhausted, addressed_ctas })
     }
 
     /// Global memory and the parameters of a launch; and which arguments are buffers: their addresses

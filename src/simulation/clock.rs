@@ -1,5 +1,7 @@
 //! Vector clocks: what an agent knows to have happened.
 
+use std::borrow::Cow;
+
 /// Which agent: a warp, or a chain of asynchronous operations, each of which starts after the one
 /// before it ended.
 pub(crate) type Agent = u32;
@@ -11,6 +13,9 @@ pub(crate) struct Clock {
     time: Vec<u32>,
     /// The same for what threads wrote, as the async proxy sees it: up to the last proxy fence.
     proxy: Vec<u32>,
+    /// What is known to be over because of the order of execution alone, without what it wrote to memory
+    /// being seen. Empty while that is no more than the rest.
+    executed: Vec<u32>,
 }
 
 impl Clock {
@@ -43,6 +48,23 @@ impl Clock {
     pub(crate) fn join(&mut self, other: &Self) {
         join(&mut self.time, &other.time);
         join(&mut self.proxy, &other.proxy);
+        join(&mut self.executed, &other.executed);
+    }
+
+    /// Learns that all is over that another one knows of, and nothing about memory.
+    pub(crate) fn join_executed(&mut self, other: &Self) {
+        join(&mut self.executed, &other.executed);
+        join(&mut self.executed, &other.time);
+    }
+
+    /// What is over: Tensor Memory follows the order of execution.
+    pub(crate) fn executed(&self) -> Cow<'_, Self> {
+        if self.executed.is_empty() {
+            return Cow::Borrowed(self);
+        }
+        let mut all = self.clone();
+        join(&mut all.time, &self.executed);
+        Cow::Owned(all)
     }
 
     /// A proxy fence: the async proxy sees all that is known to have happened.

@@ -137,14 +137,56 @@ pub const MOST_SHARED: u32 = 227 * 1024;
 /// What a buffer has of which nothing is said.
 const ASSUMED_BUFFER: u64 = 1 << 32;
 /// The values that numbers get, set by set.
-const ASSUMED_NUMBERS: [u64; 3] = [512, 256, 1024];
+const ASSUMED_NUMBERS: [u64; 3] = [512, 256, 384];
+/// How many clusters the grid has along its first axis, where one does too much work.
+pub(crate) const MANY_CLUSTERS: u32 = 1 << 16;
 
 /// The threads that a CTA has, where its kernel does not say.
 const ASSUMED_THREADS: [u32; 3] = [128, 32, 256];
 
-/// The value of numbers in a set.
-pub(crate) fn assumed_number(set: usize) -> u64 {
-    ASSUMED_NUMBERS[set % ASSUMED_NUMBERS.len()]
+/// What is taken for the values that nobody has said, the same for all who read them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Assumption {
+    /// What the numbers among the parameters are.
+    pub(crate) number: u64,
+    content: Content,
+}
+
+/// What is taken for the contents of buffers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Content {
+    /// Greater numbers further on: lengths, and also where something starts.
+    Rising,
+    Zeros,
+    Ones,
+}
+
+/// How much greater the next element is.
+const RISE: u64 = 128;
+
+impl Assumption {
+    /// That of a set.
+    pub(crate) fn of(set: usize) -> Self {
+        const CONTENTS: [Content; 3] = [Content::Rising, Content::Zeros, Content::Ones];
+        Self { number: ASSUMED_NUMBERS[set % ASSUMED_NUMBERS.len()], content: CONTENTS[set % CONTENTS.len()] }
+    }
+
+    /// What an element of a buffer holds, which starts so many bytes behind the start.
+    pub(crate) const fn element(self, at: u64, bytes: u64) -> u64 {
+        match self.content {
+            Content::Rising if bytes >= 4 => (at / bytes + 1).wrapping_mul(RISE),
+            Content::Rising | Content::Ones => 1,
+            Content::Zeros => 0,
+        }
+    }
+
+    /// What an instruction results in that is not computed, and what copies bring that are not made.
+    pub(crate) const fn result(self) -> u64 {
+        match self.content {
+            Content::Rising | Content::Zeros => 0,
+            Content::Ones => 1,
+        }
+    }
 }
 
 /// What a kernel's directives say.
@@ -273,7 +315,7 @@ impl Launch {
             [ASSUMED_THREADS[set % ASSUMED_THREADS.len()], 1, 1]
         });
         let cluster = said.cluster.unwrap_or([1, 1, 1]);
-        let number = assumed_number(set);
+        let Assumption { number, .. } = Assumption::of(set);
         let arguments = parameters
             .iter()
             .map(|parameter| match parameter.ty {
@@ -281,9 +323,11 @@ impl Launch {
                     Argument::Opaque
                 }
                 _ if parameter.is_array => Argument::Opaque,
-                Some(Type::U64 | Type::B64 | Type::S64) => {
+                Some(Type::U64 | Type::B64 | Type::S64) if parameter.is_pointer => {
                     Argument::Buffer { bytes: ASSUMED_BUFFER, data: None }
                 }
+                // The kernel shows whether it is an address.
+                Some(Type::U64 | Type::B64 | Type::S64) => Argument::Opaque,
                 Some(Type::F32) => Argument::Bytes(1.0f32.to_le_bytes().to_vec()),
                 Some(Type::F64) => Argument::Bytes(1.0f64.to_le_bytes().to_vec()),
                 _ => Argument::Bytes(number.to_le_bytes()[..parameter.bytes.min(8) as usize].to_vec()),

@@ -37,6 +37,7 @@ use super::Schedule;
 use super::arithmetic::Lanes;
 use super::clock::{Agent, Clock};
 use super::findings::Finding;
+use super::launch::Assumption;
 use super::program::{Fixed, NOWHERE, Program, windows};
 use super::record::{Record, Recorder};
 use super::shadow::{History, Shadow};
@@ -63,8 +64,8 @@ pub(crate) struct Conditions<'p> {
     pub(crate) strict: bool,
     /// Warp instructions after which it ends.
     pub(crate) budget: u64,
-    /// Whether the launch is not known; then the number that words of the parameters are.
-    pub(crate) assumes: Option<u64>,
+    /// What is taken for values that nobody has said, if the launch is not known.
+    pub(crate) assumes: Option<Assumption>,
     pub(crate) features: Features,
     /// Whether what happens is kept.
     pub(crate) records: bool,
@@ -86,6 +87,8 @@ pub(crate) struct Outcome {
     pub(crate) stop: Option<Stop>,
     /// What was taken for granted, and where.
     pub(crate) assumed: Vec<(u32, &'static str)>,
+    /// CTAs that a cluster has to have for what it addresses to be there.
+    pub(crate) addressed_ctas: u32,
     pub(crate) executed: u64,
     pub(crate) performed: u64,
     pub(crate) global: Global,
@@ -131,7 +134,9 @@ pub(crate) struct Machine<'p> {
     schedule: Schedule,
     is_strict: bool,
     is_assumed: bool,
-    assumes: Option<u64>,
+    assumes: Option<Assumption>,
+    /// By address: the buffers whose addresses are taken to be there.
+    assumed_buffers: FxHashMap<u64, u64>,
     budget: u64,
     features: Features,
     ctas: Vec<Cta>,
@@ -176,6 +181,7 @@ pub(crate) struct Machine<'p> {
     findings: Vec<Finding>,
     reported: FxHashSet<(Code, u32, u32)>,
     assumed: Vec<(u32, &'static str)>,
+    addressed_ctas: u32,
     random: u64,
     recorder: Option<Box<Recorder>>,
     progress: Option<&'p AtomicU64>,
@@ -217,6 +223,7 @@ impl<'p> Machine<'p> {
             is_strict: conditions.strict,
             is_assumed: conditions.assumes.is_some(),
             assumes: conditions.assumes,
+            assumed_buffers: FxHashMap::default(),
             budget: conditions.budget,
             features: conditions.features,
             ctas: Vec::new(),
@@ -252,6 +259,7 @@ impl<'p> Machine<'p> {
             findings: Vec::new(),
             reported: FxHashSet::default(),
             assumed: Vec::new(),
+            addressed_ctas: 0,
             random: seed,
             recorder: conditions.records.then(Box::default),
             progress: conditions.progress,
@@ -379,6 +387,7 @@ impl<'p> Machine<'p> {
             findings: self.findings,
             stop,
             assumed: self.assumed,
+            addressed_ctas: self.addressed_ctas,
             executed: self.executed,
             performed: self.performed,
             global: self.global,
@@ -574,6 +583,11 @@ impl<'p> Machine<'p> {
         if !self.assumed.iter().any(|(_, known)| *known == what) {
             self.assumed.push((step, what));
         }
+    }
+
+    /// Notes which CTAs of the cluster are addressed.
+    fn address_ctas(&mut self, mask: u32) {
+        self.addressed_ctas = self.addressed_ctas.max(32 - mask.leading_zeros());
     }
 
     /// Keeps a finding, unless there is one like it.

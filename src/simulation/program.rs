@@ -12,6 +12,7 @@ use crate::source::Span;
 mod arguments;
 mod lower;
 mod operands;
+mod pointers;
 mod reconvergence;
 mod tensor;
 mod variables;
@@ -91,6 +92,21 @@ pub(crate) struct Program {
     pub(crate) constant_bytes: Vec<u8>,
     /// The bytes of constants that have no known value.
     pub(crate) constant_unknown: Vec<(u32, u32)>,
+}
+
+impl Program {
+    /// Whether there are instructions for pairs of CTAs.
+    pub(crate) fn is_for_pairs(&self) -> bool {
+        self.steps.iter().any(|step| match &step.action {
+            Action::Tensor(tensor) => match &**tensor {
+                Tensor::Alloc { pair, .. } | Tensor::Copy { pair, .. } | Tensor::Shift { pair, .. } => *pair,
+                Tensor::Multiply(multiply) => multiply.pair,
+                _ => false,
+            },
+            Action::Bulk(bulk) => bulk.tensor.as_ref().is_some_and(|tensor| tensor.pair),
+            _ => false,
+        })
+    }
 }
 
 /// A piece of an arena of a [`Program`].
@@ -407,6 +423,7 @@ pub(crate) enum Action {
         rows: u32,
         row_bytes: u32,
         registers: Slice,
+        fragments: Option<Fragments>,
     },
     /// `tensormap.replace`
     ReplaceTensorMap {
@@ -428,6 +445,15 @@ pub(crate) enum Action {
     Tensor(Box<Tensor>),
     /// What the machine does not know; the text says what.
     Unknown(u32),
+}
+
+/// How 8 rows of 8 elements of 16 bits lie in the registers of a warp.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fragments {
+    /// Four lanes have a row, each two elements of it.
+    Rows,
+    /// Four lanes have a column.
+    Columns,
 }
 
 /// On which sources a result depends, where not all are known.
@@ -485,6 +511,8 @@ pub(crate) struct Access {
     pub(crate) registers: Slice,
     /// Nothing if it is weak: then no other thread may be waited for with it.
     pub(crate) strength: Option<Strength>,
+    /// Which of the registers that are loaded hold addresses, as far as can be seen.
+    pub(crate) pointers: u32,
 }
 
 /// How what is not weak orders threads (PTX ISA, "Memory Consistency Model").

@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 
 use ptx_tc::diagnostic::Severity;
 use ptx_tc::host::Language;
+use ptx_tc::simulation::Settings;
 use ptx_tc::{Document, Options, Source};
 use rayon::prelude::*;
 
@@ -23,6 +24,7 @@ mod install;
 mod judged;
 mod packages;
 mod report;
+mod simulated;
 
 use packages::{COMPILED, Contents, PACKAGES, Package};
 
@@ -39,9 +41,18 @@ pub(crate) struct Arguments {
     /// Instead of sources: compile the kernels of packages, and check what the compilers make.
     #[arg(long, conflicts_with_all = ["from", "require"])]
     compiled: bool,
-    /// Check the modules that were compiled before, and compile no others.
-    #[arg(long, requires = "compiled")]
+    /// Take the modules that were compiled before, and compile no others.
+    #[arg(long)]
     no_compile: bool,
+    /// Run the kernels that were compiled, without a GPU.
+    #[arg(long, conflicts_with_all = ["from", "require", "compiled"])]
+    simulate: bool,
+    /// Run those of a directory instead.
+    #[arg(long, requires = "simulate", conflicts_with_all = ["record", "package"])]
+    modules: Option<PathBuf>,
+    /// Warp instructions after which a run ends.
+    #[arg(long, requires = "simulate", default_value_t = 2_000_000)]
+    budget: u64,
     /// Fail if a statement is not found, an operation not known, or an error found.
     #[arg(long)]
     require: bool,
@@ -125,6 +136,15 @@ impl Tally {
 pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
     if arguments.compiled {
         return compiled(arguments);
+    }
+    if arguments.simulate {
+        let settings = Settings { budget: arguments.budget, ..Settings::default() };
+        return simulated::run(
+            (&arguments.package, !arguments.no_compile),
+            arguments.modules.as_deref(),
+            &settings,
+            arguments.record,
+        );
     }
     let mut holds = true;
     let mut tallies = Vec::new();

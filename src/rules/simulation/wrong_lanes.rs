@@ -4,7 +4,9 @@ rule! {
     /// ## What it does
     /// Finds `tcgen05.ld` and `tcgen05.st` of lanes that another warp of the warpgroup owns.
     ///
-    /// `ptx-tc simulate` finds it, in a run of the kernel.
+    /// `ptx-tc simulate` finds it, in a run of the kernel. Shipped kernels let all warps name the first
+    /// 32 lanes, or count lanes over all warpgroups, and each warp gets its own: that is a finding under
+    /// `--strict` only.
     ///
     /// ## Why is this bad?
     /// A warp reaches the 32 lanes only that its number modulo 4 names. What it reads elsewhere is not
@@ -16,7 +18,9 @@ rule! {
     /// @p tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [slot], 32;
     /// bar.sync 0;
     /// ld.shared.b32 taddr, [slot];
-    /// @!p tcgen05.st.sync.aligned.32x32b.x1.b32 [taddr], {tid};
+    /// shl.b32 r0, warp, 22;
+    /// add.u32 r0, r0, taddr;
+    /// @!p tcgen05.st.sync.aligned.32x32b.x1.b32 [r0], {tid};
     /// @!p tcgen05.wait::st.sync.aligned;
     /// bar.sync 0;
     /// @p tcgen05.dealloc.cta_group::1.sync.aligned.b32 taddr, 32;

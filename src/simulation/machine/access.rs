@@ -7,7 +7,8 @@ use crate::diagnostic::Code;
 use crate::isa::generic::{ReductionOperator, Type};
 use crate::simulation::arithmetic::Lanes;
 use crate::simulation::findings::Finding;
-use crate::simulation::program::{Access, Address, Atomic, Operand, Slice, Where, windows};
+use crate::simulation::launch::Assumption;
+use crate::simulation::program::{Access, Address, Atomic, Fragments, Operand, Slice, Where, windows};
 
 /// Where an address leads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,6 +18,18 @@ pub(super) enum Place {
     Local(u64),
     Const(u64),
     Parameter(u64),
+}
+
+/// What is assumed of what is not computed.
+pub(super) const ASSUMED_RESULTS: &str = "the results of multiplies, and what tensor copies bring";
+
+/// What a word that is read is, as far as the kernel shows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Expected {
+    Number,
+    Pointer,
+    /// Something that threads count with, or wait for.
+    Counter,
 }
 
 impl Machine<'_> {
@@ -40,6 +53,7 @@ impl Machine<'_> {
                 windows::LOCAL => Place::Local(within),
                 windows::CONST => Place::Const(within),
                 windows::PARAM => Place::Parameter(within),
+                _ if self.is_assumed => Place::Global(address),
                 _ => {
                     self.outside(strand, &format!("there is nothing at the address {address:#x}"));
                     return None;
@@ -86,6 +100,8 @@ impl Machine<'_> {
                 }
                 Ok(())
             }
+            // It was computed from what was assumed.
+            Outside::Bounds(None, _) if self.is_assumed => Ok(()),
             Outside::Bounds(None, _) => {
                 self.outside(strand, &format!("there is no buffer at the address {address:#x}"));
                 Ok(())
@@ -94,7 +110,13 @@ impl Machine<'_> {
     }
 
     /// Up to 8 bytes at a place; what cannot be read is not known.
-    fn read(&mut self, strand: &Strand, place: Place, lane: usize, bytes: u32) -> Result<Read, Stop> {
+    fn read(
+        &mut self,
+        strand: &Strand,
+        place: Place,
+        lane: usize,
+        (bytes, expected): (u32, Expected),
+    ) -> Result<Read, Stop> {
         let nothing = Read { value: 0, unknown: true };
         let len = bytes as usize;
         let read = match place {
@@ -102,28 +124,73 @@ impl Machine<'_> {
                 Ok(read) => Some(read),
                 Err(why) => {
                     self.outside_global(strand, address, bytes, why)?;
-                    return Ok(nothing);
+                    return Ok(self.assumed(place, bytes, expected).unwrap_or(nothing));
                 }
             },
             Place::Shared { cta, offset } => self.ctas[cta as usize].shared.read(offset.into(), len),
             Place::Local(at) => self.warps[strand.warp as usize].local[lane].read(at, len),
             Place::Const(at) => self.constants.read(at, len),
-            Place::Parameter(at) => self.parameter(at, len),
+            Place::Parameter(at) => self.parameter(at, len, expected),
         };
         if read.is_none() {
             self.outside(strand, &format!("{bytes} bytes lie outside of {}", words(place)));
         }
-        Ok(read.unwrap_or(nothing))
+        let read = read.unwrap_or(nothing);
+        if !read.unknown {
+            return Ok(read);
+        }
+        let Some(assumed) = self.assumed(place, bytes, expected) else { return Ok(read) };
+        self.assume(
+            strand.step,
+            match place {
+                Place::Global(_) => "what buffers hold",
+                Place::Shared { .. } | Place::Local(_) | Place::Const(_) | Place::Parameter(_) => {
+                    ASSUMED_RESULTS
+                }
+            },
+        );
+        Ok(assumed)
+    }
+
+    /// What is taken for a value that nobody has said.
+    fn assumed(&mut self, place: Place, bytes: u32, expected: Expected) -> Option<Read> {
+        let assumption = self.assumes?;
+        let value = match (place, expected) {
+            (Place::Global(address), Expected::Pointer) => {
+                let next = self.global.next_address();
+                let buffer = *self.assumed_buffers.entry(address).or_insert(next);
+                if buffer == next {
+                    self.assumed_buffer();
+                }
+                buffer
+            }
+            // Who works together begins with nothing.
+            (Place::Global(_), Expected::Counter) => 0,
+            (Place::Global(address), Expected::Number) => {
+                let at = address & ((1 << windows::BUFFER_BITS) - 1);
+                assumption.element(at, bytes.into())
+            }
+            (Place::Shared { .. } | Place::Local(_) | Place::Const(_) | Place::Parameter(_), _) => {
+                assumption.result()
+            }
+        };
+        Some(Read { value: value & u64::MAX >> (64 - bytes.clamp(1, 8) * 8), unknown: false })
+    }
+
+    fn assumed_buffer(&mut self) -> u64 {
+        self.global.add(super::Buffer::new("a buffer".to_owned(), 1 << 32, super::Fill::Unknown))
     }
 
     /// A part of a parameter. If nobody has said what it is, it is the address of a buffer if it is as
-    /// long, and a number otherwise.
-    fn parameter(&mut self, at: u64, len: usize) -> Option<Read> {
+    /// long and the kernel shows nothing else, and a number otherwise.
+    fn parameter(&mut self, at: u64, len: usize, expected: Expected) -> Option<Read> {
         let read = self.parameters.read(at, len)?;
-        let Some(number) = self.assumes.filter(|_| read.unknown) else { return Some(read) };
+        let Some(Assumption { number, .. }) = self.assumes.filter(|_| read.unknown) else {
+            return Some(read);
+        };
         let value = match len {
-            8 => self.global.add(super::Buffer::new("a buffer".to_owned(), 1 << 32, super::Fill::Unknown)),
-            4 | 2 => number,
+            8 if expected == Expected::Pointer => self.assumed_buffer(),
+            8 | 4 | 2 => number,
             _ => 1,
         };
         self.parameters.write(at, len, value, false);
@@ -237,7 +304,13 @@ impl Machine<'_> {
             }
             for (index, (value, unknown)) in values.iter_mut().enumerate() {
                 let part = behind(place, index as u64 * u64::from(element));
-                let read = self.read(strand, part, lane, element)?;
+                let is_pointer = element == 8 && access.pointers >> index & 1 != 0;
+                let expected = match (is_pointer, access.strength.is_some()) {
+                    (true, _) => Expected::Pointer,
+                    (false, true) => Expected::Counter,
+                    (false, false) => Expected::Number,
+                };
+                let read = self.read(strand, part, lane, (element, expected))?;
                 value[lane] = match access.extend {
                     0 => read.value,
                     bits => extended(read.value, element * 8, u32::from(bits)),
@@ -352,7 +425,7 @@ impl Machine<'_> {
             }
             for part in 0..parts {
                 let at = behind(place, part as u64 * u64::from(element));
-                let old = self.read(strand, at, lane, element)?;
+                let old = self.read(strand, at, lane, (element, Expected::Counter))?;
                 let (b, b_unknown) = self.value(strand, sources[part]);
                 let (c, c_unknown) =
                     sources.get(parts + part).map_or(([0; 32], 0), |it| self.value(strand, *it));
@@ -474,33 +547,77 @@ impl Machine<'_> {
         store: bool,
         (address, space): (Address, Where),
         (rows, row_bytes): (u32, u32),
-        registers: Slice,
+        (registers, fragments): (Slice, Option<Fragments>),
     ) -> Result<(), Stop> {
         let (addresses, unknown) = self.addresses(strand, address);
         let wanted = if rows >= 32 { u32::MAX } else { (1 << rows) - 1 };
         if unknown & wanted != 0 {
             return Err(Self::stop(strand, "an address is not known"));
         }
+        let operands = self.operands(registers);
+        let mut values: Vec<(Lanes, u32)> = if store {
+            operands.iter().map(|operand| self.value(strand, *operand)).collect()
+        } else {
+            vec![([0; 32], 0); operands.len()]
+        };
         let mut shared = Vec::new();
+        let mut changed = fragments.is_none();
         for lane in lanes(wanted) {
             if !addresses[lane].is_multiple_of(16) {
                 self.misaligned(strand, addresses[lane], 16);
             }
-            if let Some(Place::Shared { cta, offset }) =
-                self.place(strand, space, addresses[lane], row_bytes, store)
-            {
+            let place = self.place(strand, space, addresses[lane], row_bytes, store);
+            if let Some(Place::Shared { cta, offset }) = place {
                 if store {
                     self.overwrites(strand, cta, (offset, row_bytes));
-                    self.ctas[cta as usize].shared.fill(offset.into(), row_bytes as usize, None);
+                    if fragments.is_none() {
+                        self.ctas[cta as usize].shared.fill(offset.into(), row_bytes as usize, None);
+                    }
                 }
                 shared.push((cta, offset, row_bytes));
             }
+            let Some(fragments) = fragments else { continue };
+            let (matrix, row) = (lane / 8, lane as u32 % 8);
+            let Some((value, unknown)) = values.get_mut(matrix) else { continue };
+            for column in 0..8 {
+                let (holder, half) = match fragments {
+                    Fragments::Rows => (row * 4 + column / 2, column % 2),
+                    Fragments::Columns => (column * 4 + row / 2, row % 2),
+                };
+                let holder = holder as usize;
+                let (Some(Place::Shared { cta, offset }), at) = (place, u64::from(column) * 2) else {
+                    *unknown |= u32::from(!store) << holder;
+                    continue;
+                };
+                let memory = &mut self.ctas[cta as usize].shared;
+                let at = u64::from(offset) + at;
+                if store {
+                    let element = value[holder] >> (half * 16) & 0xFFFF;
+                    let is_unknown = *unknown >> holder & 1 != 0;
+                    changed |= memory.write(at, 2, element, is_unknown).unwrap_or(false);
+                } else if let Some(read) = memory.read(at, 2) {
+                    value[holder] |= read.value << (half * 16);
+                    *unknown |= u32::from(read.unknown) << holder;
+                }
+            }
         }
-        self.touch(strand, &shared, (store, false), None, strand.mask);
+        self.touch(strand, &shared, (store, !changed), None, strand.mask);
         if store {
             self.epoch += 1;
-        } else {
+        } else if fragments.is_none() {
             self.set_unknown(strand, registers, strand.mask);
+        } else {
+            for (operand, (mut value, mut unknown)) in operands.iter().zip(values) {
+                if let Some(assumption) = self.assumes
+                    && unknown != 0
+                {
+                    self.assume(strand.step, ASSUMED_RESULTS);
+                    for lane in lanes(std::mem::take(&mut unknown)) {
+                        value[lane] = assumption.result();
+                    }
+                }
+                self.set(strand, *operand, strand.mask, &value, unknown);
+            }
         }
         Ok(())
     }

@@ -18,6 +18,9 @@ const MOST_TRANSACTIONS: i64 = (1 << 20) - 1;
 /// Phases of which it is remembered who brought them on.
 const MOST_PHASES: usize = 8;
 
+/// CTAs of a cluster (PTX ISA, "Cluster of Cooperative Thread Arrays", and what GPUs allow).
+const MOST_CTAS: u32 = 16;
+
 /// An mbarrier.
 #[derive(Debug)]
 pub(super) struct Mbarrier {
@@ -256,6 +259,7 @@ impl Machine<'_> {
                 if !release {
                     let Self { mbarriers, warps, .. } = self;
                     warps[warp].fences.tell(Scope::Wide, &mut mbarriers[number as usize].arrived);
+                    mbarriers[number as usize].arrived.join_executed(&clock);
                 }
                 self.arrive(number, count, event);
                 self.warps[warp].clock = clock;
@@ -724,6 +728,7 @@ impl Machine<'_> {
             warp.clock.join(&barrier.released);
         } else {
             warp.fences.hear(&barrier.released);
+            warp.clock.join_executed(&barrier.released);
             warp.clock.learn(barrier.agent, barrier.time(phase));
         }
     }
@@ -759,6 +764,9 @@ impl Machine<'_> {
         };
         let (rank, offset) = Self::split_shared(address);
         let size = self.shared_bytes;
+        if rank < MOST_CTAS {
+            self.address_ctas(1 << rank);
+        }
         if rank as usize >= self.ctas.len()
             || offset.saturating_add(bytes) > size
             || offset < windows::RESERVED

@@ -310,6 +310,8 @@ impl Machine<'_> {
             warp.clock.advance(warp.agent);
         } else {
             warp.fences.tell(Scope::Wide, &mut self.cluster.clock);
+            self.cluster.clock.join_executed(&warp.clock);
+            warp.clock.advance(warp.agent);
         }
         self.epoch += 1;
         self.end_cluster_barrier();

@@ -197,6 +197,11 @@ pub(crate) enum Outside {
 }
 
 impl Global {
+    /// The address that the next buffer will have.
+    pub(crate) fn next_address(&self) -> u64 {
+        (self.buffers.len() as u64 + 1) << windows::BUFFER_BITS
+    }
+
     pub(crate) fn add(&mut self, buffer: Buffer) -> u64 {
         self.buffers.push(buffer);
         (self.buffers.len() as u64) << windows::BUFFER_BITS

@@ -219,8 +219,14 @@ impl Machine<'_> {
                 }
                 Ok(Flow::Next)
             }
-            Action::Matrix { store, address, space, rows, row_bytes, registers } => {
-                self.matrix(strand, *store, (*address, *space), (*rows, *row_bytes), *registers)?;
+            Action::Matrix { store, address, space, rows, row_bytes, registers, fragments } => {
+                self.matrix(
+                    strand,
+                    *store,
+                    (*address, *space),
+                    (*rows, *row_bytes),
+                    (*registers, *fragments),
+                )?;
                 Ok(Flow::Next)
             }
             Action::ReplaceTensorMap { address, space, field, ordinal, value } => {

@@ -1,5 +1,6 @@
 //! Tensor Memory and the tensor core.
 
+use super::access::ASSUMED_RESULTS;
 use super::tensor_core::Work;
 use super::warp::{Strand, Wait, lanes};
 use super::{Flow, Machine, Stop};
@@ -15,8 +16,10 @@ use crate::simulation::shadow::{Access, Pipelined, Shadow, Via, Visit};
 
 /// Lanes of a group, all of which are accessed or none.
 const GROUP: u32 = 16;
+/// Lanes of a CTA's Tensor Memory.
+const LANES: u32 = 128;
 /// Groups of lanes.
-const GROUPS: u32 = 128 / GROUP;
+const GROUPS: u32 = LANES / GROUP;
 /// All of them.
 pub(super) const ALL: u8 = u8::MAX;
 
@@ -164,7 +167,10 @@ impl Machine<'_> {
                     };
                     let targets = match mask {
                         Some(mask) => match self.value_at(strand, *mask, lane) {
-                            Some(mask) => mask as u32 & ((1u64 << self.ctas.len()) - 1) as u32,
+                            Some(mask) => {
+                                self.address_ctas(mask as u32 & 0xFFFF);
+                                mask as u32 & ((1u64 << self.ctas.len()) - 1) as u32
+                            }
                             None => return Err(Self::stop(strand, "the mask of CTAs is not known")),
                         },
                         None => 1 << cta,
@@ -363,14 +369,21 @@ impl Machine<'_> {
         (address, split): (Address, i64),
         lane: usize,
     ) -> Result<(Vec<Region>, u32, u32), Stop> {
-        let (column, row) = self.tensor_address(strand, address, lane)?;
+        let (column, mut row) = self.tensor_address(strand, address, lane)?;
         let cta = self.warps[strand.warp as usize].cta;
+        if !self.is_strict {
+            // Shipped kernels name the first quarter in all warps and mean the warp's own, or the one
+            // that the warp's number in the whole CTA would name.
+            row %= LANES;
+            if row < LANES / 4 {
+                row += self.warps[strand.warp as usize].index % 4 * (LANES / 4);
+            }
+        }
         let groups = self.warp_groups(strand, row, shape.lanes());
         let columns = shape.columns(num, packed);
         let mut regions = vec![Region { cta, groups, column, columns }];
         if shape == LdShape::S16x32bx2 {
-            // The other half of the lanes, further on.
-            let groups = self.warp_groups(strand, row + GROUP, GROUP);
+            // Other columns of the same lanes.
             regions.push(Region { cta, groups, column: (i64::from(column) + split).max(0) as u32, columns });
         }
         Ok((regions, column, row))
@@ -416,6 +429,12 @@ impl Machine<'_> {
                 if let Some(cells) = memory.values.get(at) {
                     value = std::array::from_fn(|lane| cells[row as usize + lane].into());
                     unknown = !((memory.known[at] >> row) as u32);
+                }
+                if let Some(assumption) = self.assumes {
+                    self.assume(strand.step, ASSUMED_RESULTS);
+                    for lane in lanes(std::mem::take(&mut unknown)) {
+                        value[lane] = assumption.result();
+                    }
                 }
                 self.set(strand, *operand, active, &value, unknown);
             }
@@ -521,10 +540,11 @@ impl Machine<'_> {
         reads: bool,
         clock: Option<&Clock>,
     ) {
+        let is_load = clock.is_none();
         for region in regions {
             let memory = &self.ctas[region.cta as usize].tensor;
             // What may have happened before it was freed is a race with that.
-            let clock = clock.unwrap_or(&self.warps[warp as usize].clock);
+            let clock = clock.unwrap_or(&self.warps[warp as usize].clock).executed();
             let is_race = memory.freed.iter().any(|(start, len, agent, tick)| {
                 region.column < start + len
                     && *start < region.column + region.columns
@@ -552,7 +572,12 @@ impl Machine<'_> {
                 self.report(finding);
             } else if reads {
                 let written = &memory.written[first as usize..=last as usize];
-                if let Some(at) = written.iter().position(|groups| groups & region.groups != region.groups) {
+                // A matrix may have half of the lanes that a warp loads.
+                let is_missing = |groups: &u8| match is_load {
+                    true => groups & region.groups == 0,
+                    false => groups & region.groups != region.groups,
+                };
+                if let Some(at) = written.iter().position(is_missing) {
                     let role = self.role(warp);
                     let finding = Finding::new(
                         Code::TensorMemoryUninitialized,
@@ -576,7 +601,8 @@ impl Machine<'_> {
     /// Looks for races in Tensor Memory; which operations of its thread the access follows.
     pub(super) fn visit_tensor(&mut self, access: Access, clock: &Clock, regions: &[Region]) -> u64 {
         let Self { history, ctas, .. } = self;
-        let mut visit = Visit::new(history, clock, access);
+        let clock = clock.executed();
+        let mut visit = Visit::new(history, &clock, access);
         for region in regions {
             let memory = &mut ctas[region.cta as usize].tensor;
             let end = (region.column + region.columns).min(memory.sizes.columns);

@@ -244,7 +244,8 @@ impl Machine<'_> {
         };
         let enabled = {
             let (operand, negated) = multiply.enable_input;
-            self.value_at(strand, operand, lane).is_none_or(|value| (value & 1 != 0) != negated)
+            // Where that is not known, nothing is said about what D holds.
+            self.value_at(strand, operand, lane).is_some_and(|value| (value & 1 != 0) != negated)
         };
         let element = |ty: Option<ElementType>| ty.map_or(16, |ty| ty.container_bits(multiply.kind));
         let fours = |ty: Option<ElementType>| {

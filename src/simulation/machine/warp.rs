@@ -3,6 +3,7 @@
 use smallvec::SmallVec;
 
 use super::Machine;
+use super::access::ASSUMED_RESULTS;
 use super::memory::Bytes;
 use crate::simulation::arithmetic::Lanes;
 use crate::simulation::clock::{Agent, Clock};
@@ -239,10 +240,17 @@ impl Machine<'_> {
         self.set(strand, operand, active, &[value; 32], 0);
     }
 
-    /// Marks some lanes of operands as not known.
+    /// Marks some lanes of operands as not known, or gives them what is assumed.
     pub(super) fn set_unknown(&mut self, strand: &Strand, operands: Slice, active: u32) {
+        let (value, unknown) = match self.assumes {
+            Some(assumption) => {
+                self.assume(strand.step, ASSUMED_RESULTS);
+                ([assumption.result(); 32], 0)
+            }
+            None => ([0; 32], active),
+        };
         for operand in &self.program.operands[operands.range()] {
-            self.set(strand, *operand, active, &[0; 32], active);
+            self.set(strand, *operand, active, &value, unknown);
         }
     }
 

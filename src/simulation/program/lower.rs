@@ -7,8 +7,8 @@ use rustc_hash::FxHashMap;
 use super::arguments::Operands;
 use super::variables::Storage;
 use super::{
-    Action, Address, Atomic, BarrierKind, Depends, Function, Mbarrier, MbarrierKind, NOWHERE, Operand,
-    Passed, Program, Scope, Slice, Step, Strength, Where, reconvergence,
+    Action, Address, Atomic, BarrierKind, Depends, Fragments, Function, Mbarrier, MbarrierKind, NOWHERE,
+    Operand, Passed, Program, Scope, Slice, Step, Strength, Where, pointers, reconvergence,
 };
 use crate::instruction::decode::{Decoded, Decoder};
 use crate::isa::generic::{
@@ -49,6 +49,7 @@ pub(crate) fn lower(unit: &Unit, kernel: u32) -> Program {
         is_kernel: true,
         carry: None,
         fixups: Vec::new(),
+        computed: Vec::new(),
         tensor: FxHashMap::default(),
     };
     lowering.kernel_parameters(kernel);
@@ -82,6 +83,8 @@ pub(super) struct Lowering<'a> {
     carry: Option<u32>,
     /// Steps that jump, and the statements of the labels.
     fixups: Vec<(u32, Vec<u32>)>,
+    /// Steps that compute something, and by which instruction.
+    computed: Vec<(u32, Operation)>,
     /// By instruction: those of tcgen05.
     pub(super) tensor: FxHashMap<u32, Decoded<'a>>,
 }
@@ -159,6 +162,7 @@ impl Lowering<'_> {
         }
         let end = self.program.steps.len() as u32;
         reconvergence::join(&mut self.program, entry..end);
+        pointers::mark(&mut self.program, entry..end, &std::mem::take(&mut self.computed));
         if let Some(number) = self.numbers.get(&function) {
             let lowered = &mut self.program.functions[*number as usize];
             lowered.entry = entry;
@@ -563,6 +567,11 @@ impl Lowering<'_> {
                     rows: (matrices * if is_large { 16 } else { 8 }).min(32),
                     row_bytes: 16,
                     registers: it.lowering.keep(&registers),
+                    fragments: match (opcode.types.first(), opcode.has_flag(Flag::Trans)) {
+                        (Some(Type::B16), false) => Some(Fragments::Rows),
+                        (Some(Type::B16), true) => Some(Fragments::Columns),
+                        _ => None,
+                    },
                 }
             }
             Operation::Mma | Operation::MmaSp | Operation::WmmaMma => {
@@ -628,6 +637,7 @@ impl Lowering<'_> {
             self.program.masked.insert(self.program.steps.len() as u32);
         }
         self.program.arithmetics.push(arithmetic);
+        self.computed.push((self.program.steps.len() as u32, operation));
         Ok(Action::Compute {
             arithmetic: self.program.arithmetics.len() as u32 - 1,
             sources,

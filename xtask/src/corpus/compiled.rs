@@ -64,7 +64,7 @@ pub(crate) fn run(only: &[String], compile: bool) -> Result<Vec<(&'static Compil
 }
 
 /// Runs the drivers of a package, each once for each architecture.
-fn build(package: &Compiled, home: &Path, directory: &Path) -> Result<()> {
+pub(super) fn build(package: &Compiled, home: &Path, directory: &Path) -> Result<()> {
     for (driver, architecture) in package.runs {
         let done = directory.join(format!("{driver}-{architecture}.done"));
         if done.is_file() {

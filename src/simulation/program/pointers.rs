@@ -1,0 +1,174 @@
+//! Which words of 8 bytes that are loaded are addresses, and which are numbers: what a launch that is
+//! assumed has to know of a parameter, and of a word in a buffer.
+//!
+//! A register whose value memory is accessed at holds an address; so does what it was moved from, and
+//! what else it was added to, unless that is multiplied, shifted or converted somewhere. Where nothing
+//! says that a word is a number, it is an address.
+
+use std::ops::Range;
+
+use rustc_hash::FxHashSet;
+
+use super::{Action, Address, Operand, Program, Where};
+use crate::isa::generic::Operation;
+
+/// Marks the addresses among the words that the steps of a function load. `computed` has the steps that
+/// compute something, in their order.
+pub(super) fn mark(program: &mut Program, steps: Range<u32>, computed: &[(u32, Operation)]) {
+    let mut flow = Flow::default();
+    let mut computed = computed.iter().peekable();
+    for at in steps.clone() {
+        while computed.peek().is_some_and(|(step, _)| *step < at) {
+            computed.next();
+        }
+        let operation = computed.peek().filter(|(step, _)| *step == at).map(|(_, operation)| *operation);
+        flow.step(program, &program.steps[at as usize].action, operation);
+    }
+    flow.finish();
+    for at in steps {
+        let Action::Load(access) = &program.steps[at as usize].action else { continue };
+        if access.bytes != 8 {
+            continue;
+        }
+        let registers = &program.operands[access.registers.range()];
+        let pointers = registers.iter().enumerate().take(32).fold(0, |all, (index, operand)| {
+            all | u32::from(register(*operand).is_some_and(|it| flow.is_pointer(it))) << index
+        });
+        if let Action::Load(access) = &mut program.steps[at as usize].action {
+            access.pointers = pointers;
+        }
+    }
+}
+
+/// What becomes of registers.
+#[derive(Debug, Default)]
+struct Flow {
+    /// What a register gets, from which others: only one of several can be the address.
+    edges: Vec<(u32, Vec<u32>)>,
+    /// Registers that may hold an address.
+    possible: FxHashSet<u32>,
+    addresses: FxHashSet<u32>,
+    /// What addresses are added to, each perhaps an address.
+    parts: FxHashSet<u32>,
+    numbers: FxHashSet<u32>,
+}
+
+fn register(operand: Operand) -> Option<u32> {
+    match operand {
+        Operand::Register(number) => Some(number),
+        Operand::Not(_)
+        | Operand::Constant(_)
+        | Operand::Fixed(_)
+        | Operand::Local(_)
+        | Operand::Changing(_)
+        | Operand::Sink => None,
+    }
+}
+
+impl Flow {
+    fn step(&mut self, program: &Program, action: &Action, operation: Option<Operation>) {
+        let is_global = |space: Where| matches!(space, Where::Global | Where::Generic);
+        match action {
+            Action::Load(access) => {
+                if is_global(access.space) {
+                    self.address(access.address);
+                }
+                if access.bytes == 8 {
+                    let registers = &program.operands[access.registers.range()];
+                    self.possible.extend(registers.iter().filter_map(|it| register(*it)));
+                }
+            }
+            Action::Store(access) if is_global(access.space) => self.address(access.address),
+            Action::Atomic(atomic) if is_global(atomic.space) => self.address(atomic.address),
+            Action::CopyAsync { source, .. } => self.address(*source),
+            Action::Bulk(bulk) => {
+                for (space, address) in [bulk.destination, bulk.source] {
+                    if is_global(space) {
+                        self.address(address);
+                    }
+                }
+            }
+            Action::ReplaceTensorMap { address, space, .. } if is_global(*space) => self.address(*address),
+            Action::CopyTensorMap { destination, .. } => self.address(*destination),
+            Action::Convert { to_generic, space, source, destination } if is_global(*space) => {
+                if let (Some(source), Some(destination)) = (register(*source), register(*destination)) {
+                    if !to_generic {
+                        self.addresses.insert(source);
+                    }
+                    self.edges.push((destination, vec![source]));
+                }
+            }
+            Action::Compute { sources, destinations, .. } => {
+                let Some(operation) = operation else { return };
+                let sources = &program.operands[sources.range()];
+                let [destination] = &program.operands[destinations.range()] else { return };
+                let Some(destination) = register(*destination) else { return };
+                let all = || sources.iter().filter_map(|it| register(*it));
+                match operation {
+                    Operation::Mov | Operation::Add | Operation::Sub | Operation::And | Operation::Or => {
+                        self.edges.push((destination, all().collect()));
+                    }
+                    Operation::Selp => {
+                        let chosen = sources.iter().take(2).filter_map(|it| register(*it));
+                        for source in chosen {
+                            self.edges.push((destination, vec![source]));
+                        }
+                    }
+                    Operation::Mad => {
+                        self.numbers.extend(sources.iter().take(2).filter_map(|it| register(*it)));
+                        self.edges.push((
+                            destination,
+                            sources.get(2).and_then(|it| register(*it)).into_iter().collect(),
+                        ));
+                    }
+                    // An address is compared with zero, or with another.
+                    Operation::Setp => {}
+                    _ => self.numbers.extend(all()),
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn address(&mut self, address: Address) {
+        self.addresses.extend(register(address.base));
+    }
+
+    /// Lets everything flow.
+    fn finish(&mut self) {
+        let mut changes = true;
+        while changes {
+            changes = false;
+            for (destination, sources) in &self.edges {
+                if sources.iter().any(|it| self.possible.contains(it)) {
+                    changes |= self.possible.insert(*destination);
+                }
+            }
+        }
+        let mut changes = true;
+        while changes {
+            changes = false;
+            for (destination, sources) in self.edges.iter().rev() {
+                let is_address = self.addresses.contains(destination);
+                let possible: Vec<u32> =
+                    sources.iter().copied().filter(|it| self.possible.contains(it)).collect();
+                if is_address && possible.len() == 1 {
+                    changes |= self.addresses.insert(possible[0]);
+                } else if is_address || self.parts.contains(destination) {
+                    for source in possible {
+                        changes |= self.parts.insert(source);
+                    }
+                }
+                if let [source] = sources[..]
+                    && self.numbers.contains(destination)
+                {
+                    changes |= self.numbers.insert(source);
+                }
+            }
+        }
+    }
+
+    fn is_pointer(&self, register: u32) -> bool {
+        self.addresses.contains(&register) || !self.numbers.contains(&register)
+    }
+}
