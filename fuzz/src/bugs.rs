@@ -399,17 +399,20 @@ pub const BUGS: &[Bug] = &[
             if function.multiply().is_none() {
                 return Vec::new();
             }
-            let Some((span, operands)) = function.first_of(|opcode| opcode.starts_with("elect.sync")) else {
-                return Vec::new();
-            };
-            let Some(predicate) = operands.first().map(|it| function.text(*it)) else { return Vec::new() };
-            let Some((_, predicate)) = predicate.split_once('|') else { return Vec::new() };
-            vec![(
-                span.range(),
-                format!(
-                    "{{ .reg .b32 its_lane; mov.u32 its_lane, %laneid; setp.lt.u32 {predicate}, its_lane, 2; }}"
-                ),
-            )]
+            // Which of them elects the thread that multiplies, is not for the bug to know.
+            let elections = function.instructions.iter().filter(|(_, opcode, _)| *opcode == "elect.sync");
+            elections
+                .filter_map(|(span, ..)| {
+                    let elected = function.text(*span).split(['|', ',']).nth(1)?.trim();
+                    Some((
+                        span.range(),
+                        format!(
+                            "{{ .reg .b32 its_lane; mov.u32 its_lane, %laneid; \
+                             setp.lt.u32 {elected}, its_lane, 2; }}"
+                        ),
+                    ))
+                })
+                .collect()
         },
     },
     Bug {

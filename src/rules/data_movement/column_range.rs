@@ -1,6 +1,6 @@
 use rustc_hash::FxHashMap;
 
-use crate::analysis::allocated::is_stored_to;
+use crate::analysis::allocated::Slots;
 use crate::analysis::events::Event;
 use crate::analysis::flow::Flow;
 use crate::analysis::footprint;
@@ -61,6 +61,7 @@ fn past_allocation(checker: &Checker<'_>, flow: &Flow<'_>, findings: &mut Findin
     if allocs.is_empty() {
         return;
     }
+    let slots = Slots::new(flow);
     let accesses = flow.events().iter().flat_map(|event| {
         let own = flow.instruction(*event).and_then(footprint::accessed).map(|(address, _)| address);
         let own = own.map(|address| (*event, address, footprint::columns(flow, *event)));
@@ -75,10 +76,13 @@ fn past_allocation(checker: &Checker<'_>, flow: &Flow<'_>, findings: &mut Findin
     });
     for (event, address, columns) in accesses {
         let Some(columns) = columns else { continue };
-        let (Some(slot), Some(column)) = (columns.place().slot(), columns.place().column()) else { continue };
+        let place = columns.place();
+        let Some(slot) = place.slot() else { continue };
+        // Where it is not known which column it is, the least that it can be.
+        let (column, _) = place.columns_between();
         let Some((size, alloc)) = allocs.get(&slot).copied().flatten() else { continue };
         let end = column + columns.count();
-        if end <= size || is_stored_to(flow, slot) {
+        if end <= size || slots.is_overwritten(slot, place.load) {
             continue;
         }
         let name = checker.unit.source.slice(flow.span(event));
