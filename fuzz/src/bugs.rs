@@ -249,7 +249,7 @@ pub const BUGS: &[Bug] = &[
     },
     Bug {
         name: "election removed",
-        expected: &["TC802"],
+        expected: &["TC802", "TC806"],
         inject: |function| {
             let issues = [Operation::Mma, Operation::MmaWs, Operation::Cp, Operation::Commit];
             if !issues.iter().any(|operation| function.operations(*operation).next().is_some()) {
@@ -315,19 +315,18 @@ pub const BUGS: &[Bug] = &[
         },
     },
     Bug {
-        name: "multiply again, 8 columns on",
+        // Every accumulator has two columns or more: whatever the shape is, both have one in common.
+        name: "multiply again, one column on",
         expected: &["TC711", "TC406", "TC616"],
         inject: |function| {
-            let multiplies = function.operations(Operation::Mma).filter_map(|(span, decoded)| {
+            let multiply = function.operations(Operation::Mma).find_map(|(span, decoded)| {
                 let Some(Instruction::Mma(mma)) = &decoded.instruction else { return None };
-                let at = (mma.d.span.start - span.start) as usize..(mma.d.span.end - span.start) as usize;
-                let mut copy = function.text(span).to_owned();
-                let further = format!("{}+8]", copy[at.clone()].strip_suffix(']')?);
-                (!further.contains("+8+8") && further.matches('+').count() == 1).then_some(())?;
-                copy.replace_range(at, &further);
-                Some((span.range().end..span.range().end, format!(" {copy}")))
+                Some((span, mma))
             });
-            multiplies.take(1).collect()
+            let Some((span, mma)) = multiply else { return Vec::new() };
+            let end = span.range().end;
+            let again = function.with_offset(span, &mma.d, 1).into_iter();
+            again.map(|(_, text)| (end..end, format!(" {text}"))).collect()
         },
     },
     Bug {
@@ -485,7 +484,7 @@ pub const BUGS: &[Bug] = &[
     },
     Bug {
         name: "ld behind dealloc",
-        expected: &["TC308", "TC309"],
+        expected: &["TC308", "TC309", "TC410"],
         inject: |function| {
             let Some((span, decoded)) = function.operations(Operation::Dealloc).next() else {
                 return Vec::new();
