@@ -1,7 +1,9 @@
 //! What differs between the threads of a warp.
 
 use crate::analysis::function::Function;
-use crate::isa::generic::{self, Comparison, Computation, Modifier, ShuffleMode, Space, Synchronization};
+use crate::isa::generic::{
+    self, Comparison, Computation, Modifier, Semantics, ShuffleMode, Space, Synchronization,
+};
 use crate::resolve::operations::Opcode;
 use crate::resolve::symbols::Resolution;
 use crate::syntax::ast::{OperandKind, RawInstruction, Slice};
@@ -144,8 +146,17 @@ pub(super) fn lanes(function: &Function<'_>, instruction: u32) -> Lanes {
         generic::Lanes::Differ | generic::Lanes::Elected => return Lanes::Differ,
         generic::Lanes::Same => return together(function, opcode, raw),
         generic::Lanes::Memory => {
-            // These are what all threads of a warp read alike.
-            let is_uniform = |space: Space| space.is_shared() || is_parameter(space) || space == Space::Const;
+            // These are what all threads of a warp read alike. What a plain load reads from global memory,
+            // nobody writes at the same time.
+            let is_plain = !opcode.modifiers.iter().any(
+                |it| matches!(it.modifier, Modifier::Semantics(semantics) if semantics != Semantics::Weak),
+            );
+            let is_uniform = |space: Space| {
+                space.is_shared()
+                    || is_parameter(space)
+                    || space == Space::Const
+                    || space == Space::Global && is_plain
+            };
             if !opcode.spaces().next().is_some_and(is_uniform) {
                 return Lanes::Differ;
             }

@@ -128,7 +128,9 @@ fn past_only_allocation(checker: &Checker<'_>, flow: &Flow<'_>, findings: &mut F
         Diagnostic::new(
             Code::ColumnRange,
             last.1.span,
-            format!("`{name}` reaches to column {end}, and {size} columns from column {start} on are allocated"),
+            format!(
+                "`{name}` reaches to column {end}, and {size} columns from column {start} on are allocated"
+            ),
             format!("covers {} from column {} on", count(end - last.2.start), last.2.start),
         )
         .label(first.1.span, format!("column {start}"))
