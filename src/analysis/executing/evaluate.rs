@@ -105,9 +105,7 @@ impl Executing<'_> {
         match self.read(instruction, register, depth) {
             Some(Value::Truth(holds)) => *holds,
             Some(Value::Number(numbers)) => self.known_of(&numbers, |number| number != 0),
-            None => {
-                Holds { agrees: self.agrees(instruction, register), ..Holds::NEVER_KNOWN }
-            }
+            None => Holds { agrees: self.agrees(instruction, register), ..Holds::NEVER_KNOWN },
         }
     }
 

@@ -138,6 +138,20 @@ pub(super) enum Lanes {
     AsOperands,
 }
 
+/// How what an instruction writes may differ between the threads of a warp that execute it together, as
+/// far as all may be expected to read the same at one address of global memory: nobody writes there at the
+/// same time, unless the load says so.
+pub(super) fn lanes_together(function: &Function<'_>, instruction: u32) -> Lanes {
+    let opcode = function.unit.operations.of(instruction);
+    let is_plain = !opcode
+        .modifiers
+        .iter()
+        .any(|it| matches!(it.modifier, Modifier::Semantics(semantics) if semantics != Semantics::Weak));
+    let is_global =
+        matches!(opcode.lanes(), generic::Lanes::Memory) && opcode.spaces().next() == Some(Space::Global);
+    if is_global && is_plain { Lanes::AsOperands } else { lanes(function, instruction) }
+}
+
 /// How what an instruction writes differs between the threads of a warp.
 pub(super) fn lanes(function: &Function<'_>, instruction: u32) -> Lanes {
     let raw = &function.unit.module.instructions[instruction as usize];
@@ -146,17 +160,8 @@ pub(super) fn lanes(function: &Function<'_>, instruction: u32) -> Lanes {
         generic::Lanes::Differ | generic::Lanes::Elected => return Lanes::Differ,
         generic::Lanes::Same => return together(function, opcode, raw),
         generic::Lanes::Memory => {
-            // These are what all threads of a warp read alike. What a plain load reads from global memory,
-            // nobody writes at the same time.
-            let is_plain = !opcode.modifiers.iter().any(
-                |it| matches!(it.modifier, Modifier::Semantics(semantics) if semantics != Semantics::Weak),
-            );
-            let is_uniform = |space: Space| {
-                space.is_shared()
-                    || is_parameter(space)
-                    || space == Space::Const
-                    || space == Space::Global && is_plain
-            };
+            // These are what all threads of a warp read alike.
+            let is_uniform = |space: Space| space.is_shared() || is_parameter(space) || space == Space::Const;
             if !opcode.spaces().next().is_some_and(is_uniform) {
                 return Lanes::Differ;
             }
