@@ -32,6 +32,7 @@ pub struct Bug {
 /// One function of a module with its statements.
 struct Function<'a> {
     source: &'a Source,
+    name: &'a str,
     /// Spans of its instructions, their opcodes, and the tcgen05 instructions among them.
     instructions: Vec<(Span, &'a str, Option<&'a Decoded<'a>>)>,
 }
@@ -248,7 +249,7 @@ pub const BUGS: &[Bug] = &[
     },
     Bug {
         name: "election removed",
-        expected: &["TC802"],
+        expected: &["TC802", "TC806"],
         inject: |function| {
             let issues = [Operation::Mma, Operation::MmaWs, Operation::Cp, Operation::Commit];
             if !issues.iter().any(|operation| function.operations(*operation).next().is_some()) {
@@ -314,19 +315,18 @@ pub const BUGS: &[Bug] = &[
         },
     },
     Bug {
-        name: "multiply again, 8 columns on",
+        // Every accumulator has two columns or more: whatever the shape is, both have one in common.
+        name: "multiply again, one column on",
         expected: &["TC711", "TC406", "TC616"],
         inject: |function| {
-            let multiplies = function.operations(Operation::Mma).filter_map(|(span, decoded)| {
+            let multiply = function.operations(Operation::Mma).find_map(|(span, decoded)| {
                 let Some(Instruction::Mma(mma)) = &decoded.instruction else { return None };
-                let at = (mma.d.span.start - span.start) as usize..(mma.d.span.end - span.start) as usize;
-                let mut copy = function.text(span).to_owned();
-                let further = format!("{}+8]", copy[at.clone()].strip_suffix(']')?);
-                (!further.contains("+8+8") && further.matches('+').count() == 1).then_some(())?;
-                copy.replace_range(at, &further);
-                Some((span.range().end..span.range().end, format!(" {copy}")))
+                Some((span, mma))
             });
-            multiplies.take(1).collect()
+            let Some((span, mma)) = multiply else { return Vec::new() };
+            let end = span.range().end;
+            let again = function.with_offset(span, &mma.d, 1).into_iter();
+            again.map(|(_, text)| (end..end, format!(" {text}"))).collect()
         },
     },
     Bug {
@@ -398,17 +398,20 @@ pub const BUGS: &[Bug] = &[
             if function.multiply().is_none() {
                 return Vec::new();
             }
-            let Some((span, operands)) = function.first_of(|opcode| opcode.starts_with("elect.sync")) else {
-                return Vec::new();
-            };
-            let Some(predicate) = operands.first().map(|it| function.text(*it)) else { return Vec::new() };
-            let Some((_, predicate)) = predicate.split_once('|') else { return Vec::new() };
-            vec![(
-                span.range(),
-                format!(
-                    "{{ .reg .b32 its_lane; mov.u32 its_lane, %laneid; setp.lt.u32 {predicate}, its_lane, 2; }}"
-                ),
-            )]
+            // Which of them elects the thread that multiplies, is not for the bug to know.
+            let elections = function.instructions.iter().filter(|(_, opcode, _)| *opcode == "elect.sync");
+            elections
+                .filter_map(|(span, ..)| {
+                    let elected = function.text(*span).split(['|', ',']).nth(1)?.trim();
+                    Some((
+                        span.range(),
+                        format!(
+                            "{{ .reg .b32 its_lane; mov.u32 its_lane, %laneid; \
+                             setp.lt.u32 {elected}, its_lane, 2; }}"
+                        ),
+                    ))
+                })
+                .collect()
         },
     },
     Bug {
@@ -481,7 +484,7 @@ pub const BUGS: &[Bug] = &[
     },
     Bug {
         name: "ld behind dealloc",
-        expected: &["TC308", "TC309"],
+        expected: &["TC308", "TC309", "TC410"],
         inject: |function| {
             let Some((span, decoded)) = function.operations(Operation::Dealloc).next() else {
                 return Vec::new();
@@ -602,28 +605,76 @@ fn apply(text: &str, mut edits: Vec<Edit>) -> (String, Vec<(usize, isize)>) {
 }
 
 /// How many of a kind of bug had a place, and were found.
-#[derive(Debug, Default)]
-struct Tally {
-    placed: usize,
-    caught: usize,
-    by_rule: BTreeMap<&'static str, usize>,
+#[derive(Clone, Debug, Default)]
+pub struct Tally {
+    /// In how many functions it had a place.
+    pub placed: usize,
+    /// In how many of those it was found.
+    pub caught: usize,
+    /// Which rules found it, and in how many.
+    pub by_rule: BTreeMap<&'static str, usize>,
+    /// Where it was not found.
+    pub missed: Vec<Missed>,
+}
+
+/// A place where a bug was put and not found.
+#[derive(Clone, Debug)]
+pub struct Missed {
+    /// The module.
+    pub module: String,
+    /// The function.
+    pub function: String,
+    /// The lines of the module that were changed.
+    pub lines: Vec<u32>,
+}
+
+/// Which bugs are put where.
+#[derive(Clone, Debug, Default)]
+pub struct Choice {
+    /// Only classes whose name contains this.
+    pub class: String,
+    /// At most this many functions of a module for each class; 0 for all.
+    pub places: usize,
 }
 
 /// What was found of all bugs, in all modules so far.
 #[derive(Debug)]
 pub struct Tallies {
-    tallies: Vec<Tally>,
+    /// One for each of [`BUGS`].
+    pub tallies: Vec<Tally>,
     /// What was found besides, that the modules do not have by themselves.
     pub unexpected: BTreeSet<String>,
+    choice: Choice,
 }
 
 impl Default for Tallies {
     fn default() -> Self {
-        Self { tallies: BUGS.iter().map(|_| Tally::default()).collect(), unexpected: BTreeSet::new() }
+        Self::of(Choice::default())
     }
 }
 
 impl Tallies {
+    /// Nothing yet.
+    pub fn of(choice: Choice) -> Self {
+        let tallies = BUGS.iter().map(|_| Tally::default()).collect();
+        Self { tallies, unexpected: BTreeSet::new(), choice }
+    }
+
+    /// Both together.
+    #[must_use]
+    pub fn and(mut self, other: Self) -> Self {
+        for (tally, more) in self.tallies.iter_mut().zip(other.tallies) {
+            tally.placed += more.placed;
+            tally.caught += more.caught;
+            for (code, count) in more.by_rule {
+                *tally.by_rule.entry(code).or_default() += count;
+            }
+            tally.missed.extend(more.missed);
+        }
+        self.unexpected.extend(other.unexpected);
+        self
+    }
+
     /// Puts every bug into a module, one kind at a time, and counts what is found.
     ///
     /// # Errors
@@ -654,17 +705,26 @@ impl Tallies {
                     .collect();
                 let start = function.name.range().start;
                 let end = statements.last().map_or(start, |last| last.span.range().end);
-                (start..end, Function { source, instructions })
+                let name = source.slice(function.name);
+                (start..end, Function { source, name, instructions })
             })
             .collect();
         for (bug, tally) in BUGS.iter().zip(&mut self.tallies) {
+            if !bug.name.contains(&self.choice.class) {
+                continue;
+            }
             let mut edits = Vec::new();
             let mut places = Vec::new();
             for (range, function) in &functions {
                 let injected = (bug.inject)(function);
                 if !injected.is_empty() {
-                    places.push(range.clone());
+                    let line = |edit: &Edit| source.position(edit.0.start as u32).line;
+                    let lines: Vec<u32> = injected.iter().map(line).collect();
+                    places.push((range.clone(), function.name, lines));
                     edits.extend(injected);
+                    if places.len() == self.choice.places {
+                        break;
+                    }
                 }
             }
             if places.is_empty() {
@@ -698,12 +758,16 @@ impl Tallies {
                     ));
                 }
             }
-            for place in places {
+            for (place, name, lines) in places {
                 tally.placed += 1;
                 let range = moved(place.start)..moved(place.end);
                 let codes: BTreeSet<&'static str> =
                     found.iter().filter(|(at, _)| range.contains(at)).map(|(_, code)| *code).collect();
                 tally.caught += usize::from(!codes.is_empty());
+                if codes.is_empty() {
+                    let (module, function) = (source.name().to_owned(), name.to_owned());
+                    tally.missed.push(Missed { module, function, lines });
+                }
                 for code in codes {
                     *tally.by_rule.entry(code).or_default() += 1;
                 }

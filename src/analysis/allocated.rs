@@ -6,7 +6,7 @@
 
 use std::cell::OnceCell;
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
 use super::events::{Action, Event};
 use super::flow::Flow;
@@ -15,12 +15,13 @@ use super::places::{Place, Slot, SlotRoot};
 use crate::descriptor::Known;
 use crate::instruction::decode::Decoded;
 use crate::instruction::{Address, Base, Instruction, Scalar};
+use crate::resolve::symbols::SymbolId;
 use crate::source::Span;
 
 /// The allocations of all functions that are looked at.
 #[derive(Debug)]
 pub struct Allocated<'a> {
-    functions: Vec<(Flow<'a>, OnceCell<FxHashMap<Slot, Event>>)>,
+    functions: Vec<(Flow<'a>, OnceCell<Slots<'a>>)>,
 }
 
 /// How far an address lies behind the start of an allocation.
@@ -68,7 +69,11 @@ impl<'a> Allocated<'a> {
         let (flow, slots) = &self.functions[at];
         let place = place(flow);
         let slot = place.slot()?;
-        let alloc = *slots.get_or_init(|| find_slots(flow)).get(&slot)?;
+        let slots = slots.get_or_init(|| Slots::new(flow));
+        let alloc = *slots.allocs.get(&slot)?.first()?;
+        if slots.is_overwritten(slot, place.load) {
+            return None;
+        }
         let offset = place.offset.constant(32)? as u32;
         let (lanes, columns) = (offset >> 16, offset & 0xFFFF);
         // What counts backwards, or past all columns, carries into the lanes or not, as the column has it.
@@ -77,43 +82,109 @@ impl<'a> Allocated<'a> {
     }
 }
 
-/// The slots of a function that nothing but `alloc` writes.
-fn find_slots(flow: &Flow<'_>) -> FxHashMap<Slot, Event> {
-    let mut slots = FxHashMap::default();
-    for event in flow.events() {
-        if let Some(Instruction::Alloc(alloc)) = flow.instruction(*event)
-            && let Some(slot) = footprint::slot(flow, *event, &alloc.dst)
-        {
-            slots.entry(slot).or_insert(*event);
+/// The slots of a function, and what it stores to shared memory besides.
+#[derive(Debug)]
+pub struct Slots<'a> {
+    flow: Flow<'a>,
+    /// What is allocated into each, in the order of the instructions.
+    allocs: FxHashMap<Slot, Vec<Event>>,
+    /// Found when it is asked for.
+    stores: OnceCell<Vec<Store>>,
+}
+
+/// A store to shared memory.
+#[derive(Clone, Copy, Debug)]
+struct Store {
+    instruction: u32,
+    /// The word where it starts, if that is known.
+    to: Option<Slot>,
+    /// The variable that it writes, if at least that is.
+    variable: Option<SymbolId>,
+}
+
+impl<'a> Slots<'a> {
+    /// Those of a function.
+    pub fn new(flow: &Flow<'a>) -> Self {
+        let mut allocs: FxHashMap<Slot, Vec<Event>> = FxHashMap::default();
+        for event in flow.events() {
+            if let Some(Instruction::Alloc(alloc)) = flow.instruction(*event)
+                && let Some(slot) = footprint::slot(flow, *event, &alloc.dst)
+            {
+                allocs.entry(slot).or_default().push(*event);
+            }
+        }
+        Self { flow: *flow, allocs, stores: OnceCell::new() }
+    }
+
+    /// Whether what `load` reads there may be something else than what `alloc` wrote: a store that may be
+    /// to the slot lies on a way from the one to the other. Where no such load is known, any store counts.
+    pub fn is_overwritten(&self, slot: Slot, load: Option<u32>) -> bool {
+        let flow = &self.flow;
+        let stores = self.stores.get_or_init(|| {
+            let is_store = |event: &&Event| event.action == Action::SharedStore;
+            flow.events().iter().filter(is_store).map(|event| Store::new(flow, *event)).collect()
+        });
+        let into = || stores.iter().filter(|store| store.may_write(flow, slot)).map(|it| it.instruction);
+        let Some(load) = load else { return into().next().is_some() };
+        let allocs = self.allocs.get(&slot).into_iter().flatten().map(|event| event.instruction);
+        let behind_alloc = Behind::new(flow, allocs);
+        let between = into().filter(|store| behind_alloc.has(flow, *store));
+        Behind::new(flow, between).has(flow, load)
+    }
+}
+
+impl Store {
+    /// The most bytes that one thread stores at once.
+    const MOST_BYTES: u64 = 32;
+
+    fn new(flow: &Flow<'_>, event: Event) -> Self {
+        let raw = &flow.unit.module.instructions[event.instruction as usize];
+        let place = flow.places().address(event.instruction, raw.operands.start);
+        let to = place.and_then(|place| place.as_slot());
+        Self { instruction: event.instruction, to, variable: flow.stored_variable(event) }
+    }
+
+    /// Whether it can write to a slot.
+    fn may_write(&self, flow: &Flow<'_>, slot: Slot) -> bool {
+        if let Some(to) = self.to.filter(|to| to.root == slot.root) {
+            // The word of a slot has 4 bytes.
+            return to.offset < slot.offset + 4 && slot.offset < to.offset + Self::MOST_BYTES;
+        }
+        // Another variable is another place, unless both have no size, so that they begin at the same.
+        match (self.variable, slot.root) {
+            (Some(stored), SlotRoot::Variable(variable)) => {
+                stored == variable || flow.is_external(stored) && flow.is_external(variable)
+            }
+            _ => true,
         }
     }
-    if !slots.is_empty() {
-        let stores = stores(flow);
-        slots.retain(|slot, _| !stores.iter().any(|store| may_write(*store, *slot)));
+}
+
+/// The instructions that can follow some others.
+struct Behind {
+    first: Vec<u32>,
+    blocks: Vec<bool>,
+}
+
+impl Behind {
+    fn new(flow: &Flow<'_>, instructions: impl Iterator<Item = u32>) -> Self {
+        let first: Vec<u32> = instructions.collect();
+        let blocks = first.iter().filter_map(|instruction| flow.cfg().block_of(*instruction));
+        flow.facts.budget.take(if first.is_empty() { 0 } else { flow.cfg().len() as u64 });
+        Self { blocks: flow.cfg().followers(blocks), first }
     }
-    slots
+
+    fn has(&self, flow: &Flow<'_>, instruction: u32) -> bool {
+        let cfg = flow.cfg();
+        let block = cfg.block_of(instruction);
+        let is_before = |first: &u32| *first < instruction && cfg.block_of(*first) == block;
+        block.is_none_or(|block| self.blocks[block.index()]) && !self.first.is_empty()
+            || self.first.iter().any(is_before)
+    }
 }
 
-/// Where a function stores to shared memory by itself; `None` where that is not known.
-fn stores(flow: &Flow<'_>) -> FxHashSet<Option<Slot>> {
-    let raw = |event: &Event| &flow.unit.module.instructions[event.instruction as usize];
-    flow.events()
-        .iter()
-        .filter(|event| event.action == Action::SharedStore)
-        .map(|event| flow.places().address(event.instruction, raw(event).operands.start)?.as_slot())
-        .collect()
-}
-
-/// Whether a store can write to a slot.
-fn may_write(store: Option<Slot>, slot: Slot) -> bool {
-    // Another variable is another place; within one, and in a register, who knows.
-    store.is_none_or(|stored| {
-        stored == slot || stored.root == slot.root || !matches!(stored.root, SlotRoot::Variable(_))
-    })
-}
-
-/// Whether a function may write to a slot by itself: then what is loaded there is not the
+/// Whether a function may write to a slot by itself at all: then what is loaded there need not be the
 /// allocation's.
 pub fn is_stored_to(flow: &Flow<'_>, slot: Slot) -> bool {
-    stores(flow).into_iter().any(|store| may_write(store, slot))
+    Slots::new(flow).is_overwritten(slot, None)
 }

@@ -178,19 +178,21 @@ impl Cfg {
         })[block.index()]
     }
 
-    /// Whether a path leads from the block back to it.
-    pub fn is_in_loop(&self, block: BlockId) -> bool {
+    /// By block: whether a path of one edge or more leads there from one of these.
+    pub fn followers(&self, blocks: impl Iterator<Item = BlockId>) -> Vec<bool> {
         let mut seen = vec![false; self.blocks.len()];
-        let mut work = self.block(block).successors.to_vec();
+        let mut work: Vec<BlockId> = blocks.flat_map(|block| self.block(block).successors.to_vec()).collect();
         while let Some(next) = work.pop() {
-            if next == block {
-                return true;
-            }
             if !std::mem::replace(&mut seen[next.index()], true) {
                 work.extend(&self.block(next).successors);
             }
         }
-        false
+        seen
+    }
+
+    /// Whether a path leads from the block back to it.
+    pub fn is_in_loop(&self, block: BlockId) -> bool {
+        self.followers(std::iter::once(block))[block.index()]
     }
 
     /// The first block, and blocks that together reach all those that it does not reach; in their

@@ -37,6 +37,15 @@ struct Edge {
     until: u32,
 }
 
+/// An edge of the control flow that decides about a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Decides {
+    /// From here
+    pub(super) branch: BlockId,
+    /// to there.
+    pub(super) successor: BlockId,
+}
+
 /// What stands above the last block of a way.
 const END: u32 = u32::MAX;
 
@@ -105,6 +114,26 @@ impl Branches {
             let next = self.next[block.index()];
             (next != stop && next != END).then_some(BlockId(next))
         })
+    }
+
+    /// By block: the edges that decide about it, those of loops that it is in as well, if the `budget` is
+    /// enough for that.
+    pub(super) fn edges_to(&self, cfg: &Cfg, budget: &Budget) -> Option<Vec<Vec<Decides>>> {
+        let mut edges = vec![Vec::new(); cfg.len()];
+        for (branch, block) in cfg.blocks() {
+            if block.successors.len() + usize::from(block.leaves) < 2 || !cfg.is_reachable(branch) {
+                continue;
+            }
+            for successor in &block.successors {
+                for block in self.way(branch, *successor) {
+                    if !budget.take(1) {
+                        return None;
+                    }
+                    edges[block.index()].push(Decides { branch, successor: *successor });
+                }
+            }
+        }
+        Some(edges)
     }
 
     /// Whether a block that stands above one of a branch's successors is on the way from there.

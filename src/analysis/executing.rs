@@ -390,6 +390,24 @@ mod tests {
         let shared =
             "ld.global.u32 r2, [r3]; setp.eq.u32 p1, r2, 3; setp.lt.and.u32 p2, r1, 16, p1; @p2 trap;";
         assert_eq!(trap("", None, shared).threads_of_warp(), None);
+        // The same of what is unknown twice, as long as both are unknown of the same threads.
+        let twice = "ld.param.u32 r2, [n]; setp.eq.u32 p1, r2, 3; setp.eq.u32 p2, r2, 4; \
+                     setp.lt.u32 p3, r1, 2; @!p1 bra L; @!p3 bra L; @!p2 bra L; trap; L: ret;";
+        assert_eq!(trap("", None, twice).threads_of_warp(), Some(2));
+        // What is made behind the condition that parts them, is the same for those who are there.
+        let counted = "ld.param.u32 r2, [n]; setp.lt.u32 p3, r1, 2; @!p3 bra L; mov.u32 r3, 0; \
+                       M: add.u32 r3, r3, 1; setp.eq.u32 p1, r3, r2; @!p1 bra M; \
+                       setp.eq.u32 p2, r3, 7; @!p2 bra L; trap; L: ret;";
+        assert_eq!(trap("", None, counted).threads_of_warp(), Some(2));
+        let by_lane = counted.replace("mov.u32 r3, 0;", "mov.u32 r3, r1;");
+        assert_eq!(trap("", None, &by_lane).threads_of_warp(), None);
+        let in_time = "ld.param.u32 r2, [n]; mov.u32 r3, 0; \
+                       M: add.u32 r3, r3, 1; setp.lt.u32 p1, r3, r1; @p1 bra M; \
+                       setp.eq.u32 p2, r3, r2; @!p2 bra L; trap; L: ret;";
+        assert_eq!(trap("", None, in_time).threads_of_warp(), None);
+        let either = "ld.param.u32 r2, [n]; setp.eq.u32 p1, r2, 3; setp.eq.u32 p2, r2, 4; \
+                      setp.lt.or.u32 p3, r1, 2, p1; @!p2 bra L; @p3 trap; L: ret;";
+        assert_eq!(trap("", None, either).threads_of_warp(), None);
     }
 
     #[test]

@@ -131,10 +131,10 @@ impl Columns {
     }
 
     /// The same where it has to be certain of the lanes, too: those of both are known, or one takes all,
-    /// or both start in the same cell.
+    /// or both start in the same lane.
     pub fn certainly_meets(&self, other: &Self) -> bool {
         let takes_all = |it: &Self| it.all_lanes && it.lanes == ALL_LANES;
-        let start = |it: &Self| it.place.offset.constant(32);
+        let start = |it: &Self| it.place.offset.constant(32).map(|offset| offset >> 16);
         self.overlaps(other)
             && (self.all_lanes && other.all_lanes
                 || takes_all(self)
@@ -242,14 +242,21 @@ fn facts<'a>(flow: &Flow<'a>, event: Event) -> Option<&'a Facts> {
 
 /// How many columns an accumulator has at least and at most.
 fn accumulator_columns(flow: &Flow<'_>, event: Event, mma: &Mma<'_>) -> (u32, Option<u32>) {
-    let Some(facts) = facts(flow, event) else { return (1, None) };
+    /// The least N that there is.
+    const LEAST_N: u32 = 8;
+    let facts = facts(flow, event);
     let (cta_group, sparse) = (mma.cta_group.value, mma.sparse.is_some());
-    let columns = legal_n(facts)
-        .and_then(|n| datapath::accumulator_columns(facts.m, n, cta_group, sparse, mma.weight_stationary));
-    match columns {
+    let m = facts.and_then(|facts| facts.m);
+    let columns = |n| datapath::accumulator_columns(m, n, cta_group, sparse, mma.weight_stationary);
+    // What a wrong number would cover is not known.
+    let Some(n) = facts.and_then(|facts| facts.n) else {
+        return (columns(LEAST_N).map_or(1, |(least, _)| least.max(1)), None);
+    };
+    let n = Some(n).filter(|_| facts.and_then(legal_n).is_some());
+    match n.and_then(columns) {
         Some((least, most)) => (least.max(1), Some(most)),
         // Not even an M that is wrong takes more columns than N.
-        None => (1, legal_n(facts)),
+        None => (1, n),
     }
 }
 
@@ -357,9 +364,10 @@ impl Touched {
                 // The pieces of a matrix are copied one by one to where they belong.
                 Some(Condition::Nothing | Condition::Address) => false,
                 Some(Condition::Accumulator) => {
-                    let (Some(shape), Some(other)) = (self.shape, then.shape) else { return false };
-                    let is_same = shape == other && first.1.place.offset == second.1.place.offset;
-                    !is_same && !self.is_masked && !then.is_masked
+                    // Of what starts elsewhere, the shapes do not matter.
+                    let is_same = first.1.place.offset == second.1.place.offset;
+                    let differs = self.shape.zip(then.shape).is_some_and(|(shape, other)| shape != other);
+                    (!is_same || differs) && !self.is_masked && !then.is_masked
                 }
                 None => true,
             }

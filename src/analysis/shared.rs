@@ -192,7 +192,7 @@ impl Flow<'_> {
         }
     }
 
-    fn is_external(&self, variable: SymbolId) -> bool {
+    pub(super) fn is_external(&self, variable: SymbolId) -> bool {
         let module = &self.unit.module;
         let at = self.unit.symbols.symbol(variable).span;
         let is_it = |declarator: &crate::syntax::ast::Declarator| declarator.name == at;
@@ -204,7 +204,7 @@ impl Flow<'_> {
     }
 
     /// The variable that a store writes.
-    fn stored_variable(&self, store: Event) -> Option<SymbolId> {
+    pub(super) fn stored_variable(&self, store: Event) -> Option<SymbolId> {
         if !self.is_own(store) {
             return None;
         }

@@ -14,7 +14,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::bit_set::BitSet;
 use super::budget::Budget;
 use super::cfg::BlockId;
-use super::control::{Branches, Deciding};
+use super::control::{Branches, Decides, Deciding};
 use super::definitions::DefinitionId;
 use super::function::Function;
 use super::registers::{self, Access};
@@ -25,6 +25,7 @@ use crate::resolve::symbols::{RegisterId, Resolution};
 use crate::syntax::ast::{BinaryOperator, Guard, Operand, OperandKind, RawInstruction, UnaryOperator};
 use crate::syntax::literal;
 
+mod agreement;
 mod conditions;
 mod lanes;
 mod lattice;
@@ -49,6 +50,10 @@ pub struct Uniformity {
     control: Branches,
     /// The same by block, when that is first asked for.
     deciding: OnceCell<Deciding>,
+    /// The same edge by edge, loops included.
+    edges: OnceCell<Option<Vec<Vec<Decides>>>>,
+    /// What questions about threads that are together may cost.
+    agreement: OnceCell<Budget>,
     /// Whether the threads of a warp differ in `%tid.x`.
     rows_are_warps: bool,
     partitions: FxHashMap<ValueId, Partition>,
@@ -80,6 +85,8 @@ impl Uniformity {
             one_thread,
             control,
             deciding: OnceCell::new(),
+            edges: OnceCell::new(),
+            agreement: OnceCell::new(),
             rows_are_warps,
             partitions,
             selection,

@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use clap::Parser;
 
 mod bench;
+mod bugs;
 mod corpus;
 mod generate;
 mod generic;
@@ -33,6 +34,8 @@ enum Task {
     Bench(bench::Arguments),
     /// Check the sources in packages of the Python package index, and count what is found.
     Corpus(corpus::Arguments),
+    /// Put bugs into kernels, and count which are found.
+    Bugs(bugs::Arguments),
     /// Measure how long an editor waits for the language server.
     LspBench(lsp_bench::Arguments),
     /// Write everything that a new rule needs but its check: the file, the rows, the fixtures.
@@ -53,6 +56,7 @@ fn main() -> ExitCode {
         Task::Generate(arguments) => generate::run(&arguments),
         Task::Bench(arguments) => bench::run(&arguments),
         Task::Corpus(arguments) => corpus::run(&arguments),
+        Task::Bugs(arguments) => bugs::run(&arguments),
         Task::LspBench(arguments) => lsp_bench::run(&arguments),
         Task::NewRule(arguments) => new_rule::run(&arguments),
         Task::Stats => stats::run(),

@@ -105,14 +105,16 @@ impl Executing<'_> {
         match self.read(instruction, register, depth) {
             Some(Value::Truth(holds)) => *holds,
             Some(Value::Number(numbers)) => self.known_of(&numbers, |number| number != 0),
-            None => {
-                let function = &self.function;
-                let agrees = function
-                    .value(instruction, register)
-                    .is_some_and(|value| !self.uniformity.may_differ(function, value, function.budget));
-                Holds { agrees, ..Holds::NEVER_KNOWN }
-            }
+            None => Holds { agrees: self.agrees(instruction, register), ..Holds::NEVER_KNOWN },
         }
+    }
+
+    /// Whether those threads of a warp that read a register read the same, whatever it is.
+    fn agrees(&self, instruction: u32, register: RegisterId) -> bool {
+        let function = &self.function;
+        let Some(value) = function.value(instruction, register) else { return false };
+        !self.uniformity.may_differ(function, value, function.budget)
+            || self.uniformity.agrees(function, instruction, register)
     }
 
     /// For which threads something about numbers holds.
@@ -617,15 +619,12 @@ impl Executing<'_> {
             })
         } else {
             // What is compared may agree in a warp, whatever it is.
-            let function = &self.function;
-            let agrees =
-                (1..3).all(|position| match function.unit.symbols.operand(raw.operands.start + position) {
-                    Resolution::Register(register) => function
-                        .value(at, register)
-                        .is_some_and(|value| !self.uniformity.may_differ(function, value, function.budget)),
-                    Resolution::Special => false,
-                    _ => true,
-                });
+            let symbols = &self.function.unit.symbols;
+            let agrees = (1..3).all(|position| match symbols.operand(raw.operands.start + position) {
+                Resolution::Register(register) => self.agrees(at, register),
+                Resolution::Special => false,
+                _ => true,
+            });
             Holds { agrees, ..Holds::NEVER_KNOWN }
         };
         let first = self.function.unit.module.operands(raw.operands).first()?.kind();

@@ -131,13 +131,16 @@ impl Holds {
         self.agrees && whole(self.yes) && whole(self.no)
     }
 
-    /// Whether what is unknown of both together agrees in each warp: of one all is known, or of neither
-    /// anything.
+    /// Whether what is unknown of both together agrees in each warp: it is unknown of all of a warp's
+    /// threads for the same reason, because of one of both that holds otherwise, or because of both.
     fn agrees_with(&self, other: &Self, all: ThreadSet) -> bool {
-        let is_known = |it: &Self| it.yes.or(it.no) == all;
-        let is_unknown = |it: &Self| it.yes.or(it.no).is_empty();
-        self.agrees
-            && other.agrees
-            && (is_known(self) || is_known(other) || is_unknown(self) && is_unknown(other))
+        let unknown = |it: &Self| all.without(it.yes.or(it.no));
+        let (one, two) = (unknown(self), unknown(other));
+        let reasons = [one.and(two), one.and(other.yes), self.yes.and(two)];
+        let [both, first, second] = reasons.each_ref().map(ThreadSet::warps);
+        let counts = both.zip(first).zip(second).map(|((both, first), second)| {
+            [both, first, second].into_iter().filter(|lanes| *lanes != 0).count()
+        });
+        self.agrees && other.agrees && counts.max().is_none_or(|most| most < 2)
     }
 }

@@ -8,8 +8,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::lattice::Threads;
 use super::{Uniformity, VISIT};
 use crate::analysis::budget::Budget;
-use crate::analysis::cfg::BlockId;
-use crate::analysis::control::{Deciding, Way};
+use crate::analysis::cfg::{BlockId, Cfg};
+use crate::analysis::control::{Decides, Deciding, Way};
 use crate::analysis::function::Function;
 use crate::analysis::values::ValueId;
 use crate::resolve::symbols::{RegisterId, Resolution};
@@ -180,6 +180,11 @@ impl Uniformity {
     /// The branches that decide about blocks.
     pub(in crate::analysis) fn deciding(&self, function: &Function<'_>, budget: &Budget) -> &Deciding {
         self.deciding.get_or_init(|| Deciding::new(function.cfg, &self.control, budget))
+    }
+
+    /// By block: the edges that decide about it, if the `budget` is enough to know them.
+    pub(super) fn edges_to(&self, cfg: &Cfg, budget: &Budget) -> Option<&[Vec<Decides>]> {
+        self.edges.get_or_init(|| self.control.edges_to(cfg, budget)).as_deref()
     }
 
     /// What has to hold for a block to be entered.

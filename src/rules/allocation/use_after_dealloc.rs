@@ -61,9 +61,14 @@ fn places(flow: &Flow<'_>, event: Event) -> Vec<Place> {
 }
 
 /// Whether two addresses lie in the same allocation, the first one being its start.
-fn same_allocation(freed: &Place, used: &Place) -> bool {
+fn same_allocation(freed: &Place, columns: Option<u32>, used: &Place) -> bool {
     match (freed.root, used.root) {
-        // A literal column says nothing of who allocated it.
+        // A literal column is one of the allocation that was freed, or says nothing of who allocated it.
+        (Root::Literal, Root::Literal) => {
+            let within = |(first, columns): (u32, u32), used: u32| (first..first + columns).contains(&used);
+            let range = freed.column().zip(columns);
+            range.zip(used.column()).is_some_and(|(range, used)| within(range, used))
+        }
         (Root::Literal | Root::Variable(_), _) => false,
         (Root::Slot(freed), Root::Slot(used)) => freed == used,
         (freed_root, used_root) => {
@@ -100,8 +105,9 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
                 flow.kill_at_writes(reach, addressed);
             },
             |pair| {
+                let columns = || flow.decoded(pair.first).and_then(|freed| checker.columns(freed));
                 freed_place(&flow, pair.first).is_some_and(|freed| {
-                    places(&flow, pair.then).iter().any(|used| same_allocation(&freed, used))
+                    places(&flow, pair.then).iter().any(|used| same_allocation(&freed, columns(), used))
                         && !flow.mutually_exclusive(pair.first, pair.then)
                 })
             },

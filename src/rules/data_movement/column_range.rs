@@ -1,12 +1,13 @@
 use rustc_hash::FxHashMap;
 
-use crate::analysis::allocated::is_stored_to;
+use crate::analysis::allocated::Slots;
 use crate::analysis::events::Event;
 use crate::analysis::flow::Flow;
 use crate::analysis::footprint;
-use crate::analysis::places::Slot;
+use crate::analysis::places::{Root, Slot};
 use crate::diagnostic::{Diagnostic, Findings};
 use crate::instruction::Instruction;
+use crate::isa::vocabulary::Operation;
 use crate::rules::{Checker, Code, rule};
 
 rule! {
@@ -61,6 +62,8 @@ fn past_allocation(checker: &Checker<'_>, flow: &Flow<'_>, findings: &mut Findin
     if allocs.is_empty() {
         return;
     }
+    past_only_allocation(checker, flow, findings);
+    let slots = Slots::new(flow);
     let accesses = flow.events().iter().flat_map(|event| {
         let own = flow.instruction(*event).and_then(footprint::accessed).map(|(address, _)| address);
         let own = own.map(|address| (*event, address, footprint::columns(flow, *event)));
@@ -75,10 +78,13 @@ fn past_allocation(checker: &Checker<'_>, flow: &Flow<'_>, findings: &mut Findin
     });
     for (event, address, columns) in accesses {
         let Some(columns) = columns else { continue };
-        let (Some(slot), Some(column)) = (columns.place().slot(), columns.place().column()) else { continue };
+        let place = columns.place();
+        let Some(slot) = place.slot() else { continue };
+        // Where it is not known which column it is, the least that it can be.
+        let (column, _) = place.columns_between();
         let Some((size, alloc)) = allocs.get(&slot).copied().flatten() else { continue };
         let end = column + columns.count();
-        if end <= size || is_stored_to(flow, slot) {
+        if end <= size || slots.is_overwritten(slot, place.load) {
             continue;
         }
         let name = checker.unit.source.slice(flow.span(event));
@@ -93,6 +99,44 @@ fn past_allocation(checker: &Checker<'_>, flow: &Flow<'_>, findings: &mut Findin
             .help("allocate more columns, or access fewer"),
         );
     }
+}
+
+/// Accesses of columns that are numbers, too far apart for the only allocation of the kernel, wherever it
+/// starts.
+fn past_only_allocation(checker: &Checker<'_>, flow: &Flow<'_>, findings: &mut Findings<'_>) {
+    let Some(summary) = flow.summary().filter(|summary| flow.is_entry() && !summary.unknown) else { return };
+    let mut allocs = summary.events.iter().filter(|it| flow.operation(**it) == Some(Operation::Alloc));
+    let (Some(alloc), None) = (allocs.next(), allocs.next()) else { return };
+    let Some(size) = flow.decoded(*alloc).and_then(|decoded| checker.columns(decoded)) else { return };
+    let accesses = flow.events().iter().filter_map(|event| {
+        let (address, _) = footprint::accessed(flow.instruction(*event)?)?;
+        let columns = footprint::columns(flow, *event)?;
+        match columns.certain()? {
+            (Root::Literal, range) => Some((*event, address, range)),
+            _ => None,
+        }
+    });
+    let accesses: Vec<_> = accesses.collect();
+    let Some(first) = accesses.iter().min_by_key(|(_, _, range)| range.start) else { return };
+    let Some(last) = accesses.iter().max_by_key(|(_, _, range)| range.end) else { return };
+    let (start, end) = (first.2.start, last.2.end);
+    if end - start <= size {
+        return;
+    }
+    let name = checker.unit.source.slice(flow.span(last.0));
+    findings.push(
+        Diagnostic::new(
+            Code::ColumnRange,
+            last.1.span,
+            format!(
+                "`{name}` reaches to column {end}, and {size} columns from column {start} on are allocated"
+            ),
+            format!("covers {} from column {} on", count(end - last.2.start), last.2.start),
+        )
+        .label(first.1.span, format!("column {start}"))
+        .label(flow.span(*alloc), format!("{size} columns are allocated here, and no others"))
+        .help("allocate more columns, or access fewer"),
+    );
 }
 
 fn count(columns: u32) -> String {
@@ -119,7 +163,9 @@ fn past_tensor_memory(checker: &Checker<'_>, findings: &mut Findings<'_>) {
         let offsets = std::iter::once((0, address.span))
             .chain(second.map(|offset| ((offset.value() & 0xFFFF_FFFF) as u64, offset.span)));
         for (offset, span) in offsets {
-            let Some(column) = known.plus(offset, 32).constant(16) else { continue };
+            // Where it is not known which column it is, the least that it can be.
+            let start = known.plus(offset, 32);
+            let column = start.value & start.mask & 0xFFFF;
             let end = column + u64::from(moved.columns);
             let past = checker.environment.judge(|features| {
                 let last = features.columns();
@@ -134,7 +180,10 @@ fn past_tensor_memory(checker: &Checker<'_>, findings: &mut Findings<'_>) {
                         Code::ColumnRange,
                         span,
                         format!("`{name}` reaches to column {end} of {last}{on}"),
-                        format!("starts at column {column}"),
+                        match start.constant(16) {
+                            Some(column) => format!("starts at column {column}"),
+                            None => format!("starts at column {column} or behind"),
+                        },
                     )
                     .origins(&checker.address_origins(decoded, address))
                     .label(shape, format!("covers {columns}"))

@@ -1,0 +1,78 @@
+//! Bugs put into kernels that have none: which of them are found, and where not.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use ptx_tc::Source;
+use ptx_tc_fuzz::bugs::{BUGS, Choice, Tallies};
+use rayon::prelude::*;
+
+use crate::{Result, root, target_directory};
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// Modules, or directories of modules, instead of fixtures/kernels.
+    paths: Vec<PathBuf>,
+    /// Put them into what packages compile (target/corpus), too.
+    #[arg(long)]
+    corpus: bool,
+    /// Only classes of bugs with this in their name.
+    #[arg(long, default_value = "")]
+    class: String,
+    /// At most so many functions of a module for each class.
+    #[arg(long, default_value_t = 0)]
+    places: usize,
+    /// List so many of the places of each class where the bug is not found.
+    #[arg(long, default_value_t = 0)]
+    missed: usize,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
+    let mut modules = Vec::new();
+    if arguments.paths.is_empty() && !arguments.corpus {
+        collect(&root().join("fixtures/kernels"), &mut modules)?;
+    }
+    if arguments.corpus {
+        collect(&target_directory().join("corpus/ptx"), &mut modules)?;
+    }
+    for path in &arguments.paths {
+        collect(path, &mut modules)?;
+    }
+    modules.sort();
+    let choice = Choice { class: arguments.class.clone(), places: arguments.places };
+    let tallies = modules
+        .par_iter()
+        .map(|path| {
+            let mut tallies = Tallies::of(choice.clone());
+            tallies.add(&Source::from_bytes(path.display().to_string(), fs::read(path)?)?)?;
+            Ok(tallies)
+        })
+        .try_reduce(
+            || Tallies::of(choice.clone()),
+            |one, other| Ok::<_, Box<dyn std::error::Error + Send + Sync>>(one.and(other)),
+        )?;
+    println!("{} modules\n{}", modules.len(), tallies.table());
+    for (bug, tally) in BUGS.iter().zip(&tallies.tallies) {
+        for missed in tally.missed.iter().take(arguments.missed) {
+            println!("{}: {}:{} {:?}", bug.name, missed.module, missed.function, missed.lines);
+        }
+    }
+    println!("{} unexpected", tallies.unexpected.len());
+    tallies.unexpected.iter().take(arguments.missed).for_each(|it| println!("    {it}"));
+    Ok(true)
+}
+
+/// A module, or those in a directory.
+fn collect(path: &Path, modules: &mut Vec<PathBuf>) -> Result<()> {
+    if !path.is_dir() {
+        modules.push(path.to_owned());
+        return Ok(());
+    }
+    for entry in fs::read_dir(path)? {
+        let path = entry?.path();
+        if path.is_dir() || path.extension().is_some_and(|it| it == "ptx") {
+            collect(&path, modules)?;
+        }
+    }
+    Ok(())
+}
