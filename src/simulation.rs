@@ -265,51 +265,38 @@ impl<'u> Kernel<'u> {
     /// # Errors
     /// When there is no such launch.
     pub fn simulate_all(&self, launch: &Launch, settings: &Settings) -> Result<KernelReport, LaunchError> {
-        let product = |of: [u32; 3]| of.iter().product::<u32>();
-        let clusters = (product(launch.grid) / product(launch.cluster).max(1)).max(1);
+        let clusters = u32::try_from(clusters(launch)).unwrap_or(u32::MAX);
         let run = |cluster_index| {
             let mut report = self.simulate(launch, &Settings { cluster_index, ..*settings })?;
             // One picture is kept: of the first cluster in which something is wrong.
-            if cluster_index > 0 && report.verdict == Verdict::Clean {
-                report.record = None;
+            if cluster_index > 0 {
+                report.buffers.clear();
+                if report.verdict == Verdict::Clean {
+                    report.record = None;
+                }
             }
             Ok(report)
         };
-        #[cfg(feature = "parallel")]
-        let reports: Result<Vec<KernelReport>, LaunchError> = {
-            use rayon::prelude::*;
-            (0..clusters).into_par_iter().map(run).collect()
-        };
-        #[cfg(not(feature = "parallel"))]
-        let reports: Result<Vec<KernelReport>, LaunchError> = (0..clusters).map(run).collect();
-        let mut reports = reports?.into_iter();
-        let Some(mut all) = reports.next() else { return Err(LaunchError("an empty grid".to_owned())) };
-        for report in reports {
-            if all.verdict == Verdict::Clean && report.verdict != Verdict::Clean {
-                all.record = report.record;
-                all.verdict = report.verdict;
-            }
-            all.warp_instructions += report.warp_instructions;
-            all.operations += report.operations;
-            for finding in report.diagnostics {
-                let is_known = all
-                    .diagnostics
-                    .iter()
-                    .any(|known| known.code == finding.code && known.primary.span == finding.primary.span);
-                if !is_known {
-                    all.diagnostics.push(finding);
-                }
-            }
-            for reason in report.reasons {
-                if !all.reasons.contains(&reason) {
-                    all.reasons.push(reason);
+        let mut all: Option<KernelReport> = None;
+        // Some at a time, so that the reports of a large grid are not kept.
+        for first in (0..clusters).step_by(AT_A_TIME as usize) {
+            let some = first..first.saturating_add(AT_A_TIME).min(clusters);
+            #[cfg(feature = "parallel")]
+            let reports: Result<Vec<KernelReport>, LaunchError> = {
+                use rayon::prelude::*;
+                some.into_par_iter().map(run).collect()
+            };
+            #[cfg(not(feature = "parallel"))]
+            let reports: Result<Vec<KernelReport>, LaunchError> = some.map(run).collect();
+            for report in reports? {
+                match &mut all {
+                    Some(all) => all.add(report),
+                    None => all = Some(report),
                 }
             }
         }
-        all.verdict = verdict(&all.diagnostics, &all.reasons);
-        Ok(all)
+        all.ok_or_else(|| LaunchError("an empty grid".to_owned()))
     }
-
     /// Runs it under the launches that are assumed: what shows in all of them is reported.
     ///
     /// # Errors
@@ -452,8 +439,13 @@ impl<'u> Kernel<'u> {
     ) -> Result<Run, LaunchError> {
         let function = &self.unit.module.functions[self.function as usize];
         let program = &self.program;
-        let end = program.static_shared.next_multiple_of(program.dynamic_align.max(16)) + launch.dynamic_smem;
-        let most = launch::MOST_SHARED + program::windows::RESERVED + program.dynamic_align;
+        let end = u64::from(program.static_shared).next_multiple_of(program.dynamic_align.max(16).into())
+            + u64::from(launch.dynamic_smem);
+        let most = u64::from(launch::MOST_SHARED + program::windows::RESERVED + program.dynamic_align);
+        let clusters = clusters(launch);
+        if u64::from(settings.cluster_index) >= clusters {
+            return Err(LaunchError(format!("the grid has {clusters} clusters")));
+        }
         if end > most && assumes.is_none() {
             return Err(LaunchError(format!(
                 "the kernel has {} bytes of static shared memory: with {} dynamic ones that is too much",
@@ -485,6 +477,15 @@ impl<'u> Kernel<'u> {
                 &progress.instructions
             }),
         };
+        let bytes = Machine::bytes(program, &shape);
+        if end > most || bytes > MOST_BYTES {
+            let text = if end > most {
+                format!("its static variables in shared memory take {} bytes", program.static_shared)
+            } else {
+                format!("its threads and their memory take {} MB", bytes >> 20)
+            };
+            return Ok(self.not_run(launch, text));
+        }
         let outcome = Machine::new(program, shape, conditions, global, parameters).run();
         let buffers = addresses
             .iter()
@@ -521,6 +522,21 @@ impl<'u> Kernel<'u> {
         };
         let (is_exhausted, addressed_ctas) = (outcome.executed > settings.budget, outcome.addressed_ctas);
         Ok(Run { report, traps, is_exhausted, addressed_ctas })
+    }
+
+    /// What is said of a launch that is too large.
+    fn not_run(&self, launch: &Launch, text: String) -> KernelReport {
+        KernelReport {
+            kernel: self.name().to_owned(),
+            verdict: Verdict::Incomplete,
+            reasons: vec![Reason { span: None, text }],
+            assumed: launch.assumed.clone(),
+            diagnostics: Vec::new(),
+            warp_instructions: 0,
+            operations: 0,
+            buffers: Vec::new(),
+            record: None,
+        }
     }
 
     /// Global memory and the parameters of a launch; and which arguments are buffers: their addresses
@@ -578,7 +594,40 @@ impl<'u> Kernel<'u> {
     }
 }
 
+/// Clusters in a grid.
+fn clusters(launch: &Launch) -> u64 {
+    let product = |of: [u32; 3]| of.iter().map(|size| u64::from(*size)).product::<u64>();
+    (product(launch.grid) / product(launch.cluster).max(1)).max(1)
+}
+
+/// Clusters of a grid whose reports are kept at the same time.
+const AT_A_TIME: u32 = 64;
+
 impl KernelReport {
+    /// Adds what became of another cluster of the same launch.
+    fn add(&mut self, report: Self) {
+        if self.verdict == Verdict::Clean && report.verdict != Verdict::Clean {
+            self.record = report.record;
+        }
+        self.warp_instructions += report.warp_instructions;
+        self.operations += report.operations;
+        for finding in report.diagnostics {
+            let is_known = self
+                .diagnostics
+                .iter()
+                .any(|known| known.code == finding.code && known.primary.span == finding.primary.span);
+            if !is_known {
+                self.diagnostics.push(finding);
+            }
+        }
+        for reason in report.reasons {
+            if !self.reasons.contains(&reason) {
+                self.reasons.push(reason);
+            }
+        }
+        self.verdict = verdict(&self.diagnostics, &self.reasons);
+    }
+
     /// Forgets findings that nobody wants to see.
     pub fn retain(&mut self, is_wanted: impl FnMut(&Diagnostic) -> bool) {
         self.diagnostics.retain(is_wanted);
@@ -594,6 +643,8 @@ impl KernelReport {
     }
 }
 
+/// What needs more memory is not run: 16 CTAs of 1024 threads with 5000 registers each take half of it.
+const MOST_BYTES: u64 = 3 << 29;
 /// Larger buffers are not written to files.
 const MOST_WRITTEN: usize = 1 << 26;
 

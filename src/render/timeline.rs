@@ -25,6 +25,8 @@ pub struct Look {
 
 /// CTAs that are drawn.
 const MOST_CTAS: usize = 4;
+/// How many times share a column before a stretch is cut.
+const DENSEST: f64 = 1.6;
 /// Columns that the shortest time has at most.
 const WIDEST: f64 = 3.0;
 /// Pictures are at least so wide, whatever the terminal.
@@ -88,7 +90,7 @@ struct Axis {
     /// Where each is: columns.
     places: Vec<f64>,
     width: usize,
-    /// Whether each time has a column of its own.
+    /// Whether there is room for what is short.
     is_whole: bool,
 }
 
@@ -296,10 +298,10 @@ impl<'a> Picture<'a> {
         times
     }
 
-    /// Which times are drawn, each stretch in lines of its own: all if they fit into two, else the first and
+    /// Which times are drawn, each stretch in lines of its own: all if they fit into three, else the first and
     /// the last ones, and those around the first finding.
     fn stretches(&self, times: &[u64], width: usize) -> Vec<(usize, usize)> {
-        let room = width.saturating_sub(1) as f64;
+        let room = width.saturating_sub(1) as f64 * DENSEST;
         let places = places(times);
         let last = times.len() - 1;
         let end_of = |first: usize| {
@@ -311,31 +313,34 @@ impl<'a> Picture<'a> {
         if first == last {
             return vec![(0, last)];
         }
-        if end_of(first) == last {
+        let second = end_of(first);
+        if second == last {
             return vec![(0, first), (first, last)];
         }
-        let final_one = start_of(last);
+        if end_of(second) == last {
+            return vec![(0, first), (first, second), (second, last)];
+        }
+        let hangs = self.record.tracks.iter().any(|track| track.stands.is_some());
+        let end = start_of(last);
         let found = self
             .record
             .marks
             .iter()
-            .find(|mark| matches!(mark.what, Event::Finding { is_primary: true, .. }));
-        let hangs = self.record.tracks.iter().any(|track| track.stands.is_some());
-        let found = found.map(|mark| times.partition_point(|time| *time < mark.at).min(last));
+            .find(|mark| matches!(mark.what, Event::Finding { is_primary: true, .. }))
+            .map(|mark| times.partition_point(|time| *time < mark.at).min(last));
+        // More of what comes before than of what comes behind.
+        let around = |at: usize| {
+            let before = places.partition_point(|place| places[at] - *place > room * 0.7).max(first);
+            (before, end_of(before))
+        };
         match found {
-            Some(at) if (first..final_one).contains(&at) => {
-                // More of what comes before than of what comes behind.
-                let before = places.partition_point(|place| places[at] - *place > room * 0.7).max(first);
-                let behind = end_of(before).min(final_one);
-                if hangs {
-                    vec![(0, first), (before, behind), (final_one, last)]
-                } else {
-                    vec![(0, first), (before, behind)]
-                }
+            Some(at) if hangs && (first..end).contains(&at) => {
+                let (before, behind) = around(at);
+                vec![(0, first), (before, behind.min(end)), (end, last)]
             }
-            // All of it is before that.
-            Some(_) if !hangs => vec![(0, first)],
-            _ => vec![(0, first), (final_one, last)],
+            Some(at) if !hangs && at < first => vec![(0, first)],
+            Some(at) if !hangs => vec![(0, first), around(at)],
+            Some(_) | None => vec![(0, first), (end, last)],
         }
     }
 
@@ -556,6 +561,11 @@ impl<'a> Picture<'a> {
                 [(first, number), .., (last, other)] => {
                     let words = if members.len() == 2 { "and" } else { "to" };
                     let (number, other) = (name(*number), name(*other));
+                    // Of the same memory, only how far on it is.
+                    let other = match (number.rsplit_once(" + "), other.rsplit_once(" + ")) {
+                        (Some((one, _)), Some((same, at))) if one == same => format!("+ {at}"),
+                        _ => other,
+                    };
                     writeln!(out, "  {first}-{last} {number} {words} {other}, each {text}")?;
                 }
             }
@@ -664,7 +674,7 @@ impl Axis {
             *place *= scale;
         }
         let width = (places.last().copied().unwrap_or(0.0).round() as usize + 1).min(width);
-        Self { times, places, width, is_whole: scale >= 0.999 }
+        Self { times, places, width, is_whole: scale * DENSEST >= 0.999 }
     }
 
     fn first(&self) -> u64 {

@@ -358,12 +358,15 @@ impl Launch {
     /// # Errors
     /// When it is too large.
     pub fn checked(self) -> Result<Self, LaunchError> {
-        let product = |of: [u32; 3]| of.iter().map(|size| u64::from(*size)).product::<u64>();
+        let product = |of: [u32; 3]| of.iter().fold(1u64, |all, size| all.saturating_mul(u64::from(*size)));
         if product(self.block) > 1024 {
             return Err(LaunchError(format!("a CTA has at most 1024 threads, not {}", product(self.block))));
         }
         if product(self.cluster) > 16 {
             return Err(LaunchError(format!("a cluster has at most 16 CTAs, not {}", product(self.cluster))));
+        }
+        if product(self.grid) > u64::from(u32::MAX) {
+            return Err(LaunchError(format!("a grid of {:?} has more than 2^32 - 1 CTAs", self.grid)));
         }
         if self.grid.iter().zip(self.cluster).any(|(grid, cluster)| grid % cluster != 0) {
             return Err(LaunchError(format!(

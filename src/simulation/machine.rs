@@ -185,8 +185,12 @@ pub(crate) struct Machine<'p> {
     random: u64,
     recorder: Option<Box<Recorder>>,
     progress: Option<&'p AtomicU64>,
+    /// Bytes that calls may still take.
+    room: usize,
 }
 
+/// Bytes that the registers and the memory of calls take together.
+const MOST_FOR_CALLS: usize = 1 << 29;
 /// Findings after which nobody reads on.
 const MOST_FINDINGS: usize = 100;
 /// Waits of a strand that may give up while nothing happens: it may wait for several things in turn.
@@ -263,12 +267,27 @@ impl<'p> Machine<'p> {
             random: seed,
             recorder: conditions.records.then(Box::default),
             progress: conditions.progress,
+            room: MOST_FOR_CALLS,
             shape,
         };
         for rank in 0..count {
             this.add_cta(rank, threads);
         }
         this
+    }
+
+    /// About how many bytes a run takes, before it calls anything.
+    pub(crate) fn bytes(program: &Program, shape: &Shape) -> u64 {
+        let product = |of: [u32; 3]| of.iter().map(|size| u64::from(*size)).product::<u64>();
+        let (ctas, threads) = (product(shape.cluster), product(shape.block));
+        let kernel = program.functions.first();
+        let registers = kernel.map_or(0, |kernel| u64::from(kernel.registers)) + program.fixed.len() as u64;
+        let local = kernel.map_or(0, |kernel| u64::from(kernel.local_bytes));
+        let of_threads =
+            threads.div_ceil(32) * registers * size_of::<Lanes>() as u64 + threads * local * 5 / 4;
+        // Each byte with what is known of it, and who accessed it last.
+        let shared = (u64::from(program.static_shared) + u64::from(shape.dynamic_shared)) * 10;
+        ctas * (of_threads + shared)
     }
 
     fn add_cta(&mut self, rank: u32, threads: u32) {

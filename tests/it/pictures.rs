@@ -209,3 +209,37 @@ fn commits_lead_to_waits() {
         .any(|event| from[&event["id"].as_u64().unwrap()] == "tensor core" && who(event) == "warp 0");
     assert!(found);
 }
+
+/// What the README says of its two kernels: they differ from one that is clean in a few lines, and a check
+/// finds nothing in any of them.
+#[test]
+fn kernels_of_the_readme() {
+    let command = |command: &str, options: &[&str]| {
+        let output = Command::new(env!("CARGO_BIN_EXE_ptx-tc"))
+            .args([&[command], options].concat())
+            .current_dir(root().join("docs/simulation"))
+            .env("NO_COLOR", "1")
+            .output()
+            .unwrap();
+        (output.status.code(), String::from_utf8(output.stdout).unwrap())
+    };
+    let text = |name: &str| fs::read_to_string(root().join("docs/simulation").join(name)).unwrap();
+    for (name, status, found, differences) in [
+        ("gemm.ptx", 0, "clean", 0),
+        ("hang.ptx", 1, "error[SIM101]", 2),
+        ("race.ptx", 1, "error[SIM202]", 1),
+    ] {
+        let (checked, nothing) = command("check", &[name]);
+        assert_eq!((checked, nothing.as_str()), (Some(0), "1 file checked, nothing found\n"), "{name}");
+        for schedule in ["early", "late", "random"] {
+            let (ran, output) = command("simulate", &[name, "--launch", "gemm.toml", "--schedule", schedule]);
+            assert_eq!(ran, Some(status), "{name}, {schedule}: {output}");
+            assert!(output.contains(found), "{name}, {schedule}: {output}");
+            assert_eq!(output.matches("error[").count(), usize::from(status == 1), "{name}: {output}");
+        }
+        let (clean, wrong) = (text("gemm.ptx"), text(name));
+        let missing = wrong.lines().filter(|line| !clean.lines().any(|it| it == *line)).count();
+        let moved = clean.lines().zip(wrong.lines()).filter(|(one, other)| one != other).count();
+        assert!(if differences == 1 { missing == 0 && moved <= 4 } else { missing == differences }, "{name}");
+    }
+}

@@ -16,6 +16,7 @@ use ptx_tc_fuzz::shapes;
 use crate::{Result, root, target_directory};
 
 mod repository;
+mod simulate;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
@@ -34,6 +35,9 @@ pub(crate) struct Arguments {
     /// The repository, instead of one that is made.
     #[arg(long, requires = "host")]
     from: Option<PathBuf>,
+    /// Measure runs of kernels instead.
+    #[arg(long)]
+    simulate: bool,
     /// Only check the module once, for the measurement of memory.
     #[arg(long, hide = true)]
     once: bool,
@@ -42,6 +46,9 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
     if arguments.host {
         return repository::run(arguments.from.as_deref(), arguments.runs);
+    }
+    if arguments.simulate {
+        return simulate::run(arguments.runs, arguments.once);
     }
     if arguments.functions {
         return functions(arguments.runs.min(3));

@@ -4,9 +4,13 @@ use std::fmt::Write as _;
 use std::fs;
 
 use ptx_tc::isa::targets::{GATES, PtxVersion, TARGETS, TENSOR_TARGETS, Target, VERSIONS};
+use ptx_tc::render::simulation::Simulated;
+use ptx_tc::render::timeline::Look;
 use ptx_tc::render::{self, Checked, Format};
 use ptx_tc::rules::RULES;
-use ptx_tc::{Options, Source, check};
+use ptx_tc::simulation::launch::{LaunchError, LaunchFile};
+use ptx_tc::simulation::{Kernel, Settings};
+use ptx_tc::{Options, Report, Source, Unit, check};
 
 use crate::{Result, root};
 
@@ -27,6 +31,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
         ("README.md".to_owned(), between(&readme, "rules", &rules_table())?),
         ("docs/finding.svg".to_owned(), picture("kernel.ptx")?),
         ("docs/finding-in-cuda.svg".to_owned(), picture("tmem.cuh")?),
+        ("docs/hang.svg".to_owned(), picture_of_run("hang.ptx")?),
+        ("docs/race.svg".to_owned(), picture_of_run("race.ptx")?),
         ("docs/gates.md".to_owned(), gates()),
         ("docs/coverage.md".to_owned(), coverage::page()?),
         ("docs/ptx-tc.schema.json".to_owned(), schema()?),
@@ -87,6 +93,44 @@ fn picture(name: &str) -> Result<String> {
     let mut colored = Vec::new();
     render::render(&[Checked::new(source, report)], Format::Human, true, &mut colored)?;
     Ok(svg::terminal(&format!("ptx-tc check {name}"), &String::from_utf8(colored)?))
+}
+
+/// What `simulate` shows of a kernel in docs/simulation.
+fn picture_of_run(name: &str) -> Result<String> {
+    let directory = root().join("docs/simulation");
+    let source = Source::new(name, fs::read_to_string(directory.join(name))?)?;
+    let unit = Unit::new(&source);
+    let kernel = Kernel::new(&unit, "gemm").ok_or("no kernel")?;
+    let file: LaunchFile = toml::from_str(&fs::read_to_string(directory.join("gemm.toml"))?)?;
+    let launch = kernel.launch(&file, &mut |name| Err(LaunchError(name.to_owned())))?;
+    let report = kernel.simulate(&launch, &Settings { records: true, ..Settings::default() })?;
+    let mut colored = Vec::new();
+    let look = Look { color: true, width: PICTURE };
+    let checked = Checked::new(source, Report::default());
+    let simulated = [Simulated { report, seconds: 0.0 }];
+    render::simulation::human(checked, &simulated, true, Some(look), &mut colored)?;
+    let lines: Vec<String> = String::from_utf8(colored)?.lines().map(|line| cut(line, PICTURE)).collect();
+    let command = format!("ptx-tc simulate {name} --launch gemm.toml --timeline");
+    Ok(svg::terminal(&command, &lines.join("\n")))
+}
+
+/// Columns of the pictures of runs.
+const PICTURE: usize = 120;
+
+/// A line that is not wider, with its escape sequences.
+fn cut(line: &str, most: usize) -> String {
+    let (mut text, mut column, mut is_escape) = (String::new(), 0, false);
+    for letter in line.chars() {
+        is_escape |= letter == '\u{1b}';
+        if is_escape || column < most {
+            text.push(letter);
+        } else if column == most {
+            text.push('…');
+        }
+        column += usize::from(!is_escape);
+        is_escape &= letter != 'm';
+    }
+    text
 }
 
 /// What exists where and since when.

@@ -69,8 +69,16 @@ impl Machine<'_> {
             join,
         };
         let warp = &mut self.warps[strand.warp as usize];
-        warp.reserve((frame.base + callee.registers) as usize);
+        let registers = (frame.base + callee.registers) as usize;
         let (local, bytes) = (u64::from(frame.local), callee.local_bytes as usize);
+        let per_lane = |lane: usize| (frame.local as usize + bytes).saturating_sub(warp.local[lane].len());
+        let more = registers.saturating_sub(warp.bits.len()) * size_of::<Lanes>()
+            + if bytes > 0 { lanes(strand.mask).map(per_lane).sum() } else { 0 };
+        let Some(room) = self.room.checked_sub(more) else {
+            return Err(Self::stop(strand, "calls within calls need more memory than a run has"));
+        };
+        self.room = room;
+        warp.reserve(registers);
         if bytes > 0 {
             for lane in lanes(strand.mask) {
                 warp.local[lane].grow(frame.local as usize + bytes);

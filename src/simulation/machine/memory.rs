@@ -64,6 +64,11 @@ impl Bytes {
         Self { data: vec![0; len], unknown: Bits::new(len, true), written: Bits::new(len, false) }
     }
 
+    /// How many there are.
+    pub(crate) fn len(&self) -> usize {
+        self.data.len()
+    }
+
     /// Makes it at least so long.
     pub(crate) fn grow(&mut self, len: usize) {
         if self.data.len() < len {

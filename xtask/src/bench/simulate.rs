@@ -1,0 +1,152 @@
+//! How long runs take: with all checks, one core unless two are named.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Instant;
+
+use ptx_tc::simulation::launch::{LaunchError, LaunchFile};
+use ptx_tc::simulation::{Kernel, KernelReport, Settings};
+use ptx_tc::{Source, Unit};
+
+use crate::{Result, root};
+
+/// A launch of a kernel of fixtures/kernels.
+struct Run {
+    module: PathBuf,
+    launch: String,
+}
+
+/// Attention forward: two tiles of 128 queries, 8 blocks of 128 keys.
+const ATTENTION: &str = r#"
+kernel = "attention_forward_f16"
+dynamic_smem = 232448
+[[arg]]
+type = "tensor_map"
+element = "f16"
+dims = [128, 256, 1]
+box = [64, 128, 1]
+swizzle = "128B"
+[[arg]]
+type = "tensor_map"
+element = "f16"
+dims = [128, 1024, 1]
+box = [64, 128, 1]
+swizzle = "128B"
+[[arg]]
+type = "tensor_map"
+element = "f16"
+dims = [128, 1024, 1]
+box = [64, 128, 1]
+swizzle = "128B"
+[[arg]]
+type = "tensor_map"
+element = "f16"
+dims = [128, 256]
+box = [64, 128]
+swizzle = "128B"
+[[arg]]
+type = "bytes"
+hex = "08000000 0000003f"
+"#;
+
+impl Run {
+    fn report(&self, all: bool) -> Result<KernelReport> {
+        let source = Source::from_bytes("bench.ptx", fs::read(&self.module)?)?;
+        let unit = Unit::new(&source);
+        let file: LaunchFile = toml::from_str(&self.launch)?;
+        let kernel = Kernel::new(&unit, file.kernel.as_deref().unwrap_or_default()).ok_or("no kernel")?;
+        let launch = kernel.launch(&file, &mut |name| Err(LaunchError(name.to_owned())))?;
+        let settings = Settings { budget: u64::MAX, ..Settings::default() };
+        Ok(if all { kernel.simulate_all(&launch, &settings) } else { kernel.simulate(&launch, &settings) }?)
+    }
+
+    /// Seconds, with reading the module: the median; and what came out.
+    fn seconds(&self, runs: usize, all: bool) -> Result<(f64, KernelReport)> {
+        let mut times = Vec::new();
+        let mut report = None;
+        for _ in 0..runs.max(1) {
+            let start = Instant::now();
+            report = Some(self.report(all)?);
+            times.push(start.elapsed().as_secs_f64());
+        }
+        times.sort_by(f64::total_cmp);
+        Ok((times[times.len() / 2], report.ok_or("no run")?))
+    }
+}
+
+/// The launch that a fixture says, changed.
+fn fixture(name: &str, changes: &[(&str, &str)]) -> Result<Run> {
+    let launches = root().join("fixtures/simulation/launches");
+    let mut launch = fs::read_to_string(launches.join(format!("{name}.toml")))?;
+    for (from, to) in changes {
+        if !launch.contains(from) {
+            return Err(format!("`{name}` has no `{from}`").into());
+        }
+        launch = launch.replace(from, to);
+    }
+    let module = name.split('.').next().unwrap_or(name);
+    Ok(Run { module: root().join(format!("fixtures/kernels/{module}.ptx")), launch })
+}
+
+const GEMM: &str = "gemm_f16_tma_sm100a.gemm_f16_128x256";
+const PAIR: &str = "gemm_cta_pair_sm100a.gemm_pair_f16_128x256";
+
+pub(super) fn run(runs: usize, once: bool) -> Result<bool> {
+    let pair = fixture(PAIR, &[])?;
+    if once {
+        let before = super::peak_memory()?;
+        pair.report(false)?;
+        println!("{}", super::peak_memory()?.saturating_sub(before));
+        return Ok(true);
+    }
+    let [one_core, two_cores] =
+        [1, 2].map(|threads| rayon::ThreadPoolBuilder::new().num_threads(threads).build());
+    let (one_core, two_cores) = (one_core?, two_cores?);
+    println!("median of {runs} runs, with reading and lowering; all checks on");
+    let show = |what: &str, (seconds, report): (f64, KernelReport)| {
+        println!(
+            "{what:<58}{seconds:>8.3} s{:>10} instructions{:>7.2} million/s   {:?}",
+            report.warp_instructions,
+            report.warp_instructions as f64 / seconds / 1e6,
+            report.verdict
+        );
+    };
+    // 128 x 256 x 1024: 16 steps of 64.
+    let gemm = fixture(GEMM, &[("384", "1024")])?;
+    show("GEMM 128x256x64, 16 K-steps, one CTA", one_core.install(|| gemm.seconds(runs, false))?);
+    let attention =
+        Run { module: root().join("fixtures/kernels/attention_sm100a.ptx"), launch: ATTENTION.to_owned() };
+    show("attention forward, 8 KV blocks, one CTA", one_core.install(|| attention.seconds(runs, false))?);
+    show("GEMM by a pair of CTAs", one_core.install(|| pair.seconds(runs, false))?);
+    let grid = fixture(GEMM, &[("384", "1024"), ("grid = [1, 1, 1]", "grid = [8, 1, 1]")])?;
+    let alone = one_core.install(|| grid.seconds(runs, true))?;
+    let together = two_cores.install(|| grid.seconds(runs, true))?;
+    let factor = alone.0 / together.0;
+    show("8 clusters of the first", alone);
+    show(&format!("  on two cores ({factor:.2} times as fast)"), together);
+    let mut launches: Vec<PathBuf> =
+        fs::read_dir(root().join("fixtures/simulation/launches"))?.flatten().map(|it| it.path()).collect();
+    launches.retain(|path| path.extension().is_some_and(|ending| ending == "toml"));
+    launches.sort();
+    let start = Instant::now();
+    let mut instructions = 0;
+    for path in &launches {
+        let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let is_known = Path::new(&root().join("fixtures/kernels"))
+            .join(format!("{}.ptx", name.split('.').next().unwrap_or_default()))
+            .exists();
+        if is_known {
+            instructions += one_core.install(|| fixture(&name, &[])?.report(false))?.warp_instructions;
+        }
+    }
+    println!(
+        "{:<58}{:>8.3} s{instructions:>10} instructions",
+        format!("all {} launches of fixtures", launches.len()),
+        start.elapsed().as_secs_f64()
+    );
+    let output = Command::new(std::env::current_exe()?).args(["bench", "--simulate", "--once"]).output()?;
+    let grown: usize = String::from_utf8_lossy(&output.stdout).trim().parse()?;
+    println!("peak memory of the pair of CTAs{:>33.1} MB, the module included", grown as f64 / 1e6);
+    Ok(true)
+}
