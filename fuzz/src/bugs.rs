@@ -149,6 +149,81 @@ impl Function<'_> {
     }
 }
 
+impl Function<'_> {
+    /// Whether a register is loaded from a parameter.
+    fn is_parameter(&self, operand: Span) -> bool {
+        let register = self.text(operand);
+        self.instructions.iter().any(|(span, opcode, _)| {
+            let destination = || self.text(*span).split_once(opcode).map(|(_, rest)| rest);
+            opcode.starts_with("ld.param")
+                && destination().and_then(|rest| rest.split('[').next()).is_some_and(|to| names(to, register))
+        })
+    }
+
+    /// Whether it stores to Tensor Memory only what it loads itself before anybody is told.
+    fn loads_all_stores_itself(&self) -> bool {
+        let last = |operation| self.operations(operation).map(|(span, _)| span.start).max();
+        let tells = self.instructions.iter().any(|(_, opcode, decoded)| {
+            let operation = decoded.and_then(|it| it.form).map(|form| form.operation);
+            matches!(
+                operation,
+                Some(
+                    Operation::Mma
+                        | Operation::MmaWs
+                        | Operation::Cp
+                        | Operation::Shift
+                        | Operation::FenceBefore
+                        | Operation::Commit
+                )
+            ) || opcode.starts_with("mbarrier.arrive")
+                || opcode.starts_with("bar.sync")
+        });
+        !tells && last(Operation::Ld) > last(Operation::St)
+    }
+
+    /// Whether of each load something is read by an instruction that computes, before a branch or anything
+    /// that another thread or operation could notice.
+    fn reads_all_loads_at_once(&self) -> bool {
+        const NOTICED: &[&str] =
+            &["bar", "mbarrier.arrive", "bra", "call", "ret", "exit", "brx", "tcgen05.fence::before"];
+        // The registers of each load that nothing has read yet.
+        let mut open: Vec<Vec<&str>> = Vec::new();
+        for (span, opcode, decoded) in &self.instructions {
+            let operation = decoded.and_then(|it| it.form).map(|form| form.operation);
+            let text = self.text(*span);
+            if operation == Some(Operation::Ld) {
+                let registers = text.split_once('{').and_then(|(_, rest)| rest.split_once('}'));
+                let Some((registers, _)) = registers else { return false };
+                open.push(registers.split(',').map(str::trim).collect());
+                continue;
+            }
+            let is_noticed = match operation {
+                None => NOTICED.iter().any(|start| opcode.starts_with(start)),
+                Some(Operation::WaitLd | Operation::WaitSt | Operation::FenceAfter) => false,
+                Some(_) => true,
+            };
+            if is_noticed && !open.is_empty() {
+                return false;
+            }
+            if !opcode.starts_with("mov") {
+                let rest = text.split_once(opcode).map_or("", |(_, rest)| rest);
+                let sources = rest.split_once(',').map_or("", |(_, sources)| sources);
+                open.retain(|registers| !registers.iter().any(|register| names(sources, register)));
+            }
+        }
+        open.is_empty()
+    }
+}
+
+/// Whether a register stands in a text.
+fn names(text: &str, register: &str) -> bool {
+    let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
+    text.match_indices(register).any(|(at, _)| {
+        !text.as_bytes().get(at + register.len()).is_some_and(is_part)
+            && !at.checked_sub(1).and_then(|at| text.as_bytes().get(at)).is_some_and(is_part)
+    })
+}
+
 fn n_cols(decoded: &Decoded<'_>) -> Option<Span> {
     match decoded.instruction.as_ref()? {
         Instruction::Alloc(it) => Some(it.n_cols.span()),
@@ -160,14 +235,21 @@ fn n_cols(decoded: &Decoded<'_>) -> Option<Span> {
 /// The bugs, each with what finds it.
 pub const BUGS: &[Bug] = &[
     Bug {
+        // Where each load is read before anybody could notice, its registers have waited for it.
         name: "wait::ld deleted",
         expected: &["TC701", "TC706", "TC709", "TC309"],
-        inject: |function| function.delete(Operation::WaitLd),
+        inject: |function| {
+            if function.reads_all_loads_at_once() { Vec::new() } else { function.delete(Operation::WaitLd) }
+        },
     },
     Bug {
+        // A load of what was stored is ordered behind the store: where nothing but loads follows, and nobody is
+        // told, it is no bug.
         name: "wait::st deleted",
         expected: &["TC702", "TC706", "TC709", "TC309"],
-        inject: |function| function.delete(Operation::WaitSt),
+        inject: |function| {
+            if function.loads_all_stores_itself() { Vec::new() } else { function.delete(Operation::WaitSt) }
+        },
     },
     Bug {
         name: "dealloc deleted",
@@ -221,7 +303,15 @@ pub const BUGS: &[Bug] = &[
         name: "barriers deleted",
         expected: &["TC312", "TC309", "TC703"],
         inject: |function| {
-            if function.operations(Operation::Alloc).next().is_none() {
+            // Where each warp that there is allocates for itself, no other one has to know.
+            let first = |is_one: &dyn Fn(&str) -> bool| {
+                function.instructions.iter().position(|(_, opcode, _)| is_one(opcode))
+            };
+            let alloc = first(&|opcode| opcode.starts_with("tcgen05.alloc"));
+            let branch = first(&|opcode| opcode.starts_with("bra"));
+            let Some(alloc) = alloc else { return Vec::new() };
+            let is_guarded = function.text(function.instructions[alloc].0).starts_with('@');
+            if !is_guarded && branch.is_none_or(|branch| alloc < branch) {
                 return Vec::new();
             }
             function.delete_opcodes(|opcode| {
@@ -460,12 +550,14 @@ pub const BUGS: &[Bug] = &[
         name: "too few columns allocated",
         expected: &["TC406", "TC616"],
         inject: |function| {
-            // All of them; a kernel that needs no more than 32 is a place in vain.
+            // All of them; a kernel that needs no more than 32 is a place in vain, and so is one of which nobody
+            // knows what it needs: its parameters say N.
             let sizes = [Operation::Alloc, Operation::Dealloc].into_iter().flat_map(|operation| {
                 function.operations(operation).filter_map(|(_, decoded)| n_cols(decoded))
             });
             let sizes: Vec<Span> = sizes.collect();
-            if function.multiply().is_none() || sizes.iter().any(|size| function.text(*size) == "32") {
+            let is_open = function.multiply().is_none_or(|(_, mma)| function.is_parameter(mma.idesc.span()));
+            if is_open || sizes.iter().any(|size| function.text(*size) == "32") {
                 return Vec::new();
             }
             sizes.into_iter().map(|size| (size.range(), "32".to_owned())).collect()
@@ -549,6 +641,10 @@ pub const BUGS: &[Bug] = &[
         name: "the stride of another swizzle",
         expected: &["TC619"],
         inject: |function| {
+            // Where a parameter says the swizzle, any stride is that of some.
+            if function.multiply().is_none_or(|(_, mma)| function.is_parameter(mma.b.span())) {
+                return Vec::new();
+            }
             function.with_b("and.b64 WORD, OLD, 0xFFFFC000FFFFFFFF; or.b64 WORD, WORD, 0x0000000300000000;")
         },
     },

@@ -13,7 +13,8 @@
 //! cargo run --release -p ptx-tc-fuzz -- check --seed 1 --first 4711 --cases 1
 //! ```
 //!
-//! [`bugs`] are mistakes put into kernels that have none, to see which the rules find.
+//! [`bugs`] are mistakes put into kernels that have none, to see which the rules find; [`simulated`] are
+//! those that are put into kernels that run.
 //!
 //! [`shapes`] are texts of any size, each bad for one part of the checker: for the tests that count
 //! steps, and for measurements.
@@ -28,6 +29,7 @@ pub mod corpus;
 pub mod minimise;
 pub mod mutate;
 pub mod shapes;
+pub mod simulated;
 mod targets;
 
 use corpus::Corpus;

@@ -40,6 +40,7 @@ mod rules;
 mod scaling;
 mod schedules;
 mod simulate_command;
+mod simulated_bugs;
 mod simulation;
 mod statements;
 mod syntax;

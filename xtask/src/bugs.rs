@@ -4,7 +4,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use ptx_tc::Source;
+use ptx_tc::simulation::launch::LaunchFile;
 use ptx_tc_fuzz::bugs::{BUGS, Choice, Tallies};
+use ptx_tc_fuzz::simulated;
 use rayon::prelude::*;
 
 use crate::{Result, root, target_directory};
@@ -16,10 +18,13 @@ pub(crate) struct Arguments {
     /// Put them into what packages compile (target/corpus), too.
     #[arg(long)]
     corpus: bool,
+    /// Instead: put other ones into the kernels of fixtures/simulation/launches, and run these.
+    #[arg(long, conflicts_with_all = ["corpus", "paths"])]
+    simulate: bool,
     /// Only classes of bugs with this in their name.
     #[arg(long, default_value = "")]
     class: String,
-    /// At most so many functions of a module for each class.
+    /// At most so many functions of a module for each class; or so many places of a kernel that is run.
     #[arg(long, default_value_t = 0)]
     places: usize,
     /// List so many of the places of each class where the bug is not found.
@@ -28,6 +33,9 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
+    if arguments.simulate {
+        return simulate(arguments);
+    }
     let mut modules = Vec::new();
     if arguments.paths.is_empty() && !arguments.corpus {
         collect(&root().join("fixtures/kernels"), &mut modules)?;
@@ -59,6 +67,41 @@ pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
     }
     println!("{} unexpected", tallies.unexpected.len());
     tallies.unexpected.iter().take(arguments.missed).for_each(|it| println!("    {it}"));
+    Ok(true)
+}
+
+/// Runs kernels with bugs.
+fn simulate(arguments: &Arguments) -> Result<bool> {
+    let mut launches: Vec<PathBuf> = fs::read_dir(root().join("fixtures/simulation/launches"))?
+        .map(|entry| Ok(entry?.path()))
+        .collect::<Result<_>>()?;
+    launches.sort();
+    let choice = simulated::Choice {
+        class: &arguments.class,
+        places: if arguments.places == 0 { usize::MAX } else { arguments.places },
+        budget: 1_000_000,
+    };
+    let tallies = launches
+        .par_iter()
+        .map(|path| {
+            let name = path.file_name().map(|it| it.to_string_lossy().into_owned()).unwrap_or_default();
+            let module = name.split('.').next().unwrap_or_default();
+            let module = root().join("fixtures/kernels").join(format!("{module}.ptx"));
+            let launch: LaunchFile = toml::from_str(&fs::read_to_string(path)?)?;
+            let source = Source::from_bytes(name.clone(), fs::read(module)?)?;
+            let mut tallies = simulated::Tallies::default();
+            tallies.add(&source, &launch, &choice).map_err(|error| format!("{name}: {error}"))?;
+            Ok(tallies)
+        })
+        .try_reduce(simulated::Tallies::default, |one, other| {
+            Ok::<_, Box<dyn std::error::Error + Send + Sync>>(one.and(other))
+        })?;
+    println!("{} kernels\n{}", launches.len(), tallies.table());
+    for (bug, tally) in simulated::BUGS.iter().zip(&tallies.tallies) {
+        for missed in tally.missed.iter().take(arguments.missed) {
+            println!("{}: {missed}", bug.name);
+        }
+    }
     Ok(true)
 }
 

@@ -42,6 +42,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     past_tensor_memory(checker, findings);
     for flow in checker.flows() {
         past_allocation(checker, &flow, findings);
+        past_only_allocation(checker, &flow, findings);
     }
 }
 
@@ -62,7 +63,6 @@ fn past_allocation(checker: &Checker<'_>, flow: &Flow<'_>, findings: &mut Findin
     if allocs.is_empty() {
         return;
     }
-    past_only_allocation(checker, flow, findings);
     let slots = Slots::new(flow);
     let accesses = flow.events().iter().flat_map(|event| {
         let own = flow.instruction(*event).and_then(footprint::accessed).map(|(address, _)| address);
@@ -101,8 +101,8 @@ fn past_allocation(checker: &Checker<'_>, flow: &Flow<'_>, findings: &mut Findin
     }
 }
 
-/// Accesses of columns that are numbers, too far apart for the only allocation of the kernel, wherever it
-/// starts.
+/// Accesses that the only allocation of the kernel is too small for, wherever it starts: more columns than
+/// it has, or columns that are numbers, and too far apart.
 fn past_only_allocation(checker: &Checker<'_>, flow: &Flow<'_>, findings: &mut Findings<'_>) {
     let Some(summary) = flow.summary().filter(|summary| flow.is_entry() && !summary.unknown) else { return };
     let mut allocs = summary.events.iter().filter(|it| flow.operation(**it) == Some(Operation::Alloc));
@@ -110,13 +110,32 @@ fn past_only_allocation(checker: &Checker<'_>, flow: &Flow<'_>, findings: &mut F
     let Some(size) = flow.decoded(*alloc).and_then(|decoded| checker.columns(decoded)) else { return };
     let accesses = flow.events().iter().filter_map(|event| {
         let (address, _) = footprint::accessed(flow.instruction(*event)?)?;
-        let columns = footprint::columns(flow, *event)?;
-        match columns.certain()? {
-            (Root::Literal, range) => Some((*event, address, range)),
-            _ => None,
-        }
+        Some((*event, address, footprint::columns(flow, *event)?))
     });
     let accesses: Vec<_> = accesses.collect();
+    let large = accesses.iter().find(|(_, _, columns)| {
+        // Where the slot is known, it is said which columns these are.
+        columns.count() > size && columns.place().slot().is_none()
+    });
+    if let Some((event, address, columns)) = large {
+        let name = checker.unit.source.slice(flow.span(*event));
+        findings.push(
+            Diagnostic::new(
+                Code::ColumnRange,
+                address.span,
+                format!("`{name}` covers {}, and {size} are allocated", count(columns.count())),
+                "from here on",
+            )
+            .label(flow.span(*alloc), format!("{size} columns are allocated here, and no others"))
+            .help("allocate more columns, or access fewer"),
+        );
+        return;
+    }
+    let numbers = accesses.into_iter().filter_map(|(event, address, columns)| match columns.certain()? {
+        (Root::Literal, range) => Some((event, address, range)),
+        _ => None,
+    });
+    let accesses: Vec<_> = numbers.collect();
     let Some(first) = accesses.iter().min_by_key(|(_, _, range)| range.start) else { return };
     let Some(last) = accesses.iter().max_by_key(|(_, _, range)| range.end) else { return };
     let (start, end) = (first.2.start, last.2.end);
