@@ -83,6 +83,37 @@ impl Access {
         is_strong || self.keeps || other.keeps && !self.writes
     }
 
+    /// Whether it happens before another one, of which `clock` says what it knows.
+    fn is_before(&self, own: &mut Self, clock: &Clock) -> bool {
+        if clock.of(self.agent) >= self.tick {
+            return true;
+        }
+        let is_own = self.agent == own.agent;
+        if is_own && self.tick == own.tick {
+            return true;
+        }
+        let (Some(first), Some(then)) = (&self.does, &mut own.does) else { return false };
+        let distance = own.tick.wrapping_sub(self.tick);
+        // What was given to the tensor core long ago is taken to be over.
+        if is_own && distance > u64::BITS {
+            return true;
+        }
+        if is_own && then.follows >> (distance - 1) & 1 != 0 && first.is_over_before(then) {
+            return true;
+        }
+        let follows = self.warp == own.warp
+            && match pipelined(first.access, then.access) {
+                // The pieces of a matrix are copied one by one to where they belong.
+                Some(Condition::Nothing | Condition::Address) => true,
+                Some(Condition::Accumulator) => first.accumulator == then.accumulator,
+                None => false,
+            };
+        if follows && is_own {
+            then.follows |= 1 << (distance - 1) | first.follows.checked_shl(distance).unwrap_or(0);
+        }
+        follows
+    }
+
     /// Whether all that goes wrong with another one goes wrong with this one, which comes later.
     fn covers(&self, other: &Self) -> bool {
         (self.writes || !other.writes)
@@ -166,13 +197,13 @@ impl History {
         &self.accesses[number as usize]
     }
 
-    fn set(&mut self, set: Vec<u32>) -> u32 {
-        if let Some(known) = self.numbers.get(&set) {
+    fn set(&mut self, set: &[u32]) -> u32 {
+        if let Some(known) = self.numbers.get(set) {
             return *known;
         }
-        self.sets.push(set.clone());
+        self.sets.push(set.to_vec());
         let number = self.sets.len() as u32 - 1;
-        self.numbers.insert(set, number);
+        self.numbers.insert(set.to_vec(), number);
         number
     }
 }
@@ -181,43 +212,6 @@ impl<'a> Visit<'a> {
     pub(crate) fn new(history: &'a mut History, clock: &'a Clock, access: Access) -> Self {
         let number = history.add(access);
         Self { history, clock, number, last: None, at: (0, 0), conflicts: Vec::new() }
-    }
-
-    fn is_before(&mut self, access: &Access, own: &mut Access) -> bool {
-        if self.clock.of(access.agent) >= access.tick {
-            return true;
-        }
-        let is_own = access.agent == own.agent;
-        if is_own && access.tick == own.tick {
-            return true;
-        }
-        let (Some(first), Some(then)) = (access.does, &mut own.does) else { return false };
-        let distance = own.tick.wrapping_sub(access.tick);
-        // What was given to the tensor core long ago is taken to be over.
-        if is_own && distance > u64::BITS {
-            return true;
-        }
-        if is_own && then.follows >> (distance - 1) & 1 != 0 && first.is_over_before(then) {
-            return true;
-        }
-        let follows = access.warp == own.warp
-            && match pipelined(first.access, then.access) {
-                // The pieces of a matrix are copied one by one to where they belong.
-                Some(Condition::Nothing | Condition::Address) => true,
-                Some(Condition::Accumulator) => first.accumulator == then.accumulator,
-                None => false,
-            };
-        if follows && is_own {
-            then.follows |= 1 << (distance - 1) | first.follows.checked_shl(distance).unwrap_or(0);
-            self.history.accesses[self.number as usize].does = own.does;
-        }
-        follows
-    }
-
-    fn found(&mut self, conflict: Conflict) {
-        if !self.conflicts.iter().any(|(known, _)| *known == conflict) {
-            self.conflicts.push((conflict, self.at));
-        }
     }
 
     fn visit(&mut self, cell: Cell) -> Cell {
@@ -232,42 +226,49 @@ impl<'a> Visit<'a> {
     }
 
     fn judge(&mut self, cell: Cell) -> Cell {
-        let mut own = *self.history.access(self.number);
-        let mut others: SmallVec<[u32; 8]> = SmallVec::new();
-        if cell.reads != NONE {
-            others.extend_from_slice(&self.history.sets[cell.reads as usize]);
-        }
-        let mut kept: Vec<u32> = Vec::new();
-        for other in others {
-            let access = *self.history.access(other);
-            let is_before = self.is_before(&access, &mut own);
-            if !is_before && !own.agrees_with(&access) {
-                self.found(Conflict::Race(other));
+        let History { accesses, sets, .. } = &mut *self.history;
+        let (clock, at, conflicts) = (self.clock, self.at, &mut self.conflicts);
+        let mut found = |conflict: Conflict| {
+            if !conflicts.iter().any(|(known, _)| *known == conflict) {
+                conflicts.push((conflict, at));
             }
-            // Whoever gets into trouble with a race is told once.
-            if !own.covers(&access) || !is_before && own.agrees_with(&access) {
-                kept.push(other);
+        };
+        let mut own = accesses[self.number as usize];
+        let mut kept: SmallVec<[u32; 16]> = SmallVec::new();
+        if cell.reads != NONE {
+            for number in &sets[cell.reads as usize] {
+                let other = &accesses[*number as usize];
+                let is_before = other.is_before(&mut own, clock);
+                let agrees = is_before || own.agrees_with(other);
+                if !agrees {
+                    found(Conflict::Race(*number));
+                }
+                // Whoever gets into trouble with a race is told once.
+                if !own.covers(other) || !is_before && agrees {
+                    kept.push(*number);
+                }
             }
         }
         let mut write = cell.write;
         if write != NONE {
-            let last = *self.history.access(write);
-            let is_before = self.is_before(&last, &mut own);
+            let last = &accesses[write as usize];
+            let is_before = last.is_before(&mut own, clock);
             if !is_before {
-                if !own.agrees_with(&last) {
-                    self.found(Conflict::Race(write));
+                if !own.agrees_with(last) {
+                    found(Conflict::Race(write));
                 }
             } else if last.via == Via::Generic
                 && own.via == Via::Async
                 && !own.writes
-                && self.clock.proxy_of(last.agent) < last.tick
+                && clock.proxy_of(last.agent) < last.tick
             {
-                self.found(Conflict::Proxy(write));
+                found(Conflict::Proxy(write));
             }
-            if own.writes && own.strong.is_some() && (!is_before || !own.covers(&last)) {
+            if own.writes && own.strong.is_some() && (!is_before || !own.covers(last)) {
                 kept.push(write);
             }
         }
+        accesses[self.number as usize].does = own.does;
         if own.writes {
             write = self.number;
         } else {
@@ -276,10 +277,12 @@ impl<'a> Visit<'a> {
         if kept.is_empty() {
             return Cell { write, reads: NONE };
         }
-        kept.sort_unstable();
-        // More that know nothing of each other are not told apart.
-        kept.drain(..kept.len().saturating_sub(MOST_OTHERS));
-        Cell { write, reads: self.history.set(kept) }
+        if kept.len() > 1 {
+            kept.sort_unstable();
+            // More that know nothing of each other are not told apart.
+            kept.drain(..kept.len().saturating_sub(MOST_OTHERS));
+        }
+        Cell { write, reads: self.history.set(&kept) }
     }
 }
 

@@ -21,6 +21,7 @@ const MOST_STATES: usize = 100_000;
 
 /// What is wrong, as far as both machines speak of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[allow(clippy::struct_excessive_bools, reason = "each is something of its own")]
 struct Found {
     /// It depends on the interleaving which phase of a barrier something belongs to.
     phase: bool,

@@ -1,14 +1,21 @@
 //! Boxes of tensors: where their bytes are in shared memory, and which those are.
 
+use super::Machine;
 use super::bulk::Operation;
 use super::warp::Strand;
-use super::{Machine, Stop};
 use crate::diagnostic::Code;
 use crate::isa::generic::LoadMode;
 use crate::simulation::addresses::{Piece, Tile};
 use crate::simulation::findings::Finding;
 use crate::simulation::program::Slice;
 use crate::simulation::tensor_map::TensorMap;
+
+/// A box under way, and the places in shared memory that it goes to, or the one that it comes from.
+#[derive(Debug)]
+pub(super) struct Moving {
+    pub(super) boxed: Boxed,
+    pub(super) places: Vec<(u32, u32)>,
+}
 
 /// A box of a tensor, between global and shared memory.
 #[derive(Debug)]
@@ -94,13 +101,16 @@ impl Machine<'_> {
     /// The coordinates that a copy is given in a lane, if they are known.
     pub(super) fn coordinates(&self, strand: &Strand, coordinates: Slice, lane: usize) -> Option<Vec<i32>> {
         let operands = &self.program.operands[coordinates.range()];
-        operands.iter().map(|operand| Some(self.value_at(strand, *operand, lane)? as u32 as i32)).collect()
+        operands
+            .iter()
+            .map(|operand| Some((self.value_at(strand, *operand, lane)? as u32).cast_signed()))
+            .collect()
     }
 
     /// Looks whether the hardware starts a box there.
-    pub(super) fn check_start(&mut self, strand: &Strand, boxed: &Boxed) -> Result<(), Stop> {
+    pub(super) fn check_start(&mut self, strand: &Strand, boxed: &Boxed) {
         if boxed.may_start() {
-            return Ok(());
+            return;
         }
         let first = boxed.coordinates.as_ref().and_then(|coordinates| coordinates.first()).copied();
         let finding = Finding::new(
@@ -110,7 +120,6 @@ impl Machine<'_> {
             format!("it starts at element {} of {} bits", first.unwrap_or(0), boxed.tile.tensor.element.bits),
         );
         self.report(finding);
-        Ok(())
     }
 
     /// Brings the bytes of a box into shared memory.
@@ -156,8 +165,7 @@ impl Machine<'_> {
     pub(super) fn move_box(
         &mut self,
         operation: &Operation,
-        boxed: &Boxed,
-        places: &[(u32, u32)],
+        Moving { boxed, places }: &Moving,
         loads: bool,
         reduced: bool,
     ) {

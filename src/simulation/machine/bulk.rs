@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use super::access::{Place, combined};
 use super::barrier::Event;
-use super::boxes::Boxed;
+use super::boxes::{Boxed, Moving};
 use super::tensor_core::Work;
 use super::warp::{Strand, Wait, lanes};
 use super::{Flow, Machine, Stop};
@@ -82,8 +82,8 @@ pub(super) struct Transfer {
     pub(super) mbarriers: Vec<u32>,
     /// Bytes; nothing if the tensor map does not say.
     pub(super) bytes: Option<u32>,
-    /// The box of a tensor, and the places in shared memory that it goes to.
-    pub(super) boxed: Option<(Box<Boxed>, Vec<(u32, u32)>)>,
+    /// The box of a tensor.
+    pub(super) moving: Option<Box<Moving>>,
     /// Whether something is computed with what is there.
     pub(super) reduces: bool,
 }
@@ -372,7 +372,7 @@ impl Machine<'_> {
             to: None,
             mbarriers: Vec::new(),
             bytes: Some(bytes),
-            boxed: None,
+            moving: None,
             reduces: bulk.reduces,
         };
         match self.place(strand, bulk.source.0, from, bytes, false) {
@@ -560,7 +560,7 @@ impl Machine<'_> {
             return Ok(None);
         };
         if let Some(boxed) = &boxed {
-            self.check_start(strand, boxed)?;
+            self.check_start(strand, boxed);
         }
         // Narrow boxes leave gaps.
         let intervals = boxed.as_ref().map_or(vec![(offset, extent)], |boxed| boxed.intervals(offset));
@@ -572,7 +572,7 @@ impl Machine<'_> {
             to: None,
             mbarriers: Vec::new(),
             bytes,
-            boxed: None,
+            moving: None,
             reduces: bulk.reduces,
         };
         let mut places = Vec::new();
@@ -598,7 +598,7 @@ impl Machine<'_> {
         } else {
             places.push((cta, offset));
         }
-        transfer.boxed = boxed.map(|boxed| (Box::new(boxed), places));
+        transfer.moving = boxed.map(|boxed| Box::new(Moving { boxed, places }));
         Ok(Some(transfer))
     }
 
@@ -804,8 +804,8 @@ impl Machine<'_> {
         for (cta, start, bytes) in &transfer.writes {
             self.ctas[*cta as usize].layouts.forget(*start, *bytes);
         }
-        if let Some((boxed, places)) = &transfer.boxed {
-            self.move_box(operation, boxed, places, transfer.reads.is_empty(), transfer.reduces);
+        if let Some(moving) = &transfer.moving {
+            self.move_box(operation, moving, transfer.reads.is_empty(), transfer.reduces);
         } else {
             let data = match (transfer.from, transfer.reads.first()) {
                 (Some(address), _) => self.global.known(address, bytes as usize),

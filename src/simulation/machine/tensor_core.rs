@@ -208,8 +208,8 @@ impl Machine<'_> {
             return None;
         }
         // Where the pattern starts elsewhere, nothing is compared.
-        let is_aligned = matrix.0 >> 49 & 7 == 0;
-        Some((cta, pieces, Reader { swizzle: is_aligned.then_some(swizzle_of(matrix.0)), fours }))
+        let moved = matrix.0 >> 49 & 7;
+        Some((cta, pieces, Reader { swizzle: (moved == 0).then_some(swizzle_of(matrix.0)), fours }))
     }
 
     pub(super) fn multiply_work(

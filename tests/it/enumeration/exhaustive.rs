@@ -6,6 +6,7 @@ use super::program::{BARRIERS, BYTES, FLAGS, MOST, NAMED, Op, PIECES, Program};
 
 /// What some interleaving does wrong.
 #[derive(Clone, Copy, Debug, Default)]
+#[allow(clippy::struct_excessive_bools, reason = "each is something of its own")]
 pub(super) struct Truth {
     pub(super) phase: bool,
     pub(super) deadlock: bool,

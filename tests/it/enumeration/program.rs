@@ -76,7 +76,7 @@ impl Program {
             Self { warps: vec![Vec::new(); count], counts: [1; BARRIERS], warps_of: [2; NAMED] };
         if random.below(4) == 0 {
             for warp in 0..count {
-                for _ in 0..1 + random.below(4) {
+                for _ in 0..=random.below(4) {
                     let op = random_op(random);
                     program.warps[warp].push(op);
                 }
@@ -87,7 +87,7 @@ impl Program {
         }
         let mut phases = [0; BARRIERS];
         let mut flags = 0;
-        for _ in 0..1 + random.below(3) {
+        for _ in 0..=random.below(3) {
             program.tell(random, &mut phases, &mut flags);
         }
         for _ in 0..random.below(3) {
