@@ -4,10 +4,11 @@
 //! address that is the loaded slot plus a constant the lane is known, and whether an allocation can
 //! start there; the column is not.
 
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
 
 use rustc_hash::FxHashMap;
 
+use super::cfg::BlockId;
 use super::events::{Action, Event};
 use super::flow::Flow;
 use super::footprint;
@@ -90,6 +91,9 @@ pub struct Slots<'a> {
     allocs: FxHashMap<Slot, Vec<Event>>,
     /// Found when it is asked for.
     stores: OnceCell<Vec<Store>>,
+    /// By slot, as far as it was asked for: what stores to it are made at all, and what follows those that
+    /// follow an `alloc`.
+    overwritten: RefCell<FxHashMap<Slot, (bool, Behind)>>,
 }
 
 /// A store to shared memory.
@@ -113,7 +117,7 @@ impl<'a> Slots<'a> {
                 allocs.entry(slot).or_default().push(*event);
             }
         }
-        Self { flow: *flow, allocs, stores: OnceCell::new() }
+        Self { flow: *flow, allocs, stores: OnceCell::new(), overwritten: RefCell::default() }
     }
 
     /// Whether what `load` reads there may be something else than what `alloc` wrote: a store that may be
@@ -124,12 +128,19 @@ impl<'a> Slots<'a> {
             let is_store = |event: &&Event| event.action == Action::SharedStore;
             flow.events().iter().filter(is_store).map(|event| Store::new(flow, *event)).collect()
         });
-        let into = || stores.iter().filter(|store| store.may_write(flow, slot)).map(|it| it.instruction);
-        let Some(load) = load else { return into().next().is_some() };
-        let allocs = self.allocs.get(&slot).into_iter().flatten().map(|event| event.instruction);
-        let behind_alloc = Behind::new(flow, allocs);
-        let between = into().filter(|store| behind_alloc.has(flow, *store));
-        Behind::new(flow, between).has(flow, load)
+        let mut overwritten = self.overwritten.borrow_mut();
+        let (is_written, behind) = overwritten.entry(slot).or_insert_with(|| {
+            flow.facts.budget.take(stores.len() as u64);
+            let into = || stores.iter().filter(|store| store.may_write(flow, slot)).map(|it| it.instruction);
+            let allocs = self.allocs.get(&slot).into_iter().flatten().map(|event| event.instruction);
+            let behind_alloc = Behind::new(flow, allocs);
+            let between = into().filter(|store| behind_alloc.has(flow, *store));
+            (into().next().is_some(), Behind::new(flow, between))
+        });
+        match load {
+            Some(load) => behind.has(flow, load),
+            None => *is_written,
+        }
     }
 }
 
@@ -161,25 +172,32 @@ impl Store {
 }
 
 /// The instructions that can follow some others.
+#[derive(Debug)]
 struct Behind {
-    first: Vec<u32>,
+    /// By block: the first of those in it.
+    first: FxHashMap<BlockId, u32>,
+    /// The blocks that follow those blocks.
     blocks: Vec<bool>,
 }
 
 impl Behind {
     fn new(flow: &Flow<'_>, instructions: impl Iterator<Item = u32>) -> Self {
-        let first: Vec<u32> = instructions.collect();
-        let blocks = first.iter().filter_map(|instruction| flow.cfg().block_of(*instruction));
-        flow.facts.budget.take(if first.is_empty() { 0 } else { flow.cfg().len() as u64 });
-        Self { blocks: flow.cfg().followers(blocks), first }
+        let cfg = flow.cfg();
+        let mut first: FxHashMap<BlockId, u32> = FxHashMap::default();
+        for instruction in instructions {
+            if let Some(block) = cfg.block_of(instruction) {
+                let first = first.entry(block).or_insert(instruction);
+                *first = instruction.min(*first);
+            }
+        }
+        flow.facts.budget.take(if first.is_empty() { 0 } else { cfg.len() as u64 });
+        Self { blocks: cfg.followers(first.keys().copied()), first }
     }
 
     fn has(&self, flow: &Flow<'_>, instruction: u32) -> bool {
-        let cfg = flow.cfg();
-        let block = cfg.block_of(instruction);
-        let is_before = |first: &u32| *first < instruction && cfg.block_of(*first) == block;
-        block.is_none_or(|block| self.blocks[block.index()]) && !self.first.is_empty()
-            || self.first.iter().any(is_before)
+        // What is not of this function may be anywhere.
+        let Some(block) = flow.cfg().block_of(instruction) else { return !self.first.is_empty() };
+        self.blocks[block.index()] || self.first.get(&block).is_some_and(|first| *first < instruction)
     }
 }
 

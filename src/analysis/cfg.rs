@@ -8,6 +8,8 @@
 use std::cell::OnceCell;
 use std::ops::Range;
 
+use petgraph::algo::kosaraju_scc;
+use petgraph::graph::{DiGraph, NodeIndex};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
@@ -60,6 +62,7 @@ pub struct Cfg {
     alone: OnceCell<bool>,
     order: OnceCell<Vec<BlockId>>,
     reachable: OnceCell<Vec<bool>>,
+    in_loop: OnceCell<Vec<bool>>,
     dominators: OnceCell<DominatorTree>,
     post_dominators: OnceCell<DominatorTree>,
 }
@@ -192,7 +195,27 @@ impl Cfg {
 
     /// Whether a path leads from the block back to it.
     pub fn is_in_loop(&self, block: BlockId) -> bool {
-        self.followers(std::iter::once(block))[block.index()]
+        self.in_loop.get_or_init(|| {
+            let mut graph: DiGraph<(), ()> = DiGraph::with_capacity(self.blocks.len(), self.blocks.len() * 2);
+            self.blocks.iter().for_each(|_| {
+                graph.add_node(());
+            });
+            let node = |block: BlockId| NodeIndex::new(block.index());
+            for (from, content) in self.blocks() {
+                for to in &content.successors {
+                    graph.add_edge(node(from), node(*to), ());
+                }
+            }
+            let mut in_loop = vec![false; self.blocks.len()];
+            for together in kosaraju_scc(&graph) {
+                let is_loop = match together[..] {
+                    [alone] => graph.contains_edge(alone, alone),
+                    _ => true,
+                };
+                together.into_iter().for_each(|node| in_loop[node.index()] = is_loop);
+            }
+            in_loop
+        })[block.index()]
     }
 
     /// The first block, and blocks that together reach all those that it does not reach; in their
@@ -420,6 +443,7 @@ impl Builder<'_> {
             alone: OnceCell::new(),
             order: OnceCell::new(),
             reachable: OnceCell::new(),
+            in_loop: OnceCell::new(),
             dominators: OnceCell::new(),
             post_dominators: OnceCell::new(),
         }

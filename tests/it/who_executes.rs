@@ -25,8 +25,10 @@ enum Op {
     Copy(Place, Place),
     /// `r = s op constant`
     Compute(&'static str, Place, Place, i64),
-    /// Of global memory: it may differ between threads.
+    /// Of global memory, from where each thread has its own.
     LoadGlobal(Place),
+    /// Of one address of global memory, where nobody writes.
+    LoadTogether(Place),
     /// Of a parameter: it does not.
     LoadParameter(Place),
     /// `setp.op p, r, constant`
@@ -63,7 +65,8 @@ fn text((op, guard): &Guarded) -> String {
             let ty = if matches!(*name, "and" | "or" | "xor") { "b32" } else { "u32" };
             format!("{name}.{ty} r{r}, r{s}, {value};")
         }
-        Op::LoadGlobal(r) => format!("ld.global.u32 r{r}, [d];"),
+        Op::LoadGlobal(r) => format!("ld.global.u32 r{r}, [e];"),
+        Op::LoadTogether(r) => format!("ld.global.u32 r{r}, [d];"),
         Op::LoadParameter(r) => format!("ld.param.u32 r{r}, [n];"),
         Op::Compare(name, p, r, value) => format!("setp.{name}.u32 p{p}, r{r}, {value};"),
         Op::CompareWith(name, bool, p, r, value, q) => {
@@ -85,8 +88,8 @@ fn text((op, guard): &Guarded) -> String {
 
 const PROLOGUE: &str = ".version 9.0\n.target sm_100a\n.address_size 64\n\
     .visible .entry k(.param .u64 o, .param .u32 n)\n{\n\
-    .reg .pred p<4>;\n.reg .u32 r<4>;\n.reg .b64 d;\n.shared .b64 mbar;\n\
-    ld.param.u64 d, [o];\nld.param.u32 r0, [n];\nmov.u32 r1, r0;\nmov.u32 r2, r0;\nmov.u32 r3, r0;\n\
+    .reg .pred p<4>;\n.reg .u32 r<4>;\n.reg .b64 d, e;\n.shared .b64 mbar;\n\
+    ld.param.u64 d, [o];\nmov.u32 r0, %tid.x;\nmul.wide.u32 e, r0, 4;\nadd.s64 e, d, e;\nld.param.u32 r0, [n];\nmov.u32 r1, r0;\nmov.u32 r2, r0;\nmov.u32 r3, r0;\n\
     setp.ne.u32 p0, r0, 0;\nmov.pred p1, p0;\nmov.pred p2, p0;\nmov.pred p3, p0;\n";
 
 /// Half of the kernels say how many threads they have.
@@ -156,6 +159,7 @@ fn run(program: &[Guarded], seed: u64) -> Vec<[bool; THREADS]> {
                 (!of_warp.is_empty()).then(|| of_warp[random.next() as usize % of_warp.len()])
             })
             .collect();
+        let together = (random.next() % 3) as u32;
         for &thread in &active {
             let loaded = (random.next() % 3) as u32;
             let it = &mut threads[thread];
@@ -179,6 +183,7 @@ fn run(program: &[Guarded], seed: u64) -> Vec<[bool; THREADS]> {
                     };
                 }
                 Op::LoadGlobal(r) => it.registers[*r] = loaded,
+                Op::LoadTogether(r) => it.registers[*r] = together,
                 Op::LoadParameter(r) => it.registers[*r] = parameter,
                 Op::Compare(name, p, r, value) => {
                     it.predicates[*p] = compare(name, it.registers[*r], *value as u32);
@@ -254,6 +259,7 @@ fn op() -> impl Strategy<Value = Op> {
         1 => (place(), place()).prop_map(|(r, s)| Op::Copy(r, s)),
         3 => (compute, place(), place()).prop_map(|((name, value), r, s)| Op::Compute(name, r, s, value)),
         1 => place().prop_map(Op::LoadGlobal),
+        1 => place().prop_map(Op::LoadTogether),
         1 => place().prop_map(Op::LoadParameter),
         5 => (comparison(), place(), place(), constant())
             .prop_map(|(name, p, r, value)| Op::Compare(name, p, r, value)),
