@@ -484,7 +484,8 @@ impl<'u> Kernel<'u> {
             } else {
                 format!("its threads and their memory take {} MB", bytes >> 20)
             };
-            return Ok(self.not_run(launch, text));
+            let report = self.not_run(launch, text);
+            return Ok(Run { report, traps: false, is_exhausted: false, addressed_ctas: 1 });
         }
         let outcome = Machine::new(program, shape, conditions, global, parameters).run();
         let buffers = addresses
