@@ -101,11 +101,6 @@ impl<'a> Statement<'a> {
     fn moved(&self, at: usize, by: i64, text: &str) -> Option<Vec<Edit>> {
         self.with(at, &moved(self.operand(at, text)?, by)?)
     }
-
-    /// The register that its guard or its first operand names.
-    fn result(&self, text: &'a str) -> Option<&'a str> {
-        self.operand(0, text)
-    }
 }
 
 /// An address in brackets, so many bytes further on.
@@ -326,8 +321,6 @@ pub const BUGS: &[Bug] = &[
     // Barriers of the CTA, the cluster and the warp.
     Bug { name: "barrier missing", names: &["SIM201", "SIM202", "SIM203", "SIM401", "SIM101", "SIM302", "SIM301"],
         inject: |body| body.barriers().map(Statement::delete).collect() },
-    Bug { name: "another barrier", names: &["SIM101", "SIM406", "SIM104"],
-        inject: |body| body.barriers().filter_map(|it| it.computed(0, "b32", "add.u32 WORD, OLD, 7;", body.text)).collect() },
     Bug { name: "barrier 16", names: &["SIM406"],
         inject: |body| body.barriers().filter_map(|it| it.computed(0, "b32", "mov.u32 WORD, 16;", body.text)).collect() },
     Bug { name: "barrier of a warp less", names: &["SIM406", "SIM101", "SIM104"],
@@ -417,7 +410,7 @@ pub const BUGS: &[Bug] = &[
     Bug { name: "store past the end of shared memory", names: &["SIM501"],
         inject: |body| body.first().map(|it| it.before("st.shared.b32 [0x3FFF0], 0;")).into_iter().collect() },
     Bug { name: "store that is not aligned", names: &["SIM502"],
-        inject: |body| body.all("st.shared").take(1).chain(body.all("mbarrier.expect_tx")).filter_map(|it| it.moved(0, 2, body.text)).collect() },
+        inject: |body| body.all("st.shared").take(1).filter_map(|it| it.moved(0, 2, body.text)).collect() },
     Bug { name: "store past the end of a buffer", names: &["SIM501"],
         inject: |body| body.all("st.global").filter_map(|it| it.moved(0, 1 << 30, body.text)).collect() },
     Bug { name: "mbarrier that is not aligned", names: &["SIM502"],

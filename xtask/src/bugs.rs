@@ -13,13 +13,13 @@ use crate::{Result, root, target_directory};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// Modules, or directories of modules, instead of fixtures/kernels.
+    /// Modules, or directories of modules, instead of fixtures/kernels; launches, if they are run.
     paths: Vec<PathBuf>,
     /// Put them into what packages compile (target/corpus), too.
     #[arg(long)]
     corpus: bool,
     /// Instead: put other ones into the kernels of fixtures/simulation/launches, and run these.
-    #[arg(long, conflicts_with_all = ["corpus", "paths"])]
+    #[arg(long, conflicts_with = "corpus")]
     simulate: bool,
     /// Only classes of bugs with this in their name.
     #[arg(long, default_value = "")]
@@ -72,9 +72,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
 
 /// Runs kernels with bugs.
 fn simulate(arguments: &Arguments) -> Result<bool> {
-    let mut launches: Vec<PathBuf> = fs::read_dir(root().join("fixtures/simulation/launches"))?
-        .map(|entry| Ok(entry?.path()))
-        .collect::<Result<_>>()?;
+    let mut launches = arguments.paths.clone();
+    if launches.is_empty() {
+        for entry in fs::read_dir(root().join("fixtures/simulation/launches"))? {
+            launches.push(entry?.path());
+        }
+    }
     launches.sort();
     let choice = simulated::Choice {
         class: &arguments.class,

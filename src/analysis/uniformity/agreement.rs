@@ -8,7 +8,7 @@
 use rustc_hash::FxHashSet;
 
 use super::Uniformity;
-use super::lanes::{Lanes, lanes_together};
+use super::lanes::{Lanes, lanes};
 use crate::analysis::budget::Budget;
 use crate::analysis::cfg::BlockId;
 use crate::analysis::control::Decides;
@@ -85,7 +85,7 @@ impl Search<'_> {
             let Some(guard) = self.guard(at) else { return false };
             work.push(Needed::Value(guard));
         }
-        match lanes_together(function, at) {
+        match lanes(function, at) {
             Lanes::Differ => false,
             Lanes::Same => true,
             Lanes::AsOperands => {

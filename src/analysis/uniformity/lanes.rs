@@ -1,9 +1,7 @@
 //! What differs between the threads of a warp.
 
 use crate::analysis::function::Function;
-use crate::isa::generic::{
-    self, Comparison, Computation, Modifier, Semantics, ShuffleMode, Space, Synchronization,
-};
+use crate::isa::generic::{self, Comparison, Computation, Modifier, ShuffleMode, Space, Synchronization};
 use crate::resolve::operations::Opcode;
 use crate::resolve::symbols::Resolution;
 use crate::syntax::ast::{OperandKind, RawInstruction, Slice};
@@ -136,20 +134,6 @@ pub(super) enum Lanes {
     Same,
     /// It differs where an operand does.
     AsOperands,
-}
-
-/// How what an instruction writes may differ between the threads of a warp that execute it together, as
-/// far as all may be expected to read the same at one address of global memory: nobody writes there at the
-/// same time, unless the load says so.
-pub(super) fn lanes_together(function: &Function<'_>, instruction: u32) -> Lanes {
-    let opcode = function.unit.operations.of(instruction);
-    let is_plain = !opcode
-        .modifiers
-        .iter()
-        .any(|it| matches!(it.modifier, Modifier::Semantics(semantics) if semantics != Semantics::Weak));
-    let is_global =
-        matches!(opcode.lanes(), generic::Lanes::Memory) && opcode.spaces().next() == Some(Space::Global);
-    if is_global && is_plain { Lanes::AsOperands } else { lanes(function, instruction) }
 }
 
 /// How what an instruction writes differs between the threads of a warp.

@@ -9,7 +9,7 @@ use std::cell::RefCell;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::lanes::{Lanes, lanes_together};
+use super::lanes::{Lanes, lanes};
 use super::{Uniformity, VISIT};
 use crate::analysis::budget::Budget;
 use crate::analysis::cfg::BlockId;
@@ -216,7 +216,7 @@ impl Search<'_> {
         if function.definitions.of(definition.register).len() > 1 {
             needs.extend(function.cfg.block_of(at).map(Step::Block));
         }
-        match lanes_together(function, at) {
+        match lanes(function, at) {
             Lanes::Differ => false,
             Lanes::Same => true,
             Lanes::AsOperands => {
