@@ -76,7 +76,7 @@ impl Machine<'_> {
         let finding = Finding::new(
             Code::OutOfBounds,
             strand.step,
-            "an access lies within memory that exists",
+            "an access reaches past the memory that exists",
             format!("{role}: {what}"),
         );
         self.report(finding);
@@ -250,7 +250,7 @@ impl Machine<'_> {
         let finding = Finding::new(
             Code::BarrierReused,
             strand.step,
-            "the bytes of an mbarrier are written by nothing but mbarrier instructions",
+            "an mbarrier is overwritten",
             format!("this writes over the mbarrier at {name}, which was not invalidated"),
         )
         .label(init, "it is initialised here");
@@ -261,7 +261,7 @@ impl Machine<'_> {
         let finding = Finding::new(
             Code::Misaligned,
             strand.step,
-            "an address is a multiple of what is accessed there",
+            "an address must be a multiple of what is accessed there",
             format!("{address:#x} is no multiple of {bytes}"),
         );
         self.report(finding);

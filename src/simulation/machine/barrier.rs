@@ -332,7 +332,7 @@ impl Machine<'_> {
         let finding = Finding::new(
             Code::BarrierReused,
             strand.step,
-            "an mbarrier ends only when nobody needs it any more",
+            "an mbarrier is ended while it is still needed",
             format!("the mbarrier at {name} is {what} while {reason}"),
         )
         .label(barrier.init, "it is initialised here");
@@ -354,7 +354,7 @@ impl Machine<'_> {
             let finding = Finding::new(
                 Code::BarrierUninitialized,
                 strand.step,
-                "an mbarrier is used only by who has seen its `mbarrier.init`",
+                "an mbarrier may be used before its `mbarrier.init` is seen",
                 format!(
                     "{role} uses the mbarrier at {name}, and nothing orders that behind its initialisation"
                 ),
@@ -420,7 +420,7 @@ impl Machine<'_> {
         let mut finding = Finding::new(
             Code::PhaseOvertaken,
             step,
-            "a thread arrives for a phase of an mbarrier only after the one before is over",
+            "a thread may arrive at an mbarrier before the phase before is over",
             format!(
                 "what {role} does here counts for phase {phase} of the mbarrier at {name}, and nothing orders it \
                  behind the end of phase {}: it may count for that",
@@ -441,7 +441,7 @@ impl Machine<'_> {
         let finding = Finding::new(
             Code::BarrierUninitialized,
             step,
-            "an mbarrier is used only between its `mbarrier.init` and its `mbarrier.inval`",
+            "an mbarrier is used that is not initialised",
             format!("{role} uses the mbarrier at {name}, which is not initialised"),
         );
         self.report(finding);
@@ -456,7 +456,7 @@ impl Machine<'_> {
         let finding = Finding::new(
             Code::TransactionMismatch,
             step,
-            "an mbarrier counts at most 2^20 - 1 bytes in a phase",
+            "an mbarrier is to count more than 2^20 - 1 bytes in a phase",
             format!("the mbarrier at {name} is to count {} bytes", barrier.transactions),
         )
         .label(barrier.init, "it is initialised here");
@@ -482,7 +482,7 @@ impl Machine<'_> {
             let finding = Finding::new(
                 Code::TransactionMismatch,
                 step,
-                "a phase of an mbarrier ends when as many bytes have come as it expects",
+                "more bytes come to an mbarrier than its phase expects",
                 format!("{more} bytes more come to the mbarrier at {name} than its phase expects"),
             )
             .label(init, "it is initialised here");
@@ -527,7 +527,7 @@ impl Machine<'_> {
             let mut finding = Finding::new(
                 Code::ArrivalOverflow,
                 step,
-                "no more threads arrive at a phase of an mbarrier than it awaits",
+                "more arrive at a phase of an mbarrier than it awaits",
                 label,
             )
             .label(init, format!("it is initialised to await {awaited}"));
@@ -588,7 +588,7 @@ impl Machine<'_> {
         let finding = Finding::new(
             Code::PhaseOvertaken,
             step,
-            "a phase of an mbarrier ends only after all have said how many bytes they expect in it",
+            "a phase of an mbarrier may end before all have said how many bytes they expect in it",
             format!(
                 "{role} expects bytes in phase {phase} of the mbarrier at {name}, which may be over by then"
             ),
@@ -609,7 +609,7 @@ impl Machine<'_> {
         let mut finding = Finding::new(
             Code::PhaseOvertaken,
             step,
-            "a phase of an mbarrier ends only after all have seen the end of the one before",
+            "a phase of an mbarrier may end before all have seen the end of the one before",
             format!(
                 "{role} {waited} of the mbarrier at {name}, and may see its parity again only after phase {phase} \
                  is over, too"

@@ -116,7 +116,7 @@ impl Machine<'_> {
         let finding = Finding::new(
             Code::Misaligned,
             strand.step,
-            "a box of a tensor starts at a multiple of 16 bytes of its row",
+            "a box of a tensor must start at a multiple of 16 bytes of its row",
             format!("it starts at element {} of {} bits", first.unwrap_or(0), boxed.tile.tensor.element.bits),
         );
         self.report(finding);

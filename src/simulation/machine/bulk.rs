@@ -359,7 +359,7 @@ impl Machine<'_> {
             let finding = Finding::new(
                 Code::Misaligned,
                 strand.step,
-                "addresses and size of a bulk copy are multiples of 16",
+                "addresses and size of a bulk copy must be multiples of 16",
                 format!("{bytes} bytes from {from:#x} to {to:#x}"),
             );
             self.report(finding);
@@ -546,7 +546,7 @@ impl Machine<'_> {
                 let finding = Finding::new(
                     Code::Misaligned,
                     strand.step,
-                    "the address of a tensor copy in shared memory is a multiple of 128",
+                    "the address of a tensor copy in shared memory must be a multiple of 128",
                     format!("{at:#x} is none"),
                 );
                 self.report(finding);

@@ -80,7 +80,7 @@ impl Machine<'_> {
             let finding = Finding::new(
                 Code::NamedBarrierMisuse,
                 strand.step,
-                "a CTA has the barriers 0 to 15",
+                "barriers have the numbers 0 to 15",
                 format!("there is no barrier {id}"),
             );
             self.report(finding);
@@ -90,7 +90,7 @@ impl Machine<'_> {
             let finding = Finding::new(
                 Code::NamedBarrierMisuse,
                 strand.step,
-                "the threads of a barrier are a multiple of 32",
+                "the threads of a barrier must be a multiple of 32",
                 format!("it awaits {count} threads"),
             );
             self.report(finding);
@@ -117,7 +117,7 @@ impl Machine<'_> {
             let finding = Finding::new(
                 Code::NamedBarrierMisuse,
                 step,
-                "all who take part in a barrier name the same number of threads",
+                "those who take part in a barrier name different numbers of threads",
                 format!("barrier {id} awaits {} here", words(count)),
             )
             .label(first, format!("but {} here", words(expected)));
@@ -257,7 +257,7 @@ impl Machine<'_> {
         let finding = Finding::new(
             Code::NamedBarrierMisuse,
             step,
-            "all who take part in a barrier name the same number of threads",
+            "those who take part in a barrier name different numbers of threads",
             format!("barrier {id} awaits {} here", words(now)),
         )
         .label(other, format!("but {} here, who have passed it already", words(before)));
@@ -272,7 +272,7 @@ impl Machine<'_> {
         let finding = Finding::new(
             Code::NamedBarrierMisuse,
             strand.step,
-            "a thread comes to a barrier again only after it was passed",
+            "a thread may come to a barrier again before it was passed",
             format!(
                 "nothing orders {role} behind the last time that barrier {id} was passed: it may count for that"
             ),
@@ -287,7 +287,7 @@ impl Machine<'_> {
         let finding = Finding::new(
             Code::DivergentAligned,
             strand.step,
-            "all threads of a warp execute an `.aligned` instruction together",
+            "a part of a warp executes an `.aligned` instruction",
             format!(
                 "{role} come here without the other {} threads of the warp",
                 (live & !active).count_ones()

@@ -59,12 +59,10 @@ impl Machine<'_> {
             _ => Code::Deadlock,
         };
         let message = match code {
-            Code::RegistersNeverGranted => "`setmaxnreg` asks for registers that others give away",
-            Code::AllocationNeverSatisfied => "Tensor Memory is allocated when others have freed enough",
-            Code::TransactionMismatch => {
-                "a phase of an mbarrier ends when as many bytes have come as it expects"
-            }
-            _ => "every thread can go on at some time",
+            Code::RegistersNeverGranted => "`setmaxnreg` waits for registers that nobody gives back",
+            Code::AllocationNeverSatisfied => "`tcgen05.alloc` waits for columns that nobody frees",
+            Code::TransactionMismatch => "fewer bytes come to an mbarrier than its phase expects",
+            _ => "every thread that is left waits for ever",
         };
         let who = self.roles(&warps);
         let mut finding =

@@ -88,7 +88,7 @@ impl Machine<'_> {
         let place = self.place_name(cta, offset);
         let (message, read, written) = if let Some(mode) = swizzled {
             (
-                "a matrix is read under the swizzling mode that it was written with",
+                "a matrix is read under another swizzling mode than it was written with",
                 format!("its descriptor reads {place} {}", words(mode)),
                 format!("the tensor copy writes that {}", words(layout.swizzle)),
             )

@@ -119,11 +119,11 @@ impl Machine<'_> {
         };
         let (own, other) = (*self.history.access(own), *self.history.access(other));
         let message = match code {
-            Code::TensorMemoryRace => "accesses to the same cells of Tensor Memory are ordered",
+            Code::TensorMemoryRace => "two accesses to the same cells of Tensor Memory are not ordered",
             Code::ProxyFenceMissing => {
-                "what threads write is shown to the async proxy by `fence.proxy.async` before it reads"
+                "the async proxy reads what threads wrote, with no `fence.proxy.async` between"
             }
-            _ => "accesses to the same bytes of shared memory are ordered",
+            _ => "two accesses to the same bytes of shared memory are not ordered",
         };
         let verb = |access: &Access| {
             let frees = |tensor: &Tensor| matches!(tensor, Tensor::Dealloc { .. });

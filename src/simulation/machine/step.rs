@@ -362,7 +362,7 @@ impl Machine<'_> {
             let finding = Finding::new(
                 Code::WorkOutstandingAtExit,
                 at,
-                "a CTA ends only after the asynchronous work on its memory",
+                "a CTA ends while asynchronous work on its memory may be under way",
                 "no thread of the CTA has waited for the end of this",
             )
             .label(step, "the last thread of the CTA ends here");

@@ -227,7 +227,7 @@ impl Machine<'_> {
             let finding = Finding::new(
                 Code::AllocationNeverSatisfied,
                 strand.step,
-                "Tensor Memory is allocated in powers of two, from 32 columns on",
+                "the number of columns must be a power of two from 32 to 512",
                 format!("{columns} columns cannot be allocated"),
             );
             self.report(finding);
@@ -326,7 +326,7 @@ impl Machine<'_> {
             let mut finding = Finding::new(
                 Code::DeallocNotAllocated,
                 strand.step,
-                "`tcgen05.dealloc` frees exactly what an `alloc` has returned",
+                "`tcgen05.dealloc` frees what no `alloc` has returned",
                 format!("{columns} columns from column {column} on are no allocation"),
             );
             for (start, len, step) in all {
@@ -347,7 +347,7 @@ impl Machine<'_> {
             let finding = Finding::new(
                 Code::WrongLanes,
                 strand.step,
-                "a warp accesses the quarter of the lanes of Tensor Memory that its number in the warpgroup names",
+                "a warp accesses lanes of Tensor Memory that are those of other warps",
                 format!(
                     "{role} may access the lanes {} to {}, not {lane} to {}",
                     own.start,
@@ -560,7 +560,7 @@ impl Machine<'_> {
                 let mut finding = Finding::new(
                     Code::TensorMemoryUnallocated,
                     step,
-                    "only columns of Tensor Memory are accessed that are allocated",
+                    "columns of Tensor Memory are accessed that are not allocated",
                     format!("{role} accesses the columns {first} to {last} of CTA {}", region.cta),
                 );
                 for (start, len, step) in allocations {
@@ -582,7 +582,7 @@ impl Machine<'_> {
                     let finding = Finding::new(
                         Code::TensorMemoryUninitialized,
                         step,
-                        "Tensor Memory is read only after something was written there",
+                        "Tensor Memory is read where nothing was written",
                         format!("nothing was written to column {} of what {role} reads", first + at as u32),
                     );
                     self.report(finding);
@@ -638,7 +638,7 @@ impl Machine<'_> {
             let finding = Finding::new(
                 Code::TensorMemoryNotFreed,
                 step,
-                "Tensor Memory is freed before the CTA ends",
+                "Tensor Memory is not freed before the CTA ends",
                 format!("the columns {start} to {} of CTA {cta} are never freed", start + len - 1),
             );
             self.report(finding);

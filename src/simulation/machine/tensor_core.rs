@@ -142,7 +142,7 @@ impl Machine<'_> {
             let finding = Finding::new(
                 Code::SharedMemoryUninitialized,
                 operation.step,
-                "a matrix is read only where something was written",
+                "a matrix is read where nothing was written",
                 format!("nothing was written to some of {bytes} bytes at {name}"),
             );
             self.report(finding);
@@ -198,7 +198,7 @@ impl Machine<'_> {
             let finding = Finding::new(
                 Code::DescriptorOutOfBounds,
                 strand.step,
-                "a matrix lies within the shared memory of the CTA",
+                "a matrix reaches past the shared memory of the CTA",
                 format!(
                     "its bytes are {start} to {}, but the shared memory of the CTA ends at {size}",
                     end.max(1) - 1
