@@ -5,6 +5,8 @@ rule! {
     /// Finds instructions and asynchronous operations that use an mbarrier before it is initialised, or
     /// after it was invalidated.
     ///
+    /// Also uses that nothing orders behind the initialisation, as a barrier of the CTA or of the cluster does.
+    ///
     /// `ptx-tc simulate` finds it, in a run of the kernel.
     ///
     /// ## Why is this bad?

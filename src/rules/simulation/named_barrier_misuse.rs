@@ -5,6 +5,8 @@ rule! {
     /// Finds barriers of the CTA whose users name different numbers of threads, numbers that are no
     /// multiple of 32, and barriers that do not exist.
     ///
+    /// Also warps that come to a barrier again when nothing says that it was passed the last time.
+    ///
     /// `ptx-tc simulate` finds it, in a run of the kernel.
     ///
     /// ## Why is this bad?

@@ -5,6 +5,9 @@ rule! {
     /// Finds phases of an mbarrier that may end before a thread that waits for the phase before has
     /// seen that end.
     ///
+    /// Also arrivals, and bytes that come or are expected, that nothing orders behind the end of the phase
+    /// before: they may count for that one, and end it before others have come.
+    ///
     /// `ptx-tc simulate` finds it, in a run of the kernel.
     ///
     /// ## Why is this bad?
