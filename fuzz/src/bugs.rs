@@ -180,39 +180,6 @@ impl Function<'_> {
         });
         !tells && last(Operation::Ld) > last(Operation::St)
     }
-
-    /// Whether of each load something is read by an instruction that computes, before a branch or anything
-    /// that another thread or operation could notice.
-    fn reads_all_loads_at_once(&self) -> bool {
-        const NOTICED: &[&str] =
-            &["bar", "mbarrier.arrive", "bra", "call", "ret", "exit", "brx", "tcgen05.fence::before"];
-        // The registers of each load that nothing has read yet.
-        let mut open: Vec<Vec<&str>> = Vec::new();
-        for (span, opcode, decoded) in &self.instructions {
-            let operation = decoded.and_then(|it| it.form).map(|form| form.operation);
-            let text = self.text(*span);
-            if operation == Some(Operation::Ld) {
-                let registers = text.split_once('{').and_then(|(_, rest)| rest.split_once('}'));
-                let Some((registers, _)) = registers else { return false };
-                open.push(registers.split(',').map(str::trim).collect());
-                continue;
-            }
-            let is_noticed = match operation {
-                None => NOTICED.iter().any(|start| opcode.starts_with(start)),
-                Some(Operation::WaitLd | Operation::WaitSt | Operation::FenceAfter) => false,
-                Some(_) => true,
-            };
-            if is_noticed && !open.is_empty() {
-                return false;
-            }
-            if !opcode.starts_with("mov") {
-                let rest = text.split_once(opcode).map_or("", |(_, rest)| rest);
-                let sources = rest.split_once(',').map_or("", |(_, sources)| sources);
-                open.retain(|registers| !registers.iter().any(|register| names(sources, register)));
-            }
-        }
-        open.is_empty()
-    }
 }
 
 /// Whether a register stands in a text.
@@ -235,12 +202,9 @@ fn n_cols(decoded: &Decoded<'_>) -> Option<Span> {
 /// The bugs, each with what finds it.
 pub const BUGS: &[Bug] = &[
     Bug {
-        // Where each load is read before anybody could notice, its registers have waited for it.
         name: "wait::ld deleted",
         expected: &["TC701", "TC706", "TC709", "TC309"],
-        inject: |function| {
-            if function.reads_all_loads_at_once() { Vec::new() } else { function.delete(Operation::WaitLd) }
-        },
+        inject: |function| function.delete(Operation::WaitLd),
     },
     Bug {
         // A load of what was stored is ordered behind the store: where nothing but loads follows, and nobody is

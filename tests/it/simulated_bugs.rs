@@ -7,7 +7,7 @@ use std::fs;
 
 use ptx_tc::Source;
 use ptx_tc::simulation::launch::LaunchFile;
-use ptx_tc_fuzz::simulated::{Choice, Tallies, Tally};
+use ptx_tc_fuzz::simulated::{Choice, Tallies};
 
 use crate::common::root;
 
@@ -30,8 +30,5 @@ fn bugs_in_kernels_that_run() {
     }
     let table = tallies.table();
     println!("{table}");
-    let sum = |of: fn(&Tally) -> usize| tallies.tallies.iter().map(of).sum::<usize>();
-    let (placed, found, named) = (sum(|it| it.placed), sum(|it| it.found), sum(|it| it.named));
-    assert!(placed >= 140 && 100 * found >= 88 * placed, "{found} of {placed} found\n{table}");
-    assert!(100 * named >= 72 * placed, "{named} of {placed} named\n{table}");
+    insta::assert_snapshot!("simulated_bugs", table);
 }
