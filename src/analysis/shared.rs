@@ -6,7 +6,7 @@ use super::places::Root;
 use crate::instruction::{Instruction, MatrixA, Scalar};
 use crate::isa::generic::{Computation, Flag, Space};
 use crate::resolve::symbols::{RegisterId, Resolution, SymbolId, SymbolKind};
-use crate::syntax::ast::{Linkage, OperandKind, StateSpace};
+use crate::syntax::ast::{OperandKind, StateSpace};
 use crate::syntax::literal;
 
 /// Deeper than this, nothing is followed.
@@ -193,14 +193,7 @@ impl Flow<'_> {
     }
 
     pub(super) fn is_external(&self, variable: SymbolId) -> bool {
-        let module = &self.unit.module;
-        let at = self.unit.symbols.symbol(variable).span;
-        let is_it = |declarator: &crate::syntax::ast::Declarator| declarator.name == at;
-        module
-            .declarations
-            .iter()
-            .filter(|it| it.linkage == Some(Linkage::Extern))
-            .any(|it| module.declarators[it.declarators.range()].iter().any(is_it))
+        matches!(self.unit.symbols.symbol(variable).kind, SymbolKind::Variable { is_external: true, .. })
     }
 
     /// The variable that a store writes.

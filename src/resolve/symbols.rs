@@ -18,7 +18,7 @@ use rustc_hash::FxHasher;
 use super::families::{self, Families};
 use super::register_index::RegisterIndex;
 use crate::source::{Source, Span};
-use crate::syntax::ast::{Declaration, Module, Slice, StateSpace, StatementKind, Type};
+use crate::syntax::ast::{Declaration, Linkage, Module, Slice, StateSpace, StatementKind, Type};
 
 type FastMap<K, V> = HashMap<K, V, BuildHasherDefault<FxHasher>>;
 
@@ -59,6 +59,8 @@ pub enum SymbolKind {
         space: StateSpace,
         /// The type of its elements.
         ty: Option<Type>,
+        /// Whether it is `.extern`: then its size is said elsewhere.
+        is_external: bool,
     },
     /// A label.
     Label {
@@ -428,7 +430,11 @@ impl<'a> Resolver<'a> {
                     first,
                 }
             } else {
-                SymbolKind::Variable { space: declaration.space, ty: declaration.ty }
+                SymbolKind::Variable {
+                    space: declaration.space,
+                    ty: declaration.ty,
+                    is_external: declaration.linkage == Some(Linkage::Extern),
+                }
             };
             self.bind(declarator.name, kind);
             // `.global .u64 table = other;`
