@@ -246,6 +246,8 @@ fn nothing_panics() {
         "mov.b32 r, 0xFFFFFFFF; mov.b64 w, -1; tcgen05.mma.cta_group::1.kind::f16 [r], w, w, r, 1; tcgen05.cp.cta_group::1.128x256b [r], w;",
         "mov.b64 w, 0; cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes [w], [w], 64, [w];",
         "mov.b64 w, 0x500000000070; call (), w, ();",
+        "setmaxnreg.inc.sync.aligned.u32 0xFFFFFFF;",
+        "tcgen05.ld.sync.aligned.16x32bx2.x4.b32 {r, r, r, r}, [r], 0xFFFFFFFF;",
         "setmaxnreg.inc.sync.aligned.u32 256; bar.warp.sync 0; bar.warp.sync -1; activemask.b32 r;",
         "shfl.sync.idx.b32 r, r, 99, 31, 0xF; match.any.sync.b32 r, r, -1; redux.sync.add.u32 r, r, 1;",
         "st.bulk.weak.shared::cta [w], 0xFFFFFFFFFFFF, 0;",

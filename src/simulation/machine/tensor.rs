@@ -384,7 +384,8 @@ impl Machine<'_> {
         let mut regions = vec![Region { cta, groups, column, columns }];
         if shape == LdShape::S16x32bx2 {
             // Other columns of the same lanes.
-            regions.push(Region { cta, groups, column: (i64::from(column) + split).max(0) as u32, columns });
+            let column = i64::from(column).saturating_add(split).clamp(0, 0xFFFF) as u32;
+            regions.push(Region { cta, groups, column, columns });
         }
         Ok((regions, column, row))
     }

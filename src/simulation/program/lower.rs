@@ -512,7 +512,8 @@ impl Lowering<'_> {
             Operation::Setmaxnreg => {
                 let count = it.value("imm-reg-count").ok_or_else(missing)?;
                 Action::SetRegisters {
-                    count: it.lowering.number(count).ok_or_else(missing)? as u32,
+                    // More than a CTA has is as good as any number of them.
+                    count: it.lowering.number(count).ok_or_else(missing)?.min(1 << 16) as u32,
                     up: opcode.has(Modifier::RegisterChange(RegisterChange::Inc)),
                 }
             }

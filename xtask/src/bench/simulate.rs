@@ -6,7 +6,7 @@ use std::process::Command;
 use std::time::Instant;
 
 use ptx_tc::simulation::launch::{LaunchError, LaunchFile};
-use ptx_tc::simulation::{Kernel, KernelReport, Settings};
+use ptx_tc::simulation::{Kernel, KernelReport, Settings, kernels};
 use ptx_tc::{Source, Unit};
 
 use crate::{Result, root};
@@ -14,50 +14,22 @@ use crate::{Result, root};
 /// A launch of a kernel of fixtures/kernels.
 struct Run {
     module: PathBuf,
+    /// A launch file; without one launches are assumed.
     launch: String,
 }
-
-/// Attention forward: two tiles of 128 queries, 8 blocks of 128 keys.
-const ATTENTION: &str = r#"
-kernel = "attention_forward_f16"
-dynamic_smem = 232448
-[[arg]]
-type = "tensor_map"
-element = "f16"
-dims = [128, 256, 1]
-box = [64, 128, 1]
-swizzle = "128B"
-[[arg]]
-type = "tensor_map"
-element = "f16"
-dims = [128, 1024, 1]
-box = [64, 128, 1]
-swizzle = "128B"
-[[arg]]
-type = "tensor_map"
-element = "f16"
-dims = [128, 1024, 1]
-box = [64, 128, 1]
-swizzle = "128B"
-[[arg]]
-type = "tensor_map"
-element = "f16"
-dims = [128, 256]
-box = [64, 128]
-swizzle = "128B"
-[[arg]]
-type = "bytes"
-hex = "08000000 0000003f"
-"#;
 
 impl Run {
     fn report(&self, all: bool) -> Result<KernelReport> {
         let source = Source::from_bytes("bench.ptx", fs::read(&self.module)?)?;
         let unit = Unit::new(&source);
         let file: LaunchFile = toml::from_str(&self.launch)?;
-        let kernel = Kernel::new(&unit, file.kernel.as_deref().unwrap_or_default()).ok_or("no kernel")?;
-        let launch = kernel.launch(&file, &mut |name| Err(LaunchError(name.to_owned())))?;
+        let first = kernels(&unit).first().copied().unwrap_or_default();
+        let kernel = Kernel::new(&unit, file.kernel.as_deref().unwrap_or(first)).ok_or("no kernel")?;
         let settings = Settings { budget: u64::MAX, ..Settings::default() };
+        if self.launch.is_empty() {
+            return Ok(kernel.simulate_assumed(&file, &settings)?);
+        }
+        let launch = kernel.launch(&file, &mut |name| Err(LaunchError(name.to_owned())))?;
         Ok(if all { kernel.simulate_all(&launch, &settings) } else { kernel.simulate(&launch, &settings) }?)
     }
 
@@ -115,9 +87,13 @@ pub(super) fn run(runs: usize, once: bool) -> Result<bool> {
     // 128 x 256 x 1024: 16 steps of 64.
     let gemm = fixture(GEMM, &[("384", "1024")])?;
     show("GEMM 128x256x64, 16 K-steps, one CTA", one_core.install(|| gemm.seconds(runs, false))?);
-    let attention =
-        Run { module: root().join("fixtures/kernels/attention_sm100a.ptx"), launch: ATTENTION.to_owned() };
-    show("attention forward, 8 KV blocks, one CTA", one_core.install(|| attention.seconds(runs, false))?);
+    // 512, 256 and 1024 keys in blocks of 64.
+    let module = root().join("fixtures/kernels/triton_attention_sm100a.ptx");
+    let attention = Run { module, launch: String::new() };
+    show(
+        "attention forward, 8, 4 and 16 KV blocks, one CTA",
+        one_core.install(|| attention.seconds(runs, false))?,
+    );
     show("GEMM by a pair of CTAs", one_core.install(|| pair.seconds(runs, false))?);
     let grid = fixture(GEMM, &[("384", "1024"), ("grid = [1, 1, 1]", "grid = [8, 1, 1]")])?;
     let alone = one_core.install(|| grid.seconds(runs, true))?;
