@@ -499,7 +499,7 @@ impl<'u> Kernel<'u> {
                 format!("its threads and their memory take {} MB", bytes >> 20)
             };
             let report = self.not_run(launch, text);
-            return Ok(Run { report, traps: false, is_exhausted: false, addressed_ctas: 0 });
+            return Ok(Run { report, traps: false, is_exhausted: false, addressed_ctas: 1 });
         }
         let outcome = Machine::new(program, shape, conditions, global, parameters).run();
         let buffers = addresses
