@@ -237,6 +237,11 @@ impl<'u> Kernel<'u> {
     /// # Errors
     /// When what `shape` says contradicts the kernel.
     pub fn assumed_launches(&self, shape: &LaunchFile) -> Result<Vec<Launch>, LaunchError> {
+        self.smaller_launches(shape, 1)
+    }
+
+    /// The same with numbers that are smaller by a factor.
+    fn smaller_launches(&self, shape: &LaunchFile, smaller: u64) -> Result<Vec<Launch>, LaunchError> {
         let function = &self.unit.module.functions[self.function as usize];
         let has_numbers =
             self.program.parameters.iter().any(|parameter| parameter.is_array || parameter.bytes < 8);
@@ -247,7 +252,8 @@ impl<'u> Kernel<'u> {
         let dynamic = if self.uses_dynamic() { free } else { 0 };
         (0..sets)
             .map(|set| {
-                Launch::assumed(self.unit, function, &self.program.parameters, dynamic, set).shaped(shape)
+                Launch::assumed(self.unit, function, &self.program.parameters, dynamic, (set, smaller))
+                    .shaped(shape)
             })
             .collect()
     }
@@ -307,18 +313,18 @@ impl<'u> Kernel<'u> {
         settings: &Settings,
     ) -> Result<KernelReport, LaunchError> {
         let chosen = self.assumed_cluster(shape, settings)?;
-        let mut launches = self.assumed_launches(&chosen)?;
+        let launches = self.assumed_launches(&chosen)?;
+        let mut runs = Vec::new();
+        for set in 0..launches.len() {
+            let settings = Settings { records: settings.records && set == 0, ..*settings };
+            runs.push(self.run_assumed(&chosen, shape.grid.is_none(), &settings, set)?);
+        }
         if shape.cluster.is_none()
             && let Some(cluster) = chosen.cluster.filter(|cluster| cluster.iter().any(|size| *size > 1))
         {
-            for launch in &mut launches {
-                launch.assumed.push(format!("clusters of {cluster:?} CTAs"));
+            for run in &mut runs {
+                run.report.assumed.push(format!("clusters of {cluster:?} CTAs"));
             }
-        }
-        let mut runs = Vec::new();
-        for (set, launch) in launches.into_iter().enumerate() {
-            let settings = Settings { records: settings.records && set == 0, ..*settings };
-            runs.push(self.run_assumed(launch, shape.grid.is_none(), &settings, set)?);
         }
         // What the kernel itself refuses is no launch of it.
         if runs.iter().any(|run| !run.traps) {
@@ -393,9 +399,8 @@ impl<'u> Kernel<'u> {
                 continue;
             }
             let chosen = LaunchFile { cluster: Some(cluster.to_vec()), ..shape.clone() };
-            let Ok(launches) = self.assumed_launches(&chosen) else { continue };
-            let Some(launch) = launches.into_iter().next() else { break };
-            let run = self.run_assumed(launch, shape.grid.is_none(), settings, 0)?;
+            let unrecorded = Settings { records: false, ..*settings };
+            let Ok(run) = self.run_assumed(&chosen, shape.grid.is_none(), &unrecorded, 0) else { continue };
             needed = needed.max(run.addressed_ctas);
             if size < needed {
                 continue;
@@ -408,27 +413,35 @@ impl<'u> Kernel<'u> {
         Ok(best.unwrap_or_else(|| shape.clone()))
     }
 
-    /// A run under a set of what is assumed: with a grid of one cluster, or, where that has more to do
-    /// than is worth looking at, with one in which each cluster has a part of it.
+    /// A run under a set of what is assumed: with a grid of one cluster; where that has more to do than is
+    /// worth looking at, with one in which each cluster has a part of it; and then with smaller numbers.
     fn run_assumed(
         &self,
-        mut launch: Launch,
+        shape: &LaunchFile,
         is_open: bool,
         settings: &Settings,
         set: usize,
     ) -> Result<Run, LaunchError> {
-        /// Which part of the budget is tried with one cluster.
-        const TRIED: u64 = 8;
-        let assumption = Some(launch::Assumption::of(set));
-        if is_open {
-            let tried = Settings { budget: settings.budget / TRIED, ..*settings };
-            let run = self.run(&launch, &tried, assumption)?;
-            if !run.is_exhausted {
-                return Ok(run);
+        /// Whether there are many clusters, how much smaller numbers are, which part of the budget is for it.
+        const TRIED: [(bool, u64, u64); 4] = [(false, 1, 8), (true, 1, 4), (true, 8, 4), (true, 64, 1)];
+        let mut last = None;
+        for (is_large, smaller, part) in TRIED {
+            if is_large && !is_open && smaller == 1 {
+                continue;
             }
-            launch.grid[0] = launch.cluster[0] * launch::MANY_CLUSTERS;
+            let Some(mut launch) = self.smaller_launches(shape, smaller)?.into_iter().nth(set) else { break };
+            if is_large && is_open {
+                launch.grid[0] = launch.cluster[0] * launch::MANY_CLUSTERS;
+            }
+            let tried = Settings { budget: settings.budget / part, ..*settings };
+            let run = self.run(&launch.checked()?, &tried, Some(launch::Assumption::of(set, smaller)))?;
+            let is_exhausted = run.is_exhausted;
+            last = Some(run);
+            if !is_exhausted {
+                break;
+            }
         }
-        self.run(&launch.checked()?, settings, assumption)
+        last.ok_or_else(|| LaunchError("no launch".to_owned()))
     }
 
     fn run(
@@ -469,7 +482,8 @@ impl<'u> Kernel<'u> {
             schedule: settings.schedule,
             strict: settings.strict,
             budget: settings.budget,
-            assumes,
+            is_assumed: assumes.is_some(),
+            assumes: assumes.or_else(|| launch.assume_zeros.then(launch::Assumption::zeros)),
             features: self.features,
             records: settings.records,
             progress: self.progress.map(|progress| {
@@ -565,7 +579,7 @@ impl<'u> Kernel<'u> {
                 Argument::TensorMap { base: None, bytes, .. } => {
                     global.add(Buffer::new(name(), *bytes, Fill::Unknown))
                 }
-                Argument::TensorMap { .. } | Argument::Bytes(_) | Argument::Opaque => 0,
+                Argument::TensorMap { .. } | Argument::Bytes(_) | Argument::Struct(_) | Argument::Opaque => 0,
             });
         }
         for (index, (argument, parameter)) in
@@ -580,6 +594,29 @@ impl<'u> Kernel<'u> {
                     let mut map = map.clone();
                     map.base = base.and_then(|base| addresses.get(base).copied()).unwrap_or(address);
                     parameters.fill(at, len, Some(&map.encode()))
+                }
+                Argument::Struct(fields) => {
+                    // What is between its fields is nothing that is read.
+                    parameters.fill(at, len, Some(&[]));
+                    for (offset, bytes, field) in fields {
+                        let name = format!("a field of argument {index}");
+                        let known = match field {
+                            Argument::Bytes(bytes) => Some(bytes.clone()),
+                            Argument::Buffer { bytes, data } => {
+                                let fill = data.clone().map_or(Fill::Unknown, Fill::Data);
+                                let address = global.add(Buffer::new(name, *bytes, fill));
+                                Some(address.to_le_bytes().to_vec())
+                            }
+                            Argument::TensorMap { map, bytes, .. } => {
+                                let mut map = map.clone();
+                                map.base = global.add(Buffer::new(name, *bytes, Fill::Unknown));
+                                Some(map.encode().to_vec())
+                            }
+                            Argument::Struct(_) | Argument::Opaque => None,
+                        };
+                        parameters.fill(at + u64::from(*offset), *bytes as usize, known.as_deref());
+                    }
+                    Some(())
                 }
                 Argument::Opaque => parameters.fill(at, len, None),
             };

@@ -25,6 +25,10 @@ pub struct LaunchFile {
     pub dynamic_smem: u32,
     /// Registers of each thread at its start.
     pub registers: Option<u32>,
+    /// Whether what nobody says and nothing computes is taken for zeros, instead of ending the run where
+    /// something depends on it.
+    #[serde(default)]
+    pub assume_zeros: bool,
     /// The arguments.
     #[serde(default, rename = "arg")]
     pub arguments: Vec<ArgumentFile>,
@@ -64,6 +68,9 @@ pub struct ArgumentFile {
     pub base: Option<usize>,
     /// The bytes of a struct, in hexadecimal.
     pub hex: Option<String>,
+    /// The fields of a struct, in their order.
+    #[serde(default)]
+    pub fields: Vec<ArgumentFile>,
 }
 
 /// A number of a launch file.
@@ -89,6 +96,8 @@ pub struct Launch {
     pub dynamic_smem: u32,
     /// Registers of each thread at its start, where that is said.
     pub registers: Option<u32>,
+    /// Whether what is not known is taken for zeros.
+    pub assume_zeros: bool,
     /// The arguments, in the order of the parameters.
     pub arguments: Vec<Argument>,
     /// What of it nobody has said.
@@ -116,6 +125,8 @@ pub enum Argument {
         /// Bytes of a buffer of its own.
         bytes: u64,
     },
+    /// A struct: where its fields are, and how many bytes they have.
+    Struct(Vec<(u32, u32, Argument)>),
     /// Something whose bytes are not known.
     Opaque,
 }
@@ -161,20 +172,26 @@ enum Content {
     Ones,
 }
 
-/// How much greater the next element is.
-const RISE: u64 = 128;
+/// After how many elements they reach the numbers among the parameters.
+const RISES: u64 = 4;
 
 impl Assumption {
-    /// That of a set.
-    pub(crate) fn of(set: usize) -> Self {
+    /// That of a set; where it makes too much work, smaller by a factor.
+    pub(crate) fn of(set: usize, smaller: u64) -> Self {
         const CONTENTS: [Content; 3] = [Content::Rising, Content::Zeros, Content::Ones];
-        Self { number: ASSUMED_NUMBERS[set % ASSUMED_NUMBERS.len()], content: CONTENTS[set % CONTENTS.len()] }
+        let number = ASSUMED_NUMBERS[set % ASSUMED_NUMBERS.len()] / smaller.max(1);
+        Self { number, content: CONTENTS[set % CONTENTS.len()] }
+    }
+
+    /// Zeros everywhere.
+    pub(crate) const fn zeros() -> Self {
+        Self { number: 0, content: Content::Zeros }
     }
 
     /// What an element of a buffer holds, which starts so many bytes behind the start.
     pub(crate) const fn element(self, at: u64, bytes: u64) -> u64 {
         match self.content {
-            Content::Rising if bytes >= 4 => (at / bytes + 1).wrapping_mul(RISE),
+            Content::Rising if bytes >= 4 => (at / bytes + 1).wrapping_mul(self.number.div_ceil(RISES)),
             Content::Rising | Content::Ones => 1,
             Content::Zeros => 0,
         }
@@ -294,6 +311,7 @@ impl Launch {
             cluster,
             dynamic_smem: file.dynamic_smem,
             registers: file.registers,
+            assume_zeros: file.assume_zeros,
             arguments,
             assumed,
         }
@@ -306,7 +324,7 @@ impl Launch {
         function: &Function,
         parameters: &[Parameter],
         dynamic_smem: u32,
-        set: usize,
+        (set, smaller): (usize, u64),
     ) -> Self {
         let said = Directives::of(unit, function);
         let mut assumed = Vec::new();
@@ -315,7 +333,7 @@ impl Launch {
             [ASSUMED_THREADS[set % ASSUMED_THREADS.len()], 1, 1]
         });
         let cluster = said.cluster.unwrap_or([1, 1, 1]);
-        let Assumption { number, .. } = Assumption::of(set);
+        let Assumption { number, .. } = Assumption::of(set, smaller);
         let arguments = parameters
             .iter()
             .map(|parameter| match parameter.ty {
@@ -336,7 +354,16 @@ impl Launch {
         if !parameters.is_empty() {
             assumed.push("the values of all parameters".to_owned());
         }
-        Self { grid: cluster, block, cluster, dynamic_smem, registers: None, arguments, assumed }
+        Self {
+            grid: cluster,
+            block,
+            cluster,
+            dynamic_smem,
+            registers: None,
+            assume_zeros: false,
+            arguments,
+            assumed,
+        }
     }
 
     /// The same with the shape that a file says.
@@ -429,6 +456,21 @@ fn argument(
             Ok(Argument::Bytes(bytes))
         }
         "opaque" => Ok(Argument::Opaque),
+        "struct" => {
+            let (mut end, mut fields) = (0u32, Vec::new());
+            for field in &given.fields {
+                let (bytes, align) = field_size(field)?;
+                let offset = end.next_multiple_of(align);
+                let place =
+                    Parameter { offset: 0, bytes, align, is_array: false, ty: None, ..parameter.clone() };
+                fields.push((offset, bytes, argument(field, &place, &[], data)?));
+                end = offset + bytes;
+            }
+            if end > parameter.bytes {
+                fits(end as usize)?;
+            }
+            Ok(Argument::Struct(fields))
+        }
         "tensor_map" => {
             fits(128)?;
             tensor_map(given, all)
@@ -440,6 +482,22 @@ fn argument(
             Ok(Argument::Bytes(bytes))
         }
     }
+}
+
+/// The bytes of a field of a struct, and what its start is a multiple of.
+fn field_size(field: &ArgumentFile) -> Result<(u32, u32), LaunchError> {
+    Ok(match field.ty.as_str() {
+        "buffer" => (8, 8),
+        "tensor_map" => (128, 64),
+        "bytes" => ((field.hex.as_deref().unwrap_or_default().len() as u32) / 2, 1),
+        "struct" | "opaque" => {
+            return Err(LaunchError(format!("a `{}` is no field of a struct", field.ty)));
+        }
+        ty => {
+            let bytes = number(ty, field.value.unwrap_or(Number::Integer(0)))?.len() as u32;
+            (bytes, bytes)
+        }
+    })
 }
 
 fn number(ty: &str, value: Number) -> Result<Vec<u8>, LaunchError> {
@@ -463,7 +521,7 @@ fn number(ty: &str, value: Number) -> Result<Vec<u8>, LaunchError> {
         "f16" => return Ok(half(float as f32).to_le_bytes().to_vec()),
         _ => {
             return Err(LaunchError(format!(
-                "`{ty}` is no type of an argument: it is `buffer`, `tensor_map`, `bytes`, `opaque`, or a number's, `u8` to `f64`"
+                "`{ty}` is no type of an argument: it is `buffer`, `tensor_map`, `bytes`, `struct`, `opaque`, or a number's, `u8` to `f64`"
             )));
         }
     };

@@ -64,7 +64,9 @@ pub(crate) struct Conditions<'p> {
     pub(crate) strict: bool,
     /// Warp instructions after which it ends.
     pub(crate) budget: u64,
-    /// What is taken for values that nobody has said, if the launch is not known.
+    /// Whether the launch is not known.
+    pub(crate) is_assumed: bool,
+    /// What is taken for values that nobody has said.
     pub(crate) assumes: Option<Assumption>,
     pub(crate) features: Features,
     /// Whether what happens is kept.
@@ -225,7 +227,7 @@ impl<'p> Machine<'p> {
             program,
             schedule: conditions.schedule,
             is_strict: conditions.strict,
-            is_assumed: conditions.assumes.is_some(),
+            is_assumed: conditions.is_assumed,
             assumes: conditions.assumes,
             assumed_buffers: FxHashMap::default(),
             budget: conditions.budget,
@@ -463,6 +465,9 @@ impl<'p> Machine<'p> {
             }
             if self.give_up_waiting() {
                 continue;
+            }
+            if let Some(stop) = self.waits_for_another_cluster() {
+                return Err(stop);
             }
             self.hang();
             return Ok(());

@@ -133,6 +133,19 @@ fn documentation_examples() {
 /// Real kernels under the launches that belong to them.
 #[test]
 fn real_kernels_are_clean() {
+    are_clean(&[&["early"], &["late"]]);
+}
+
+/// The same for what happens by chance, which takes minutes.
+#[test]
+#[ignore = "takes minutes"]
+fn real_kernels_are_clean_by_chance() {
+    let seeds: Vec<String> = (1..=20).map(|seed| seed.to_string()).collect();
+    let schedules: Vec<[&str; 3]> = seeds.iter().map(|seed| ["random", "--seed", seed]).collect();
+    are_clean(&schedules.iter().map(<[&str; 3]>::as_slice).collect::<Vec<_>>());
+}
+
+fn are_clean(schedules: &[&[&str]]) {
     let directory = root().join("fixtures/simulation/launches");
     let mut launches: Vec<PathBuf> =
         fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path()).collect();
@@ -143,9 +156,9 @@ fn real_kernels_are_clean() {
         let module = name.split('.').next().unwrap();
         let module = format!("fixtures/kernels/{module}.ptx");
         let launch = launch.strip_prefix(root()).unwrap().to_str().unwrap().to_owned();
-        for schedule in [&["early"][..], &["late"], &["random"]] {
+        for schedule in schedules {
             let mut arguments = vec![module.as_str(), "--launch", &launch, "--schedule"];
-            arguments.extend(schedule);
+            arguments.extend(*schedule);
             let output = simulate_command(&arguments);
             let text = String::from_utf8_lossy(&output.stdout).into_owned();
             let trouble = String::from_utf8_lossy(&output.stderr).into_owned();

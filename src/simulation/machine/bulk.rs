@@ -532,7 +532,10 @@ impl Machine<'_> {
             bytes.min(1 << 20) as u32
         });
         if let Some(map) = &map {
-            if map.dims.len() != tensor.dimensions as usize && tensor.mode == LoadMode::Tile {
+            if map.dims.len() != tensor.dimensions as usize
+                && tensor.mode == LoadMode::Tile
+                && !self.is_assumed
+            {
                 return Err(Self::stop(
                     strand,
                     format!(

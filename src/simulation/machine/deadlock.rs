@@ -1,11 +1,25 @@
 //! Why nothing can move any more.
 
-use super::Machine;
 use super::warp::{Strand, Wait};
+use super::{Machine, Stop};
 use crate::diagnostic::Code;
 use crate::simulation::findings::Finding;
+use crate::simulation::program::windows;
 
 impl Machine<'_> {
+    /// Who waits for something in global memory may wait for another cluster, or another grid, of which an
+    /// assumed launch says nothing.
+    pub(super) fn waits_for_another_cluster(&self) -> Option<Stop> {
+        // Addresses of other memories are smaller, or in another window.
+        let global = 1 << windows::BUFFER_BITS..1 << windows::BITS;
+        let waits = |strand: &&Strand| strand.wait == Wait::Change && global.contains(&strand.asked.1);
+        let strand = self.strands.iter().filter(|_| self.is_assumed).find(waits)?;
+        Some(Stop {
+            step: strand.asked.0,
+            reason: "it waits for what another cluster or grid may write".to_owned(),
+        })
+    }
+
     /// Reports what all who are left wait for.
     pub(super) fn hang(&mut self) {
         // What went wrong at a barrier is why nobody goes on.
