@@ -312,7 +312,7 @@ impl<'u> Kernel<'u> {
         shape: &LaunchFile,
         settings: &Settings,
     ) -> Result<KernelReport, LaunchError> {
-        let chosen = self.assumed_cluster(shape, settings)?;
+        let chosen = self.assumed_cluster(shape, settings);
         let launches = self.assumed_launches(&chosen)?;
         let mut runs = Vec::new();
         for set in 0..launches.len() {
@@ -374,7 +374,7 @@ impl<'u> Kernel<'u> {
 
     /// The shape with a cluster, where neither it nor the kernel says one: the smallest in which all
     /// CTAs exist that the kernel addresses, of several one under which nothing is wrong.
-    fn assumed_cluster(&self, shape: &LaunchFile, settings: &Settings) -> Result<LaunchFile, LaunchError> {
+    fn assumed_cluster(&self, shape: &LaunchFile, settings: &Settings) -> LaunchFile {
         const CLUSTERS: [[u32; 3]; 10] = [
             [1, 1, 1],
             [2, 1, 1],
@@ -389,7 +389,7 @@ impl<'u> Kernel<'u> {
         ];
         let function = &self.unit.module.functions[self.function as usize];
         if shape.cluster.is_some() || launch::Directives::of(self.unit, function).cluster.is_some() {
-            return Ok(shape.clone());
+            return shape.clone();
         }
         let mut needed = if self.program.is_for_pairs() { 2 } else { 1 };
         let mut best: Option<LaunchFile> = None;
@@ -406,11 +406,11 @@ impl<'u> Kernel<'u> {
                 continue;
             }
             if run.report.verdict == Verdict::Clean {
-                return Ok(chosen);
+                return chosen;
             }
             best.get_or_insert(chosen);
         }
-        Ok(best.unwrap_or_else(|| shape.clone()))
+        best.unwrap_or_else(|| shape.clone())
     }
 
     /// A run under a set of what is assumed: with a grid of one cluster; where that has more to do than is

@@ -358,10 +358,6 @@ pub const BUGS: &[Bug] = &[
     // Proxies and groups.
     Bug { name: "fence between proxies missing", names: &["SIM203"],
         inject: |body| body.all("fence.proxy.async").map(Statement::delete).collect() },
-    Bug { name: "wait for stores in bulk missing", names: &["SIM102", "SIM201"],
-        inject: |body| body.all("cp.async.bulk.wait_group").map(Statement::delete).collect() },
-    Bug { name: "stores in bulk not committed", names: &["SIM102", "SIM201"],
-        inject: |body| body.all("cp.async.bulk.commit_group").map(Statement::delete).collect() },
     // Tensor Memory.
     Bug { name: "allocated twice", names: &["SIM302", "SIM304"],
         inject: |body| body.all("tcgen05.alloc").map(Statement::again).collect() },

@@ -212,7 +212,9 @@ impl Cfg {
                     [alone] => graph.contains_edge(alone, alone),
                     _ => true,
                 };
-                together.into_iter().for_each(|node| in_loop[node.index()] = is_loop);
+                for node in together {
+                    in_loop[node.index()] = is_loop;
+                }
             }
             in_loop
         })[block.index()]

@@ -197,7 +197,7 @@ impl Simulate {
                 reports.push(Simulated { report, seconds: start.elapsed().as_secs_f64() });
             }
         }
-        self.report(source, reports, out)
+        self.report(source, &reports, out)
     }
 
     /// What the launch file and the options say, if anything.
@@ -297,7 +297,7 @@ impl Simulate {
         Ok(report)
     }
 
-    fn write_trace(&self, path: &Path, source: &Source, reports: &[Simulated]) -> Result<(), SimulateError> {
+    fn write_trace(path: &Path, source: &Source, reports: &[Simulated]) -> Result<(), SimulateError> {
         let unwritable = |error| SimulateError::Unwritable { path: path.display().to_string(), error };
         let mut file = BufWriter::new(fs::File::create(path).map_err(unwritable)?);
         trace::render(source, reports, &mut file).and_then(|()| file.flush()).map_err(unwritable)?;
@@ -319,12 +319,7 @@ impl Simulate {
         }
     }
 
-    fn report(
-        &self,
-        source: Source,
-        reports: Vec<Simulated>,
-        out: &mut dyn Write,
-    ) -> miette::Result<Outcome> {
+    fn report(&self, source: Source, reports: &[Simulated], out: &mut dyn Write) -> miette::Result<Outcome> {
         let any = |is_so: &dyn Fn(&KernelReport) -> bool| reports.iter().any(|it| is_so(&it.report));
         let is_wrong = |finding: &Diagnostic| finding.severity == Severity::Error;
         let outcome = if any(&|report| report.diagnostics.iter().any(is_wrong)) {
@@ -335,7 +330,7 @@ impl Simulate {
             Outcome::Clean
         };
         if let Some(path) = &self.trace {
-            self.write_trace(path, &source, &reports)?;
+            Self::write_trace(path, &source, reports)?;
         }
         match self.format {
             FormatArgument::Human => {
@@ -350,9 +345,9 @@ impl Simulate {
                 let all = reports.iter().flat_map(|it| it.report.diagnostics.iter().cloned());
                 checked.report.diagnostics = all.collect();
                 sources::find(&mut checked);
-                render::human(checked, &reports, color, picture, out)
+                render::human(checked, reports, color, picture, out)
             }
-            FormatArgument::Json => render::json(source, &reports, out),
+            FormatArgument::Json => render::json(source, reports, out),
         }
         .map_err(output_error)?;
         Ok(outcome)

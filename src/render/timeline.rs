@@ -512,7 +512,7 @@ impl<'a> Picture<'a> {
         for word in words {
             if line.chars().count() + word.chars().count() + 3 > self.look.width.max(NARROWEST * 2) {
                 writeln!(out, "{line}")?;
-                line = " ".to_owned();
+                " ".clone_into(&mut line);
             }
             line.push_str(&format!("   {word}"));
         }

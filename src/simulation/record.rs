@@ -320,15 +320,12 @@ impl Recorder {
             let times = this.record.tracks.iter().enumerate().filter(|(_, track)| of_warp(track));
             times.filter_map(|(at, _)| this.lines.get(&(at as u32))).map(|line| line.time).max().unwrap_or(0)
         };
-        let track = match known {
-            Some(track) => track,
-            None => {
-                let born = others(self);
-                let track = self.track(cta, who, born);
-                self.lines.insert(track, Line { time: born, ..Line::default() });
-                track
-            }
-        };
+        let track = known.unwrap_or_else(|| {
+            let born = others(self);
+            let track = self.track(cta, who, born);
+            self.lines.insert(track, Line { time: born, ..Line::default() });
+            track
+        });
         let met = if is_whole { others(self) } else { 0 };
         let now = self.now;
         if let Some(line) = self.lines.get_mut(&track) {

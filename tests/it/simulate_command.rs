@@ -43,7 +43,9 @@ fn unchanged(text: &str) -> String {
 
 #[test]
 fn severities() {
-    let cases: [(&str, &[&str], i32, &str, &[&str]); 10] = [
+    /// A configuration, arguments, and the status, the verdict and the severities that follow.
+    type Case = (&'static str, &'static [&'static str], i32, &'static str, &'static [&'static str]);
+    let cases: [Case; 10] = [
         ("", &[], 1, "findings", &["error"]),
         ("[severity]\nSIM101 = \"warning\"\n", &[], 0, "findings", &["warning"]),
         ("[severity]\ndeadlock = \"off\"\n", &[], 0, "clean", &[]),

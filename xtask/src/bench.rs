@@ -19,6 +19,7 @@ mod repository;
 mod simulate;
 
 #[derive(Debug, clap::Args)]
+#[expect(clippy::struct_excessive_bools, reason = "they are flags")]
 pub(crate) struct Arguments {
     /// Size of the module in MB.
     #[arg(long, default_value_t = 10)]

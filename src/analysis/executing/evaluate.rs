@@ -595,7 +595,11 @@ impl Executing<'_> {
                 [Ordering::Less, Ordering::Equal, Ordering::Greater].map(|it| relation.holds(it));
             let holds = |a: u64, b: u64| {
                 let (a, b) = (cut(a) ^ turn, cut(b) ^ turn);
-                (a < b) & less | (a == b) & equal | (a > b) & greater
+                match a.cmp(&b) {
+                    Ordering::Less => less,
+                    Ordering::Equal => equal,
+                    Ordering::Greater => greater,
+                }
             };
             // Below the sign, numbers are in order with and without it.
             let of_lanes = |lanes: &Numbers, with: &Numbers, less: bool, greater: bool| {

@@ -3,7 +3,8 @@ use crate::rules::rule;
 rule! {
     /// ## What it does
     /// Finds CTAs that end while asynchronous work on their memory may be under way: copies in bulk,
-    /// multiplies and copies of the tensor core that no thread has waited for.
+    /// multiplies and copies of the tensor core that no thread has waited for. Copies that only read its
+    /// shared memory count under `--strict`: shipped kernels do not wait for the last of them.
     ///
     /// `ptx-tc simulate` finds it, in a run of the kernel.
     ///

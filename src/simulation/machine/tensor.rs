@@ -573,9 +573,9 @@ impl Machine<'_> {
                 self.report(finding);
             } else if reads {
                 let written = &memory.written[first as usize..=last as usize];
-                let is_missing = |groups: &u8| match is_load {
-                    true => groups & region.groups == 0,
-                    false => groups & region.groups != region.groups,
+                let is_missing = |groups: &u8| {
+                    let covered = groups & region.groups;
+                    if is_load { covered == 0 } else { covered != region.groups }
                 };
                 // Warps load more than a matrix has, and use only what is of it.
                 if is_load && !written.iter().all(is_missing) {
