@@ -194,12 +194,6 @@ const JUDGED_COMPILED: &[Judgement] = &[
     ),
     judged(
         "flashinfer-python",
-        "TC803",
-        2,
-        "`alphamoe_nvfp4_c386_up`: the lane of `taddr` is made of `%laneid`, so that each thread gives another one; 9.7.16.8.3: \"The behavior of `tcgen05.ld` is undefined if all threads do not use the same values of `taddr`\". True.",
-    ),
-    judged(
-        "flashinfer-python",
         "TC707",
         24,
         "`msa_decode_nvfp4_specialized.cu` stores an operand into shared memory and multiplies it behind a barrier alone; 9.7.16.6.5: \"`fence.proxy.async` should be used to synchronize memory between generic proxy and the async proxy\". True: its twin for the prefill has the fence.",
