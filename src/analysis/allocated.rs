@@ -150,7 +150,9 @@ impl Store {
 
     fn new(flow: &Flow<'_>, event: Event) -> Self {
         let raw = &flow.unit.module.instructions[event.instruction as usize];
-        let place = flow.places().address(event.instruction, raw.operands.start);
+        // Where people have written half of it, there is none.
+        let address = (raw.operands.len > 0).then_some(raw.operands.start);
+        let place = address.and_then(|address| flow.places().address(event.instruction, address));
         let to = place.and_then(|place| place.as_slot());
         Self { instruction: event.instruction, to, variable: flow.stored_variable(event) }
     }

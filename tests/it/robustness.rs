@@ -215,6 +215,23 @@ fn comments_end_where_the_lexer_says() {
 }
 
 #[test]
+fn a_store_without_operands() {
+    // The last statement of the file, so that no operand of another one follows.
+    let text = format!(
+        "{HEADER}.visible .entry k()\n{{\n.reg .b32 taddr;\n.shared .b32 slot;\n\
+         tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [slot], 32;\nld.shared.b32 taddr, [slot];\n\
+         tcgen05.dealloc.cta_group::1.sync.aligned.b32 taddr, 32;\nst.shared;\n}}\n"
+    );
+    codes(&text);
+    // As it was found.
+    codes(
+        ".visible.entry l(.param.p t,.param.u i){.reg.pred p,p,taddr,t;.shared.b slot,g;@p \
+         tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32[slot],2;ld.b32 taddr,[slot];\
+         tcgen05.dealloc.cta_group::1.sync.aligned.b32 taddr,2;st.shared.6;",
+    );
+}
+
+#[test]
 fn binary_files_are_named() {
     let error = Source::from_bytes("a.cubin", b"\x7fELF\x02\x01\0\0".to_vec()).unwrap_err();
     assert!(matches!(error, SourceError::Binary { looks_like: Some(_), .. }), "{error:?}");
