@@ -67,7 +67,7 @@ pub struct Settings {
     pub schedule: Schedule,
     /// Whether loads of Tensor Memory are over only when they were waited for.
     pub strict: bool,
-    /// Warp instructions after which a run ends.
+    /// Warp instructions after which a run ends; an operation beside the threads counts as several.
     pub budget: u64,
     /// Which cluster of the grid runs.
     pub cluster_index: u32,
@@ -535,7 +535,7 @@ impl<'u> Kernel<'u> {
             buffers,
             record: outcome.record,
         };
-        let (is_exhausted, addressed_ctas) = (outcome.executed > settings.budget, outcome.addressed_ctas);
+        let (is_exhausted, addressed_ctas) = (outcome.is_exhausted, outcome.addressed_ctas);
         Ok(Run { report, traps, is_exhausted, addressed_ctas })
     }
 

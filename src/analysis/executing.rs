@@ -19,6 +19,7 @@ use crate::isa::generic::Control;
 use crate::resolve::symbols::Resolution;
 
 mod evaluate;
+mod numbers;
 mod threads;
 
 use evaluate::Value;

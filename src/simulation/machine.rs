@@ -92,6 +92,8 @@ pub(crate) struct Outcome {
     /// CTAs that a cluster has to have for what it addresses to be there.
     pub(crate) addressed_ctas: u32,
     pub(crate) executed: u64,
+    /// Whether the budget was used up.
+    pub(crate) is_exhausted: bool,
     pub(crate) performed: u64,
     pub(crate) global: Global,
     pub(crate) record: Option<Record>,
@@ -405,6 +407,7 @@ impl<'p> Machine<'p> {
         let record = self.recorded();
         Outcome {
             record,
+            is_exhausted: self.is_exhausted(),
             findings: self.findings,
             stop,
             assumed: self.assumed,
@@ -413,6 +416,14 @@ impl<'p> Machine<'p> {
             performed: self.performed,
             global: self.global,
         }
+    }
+
+    /// Whether the budget is used up: by instructions, and by what they start beside them, which takes memory
+    /// until it is over, and time when something else comes to the same bytes.
+    fn is_exhausted(&self) -> bool {
+        /// What an operation costs, in instructions.
+        const OPERATION: u64 = 16;
+        self.executed + OPERATION * self.next_operation > self.budget
     }
 
     fn go_on(&mut self) -> Result<(), Stop> {
@@ -536,7 +547,7 @@ impl<'p> Machine<'p> {
             }
             left -= 1;
             self.executed += 1;
-            if self.executed > self.budget {
+            if self.is_exhausted() {
                 break Err(Self::stop(&strand, "the budget of instructions is used up"));
             }
             let (at, records) = (strand.step, self.recorder.is_some());

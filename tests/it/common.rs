@@ -25,6 +25,10 @@ pub(crate) fn run(arguments: &[&str]) -> Output {
     ptx_tc(arguments).output().unwrap()
 }
 
+pub(crate) fn simulate_command(arguments: &[&str]) -> Output {
+    ptx_tc(&[&["simulate"], arguments].concat()).env("COLUMNS", "100").output().unwrap()
+}
+
 pub(crate) fn with_stdin(arguments: &[&str], text: &[u8]) -> Output {
     let mut child = ptx_tc(arguments)
         .stdin(Stdio::piped())

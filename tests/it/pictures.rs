@@ -3,26 +3,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::Command;
 
 use serde_json::Value;
 
-use crate::common::root;
-
-fn simulate(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_ptx-tc"))
-        .arg("simulate")
-        .args(arguments)
-        .current_dir(root())
-        .env("NO_COLOR", "1")
-        .env("COLUMNS", "100")
-        .output()
-        .unwrap()
-}
+use crate::common::{root, simulate_command};
 
 /// The picture alone, without what is said before it.
 fn timeline(arguments: &[&str]) -> String {
-    let output = simulate(&[arguments, &["--timeline"]].concat());
+    let output = simulate_command(&[arguments, &["--timeline"]].concat());
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
     let (_, picture) = text.split_once("\n\n  step").unwrap_or_else(|| panic!("no picture: {text}"));
@@ -103,8 +92,8 @@ fn the_same_with_and_without() {
     let trace = trace_path("same");
     for schedule in ["early", "late", "random"] {
         let arguments = [&ROLES[..], &["--format", "json", "--schedule", schedule]].concat();
-        let plain = simulate(&arguments);
-        let recorded = simulate(&[&arguments[..], &["--timeline", "--trace", &trace]].concat());
+        let plain = simulate_command(&arguments);
+        let recorded = simulate_command(&[&arguments[..], &["--timeline", "--trace", &trace]].concat());
         assert_eq!(instructions(&plain.stdout), instructions(&recorded.stdout), "{schedule}");
     }
 }
@@ -115,7 +104,7 @@ fn trace_path(name: &str) -> String {
 
 fn events(name: &str, arguments: &[&str]) -> Vec<Value> {
     let path = trace_path(name);
-    let output = simulate(&[arguments, &["--trace", &path]].concat());
+    let output = simulate_command(&[arguments, &["--trace", &path]].concat());
     assert!(output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
     let document: Value = serde_json::from_slice(&fs::read(path).unwrap()).unwrap();
     document["traceEvents"].as_array().unwrap().clone()

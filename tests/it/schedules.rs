@@ -2,19 +2,8 @@
 
 use std::fs;
 use std::path::PathBuf;
-use std::process::{Command, Output};
 
-use crate::common::root;
-
-fn simulate(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_ptx-tc"))
-        .arg("simulate")
-        .args(arguments)
-        .current_dir(root())
-        .env("NO_COLOR", "1")
-        .output()
-        .unwrap()
-}
+use crate::common::{root, simulate_command};
 
 fn files(directory: &str) -> Vec<PathBuf> {
     let mut all: Vec<PathBuf> =
@@ -24,7 +13,7 @@ fn files(directory: &str) -> Vec<PathBuf> {
 }
 
 fn document(arguments: &[&str]) -> serde_json::Value {
-    let output = simulate(&[arguments, &["--format", "json"]].concat());
+    let output = simulate_command(&[arguments, &["--format", "json"]].concat());
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
@@ -38,12 +27,12 @@ fn runs_are_added() {
     assert_eq!(instructions(&[path, "--runs", "3"]), 3 * instructions(&[path]));
 
     let path = "fixtures/simulation/findings/SIM201_shared_memory_race.ptx";
-    let output = simulate(&[path, "--runs", "5", "--seed", "7"]);
+    let output = simulate_command(&[path, "--runs", "5", "--seed", "7"]);
     assert_eq!(output.status.code(), Some(1));
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(text.contains("error[SIM201]"), "{text}");
 
-    let output = simulate(&[path, "--runs", "0"]);
+    let output = simulate_command(&[path, "--runs", "0"]);
     assert_eq!(output.status.code(), Some(2));
 }
 
@@ -59,13 +48,13 @@ fn a_hundred_schedules_have_one_verdict() {
         // Some finding shows under all of them, whatever side of a race comes first.
         let seeds = (1..=100).filter(|seed| {
             let seed = seed.to_string();
-            simulate(&[path.to_str().unwrap(), "--schedule", "random", "--seed", &seed]).status.code()
+            simulate_command(&[path.to_str().unwrap(), "--schedule", "random", "--seed", &seed]).status.code()
                 == Some(1)
         });
         assert_eq!(seeds.count(), 100, "{name}");
     }
     for path in files("fixtures/simulation/clean") {
-        let output = simulate(&[path.to_str().unwrap(), "--runs", "100"]);
+        let output = simulate_command(&[path.to_str().unwrap(), "--runs", "100"]);
         assert_eq!(output.status.code(), Some(0), "{path:?}: {}", String::from_utf8_lossy(&output.stdout));
     }
     for launch in files("fixtures/simulation/launches")
@@ -74,7 +63,7 @@ fn a_hundred_schedules_have_one_verdict() {
     {
         let name = launch.file_stem().unwrap().to_str().unwrap();
         let module = format!("fixtures/kernels/{}.ptx", name.split('.').next().unwrap());
-        let output = simulate(&[&module, "--launch", launch.to_str().unwrap(), "--runs", "100"]);
+        let output = simulate_command(&[&module, "--launch", launch.to_str().unwrap(), "--runs", "100"]);
         assert_eq!(output.status.code(), Some(0), "{name}: {}", String::from_utf8_lossy(&output.stdout));
     }
 }

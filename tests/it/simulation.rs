@@ -3,14 +3,13 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use ptx_tc::rules::{RULES, Scope};
 use ptx_tc::simulation::launch::LaunchFile;
 use ptx_tc::simulation::{Kernel, KernelReport, Schedule, Settings, Verdict};
 use ptx_tc::{Source, Unit};
 
-use crate::common::root;
+use crate::common::{root, simulate_command};
 
 /// The schedules under which verdicts have to be the same.
 fn schedules() -> impl Iterator<Item = Schedule> {
@@ -96,16 +95,6 @@ fn pictures() {
             text.lines().map(|line| line.split(" warp instructions, ").next().unwrap()).collect::<Vec<_>>();
         insta::assert_snapshot!(name, text.join("\n"));
     }
-}
-
-fn simulate_command(arguments: &[&str]) -> std::process::Output {
-    Command::new(env!("CARGO_BIN_EXE_ptx-tc"))
-        .arg("simulate")
-        .args(arguments)
-        .current_dir(root())
-        .env("NO_COLOR", "1")
-        .output()
-        .unwrap()
 }
 
 /// The examples in the rules' documentation are what they say.
@@ -246,6 +235,21 @@ fn wrong_launches_are_refused() {
 }
 
 /// Wild programs end with a verdict.
+/// What goes on beside the threads takes of the budget, too: a thread that starts copies for ever would
+/// otherwise start one for each lane with each of its instructions.
+#[test]
+fn operations_take_of_the_budget() {
+    let text = ".version 9.4\n.target sm_100a\n.address_size 64\n.visible .entry k()\n.reqntid 32\n{\n\
+                .shared .align 16 .b8 tile[64]; .shared .b64 bar;\n\
+                again: cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [tile+32], [tile], 16, [bar];\n\
+                bra again;\n}\n";
+    for schedule in schedules().take(3) {
+        let report = simulate(text, schedule);
+        assert!(report.reasons.iter().any(|it| it.text.contains("budget")), "{:?}", report.reasons);
+        assert!(report.operations < 100_000 / 8, "{}", report.operations);
+    }
+}
+
 #[test]
 fn nothing_panics() {
     let bodies = [

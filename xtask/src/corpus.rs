@@ -144,7 +144,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
             arguments.modules.as_deref(),
             &settings,
             arguments.record,
-        );
+        )
+        .map(|()| true);
     }
     let mut holds = true;
     let mut tallies = Vec::new();

@@ -3,6 +3,7 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 
+use super::numbers::{Chosen, Grain, Numbers, of_lanes};
 use super::threads::{Holds, ThreadSet};
 use super::{ALL_THREADS, Executing};
 use crate::analysis::cfg::BlockId;
@@ -16,81 +17,6 @@ use crate::syntax::literal;
 
 /// How long a chain of definitions is followed.
 const DEEP: u32 = 40;
-
-/// A number in each thread, as short as it can be said: most are the same for a whole warp, or count
-/// its lanes.
-#[derive(Clone, Debug)]
-pub(super) enum Numbers {
-    /// The same in all threads.
-    Same(u64),
-    /// One in all threads of a warp.
-    Warps(Arc<[u64]>),
-    /// That of the first lane of each warp, and one more in each lane behind it. None wraps around.
-    Lanes(Arc<[u64]>),
-    /// One of two: `mov r, 0; @elected mov r, 1`.
-    Chosen(Arc<Chosen>),
-    /// One in each thread.
-    Threads(Arc<[u64]>),
-}
-
-/// One number where something is true, and another where it is false; of all threads it is known which.
-#[derive(Debug)]
-pub(super) struct Chosen {
-    by: Holds,
-    yes: u64,
-    no: u64,
-}
-
-/// For how many threads something has to be said on its own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Grain {
-    All,
-    Warp,
-    Thread,
-}
-
-impl Numbers {
-    fn grain(&self) -> Grain {
-        match self {
-            Self::Same(_) => Grain::All,
-            Self::Warps(_) => Grain::Warp,
-            Self::Lanes(_) | Self::Chosen(_) | Self::Threads(_) => Grain::Thread,
-        }
-    }
-
-    /// The number at a place of a list with this grain, which is at least as fine.
-    fn at(&self, grain: Grain, place: usize) -> u64 {
-        match self {
-            Self::Same(number) => *number,
-            Self::Warps(numbers) if grain == Grain::Thread => numbers[place / 32],
-            Self::Lanes(firsts) => firsts[place / 32] + place as u64 % 32,
-            Self::Chosen(chosen) if chosen.by.yes.contains(place) => chosen.yes,
-            Self::Chosen(chosen) => chosen.no,
-            Self::Warps(numbers) | Self::Threads(numbers) => numbers[place],
-        }
-    }
-
-    fn all(&self, holds: impl Fn(u64) -> bool) -> bool {
-        match self {
-            Self::Same(number) => holds(*number),
-            Self::Warps(numbers) | Self::Threads(numbers) => numbers.iter().all(|number| holds(*number)),
-            Self::Lanes(firsts) => firsts.iter().all(|first| (*first..first + 32).all(&holds)),
-            Self::Chosen(chosen) => holds(chosen.yes) && holds(chosen.no),
-        }
-    }
-
-    /// Those of the first lanes, where the others count on without leaving the numbers of this width.
-    fn firsts(&self, width: u32) -> Option<&[u64]> {
-        match self {
-            Self::Lanes(firsts)
-                if firsts.iter().all(|first| (first + 31).checked_shr(width).is_none_or(|it| it == 0)) =>
-            {
-                Some(firsts)
-            }
-            Self::Lanes(_) | Self::Same(_) | Self::Warps(_) | Self::Chosen(_) | Self::Threads(_) => None,
-        }
-    }
-}
 
 /// What is known of a value in each thread.
 #[derive(Clone, Debug)]
@@ -182,7 +108,8 @@ impl Executing<'_> {
                         let with = |chosen: u64| {
                             number(std::array::from_fn(|it| match of[it] {
                                 Numbers::Same(number) => *number,
-                                _ => chosen,
+                                Numbers::Chosen(_) => chosen,
+                                other => other.at(Grain::Thread, 0),
                             }))
                         };
                         let (yes, no) = (with(chosen.yes), with(chosen.no));
@@ -642,75 +569,5 @@ impl Executing<'_> {
             None => holds,
         };
         Some(Value::Truth(Arc::new(holds)))
-    }
-}
-
-/// What an operation makes of numbers that count lanes and numbers that are the same for a warp, where that is of one of
-/// these kinds again.
-fn of_lanes(computes: Computation, a: &Numbers, b: &Numbers, width: u32) -> Option<Numbers> {
-    let cut = |value: u64| if width == 64 { value } else { value & ((1 << width) - 1) };
-    // Of a whole number of warps.
-    let aligned = |numbers: &Numbers| {
-        let firsts = numbers.firsts(width - 1)?;
-        firsts.iter().all(|first| first.is_multiple_of(32)).then(|| firsts.to_vec())
-    };
-    let same = |numbers: &Numbers| match numbers {
-        Numbers::Same(number) => Some(cut(*number)),
-        Numbers::Warps(_) | Numbers::Lanes(_) | Numbers::Chosen(_) | Numbers::Threads(_) => None,
-    };
-    let each = |firsts: Vec<u64>, number: &dyn Fn(u64) -> u64| firsts.into_iter().map(number).collect();
-    match computes {
-        Computation::And => {
-            let (firsts, mask) = aligned(a).zip(same(b)).or_else(|| aligned(b).zip(same(a)))?;
-            match mask % 32 {
-                0 => Some(Numbers::Warps(each(firsts, &|first| first & mask))),
-                31 => Some(Numbers::Lanes(each(firsts, &|first| first & mask))),
-                _ => None,
-            }
-        }
-        Computation::ShiftRight => {
-            let by = same(b).filter(|by| (5..u64::from(width)).contains(by))?;
-            Some(Numbers::Warps(each(aligned(a)?, &|first| first >> by)))
-        }
-        Computation::Divide => {
-            let by = same(b).filter(|by| *by > 0 && by.is_multiple_of(32))?;
-            Some(Numbers::Warps(each(aligned(a)?, &|first| first / by)))
-        }
-        Computation::Remainder => {
-            let by = same(b).filter(|by| *by > 0 && by.is_multiple_of(32))?;
-            Some(Numbers::Lanes(each(aligned(a)?, &|first| first % by)))
-        }
-        Computation::Add | Computation::Subtract => {
-            let adds = computes == Computation::Add;
-            let (lanes, other) = if adds && b.firsts(width).is_some() { (b, a) } else { (a, b) };
-            let firsts = lanes.firsts(width).filter(|_| other.grain() < Grain::Thread)?;
-            let moved = firsts.iter().enumerate().map(|(warp, first)| {
-                let other = other.at(Grain::Warp, warp);
-                cut(if adds { first.wrapping_add(other) } else { first.wrapping_sub(other) })
-            });
-            let moved = Numbers::Lanes(moved.filter(|first| first.checked_add(31).is_some()).collect());
-            let is_whole = matches!(&moved, Numbers::Lanes(all) if all.len() == firsts.len());
-            (is_whole && moved.firsts(width).is_some()).then_some(moved)
-        }
-        Computation::Other
-        | Computation::Move
-        | Computation::Convert
-        | Computation::ConvertAddress
-        | Computation::Not
-        | Computation::Or
-        | Computation::Xor
-        | Computation::Lop3
-        | Computation::ShiftLeft
-        | Computation::Negate
-        | Computation::Multiply
-        | Computation::MultiplyAdd
-        | Computation::ExtractBits
-        | Computation::InsertBits
-        | Computation::Permute
-        | Computation::Select
-        | Computation::Compare
-        | Computation::Shuffle
-        | Computation::Load
-        | Computation::Elect => None,
     }
 }

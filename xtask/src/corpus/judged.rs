@@ -7,7 +7,6 @@ use ptx_tc::diagnostic::Severity;
 use super::Tally;
 use super::compiled::Modules;
 use super::packages::{Compiled, Package};
-use super::simulated::Kernels;
 
 /// A kind of finding in a package.
 pub(crate) struct Judgement {
@@ -273,19 +272,6 @@ const JUDGED_COMPILED: &[Judgement] = &[
         "`bwd_intra.py` stores the operands into shared memory and multiplies them behind a barrier, and has no `fence.proxy.async` at all (9.7.16.6.5). True.",
     ),
 ];
-
-/// What the simulator finds in what packages compile: kernels by code.
-const JUDGED_SIMULATED: &[Judgement] = &[];
-
-/// The judgements about what the simulator finds in what a package compiles.
-pub(crate) fn of_simulated(package: &Compiled) -> Vec<&'static Judgement> {
-    JUDGED_SIMULATED.iter().filter(|it| it.package == package.name).collect()
-}
-
-/// As [`holds`], for what the simulator finds in what a package compiles.
-pub(crate) fn holds_simulated(package: &Compiled, found: &Kernels) -> bool {
-    compare(package.name, &found.findings(), &of_simulated(package))
-}
 
 /// The judgements about a package.
 pub(crate) fn of(package: &Package) -> Vec<&'static Judgement> {
