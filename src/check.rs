@@ -23,7 +23,7 @@ use crate::instruction::gates::Gates;
 use crate::resolve::environment::Environment;
 use crate::resolve::provenance::Provenance;
 use crate::resolve::unit::Unit;
-use crate::rules::{Checker, Scope};
+use crate::rules::{Checker, Chosen, Scope};
 use crate::suppression::Suppressions;
 use crate::{Options, Report};
 use call_labels::CallLabels;
@@ -174,6 +174,8 @@ struct Context<'a> {
 /// Looks at one component after the other.
 struct Worker<'a> {
     context: Context<'a>,
+    /// The rules about functions.
+    rules: Vec<Chosen>,
     decoder: Decoder<'a>,
     findings: Findings<'a>,
     descriptions: Vec<Description>,
@@ -194,7 +196,14 @@ impl<'a> Worker<'a> {
             None if silences => findings.except(silenced),
             None => findings,
         };
-        Self { context, decoder: Decoder::new(unit), findings, descriptions: Vec::new(), steps: 0 }
+        // A fragment is no excerpt of a kernel that says what happens before and after it.
+        let scopes: &[Scope] = if unit.is_module {
+            &[Scope::Statement, Scope::Function, Scope::Kernel]
+        } else {
+            &[Scope::Statement]
+        };
+        let rules = Chosen::of(&options.rules, scopes);
+        Self { context, rules, decoder: Decoder::new(unit), findings, descriptions: Vec::new(), steps: 0 }
     }
 
     /// Runs the rules about the text and the module as such, and those about statements on what
@@ -218,7 +227,7 @@ impl<'a> Worker<'a> {
         } else {
             &[Scope::Text, Scope::Fragment, Scope::Statement]
         };
-        checker.run(&options.rules, &mut self.findings, &|scope| scopes.contains(&scope), cancelled);
+        checker.run(&Chosen::of(&options.rules, scopes), &mut self.findings, cancelled);
     }
 
     /// Adds what is found in a component; looks at it unless that is known.
@@ -265,13 +274,7 @@ impl<'a> Worker<'a> {
             functions: &functions,
             descriptors: &descriptors,
         };
-        // A fragment is no excerpt of a kernel that says what happens before and after it.
-        let scopes: &[Scope] = if unit.is_module {
-            &[Scope::Statement, Scope::Function, Scope::Kernel]
-        } else {
-            &[Scope::Statement]
-        };
-        checker.run(&options.rules, &mut self.findings, &|scope| scopes.contains(&scope), cancelled);
+        checker.run(&self.rules, &mut self.findings, cancelled);
         self.steps += functions.iter().map(|facts| facts.budget.taken()).sum::<u64>();
         if options.describe {
             let features = environment.features();

@@ -17,7 +17,7 @@ use crate::analysis::events::{Event, Events};
 use crate::analysis::flow::Flow;
 use crate::analysis::functions::FunctionFacts;
 pub use crate::diagnostic::Code;
-use crate::diagnostic::{Diagnostic, Findings};
+use crate::diagnostic::{Diagnostic, Findings, Severity};
 use crate::instruction::decode::Decoded;
 use crate::instruction::gates::Gates;
 use crate::instruction::{Address, Base, Instruction, Scalar};
@@ -103,6 +103,27 @@ pub struct Rule {
     pub docs: &'static str,
     /// Finds the offences.
     pub check: fn(&Checker<'_>, &mut Findings<'_>),
+}
+
+/// A rule that is to run.
+#[derive(Clone, Copy, Debug)]
+pub struct Chosen {
+    rule: &'static Rule,
+    /// What its findings get instead of their own severity.
+    severity: Option<Severity>,
+}
+
+impl Chosen {
+    /// Every rule of the scopes that is not off.
+    pub fn of(settings: &RuleSettings, scopes: &[Scope]) -> Vec<Self> {
+        // What the others have left of their budgets, only the last rule can say.
+        let is_last = |code: &Code| *code == Code::AnalysisLimit;
+        let codes = Code::all().filter(|code| !is_last(code)).chain(Code::all().filter(is_last));
+        codes
+            .filter(|code| settings.runs(*code) && scopes.contains(&code.rule().scope))
+            .map(|code| Self { rule: code.rule(), severity: settings.override_of(code) })
+            .collect()
+    }
 }
 
 /// Declares a rule; its doc comment becomes its documentation at run time, too.
@@ -372,24 +393,14 @@ impl Rule {
 }
 
 impl<'a> Checker<'a> {
-    /// Runs every rule of the scopes that is not off, or stops between two of them once `cancelled`
-    /// says so.
-    pub fn run(
-        &self,
-        settings: &RuleSettings,
-        findings: &mut Findings<'_>,
-        scope: &dyn Fn(Scope) -> bool,
-        cancelled: &dyn Fn() -> bool,
-    ) {
-        // What the others have left of their budgets, only the last rule can say.
-        let is_last = |code: &Code| *code == Code::AnalysisLimit;
-        let codes = Code::all().filter(|code| !is_last(code)).chain(Code::all().filter(is_last));
-        for code in codes.filter(|code| settings.runs(*code) && scope(code.rule().scope)) {
+    /// Runs some rules, or stops between two of them once `cancelled` says so.
+    pub fn run(&self, rules: &[Chosen], findings: &mut Findings<'_>, cancelled: &dyn Fn() -> bool) {
+        for Chosen { rule, severity } in rules {
             if cancelled() {
                 return;
             }
-            findings.set_severity(settings.override_of(code));
-            (code.rule().check)(self, findings);
+            findings.set_severity(*severity);
+            (rule.check)(self, findings);
         }
         findings.set_severity(None);
     }

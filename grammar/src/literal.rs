@@ -66,6 +66,15 @@ impl Constant {
 ///
 /// PTX constants are 64 bits wide; a literal that does not fit has no value.
 pub fn integer(text: &str) -> Option<u64> {
+    /// So many decimal digits always fit.
+    const SHORT: usize = 18;
+    // Nearly all are short decimal numbers.
+    if text.len() <= SHORT
+        && let [b'1'..=b'9', rest @ ..] | rest @ [b'0'] = text.as_bytes()
+        && rest.iter().all(u8::is_ascii_digit)
+    {
+        return Some(text.bytes().fold(0, |number, digit| number * 10 + u64::from(digit - b'0')));
+    }
     let digits = text.strip_suffix('U').unwrap_or(text);
     let (digits, radix) = match digits.as_bytes() {
         [b'0', b'x' | b'X', ..] => (&digits[2..], 16),
@@ -108,6 +117,10 @@ const MAX_DEPTH: u32 = 100;
 
 fn nested(source: &Source, module: &Module, operand: &Operand, depth: u32) -> Option<Constant> {
     let depth = depth.checked_sub(1)?;
+    // What is asked for most, and is soon answered.
+    if operand.is_name() {
+        return (source.slice(operand.span()) == "WARP_SZ").then_some(Constant::Signed(32));
+    }
     let parts = module.parts(operand);
     let value = |index: usize| nested(source, module, parts.get(index)?, depth);
     match operand.kind() {
@@ -120,7 +133,6 @@ fn nested(source: &Source, module: &Module, operand: &Operand, depth: u32) -> Op
             })
         }
         OperandKind::Float => float(source.slice(operand.span())),
-        OperandKind::Name => (source.slice(operand.span()) == "WARP_SZ").then_some(Constant::Signed(32)),
         OperandKind::List(_) if parts.len() == 1 => value(0),
         OperandKind::Cast(ty, _) => {
             let bits = value(0)?;
@@ -140,7 +152,8 @@ fn nested(source: &Source, module: &Module, operand: &Operand, depth: u32) -> Op
                 value(2)
             }
         }
-        OperandKind::String
+        OperandKind::Name
+        | OperandKind::String
         | OperandKind::Sink
         | OperandKind::Vector(_)
         | OperandKind::Address(_)

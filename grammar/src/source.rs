@@ -235,24 +235,45 @@ fn characters(bytes: &[u8]) -> u32 {
     bytes.iter().filter(|&&byte| byte & 0xC0 != 0x80).count() as u32
 }
 
+/// Where each line starts. Eight bytes at a time: lines are short, so that a search for the end of each
+/// costs more.
+fn line_starts(bytes: &[u8]) -> Vec<u32> {
+    const EACH: u64 = u64::MAX / 0xFF;
+    /// How long a line is at least, on average.
+    const SHORT: usize = 32;
+    let mut starts = Vec::with_capacity(bytes.len() / SHORT + 1);
+    starts.push(0);
+    let (words, rest) = bytes.as_chunks::<8>();
+    let mut behind = 1;
+    for word in words {
+        let others = u64::from_le_bytes(*word) ^ EACH * b'\n' as u64;
+        // The highest bit of each byte that was one.
+        let mut found = !((others & EACH * 0x7F) + EACH * 0x7F | others) & EACH * 0x80;
+        while found != 0 {
+            starts.push(behind + found.trailing_zeros() / 8);
+            found &= found - 1;
+        }
+        behind += 8;
+    }
+    starts.extend((behind..).zip(rest).filter(|(_, byte)| **byte == b'\n').map(|(start, _)| start));
+    starts
+}
+
 impl LineIndex {
     /// Indexes `text`. A line ends behind `\n`; a `\r` before it belongs to the line.
     pub fn new(text: &str) -> Self {
         let bytes = text.as_bytes();
-        let mut starts = vec![0];
+        let starts = line_starts(bytes);
         let mut checkpoints = Vec::new();
-        let mut start = 0;
-        for end in memchr::memchr_iter(b'\n', bytes).chain([bytes.len()]) {
+        for (line, &start) in starts.iter().enumerate() {
+            let start = start as usize;
+            let end = starts.get(line + 1).map_or(bytes.len(), |next| *next as usize - 1);
             if end - start > CHECKPOINT {
                 let mut column = 0;
                 for (index, piece) in bytes[start..end].chunks(CHECKPOINT).enumerate() {
                     checkpoints.push(((start + index * CHECKPOINT) as u32, column));
                     column += characters(piece);
                 }
-            }
-            if end < bytes.len() {
-                start = end + 1;
-                starts.push(start as u32);
             }
         }
         Self { starts, checkpoints }

@@ -8,11 +8,11 @@ use std::cell::{OnceCell, RefCell};
 
 use rustc_hash::FxHashMap;
 
-use super::cfg::BlockId;
 use super::events::{Action, Event};
 use super::flow::Flow;
 use super::footprint;
 use super::places::{Place, Slot, SlotRoot};
+use super::reach::{Direction, Passed};
 use crate::descriptor::Known;
 use crate::instruction::decode::Decoded;
 use crate::instruction::{Address, Base, Instruction, Scalar};
@@ -22,7 +22,7 @@ use crate::source::Span;
 /// The allocations of all functions that are looked at.
 #[derive(Debug)]
 pub struct Allocated<'a> {
-    functions: Vec<(Flow<'a>, OnceCell<Slots<'a>>)>,
+    functions: Vec<Flow<'a>>,
 }
 
 /// How far an address lies behind the start of an allocation.
@@ -39,7 +39,7 @@ pub struct Distance {
 impl<'a> Allocated<'a> {
     /// Those of these functions, in the order of the module.
     pub fn new(flows: impl Iterator<Item = Flow<'a>>) -> Self {
-        Self { functions: flows.map(|flow| (flow, OnceCell::new())).collect() }
+        Self { functions: flows.collect() }
     }
 
     /// How far an address of an instruction lies behind an allocation.
@@ -66,13 +66,13 @@ impl<'a> Allocated<'a> {
 
     fn distance(&self, decoded: &Decoded<'_>, place: impl Fn(&Flow<'a>) -> Place) -> Option<Distance> {
         let function = decoded.function?;
-        let at = self.functions.binary_search_by_key(&function, |(flow, _)| flow.facts.function).ok()?;
-        let (flow, slots) = &self.functions[at];
+        let at = self.functions.binary_search_by_key(&function, |flow| flow.facts.function).ok()?;
+        let flow = &self.functions[at];
         let place = place(flow);
         let slot = place.slot()?;
-        let slots = slots.get_or_init(|| Slots::new(flow));
+        let slots = flow.slots();
         let alloc = *slots.allocs.get(&slot)?.first()?;
-        if slots.is_overwritten(slot, place.load) {
+        if slots.is_overwritten(flow, slot, place.load) {
             return None;
         }
         let offset = place.offset.constant(32)? as u32;
@@ -85,15 +85,14 @@ impl<'a> Allocated<'a> {
 
 /// The slots of a function, and what it stores to shared memory besides.
 #[derive(Debug)]
-pub struct Slots<'a> {
-    flow: Flow<'a>,
+pub struct Slots {
     /// What is allocated into each, in the order of the instructions.
     allocs: FxHashMap<Slot, Vec<Event>>,
     /// Found when it is asked for.
     stores: OnceCell<Vec<Store>>,
     /// By slot, as far as it was asked for: what stores to it are made at all, and what follows those that
     /// follow an `alloc`.
-    overwritten: RefCell<FxHashMap<Slot, (bool, Behind)>>,
+    overwritten: RefCell<FxHashMap<Slot, (bool, Passed)>>,
 }
 
 /// A store to shared memory.
@@ -106,9 +105,9 @@ struct Store {
     variable: Option<SymbolId>,
 }
 
-impl<'a> Slots<'a> {
+impl Slots {
     /// Those of a function.
-    pub fn new(flow: &Flow<'a>) -> Self {
+    pub fn new(flow: &Flow<'_>) -> Self {
         let mut allocs: FxHashMap<Slot, Vec<Event>> = FxHashMap::default();
         for event in flow.events() {
             if let Some(Instruction::Alloc(alloc)) = flow.instruction(*event)
@@ -117,28 +116,27 @@ impl<'a> Slots<'a> {
                 allocs.entry(slot).or_default().push(*event);
             }
         }
-        Self { flow: *flow, allocs, stores: OnceCell::new(), overwritten: RefCell::default() }
+        Self { allocs, stores: OnceCell::new(), overwritten: RefCell::default() }
     }
 
     /// Whether what `load` reads there may be something else than what `alloc` wrote: a store that may be
     /// to the slot lies on a way from the one to the other. Where no such load is known, any store counts.
-    pub fn is_overwritten(&self, slot: Slot, load: Option<u32>) -> bool {
-        let flow = &self.flow;
+    pub fn is_overwritten(&self, flow: &Flow<'_>, slot: Slot, load: Option<u32>) -> bool {
         let stores = self.stores.get_or_init(|| {
             let is_store = |event: &&Event| event.action == Action::SharedStore;
             flow.events().iter().filter(is_store).map(|event| Store::new(flow, *event)).collect()
         });
         let mut overwritten = self.overwritten.borrow_mut();
-        let (is_written, behind) = overwritten.entry(slot).or_insert_with(|| {
+        let (is_written, behind_stores) = overwritten.entry(slot).or_insert_with(|| {
             flow.facts.budget.take(stores.len() as u64);
             let into = || stores.iter().filter(|store| store.may_write(flow, slot)).map(|it| it.instruction);
             let allocs = self.allocs.get(&slot).into_iter().flatten().map(|event| event.instruction);
-            let behind_alloc = Behind::new(flow, allocs);
-            let between = into().filter(|store| behind_alloc.has(flow, *store));
-            (into().next().is_some(), Behind::new(flow, between))
+            let behind_alloc = behind(flow, allocs);
+            let between = into().filter(|store| can_follow(flow, &behind_alloc, *store));
+            (into().next().is_some(), behind(flow, between))
         });
         match load {
-            Some(load) => behind.has(flow, load),
+            Some(load) => can_follow(flow, behind_stores, load),
             None => *is_written,
         }
     }
@@ -173,38 +171,23 @@ impl Store {
     }
 }
 
-/// The instructions that can follow some others.
-#[derive(Debug)]
-struct Behind {
-    /// By block: the first of those in it.
-    first: FxHashMap<BlockId, u32>,
-    /// The blocks that follow those blocks.
-    blocks: Vec<bool>,
+/// What can follow some instructions.
+fn behind(flow: &Flow<'_>, instructions: impl Iterator<Item = u32>) -> Passed {
+    let passed = Passed::new(flow.cfg(), Direction::Forward, instructions);
+    flow.facts.budget.take(if passed.is_empty() { 0 } else { flow.cfg().len() as u64 });
+    passed
 }
 
-impl Behind {
-    fn new(flow: &Flow<'_>, instructions: impl Iterator<Item = u32>) -> Self {
-        let cfg = flow.cfg();
-        let mut first: FxHashMap<BlockId, u32> = FxHashMap::default();
-        for instruction in instructions {
-            if let Some(block) = cfg.block_of(instruction) {
-                let first = first.entry(block).or_insert(instruction);
-                *first = instruction.min(*first);
-            }
-        }
-        flow.facts.budget.take(if first.is_empty() { 0 } else { cfg.len() as u64 });
-        Self { blocks: cfg.followers(first.keys().copied()), first }
-    }
-
-    fn has(&self, flow: &Flow<'_>, instruction: u32) -> bool {
-        // What is not of this function may be anywhere.
-        let Some(block) = flow.cfg().block_of(instruction) else { return !self.first.is_empty() };
-        self.blocks[block.index()] || self.first.get(&block).is_some_and(|first| *first < instruction)
+/// Whether something can follow; what is not of this function may be anywhere.
+fn can_follow(flow: &Flow<'_>, behind: &Passed, instruction: u32) -> bool {
+    match flow.cfg().block_of(instruction) {
+        Some(_) => behind.has(flow.cfg(), instruction),
+        None => !behind.is_empty(),
     }
 }
 
 /// Whether a function may write to a slot by itself at all: then what is loaded there need not be the
 /// allocation's.
 pub fn is_stored_to(flow: &Flow<'_>, slot: Slot) -> bool {
-    Slots::new(flow).is_overwritten(slot, None)
+    flow.slots().is_overwritten(flow, slot, None)
 }

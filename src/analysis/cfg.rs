@@ -158,8 +158,8 @@ impl Cfg {
     }
 
     /// The instructions in the order of their blocks.
-    pub fn instructions(&self) -> impl Iterator<Item = u32> + '_ {
-        self.blocks.iter().flat_map(|block| block.instructions.clone())
+    pub fn instructions(&self) -> Range<u32> {
+        self.first_instruction..self.first_instruction + self.block_of.len() as u32
     }
 
     /// The blocks in reverse post-order: each before its successors, but for loops.
@@ -183,11 +183,25 @@ impl Cfg {
 
     /// By block: whether a path of one edge or more leads there from one of these.
     pub fn followers(&self, blocks: impl Iterator<Item = BlockId>) -> Vec<bool> {
+        self.behind(blocks, |block| &block.successors)
+    }
+
+    /// By block: whether a path of one edge or more leads from there to one of these.
+    pub fn leaders(&self, blocks: impl Iterator<Item = BlockId>) -> Vec<bool> {
+        self.behind(blocks, |block| &block.predecessors)
+    }
+
+    fn behind(
+        &self,
+        blocks: impl Iterator<Item = BlockId>,
+        next: impl Fn(&Block) -> &BlockIds,
+    ) -> Vec<bool> {
         let mut seen = vec![false; self.blocks.len()];
-        let mut work: Vec<BlockId> = blocks.flat_map(|block| self.block(block).successors.to_vec()).collect();
-        while let Some(next) = work.pop() {
-            if !std::mem::replace(&mut seen[next.index()], true) {
-                work.extend(&self.block(next).successors);
+        let mut work: Vec<BlockId> = Vec::new();
+        blocks.for_each(|block| work.extend(next(self.block(block))));
+        while let Some(block) = work.pop() {
+            if !std::mem::replace(&mut seen[block.index()], true) {
+                work.extend(next(self.block(block)));
             }
         }
         seen
@@ -231,12 +245,13 @@ impl Cfg {
     fn find_order(&self, start: &mut dyn FnMut(u32)) -> Vec<BlockId> {
         let mut order = Vec::with_capacity(self.blocks.len());
         let mut visited = vec![false; self.blocks.len()];
+        let mut stack = Vec::new();
         // Blocks that no edge reaches come last; their facts are of no consequence.
         for root in 0..self.blocks.len() {
-            let mut stack = vec![(BlockId(root as u32), 0)];
             if std::mem::replace(&mut visited[root], true) {
                 continue;
             }
+            stack.push((BlockId(root as u32), 0));
             start(root as u32);
             let from = order.len();
             while let Some((block, next)) = stack.last_mut() {

@@ -14,7 +14,6 @@
 use std::cmp::{Ordering, Reverse};
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use smallvec::SmallVec;
 
 use super::definitions::DefinitionId;
 use super::function::Function;
@@ -46,6 +45,10 @@ pub struct Constants {
 /// What an evaluation takes, in steps of the budget.
 const VISIT: u64 = 4;
 
+/// How often a join loses bits one after the other. What counts up without end loses one each time that it
+/// comes round, up to the highest.
+const TURNS: u32 = 8;
+
 /// A definition that was not evaluated.
 const NO_SLOT: u32 = u32::MAX;
 
@@ -57,8 +60,8 @@ impl Constants {
         // By slot.
         let mut order: Vec<ValueId> = Vec::new();
         let mut work: Vec<ValueId> = Vec::new();
-        // A value, and one that it goes into; by the latter.
-        let mut sources: Vec<(ValueId, u32)> = Vec::new();
+        // What each of them is made of: the operand that reads it, and the value.
+        let mut sources: Vec<(u32, ValueId)> = Vec::new();
         let mut first_source: Vec<u32> = Vec::new();
         for (instruction, register) in uses {
             work.extend(function.value(instruction, register));
@@ -76,47 +79,51 @@ impl Constants {
             }
             order.push(id);
             first_source.push(sources.len() as u32);
-            for source in function.sources(id) {
-                sources.push((source, slot));
+            function.sources(id, &mut |operand, source| {
+                sources.push((operand, source));
                 work.push(source);
-            }
+            });
         }
         first_source.push(sources.len() as u32);
         this.values = vec![TOP; order.len()];
-        let read: Vec<u32> =
-            sources.iter().map(|(source, _)| this.slot(*source).unwrap_or(NO_SLOT)).collect();
-        // A definition that reads what has no value yet comes back when it has one.
-        let waits = |slot: u32, values: &[Known]| {
-            let of = first_source[slot as usize] as usize..first_source[slot as usize + 1] as usize;
-            read[of].iter().any(|source| values.get(*source as usize) == Some(&TOP))
+        let read: Vec<Read> = sources
+            .iter()
+            .map(|(operand, source)| Read { operand: *operand, slot: this.slot(*source).unwrap_or(NO_SLOT) })
+            .collect();
+        let of = |slot: u32| {
+            &read[first_source[slot as usize] as usize..first_source[slot as usize + 1] as usize]
         };
-        let mut feeds = sources;
-        feeds.sort_unstable();
-        // Values only lose bits, so that this ends: each definition changes at most once a bit. Taken
-        // from the end: in the order of the instructions at first.
+        let feeds = Feeds::new(order.len(), of);
+        // Values only lose bits, so that this ends. Taken from the end: in the order of the instructions at
+        // first.
         let mut waiting: Vec<u32> = (0..order.len() as u32).collect();
         waiting.sort_unstable_by_key(|slot| Reverse(order[*slot as usize]));
         let mut queued = vec![true; order.len()];
+        let mut turns = vec![0; order.len()];
         while let Some(slot) = waiting.pop() {
             queued[slot as usize] = false;
-            let id = order[slot as usize];
             if !function.budget.take(VISIT) {
                 // What has not settled is not known.
                 this.values.fill(UNKNOWN);
                 break;
             }
             let old = this.values[slot as usize];
-            let new = match id {
-                ValueId::Definition(_) if waits(slot, &this.values) => continue,
-                ValueId::Definition(id) => join(old, function.evaluate(id, &this)),
+            let inputs = Inputs { values: &this.values, read: of(slot) };
+            let mut new = match order[slot as usize] {
+                // A definition that reads what has no value yet comes back when it has one.
+                ValueId::Definition(_) if inputs.are_missing() => continue,
+                ValueId::Definition(id) => join(old, function.evaluate(id, inputs)),
                 ValueId::Join(id) => join(old, this.join(function, id)),
             };
             if new == old {
                 continue;
             }
+            turns[slot as usize] += 1;
+            if turns[slot as usize] > TURNS && matches!(order[slot as usize], ValueId::Join(_)) {
+                new = without_carries(new);
+            }
             this.values[slot as usize] = new;
-            let first = feeds.partition_point(|(source, _)| *source < id);
-            for (_, fed) in feeds[first..].iter().take_while(|(source, _)| *source == id) {
+            for fed in feeds.of(slot) {
                 if !std::mem::replace(&mut queued[*fed as usize], true) {
                     waiting.push(*fed);
                 }
@@ -127,17 +134,12 @@ impl Constants {
 
     /// The known bits of `register` where `instruction` reads it.
     pub fn at(&self, function: &Function<'_>, instruction: u32, register: RegisterId) -> Known {
-        let joined = self.joined(function, instruction, register);
-        if joined == TOP { UNKNOWN } else { joined }
-    }
-
-    /// The same while values are still being found: `TOP` when none of the definitions has one.
-    fn joined(&self, function: &Function<'_>, instruction: u32, register: RegisterId) -> Known {
-        match function.value(instruction, register) {
+        let joined = match function.value(instruction, register) {
             None => UNKNOWN,
             Some(ValueId::Join(join)) if !self.joins.contains_key(&join) => self.join(function, join),
             Some(value) => self.of(value),
-        }
+        };
+        settled(joined)
     }
 
     fn slot(&self, value: ValueId) -> Option<u32> {
@@ -159,6 +161,81 @@ impl Constants {
     }
 }
 
+/// An operand of an instruction that reads a register.
+#[derive(Clone, Copy, Debug)]
+struct Read {
+    operand: u32,
+    /// Where its value is, or [`NO_SLOT`].
+    slot: u32,
+}
+
+/// What the instruction reads that is evaluated.
+#[derive(Clone, Copy, Debug)]
+struct Inputs<'a> {
+    values: &'a [Known],
+    read: &'a [Read],
+}
+
+impl Inputs<'_> {
+    /// Whether something that is read has no value yet.
+    fn are_missing(self) -> bool {
+        self.read.iter().any(|read| self.values.get(read.slot as usize) == Some(&TOP))
+    }
+
+    /// The known bits of a register that an operand reads.
+    fn of(self, operand: u32) -> Known {
+        let read = self.read.iter().find(|read| read.operand == operand);
+        settled(read.and_then(|read| self.values.get(read.slot as usize)).copied().unwrap_or(UNKNOWN))
+    }
+}
+
+/// By slot, the slots of what is made of its value.
+#[derive(Debug)]
+struct Feeds {
+    first: Vec<u32>,
+    fed: Vec<u32>,
+}
+
+impl Feeds {
+    /// `sources` says what the value in a slot is made of.
+    fn new<'a>(slots: usize, sources: impl Fn(u32) -> &'a [Read]) -> Self {
+        let all = || {
+            (0..slots as u32).flat_map(|slot| sources(slot).iter().map(move |read| (read.slot as usize, slot)))
+        };
+        // One more, for those without a slot.
+        let mut first = vec![0; slots + 2];
+        for (source, _) in all() {
+            first[source.min(slots) + 1] += 1;
+        }
+        for slot in 0..=slots {
+            first[slot + 1] += first[slot];
+        }
+        let mut next = first.clone();
+        let mut fed = vec![0; first[slots + 1] as usize];
+        for (source, slot) in all() {
+            let place = &mut next[source.min(slots)];
+            fed[*place as usize] = slot;
+            *place += 1;
+        }
+        Self { first, fed }
+    }
+
+    fn of(&self, slot: u32) -> &[u32] {
+        &self.fed[self.first[slot as usize] as usize..self.first[slot as usize + 1] as usize]
+    }
+}
+
+/// What is known of a value in whose unknown bits others are going to carry: those below.
+fn without_carries(known: Known) -> Known {
+    let below = known.mask.trailing_ones();
+    Known::new(1u64.checked_shl(below).map_or(u64::MAX, |next| known.mask & (next - 1)), known.value)
+}
+
+/// What is known of what may have no value yet.
+fn settled(known: Known) -> Known {
+    if known == TOP { UNKNOWN } else { known }
+}
+
 /// Not evaluated yet: consistent with every value. No word looks like this, its value having a bit
 /// that its mask has not.
 const TOP: Known = Known { mask: 0, value: 1 };
@@ -175,22 +252,25 @@ fn join(left: Known, right: Known) -> Known {
 }
 
 impl Function<'_> {
-    /// The values that a value is made of.
-    fn sources(&self, id: ValueId) -> SmallVec<[ValueId; 8]> {
+    /// Calls `visit` with the values that a value is made of, and the operands that read them; a join
+    /// reads none.
+    fn sources(&self, id: ValueId, visit: &mut impl FnMut(u32, ValueId)) {
         let definition = match id {
             ValueId::Definition(id) => self.definitions.get(id),
-            ValueId::Join(join) => return self.definitions.joined(join)[..].into(),
+            ValueId::Join(join) => {
+                return self.definitions.joined(join).iter().for_each(|value| visit(u32::MAX, *value));
+            }
         };
-        let mut sources = SmallVec::new();
         if !is_evaluated(self.unit.operations.of(definition.instruction)) {
-            return sources;
+            return;
         }
-        registers::accesses(self.unit, definition.instruction, &mut |register, _, access| {
-            if access == registers::Access::Read {
-                sources.extend(self.value(definition.instruction, register));
+        registers::accesses(self.unit, definition.instruction, &mut |register, operand, access| {
+            if access == registers::Access::Read
+                && let Some(value) = self.value(definition.instruction, register)
+            {
+                visit(operand, value);
             }
         });
-        sources
     }
 
     /// Where the value that `instruction` reads from `register` was made: through copies back to
@@ -269,15 +349,15 @@ impl Function<'_> {
             .is_some_and(|(first, last)| first.span.start <= declared.start && declared.end <= last.span.end)
     }
 
-    /// The value of an operand where `instruction` reads it, cut to `width`.
-    fn operand(&self, values: &Constants, instruction: u32, index: u32, width: u32) -> Known {
+    /// The value of an operand, cut to `width`.
+    fn operand(&self, inputs: Inputs<'_>, index: u32, width: u32) -> Known {
         let operand: &Operand = &self.unit.module.operands[index as usize];
         let kind = operand.kind();
         // Nearly all are registers, which have no value of their own.
         if kind == OperandKind::Name
-            && let Resolution::Register(register) = self.unit.symbols.operand(index)
+            && let Resolution::Register(_) = self.unit.symbols.operand(index)
         {
-            return bits::cut(values.at(self, instruction, register), width);
+            return bits::cut(inputs.of(index), width);
         }
         if let Some(value) = literal::evaluate(&self.unit.source, &self.unit.module, operand) {
             // Two's complement of 128 bits, cut.
@@ -294,7 +374,7 @@ impl Function<'_> {
                 let part = width / parts.len;
                 let mut packed = Known::new(0, 0);
                 for (position, index) in parts.range().enumerate() {
-                    let element = self.operand(values, instruction, index as u32, part);
+                    let element = self.operand(inputs, index as u32, part);
                     let element = bits::within(element, part);
                     let shift = part * position as u32;
                     packed.mask |= element.mask << shift;
@@ -303,14 +383,14 @@ impl Function<'_> {
                 packed
             }
             OperandKind::Unary(UnaryOperator::Not, part) if width == 1 && part.len == 1 => {
-                bits::cut(bits::not(self.operand(values, instruction, part.start, 1)), 1)
+                bits::cut(bits::not(self.operand(inputs, part.start, 1)), 1)
             }
             _ => UNKNOWN,
         }
     }
 
     /// The known bits that a definition gives, from those of what it reads.
-    fn evaluate(&self, id: DefinitionId, values: &Constants) -> Known {
+    fn evaluate(&self, id: DefinitionId, inputs: Inputs<'_>) -> Known {
         let definition = self.definitions.get(id);
         let instruction = definition.instruction;
         let raw = &self.unit.module.instructions[instruction as usize];
@@ -332,7 +412,7 @@ impl Function<'_> {
         }
         let argument = |position: u32, width: u32| {
             if position < raw.operands.len {
-                self.operand(values, instruction, raw.operands.start + position, width)
+                self.operand(inputs, raw.operands.start + position, width)
             } else {
                 UNKNOWN
             }
@@ -345,7 +425,7 @@ impl Function<'_> {
         let a = argument(1, ty_width);
         let result = match computes {
             Computation::Move => {
-                self.moved(values, instruction, definition.operand, raw.operands, ty_width, width)
+                self.moved(inputs, definition.operand, raw.operands, ty_width, width)
             }
             Computation::Convert if !saturates => match opcode.types[..] {
                 [to, _] => {
@@ -586,15 +666,14 @@ impl Function<'_> {
     /// `mov` with packing and unpacking.
     fn moved(
         &self,
-        values: &Constants,
-        instruction: u32,
+        inputs: Inputs<'_>,
         operand: u32,
         operands: Slice,
         ty_width: u32,
         width: u32,
     ) -> Known {
         let [destination, _] = self.unit.module.operands(operands) else { return UNKNOWN };
-        let from = self.operand(values, instruction, operands.start + 1, ty_width);
+        let from = self.operand(inputs, operands.start + 1, ty_width);
         match destination.kind() {
             OperandKind::Vector(parts) if parts.len > 0 && ty_width.is_multiple_of(parts.len) => {
                 let position = operand.saturating_sub(parts.start);

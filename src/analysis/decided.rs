@@ -27,16 +27,13 @@ pub(super) struct Guard {
 /// The guards that look as if they were constant.
 pub(super) fn candidates(function: &Function<'_>) -> Vec<Guard> {
     let mut found = Vec::new();
-    // By the operand that names the predicate where it is made: many instructions stand under one.
-    let mut known: FxHashMap<u32, bool> = FxHashMap::default();
+    let mut search = Search { function, known: FxHashMap::default() };
     for instruction in function.cfg.instructions() {
         let raw = &function.unit.module.instructions[instruction as usize];
         if let Some(guard) = function.unit.module.guard(raw)
             && let Resolution::Register(register) = function.unit.symbols.guard(instruction)
             && let Some(definition) = nearest(function, instruction, register)
-            && *known
-                .entry(definition.operand)
-                .or_insert_with(|| is_made_of_constants(function, definition, 0))
+            && search.is_made_of_constants(definition, 0)
         {
             found.push(Guard { instruction, register, negated: guard.negated });
         }
@@ -70,73 +67,95 @@ fn nearest<'a>(function: &Function<'a>, instruction: u32, register: RegisterId) 
     definition.filter(|it| !it.guarded && it.instruction != instruction)
 }
 
-/// Whether a register looks like a constant: so that nearly all guards, which do not, cost nothing.
-fn is_made_of_constants(function: &Function<'_>, definition: &Definition, depth: u32) -> bool {
-    /// What is decided is not far from where.
-    const DEEP: u32 = 8;
-    if depth == DEEP || !function.budget.take(1) {
-        return false;
-    }
-    let raw = &function.unit.module.instructions[definition.instruction as usize];
-    let opcode = function.unit.operations.of(definition.instruction);
-    let part = |position: u32| {
-        position < raw.operands.len
-            && is_constant(function, definition.instruction, raw.operands.start + position, depth + 1)
-    };
-    match opcode.computes() {
-        Computation::Move
-        | Computation::Shuffle
-        | Computation::Convert
-        | Computation::Not
-        | Computation::Negate => part(1),
-        // One is enough if it is nothing, or everything.
-        Computation::And | Computation::Or | Computation::Multiply => {
-            let absorbs = |position: u32| {
-                let operand = raw.operands.range().nth(position as usize);
-                let operand = operand.map(|index| &function.unit.module.operands[index]);
-                let value = operand.and_then(|operand| {
-                    literal::evaluate(&function.unit.source, &function.unit.module, operand)
-                });
-                value.is_none_or(|value| matches!(value, -1..=0 | 0xFFFF_FFFF))
-            };
-            let (first, second) = (part(1), part(2));
-            first && (second || absorbs(1)) || second && absorbs(2)
-        }
-        Computation::Compare => part(1) && part(2) || opcode.boolean_operator().is_some() && part(3),
-        Computation::Select => part(3) || part(1) && part(2),
-        Computation::Xor
-        | Computation::ShiftLeft
-        | Computation::ShiftRight
-        | Computation::Add
-        | Computation::Subtract => part(1) && part(2),
-        Computation::Lop3 | Computation::MultiplyAdd | Computation::ExtractBits => {
-            part(1) && part(2) && part(3)
-        }
-        Computation::Other
-        | Computation::ConvertAddress
-        | Computation::Divide
-        | Computation::Remainder
-        | Computation::InsertBits
-        | Computation::Permute
-        | Computation::Load
-        | Computation::Elect => false,
-    }
+/// Finds what looks like a constant: so that nearly all guards, which do not, cost nothing.
+struct Search<'s, 'f> {
+    function: &'s Function<'f>,
+    /// By the operand that names a register where it is made: what was said of it, and at which depth. Many
+    /// instructions stand under one predicate, and many predicates are made of one number.
+    known: FxHashMap<u32, (bool, u32)>,
 }
 
-fn is_constant(function: &Function<'_>, instruction: u32, index: u32, depth: u32) -> bool {
-    let operand = &function.unit.module.operands[index as usize];
-    if literal::evaluate(&function.unit.source, &function.unit.module, operand).is_some() {
-        return true;
+impl Search<'_, '_> {
+    /// Whether a register looks like a constant.
+    fn is_made_of_constants(&mut self, definition: &Definition, depth: u32) -> bool {
+        /// What is decided is not far from where.
+        const DEEP: u32 = 8;
+        if let Some((is_constant, at)) = self.known.get(&definition.operand)
+            && (*is_constant || *at <= depth)
+        {
+            return *is_constant;
+        }
+        if depth == DEEP || !self.function.budget.take(1) {
+            return false;
+        }
+        let is_constant = self.has_constant_parts(definition, depth);
+        self.known.insert(definition.operand, (is_constant, depth));
+        is_constant
     }
-    match (operand.kind(), function.unit.symbols.operand(index)) {
-        (OperandKind::Name, Resolution::Special) => {
-            function.in_cluster_of_one(function.unit.source.slice(operand.span())).is_some()
+
+    fn has_constant_parts(&mut self, definition: &Definition, depth: u32) -> bool {
+        let unit = self.function.unit;
+        let raw = &unit.module.instructions[definition.instruction as usize];
+        let opcode = unit.operations.of(definition.instruction);
+        let mut part = |position: u32| {
+            position < raw.operands.len
+                && self.is_constant(definition.instruction, raw.operands.start + position, depth + 1)
+        };
+        match opcode.computes() {
+            Computation::Move
+            | Computation::Shuffle
+            | Computation::Convert
+            | Computation::Not
+            | Computation::Negate => part(1),
+            // One is enough if it is nothing, or everything.
+            Computation::And | Computation::Or | Computation::Multiply => {
+                let absorbs = |position: u32| {
+                    let operand = raw.operands.range().nth(position as usize);
+                    let operand = operand.map(|index| &unit.module.operands[index]);
+                    let value =
+                        operand.and_then(|operand| literal::evaluate(&unit.source, &unit.module, operand));
+                    value.is_none_or(|value| matches!(value, -1..=0 | 0xFFFF_FFFF))
+                };
+                let (first, second) = (part(1), part(2));
+                first && (second || absorbs(1)) || second && absorbs(2)
+            }
+            Computation::Compare => part(1) && part(2) || opcode.boolean_operator().is_some() && part(3),
+            Computation::Select => part(3) || part(1) && part(2),
+            Computation::Xor
+            | Computation::ShiftLeft
+            | Computation::ShiftRight
+            | Computation::Add
+            | Computation::Subtract => part(1) && part(2),
+            Computation::Lop3 | Computation::MultiplyAdd | Computation::ExtractBits => {
+                part(1) && part(2) && part(3)
+            }
+            Computation::Other
+            | Computation::ConvertAddress
+            | Computation::Divide
+            | Computation::Remainder
+            | Computation::InsertBits
+            | Computation::Permute
+            | Computation::Load
+            | Computation::Elect => false,
         }
-        (OperandKind::Name, Resolution::Register(register)) => nearest(function, instruction, register)
-            .is_some_and(|definition| is_made_of_constants(function, definition, depth)),
-        (OperandKind::Unary(UnaryOperator::Not, part), _) if part.len == 1 && depth < 64 => {
-            is_constant(function, instruction, part.start, depth + 1)
+    }
+
+    fn is_constant(&mut self, instruction: u32, index: u32, depth: u32) -> bool {
+        let function = self.function;
+        let operand = &function.unit.module.operands[index as usize];
+        if literal::evaluate(&function.unit.source, &function.unit.module, operand).is_some() {
+            return true;
         }
-        _ => false,
+        match (operand.kind(), function.unit.symbols.operand(index)) {
+            (OperandKind::Name, Resolution::Special) => {
+                function.in_cluster_of_one(function.unit.source.slice(operand.span())).is_some()
+            }
+            (OperandKind::Name, Resolution::Register(register)) => nearest(function, instruction, register)
+                .is_some_and(|definition| self.is_made_of_constants(definition, depth)),
+            (OperandKind::Unary(UnaryOperator::Not, part), _) if part.len == 1 && depth < 64 => {
+                self.is_constant(instruction, part.start, depth + 1)
+            }
+            _ => false,
+        }
     }
 }

@@ -296,15 +296,25 @@ fn action(opcode: &Opcode) -> Option<Action> {
         }
         Synchronization::AsyncCopy => Some(Action::AsyncCopy),
         Synchronization::None | Synchronization::WarpCollective => {
-            let acquires =
-                [Semantics::Acquire, Semantics::AcqRel].map(|it| opcode.has(Modifier::Semantics(it)));
-            if acquires.contains(&true) {
-                Some(Action::Acquire)
-            } else if writes_to_shared(opcode, Access::ReadWrite) {
-                Some(Action::SharedUpdate)
-            } else {
-                writes_to_shared(opcode, Access::Write).then_some(Action::SharedStore)
+            let acquires = opcode.modifiers.iter().any(|placed| {
+                matches!(placed.modifier, Modifier::Semantics(Semantics::Acquire | Semantics::AcqRel))
+            });
+            if acquires {
+                return Some(Action::Acquire);
             }
+            let mut writes = false;
+            for slot in &opcode.slots {
+                let Role::Address(access @ (Access::Write | Access::ReadWrite), space) = slot.role else {
+                    continue;
+                };
+                if is_shared(opcode, space) {
+                    if access == Access::ReadWrite {
+                        return Some(Action::SharedUpdate);
+                    }
+                    writes = true;
+                }
+            }
+            writes.then_some(Action::SharedStore)
         }
         Synchronization::BarrierArrive
         | Synchronization::ClusterArrive
@@ -342,23 +352,13 @@ fn is_async_fence(opcode: &Opcode) -> bool {
     is_async && opcode.spaces().all(|space| space != Space::Global)
 }
 
-/// Whether the thread itself writes to shared memory, and perhaps reads it at once.
-fn writes_to_shared(opcode: &Opcode, wanted: Access) -> bool {
-    opcode.slots.iter().any(|slot| match slot.role {
-        Role::Address(access, SpaceRule::Fixed(space)) => access == wanted && space.is_shared(),
-        Role::Address(access, SpaceRule::Nth(index)) => {
-            access == wanted && opcode.spaces().nth(usize::from(index)).is_some_and(Space::is_shared)
-        }
-        Role::Address(_, SpaceRule::Opaque | SpaceRule::Fabric)
-        | Role::Destination
-        | Role::Source
-        | Role::Accumulator
-        | Role::Label
-        | Role::Callee
-        | Role::Results
-        | Role::Arguments
-        | Role::Prototype => false,
-    })
+/// Whether an address is one of shared memory.
+fn is_shared(opcode: &Opcode, space: SpaceRule) -> bool {
+    match space {
+        SpaceRule::Fixed(space) => space.is_shared(),
+        SpaceRule::Nth(index) => opcode.spaces().nth(usize::from(index)).is_some_and(Space::is_shared),
+        SpaceRule::Opaque | SpaceRule::Fabric => false,
+    }
 }
 
 #[cfg(test)]

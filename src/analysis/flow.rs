@@ -5,6 +5,7 @@ use std::hash::Hash;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::allocated::Slots;
 use super::cfg::{BlockId, Cfg};
 use super::constants::{Constants, Known};
 use super::descriptors::Descriptors;
@@ -13,7 +14,7 @@ use super::executing::Executing;
 use super::functions::FunctionFacts;
 use super::paths::Paths;
 use super::places::{Place, Places};
-use super::reach::{Direction, Fact, Found, Query, Reach};
+use super::reach::{Direction, Fact, Found, Passed, Query, Reach};
 use super::uniformity::Uniformity;
 use crate::instruction::decode::Decoded;
 use crate::instruction::{Address, Base, Instruction, Scalar};
@@ -315,15 +316,24 @@ impl<'a> Flow<'a> {
         let mut reach = Reach::default();
         let mut firsts = Vec::new();
         let mut thens = Vec::new();
-        self.lay_out(&role, &mut reach, &mut firsts, &mut thens);
+        let at = self.lay_out(&role, &mut reach, &mut firsts, &mut thens);
         if thens.is_empty() {
             return thens;
         }
         let mut reached = vec![false; thens.len()];
-        reach.solve(self.cfg(), direction, &self.facts.budget, &mut |query, _| {
-            reached[query.0 as usize] = true;
-            true
-        });
+        if reach.only_generates() {
+            // Then it is a question about the graph alone.
+            let generated = Passed::new(self.cfg(), direction, at.facts.iter().copied());
+            self.facts.budget.take(self.cfg().len() as u64 + at.facts.len() as u64 + at.queries.len() as u64);
+            for (reached, query) in reached.iter_mut().zip(&at.queries) {
+                *reached = generated.has(self.cfg(), *query);
+            }
+        } else {
+            reach.solve(self.cfg(), direction, &self.facts.budget, &mut |query, _| {
+                reached[query.0 as usize] = true;
+                true
+            });
+        }
         if self.facts.budget.is_spent() {
             return Vec::new();
         }
@@ -337,14 +347,24 @@ impl<'a> Flow<'a> {
         firsts: &mut Vec<(Fact, Event)>,
         thens: &mut Vec<Event>,
     ) -> Sites {
+        /// Where there is one, there are more.
+        const SOME: usize = 16;
         let mut sites = Sites::default();
         let mut enact = |reach: &mut Reach, at: u32, event: Event, role: Role| {
             if matches!(role, Role::Query | Role::QueryAndGen | Role::QueryAndKill) {
+                if thens.is_empty() {
+                    sites.queries.reserve(SOME);
+                    thens.reserve(SOME);
+                }
                 reach.query(at);
                 sites.queries.push(at);
                 thens.push(event);
             }
             if matches!(role, Role::Gen | Role::QueryAndGen) {
+                if firsts.is_empty() {
+                    sites.facts.reserve(SOME);
+                    firsts.reserve(SOME);
+                }
                 let fact = reach.fact();
                 reach.generate(at, fact);
                 sites.facts.push(at);
@@ -446,6 +466,11 @@ impl<'a> Flow<'a> {
     pub fn descriptors_of(&self, instruction: u32) -> Option<&'a Descriptors> {
         let at = self.descriptors.binary_search_by_key(&(instruction as usize), |it| it.instruction).ok()?;
         self.descriptors.get(at)
+    }
+
+    /// Where the function keeps addresses of allocations.
+    pub fn slots(&self) -> &'a Slots {
+        self.facts.slots.get_or_init(|| Slots::new(self))
     }
 
     /// The addresses of the function.

@@ -2,6 +2,7 @@
 
 use std::cell::{OnceCell, RefCell};
 
+use super::allocated::Slots;
 use super::budget::Budget;
 use super::cfg::Cfg;
 use super::constants::{Constants, Known};
@@ -44,6 +45,8 @@ pub struct FunctionFacts {
     pub paths: OnceCell<Paths>,
     /// Whether a load is pending where that matters; found when it is first asked for.
     pub pending_loads: OnceCell<bool>,
+    /// Where it keeps addresses of allocations; found when it is first asked for.
+    pub slots: OnceCell<Slots>,
     /// What registers hold where instructions read them as addresses, as far as it was asked for.
     pub places: RefCell<KnownPlaces>,
 }
@@ -126,6 +129,7 @@ impl FunctionFacts {
             mbarriers: OnceCell::new(),
             paths: OnceCell::new(),
             pending_loads: OnceCell::new(),
+            slots: OnceCell::new(),
             places: RefCell::default(),
         }
     }

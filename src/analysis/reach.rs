@@ -18,9 +18,11 @@ use super::function::Function;
 use super::paths::Paths;
 
 mod feasible;
+mod passed;
 mod solver;
 
 pub use feasible::Feasible;
+pub use passed::Passed;
 
 use solver::{Batch, OnDischarge, Solver, ranges};
 
@@ -169,6 +171,11 @@ impl Reach {
     /// A query needs no answer.
     pub fn close(&mut self, query: Query) {
         self.closed.push(query);
+    }
+
+    /// Whether nothing is killed or discharged.
+    pub fn only_generates(&self) -> bool {
+        self.entry.is_empty() && self.steps.iter().all(|(_, it)| matches!(it, Step::Gen(_) | Step::Query(_)))
     }
 
     /// A fact matters to a query only where the thread that generates it gets to the query.

@@ -111,11 +111,21 @@ fn walk(
     visit: &mut impl FnMut(RegisterId, u32, Access),
 ) {
     if module.operands[index].is_name() {
-        if let Resolution::Register(register) = symbols.operand(index as u32) {
-            visit(register, index as u32, access);
-        }
+        name(symbols, index, access, visit);
     } else {
         walk_parts(module, symbols, index, access, visit);
+    }
+}
+
+#[inline]
+fn name(
+    symbols: &Symbols,
+    index: usize,
+    access: Access,
+    visit: &mut impl FnMut(RegisterId, u32, Access),
+) {
+    if let Resolution::Register(register) = symbols.operand(index as u32) {
+        visit(register, index as u32, access);
     }
 }
 
@@ -126,30 +136,29 @@ fn walk_parts(
     access: Access,
     visit: &mut impl FnMut(RegisterId, u32, Access),
 ) {
-    match module.operands[index].kind() {
+    let (parts, access) = match module.operands[index].kind() {
         OperandKind::Name
         | OperandKind::Integer
         | OperandKind::Float
         | OperandKind::String
-        | OperandKind::Sink => {}
+        | OperandKind::Sink => return,
         // A pair of destinations, or a list of them.
         OperandKind::Vector(parts)
         | OperandKind::List(parts)
-        | OperandKind::Binary(BinaryOperator::Or, parts) => {
-            for part in parts.range() {
-                walk(module, symbols, part, access, visit);
-            }
-        }
+        | OperandKind::Binary(BinaryOperator::Or, parts) => (parts, access),
         OperandKind::Address(parts)
         | OperandKind::Unary(_, parts)
         | OperandKind::Binary(_, parts)
         | OperandKind::Conditional(parts)
         | OperandKind::Cast(_, parts)
         | OperandKind::Apply(parts)
-        | OperandKind::Element(parts) => {
-            for part in parts.range() {
-                walk(module, symbols, part, Access::Read, visit);
-            }
+        | OperandKind::Element(parts) => (parts, Access::Read),
+    };
+    for (index, part) in parts.range().zip(module.operands(parts)) {
+        if part.is_name() {
+            name(symbols, index, access, visit);
+        } else if !part.is_literal() {
+            walk_parts(module, symbols, index, access, visit);
         }
     }
 }

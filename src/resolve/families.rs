@@ -2,6 +2,8 @@
 
 use rustc_hash::FxHashMap;
 
+use crate::source::Span;
+
 /// Counts over this are not worth a register number each.
 pub(super) const MOST: u32 = 1 << 24;
 
@@ -14,30 +16,8 @@ pub(super) struct Families<'a> {
     /// By node and digit: the node that both lead to.
     longer: FxHashMap<(u32, u8), u32>,
     nodes: Vec<Node>,
-    /// By a few bits of their bytes: short stems and their nodes, as they were last asked for.
-    recent: Recent,
     /// Whether a name does not start with `%`, as compilers have them all do.
     has_bare_names: bool,
-}
-
-/// A short stem as a number, and its node.
-#[derive(Debug)]
-struct Recent([(u64, u32); Self::SIZE]);
-
-impl Recent {
-    const SIZE: usize = 64;
-
-    const fn place(key: u64) -> usize {
-        // The letter behind `%`, and the next one.
-        ((key >> 8) ^ (key >> 13)) as usize % Self::SIZE
-    }
-}
-
-impl Default for Recent {
-    fn default() -> Self {
-        // No stem has this number.
-        Self([(0, 0); Self::SIZE])
-    }
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -74,33 +54,11 @@ impl<'a> Families<'a> {
         self.has_bare_names || text.starts_with('%')
     }
 
-    /// The only way to read `text` as a register of a family, where it is soon found: `%r` and a short
-    /// number, no family being called `%r1` or the like.
-    #[inline]
-    pub(super) fn only_reading(&mut self, text: &str) -> Option<(u32, u32)> {
-        const DIGITS: usize = MOST.ilog10() as usize;
-        let bytes = text.as_bytes();
-        let (mut number, mut scale, mut stem) = (0, 1, bytes.len());
-        while let Some(digit) = bytes[..stem].last().filter(|last| last.is_ascii_digit()) {
-            if bytes.len() - stem == DIGITS {
-                return None;
-            }
-            number += u32::from(digit - b'0') * scale;
-            scale *= 10;
-            stem -= 1;
-        }
-        if stem == bytes.len() || stem > size_of::<u64>() || bytes.first() != Some(&b'%') {
-            return None;
-        }
-        let key = bytes[..stem].iter().rev().fold(0, |key, byte| key << 8 | u64::from(*byte));
-        let place = Recent::place(key);
-        let (known, mut node) = self.recent.0[place];
-        if known != key {
-            node = *self.stems.get(&text[..stem])?;
-            self.recent.0[place] = (key, node);
-        }
-        let Node { name, goes_on } = self.nodes[node as usize];
-        name.filter(|_| !goes_on).map(|name| (name, number))
+    /// The number of the only name that what is a stem and a number can belong to: no other name goes on
+    /// with digits.
+    pub(super) fn only(&self, stem: &str) -> Option<u32> {
+        let Node { name, goes_on } = self.nodes[*self.stems.get(stem)? as usize];
+        name.filter(|_| !goes_on)
     }
 
     /// Each way to read `text` as a register of a family: the number of its name, and of the register.
@@ -125,6 +83,52 @@ impl<'a> Families<'a> {
     }
 }
 
+/// `%` and a word of up to seven bytes that ends with digits, as most names of registers are, read at
+/// one glance.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Numbered {
+    /// Its bytes without the digits, the first one lowest.
+    pub(super) stem: u64,
+    /// How many these are.
+    pub(super) length: u32,
+    /// The number that the digits write.
+    pub(super) number: u32,
+}
+
+impl Numbered {
+    /// What a span of a text covers, if it is of this sort and not at the end of the text.
+    #[inline]
+    pub(super) fn read(text: &str, span: Span) -> Option<Self> {
+        const EACH: u64 = u64::MAX / 0xFF;
+        const ZEROS: u64 = EACH * 0x30;
+        let word = u64::from_le_bytes(*text.as_bytes().get(span.start as usize..)?.first_chunk()?);
+        let length = span.len();
+        if word.to_le_bytes()[0] != b'%' || !(2..=8).contains(&length) {
+            return None;
+        }
+        // The last byte goes to the top.
+        let behind = u64::BITS - 8 * length;
+        // A digit is 0 to 9 now, and what is more has its highest bit set next. The first byte has it.
+        let digits = (word ^ ZEROS) << behind;
+        let others = ((digits & EACH * 0x7F) + EACH * (0x80 - 10)) | digits;
+        let in_front = u64::BITS - (others & EACH * 0x80).leading_zeros();
+        if in_front == u64::BITS {
+            return None;
+        }
+        // One digit a byte, the last one highest; then two in each second byte, and all of them.
+        let ones = digits >> in_front << in_front;
+        let tens = ones.wrapping_mul(10).wrapping_add(ones >> 8);
+        let upper = (tens & 0x0000_00FF_0000_00FF).wrapping_mul(100 + (1_000_000 << 32));
+        let lower = (tens >> 16 & 0x0000_00FF_0000_00FF).wrapping_mul(1 + (10_000 << 32));
+        let length = in_front.saturating_sub(behind) / 8;
+        Some(Self {
+            stem: word & ((1 << (8 * length)) - 1),
+            length,
+            number: (upper.wrapping_add(lower) >> 32) as u32,
+        })
+    }
+}
+
 /// A name without the digits at its end, and these.
 fn split(name: &str) -> (&str, &str) {
     name.split_at(name.trim_end_matches(|last: char| last.is_ascii_digit()).len())
@@ -140,6 +144,46 @@ mod tests {
             families.number(name, number as u32);
         }
         families.readings(text).map(|(name, number)| (declared[name as usize].to_owned(), number)).collect()
+    }
+
+    #[test]
+    fn short_names_are_read_at_a_glance() {
+        let read = |name: &str| {
+            let line = format!("; {name}, %r1234567");
+            let numbered = Numbered::read(&line, Span::new(2, 2 + name.len() as u32))?;
+            Some((name[..numbered.length as usize].to_owned(), numbered))
+        };
+        for stem in ["%", "%r", "%rd", "%_", "%r$", "%r/", "%r:", "%bcdefg", "%\u{e9}"] {
+            for number in ["0", "7", "05", "42", "999", "1300", "65536", "123456", "1234567"] {
+                let name = format!("{stem}{number}");
+                let found = read(&name);
+                if name.len() > 8 {
+                    assert_eq!(found, None, "{name}");
+                    continue;
+                }
+                let (text, numbered) = found.unwrap();
+                let mut bytes = [0; 8];
+                bytes[..stem.len()].copy_from_slice(stem.as_bytes());
+                assert_eq!((text.as_str(), numbered.number), (stem, number.parse().unwrap()), "{name}");
+                assert_eq!(numbered.stem, u64::from_le_bytes(bytes), "{name}");
+            }
+        }
+        for name in ["%", "%r", "%r1x", "%r1.x", "123", "12345678", "r1", "%r12345678", ""] {
+            assert_eq!(read(name), None, "{name}");
+        }
+        assert_eq!(Numbered::read("%r1", Span::new(0, 3)), None);
+    }
+
+    #[test]
+    fn families_that_go_on_have_no_only_name() {
+        let mut families = Families::default();
+        for (number, name) in ["%r", "%rd1", "%rd"].iter().enumerate() {
+            families.number(name, number as u32);
+        }
+        assert_eq!(families.only("%r"), Some(0));
+        // `%rd12` may be number 2 of `%rd1`.
+        assert_eq!(families.only("%rd"), None);
+        assert_eq!(families.only("%s"), None);
     }
 
     #[test]

@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use rustc_hash::FxHasher;
 
-use super::families::{self, Families};
+use super::families::{self, Families, Numbered};
 use super::register_index::RegisterIndex;
 use crate::source::{Source, Span};
 use crate::syntax::ast::{Declaration, Linkage, Module, Slice, StateSpace, StatementKind, Type};
@@ -243,6 +243,9 @@ fn pieces(statements: usize) -> Vec<Range<usize>> {
     pieces
 }
 
+/// The greatest number that a register can have.
+const LAST_REGISTER: u32 = !Packed::TAG - 1;
+
 struct Resolver<'a> {
     source: &'a Source,
     module: &'a Module,
@@ -259,6 +262,10 @@ struct Resolver<'a> {
     families: Families<'a>,
     /// By name: the declaration it means now.
     bindings: Vec<Option<SymbolId>>,
+    /// Changes when the meaning of a family's name does.
+    bound: u32,
+    /// By a few bits of their names: families as they were last asked for.
+    recent: [Recent; Recent::SIZE],
     /// Whether a register or variable is declared with a name like those of parameterised registers:
     /// `%r7` by itself. Compilers do not.
     numbered_names: bool,
@@ -271,9 +278,6 @@ struct Resolver<'a> {
 }
 
 impl<'a> Resolver<'a> {
-    /// The greatest number that a register can have.
-    const LAST_REGISTER: u32 = !Packed::TAG - 1;
-
     fn new(
         source: &'a Source,
         module: &'a Module,
@@ -292,6 +296,8 @@ impl<'a> Resolver<'a> {
             names: FastMap::default(),
             families: Families::default(),
             bindings: Vec::new(),
+            bound: 0,
+            recent: [Recent::NONE; Recent::SIZE],
             numbered_names: false,
             undo: Vec::new(),
             marks: Vec::new(),
@@ -404,6 +410,7 @@ impl<'a> Resolver<'a> {
 
     fn close(&mut self) {
         let mark = self.marks.pop().unwrap_or_default();
+        self.bound = self.bound.wrapping_add(u32::from(mark < self.undo.len()));
         for (name, earlier) in self.undo.drain(mark..).rev() {
             self.bindings[name as usize] = earlier;
         }
@@ -418,7 +425,7 @@ impl<'a> Resolver<'a> {
     fn declare(&mut self, declaration: &Declaration) {
         for declarator in &self.module.declarators[declaration.declarators.range()] {
             let kind = if matches!(declaration.space, StateSpace::Reg | StateSpace::Sreg) {
-                let first = RegisterId(self.symbols.register_count.min(Self::LAST_REGISTER));
+                let first = RegisterId(self.symbols.register_count.min(LAST_REGISTER));
                 self.symbols.registers.push(first, SymbolId(self.symbols.symbols.len() as u32));
                 // A count over the limit is not worth a register number each.
                 let count = declarator.count.unwrap_or(1).min(families::MOST);
@@ -459,7 +466,9 @@ impl<'a> Resolver<'a> {
     }
 
     fn bind(&mut self, span: Span, kind: SymbolKind) {
-        let name = self.name(span, matches!(kind, SymbolKind::Register { count: Some(_), .. }));
+        let is_family = matches!(kind, SymbolKind::Register { count: Some(_), .. });
+        let name = self.name(span, is_family);
+        self.bound = self.bound.wrapping_add(u32::from(is_family));
         let id = SymbolId(self.symbols.symbols.len() as u32);
         self.symbols.symbols.push(Symbol { kind, span });
         self.undo.push((name, self.bindings[name as usize].replace(id)));
@@ -477,7 +486,7 @@ impl<'a> Resolver<'a> {
     fn instruction(&mut self, index: u32) {
         let instruction = &self.module.instructions[index as usize];
         if let Some(guard) = self.module.guard(instruction) {
-            let meaning = self.resolve(self.source.slice(guard.name));
+            let meaning = self.resolve(guard.name);
             self.guards.set(index as usize, meaning);
         }
         for operand in instruction.operands.range() {
@@ -489,7 +498,7 @@ impl<'a> Resolver<'a> {
     fn resolve_operand(&mut self, index: usize) {
         let operand = self.module.operands[index];
         if operand.is_name() {
-            let meaning = self.resolve(self.source.slice(operand.span()));
+            let meaning = self.resolve(operand.span());
             self.operands.set(index, meaning);
         } else {
             let parts = operand.parts();
@@ -501,14 +510,32 @@ impl<'a> Resolver<'a> {
 
     /// What a name means.
     #[inline]
-    fn resolve(&mut self, text: &str) -> Resolution {
+    fn resolve(&mut self, name: Span) -> Resolution {
         if !self.numbered_names
-            && let Some((name, number)) = self.families.only_reading(text)
-            && let Some(register) = self.member(name, number)
+            && let Some(numbered) = Numbered::read(self.source.text(), name)
         {
-            return Resolution::Register(register);
+            let recent = &self.recent[Recent::place(numbered.stem)];
+            if recent.stem == numbered.stem
+                && recent.bound == self.bound
+                && let Some(register) = recent.family.member(numbered.number)
+            {
+                return Resolution::Register(register);
+            }
+            self.remember(name, numbered);
         }
-        self.resolve_any(text)
+        self.resolve_any(self.source.slice(name))
+    }
+
+    /// Keeps at hand the family that a name belongs to, if it can belong to one only.
+    #[cold]
+    fn remember(&mut self, name: Span, Numbered { stem, length, .. }: Numbered) {
+        let text = self.source.slice(name).get(..length as usize);
+        if let Some(text) = text
+            && let Some(name) = self.families.only(text)
+            && let Some(family) = self.family(name)
+        {
+            self.recent[Recent::place(stem)] = Recent { stem, bound: self.bound, family };
+        }
     }
 
     /// What a name means, however it is written.
@@ -541,13 +568,56 @@ impl<'a> Resolver<'a> {
     /// A register of a family that is declared here, by the number of the family's name and its own.
     #[inline]
     fn member(&self, name: u32, number: u32) -> Option<RegisterId> {
+        self.family(name)?.member(number)
+    }
+
+    /// The family that is declared here, by the number of its name.
+    fn family(&self, name: u32) -> Option<Family> {
         let id = self.bindings[name as usize]?;
-        let SymbolKind::Register { count: Some(count), first, .. } = self.symbols.symbol(id).kind else {
-            return None;
-        };
+        match self.symbols.symbol(id).kind {
+            SymbolKind::Register { count: Some(count), first, .. } => Some(Family { first, count }),
+            _ => None,
+        }
+    }
+}
+
+/// The registers of one declaration.
+#[derive(Clone, Copy, Debug)]
+struct Family {
+    first: RegisterId,
+    count: u32,
+}
+
+impl Family {
+    /// One of them.
+    #[inline]
+    fn member(self, number: u32) -> Option<RegisterId> {
         // Registers beyond all that can be numbered are one.
-        let register = RegisterId((first.0 + number).min(Self::LAST_REGISTER));
-        (number < count.min(families::MOST)).then_some(register)
+        let register = RegisterId((self.first.0 + number).min(LAST_REGISTER));
+        (number < self.count.min(families::MOST)).then_some(register)
+    }
+}
+
+/// A family that was asked for, by the bytes of its name.
+#[derive(Clone, Copy, Debug)]
+struct Recent {
+    stem: u64,
+    /// What [`Resolver::bound`] was: with another one the name may mean something else.
+    bound: u32,
+    family: Family,
+}
+
+impl Recent {
+    const SIZE: usize = 64;
+
+    /// No name has this stem.
+    const NONE: Self = Self { stem: 0, bound: 0, family: Family { first: RegisterId(0), count: 0 } };
+
+    /// Where a family is kept.
+    #[inline]
+    const fn place(stem: u64) -> usize {
+        // The letter behind `%`, and the next one.
+        ((stem >> 8) ^ (stem >> 13)) as usize % Self::SIZE
     }
 }
 

@@ -8,6 +8,7 @@
 use std::cell::RefCell;
 
 use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::{SmallVec, smallvec};
 
 use super::lanes::{Lanes, lanes};
 use super::{Uniformity, VISIT};
@@ -65,6 +66,9 @@ enum Step {
     /// A value.
     Value(ValueId),
 }
+
+/// What something depends on.
+type Needs = SmallVec<[Step; 8]>;
 
 /// What was found out so far.
 #[derive(Debug)]
@@ -125,7 +129,7 @@ struct Search<'a> {
 impl Search<'_> {
     /// Whether something may differ; it may when the budget is spent.
     fn is_selected(&mut self, step: Step) -> bool {
-        let mut work = vec![step];
+        let mut work: SmallVec<[Step; 16]> = smallvec![step];
         // What was just found to differ.
         let mut found = Vec::new();
         while let Some(step) = work.pop() {
@@ -136,7 +140,7 @@ impl Search<'_> {
                 return true;
             }
             self.known.seen.insert(step);
-            let mut needs = Vec::new();
+            let mut needs = Needs::new();
             let is_known = match step {
                 Step::Block(block) => {
                     let found = &mut |branch: BlockId| work.push(Step::Branch(branch));
@@ -191,20 +195,20 @@ impl Search<'_> {
 
     // What something needs to be the same; false where it may differ anyway, or can't be told.
 
-    fn branch(&mut self, block: BlockId, needs: &mut Vec<Step>) -> bool {
+    fn branch(&mut self, block: BlockId, needs: &mut Needs) -> bool {
         needs.push(Step::Block(block));
         let guard = self.function.cfg.block(block).branch.and_then(|branch| self.guard(branch));
         needs.extend(guard.map(Step::Value));
         guard.is_some()
     }
 
-    fn join(&mut self, join: JoinId, needs: &mut Vec<Step>) -> bool {
+    fn join(&mut self, join: JoinId, needs: &mut Needs) -> bool {
         let inputs = self.function.definitions.joined(join);
         needs.extend(inputs.iter().map(|value| Step::Value(*value)));
         self.budget.take(VISIT * inputs.len() as u64)
     }
 
-    fn definition(&mut self, id: DefinitionId, needs: &mut Vec<Step>) -> bool {
+    fn definition(&mut self, id: DefinitionId, needs: &mut Needs) -> bool {
         let function = self.function;
         let definition = *function.definitions.get(id);
         let at = definition.instruction;

@@ -1,6 +1,5 @@
 use rustc_hash::FxHashMap;
 
-use crate::analysis::allocated::Slots;
 use crate::analysis::events::Event;
 use crate::analysis::flow::Flow;
 use crate::analysis::footprint;
@@ -63,7 +62,7 @@ fn past_allocation(checker: &Checker<'_>, flow: &Flow<'_>, findings: &mut Findin
     if allocs.is_empty() {
         return;
     }
-    let slots = Slots::new(flow);
+    let slots = flow.slots();
     let accesses = flow.events().iter().flat_map(|event| {
         let own = flow.instruction(*event).and_then(footprint::accessed).map(|(address, _)| address);
         let own = own.map(|address| (*event, address, footprint::columns(flow, *event)));
@@ -84,7 +83,7 @@ fn past_allocation(checker: &Checker<'_>, flow: &Flow<'_>, findings: &mut Findin
         let (column, _) = place.columns_between();
         let Some((size, alloc)) = allocs.get(&slot).copied().flatten() else { continue };
         let end = column + columns.count();
-        if end <= size || slots.is_overwritten(slot, place.load) {
+        if end <= size || slots.is_overwritten(flow, slot, place.load) {
             continue;
         }
         let name = checker.unit.source.slice(flow.span(event));

@@ -36,7 +36,9 @@ fn collectors(
     flow: &Flow<'_>,
     event: Event,
 ) -> impl Iterator<Item = (&'static str, &'static str, Spanned<Qualifier>)> {
-    flow.decoded(event).into_iter().flat_map(|decoded| decoded.qualifiers.iter()).filter_map(|qualifier| {
+    let multiplies = matches!(flow.operation(event), Some(Operation::Mma | Operation::MmaWs));
+    let decoded = flow.decoded(event).filter(|_| multiplies);
+    decoded.into_iter().flat_map(|decoded| decoded.qualifiers.iter()).filter_map(|qualifier| {
         if !matches!(qualifier.value.slot(), Slot::CollectorA | Slot::CollectorB | Slot::CollectorWs) {
             return None;
         }

@@ -39,6 +39,16 @@ rule! {
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     for flow in checker.flows().filter(Flow::is_entry) {
         for group in [CtaGroup::One, CtaGroup::Two] {
+            let is_started = |event: &Event| {
+                flow.operation(*event).is_some_and(|it| Pending::Operation.started_by(it))
+                    && flow
+                        .decoded(*event)
+                        .and_then(|it| it.qualifiers.get::<CtaGroup>())
+                        .is_some_and(|it| it.value == group)
+            };
+            if !flow.events().iter().any(is_started) {
+                continue;
+            }
             let role = |event: Event| {
                 if event.action == Action::Unknown {
                     return Role::Gen;
@@ -111,16 +121,13 @@ fn by_other_threads(flow: &Flow<'_>, group: CtaGroup, findings: &mut Findings<'_
     if summary.events.iter().any(is_elsewhere) {
         return;
     }
-    let executing = flow.executing(None);
-    let commits: Vec<_> = flow
-        .events()
-        .iter()
-        .filter(|event| flow.operation(**event) == Some(Operation::Commit) && of_group(event))
-        .map(|event| (*event, executing.of(event.instruction)))
-        .collect();
-    if commits.is_empty() {
+    let is_commit = |event: &&Event| flow.operation(**event) == Some(Operation::Commit) && of_group(event);
+    let mut commits = flow.events().iter().filter(is_commit).peekable();
+    if commits.peek().is_none() {
         return;
     }
+    let executing = flow.executing(None);
+    let commits: Vec<_> = commits.map(|event| (*event, executing.of(event.instruction))).collect();
     let mut judged = FxHashSet::default();
     for event in flow.events() {
         let Some(operation) = flow.operation(*event) else { continue };

@@ -58,6 +58,11 @@ fn racing(flow: &Flow<'_>) -> FxHashMap<u32, Touched> {
             continue;
         }
         let touched = touched(flow, *event);
+        // So nearly always.
+        if let Some((_, last)) = all.last().filter(|(_, last)| kinds[*last] == touched) {
+            all.push((event.instruction, *last));
+            continue;
+        }
         let number = *numbers.entry(touched).or_insert_with_key(|touched| {
             let number = kinds.len();
             for root in touched.roots() {

@@ -1,3 +1,5 @@
+use smallvec::SmallVec;
+
 use crate::diagnostic::{Applicability, Diagnostic, Edit, Findings, Fix};
 use crate::instruction::decode::Decoded;
 use crate::isa::vocabulary::{Operation, Qualifier, Slot};
@@ -40,8 +42,8 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
 
 fn judge(decoded: &Decoded<'_>) -> Option<Diagnostic> {
     let form = decoded.form?;
-    let order: Vec<Slot> = form.qualifiers.iter().map(|slot| slot.slot).collect();
-    let written: Vec<Spanned<Qualifier>> = decoded.qualifiers.iter().collect();
+    let order: SmallVec<[Slot; 16]> = form.qualifiers.iter().map(|slot| slot.slot).collect();
+    let written: SmallVec<[Spanned<Qualifier>; 16]> = decoded.qualifiers.iter().collect();
     let rank = |qualifier: &Spanned<Qualifier>| rank(&order, *qualifier);
     if written.is_sorted_by_key(rank)
         || written.iter().any(|qualifier| rank(qualifier).is_none())
