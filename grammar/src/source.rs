@@ -305,3 +305,34 @@ impl LineIndex {
         Position { line: line as u32 + 1, column: column + characters(between) + 1 }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_start_behind_line_feeds() {
+        // What differs from `\n` in one bit, next to it, and words of any length.
+        let pieces = ["\n", "\u{b}", "\u{8}", "\n\n", "ab", "\r\n", "12345678", "\u{8a}\n", "\n\u{1}", ""];
+        let mut text = String::new();
+        for step in 0..2000_usize {
+            text.push_str(pieces[step * step % 7 + step % 4]);
+            let index = LineIndex::new(&text);
+            let starts: Vec<u32> = (0..index.count()).filter_map(|line| index.start(line)).collect();
+            let feeds = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
+            let expected: Vec<u32> = [0].into_iter().chain(feeds.map(|(at, _)| at as u32 + 1)).collect();
+            assert_eq!(starts, expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn columns_of_long_lines() {
+        let long = "\u{e9}".repeat(3 * CHECKPOINT);
+        let source = Source::new("t", format!("a\n{long}b\nc")).unwrap();
+        let at = |offset: usize| source.position(offset as u32);
+        assert_eq!(at(2 + long.len()), Position { line: 2, column: 3 * CHECKPOINT as u32 + 1 });
+        assert_eq!(at(2 + long.len() / 2), Position { line: 2, column: 3 * CHECKPOINT as u32 / 2 + 1 });
+        assert_eq!(at(2 + long.len() + 2), Position { line: 3, column: 1 });
+        assert_eq!(at(0), Position { line: 1, column: 1 });
+    }
+}

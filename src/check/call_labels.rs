@@ -150,3 +150,60 @@ impl<'a> CallLabels<'a> {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diagnostic::Code;
+    use crate::source::Source;
+
+    /// What is marked for a finding at the first `trap` that names the second: line and message.
+    fn marked(functions: &str) -> Vec<(u32, String)> {
+        let text = format!(".version 9.0\n.target sm_100a\n{functions}");
+        let source = Source::new("t", text).unwrap();
+        let unit = Unit::new(&source);
+        let mut traps = source.text().match_indices("trap").map(|(at, _)| Span::new(at as u32, at as u32 + 4));
+        let (first, second) = (traps.next().unwrap(), traps.next().unwrap());
+        let mut finding = Diagnostic::new(Code::MissingCommit, first, "", "").label(second, "");
+        CallLabels::new(&unit, &CallGraph::new(&unit)).add(&mut finding);
+        let added = finding.labels.iter().filter(|label| label.span != second);
+        added.map(|label| (source.position(label.span.start).line - 2, label.message.clone())).collect()
+    }
+
+    #[test]
+    fn a_call_between_them() {
+        let found = marked(".func f() { trap; ret; }\n.entry k() { trap;\ncall f;\nret; }");
+        assert_eq!(found, [(3, "`f` is called here".to_owned())]);
+        let found = marked(".func f() { trap; ret; }\n.entry k() { call f; trap;\ncall f; call f; ret; }");
+        assert_eq!(found, [(2, "`f` is called here; there are 2 other calls".to_owned())]);
+    }
+
+    #[test]
+    fn a_call_through_others() {
+        let found = marked(
+            ".func f() { trap; ret; }\n.func g() { call f; ret; }\n.func h() { call g; ret; }\n\
+             .entry k() { trap;\ncall h; ret; }",
+        );
+        assert_eq!(found, [(5, "`h` is called here, and from there `f`".to_owned())]);
+    }
+
+    #[test]
+    fn both_are_called() {
+        let found = marked(
+            ".func f() { trap; ret; }\n.func g() { trap; ret; }\n.entry k() {\ncall g;\ncall f;\nret; }",
+        );
+        assert_eq!(found, [(4, "`g` is called here".to_owned()), (5, "`f` is called here".to_owned())]);
+    }
+
+    #[test]
+    fn nothing_leads_from_one_to_the_other() {
+        assert_eq!(marked(".func f() { trap; ret; }\n.entry k() { trap; ret; }"), []);
+        assert_eq!(marked(".entry k() { trap;\ntrap; ret; }"), []);
+        // Functions that call each other without end.
+        let found = marked(
+            ".func f() { trap; ret; }\n.func g() { call h; ret; }\n.func h() { call g; ret; }\n\
+             .entry k() { trap; call g; ret; }",
+        );
+        assert_eq!(found, []);
+    }
+}
