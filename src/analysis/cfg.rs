@@ -191,11 +191,7 @@ impl Cfg {
         self.behind(blocks, |block| &block.predecessors)
     }
 
-    fn behind(
-        &self,
-        blocks: impl Iterator<Item = BlockId>,
-        next: impl Fn(&Block) -> &BlockIds,
-    ) -> Vec<bool> {
+    fn behind(&self, blocks: impl Iterator<Item = BlockId>, next: impl Fn(&Block) -> &BlockIds) -> Vec<bool> {
         let mut seen = vec![false; self.blocks.len()];
         let mut work: Vec<BlockId> = Vec::new();
         blocks.for_each(|block| work.extend(next(self.block(block))));

@@ -90,9 +90,8 @@ impl Constants {
             .iter()
             .map(|(operand, source)| Read { operand: *operand, slot: this.slot(*source).unwrap_or(NO_SLOT) })
             .collect();
-        let of = |slot: u32| {
-            &read[first_source[slot as usize] as usize..first_source[slot as usize + 1] as usize]
-        };
+        let of =
+            |slot: u32| &read[first_source[slot as usize] as usize..first_source[slot as usize + 1] as usize];
         let feeds = Feeds::new(order.len(), of);
         // Values only lose bits, so that this ends. Taken from the end: in the order of the instructions at
         // first.
@@ -200,7 +199,8 @@ impl Feeds {
     /// `sources` says what the value in a slot is made of.
     fn new<'a>(slots: usize, sources: impl Fn(u32) -> &'a [Read]) -> Self {
         let all = || {
-            (0..slots as u32).flat_map(|slot| sources(slot).iter().map(move |read| (read.slot as usize, slot)))
+            (0..slots as u32)
+                .flat_map(|slot| sources(slot).iter().map(move |read| (read.slot as usize, slot)))
         };
         // One more, for those without a slot.
         let mut first = vec![0; slots + 2];
@@ -424,9 +424,7 @@ impl Function<'_> {
         let signed = ty.is_signed();
         let a = argument(1, ty_width);
         let result = match computes {
-            Computation::Move => {
-                self.moved(inputs, definition.operand, raw.operands, ty_width, width)
-            }
+            Computation::Move => self.moved(inputs, definition.operand, raw.operands, ty_width, width),
             Computation::Convert if !saturates => match opcode.types[..] {
                 [to, _] => {
                     // Extended to its first type, and then to the register, which may be wider.
@@ -664,14 +662,7 @@ impl Function<'_> {
     }
 
     /// `mov` with packing and unpacking.
-    fn moved(
-        &self,
-        inputs: Inputs<'_>,
-        operand: u32,
-        operands: Slice,
-        ty_width: u32,
-        width: u32,
-    ) -> Known {
+    fn moved(&self, inputs: Inputs<'_>, operand: u32, operands: Slice, ty_width: u32, width: u32) -> Known {
         let [destination, _] = self.unit.module.operands(operands) else { return UNKNOWN };
         let from = self.operand(inputs, operands.start + 1, ty_width);
         match destination.kind() {

@@ -118,12 +118,7 @@ fn walk(
 }
 
 #[inline]
-fn name(
-    symbols: &Symbols,
-    index: usize,
-    access: Access,
-    visit: &mut impl FnMut(RegisterId, u32, Access),
-) {
+fn name(symbols: &Symbols, index: usize, access: Access, visit: &mut impl FnMut(RegisterId, u32, Access)) {
     if let Resolution::Register(register) = symbols.operand(index as u32) {
         visit(register, index as u32, access);
     }

@@ -162,7 +162,8 @@ mod tests {
         let text = format!(".version 9.0\n.target sm_100a\n{functions}");
         let source = Source::new("t", text).unwrap();
         let unit = Unit::new(&source);
-        let mut traps = source.text().match_indices("trap").map(|(at, _)| Span::new(at as u32, at as u32 + 4));
+        let mut traps =
+            source.text().match_indices("trap").map(|(at, _)| Span::new(at as u32, at as u32 + 4));
         let (first, second) = (traps.next().unwrap(), traps.next().unwrap());
         let mut finding = Diagnostic::new(Code::MissingCommit, first, "", "").label(second, "");
         CallLabels::new(&unit, &CallGraph::new(&unit)).add(&mut finding);

@@ -142,8 +142,8 @@ pub struct Decoder<'s> {
     operations: &'s Operations,
     /// Where the elements of a vector are collected.
     elements: RefCell<Vec<Scalar<'s>>>,
-    /// A module has thousands of instructions, but only a few dozen opcodes.
-    known: FxHashMap<&'s str, Decoded<'s>>,
+    /// By the number of an opcode: a module has thousands of instructions, but only a few dozen of these.
+    known: FxHashMap<u32, Decoded<'s>>,
     /// Where the operands of an instruction are collected.
     values: Vec<(Value<'s>, Span)>,
     /// How many instructions to expect.
@@ -213,13 +213,13 @@ impl<'s> Decoder<'s> {
                 continue;
             }
             let raw = &self.module.instructions[instruction as usize];
-            let text = self.source.slice(raw.opcode);
-            let mut decoded = if let Some(same) = self.known.get(text) {
+            let number = self.operations.number(instruction);
+            let mut decoded = if let Some(same) = self.known.get(&number) {
                 same.with_opcode_at(raw.opcode)
             } else {
                 let Some(decoded) = self.opcode(raw.opcode) else { continue };
                 if decoded.problems.is_empty() {
-                    self.known.insert(text, decoded.clone());
+                    self.known.insert(number, decoded.clone());
                 }
                 decoded
             };
@@ -388,12 +388,15 @@ impl<'s> Decoder<'s> {
     /// The register that an operand is, if it is one of no special sort: most operands are.
     #[inline]
     fn plain_register(&self, index: usize, operand: &Operand) -> Option<Register<'s>> {
+        if !operand.is_name() {
+            return None;
+        }
         let Resolution::Register(id) = self.symbols.operand(index as u32) else { return None };
         let span = operand.span();
         let name = self.source.slice(span);
         let SymbolKind::Register { ty, vector: 1, .. } = self.symbols.register(id).kind else { return None };
         // Whatever else is called `WARP_SZ`, it is a number.
-        let is_plain = operand.is_name() && name.starts_with('%') && !name.bytes().any(|byte| byte == b'.');
+        let is_plain = name.starts_with('%') && !name.as_bytes().contains(&b'.');
         is_plain.then_some(Register { name, span, ty, id, component: false, plus: None })
     }
 
