@@ -18,9 +18,10 @@ fn codes(report: &KernelReport) -> Vec<&'static str> {
     report.diagnostics.iter().map(|finding| finding.code.as_str()).collect()
 }
 
-/// One warp produces and another consumes, each as many rounds as its word of a buffer says; the consumer
-/// `more` rounds more.
+/// One warp produces and another consumes, each 20 rounds and one for each 256 that its word of a buffer
+/// says; the consumer `more` rounds more.
 fn rounds(produced: u32, consumed: u32, more: u32) -> String {
+    let rounds = 20 + more;
     format!(
         "\
 .version 9.4
@@ -47,6 +48,8 @@ fn rounds(produced: u32, consumed: u32, more: u32) -> String {
     setp.ne.u32 p, warp, 0;
     @p bra consumer;
     ld.global.u32 n, [at+{produced}];
+    shr.u32 n, n, 8;
+    add.u32 n, n, 20;
 produce:
     setp.ge.u32 p, i, n;
     @p ret;
@@ -60,7 +63,8 @@ free:
     bra produce;
 consumer:
     ld.global.u32 n, [at+{consumed}];
-    add.u32 n, n, {more};
+    shr.u32 n, n, 8;
+    add.u32 n, n, {rounds};
 consume:
     setp.ge.u32 p, i, n;
     @p ret;
