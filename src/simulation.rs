@@ -20,7 +20,6 @@
 //! it does at an instruction that the machine does not know: nothing is skipped, and a kernel is
 //! called clean only if all of it was seen.
 
-use std::collections::HashSet;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde::Serialize;
@@ -29,6 +28,7 @@ pub mod addresses;
 pub mod arithmetic;
 mod clock;
 mod findings;
+mod judged;
 pub mod launch;
 mod machine;
 mod program;
@@ -39,7 +39,7 @@ pub mod tensor_map;
 
 use crate::descriptor::Features;
 use crate::diagnostic::selection::RuleSettings;
-use crate::diagnostic::{Code, Diagnostic, Severity};
+use crate::diagnostic::{Diagnostic, Severity};
 use crate::resolve::environment::Environment;
 use crate::resolve::unit::Unit;
 use crate::source::Span;
@@ -149,6 +149,17 @@ struct Run {
     is_exhausted: bool,
     /// CTAs that a cluster has to have for what it addresses to be there.
     addressed_ctas: u32,
+    /// By finding: where and when it showed.
+    shown: Vec<judged::Shown>,
+    /// By step: how often it was executed, if the launch is assumed.
+    visits: Vec<u32>,
+}
+
+/// What a launch that is assumed leaves open.
+#[derive(Clone, Copy, Debug)]
+struct Open {
+    grid: bool,
+    cluster: bool,
 }
 
 /// A kernel, ready to run.
@@ -237,25 +248,24 @@ impl<'u> Kernel<'u> {
     /// # Errors
     /// When what `shape` says contradicts the kernel.
     pub fn assumed_launches(&self, shape: &LaunchFile) -> Result<Vec<Launch>, LaunchError> {
-        self.smaller_launches(shape, 1)
+        (0..self.assumed_sets(shape)).map(|set| self.assumed_launch(shape, (set, 1))).collect()
     }
 
-    /// The same with numbers that are smaller by a factor.
-    fn smaller_launches(&self, shape: &LaunchFile, smaller: u64) -> Result<Vec<Launch>, LaunchError> {
+    /// How many sets of what is assumed are looked at.
+    fn assumed_sets(&self, shape: &LaunchFile) -> usize {
         let function = &self.unit.module.functions[self.function as usize];
         let has_numbers =
             self.program.parameters.iter().any(|parameter| parameter.is_array || parameter.bytes < 8);
         let is_open = launch::Directives::of(self.unit, function).block.is_none() && shape.block.is_none();
-        let sets = if has_numbers || is_open || !self.program.parameters.is_empty() { 3 } else { 1 };
+        if has_numbers || is_open || !self.program.parameters.is_empty() { 3 } else { 1 }
+    }
+
+    fn assumed_launch(&self, shape: &LaunchFile, set: (usize, u64)) -> Result<Launch, LaunchError> {
+        let function = &self.unit.module.functions[self.function as usize];
         let free =
             launch::MOST_SHARED.saturating_sub(self.program.static_shared - program::windows::RESERVED);
         let dynamic = if self.uses_dynamic() { free } else { 0 };
-        (0..sets)
-            .map(|set| {
-                Launch::assumed(self.unit, function, &self.program.parameters, dynamic, (set, smaller))
-                    .shaped(shape)
-            })
-            .collect()
+        Launch::assumed(self.unit, function, &self.program.parameters, dynamic, set).shaped(shape)
     }
 
     /// Runs it as a launch says.
@@ -303,7 +313,7 @@ impl<'u> Kernel<'u> {
         }
         all.ok_or_else(|| LaunchError("an empty grid".to_owned()))
     }
-    /// Runs it under the launches that are assumed: what shows in all of them is reported.
+    /// Runs it under launches that are assumed. What shows whenever its places are reached is reported.
     ///
     /// # Errors
     /// When its directives name no launch that exists.
@@ -313,11 +323,17 @@ impl<'u> Kernel<'u> {
         settings: &Settings,
     ) -> Result<KernelReport, LaunchError> {
         let chosen = self.assumed_cluster(shape, settings);
-        let launches = self.assumed_launches(&chosen)?;
-        let mut runs = Vec::new();
-        for set in 0..launches.len() {
+        let is_open = Open { grid: shape.grid.is_none(), cluster: shape.cluster.is_none() };
+        let enough = self.assumed_launches(&chosen)?.len();
+        // Where only one is needed, nothing is assumed that could be something else.
+        let most = if enough > 1 { launch::MOST_SETS } else { enough };
+        let mut runs: Vec<Run> = Vec::new();
+        for set in 0..most {
             let settings = Settings { records: settings.records && set == 0, ..*settings };
-            runs.push(self.run_assumed(&chosen, shape.grid.is_none(), &settings, set)?);
+            runs.push(self.run_assumed(&chosen, is_open, &settings, set)?);
+            if set + 1 >= enough && runs.iter().filter(|run| run.is_a_launch()).count() >= enough.min(set) {
+                break;
+            }
         }
         if shape.cluster.is_none()
             && let Some(cluster) = chosen.cluster.filter(|cluster| cluster.iter().any(|size| *size > 1))
@@ -326,50 +342,7 @@ impl<'u> Kernel<'u> {
                 run.report.assumed.push(format!("clusters of {cluster:?} CTAs"));
             }
         }
-        // What the kernel itself refuses is no launch of it.
-        if runs.iter().any(|run| !run.traps) {
-            runs.retain(|run| !run.traps);
-        }
-        let reports: Vec<KernelReport> = runs.into_iter().map(|run| run.report).collect();
-        let key = |finding: &Diagnostic| (finding.code, finding.primary.span);
-        let mut common: Option<HashSet<(Code, Span)>> = None;
-        for report in &reports {
-            let here: HashSet<(Code, Span)> = report.diagnostics.iter().map(key).collect();
-            common = Some(match common {
-                Some(common) => common.intersection(&here).copied().collect(),
-                None => here,
-            });
-        }
-        let common = common.unwrap_or_default();
-        let mut reasons: Vec<Reason> = Vec::new();
-        for report in &reports {
-            for finding in report.diagnostics.iter().filter(|finding| !common.contains(&key(finding))) {
-                let text = format!(
-                    "{} shows under some values of the parameters only: {}",
-                    finding.code, finding.primary.message
-                );
-                reasons.push(Reason { span: Some(finding.primary.span), text });
-            }
-            reasons.extend(report.reasons.iter().cloned());
-        }
-        reasons.dedup();
-        let (warp_instructions, operations) =
-            reports.iter().fold((0, 0), |(instructions, operations), report| {
-                (instructions + report.warp_instructions, operations + report.operations)
-            });
-        let Some(first) = reports.into_iter().next() else {
-            return Err(LaunchError("no launch".to_owned()));
-        };
-        let diagnostics: Vec<Diagnostic> =
-            first.diagnostics.into_iter().filter(|finding| common.contains(&key(finding))).collect();
-        let mut unique: Vec<Reason> = Vec::new();
-        for reason in reasons {
-            if !unique.contains(&reason) {
-                unique.push(reason);
-            }
-        }
-        let verdict = verdict(&diagnostics, &unique);
-        Ok(KernelReport { verdict, diagnostics, reasons: unique, warp_instructions, operations, ..first })
+        judged::together(runs).ok_or_else(|| LaunchError("no launch".to_owned()))
     }
 
     /// The shape with a cluster, where neither it nor the kernel says one: the smallest in which all
@@ -400,7 +373,8 @@ impl<'u> Kernel<'u> {
             }
             let chosen = LaunchFile { cluster: Some(cluster.to_vec()), ..shape.clone() };
             let unrecorded = Settings { records: false, ..*settings };
-            let Ok(run) = self.run_assumed(&chosen, shape.grid.is_none(), &unrecorded, 0) else { continue };
+            let is_open = Open { grid: shape.grid.is_none(), cluster: true };
+            let Ok(run) = self.run_assumed(&chosen, is_open, &unrecorded, 0) else { continue };
             needed = needed.max(run.addressed_ctas);
             if size < needed {
                 continue;
@@ -418,7 +392,7 @@ impl<'u> Kernel<'u> {
     fn run_assumed(
         &self,
         shape: &LaunchFile,
-        is_open: bool,
+        is_open: Open,
         settings: &Settings,
         set: usize,
     ) -> Result<Run, LaunchError> {
@@ -426,15 +400,19 @@ impl<'u> Kernel<'u> {
         const TRIED: [(bool, u64, u64); 4] = [(false, 1, 8), (true, 1, 4), (true, 8, 4), (true, 64, 1)];
         let mut last = None;
         for (is_large, smaller, part) in TRIED {
-            if is_large && !is_open && smaller == 1 {
+            if is_large && !is_open.grid && smaller == 1 {
                 continue;
             }
-            let Some(mut launch) = self.smaller_launches(shape, smaller)?.into_iter().nth(set) else { break };
-            if is_large && is_open {
+            let mut launch = self.assumed_launch(shape, (set, smaller))?;
+            if is_large && is_open.grid {
                 launch.grid[0] = launch.cluster[0] * launch::MANY_CLUSTERS;
             }
             let tried = Settings { budget: settings.budget / part, ..*settings };
-            let run = self.run(&launch.checked()?, &tried, Some(launch::Assumption::of(set, smaller)))?;
+            let mut assumption = launch::Assumption::of(set, smaller);
+            let function = &self.unit.module.functions[self.function as usize];
+            let is_said = launch::Directives::of(self.unit, function).cluster.is_some();
+            assumption.assumes_cluster = is_open.cluster && !is_said;
+            let run = self.run(&launch.checked()?, &tried, Some(assumption))?;
             let is_exhausted = run.is_exhausted;
             last = Some(run);
             if !is_exhausted {
@@ -499,7 +477,8 @@ impl<'u> Kernel<'u> {
                 format!("its threads and their memory take {} MB", bytes >> 20)
             };
             let report = self.not_run(launch, text);
-            return Ok(Run { report, traps: false, is_exhausted: false, addressed_ctas: 1 });
+            let (shown, visits) = (Vec::new(), Vec::new());
+            return Ok(Run { report, traps: false, is_exhausted: false, addressed_ctas: 1, shown, visits });
         }
         let outcome = Machine::new(program, shape, conditions, global, parameters).run();
         let buffers = addresses
@@ -509,10 +488,18 @@ impl<'u> Kernel<'u> {
                 (*argument, few.and_then(|bytes| outcome.global.known(*address, bytes)))
             })
             .collect();
-        let mut diagnostics: Vec<Diagnostic> =
-            outcome.findings.into_iter().map(|finding| finding.diagnostic(&program.spans)).collect();
+        let mut found: Vec<(Diagnostic, judged::Shown)> = outcome
+            .findings
+            .into_iter()
+            .zip(outcome.shown)
+            .map(|(finding, visits)| {
+                let shown = judged::Shown::new(&finding, visits);
+                (finding.diagnostic(&program.spans), shown)
+            })
+            .collect();
         // The first that shows is most likely the cause.
-        diagnostics.dedup();
+        found.dedup_by(|one, other| one.0 == other.0);
+        let (diagnostics, shown): (Vec<Diagnostic>, Vec<judged::Shown>) = found.into_iter().unzip();
         let span = |step: u32| program.spans.get(step as usize).copied();
         let traps = outcome.stop.as_ref().is_some_and(|stop| {
             program.steps.get(stop.step as usize).is_some_and(|step| matches!(step.action, Action::Trap))
@@ -536,7 +523,7 @@ impl<'u> Kernel<'u> {
             record: outcome.record,
         };
         let (is_exhausted, addressed_ctas) = (outcome.is_exhausted, outcome.addressed_ctas);
-        Ok(Run { report, traps, is_exhausted, addressed_ctas })
+        Ok(Run { report, traps, is_exhausted, addressed_ctas, shown, visits: outcome.visits })
     }
 
     /// What is said of a launch that is too large.

@@ -3,6 +3,27 @@
 use crate::diagnostic::{Code, Diagnostic};
 use crate::source::Span;
 
+/// Why a finding may be due to what is assumed of a launch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Doubt {
+    /// An address is computed from words that are assumed.
+    Address,
+    /// The ways of those who take part are chosen by different words.
+    Ways,
+    /// It is between CTAs, and nobody has said which are in a cluster.
+    Cluster,
+}
+
+impl std::fmt::Display for Doubt {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str(match self {
+            Self::Address => "an address is computed from words that are assumed",
+            Self::Ways => "different words that are assumed choose the ways of those who take part",
+            Self::Cluster => "the shape of the cluster is assumed",
+        })
+    }
+}
+
 /// A finding, its places being steps of the program.
 #[derive(Clone, Debug)]
 pub(crate) struct Finding {
@@ -12,11 +33,14 @@ pub(crate) struct Finding {
     pub(crate) remark: String,
     pub(crate) labels: Vec<(u32, String)>,
     pub(crate) note: Option<String>,
+    /// Why it may be due to what is assumed.
+    pub(crate) doubt: Option<Doubt>,
 }
 
 impl Finding {
     pub(crate) fn new(code: Code, step: u32, message: impl Into<String>, remark: impl Into<String>) -> Self {
-        Self { code, step, message: message.into(), remark: remark.into(), labels: Vec::new(), note: None }
+        let (message, remark) = (message.into(), remark.into());
+        Self { code, step, message, remark, labels: Vec::new(), note: None, doubt: None }
     }
 
     #[must_use]
@@ -28,6 +52,12 @@ impl Finding {
     #[must_use]
     pub(crate) fn note(mut self, note: impl Into<String>) -> Self {
         self.note = Some(note.into());
+        self
+    }
+
+    #[must_use]
+    pub(crate) fn doubted(mut self, doubt: Option<Doubt>) -> Self {
+        self.doubt = doubt;
         self
     }
 

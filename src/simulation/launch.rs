@@ -147,8 +147,10 @@ impl std::error::Error for LaunchError {}
 pub const MOST_SHARED: u32 = 227 * 1024;
 /// What a buffer has of which nothing is said.
 const ASSUMED_BUFFER: u64 = 1 << 32;
+/// Sets of what is assumed that are looked at, if launches of some are none.
+pub(crate) const MOST_SETS: usize = 6;
 /// The values that numbers get, set by set.
-const ASSUMED_NUMBERS: [u64; 3] = [512, 256, 384];
+const ASSUMED_NUMBERS: [u64; MOST_SETS] = [512, 256, 384, 128, 8, 16];
 /// How many clusters the grid has along its first axis, where one does too much work.
 pub(crate) const MANY_CLUSTERS: u32 = 1 << 16;
 
@@ -161,6 +163,8 @@ pub(crate) struct Assumption {
     /// What the numbers among the parameters are.
     pub(crate) number: u64,
     content: Content,
+    /// Whether nobody has said which CTAs are in a cluster.
+    pub(crate) assumes_cluster: bool,
 }
 
 /// What is taken for the contents of buffers.
@@ -170,6 +174,10 @@ enum Content {
     Rising,
     Zeros,
     Ones,
+    /// What the numbers among the parameters are.
+    Equal,
+    /// Where it stands in its buffer: names of what there is several of.
+    Indices,
 }
 
 /// After how many elements they reach the numbers among the parameters.
@@ -178,21 +186,24 @@ const RISES: u64 = 4;
 impl Assumption {
     /// That of a set; where it makes too much work, smaller by a factor.
     pub(crate) fn of(set: usize, smaller: u64) -> Self {
-        const CONTENTS: [Content; 3] = [Content::Rising, Content::Zeros, Content::Ones];
-        let number = ASSUMED_NUMBERS[set % ASSUMED_NUMBERS.len()] / smaller.max(1);
-        Self { number, content: CONTENTS[set % CONTENTS.len()] }
+        const CONTENTS: [Content; MOST_SETS] =
+            [Content::Rising, Content::Zeros, Content::Ones, Content::Equal, Content::Ones, Content::Indices];
+        let number = (ASSUMED_NUMBERS[set % MOST_SETS] / smaller.max(1)).max(1);
+        Self { number, content: CONTENTS[set % MOST_SETS], assumes_cluster: false }
     }
 
     /// Zeros everywhere.
     pub(crate) const fn zeros() -> Self {
-        Self { number: 0, content: Content::Zeros }
+        Self { number: 0, content: Content::Zeros, assumes_cluster: false }
     }
 
     /// What an element of a buffer holds, which starts so many bytes behind the start.
     pub(crate) const fn element(self, at: u64, bytes: u64) -> u64 {
         match self.content {
             Content::Rising if bytes >= 4 => (at / bytes + 1).wrapping_mul(self.number.div_ceil(RISES)),
-            Content::Rising | Content::Ones => 1,
+            Content::Equal if bytes >= 4 => self.number,
+            Content::Indices if bytes >= 4 => at / bytes,
+            Content::Rising | Content::Ones | Content::Equal | Content::Indices => 1,
             Content::Zeros => 0,
         }
     }
@@ -200,7 +211,7 @@ impl Assumption {
     /// What an instruction results in that is not computed, and what copies bring that are not made.
     pub(crate) const fn result(self) -> u64 {
         match self.content {
-            Content::Rising | Content::Zeros => 0,
+            Content::Rising | Content::Zeros | Content::Equal | Content::Indices => 0,
             Content::Ones => 1,
         }
     }

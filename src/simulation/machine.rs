@@ -16,6 +16,7 @@ mod bulk;
 mod calls;
 mod cta_barrier;
 mod deadlock;
+mod influence;
 mod layouts;
 mod meeting;
 mod memory;
@@ -95,6 +96,10 @@ pub(crate) struct Outcome {
     /// Whether the budget was used up.
     pub(crate) is_exhausted: bool,
     pub(crate) performed: u64,
+    /// By step: how often warps executed it, if the launch is assumed.
+    pub(crate) visits: Vec<u32>,
+    /// By finding: how often its place and that of its first label were visited when it showed.
+    pub(crate) shown: Vec<[u32; 2]>,
     pub(crate) global: Global,
     pub(crate) record: Option<Record>,
 }
@@ -191,6 +196,14 @@ pub(crate) struct Machine<'p> {
     progress: Option<&'p AtomicU64>,
     /// Bytes that calls may still take.
     room: usize,
+    /// What words that are assumed decide, if there are any.
+    influence: Option<Box<influence::Influence>>,
+    /// By address in global memory: how often others are taken to have written there.
+    from_others: FxHashMap<u64, u32>,
+    /// By step: how often it was executed, if it is asked for.
+    visits: Vec<u32>,
+    /// By finding: how often its places were visited when it showed.
+    shown: Vec<[u32; 2]>,
 }
 
 /// Bytes that the registers and the memory of calls take together.
@@ -272,6 +285,10 @@ impl<'p> Machine<'p> {
             recorder: conditions.records.then(Box::default),
             progress: conditions.progress,
             room: MOST_FOR_CALLS,
+            influence: (conditions.is_assumed && conditions.assumes.is_some()).then(Box::default),
+            visits: vec![0; if conditions.is_assumed { program.steps.len() } else { 0 }],
+            shown: Vec::new(),
+            from_others: FxHashMap::default(),
             shape,
         };
         for rank in 0..count {
@@ -414,6 +431,8 @@ impl<'p> Machine<'p> {
             addressed_ctas: self.addressed_ctas,
             executed: self.executed,
             performed: self.performed,
+            visits: self.visits,
+            shown: self.shown,
             global: self.global,
         }
     }
@@ -475,6 +494,9 @@ impl<'p> Machine<'p> {
                 continue;
             }
             if self.give_up_waiting() {
+                continue;
+            }
+            if self.others_write() {
                 continue;
             }
             if let Some(stop) = self.waits_for_another_cluster() {
@@ -626,9 +648,14 @@ impl<'p> Machine<'p> {
     }
 
     /// Keeps a finding, unless there is one like it.
-    fn report(&mut self, finding: Finding) {
+    fn report(&mut self, mut finding: Finding) {
+        if finding.doubt.is_none() {
+            finding.doubt = self.doubt_of_place(finding.code, finding.step);
+        }
         let other = finding.labels.first().map_or(NOWHERE, |(step, _)| *step);
         if self.reported.insert((finding.code, finding.step, other)) {
+            let visited = |step: u32| self.visits.get(step as usize).copied().unwrap_or(0);
+            self.shown.push([visited(finding.step), visited(other)]);
             self.record_finding(&finding);
             self.findings.push(finding);
         }

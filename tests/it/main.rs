@@ -5,6 +5,7 @@ mod common;
 
 mod additions;
 mod arithmetic;
+mod assumed_launches;
 mod cli;
 mod coverage;
 mod descriptor_cli;

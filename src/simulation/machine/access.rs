@@ -137,8 +137,19 @@ impl Machine<'_> {
             self.outside(strand, &format!("{bytes} bytes lie outside of {}", words(place)));
         }
         let read = read.unwrap_or(nothing);
+        let is_number = expected != Expected::Pointer;
         if !read.unknown {
+            match &mut self.influence {
+                Some(influence) if is_number => influence.load(place, strand.warp),
+                Some(influence) => influence.load_address(),
+                None => {}
+            }
             return Ok(read);
+        }
+        match &mut self.influence {
+            Some(influence) if is_number => influence.load_assumed(place),
+            Some(influence) => influence.load_address(),
+            None => {}
         }
         let Some(assumed) = self.assumed(place, bytes, expected) else { return Ok(read) };
         self.assume(
@@ -208,6 +219,9 @@ impl Machine<'_> {
         (value, unknown): (u64, bool),
     ) -> Result<bool, Stop> {
         let len = bytes as usize;
+        if let Some(influence) = &mut self.influence {
+            influence.store(place, strand.warp);
+        }
         let changed = match place {
             Place::Global(address) => match self.global.write(address, len, value, unknown) {
                 Ok(changed) => Some(changed),
@@ -330,7 +344,7 @@ impl Machine<'_> {
         }
         if access.strength.is_some() {
             let about = addresses[active.trailing_zeros() as usize & 31];
-            if self.ask(strand, strand.step, about, 2000) {
+            if self.ask(strand, strand.step, about, self.patience(about)) {
                 strand.idle = 0;
                 strand.wait = super::warp::Wait::Change;
                 strand.step += 1;
@@ -338,6 +352,12 @@ impl Machine<'_> {
             }
         }
         Ok(Flow::Next)
+    }
+
+    /// After how many questions about an address it is vain to ask again before something happens.
+    fn patience(&self, about: u64) -> u32 {
+        // Where others write, nobody asks to pass the time.
+        if self.from_others.contains_key(&about) { 16 } else { 2000 }
     }
 
     /// Stores registers.
@@ -452,7 +472,8 @@ impl Machine<'_> {
             return Ok(Flow::Next);
         }
         if !destinations.is_empty()
-            && self.ask(strand, strand.step, addresses[active.trailing_zeros() as usize & 31], 2000)
+            && let about = addresses[active.trailing_zeros() as usize & 31]
+            && self.ask(strand, strand.step, about, self.patience(about))
         {
             strand.idle = 0;
             strand.wait = super::warp::Wait::Change;
@@ -613,6 +634,9 @@ impl Machine<'_> {
                     && unknown != 0
                 {
                     self.assume(strand.step, ASSUMED_RESULTS);
+                    if let Some(influence) = &mut self.influence {
+                        influence.load_result();
+                    }
                     for lane in lanes(std::mem::take(&mut unknown)) {
                         value[lane] = assumption.result();
                     }
@@ -663,7 +687,7 @@ fn words(place: Place) -> &'static str {
     }
 }
 
-fn behind(place: Place, by: u64) -> Place {
+pub(super) fn behind(place: Place, by: u64) -> Place {
     match place {
         Place::Global(at) => Place::Global(at.wrapping_add(by)),
         Place::Shared { cta, offset } => Place::Shared { cta, offset: offset + by as u32 },

@@ -432,7 +432,9 @@ impl Machine<'_> {
             let role = self.role(warp);
             finding = finding.label(step, format!("{role} arrives here for phase {}", phase - 1));
         }
-        self.report(finding);
+        let mut places = vec![(warp, step)];
+        places.extend(last.map(|(step, warp)| (warp, step)));
+        self.report(finding.doubted(self.doubt(&places)));
     }
 
     pub(super) fn no_mbarrier(&mut self, step: u32, warp: u32, (cta, offset): (u32, u32)) {
@@ -510,7 +512,7 @@ impl Machine<'_> {
             barrier.pending = 0;
             let last =
                 barrier.senders.iter().rev().find(|sender| sender.phase == phase && sender.step != step);
-            let last = last.map(|sender| sender.step);
+            let last = last.map(|sender| (sender.step, sender.warp));
             let name =
                 self.place_name(self.mbarriers[number as usize].cta, self.mbarriers[number as usize].offset);
             let role = self.role(warp);
@@ -531,10 +533,12 @@ impl Machine<'_> {
                 label,
             )
             .label(init, format!("it is initialised to await {awaited}"));
-            if let Some(last) = last {
+            let mut places = vec![(warp, step)];
+            if let Some((last, other)) = last {
                 finding = finding.label(last, "others arrive here");
+                places.push((other, last));
             }
-            self.report(finding);
+            self.report(finding.doubted(self.doubt(&places)));
         } else {
             barrier.pending -= count;
         }
@@ -620,7 +624,9 @@ impl Machine<'_> {
         if let Some(last) = last {
             finding = finding.label(last.step, format!("phase {phase} is ended by who arrives here"));
         }
-        self.report(finding);
+        let mut places = vec![(warp, step)];
+        places.extend(last.map(|last| (last.warp, last.step)));
+        self.report(finding.doubted(self.doubt(&places)));
     }
 
     fn mbarrier_wait(

@@ -517,6 +517,8 @@ impl Machine<'_> {
             return Err(Self::stop(strand, "an address of a copy is not known"));
         };
         let map = match self.address_at(strand, map.1, lane) {
+            // One that a kernel has put together from what is assumed is of any kind.
+            Some(address) if self.is_assumed_at(Place::Global(address), tensor_map::BYTES as u32) => None,
             Some(address) => self.tensor_map(strand, address),
             None => None,
         };

@@ -4,15 +4,53 @@ use super::warp::{Strand, Wait};
 use super::{Machine, Stop};
 use crate::diagnostic::Code;
 use crate::simulation::findings::Finding;
-use crate::simulation::program::windows;
+use crate::simulation::program::{Action, windows};
+
+/// Addresses in global memory. Those of other memories are smaller, or in another window.
+const GLOBAL: std::ops::Range<u64> = 1 << windows::BUFFER_BITS..1 << windows::BITS;
 
 impl Machine<'_> {
+    /// Lets another cluster, or another grid, of which an assumed launch says nothing, write what somebody
+    /// waits for in global memory: they count, and turn phases over in the highest bit.
+    pub(super) fn others_write(&mut self) -> bool {
+        /// How often they count before they turn the phase over.
+        const COUNTS: u32 = 32;
+        /// How often they write altogether.
+        const MOST: u32 = 8 * (COUNTS + 1);
+        let mut writes: Vec<(u32, u64, usize, u64)> = Vec::new();
+        for strand in self.strands.iter().filter(|_| self.is_assumed) {
+            let (step, address) = strand.asked;
+            if strand.wait != Wait::Change || !GLOBAL.contains(&address) {
+                continue;
+            }
+            let bytes = match self.program.steps.get(step as usize).map(|step| &step.action) {
+                Some(Action::Load(access)) => access.bytes,
+                Some(Action::Atomic(atomic)) => atomic.bytes,
+                _ => continue,
+            };
+            let times = self.from_others.get(&address).copied().unwrap_or(0);
+            let (len, old) = (usize::from(bytes), self.global.read(address, bytes.into()));
+            if times < MOST && !writes.iter().any(|(_, known, ..)| *known == address) {
+                let old = old.ok().filter(|read| !read.unknown).map_or(0, |read| read.value);
+                let is_over = times % (COUNTS + 1) == COUNTS;
+                let value = if is_over { old ^ 1 << 31 } else { old.wrapping_add(1) };
+                writes.push((step, address, len, value & u64::MAX >> (64 - len.clamp(1, 8) * 8)));
+            }
+        }
+        for (step, address, bytes, value) in &writes {
+            *self.from_others.entry(*address).or_default() += 1;
+            // Where there is no buffer nothing is waited for.
+            let _ = self.global.write(*address, *bytes, *value, false);
+            self.assume(*step, "that others write what it waits for in global memory");
+            self.epoch += 1;
+        }
+        !writes.is_empty()
+    }
+
     /// Who waits for something in global memory may wait for another cluster, or another grid, of which an
     /// assumed launch says nothing.
     pub(super) fn waits_for_another_cluster(&self) -> Option<Stop> {
-        // Addresses of other memories are smaller, or in another window.
-        let global = 1 << windows::BUFFER_BITS..1 << windows::BITS;
-        let waits = |strand: &&Strand| strand.wait == Wait::Change && global.contains(&strand.asked.1);
+        let waits = |strand: &&Strand| strand.wait == Wait::Change && GLOBAL.contains(&strand.asked.1);
         let strand = self.strands.iter().filter(|_| self.is_assumed).find(waits)?;
         Some(Stop {
             step: strand.asked.0,
@@ -59,6 +97,13 @@ impl Machine<'_> {
         });
         let groups: Vec<_> = order.into_iter().map(|at| groups[at].clone()).collect();
         let Some((wait, step, warps)) = groups.first().cloned() else { return };
+        let senders: Vec<u32> = match &wait {
+            Wait::Mbarrier { barrier, .. } => {
+                self.mbarriers[*barrier as usize].senders.iter().map(|sender| sender.warp).collect()
+            }
+            _ => Vec::new(),
+        };
+        let doubt = self.doubt_of_hang(&senders);
         let code = match &wait {
             Wait::Registers { .. } => Code::RegistersNeverGranted,
             Wait::Alloc { .. } => Code::AllocationNeverSatisfied,
@@ -104,7 +149,7 @@ impl Machine<'_> {
             let who = self.roles(warps);
             finding = finding.label(*step, format!("{who} {}", self.explain(wait, warps.len() > 1)));
         }
-        self.report(finding);
+        self.report(finding.doubted(doubt));
     }
 
     /// By group: how many others wait for somebody in it, or for somebody who waits for one.

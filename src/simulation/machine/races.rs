@@ -140,6 +140,12 @@ impl Machine<'_> {
         };
         let finding = Finding::new(code, own.step, message, remark)
             .label(other.step, format!("with what {theirs} {} here", verb(&other)));
+        // Only the fence is missing where something orders them.
+        let doubt = match code {
+            Code::ProxyFenceMissing => None,
+            _ => self.doubt(&[(own.warp, own.step), (other.warp, other.step)]),
+        };
+        let finding = finding.doubted(doubt);
         self.report(finding);
     }
 

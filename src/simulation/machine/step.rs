@@ -51,6 +51,10 @@ impl Machine<'_> {
             return Err(Self::stop(strand, "a jump leads nowhere"));
         };
         let active = self.active(strand, step.guard)?;
+        if let Some(influence) = &mut self.influence {
+            influence.step(program, strand, step);
+            self.visits[strand.step as usize] += u32::from(active != 0);
+        }
         if active == 0 {
             return Ok(Flow::Next);
         }

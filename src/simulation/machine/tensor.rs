@@ -433,6 +433,9 @@ impl Machine<'_> {
                 }
                 if let Some(assumption) = self.assumes {
                     self.assume(strand.step, ASSUMED_RESULTS);
+                    if let (true, Some(influence)) = (unknown != 0, &mut self.influence) {
+                        influence.load_result();
+                    }
                     for lane in lanes(std::mem::take(&mut unknown)) {
                         value[lane] = assumption.result();
                     }

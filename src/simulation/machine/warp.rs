@@ -223,6 +223,9 @@ impl Machine<'_> {
         let Operand::Register(number) = operand else { return };
         let warp = &mut self.warps[strand.warp as usize];
         let index = (strand.base + number) as usize;
+        if let Some(influence) = &mut self.influence {
+            influence.write(strand.warp, index, active == warp.live);
+        }
         let known = &mut warp.unknown[index];
         *known = *known & !active | unknown & active;
         let bits = &mut warp.bits[index];
@@ -245,6 +248,9 @@ impl Machine<'_> {
         let (value, unknown) = match self.assumes {
             Some(assumption) => {
                 self.assume(strand.step, ASSUMED_RESULTS);
+                if let Some(influence) = &mut self.influence {
+                    influence.load_result();
+                }
                 ([assumption.result(); 32], 0)
             }
             None => ([0; 32], active),

@@ -336,7 +336,8 @@ impl Lowering<'_> {
                 let space = it.space("a");
                 Action::Store(it.access(space, address, ty, &registers, 0, is_strong.then(strength)))
             }
-            Operation::Atom | Operation::Red => {
+            // Nothing says when the last one is over; it takes effect at once.
+            Operation::Atom | Operation::Red | Operation::RedAsyncRelease => {
                 let ty = *opcode.types.first().ok_or_else(missing)?;
                 let address = it.address("a").ok_or_else(missing)?;
                 let operator = opcode

@@ -267,8 +267,8 @@ const HEAD: &str = "\
 
 `cargo xtask corpus --simulate` runs every kernel of what [packages compile](corpus.md#what-packages-compile), as
 `ptx-tc simulate` does for one. Nobody says what these kernels are launched with: their launches are assumed, several
-for each, and what shows in all of them is found. `cargo xtask corpus --simulate --record` writes the tables anew, and
-keeps what is said of the findings.
+for each, and what shows in all that come to its places is found. `cargo xtask corpus --simulate --record` writes
+the tables anew, and keeps what is said of the findings.
 
 ";
 

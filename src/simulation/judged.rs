@@ -1,0 +1,141 @@
+//! What runs under several launches that are assumed say together.
+//!
+//! Of a finding, a run says nothing that does not come to its places, or less often than the run in which
+//! it shows. What no run contradicts is found. A launch is none under which the kernel traps, or under
+//! which something is found that may be due to words that are assumed: it counts if no better one is known.
+
+use super::findings::{Doubt, Finding};
+use super::program::NOWHERE;
+use super::{KernelReport, Reason, Run, launch, verdict};
+use crate::diagnostic::{Code, Diagnostic};
+use crate::source::Span;
+
+/// Where and when a finding showed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Shown {
+    /// Its place, and that of its first label.
+    steps: [u32; 2],
+    /// How often they had been executed.
+    visits: [u32; 2],
+    /// Why it may be due to what is assumed.
+    doubt: Option<Doubt>,
+}
+
+impl Shown {
+    pub(super) fn new(finding: &Finding, visits: [u32; 2]) -> Self {
+        let other = finding.labels.first().map_or(NOWHERE, |(step, _)| *step);
+        Self { steps: [finding.step, other], visits, doubt: finding.doubt }
+    }
+}
+
+impl Run {
+    /// Whether somebody may launch the kernel like that.
+    pub(super) fn is_a_launch(&self) -> bool {
+        !self.traps && self.shown.iter().all(|shown| shown.doubt.is_none())
+    }
+
+    fn has(&self, key: (Code, Span)) -> bool {
+        self.report.diagnostics.iter().any(|finding| self::key(finding) == key)
+    }
+
+    /// Whether it came to where something showed in another run, as often. What is in doubt need not show
+    /// as late as there: rings of buffers have few stages.
+    fn reaches(&self, shown: &Shown) -> bool {
+        /// As often as the stages of a ring are used twice.
+        const OFTEN: u32 = 16;
+        let visited = |step: u32| self.visits.get(step as usize).copied().unwrap_or(0);
+        let [step, other] = shown.steps;
+        let most = if shown.doubt.is_some() { OFTEN } else { u32::MAX };
+        visited(step) >= shown.visits[0].clamp(1, most)
+            && (other == NOWHERE || visited(other) >= shown.visits[1].min(1))
+    }
+}
+
+fn key(finding: &Diagnostic) -> (Code, Span) {
+    (finding.code, finding.primary.span)
+}
+
+/// What is known of the kernel; nothing if there were no runs.
+pub(super) fn together(mut runs: Vec<Run>) -> Option<KernelReport> {
+    // What the kernel itself refuses is no launch of it.
+    if runs.iter().any(|run| !run.traps) {
+        runs.retain(|run| !run.traps);
+    }
+    let is_sure = runs.iter().any(Run::is_a_launch);
+    let counts = |run: &Run| !is_sure || run.is_a_launch();
+    let mut found: Vec<Diagnostic> = Vec::new();
+    let mut reasons: Vec<Reason> = Vec::new();
+    let mut left_out = 0;
+    for run in &runs {
+        left_out += usize::from(!counts(run));
+        let before = found.len();
+        for (finding, shown) in run.report.diagnostics.iter().zip(&run.shown) {
+            let key = key(finding);
+            let is_denied = runs.iter().any(|other| counts(other) && !other.has(key) && other.reaches(shown));
+            let is_everywhere = runs.iter().all(|run| run.has(key));
+            // Two accesses that meet whatever the words are meet.
+            let is_race = matches!(key.0, Code::SharedMemoryRace | Code::TensorMemoryRace);
+            let is_doubtful = match shown.doubt {
+                None => false,
+                Some(Doubt::Ways) => !(is_race && is_everywhere && runs.len() == launch::MOST_SETS),
+                Some(Doubt::Address | Doubt::Cluster) => true,
+            };
+            if is_denied && !counts(run) || found[..before].iter().any(|known| self::key(known) == key) {
+                continue;
+            }
+            let times = runs.iter().filter(|run| counts(run) && run.has(key)).count();
+            // What shows once may be due to the numbers; but a fence is missing, and columns are not
+            // allocated, wherever that shows.
+            let is_enough = runs.iter().filter(|run| counts(run)).all(|run| run.has(key))
+                || times > 1
+                || matches!(key.0, Code::ProxyFenceMissing | Code::TensorMemoryUnallocated);
+            if !is_denied && !is_doubtful && is_sure == run.is_a_launch() && is_enough {
+                found.push(finding.clone());
+                continue;
+            }
+            let code = finding.code;
+            let what = &finding.primary.message;
+            let text = match shown.doubt {
+                Some(why) => {
+                    format!("{code} shows under some values of the parameters only, as {why}: {what}")
+                }
+                None => format!("{code} shows under some values of the parameters only: {what}"),
+            };
+            reasons.push(Reason { span: Some(finding.primary.span), text });
+        }
+        if counts(run) {
+            reasons.extend(run.report.reasons.iter().cloned());
+        }
+    }
+    let mut unique: Vec<Reason> = Vec::new();
+    for reason in reasons {
+        // What is found is no reason any more.
+        let is_found = found.iter().any(|finding| {
+            reason.span == Some(finding.primary.span) && reason.text.starts_with(&finding.code.to_string())
+        });
+        if !is_found && !unique.contains(&reason) {
+            unique.push(reason);
+        }
+    }
+    let (warp_instructions, operations) = runs.iter().fold((0, 0), |(instructions, operations), run| {
+        (instructions + run.report.warp_instructions, operations + run.report.operations)
+    });
+    let first = runs.iter().position(counts).unwrap_or(0);
+    if first >= runs.len() {
+        return None;
+    }
+    let mut report = runs.swap_remove(first).report;
+    if left_out > 0 {
+        let launches = if left_out == 1 { "launch is" } else { "launches are" };
+        report.assumed.push(format!("that {left_out} {launches} none, as words that are assumed disagree"));
+    }
+    let verdict = verdict(&found, &unique);
+    Some(KernelReport {
+        verdict,
+        diagnostics: found,
+        reasons: unique,
+        warp_instructions,
+        operations,
+        ..report
+    })
+}
