@@ -146,6 +146,34 @@ impl<'a> Body<'a> {
         self.statements.iter().filter(|it| it.is("mbarrier") && it.opcode.contains("expect_tx"))
     }
 
+    /// Those at an mbarrier of the CTA's own.
+    fn expecting_here(&self) -> impl Iterator<Item = &Statement<'a>> {
+        self.expecting().filter(|it| !it.opcode.contains("shared::cluster"))
+    }
+
+    /// Copies of `cp.async`, which threads make for themselves.
+    fn own_copies(&self) -> impl Iterator<Item = &Statement<'a>> {
+        ["cp.async.ca", "cp.async.cg"].into_iter().flat_map(|opcode| self.all(opcode))
+    }
+
+    /// Whether a branch leads past a statement.
+    fn leads_past(&self, branch: &Statement<'a>, statement: &Statement<'a>) -> bool {
+        let label = branch.operand(0, self.text).unwrap_or_default();
+        let place = self.text[statement.range.end..].find(&format!("\n{label}:"));
+        let is_near = |place: usize| !self.text[statement.range.end..][..place].contains(".entry");
+        !label.is_empty() && place.is_some_and(is_near)
+    }
+
+    /// A statement as it is, but executed behind another one: the next of those that are given.
+    fn put_off(
+        &self,
+        statement: &Statement<'a>,
+        behind: impl Fn(&Statement<'a>) -> bool,
+    ) -> Option<Vec<Edit>> {
+        let later = self.statements.iter().find(|it| it.range.start > statement.range.start && behind(it))?;
+        Some([statement.delete(), later.after(statement.text)].concat())
+    }
+
     /// Tensor copies into shared memory.
     fn loads(&self) -> impl Iterator<Item = &Statement<'a>> {
         self.all("cp.async.bulk.tensor").filter(|it| it.opcode.contains("mbarrier"))
@@ -238,6 +266,20 @@ fn by_threads(first: u32, count: u32, line: &str) -> String {
     )
 }
 
+/// Only by the first 16 lanes.
+fn by_half_a_warp(statement: &Statement<'_>) -> Vec<Edit> {
+    statement.replace(format!(
+        "{{ .reg .pred injected_is; .reg .b32 injected_lane; mov.u32 injected_lane, %laneid; \
+         setp.lt.u32 injected_is, injected_lane, 16; @injected_is {} }}",
+        statement.text
+    ))
+}
+
+/// The guard in front of the opcode.
+fn guard<'a>(statement: &Statement<'a>) -> &'a str {
+    statement.text.split_once(statement.opcode).map_or("", |(guard, _)| guard)
+}
+
 /// Without its guard.
 fn unguarded<'a>(statement: &Statement<'a>) -> &'a str {
     let at = statement.text.find(statement.opcode).unwrap_or_default();
@@ -258,19 +300,19 @@ pub const BUGS: &[Bug] = &[
             body.all("mbarrier.init").filter(is_more).filter_map(|it| it.computed(1, "b32", "sub.u32 WORD, OLD, 1;", body.text)).collect()
         } },
     Bug { name: "mbarrier initialised again in use", names: &["SIM402"],
-        inject: |body| body.expecting().filter_map(|it| {
+        inject: |body| body.expecting_here().filter_map(|it| {
             let barrier = it.operands.iter().map(|range| &body.text[range.clone()]).find(|it| it.starts_with('['))?;
             let guard = it.text.split_once(it.opcode)?.0;
             Some(it.after(&format!("{guard}mbarrier.init.shared::cta.b64 {barrier}, 1;")))
         }).collect() },
     Bug { name: "mbarrier invalidated in use", names: &["SIM402", "SIM401"],
-        inject: |body| body.expecting().filter_map(|it| {
+        inject: |body| body.expecting_here().filter_map(|it| {
             let barrier = it.operands.iter().map(|range| &body.text[range.clone()]).find(|it| it.starts_with('['))?;
             let guard = it.text.split_once(it.opcode)?.0;
             Some(it.after(&format!("{guard}mbarrier.inval.shared::cta.b64 {barrier};")))
         }).collect() },
     Bug { name: "mbarrier overwritten in use", names: &["SIM402"],
-        inject: |body| body.expecting().filter_map(|it| {
+        inject: |body| body.expecting_here().filter_map(|it| {
             let barrier = it.operands.iter().map(|range| &body.text[range.clone()]).find(|it| it.starts_with('['))?;
             let guard = it.text.split_once(it.opcode)?.0;
             Some(it.after(&format!("{guard}st.shared.b64 {barrier}, 0;")))
@@ -279,7 +321,7 @@ pub const BUGS: &[Bug] = &[
         inject: |body| body.arrivals().map(Statement::delete).collect() },
     Bug { name: "arrival twice", names: &["SIM403", "SIM405"],
         inject: |body| body.arrivals().map(Statement::again).collect() },
-    Bug { name: "arrival on the next mbarrier", names: &["SIM101", "SIM401", "SIM403"],
+    Bug { name: "arrival on the next mbarrier", names: &["SIM101", "SIM401", "SIM403", "SIM405"],
         inject: |body| body.arrivals().filter_map(|it| it.moved(it.operands.iter().position(|range| body.text[range.clone()].starts_with('['))?, 8, body.text)).collect() },
     Bug { name: "bytes not expected", names: &["SIM404"],
         inject: |body| body.expecting().filter(|it| it.is("mbarrier.arrive")).filter_map(|it| {
@@ -292,7 +334,8 @@ pub const BUGS: &[Bug] = &[
         inject: |body| body.expecting().filter_map(|it| it.computed(it.operands.len() - 1, "b32", "add.u32 WORD, OLD, 1024;", body.text)).collect() },
     Bug { name: "too few bytes expected", names: &["SIM404"],
         inject: |body| body.expecting().filter_map(|it| it.computed(it.operands.len() - 1, "b32", "sub.u32 WORD, OLD, 1024;", body.text)).collect() },
-    Bug { name: "bytes expected on the next mbarrier", names: &["SIM404", "SIM101", "SIM401"],
+    // It arrives there, too.
+    Bug { name: "bytes expected on the next mbarrier", names: &["SIM404", "SIM101", "SIM401", "SIM403"],
         inject: |body| body.expecting().filter_map(|it| it.moved(it.operands.len() - 2, 8, body.text)).collect() },
     Bug { name: "copy missing", names: &["SIM404"],
         inject: |body| body.loads().map(Statement::delete).collect() },
@@ -315,9 +358,20 @@ pub const BUGS: &[Bug] = &[
     Bug { name: "the other parity", names: &["SIM101", "SIM405", "SIM201", "SIM202", "SIM306", "SIM505"],
         inject: |body| body.waits().filter(|it| it.opcode.contains("parity")).filter_map(|it| it.computed(2, "b32", "xor.b32 WORD, OLD, 1;", body.text)).collect() },
     Bug { name: "always parity 0", names: &["SIM101", "SIM405", "SIM201", "SIM202", "SIM306", "SIM505"],
-        inject: |body| body.waits().filter(|it| it.opcode.contains("parity")).filter_map(|it| it.with(2, "0")).collect() },
+        inject: |body| {
+            let is_other = |it: &&Statement<'_>| it.operand(2, body.text).is_some_and(|parity| body.number(parity) != Some(0));
+            body.waits().filter(|it| it.opcode.contains("parity")).filter(is_other).filter_map(|it| it.with(2, "0")).collect()
+        } },
     Bug { name: "wait for the next mbarrier", names: &["SIM101", "SIM405", "SIM201", "SIM202", "SIM401", "SIM505", "SIM306"],
         inject: |body| body.waits().filter_map(|it| it.moved(1, 8, body.text)).collect() },
+    Bug { name: "mbarrier initialised behind the barrier", names: &["SIM401"],
+        inject: |body| {
+            let is_barrier = |it: &Statement<'_>| it.is("bar.sync") || it.is("barrier.sync") || it.is("barrier.cluster.wait");
+            body.all("mbarrier.init").filter_map(|it| {
+                let later = body.statements.iter().find(|other| other.range.start > it.range.start && is_barrier(other))?;
+                Some([it.delete(), later.after(&by_threads(0, 1, unguarded(it)))].concat())
+            }).collect()
+        } },
     // Barriers of the CTA, the cluster and the warp.
     Bug { name: "barrier missing", names: &["SIM201", "SIM202", "SIM203", "SIM401", "SIM101", "SIM302", "SIM301"],
         inject: |body| body.barriers().map(Statement::delete).collect() },
@@ -327,7 +381,8 @@ pub const BUGS: &[Bug] = &[
         inject: |body| body.barriers().filter(|it| it.operands.len() == 2).filter_map(|it| it.computed(1, "b32", "sub.u32 WORD, OLD, 32;", body.text)).collect() },
     Bug { name: "barrier of a warp more", names: &["SIM406", "SIM101"],
         inject: |body| body.barriers().filter(|it| it.operands.len() == 2).filter_map(|it| it.computed(1, "b32", "add.u32 WORD, OLD, 32;", body.text)).collect() },
-    Bug { name: "barrier for one warp of the CTA", names: &["SIM406", "SIM101"],
+    // As if it was missing: nobody waits for another warp.
+    Bug { name: "barrier for one warp of the CTA", names: &["SIM406", "SIM101", "SIM201", "SIM202", "SIM203", "SIM401", "SIM302", "SIM301"],
         inject: |body| body.barriers().filter(|it| it.operands.len() == 1).map(|it| it.replace(it.text.replacen(';', ", 32;", 1))).collect() },
     Bug { name: "cluster does not arrive", names: &["SIM101"],
         inject: |body| body.all("barrier.cluster.arrive").map(Statement::delete).collect() },
@@ -340,16 +395,28 @@ pub const BUGS: &[Bug] = &[
             arrivals.iter().zip(waits).map(|(arrive, wait)| [arrive.delete(), wait.delete()].concat()).collect()
         } },
     // Who executes.
-    Bug { name: "multiply by all threads of a warp", names: &["SIM403", "SIM405", "SIM202", "SIM104"],
+    // The first that races says that several threads issue it.
+    Bug { name: "multiply by all threads of a warp", names: &["SIM403", "SIM405", "SIM202", "SIM104", "SIM201"],
         inject: |body| body.multiplies().filter(|it| it.text.starts_with('@')).map(|it| it.replace(unguarded(it))).collect() },
     Bug { name: "commit by all threads of a warp", names: &["SIM403", "SIM405"],
         inject: |body| body.all("tcgen05.commit").filter(|it| it.text.starts_with('@')).map(|it| it.replace(unguarded(it))).collect() },
     Bug { name: "load by half a warp", names: &["SIM104"],
-        inject: |body| body.all("tcgen05.ld").filter(|it| !it.text.starts_with('@')).map(|it| it.replace(format!(
+        inject: |body| body.all("tcgen05.ld").filter(|it| !it.text.starts_with('@')).map(by_half_a_warp).collect() },
+    Bug { name: "store by half a warp", names: &["SIM104"],
+        inject: |body| body.all("tcgen05.st").filter(|it| !it.text.starts_with('@')).map(by_half_a_warp).collect() },
+    Bug { name: "wait by half a warp", names: &["SIM104"],
+        inject: |body| body.all("tcgen05.wait").filter(|it| !it.text.starts_with('@')).map(by_half_a_warp).collect() },
+    Bug { name: "allocated by one thread", names: &["SIM104"],
+        inject: |body| body.all("tcgen05.alloc").filter(|it| !it.text.starts_with('@')).map(|it| it.replace(format!(
             "{{ .reg .pred injected_is; .reg .b32 injected_lane; mov.u32 injected_lane, %laneid; \
-             setp.lt.u32 injected_is, injected_lane, 16; @injected_is {} }}", it.text))).collect() },
+             setp.eq.u32 injected_is, injected_lane, 0; @injected_is {} }}", it.text))).collect() },
+    Bug { name: "the end of the kernel instead of the wait for the result", names: &["SIM102", "SIM302", "SIM202"],
+        inject: |body| body.waits_for(WaitsFor::Result).into_iter().map(|it| it.before("exit;")).collect() },
     Bug { name: "registers changed by one warp of four", names: &["SIM103"],
-        inject: |body| body.first().map(|it| it.before(&by_threads(0, 32, "setmaxnreg.dec.sync.aligned.u32 24;"))).into_iter().collect() },
+        inject: |body| {
+            let has_warps = body.barriers().next().is_some() && body.multiplies().next().is_some();
+            body.first().filter(|_| has_warps).map(|it| it.before(&by_threads(0, 32, "setmaxnreg.dec.sync.aligned.u32 24;"))).into_iter().collect()
+        } },
     Bug { name: "more registers than there are", names: &["SIM103", "SIM101"],
         inject: |body| {
             let last = body.all("setmaxnreg.dec").last();
@@ -358,7 +425,43 @@ pub const BUGS: &[Bug] = &[
     // Proxies and groups.
     Bug { name: "fence between proxies missing", names: &["SIM203"],
         inject: |body| body.all("fence.proxy.async").map(Statement::delete).collect() },
+    Bug { name: "fence between proxies before the stores", names: &["SIM203"],
+        inject: |body| {
+            let Some(first) = body.first() else { return Vec::new() };
+            let fences = body.all("fence.proxy.async").filter(|it| !it.text.starts_with('@'));
+            fences.map(|it| [first.before(it.text), it.delete()].concat()).collect()
+        } },
     // Tensor Memory.
+    Bug { name: "allocated after the right to is given up", names: &["SIM304"],
+        inject: |body| body.all("tcgen05.alloc").map(|it| {
+            let group = if it.opcode.contains("cta_group::2") { 2 } else { 1 };
+            it.before(&format!("{}tcgen05.relinquish_alloc_permit.cta_group::{group}.sync.aligned;", guard(it)))
+        }).collect() },
+    Bug { name: "allocated by all warps", names: &["SIM302", "SIM304", "SIM201", "SIM303"],
+        inject: |body| body.all("tcgen05.alloc").filter_map(|it| {
+            if it.text.starts_with('@') {
+                return Some(it.replace(unguarded(it)));
+            }
+            // The branch that leads past it.
+            let mut before = body.statements.iter().rev().skip_while(|other| other.range.start >= it.range.start);
+            before.find(|other| other.is("bra") && other.text.starts_with('@') && body.leads_past(other, it)).map(Statement::delete)
+        }).collect() },
+    Bug { name: "scale factors or metadata never copied", names: &["SIM306"],
+        inject: |body| {
+            let has_some = body.multiplies().any(|it| it.opcode.contains("block_scale") || it.opcode.contains(".sp."));
+            let copies = ["tcgen05.cp", "tcgen05.st"].map(|opcode| body.all(opcode).flat_map(Statement::delete).collect::<Vec<_>>());
+            copies.into_iter().find(|it| has_some && !it.is_empty()).into_iter().collect()
+        } },
+    Bug { name: "stores not waited for", names: &["SIM202", "SIM306"],
+        inject: |body| {
+            let waits = body.all("tcgen05.wait::st").filter(|_| body.multiplies().next().is_some());
+            waits.map(Statement::delete).collect()
+        } },
+    Bug { name: "stores waited for too late", names: &["SIM202", "SIM306"],
+        inject: |body| {
+            let waits = body.all("tcgen05.wait::st").filter(|_| body.multiplies().next().is_some());
+            waits.filter_map(|it| body.put_off(it, |later| later.is("tcgen05.mma"))).collect()
+        } },
     Bug { name: "allocated twice", names: &["SIM302", "SIM304"],
         inject: |body| body.all("tcgen05.alloc").map(Statement::again).collect() },
     Bug { name: "all columns allocated once more", names: &["SIM304"],
@@ -366,7 +469,8 @@ pub const BUGS: &[Bug] = &[
             Some(columns) => it.text.replacen(columns, "512", 1),
             None => it.text.to_owned(),
         })).collect() },
-    Bug { name: "too few columns allocated", names: &["SIM301"],
+    // What is freed is more, then.
+    Bug { name: "too few columns allocated", names: &["SIM301", "SIM303"],
         inject: |body| body.all("tcgen05.alloc").filter_map(|it| it.with(1, "32")).collect() },
     Bug { name: "not deallocated", names: &["SIM302"],
         inject: |body| body.all("tcgen05.dealloc").map(Statement::delete).collect() },
@@ -379,17 +483,30 @@ pub const BUGS: &[Bug] = &[
     Bug { name: "deallocated before it is loaded", names: &["SIM301", "SIM202", "SIM303"],
         inject: |body| {
             let (Some(load), Some(dealloc)) = (body.all("tcgen05.ld").next(), body.all("tcgen05.dealloc").next()) else { return Vec::new() };
-            vec![load.before(&by_threads(0, 32, unguarded(dealloc)))]
+            let (Some(slot), Some(columns)) = (body.all("tcgen05.alloc").next().and_then(|it| it.operand(0, body.text)), dealloc.operand(1, body.text)) else { return Vec::new() };
+            // What it is to free is in a register then, or where the allocation has put it.
+            let register = dealloc.operand(0, body.text).unwrap_or_default();
+            let is_set = body.statements.iter().any(|it| it.range.start < load.range.start && it.operand(0, body.text) == Some(register));
+            let is_constant = body.number(columns).is_some_and(|number| columns.parse() == Ok(number));
+            let freed = match (is_set, is_constant) {
+                (true, _) => unguarded(dealloc).to_owned(),
+                (false, true) => format!("ld.shared.b32 injected_tid, {slot}; @injected_is {} injected_tid, {columns};", dealloc.opcode),
+                (false, false) => return Vec::new(),
+            };
+            vec![load.before(&by_threads(0, 32, &freed))]
         } },
     Bug { name: "loaded from other lanes", names: &["SIM305"],
         inject: |body| body.all("tcgen05.ld").filter_map(|it| it.moved(1, 32 << 16, body.text)).collect() },
+    Bug { name: "stored to other lanes", names: &["SIM305"],
+        inject: |body| body.all("tcgen05.st").filter_map(|it| it.moved(0, 32 << 16, body.text)).collect() },
     Bug { name: "loaded past the allocation", names: &["SIM301"],
         inject: |body| body.all("tcgen05.ld").filter_map(|it| it.moved(1, 512, body.text)).collect() },
     Bug { name: "multiplied past the allocation", names: &["SIM301"],
         inject: |body| body.multiplies().filter_map(|it| it.moved(0, 512, body.text)).collect() },
     Bug { name: "accumulated onto nothing", names: &["SIM306"],
         inject: |body| body.multiplies().take(1).filter_map(|it| it.computed(it.operands.len() - 1, "pred", "setp.eq.u32 WORD, 0, 0;", body.text)).collect() },
-    Bug { name: "multiply again, one column on", names: &["SIM202"],
+    // Where the accumulator ends with the allocation, its last column is past that.
+    Bug { name: "multiply again, one column on", names: &["SIM202", "SIM301"],
         inject: |body| body.multiplies().filter_map(|it| {
             let address = moved(it.operand(0, body.text)?, 1)?;
             Some(it.after(&it.text.replacen(it.operand(0, body.text)?, &address, 1)))
@@ -403,10 +520,32 @@ pub const BUGS: &[Bug] = &[
         inject: |body| body.multiplies().filter_map(|it| it.computed(2, "b64", "add.u64 WORD, OLD, 2048;", body.text)).collect() },
     Bug { name: "matrix past the end of shared memory", names: &["SIM503"],
         inject: |body| body.multiplies().filter_map(|it| it.computed(2, "b64", "or.b64 WORD, OLD, 0x3FFF;", body.text)).collect() },
+    Bug { name: "rows of a matrix too far apart", names: &["SIM503"],
+        inject: |body| body.multiplies().filter_map(|it| it.computed(2, "b64", "or.b64 WORD, OLD, 0x3FFF00000000;", body.text)).collect() },
+    Bug { name: "the swizzle of another matrix for A", names: &["SIM504", "SIM505"],
+        inject: |body| {
+            let has_one = |it: &&Statement<'_>| it.operand(1, body.text).is_some_and(|it| !it.starts_with('['));
+            body.multiplies().filter(has_one).filter_map(|it| it.computed(1, "b64", "xor.b64 WORD, OLD, 0xC000000000000000;", body.text)).collect()
+        } },
+    Bug { name: "the swizzle of another matrix for B", names: &["SIM504", "SIM505"],
+        inject: |body| body.multiplies().filter_map(|it| it.computed(2, "b64", "xor.b64 WORD, OLD, 0xC000000000000000;", body.text)).collect() },
+    Bug { name: "operands never copied", names: &["SIM505"],
+        inject: |body| {
+            let copies: Vec<Edit> = body.own_copies().flat_map(Statement::delete).collect();
+            if copies.is_empty() { Vec::new() } else { vec![copies] }
+        } },
+    Bug { name: "operands never stored", names: &["SIM505"],
+        inject: |body| {
+            if body.loads().next().is_some() || body.own_copies().next().is_some() || body.multiplies().next().is_none() {
+                return Vec::new();
+            }
+            let stores: Vec<Edit> = body.all("st.shared.v4").flat_map(Statement::delete).collect();
+            if stores.is_empty() { Vec::new() } else { vec![stores] }
+        } },
     Bug { name: "store past the end of shared memory", names: &["SIM501"],
         inject: |body| body.first().map(|it| it.before("st.shared.b32 [0x3FFF0], 0;")).into_iter().collect() },
     Bug { name: "store that is not aligned", names: &["SIM502"],
-        inject: |body| body.all("st.shared").take(1).filter_map(|it| it.moved(0, 2, body.text)).collect() },
+        inject: |body| body.all("st.shared").filter(|it| it.opcode.ends_with("32") || it.opcode.contains(".v")).take(1).filter_map(|it| it.moved(0, 2, body.text)).collect() },
     Bug { name: "store past the end of a buffer", names: &["SIM501"],
         inject: |body| body.all("st.global").filter_map(|it| it.moved(0, 1 << 30, body.text)).collect() },
     Bug { name: "mbarrier that is not aligned", names: &["SIM502"],
@@ -443,6 +582,8 @@ pub struct Tally {
     pub first: BTreeMap<String, usize>,
     /// Where nothing was found: the kernel, the line, and what became of it.
     pub missed: Vec<String>,
+    /// Where what was reported first does not name it: the kernel, the line, and what that was.
+    pub misnamed: Vec<String>,
 }
 
 /// All classes together.
@@ -465,7 +606,7 @@ pub struct Choice<'a> {
     pub class: &'a str,
     /// At most this many places of a class in a kernel, spread over it.
     pub places: usize,
-    /// Warp instructions after which a run ends.
+    /// Warp instructions after which a run ends, unless the kernel itself takes more than half of them.
     pub budget: u64,
 }
 
@@ -479,13 +620,14 @@ impl Tallies {
         let name = launch.kernel.as_deref().ok_or("a launch without a kernel")?;
         let body = Body::new(&unit, name).ok_or("no such kernel")?;
         let own: BTreeSet<(&str, String)> = codes(source).into_iter().collect();
+        let budget = choice.budget.max(2 * instructions(&unit, name, launch)?);
         for (bug, tally) in BUGS.iter().zip(&mut self.tallies) {
             if !bug.name.contains(choice.class) {
                 continue;
             }
             let places = (bug.inject)(&body);
             for edits in spread(places, choice.places) {
-                let trial = try_one(source, name, launch, edits, &own, choice.budget)?;
+                let trial = try_one(source, name, launch, edits, &own, budget)?;
                 tally.placed += 1;
                 tally.checked += usize::from(!trial.checked.is_empty());
                 let Some(first) = trial.found.first() else {
@@ -497,7 +639,11 @@ impl Tallies {
                     continue;
                 };
                 tally.found += 1;
-                tally.named += usize::from(bug.names.contains(first));
+                if bug.names.contains(first) {
+                    tally.named += 1;
+                } else {
+                    tally.misnamed.push(format!("{name}:{} says {}", trial.line, trial.found.join(" ")));
+                }
                 *tally.first.entry((*first).to_owned()).or_default() += 1;
             }
         }
@@ -516,6 +662,7 @@ impl Tallies {
                 *tally.first.entry(code).or_default() += count;
             }
             tally.missed.extend(more.missed);
+            tally.misnamed.extend(more.misnamed);
         }
         self
     }
@@ -541,8 +688,28 @@ impl Tallies {
             table.push_str(row.trim_end());
             table.push('\n');
         }
+        let sum = |count: fn(&Tally) -> usize| self.tallies.iter().map(count).sum::<usize>();
+        table.push_str(&format!(
+            "{} placed, {} found, what is reported first names the cause of {}, {} found by check\n",
+            sum(|it| it.placed),
+            sum(|it| it.found),
+            sum(|it| it.named),
+            sum(|it| it.checked)
+        ));
         table
     }
+}
+
+/// How much a kernel takes of a budget as it is.
+///
+/// # Errors
+/// If there is no such kernel, or no such launch.
+pub fn instructions(unit: &Unit, kernel: &str, launch: &LaunchFile) -> Result<u64, String> {
+    let kernel = Kernel::new(unit, kernel).ok_or("no such kernel")?;
+    let launch = kernel.launch(launch, &mut |_| Ok(Vec::new())).map_err(|error| error.to_string())?;
+    let report = kernel.simulate(&launch, &Settings::default()).map_err(|error| error.to_string())?;
+    // What goes on beside the threads takes of a budget, too.
+    Ok(report.warp_instructions + 16 * report.operations)
 }
 
 /// Some of many, the first and the last among them.

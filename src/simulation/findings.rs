@@ -35,12 +35,29 @@ pub(crate) struct Finding {
     pub(crate) note: Option<String>,
     /// Why it may be due to what is assumed.
     pub(crate) doubt: Option<Doubt>,
+    /// Whether it is why others are found: where a phase of an mbarrier counts wrongly, those who trust in it
+    /// race.
+    pub(crate) is_cause: bool,
+}
+
+/// Puts the causes first, each with what belongs to it. The others follow from them, although they may come
+/// earlier in a run.
+pub(crate) fn causes_first<T>(findings: Vec<Finding>, with: Vec<T>) -> (Vec<Finding>, Vec<T>) {
+    let (causes, others): (Vec<_>, Vec<_>) =
+        findings.into_iter().zip(with).partition(|(finding, _)| finding.is_cause);
+    causes.into_iter().chain(others).unzip()
 }
 
 impl Finding {
     pub(crate) fn new(code: Code, step: u32, message: impl Into<String>, remark: impl Into<String>) -> Self {
         let (message, remark) = (message.into(), remark.into());
-        Self { code, step, message, remark, labels: Vec::new(), note: None, doubt: None }
+        Self { code, step, message, remark, labels: Vec::new(), note: None, doubt: None, is_cause: false }
+    }
+
+    #[must_use]
+    pub(crate) fn cause(mut self) -> Self {
+        self.is_cause = true;
+        self
     }
 
     #[must_use]

@@ -37,7 +37,7 @@ use self::warp::{Strand, Wait, Warp};
 use super::Schedule;
 use super::arithmetic::Lanes;
 use super::clock::{Agent, Clock};
-use super::findings::Finding;
+use super::findings::{self, Finding};
 use super::launch::Assumption;
 use super::program::{Fixed, NOWHERE, Program, windows};
 use super::record::{Record, Recorder};
@@ -183,6 +183,8 @@ pub(crate) struct Machine<'p> {
     barrier_agents: FxHashMap<(u32, u32), (Agent, u32)>,
     history: History,
     footprints: FxHashMap<tensor_core::Footprint, tensor_core::Pieces>,
+    /// Steps in which several threads of a warp gave the tensor core something at once.
+    many: FxHashSet<u32>,
     /// How often something happened that others can notice.
     epoch: u64,
     executed: u64,
@@ -274,6 +276,7 @@ impl<'p> Machine<'p> {
             barrier_agents: FxHashMap::default(),
             history: History::default(),
             footprints: FxHashMap::default(),
+            many: FxHashSet::default(),
             epoch: 0,
             executed: 0,
             performed: 0,
@@ -360,6 +363,8 @@ impl<'p> Machine<'p> {
                 copies: bulk::Copies::default(),
                 tensor: tensor::Pending::default(),
                 register_count: registers,
+                register_changes: 0,
+                register_step: NOWHERE,
             };
             fresh.reserve(kernel.registers as usize);
             self.warps.push(fresh);
@@ -422,17 +427,19 @@ impl<'p> Machine<'p> {
     pub(crate) fn run(mut self) -> Outcome {
         let stop = self.go_on().err();
         let record = self.recorded();
+        let is_exhausted = self.is_exhausted();
+        let (findings, shown) = findings::causes_first(self.findings, self.shown);
         Outcome {
             record,
-            is_exhausted: self.is_exhausted(),
-            findings: self.findings,
+            is_exhausted,
+            findings,
             stop,
             assumed: self.assumed,
             addressed_ctas: self.addressed_ctas,
             executed: self.executed,
             performed: self.performed,
             visits: self.visits,
-            shown: self.shown,
+            shown,
             global: self.global,
         }
     }

@@ -3,6 +3,11 @@
 use std::fs;
 use std::path::PathBuf;
 
+use ptx_tc::simulation::launch::LaunchFile;
+use ptx_tc::simulation::schedules::under_seeds;
+use ptx_tc::simulation::{Kernel, Schedule, Settings, Verdict};
+use ptx_tc::{Source, Unit};
+
 use crate::common::{root, simulate_command};
 
 fn files(directory: &str) -> Vec<PathBuf> {
@@ -36,34 +41,73 @@ fn runs_are_added() {
     assert_eq!(output.status.code(), Some(2));
 }
 
+/// Small kernels under a hundred schedules: in all of them the same rule finds something, or none does.
 #[test]
-#[ignore = "takes minutes: `cargo test --test it a_hundred_schedules -- --ignored`"]
 fn a_hundred_schedules_have_one_verdict() {
+    let run = |path: &PathBuf, schedule: Schedule| {
+        let source = Source::from_bytes("kernel.ptx", fs::read(path).unwrap()).unwrap();
+        let unit = Unit::new(&source);
+        let kernel = Kernel::new(&unit, "k").unwrap();
+        let settings = Settings { schedule, budget: 100_000, ..Settings::default() };
+        kernel.simulate_assumed(&LaunchFile::default(), &settings).unwrap()
+    };
     for path in files("fixtures/simulation/findings") {
-        let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
+        let name = path.file_stem().unwrap().to_str().unwrap();
         let code = name.split('_').next().unwrap();
-        let document = document(&[path.to_str().unwrap(), "--runs", "100"]);
-        let findings = document["kernels"][0]["diagnostics"].as_array().unwrap();
-        assert!(findings.iter().all(|finding| finding["code"] == code), "{name}: {findings:#?}");
-        // Some finding shows under all of them, whatever side of a race comes first.
-        let seeds = (1..=100).filter(|seed| {
-            let seed = seed.to_string();
-            simulate_command(&[path.to_str().unwrap(), "--schedule", "random", "--seed", &seed]).status.code()
-                == Some(1)
-        });
-        assert_eq!(seeds.count(), 100, "{name}");
+        for seed in 1..=100 {
+            let report = run(&path, Schedule::Random(seed));
+            let codes: Vec<&str> = report.diagnostics.iter().map(|finding| finding.code.as_str()).collect();
+            // Some finding shows under all of them, whatever side of a race comes first.
+            assert!(
+                !codes.is_empty() && codes.iter().all(|it| *it == code),
+                "{name}, seed {seed}: {codes:?}"
+            );
+        }
     }
     for path in files("fixtures/simulation/clean") {
-        let output = simulate_command(&[path.to_str().unwrap(), "--runs", "100"]);
-        assert_eq!(output.status.code(), Some(0), "{path:?}: {}", String::from_utf8_lossy(&output.stdout));
+        for seed in 1..=100 {
+            let report = run(&path, Schedule::Random(seed));
+            assert_eq!(report.verdict, Verdict::Clean, "{path:?}, seed {seed}: {:?}", report.diagnostics);
+        }
     }
-    for launch in files("fixtures/simulation/launches")
-        .iter()
-        .filter(|it| it.extension().is_some_and(|it| it == "toml"))
-    {
-        let name = launch.file_stem().unwrap().to_str().unwrap();
+}
+
+/// Real kernels: the larger one is, the fewer schedules.
+#[test]
+fn real_kernels_have_one_verdict() {
+    real_kernels(|instructions| (200_000 / instructions.max(1)).clamp(1, 100));
+}
+
+/// The same for a hundred schedules of each.
+#[test]
+#[ignore = "five minutes: `cargo test --test it real_kernels_have_one_verdict_under_a_hundred -- --ignored`"]
+fn real_kernels_have_one_verdict_under_a_hundred_schedules() {
+    real_kernels(|_| 100);
+}
+
+/// Runs each kernel that has a launch under as many random schedules as its size allows.
+fn real_kernels(seeds: impl Fn(u64) -> u64) {
+    let launches = files("fixtures/simulation/launches");
+    assert!(!launches.is_empty());
+    let (mut runs, mut instructions) = (0, 0);
+    for path in launches {
+        let name = path.file_stem().unwrap().to_str().unwrap();
         let module = format!("fixtures/kernels/{}.ptx", name.split('.').next().unwrap());
-        let output = simulate_command(&[&module, "--launch", launch.to_str().unwrap(), "--runs", "100"]);
-        assert_eq!(output.status.code(), Some(0), "{name}: {}", String::from_utf8_lossy(&output.stdout));
+        let source = Source::from_bytes(module.clone(), fs::read(root().join(module)).unwrap()).unwrap();
+        let unit = Unit::new(&source);
+        let file: LaunchFile = toml::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
+        let kernel = Kernel::new(&unit, file.kernel.as_deref().unwrap()).unwrap();
+        let launch = kernel.launch(&file, &mut |_| Ok(Vec::new())).unwrap();
+        let run = |schedule| kernel.simulate(&launch, &Settings { schedule, ..Settings::default() });
+        let early = run(Schedule::Early).unwrap();
+        let count = seeds(early.warp_instructions);
+        let report = under_seeds(1..count + 1, run).unwrap();
+        for report in [&early, &report] {
+            let what = (&report.diagnostics, &report.reasons);
+            assert_eq!(report.verdict, Verdict::Clean, "{name}, {count} schedules: {what:?}");
+        }
+        runs += count + 1;
+        instructions += early.warp_instructions + report.warp_instructions;
     }
+    println!("{runs} runs, {instructions} warp instructions");
 }

@@ -15,6 +15,7 @@ const KERNELS: &[&str] = &[
     "gluon_matmul_pair_sm100a.matmul_pair",
     "gluon_matmul_pipelined_sm100a.matmul_pipelined",
     "gluon_matmul_roles_sm103a.matmul_roles",
+    "gemm_mxfp8_sm100f.gemm_mxf8_e4m3_128x128",
 ];
 
 #[test]

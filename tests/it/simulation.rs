@@ -1,12 +1,13 @@
 //! Kernels that are run: small ones with one thing wrong each, and the same ones put right; and real
 //! ones, which are clean under every schedule.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use ptx_tc::rules::{RULES, Scope};
 use ptx_tc::simulation::launch::LaunchFile;
-use ptx_tc::simulation::{Kernel, KernelReport, Schedule, Settings, Verdict};
+use ptx_tc::simulation::{Kernel, KernelReport, Schedule, Settings, Verdict, kernels};
 use ptx_tc::{Source, Unit};
 
 use crate::common::{root, simulate_command};
@@ -119,19 +120,10 @@ fn documentation_examples() {
     }
 }
 
-/// Real kernels under the launches that belong to them.
+/// Real kernels under the launches that belong to them; `schedules.rs` has them under random schedules.
 #[test]
 fn real_kernels_are_clean() {
     are_clean(&[&["early"], &["late"]]);
-}
-
-/// The same for what happens by chance, which takes minutes.
-#[test]
-#[ignore = "takes minutes"]
-fn real_kernels_are_clean_by_chance() {
-    let seeds: Vec<String> = (1..=20).map(|seed| seed.to_string()).collect();
-    let schedules: Vec<[&str; 3]> = seeds.iter().map(|seed| ["random", "--seed", seed]).collect();
-    are_clean(&schedules.iter().map(<[&str; 3]>::as_slice).collect::<Vec<_>>());
 }
 
 fn are_clean(schedules: &[&[&str]]) {
@@ -154,6 +146,34 @@ fn are_clean(schedules: &[&[&str]]) {
             assert_eq!(output.status.code(), Some(0), "{name}, {schedule:?}: {text}{trouble}");
         }
     }
+}
+
+/// Kernels of one instruction each, in all its forms, as one warp. What they are given makes no sense, so that many
+/// read what nobody has written.
+#[test]
+fn every_form_in_one_warp() {
+    let mut table = String::new();
+    for module in ["cuda_ptx_sm100a", "cuda_ptx_sm103a", "cuda_ptx_sm107a"] {
+        let text = fs::read(root().join(format!("fixtures/kernels/{module}.ptx"))).unwrap();
+        let source = Source::from_bytes(module, text).unwrap();
+        let unit = Unit::new(&source);
+        let shape = LaunchFile { block: Some(vec![32]), ..LaunchFile::default() };
+        let mut verdicts: BTreeMap<String, usize> = BTreeMap::new();
+        for name in kernels(&unit) {
+            let kernel = Kernel::new(&unit, name).unwrap();
+            let settings = Settings { budget: 100_000, ..Settings::default() };
+            let report = kernel.simulate_assumed(&shape, &settings).unwrap();
+            let what = match codes(&report).first() {
+                Some(code) => format!("{code} {}", report.diagnostics[0].message),
+                None => format!("{:?}", report.verdict),
+            };
+            *verdicts.entry(what).or_default() += 1;
+        }
+        for (what, count) in verdicts {
+            table.push_str(&format!("{module}: {count} {what}\n"));
+        }
+    }
+    insta::assert_snapshot!(table);
 }
 
 fn temporary(name: &str, text: &str) -> PathBuf {

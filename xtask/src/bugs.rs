@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use ptx_tc::Source;
 use ptx_tc::simulation::launch::LaunchFile;
+use ptx_tc::{Source, Unit};
 use ptx_tc_fuzz::bugs::{BUGS, Choice, Tallies};
 use ptx_tc_fuzz::simulated;
 use rayon::prelude::*;
@@ -27,9 +27,13 @@ pub(crate) struct Arguments {
     /// At most so many functions of a module for each class; or so many places of a kernel that is run.
     #[arg(long, default_value_t = 0)]
     places: usize,
-    /// List so many of the places of each class where the bug is not found.
+    /// List so many of the places of each class where the bug is not found, and of those where what running
+    /// the kernel reports first does not name it.
     #[arg(long, default_value_t = 0)]
     missed: usize,
+    /// Kernels that take more instructions of warps are not run.
+    #[arg(long, default_value_t = 300_000)]
+    most: u64,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
@@ -82,7 +86,7 @@ fn simulate(arguments: &Arguments) -> Result<bool> {
     let choice = simulated::Choice {
         class: &arguments.class,
         places: if arguments.places == 0 { usize::MAX } else { arguments.places },
-        budget: 1_000_000,
+        budget: 100_000,
     };
     let tallies = launches
         .par_iter()
@@ -93,6 +97,13 @@ fn simulate(arguments: &Arguments) -> Result<bool> {
             let launch: LaunchFile = toml::from_str(&fs::read_to_string(path)?)?;
             let source = Source::from_bytes(name.clone(), fs::read(module)?)?;
             let mut tallies = simulated::Tallies::default();
+            let kernel = launch.kernel.as_deref().unwrap_or_default();
+            let instructions = simulated::instructions(&Unit::new(&source), kernel, &launch)
+                .map_err(|error| format!("{name}: {error}"))?;
+            if instructions > arguments.most {
+                println!("{name} is left out: {instructions} warp instructions");
+                return Ok(tallies);
+            }
             tallies.add(&source, &launch, &choice).map_err(|error| format!("{name}: {error}"))?;
             Ok(tallies)
         })
@@ -103,6 +114,9 @@ fn simulate(arguments: &Arguments) -> Result<bool> {
     for (bug, tally) in simulated::BUGS.iter().zip(&tallies.tallies) {
         for missed in tally.missed.iter().take(arguments.missed) {
             println!("{}: {missed}", bug.name);
+        }
+        for other in tally.misnamed.iter().take(arguments.missed) {
+            println!("{}: {other}", bug.name);
         }
     }
     Ok(true)

@@ -2,8 +2,9 @@ use crate::rules::rule;
 
 rule! {
     /// ## What it does
-    /// Finds mbarriers that are initialised again or invalidated while a thread waits for them or work
-    /// under way will complete them, and bytes of mbarriers that are written by something else.
+    /// Finds mbarriers that are initialised again or invalidated while a thread waits for them, work
+    /// under way will complete them, or bytes are expected that have not come, and bytes of mbarriers that
+    /// are written by something else.
     ///
     /// `ptx-tc simulate` finds it, in a run of the kernel.
     ///

@@ -2,8 +2,9 @@ use crate::rules::rule;
 
 rule! {
     /// ## What it does
-    /// Finds `.aligned` instructions that only a part of a warp comes to. `bar.sync` is one: it means
-    /// `barrier.sync.aligned`.
+    /// Finds `.aligned` instructions that only a part of a warp comes to, or executes because of their guard.
+    /// `bar.sync` is one: it means `barrier.sync.aligned`. So are the loads and stores of Tensor Memory and
+    /// the waits for them, its allocation, `ldmatrix`, and `setmaxnreg`.
     ///
     /// `ptx-tc simulate` finds it, in a run of the kernel.
     ///
@@ -24,6 +25,7 @@ rule! {
     /// ```
     ///
     /// ## References
-    /// PTX ISA, Parallel Synchronization and Communication Instructions: bar, barrier
+    /// PTX ISA, Parallel Synchronization and Communication Instructions: bar, barrier; sections 9.7.16.7 and
+    /// 9.7.16.8
     DivergentAligned Run super::only_in_a_run
 }

@@ -5,7 +5,8 @@ rule! {
     /// Finds addresses that are no multiple of what is accessed there, and copies in bulk whose
     /// addresses or sizes are no multiples of 16 (of tensors: 128).
     ///
-    /// Also boxes of tensors that do not start at a multiple of 16 bytes of their row.
+    /// Also mbarriers that are not at a multiple of 8 bytes, and boxes of tensors that do not start at a
+    /// multiple of 16 bytes of their row.
     ///
     /// `ptx-tc simulate` finds it, in a run of the kernel.
     ///

@@ -378,9 +378,10 @@ impl Machine<'_> {
         }
         let values: smallvec::SmallVec<[(Lanes, u32); 4]> =
             registers.iter().map(|operand| self.value(strand, *operand)).collect();
-        let mut shared = None;
+        // What the lanes change, and what they leave as it is.
+        let (mut shared, mut kept) = (Vec::new(), Vec::new());
         let mut places = Vec::new();
-        let (mut changed, mut changed_shared) = (false, false);
+        let mut changed = false;
         for lane in lanes(active & !lost) {
             let address = addresses[lane];
             if !address.is_multiple_of(u64::from(total.next_power_of_two())) {
@@ -400,13 +401,18 @@ impl Machine<'_> {
             }
             changed |= differs;
             if let Place::Shared { cta, offset } = place {
-                changed_shared |= differs;
-                shared.get_or_insert_with(Vec::new).push((cta, offset, total));
+                if differs || access.strength.is_some() {
+                    shared.push((cta, offset, total));
+                } else {
+                    kept.push((cta, offset, total));
+                }
             }
         }
-        if let Some(shared) = shared {
-            let strong = access.strength.map(|it| it.scope);
-            self.touch(strand, &shared, (true, !changed_shared && strong.is_none()), strong, active);
+        let strong = access.strength.map(|it| it.scope);
+        for (shared, keeps) in [(shared, false), (kept, true)] {
+            if !shared.is_empty() {
+                self.touch(strand, &shared, (true, keeps), strong, active);
+            }
         }
         if let Some(strength) = access.strength {
             self.tell(strand, &places, strength, false);

@@ -10,7 +10,7 @@ use crate::simulation::arithmetic::Lanes;
 use crate::simulation::clock::{Agent, Clock};
 use crate::simulation::findings::Finding;
 use crate::simulation::program::{
-    Address, Mbarrier as Instruction, MbarrierKind, Operand, Scope, Where, windows,
+    Address, Mbarrier as Instruction, MbarrierKind, NOWHERE, Operand, Scope, Where, windows,
 };
 
 /// Transactions that an mbarrier can count (PTX ISA, "mbarrier").
@@ -60,6 +60,8 @@ pub(super) struct Mbarrier {
     pub(super) under_way: u32,
     /// Arrivals that operations under way will make.
     pub(super) promised: u32,
+    /// Where the last bytes came from.
+    brought: u32,
 }
 
 /// Someone who arrives, or brings bytes.
@@ -147,6 +149,12 @@ impl Machine<'_> {
         if self.ctas.len() > 1 { format!("{at} of CTA {cta}") } else { at }
     }
 
+    /// What people call an mbarrier: a variable's name says what it is.
+    pub(super) fn mbarrier_name(&self, barrier: &Mbarrier) -> String {
+        let name = self.place_name(barrier.cta, barrier.offset);
+        if name.starts_with('`') { name } else { format!("the mbarrier at {name}") }
+    }
+
     /// An mbarrier instruction.
     pub(super) fn mbarrier(
         &mut self,
@@ -206,6 +214,7 @@ impl Machine<'_> {
         match instruction.kind {
             MbarrierKind::Invalidate => {
                 self.in_use(strand, number, "invalidated");
+                self.check_unexpected(number);
                 self.mbarriers[number as usize].is_valid = false;
                 self.ctas[cta as usize].mbarriers[offset as usize / 8] = 0;
                 self.epoch += 1;
@@ -274,6 +283,9 @@ impl Machine<'_> {
     }
 
     fn mbarrier_init(&mut self, strand: &Strand, (cta, offset): (u32, u32), count: u32) {
+        if self.is_misaligned(strand, (cta, offset)) {
+            return;
+        }
         if let Some(old) = self.mbarrier_at(cta, offset) {
             self.in_use(strand, old, "initialised again");
             self.mbarriers[old as usize].is_valid = false;
@@ -305,6 +317,7 @@ impl Machine<'_> {
             seen: Vec::new(),
             under_way: 0,
             promised: 0,
+            brought: NOWHERE,
         });
         let number = self.mbarriers.len() as u32;
         self.ctas[cta as usize].mbarriers[offset as usize / 8] = number;
@@ -325,6 +338,8 @@ impl Machine<'_> {
             "a copy under way will complete transactions of it"
         } else if barrier.promised > 0 {
             "a commit under way will arrive at it"
+        } else if barrier.transactions > 0 {
+            "bytes are expected in its phase"
         } else {
             return;
         };
@@ -335,12 +350,16 @@ impl Machine<'_> {
             "an mbarrier is ended while it is still needed",
             format!("the mbarrier at {name} is {what} while {reason}"),
         )
-        .label(barrier.init, "it is initialised here");
+        .label(barrier.init, "it is initialised here")
+        .cause();
         self.report(finding);
     }
 
     /// The mbarrier at a place; its absence is a finding.
     pub(super) fn usable_mbarrier(&mut self, strand: &Strand, (cta, offset): (u32, u32)) -> Option<u32> {
+        if self.is_misaligned(strand, (cta, offset)) {
+            return None;
+        }
         let found = self.mbarrier_at(cta, offset);
         let Some(number) = found else {
             self.no_mbarrier(strand.step, strand.warp, (cta, offset));
@@ -363,6 +382,23 @@ impl Machine<'_> {
             self.report(finding);
         }
         found
+    }
+
+    /// Whether no mbarrier can be at a place, which is a finding.
+    fn is_misaligned(&mut self, strand: &Strand, (cta, offset): (u32, u32)) -> bool {
+        /// Bytes of an mbarrier, and its alignment (PTX ISA, "Size and alignment of mbarrier object").
+        const BYTES: u32 = 8;
+        if offset.is_multiple_of(BYTES) {
+            return false;
+        }
+        let finding = Finding::new(
+            Code::Misaligned,
+            strand.step,
+            "an mbarrier must be at a multiple of 8 bytes",
+            format!("{} is {offset:#x} in shared memory", self.place_name(cta, offset)),
+        );
+        self.report(finding);
+        true
     }
 
     /// An agent that does nothing else.
@@ -414,20 +450,16 @@ impl Machine<'_> {
         let (phase, init) = (barrier.phase, barrier.init);
         let last = barrier.senders.iter().rfind(|sender| sender.phase + 1 == phase);
         let last = last.map(|sender| (sender.step, sender.warp)).filter(|last| *last != (step, warp));
-        let name =
-            self.place_name(self.mbarriers[number as usize].cta, self.mbarriers[number as usize].offset);
+        let name = self.mbarrier_name(&self.mbarriers[number as usize]);
         let role = self.role(warp);
         let mut finding = Finding::new(
             Code::PhaseOvertaken,
             step,
             "a thread may arrive at an mbarrier before the phase before is over",
-            format!(
-                "what {role} does here counts for phase {phase} of the mbarrier at {name}, and nothing orders it \
-                 behind the end of phase {}: it may count for that",
-                phase - 1
-            ),
+            format!("what {role} does here counts for phase {phase} of {name}"),
         )
-        .label(init, "it is initialised here");
+        .label(init, "it is initialised here")
+        .note(format!("nothing orders it behind the end of phase {}: it may count for that", phase - 1));
         if let Some((step, warp)) = last {
             let role = self.role(warp);
             finding = finding.label(step, format!("{role} arrives here for phase {}", phase - 1));
@@ -473,25 +505,55 @@ impl Machine<'_> {
         self.count(number, event);
         let barrier = &mut self.mbarriers[number as usize];
         barrier.transactions -= bytes;
+        barrier.brought = step;
         self.epoch += 1;
         self.record_arrival(number, step);
-        let barrier = &mut self.mbarriers[number as usize];
-        if barrier.pending == 0 && barrier.transactions < 0 {
-            let (more, init) = (-barrier.transactions, barrier.init);
-            barrier.transactions = 0;
-            let name =
-                self.place_name(self.mbarriers[number as usize].cta, self.mbarriers[number as usize].offset);
-            let finding = Finding::new(
-                Code::TransactionMismatch,
-                step,
-                "more bytes come to an mbarrier than its phase expects",
-                format!("{more} bytes more come to the mbarrier at {name} than its phase expects"),
-            )
-            .label(init, "it is initialised here");
-            self.report(finding);
+        if self.mbarriers[number as usize].pending == 0 {
+            self.check_unexpected(number);
         }
         self.check_transactions(step, number);
         self.end_phase(number);
+    }
+
+    /// Looks whether more bytes have come than are expected, when nobody is left to expect them; whether they
+    /// have.
+    fn check_unexpected(&mut self, number: u32) -> bool {
+        let barrier = &mut self.mbarriers[number as usize];
+        let (more, init, step) = (-barrier.transactions, barrier.init, barrier.brought);
+        if more <= 0 || step == NOWHERE {
+            return false;
+        }
+        barrier.transactions = 0;
+        let (cta, offset) = (barrier.cta, barrier.offset);
+        let name = self.place_name(cta, offset);
+        let finding = Finding::new(
+            Code::TransactionMismatch,
+            step,
+            "more bytes come to an mbarrier than its phase expects",
+            format!("{more} bytes more come to the mbarrier at {name} than its phase expects"),
+        )
+        .label(init, "it is initialised here")
+        .cause();
+        self.report(finding);
+        true
+    }
+
+    /// The same for all mbarriers when nobody can go on; whether there is one.
+    pub(super) fn check_all_unexpected(&mut self) -> bool {
+        (0..self.mbarriers.len() as u32).fold(false, |any, number| {
+            let is_valid = self.mbarriers[number as usize].is_valid;
+            is_valid && self.check_unexpected(number) || any
+        })
+    }
+
+    /// The same when a CTA ends.
+    pub(super) fn check_transactions_at_exit(&mut self, cta: u32) {
+        for number in 0..self.mbarriers.len() as u32 {
+            let barrier = &self.mbarriers[number as usize];
+            if barrier.is_valid && barrier.cta == cta {
+                self.check_unexpected(number);
+            }
+        }
     }
 
     /// Someone arrives.
@@ -541,6 +603,9 @@ impl Machine<'_> {
             self.report(finding.doubted(self.doubt(&places)));
         } else {
             barrier.pending -= count;
+            if barrier.pending == 0 {
+                self.check_unexpected(number);
+            }
         }
         self.end_phase(number);
     }
@@ -587,15 +652,13 @@ impl Machine<'_> {
     /// Reports that a phase may end before someone expects bytes in it.
     fn expected_late(&mut self, number: u32, (step, warp): (u32, u32), phase: u64) {
         let barrier = &self.mbarriers[number as usize];
-        let name = self.place_name(barrier.cta, barrier.offset);
+        let name = self.mbarrier_name(barrier);
         let role = self.role(warp);
         let finding = Finding::new(
             Code::PhaseOvertaken,
             step,
             "a phase of an mbarrier may end before all have said how many bytes they expect in it",
-            format!(
-                "{role} expects bytes in phase {phase} of the mbarrier at {name}, which may be over by then"
-            ),
+            format!("{role} expects bytes in phase {phase} of {name}, which may be over by then"),
         )
         .label(barrier.init, "it is initialised here");
         self.report(finding);
@@ -604,7 +667,7 @@ impl Machine<'_> {
     /// Reports that a phase may end before someone has seen the end of the one before.
     pub(super) fn overtaken(&mut self, number: u32, (step, warp): (u32, u32), phase: u64) {
         let barrier = &self.mbarriers[number as usize];
-        let name = self.place_name(barrier.cta, barrier.offset);
+        let name = self.mbarrier_name(barrier);
         let role = self.role(warp);
         let waited = match phase.checked_sub(1) {
             Some(before) => format!("waits for phase {before}"),
@@ -614,12 +677,10 @@ impl Machine<'_> {
             Code::PhaseOvertaken,
             step,
             "a phase of an mbarrier may end before all have seen the end of the one before",
-            format!(
-                "{role} {waited} of the mbarrier at {name}, and may see its parity again only after phase {phase} \
-                 is over, too"
-            ),
+            format!("{role} {waited} of {name}"),
         )
-        .label(barrier.init, "it is initialised here");
+        .label(barrier.init, "it is initialised here")
+        .note(format!("it may see the parity again only after phase {phase} is over, too"));
         let last = barrier.senders.iter().rfind(|sender| sender.phase == phase);
         if let Some(last) = last {
             finding = finding.label(last.step, format!("phase {phase} is ended by who arrives here"));

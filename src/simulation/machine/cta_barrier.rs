@@ -284,12 +284,13 @@ impl Machine<'_> {
     /// Says that only part of a warp executes what all have to.
     pub(super) fn not_aligned(&mut self, strand: &Strand, active: u32, live: u32) {
         let role = self.role_of(strand, active);
+        let come = if active.is_power_of_two() { "comes" } else { "come" };
         let finding = Finding::new(
             Code::DivergentAligned,
             strand.step,
             "a part of a warp executes an `.aligned` instruction",
             format!(
-                "{role} come here without the other {} threads of the warp",
+                "{role} {come} here without the other {} threads of the warp",
                 (live & !active).count_ones()
             ),
         );

@@ -1,5 +1,6 @@
 //! Why nothing can move any more.
 
+use super::barrier::Sender;
 use super::warp::{Strand, Wait};
 use super::{Machine, Stop};
 use crate::diagnostic::Code;
@@ -76,7 +77,7 @@ impl Machine<'_> {
         if self.findings.iter().any(is_cause) {
             return;
         }
-        if self.waits_for_others() {
+        if self.waits_for_others() || self.check_all_unexpected() {
             return;
         }
         // What several wait for comes first; of these what others wait for, too.
@@ -123,33 +124,46 @@ impl Machine<'_> {
             Code::TransactionMismatch => "fewer bytes come to an mbarrier than its phase expects",
             _ => "every thread that is left waits for ever",
         };
-        let who = self.roles(&warps);
-        let mut finding =
-            Finding::new(code, step, message, format!("{who} {}", self.explain(&wait, warps.len() > 1)));
+        let explained = |wait: &Wait, warps: &[u32]| {
+            format!("{} {}", self.roles(warps), self.explain(wait, warps.len() > 1))
+        };
+        let mut finding = Finding::new(code, step, message, explained(&wait, &warps));
         if let Wait::Mbarrier { barrier, .. } = wait {
             let known = &self.mbarriers[barrier as usize];
-            finding =
-                finding.label(known.init, format!("initialised to await {}", count(known.count, "arrival")));
+            finding = finding.label(known.init, format!("it awaits {}", count(known.count, "arrival")));
             let mut senders = known.senders.clone();
             senders.sort_by_key(|sender| std::cmp::Reverse(sender.phase));
             for sender in senders.iter().take(3) {
                 let role = self.role(sender.warp);
-                let times = count(sender.times as u32, "time");
-                let now = self.whereabouts(sender.warp);
-                finding = finding.label(
-                    sender.step,
-                    format!("{role} arrived here {times}, last in phase {}; {now}", sender.phase),
-                );
+                let times = match sender.times {
+                    1 => format!("once, in phase {}", sender.phase),
+                    times => format!("{times} times, last in phase {}", sender.phase),
+                };
+                finding = finding.label(sender.step, format!("{role} arrived here {times}"));
             }
-            if senders.is_empty() {
-                finding = finding.note("nobody has ever arrived at it");
+            if let Some(note) = self.note_of_senders(&senders) {
+                finding = finding.note(note);
             }
         }
         for (wait, step, warps) in groups.iter().skip(1).take(6) {
-            let who = self.roles(warps);
-            finding = finding.label(*step, format!("{who} {}", self.explain(wait, warps.len() > 1)));
+            finding = finding.label(*step, explained(wait, warps));
         }
         self.report(finding.doubted(doubt));
+    }
+
+    /// What is to be said of those who have arrived at an mbarrier so far.
+    fn note_of_senders(&self, senders: &[Sender]) -> Option<String> {
+        if senders.is_empty() {
+            return Some("nobody has ever arrived at it".to_owned());
+        }
+        let has_ended = |sender: &&Sender| {
+            !self.strands.iter().any(|strand| strand.warp == sender.warp && strand.mask != 0)
+        };
+        let mut ended: Vec<u32> = senders.iter().filter(has_ended).map(|sender| sender.warp).collect();
+        ended.sort_unstable();
+        ended.dedup();
+        let verb = if ended.len() == 1 { "has" } else { "have" };
+        (!ended.is_empty()).then(|| format!("{} arrived at it before and {verb} ended", self.roles(&ended)))
     }
 
     /// By group: how many others wait for somebody in it, or for somebody who waits for one.
@@ -216,16 +230,16 @@ impl Machine<'_> {
         match wait {
             Wait::Mbarrier { barrier, phase, .. } => {
                 let barrier = &self.mbarriers[*barrier as usize];
-                let name = self.place_name(barrier.cta, barrier.offset);
+                let name = self.mbarrier_name(barrier);
                 let mut missing = Vec::new();
                 if barrier.pending > 0 {
-                    missing.push(format!("{} of {}", count(barrier.pending, "arrival"), barrier.count));
+                    missing.push(format!("{} of {}", barrier.pending, count(barrier.count, "arrival")));
                 }
                 if barrier.transactions > 0 {
                     missing.push(format!("{} bytes", barrier.transactions));
                 }
                 let missing = if missing.is_empty() { "nothing".to_owned() } else { missing.join(" and ") };
-                format!("{waits} for phase {phase} of the mbarrier at {name}, which lacks {missing}")
+                format!("{waits} for phase {phase} of {name}: {missing} missing")
             }
             Wait::Named { id } => format!("{waits} at barrier {id} for others"),
             Wait::Cluster { .. } => format!("{waits} at the barrier of the cluster for others"),
@@ -241,25 +255,36 @@ impl Machine<'_> {
         }
     }
 
-    /// Where a warp is now.
-    fn whereabouts(&self, warp: u32) -> String {
-        let mut strands =
-            self.strands.iter().filter(|strand: &&Strand| strand.warp == warp && strand.mask != 0);
-        match strands.next() {
-            Some(strand) => format!("now it {}", self.explain(&strand.wait, false)),
-            None => "it has ended".to_owned(),
-        }
-    }
-
-    fn roles(&self, warps: &[u32]) -> String {
-        match warps {
-            [] => String::new(),
-            [one] => self.role(*one),
-            [one, other] => format!("{} and {}", self.role(*one), self.role(*other)),
-            [first, .., last] => {
-                format!("{} warps ({} to {})", warps.len(), self.role(*first), self.role(*last))
+    /// What people call some warps: `warp 3`, `warps 0 and 2 to 5`.
+    pub(super) fn roles(&self, warps: &[u32]) -> String {
+        let mut warps = warps.to_vec();
+        warps.sort_unstable();
+        warps.dedup();
+        let by_cta =
+            warps.chunk_by(|one, other| self.warps[*one as usize].cta == self.warps[*other as usize].cta);
+        let words = by_cta.map(|warps| {
+            let &[first, ..] = warps else { return String::new() };
+            let is_next = |one: &u32, next: &u32| one + 1 == *next;
+            let index = |warp: u32| self.warps[warp as usize].index;
+            let mut runs = Vec::new();
+            for run in warps.chunk_by(is_next) {
+                match *run {
+                    [one] => runs.push(index(one).to_string()),
+                    [one, other] => runs.extend([index(one), index(other)].map(|it| it.to_string())),
+                    [one, .., last] => runs.push(format!("{} to {}", index(one), index(last))),
+                    [] => {}
+                }
             }
-        }
+            let plural = if warps.len() == 1 { "" } else { "s" };
+            let last = runs.pop().unwrap_or_default();
+            let list = if runs.is_empty() { last } else { format!("{} and {last}", runs.join(", ")) };
+            if self.ctas.len() > 1 {
+                format!("warp{plural} {list} of CTA {}", self.warps[first as usize].cta)
+            } else {
+                format!("warp{plural} {list}")
+            }
+        });
+        words.collect::<Vec<_>>().join(" and ")
     }
 }
 

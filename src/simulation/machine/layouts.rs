@@ -8,6 +8,10 @@ use crate::diagnostic::Code;
 use crate::simulation::addresses::Swizzle;
 use crate::simulation::findings::Finding;
 
+/// Bytes of a row where nothing is swizzled, and of the longest one.
+const NO_SPAN: u32 = 16;
+const LONGEST: u32 = 128;
+
 /// How something was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Layout {
@@ -74,14 +78,20 @@ impl Machine<'_> {
             if swizzled.is_none() && !packed {
                 return None;
             }
-            let mut here = pieces
+            let here = pieces
                 .iter()
                 .map(|(start, bytes)| ((*start).max(*from), (start + bytes).min(*to)))
                 .filter(|(first, last)| first < last);
-            let Some(mode) = swizzled else { return here.next().map(|(first, _)| (first, *layout, None)) };
+            let first = here.clone().next().map(|(first, _)| first)?;
+            let Some(mode) = swizzled else { return Some((first, *layout, None)) };
+            // The second row begins elsewhere if rows have other lengths.
+            let is_longer = layout.swizzle.span().is_some_and(|span| span != mode.span().unwrap_or(NO_SPAN));
+            if is_longer && here.clone().map(|(first, last)| last - first).sum::<u32>() > LONGEST {
+                return Some((first, *layout, Some(mode)));
+            }
             // Where both patterns leave the bytes alone, or move them the same way, they are equal.
             let differs = |at: &u32| layout.swizzle.apply(*at) != mode.apply(*at);
-            let place = here.find_map(|(first, last)| (first..last).step_by(8).find(differs))?;
+            let place = here.clone().find_map(|(first, last)| (first..last).step_by(8).find(differs))?;
             Some((place, *layout, Some(mode)))
         });
         let Some((offset, layout, swizzled)) = found else { return };

@@ -138,8 +138,14 @@ impl Machine<'_> {
             Code::ProxyFenceMissing => format!("{mine} {} {place} through the async proxy", verb(&own)),
             _ => format!("{mine} {} {place}, and nothing orders that", verb(&own)),
         };
-        let finding = Finding::new(code, own.step, message, remark)
+        let mut finding = Finding::new(code, own.step, message, remark)
             .label(other.step, format!("with what {theirs} {} here", verb(&other)));
+        if self.many.contains(&own.step) || self.many.contains(&other.step) {
+            finding = finding.note(
+                "several threads of a warp issue the same operation of the tensor core: each of them starts one, and \
+                 a commit tracks those of its own thread only",
+            );
+        }
         // Only the fence is missing where something orders them.
         let doubt = match code {
             Code::ProxyFenceMissing => None,

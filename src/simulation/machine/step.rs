@@ -8,6 +8,9 @@ use crate::simulation::clock::Clock;
 use crate::simulation::findings::Finding;
 use crate::simulation::program::{Action, Address, MbarrierKind, NOWHERE, Operand, Slice, Tensor, Where};
 
+/// Warps of a warpgroup.
+const WARPGROUP: usize = 4;
+
 impl Machine<'_> {
     /// The lanes that execute a step.
     pub(super) fn active(&mut self, strand: &Strand, guard: Option<(u32, bool)>) -> Result<u32, Stop> {
@@ -224,6 +227,7 @@ impl Machine<'_> {
                 Ok(Flow::Next)
             }
             Action::Matrix { store, address, space, rows, row_bytes, registers, fragments } => {
+                self.check_aligned(strand, true, active);
                 self.matrix(
                     strand,
                     *store,
@@ -373,6 +377,8 @@ impl Machine<'_> {
             self.report(finding);
         }
         self.check_freed(cta);
+        self.check_transactions_at_exit(cta);
+        self.check_warpgroups(cta);
     }
 
     pub(super) fn registers_ready(&self, strand: &Strand, count: u32) -> bool {
@@ -396,8 +402,35 @@ impl Machine<'_> {
             *pool += warp.register_count.saturating_sub(count) * 32;
             warp.register_count = warp.register_count.min(count);
         }
+        warp.register_changes += 1;
+        warp.register_step = strand.step;
         self.epoch += 1;
         Flow::Next
+    }
+
+    /// Says of which warpgroups some warps have changed their registers and others have not. Shipped kernels
+    /// change them to different numbers, which is no finding.
+    fn check_warpgroups(&mut self, cta: u32) {
+        let members: Vec<u32> =
+            (0..self.warps.len() as u32).filter(|warp| self.warps[*warp as usize].cta == cta).collect();
+        for group in members.chunks(WARPGROUP) {
+            let changes = |warp: &u32| self.warps[*warp as usize].register_changes;
+            let most = group.iter().map(changes).max().unwrap_or(0);
+            let some: Vec<u32> = group.iter().copied().filter(|warp| changes(warp) == most).collect();
+            let others: Vec<u32> = group.iter().copied().filter(|warp| changes(warp) != most).collect();
+            let (Some(first), false) = (some.first(), others.is_empty()) else { continue };
+            let step = self.warps[*first as usize].register_step;
+            let verb = if some.len() == 1 { "executes" } else { "execute" };
+            let lack = if others.len() == 1 { "does" } else { "do" };
+            let (some, others) = (self.roles(&some), self.roles(&others));
+            let finding = Finding::new(
+                Code::RegistersNeverGranted,
+                step,
+                "a part of a warpgroup executes `setmaxnreg`",
+                format!("{some} {verb} it, and {others} of the same warpgroup {lack} not"),
+            );
+            self.report(finding);
+        }
     }
 
     /// Asks for a CTA that has not started.

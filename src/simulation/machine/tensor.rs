@@ -31,6 +31,10 @@ pub(super) struct TensorMemory {
     pub(super) allocations: Vec<(u32, u32, u32)>,
     /// What was freed: start, length, and by whom and when.
     freed: Vec<(u32, u32, Agent, u32)>,
+    /// Who has allocated, when, and where.
+    allocated: Vec<(Agent, u32, u32)>,
+    /// Where the CTA gave up the right to allocate.
+    relinquished: Option<u32>,
     /// By column and group of lanes.
     shadow: Shadow,
     /// By column: the groups that were written.
@@ -69,6 +73,8 @@ impl TensorMemory {
             sizes,
             allocations: Vec::new(),
             freed: Vec::new(),
+            allocated: Vec::new(),
+            relinquished: None,
             shadow: Shadow::new(sizes.columns * GROUPS * crate::simulation::shadow::GRANULE),
             written: vec![0; sizes.columns as usize],
             values: Vec::new(),
@@ -100,11 +106,27 @@ impl Machine<'_> {
     /// An instruction of tcgen05.
     pub(super) fn tensor(&mut self, strand: &mut Strand, tensor: &Tensor, active: u32) -> Result<Flow, Stop> {
         match tensor {
+            Tensor::Alloc { .. }
+            | Tensor::Dealloc { .. }
+            | Tensor::Relinquish
+            | Tensor::Load { .. }
+            | Tensor::Store { .. }
+            | Tensor::WaitLoad
+            | Tensor::WaitStore => self.check_aligned(strand, true, active),
+            Tensor::Copy { .. } | Tensor::Shift { .. } | Tensor::Multiply(_) => {
+                if !active.is_power_of_two() {
+                    self.many.insert(strand.step);
+                }
+            }
+            Tensor::FenceBefore | Tensor::FenceAfter | Tensor::Commit { .. } => {}
+        }
+        match tensor {
             Tensor::Alloc { pair, space, destination, columns } => {
                 return self.alloc(strand, *pair, (*space, *destination), *columns, active);
             }
             Tensor::Dealloc { address, columns } => self.dealloc(strand, *address, *columns, active)?,
-            Tensor::Relinquish | Tensor::FenceBefore | Tensor::FenceAfter => {}
+            Tensor::Relinquish => self.relinquish(strand),
+            Tensor::FenceBefore | Tensor::FenceAfter => {}
             Tensor::Load { shape, num, packed, address, split, registers, extra } => {
                 self.tensor_load(
                     strand,
@@ -233,6 +255,9 @@ impl Machine<'_> {
             self.report(finding);
             return Ok(Flow::Next);
         }
+        if let Some(step) = self.ctas[own as usize].tensor.relinquished {
+            self.allocates_late(strand.step, step);
+        }
         let group = self.group(strand, pair);
         let peer = if group.len() == 2 {
             let waits = |other: &Strand| {
@@ -256,6 +281,8 @@ impl Machine<'_> {
         for cta in &group {
             self.ctas[*cta as usize].tensor.allocations.push((start, columns, strand.step));
         }
+        let warp = &self.warps[strand.warp as usize];
+        self.ctas[own as usize].tensor.allocated.push((warp.agent, warp.clock.of(warp.agent), strand.step));
         self.epoch += 1;
         self.write_allocation(strand, (space, destination), lane, start)?;
         if let Some(index) = peer {
@@ -273,6 +300,29 @@ impl Machine<'_> {
             self.strands[index] = other;
         }
         Ok(Flow::Next)
+    }
+
+    /// A CTA gives up the right to allocate: what may be allocated later must not be.
+    fn relinquish(&mut self, strand: &Strand) {
+        let warp = &self.warps[strand.warp as usize];
+        let memory = &mut self.ctas[warp.cta as usize].tensor;
+        memory.relinquished = memory.relinquished.or(Some(strand.step));
+        let is_later = |(agent, tick, _): &&(Agent, u32, u32)| warp.clock.of(*agent) < *tick;
+        let later: Vec<u32> = memory.allocated.iter().filter(is_later).map(|(_, _, step)| *step).collect();
+        for step in later {
+            self.allocates_late(step, strand.step);
+        }
+    }
+
+    fn allocates_late(&mut self, step: u32, relinquished: u32) {
+        let finding = Finding::new(
+            Code::AllocationNeverSatisfied,
+            step,
+            "a CTA allocates Tensor Memory after it has given up the right to",
+            "nothing orders this before the `relinquish_alloc_permit`",
+        )
+        .label(relinquished, "the right is given up here");
+        self.report(finding);
     }
 
     pub(super) fn write_allocation(

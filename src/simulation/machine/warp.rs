@@ -44,6 +44,9 @@ pub(super) struct Warp {
     pub(super) tensor: super::tensor::Pending,
     /// Registers of each thread, for `setmaxnreg`.
     pub(super) register_count: u32,
+    /// How often it has changed them, and where it last did.
+    pub(super) register_changes: u32,
+    pub(super) register_step: u32,
 }
 
 /// Where threads that went different ways meet.
