@@ -11,6 +11,8 @@
 //! | which value is in a register? where was it made? | [`function::Function::value`], [`values`]; [`function::Function::origins`] |
 //! | which bits of a register are known? | [`constants::Constants`], through [`functions::FunctionFacts::value`] |
 //! | what is an address made of? are two the same? | [`places::Places`], through [`flow::Flow::place`] |
+//! | which numbers can a register hold, where kernels go round? | [`ranges`], behind places |
+//! | how far are two addresses from each other of which neither is known? | [`sums`] |
 //! | how far is an address from the start of its allocation? | [`allocated`] |
 //! | which lanes and columns does an instruction touch? do two overlap? | [`footprint`] |
 //! | which variable in shared memory does a store write, or a descriptor point to? | [`flow::Flow::stores_elsewhere`] |
@@ -49,8 +51,10 @@ pub mod mbarriers;
 pub mod paths;
 pub mod pending;
 pub mod places;
+pub mod ranges;
 pub mod reach;
 pub mod registers;
 pub mod shared;
+pub mod sums;
 pub mod uniformity;
 pub mod values;

@@ -46,8 +46,7 @@ impl<'a> Allocated<'a> {
     pub fn address(&self, decoded: &Decoded<'_>, address: &Address<'_>) -> Option<Distance> {
         let Base::Register(register) = address.base else { return None };
         self.distance(decoded, |flow| {
-            let place = flow.places().of(decoded.index, register.id);
-            Place { offset: place.offset.sum(Known::from(address.offset as u64)), ..place }
+            flow.places().of(decoded.index, register.id).plus(Known::from(address.offset as u64))
         })
     }
 
@@ -58,9 +57,8 @@ impl<'a> Allocated<'a> {
             return None;
         }
         self.distance(decoded, |flow| {
-            let place = flow.places().of(decoded.index, register.id);
             let by = Known::from(register.plus.unwrap_or_default() as u64);
-            Place { offset: place.offset.sum(by), ..place }
+            flow.places().of(decoded.index, register.id).plus(by)
         })
     }
 

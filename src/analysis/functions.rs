@@ -15,6 +15,8 @@ use super::loads;
 use super::mbarriers::Used;
 use super::paths::Paths;
 use super::places::KnownPlaces;
+use super::ranges::Ranges;
+use super::sums::Sums;
 use super::uniformity::Uniformity;
 use crate::instruction::decode::{Decoded, Value};
 use crate::instruction::{Address, Base, Instruction, Scalar};
@@ -49,6 +51,10 @@ pub struct FunctionFacts {
     pub slots: OnceCell<Slots>,
     /// What registers hold where instructions read them as addresses, as far as it was asked for.
     pub places: RefCell<KnownPlaces>,
+    /// Which numbers registers can hold, as far as it was asked for.
+    pub ranges: Ranges,
+    /// What addresses add up, as far as it was asked for.
+    pub sums: Sums,
 }
 
 /// How often dead edges are looked for. Compilers remove their own; two rounds are rare.
@@ -131,6 +137,8 @@ impl FunctionFacts {
             pending_loads: OnceCell::new(),
             slots: OnceCell::new(),
             places: RefCell::default(),
+            ranges: Ranges::default(),
+            sums: Sums::default(),
         }
     }
 

@@ -7,7 +7,7 @@
 //! instruction both executes it and does not.
 //!
 //! A kill counts on its own path only. A *discharge* counts on all: a fact that can have been
-//! discharged on some path to a query is no answer to it.
+//! discharged on some path to a query, since it was generated last, is no answer to it.
 
 use std::cell::LazyCell;
 use std::cmp::Reverse;
@@ -364,6 +364,9 @@ mod tests {
         assert_eq!(answers(&format!("L: {QUERY} {GEN} @p bra L; ret;")), [(0, 0)]);
         assert_eq!(answers(&format!("@p bra L; {GEN} ret; L: {QUERY}")), []);
         assert_eq!(answers(&format!("{GEN} @p bra L; fence.sc.cta; L: {QUERY}")), []);
+        // What is discharged at the end of a round is the one of this round.
+        assert_eq!(answers(&format!("L: {GEN} {QUERY} fence.sc.cta; @p bra L; ret;")), [(0, 0)]);
+        assert_eq!(answers(&format!("L: {QUERY} {GEN} fence.sc.cta; @p bra L; ret;")), []);
     }
 
     #[test]

@@ -125,6 +125,10 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
                         if let Root::Register(register) = columns.place().root {
                             addressed.push((*fact, register));
                         }
+                        if let Some(sum) = columns.sum() {
+                            let registers = flow.facts.sums.registers(sum);
+                            addressed.extend(registers.into_iter().map(|register| (*fact, register)));
+                        }
                     }
                 }
                 for event in flow.events().iter().filter(|event| multiplies(event)) {
