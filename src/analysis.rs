@@ -21,6 +21,7 @@
 //! | what does a descriptor say, and what is wrong with it? | [`descriptors`]; in words, [`description`] |
 //! | what happens in a function, and in what it calls? | [`events::Events`] |
 //! | what can have happened before what, with nothing between? | [`flow::Flow::pairs`], on top of [`reach`] |
+//! | which columns are handed over to whom before they are complete? | [`handovers`] |
 //! | what is still pending where something happens? | [`pending`]; loads are followed by [`loads`] |
 //! | which threads of a block, warp by warp? of which CTA of a pair? | [`executing::Executing`], through [`flow::Flow::executing`] |
 //! | who executes an instruction: one thread, a warp, some? can one run execute both of two? | [`uniformity::Uniformity`] |
@@ -46,6 +47,7 @@ pub mod flow;
 pub mod footprint;
 pub mod function;
 pub mod functions;
+pub mod handovers;
 pub mod loads;
 pub mod mbarriers;
 pub mod paths;

@@ -11,6 +11,7 @@ use super::definitions::{Definitions, RegisterSet};
 use super::events::{Action, Events};
 use super::executing::FoundOut;
 use super::function::Function;
+use super::handovers::Handover;
 use super::loads;
 use super::mbarriers::Used;
 use super::paths::Paths;
@@ -49,6 +50,8 @@ pub struct FunctionFacts {
     pub pending_loads: OnceCell<bool>,
     /// Where it keeps addresses of allocations; found when it is first asked for.
     pub slots: OnceCell<Slots>,
+    /// Where it signals too early; found when it is first asked for.
+    pub handovers: OnceCell<Vec<Handover>>,
     /// What registers hold where instructions read them as addresses, as far as it was asked for.
     pub places: RefCell<KnownPlaces>,
     /// Which numbers registers can hold, as far as it was asked for.
@@ -135,6 +138,7 @@ impl FunctionFacts {
             mbarriers: OnceCell::new(),
             paths: OnceCell::new(),
             pending_loads: OnceCell::new(),
+            handovers: OnceCell::new(),
             slots: OnceCell::new(),
             places: RefCell::default(),
             ranges: Ranges::default(),

@@ -26,6 +26,19 @@ impl Mbarrier {
     pub fn may_be(&self, other: &Self) -> bool {
         self.root == other.root && !self.bytes.is_disjoint(other.bytes)
     }
+
+    /// Whether two instructions mean one of the same mbarriers, which are few.
+    pub fn is_of_same_ring(&self, other: &Self) -> bool {
+        /// No ring is longer, in bytes.
+        const LONGEST: i64 = 256;
+        let is_short = |it: &Self| {
+            it.bytes.first().zip(it.bytes.last()).is_some_and(|(first, last)| last - first < LONGEST)
+        };
+        self.root == other.root
+            && is_short(self)
+            && is_short(other)
+            && (self.bytes.is_within(other.bytes) || other.bytes.is_within(self.bytes))
+    }
 }
 
 /// What an instruction does with an mbarrier.

@@ -163,9 +163,53 @@ impl Ranges {
         *known.entry(value).or_insert(Counted::UNKNOWN)
     }
 
+    /// How often an instruction is executed at most while control goes round, if a counter says so that a
+    /// branch compares with a number.
+    pub fn rounds(&self, function: &Function<'_>, instruction: u32) -> Option<u64> {
+        let Function { cfg, definitions, .. } = *function;
+        let block = cfg.block_of(instruction)?;
+        // The loops that it is in.
+        let (behind, before) = (cfg.followers(std::iter::once(block)), cfg.leaders(std::iter::once(block)));
+        let is_round = |other: BlockId| behind[other.index()] && before[other.index()];
+        let tests = self.all_tests(function);
+        let registers = tests.iter().filter(|(_, tests)| tests.iter().any(|test| is_round(test.block)));
+        let counters = registers.filter_map(|(register, _)| {
+            let all = definitions.of(*register).iter().map(|id| (*id, definitions.get(*id)));
+            let mut inside = all.filter(|(_, it)| cfg.block_of(it.instruction).is_none_or(is_round));
+            let (id, counts) = inside.next().filter(|(_, it)| !it.guarded)?;
+            if inside.next().is_some() || !is_passed(function, block, cfg.block_of(counts.instruction)?) {
+                return None;
+            }
+            let Counted { base: Base::Nothing, numbers, lanes: false } =
+                self.of(function, ValueId::Definition(id))
+            else {
+                return None;
+            };
+            self.is_stepped(function, id).then(|| numbers.count()).flatten()
+        });
+        counters.min()
+    }
+
+    /// Whether a definition adds a constant that is not 0 to its own register.
+    #[expect(clippy::unused_self, reason = "it belongs to the question above")]
+    fn is_stepped(&self, function: &Function<'_>, id: DefinitionId) -> bool {
+        let Function { unit, definitions, .. } = *function;
+        let Definition { instruction, register, .. } = *definitions.get(id);
+        let raw = &unit.module.instructions[instruction as usize];
+        let first = raw.operands.start;
+        unit.operations.of(instruction).computes() == Computation::Add
+            && raw.operands.len == 3
+            && unit.symbols.operand(first + 1) == Resolution::Register(register)
+            && literal(function, first + 2).is_some_and(|by| by != 0)
+    }
+
     /// The branches that compare a register with a number.
     fn tests(&self, function: &Function<'_>, register: RegisterId) -> &[Test] {
-        let tests = self.tests.get_or_init(|| {
+        self.all_tests(function).get(&register).map_or(&[], |tests| tests)
+    }
+
+    fn all_tests(&self, function: &Function<'_>) -> &FxHashMap<RegisterId, Vec<Test>> {
+        self.tests.get_or_init(|| {
             let mut tests: FxHashMap<RegisterId, Vec<Test>> = FxHashMap::default();
             for (block, content) in function.cfg.blocks() {
                 if let Some((register, test)) =
@@ -175,9 +219,30 @@ impl Ranges {
                 }
             }
             tests
-        });
-        tests.get(&register).map_or(&[], |tests| tests)
+        })
     }
+}
+
+/// Whether control passes a block whenever it comes back to another one.
+fn is_passed(function: &Function<'_>, from: BlockId, block: BlockId) -> bool {
+    let Function { cfg, budget, .. } = *function;
+    if from == block {
+        return true;
+    }
+    let mut seen: FxHashSet<BlockId> = FxHashSet::default();
+    let mut work = vec![from];
+    while let Some(next) = work.pop() {
+        for next in &cfg.block(next).successors {
+            if *next == block || !seen.insert(*next) {
+                continue;
+            }
+            if *next == from || !budget.take(1) {
+                return false;
+            }
+            work.push(*next);
+        }
+    }
+    true
 }
 
 fn branch_test(function: &Function<'_>, block: BlockId, branch: u32) -> Option<(RegisterId, Test)> {

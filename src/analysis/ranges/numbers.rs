@@ -68,6 +68,12 @@ impl Numbers {
         (self.first == self.last).then_some(self.first)
     }
 
+    /// How many there are.
+    pub fn count(self) -> Option<u64> {
+        let (first, last) = self.first().zip(self.last())?;
+        Some(last.abs_diff(first) / self.step.max(1) + 1)
+    }
+
     /// Whether it is of numbers that a word of `width` bits without a sign holds.
     pub fn fits(self, width: u32) -> bool {
         self.first >= 0 && self.last < MOST && (width >= 48 || self.last < 1 << width)

@@ -360,7 +360,7 @@ impl<'a> Solver<'a> {
                 Step::Gen(fact) => {
                     state.bare |= batch.bit(fact);
                     // What was discharged is the one before, of an earlier round.
-                    if let Batch::From(_) = batch {
+                    if self.problem.by_round {
                         state.discharged &= !batch.bit(fact);
                     }
                 }

@@ -114,6 +114,8 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             role,
             |reach, firsts| {
                 reach.same_thread();
+                // The wait at the end of a round says nothing of the next round.
+                reach.discharge_by_round();
                 let mut addressed = Vec::new();
                 // A multiply that reads what was copied or shifted is ordered between it and the next.
                 let moved = reach.group();
