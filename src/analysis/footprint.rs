@@ -134,16 +134,11 @@ impl Columns {
     }
 
     /// How many columns the one starts behind the other, where neither address is known, but both are in
-    /// the same lane. It holds as long as none of the registers is written that their [sums](Sum) are made
-    /// of.
+    /// the same lane. It holds as long as none of the registers is written that go into the
+    /// [sum](Sum) of the first.
     fn behind(&self, other: &Self) -> Option<i32> {
         let distance = self.sum?.behind(other.sum?)?;
         (distance.unsigned_abs() < 1 << 15).then_some(distance)
-    }
-
-    /// What the address adds up, where it is not known.
-    pub fn sum(&self) -> Option<Sum> {
-        self.sum
     }
 
     /// Whether both start in the same column.

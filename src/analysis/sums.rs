@@ -4,8 +4,8 @@
 //! stage are as far from each other as their constants are. A sum is made of parts, each as often as it was
 //! added: what a definition made, or what a register held in a block.
 //!
-//! Two addresses with the same parts are that far from each other as long as nothing that goes into either is
-//! written between the instructions that use them. For each definition on the way dominates what reads it: a
+//! Two addresses with the same parts are that far from each other as long as nothing that goes into the first
+//! is written between the instructions that use them. For each definition on the way dominates what reads it: a
 //! path from where a part is written to where the address is used goes through all that is between.
 
 use std::cell::RefCell;
@@ -58,8 +58,8 @@ impl Sum {
 #[derive(Debug, Default)]
 pub struct Sums {
     numbers: RefCell<FxHashMap<Parts, u32>>,
-    /// By number: the registers that go into sums with these parts.
-    registers: RefCell<Vec<SmallVec<[RegisterId; 4]>>>,
+    /// By instruction: the registers that go into the addresses that it uses.
+    registers: RefCell<FxHashMap<u32, SmallVec<[RegisterId; 4]>>>,
 }
 
 impl Sums {
@@ -72,10 +72,7 @@ impl Sums {
         let mut registers = self.registers.borrow_mut();
         let next = numbers.len() as u32;
         let number = *numbers.entry(parts).or_insert(next);
-        if number == next {
-            registers.push(SmallVec::new());
-        }
-        let known = registers.get_mut(number as usize)?;
+        let known = registers.entry(instruction).or_default();
         for register in used {
             if !known.contains(&register) {
                 known.push(register);
@@ -84,10 +81,10 @@ impl Sums {
         Some(Sum { parts: number, constant })
     }
 
-    /// The registers that go into sums with the same parts, as far as they were asked for: the distance
-    /// between two of them is known as long as none of these is written.
-    pub fn registers(&self, sum: Sum) -> SmallVec<[RegisterId; 4]> {
-        self.registers.borrow().get(sum.parts as usize).cloned().unwrap_or_default()
+    /// The registers that go into the addresses of an instruction, as far as they were asked for: how far
+    /// another one is from them is known as long as none of these is written behind it.
+    pub fn registers(&self, instruction: u32) -> SmallVec<[RegisterId; 4]> {
+        self.registers.borrow().get(&instruction).cloned().unwrap_or_default()
     }
 }
 

@@ -123,13 +123,11 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
                     if !multiplies(event) {
                         reach.join(*fact, moved);
                     }
+                    let summed = flow.facts.sums.registers(event.instruction);
+                    addressed.extend(summed.into_iter().map(|register| (*fact, register)));
                     for (_, columns) in of(*event).accesses {
                         if let Root::Register(register) = columns.place().root {
                             addressed.push((*fact, register));
-                        }
-                        if let Some(sum) = columns.sum() {
-                            let registers = flow.facts.sums.registers(sum);
-                            addressed.extend(registers.into_iter().map(|register| (*fact, register)));
                         }
                     }
                 }
