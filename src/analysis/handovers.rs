@@ -12,8 +12,6 @@ use super::loads::Concern;
 use super::mbarriers::Use;
 use super::pending::{Pending, Threads, pending_loads, pending_stores};
 use super::reach::{Direction, Passed};
-use crate::instruction::Instruction;
-use crate::isa::vocabulary::Operation;
 
 /// A signal while a load or store may be under way.
 #[derive(Clone, Copy, Debug)]
@@ -22,7 +20,8 @@ pub struct Handover {
     pub pair: Pair,
     /// Which of them it is.
     pub access: Pending,
-    /// What another warp does to the columns of it behind a wait for this signal, if that is known.
+    /// What another warp writes to the columns of a load behind a wait for this signal, if that is known. Of
+    /// stores it is not asked: the signals behind these that are known hand over something else.
     pub then: Option<Event>,
 }
 
@@ -54,12 +53,12 @@ impl<'a> Flow<'a> {
         } else {
             pending_stores(self, Threads::Same, role)
         };
-        let then = |pair: Pair| self.behind_signal(pair, access);
+        let then = |pair: Pair| if loads { self.behind_signal(pair) } else { None };
         pairs.into_iter().map(|pair| Handover { pair, access, then: then(pair) }).collect()
     }
 
-    /// What another warp does to the columns of an access behind a wait for a signal.
-    fn behind_signal(&self, pair: Pair, access: Pending) -> Option<Event> {
+    /// What another warp writes to the columns of a load behind a wait for a signal.
+    fn behind_signal(&self, pair: Pair) -> Option<Event> {
         if !self.is_own(pair.first) || !self.is_own(pair.then) {
             return None;
         }
@@ -84,24 +83,8 @@ impl<'a> Flow<'a> {
             return None;
         }
         let conflicts = |event: &&Event| {
-            let own = || columns(self, **event).is_some_and(|it| it.overlaps(&accessed));
-            let operands = || {
-                footprint::operands_read(self, **event).into_iter().flatten().any(|it| it.overlaps(&accessed))
-            };
-            match self.instruction(**event) {
-                Some(Instruction::Mma(_)) => own() || access == Pending::Store && operands(),
-                Some(Instruction::St(_) | Instruction::Cp(_) | Instruction::Shift(_)) => own(),
-                Some(Instruction::Ld(_)) => access == Pending::Store && own(),
-                Some(
-                    Instruction::Alloc(_)
-                    | Instruction::Dealloc(_)
-                    | Instruction::RelinquishAllocPermit(_)
-                    | Instruction::Wait(_)
-                    | Instruction::Commit(_)
-                    | Instruction::Fence(_),
-                )
-                | None => false,
-            }
+            let writes = self.instruction(**event).and_then(footprint::accessed).is_some_and(|(_, writes)| writes);
+            writes && columns(self, **event).is_some_and(|it| it.overlaps(&accessed))
         };
         self.events()
             .iter()
@@ -109,16 +92,5 @@ impl<'a> Flow<'a> {
             .filter(conflicts)
             .find(|event| is_of_others(event.instruction))
             .copied()
-    }
-
-    /// What an operation does to columns, in a word.
-    pub fn verb(&self, event: Event) -> &'static str {
-        match self.operation(event) {
-            Some(Operation::Mma | Operation::MmaWs) => "multiplies there",
-            Some(Operation::St) => "stores there",
-            Some(Operation::Cp) => "copies there",
-            Some(Operation::Shift) => "shifts there",
-            Some(_) | None => "loads from there",
-        }
     }
 }

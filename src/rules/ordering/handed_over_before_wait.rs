@@ -1,19 +1,16 @@
-use crate::analysis::pending::Pending;
 use crate::diagnostic::{Diagnostic, Findings};
 use crate::isa::vocabulary::Operation;
 use crate::rules::{Checker, Code, rule};
 
 rule! {
     /// ## What it does
-    /// Finds an `mbarrier.arrive` behind a `tcgen05.ld` or `tcgen05.st` with no `wait::ld` or `wait::st`
-    /// between, where another warp waits for that mbarrier and then accesses the same columns: writes what is
-    /// still being loaded, or reads or writes what is still being stored. A load counts as complete where an
-    /// instruction has read one of its registers. `signal-before-wait` tells of signals of which it is not
-    /// known who is told what.
+    /// Finds an `mbarrier.arrive` behind a `tcgen05.ld` with no `wait::ld` between, where another warp waits for
+    /// that mbarrier and then writes the columns that are loaded. A load counts as complete where an instruction
+    /// has read one of its registers. `signal-before-wait` tells of signals of which it is not known who is told
+    /// what.
     ///
     /// ## Why is this bad?
-    /// The other warp may be there first: the load gets what is written later, or the store is read too early
-    /// or overwrites what came behind it.
+    /// The other warp may be there first: the load gets what is written later.
     ///
     /// ## Example
     /// ```ptx
@@ -79,7 +76,6 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
         for handover in flow.handovers() {
             let Some(then) = handover.then else { continue };
             let name = flow.operation(handover.pair.first).map_or("", Operation::name);
-            let wait = if handover.access == Pending::Load { "wait::ld" } else { "wait::st" };
             findings.push(
                 Diagnostic::new(
                     Code::HandedOverBeforeWait,
@@ -90,12 +86,12 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
                     "hands them over",
                 )
                 .label(flow.span(handover.pair.first), "may still be under way")
-                .label(flow.span(then), format!("{}, behind a wait for this signal", flow.verb(then)))
+                .label(flow.span(then), "writes there, behind a wait for this signal")
                 .note(format!(
                     "a thread must wait for its `tcgen05.{name}` explicitly before it synchronises with \
                      another (PTX ISA, 9.7.16.6.4.4)"
                 ))
-                .help(format!("put `tcgen05.{wait}.sync.aligned;` before the `mbarrier.arrive`")),
+                .help("put `tcgen05.wait::ld.sync.aligned;` before the `mbarrier.arrive`"),
             );
         }
     }
