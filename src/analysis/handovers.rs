@@ -83,7 +83,8 @@ impl<'a> Flow<'a> {
             return None;
         }
         let conflicts = |event: &&Event| {
-            let writes = self.instruction(**event).and_then(footprint::accessed).is_some_and(|(_, writes)| writes);
+            let writes =
+                self.instruction(**event).and_then(footprint::accessed).is_some_and(|(_, writes)| writes);
             writes && columns(self, **event).is_some_and(|it| it.overlaps(&accessed))
         };
         self.events()

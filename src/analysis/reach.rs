@@ -322,10 +322,10 @@ mod tests {
     /// Generates a fact at each `mov r, 1` and queries at each `mov r, 0`; `membar` kills, `fence`
     /// discharges.
     fn answers(body: &str) -> Vec<(u32, u32)> {
-        answers_to(&mut Reach::default(), body)
+        answers_to(Reach::default(), body)
     }
 
-    fn answers_to(reach: &mut Reach, body: &str) -> Vec<(u32, u32)> {
+    fn answers_to(mut reach: Reach, body: &str) -> Vec<(u32, u32)> {
         let text =
             format!(".version 9.0\n.target sm_100a\n.entry k() {{ .reg .pred p; .reg .b32 r; {body} }}");
         let source = Source::new("t", text).unwrap();
@@ -380,7 +380,7 @@ mod tests {
         let by_round = |body: &str| {
             let mut reach = Reach::default();
             reach.discharge_by_round();
-            answers_to(&mut reach, body)
+            answers_to(reach, body)
         };
         assert_eq!(by_round(&round), [(0, 0)]);
         assert_eq!(by_round(&format!("L: {QUERY} {GEN} fence.sc.cta; @p bra L; ret;")), []);
