@@ -188,13 +188,14 @@ impl Numbers {
         }
         let (mut first, mut last) = (self.first, self.last);
         let step = self.step.max(1).cast_signed();
-        if !relation.holds(Ordering::Less) && first < with {
-            first = if relation.is_order() || relation.holds(Ordering::Equal) { with } else { first };
+        let is_equal = i64::from(relation.holds(Ordering::Equal));
+        if !relation.holds(Ordering::Less) {
+            first = first.max(with + 1 - is_equal);
         }
-        if !relation.holds(Ordering::Greater) && last > with {
-            last = if relation.is_order() || relation.holds(Ordering::Equal) { with } else { last };
+        if !relation.holds(Ordering::Greater) {
+            last = last.min(with - 1 + is_equal);
         }
-        if !relation.holds(Ordering::Equal) {
+        if !relation.is_order() && is_equal == 0 {
             if first == with {
                 first += step;
             }
