@@ -83,10 +83,7 @@ impl Counted {
 
     /// The sum, if at most one of them is counted from something.
     fn plus(self, other: Self) -> Option<Self> {
-        let base = match (self.base, other.base) {
-            (Base::Nothing, base) | (base, Base::Nothing) => base,
-            _ => return None,
-        };
+        let ((Base::Nothing, base) | (base, Base::Nothing)) = (self.base, other.base) else { return None };
         let mut sum =
             Self { base, numbers: self.numbers.plus(other.numbers), lanes: self.lanes || other.lanes };
         // Lanes of an address do not matter to its column.
