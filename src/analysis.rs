@@ -11,6 +11,8 @@
 //! | which value is in a register? where was it made? | [`function::Function::value`], [`values`]; [`function::Function::origins`] |
 //! | which bits of a register are known? | [`constants::Constants`], through [`functions::FunctionFacts::value`] |
 //! | what is an address made of? are two the same? | [`places::Places`], through [`flow::Flow::place`] |
+//! | which numbers can a register hold, where kernels go round? | [`ranges`], behind places |
+//! | how far are two addresses from each other of which neither is known? | [`sums`] |
 //! | how far is an address from the start of its allocation? | [`allocated`] |
 //! | which lanes and columns does an instruction touch? do two overlap? | [`footprint`] |
 //! | which variable in shared memory does a store write, or a descriptor point to? | [`flow::Flow::stores_elsewhere`] |
@@ -19,6 +21,7 @@
 //! | what does a descriptor say, and what is wrong with it? | [`descriptors`]; in words, [`description`] |
 //! | what happens in a function, and in what it calls? | [`events::Events`] |
 //! | what can have happened before what, with nothing between? | [`flow::Flow::pairs`], on top of [`reach`] |
+//! | which columns are handed over to whom before they are complete? | [`handovers`] |
 //! | what is still pending where something happens? | [`pending`]; loads are followed by [`loads`] |
 //! | which threads of a block, warp by warp? of which CTA of a pair? | [`executing::Executing`], through [`flow::Flow::executing`] |
 //! | who executes an instruction: one thread, a warp, some? can one run execute both of two? | [`uniformity::Uniformity`] |
@@ -44,13 +47,16 @@ pub mod flow;
 pub mod footprint;
 pub mod function;
 pub mod functions;
+pub mod handovers;
 pub mod loads;
 pub mod mbarriers;
 pub mod paths;
 pub mod pending;
 pub mod places;
+pub mod ranges;
 pub mod reach;
 pub mod registers;
 pub mod shared;
+pub mod sums;
 pub mod uniformity;
 pub mod values;

@@ -272,6 +272,7 @@ rules! {
     ordering::not_pipelined,
     ordering::waited_by_another_warp,
     ordering::source_overwritten,
+    ordering::handed_over_before_wait,
     // TC8 Who issues it
     issue::aligned_in_one_thread,
     issue::issued_by_every_thread,

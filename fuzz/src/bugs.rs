@@ -7,6 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
+use ptx_tc::descriptor::shared_memory::SwizzleMode;
 use ptx_tc::diagnostic::Severity;
 use ptx_tc::instruction::decode::{Decoded, decode_all};
 use ptx_tc::instruction::{Address, Base, Instruction, Mma};
@@ -35,6 +36,8 @@ struct Function<'a> {
     name: &'a str,
     /// Spans of its instructions, their opcodes, and the tcgen05 instructions among them.
     instructions: Vec<(Span, &'a str, Option<&'a Decoded<'a>>)>,
+    /// Where its multiplies name a matrix B that is known not to be swizzled.
+    unswizzled: &'a BTreeSet<u32>,
 }
 
 impl Function<'_> {
@@ -160,6 +163,70 @@ impl Function<'_> {
         })
     }
 
+    /// The places of its `wait::ld`.
+    fn waits_for_loads(&self) -> impl Iterator<Item = usize> {
+        let is_wait = |(_, _, decoded): &(Span, &str, Option<&Decoded<'_>>)| {
+            decoded.and_then(|it| it.form).is_some_and(|form| form.operation == Operation::WaitLd)
+        };
+        self.instructions.iter().enumerate().filter(move |(_, it)| is_wait(it)).map(|(at, _)| at)
+    }
+
+    /// Whether instructions right behind a `wait::ld` read every register that it waits for, before control
+    /// parts, and before anything that another thread or operation could notice.
+    fn reads_all_loads(&self, wait: usize) -> bool {
+        /// What something else could notice, or where control parts.
+        const ENDS: &[&str] = &[
+            "bra", "brx", "ret", "exit", "call", "bar", "mbarrier", "tcgen05", "fence", "membar", "red",
+            "atom", "cp", "elect", "cluster",
+        ];
+        let words = |text: &'_ str| -> BTreeSet<String> {
+            let is_part = |it: char| it.is_ascii_alphanumeric() || matches!(it, '_' | '%' | '$');
+            text.split(|it: char| !is_part(it)).filter(|it| !it.is_empty()).map(str::to_owned).collect()
+        };
+        let previous = self.waits_for_loads().take_while(|it| *it < wait).last();
+        let mut open: BTreeSet<String> = BTreeSet::new();
+        for (span, _, decoded) in &self.instructions[previous.map_or(0, |it| it + 1)..wait] {
+            if let Some(Instruction::Ld(ld)) = decoded.and_then(|it| it.instruction.as_ref()) {
+                open.extend(words(self.text(ld.r.span)));
+                if self.text(*span).starts_with('@') {
+                    return false;
+                }
+            }
+        }
+        let first = previous.map_or(0, |it| it + 1);
+        let mut end = wait + 1;
+        for (span, opcode, _) in &self.instructions[wait + 1..] {
+            if ENDS.iter().any(|end| opcode.split('.').next().is_some_and(|it| it.starts_with(end))) {
+                break;
+            }
+            end += 1;
+            let text = self.text(*span);
+            if text.starts_with('@') || opcode.starts_with("mov") {
+                continue;
+            }
+            let operands = &text[text.find(opcode).map_or(0, |at| at + opcode.len())..];
+            let read = if opcode.starts_with("st") {
+                Some(operands)
+            } else {
+                operands.split_once(',').map(|it| it.1)
+            };
+            for register in words(read.unwrap_or_default()) {
+                open.remove(&register);
+            }
+        }
+        // What is read nowhere does not matter.
+        let mut others = self.instructions[..first].iter().chain(&self.instructions[end..]);
+        open.is_empty() || others.all(|(span, ..)| words(self.text(*span)).is_disjoint(&open))
+    }
+
+    /// Whether the threads meet at a barrier behind an instruction before Tensor Memory is freed.
+    fn meets_before_dealloc(&self, from: usize) -> bool {
+        let is_barrier = |opcode: &str| opcode.starts_with("bar") && !opcode.starts_with("bar.warp");
+        let is_dealloc = |opcode: &str| opcode.starts_with("tcgen05.dealloc");
+        let mut behind = self.instructions[from..].iter().map(|(_, opcode, _)| *opcode);
+        behind.find(|opcode| is_barrier(opcode) || is_dealloc(opcode)).is_none_or(is_barrier)
+    }
+
     /// Whether it stores to Tensor Memory only what it loads itself before anybody is told.
     fn loads_all_stores_itself(&self) -> bool {
         let last = |operation| self.operations(operation).map(|(span, _)| span.start).max();
@@ -202,15 +269,26 @@ fn n_cols(decoded: &Decoded<'_>) -> Option<Span> {
 /// The bugs, each with what finds it.
 pub const BUGS: &[Bug] = &[
     Bug {
+        // "Intra-thread ordering through true register dependency will be respected regardless of the presence or
+        // absence of other forms of synchronization" (PTX ISA, 9.7.16.6.4.5): where every register is read
+        // before anything else can matter, and a barrier comes before the columns are freed, it is no bug.
         name: "wait::ld deleted",
-        expected: &["TC701", "TC706", "TC709", "TC309"],
-        inject: |function| function.delete(Operation::WaitLd),
+        expected: &["TC701", "TC706", "TC709", "TC714", "TC309"],
+        inject: |function| {
+            let waits: Vec<usize> = function.waits_for_loads().collect();
+            let is_harmless =
+                |wait: &usize| function.reads_all_loads(*wait) && function.meets_before_dealloc(*wait);
+            if waits.iter().all(is_harmless) {
+                return Vec::new();
+            }
+            function.delete(Operation::WaitLd)
+        },
     },
     Bug {
         // A load of what was stored is ordered behind the store: where nothing but loads follows, and nobody is
         // told, it is no bug.
         name: "wait::st deleted",
-        expected: &["TC702", "TC706", "TC709", "TC309"],
+        expected: &["TC702", "TC706", "TC709", "TC714", "TC309"],
         inject: |function| {
             if function.loads_all_stores_itself() { Vec::new() } else { function.delete(Operation::WaitSt) }
         },
@@ -609,8 +687,12 @@ pub const BUGS: &[Bug] = &[
         name: "the stride of another swizzle",
         expected: &["TC619"],
         inject: |function| {
-            // Where a parameter says the swizzle, any stride is that of some.
-            if function.multiply().is_none_or(|(_, mma)| function.is_parameter(mma.b.span())) {
+            // Where a parameter says the swizzle, any stride is that of some; where there is none, any is right.
+            let is_bug = function.multiply().is_some_and(|(_, mma)| {
+                let b = mma.b.span();
+                !function.is_parameter(b) && !function.unswizzled.contains(&b.start)
+            });
+            if !is_bug {
                 return Vec::new();
             }
             function.with_b("and.b64 WORD, OLD, 0xFFFFC000FFFFFFFF; or.b64 WORD, WORD, 0x0000000300000000;")
@@ -747,10 +829,20 @@ impl Tallies {
         let unit = Unit::new(source);
         let decoded = decode_all(&unit);
         let module = &unit.module;
-        let own: BTreeSet<(&str, String)> = check(source, &Options::default())
+        let report = check(source, &Options { describe: true, ..Options::default() });
+        let own: BTreeSet<(&str, String)> = report
             .diagnostics
             .iter()
             .map(|finding| (finding.code.as_str(), finding.message.clone()))
+            .collect();
+        let unswizzled: BTreeSet<u32> = report
+            .descriptors
+            .iter()
+            .flatten()
+            .filter(|it| {
+                it.multiply.as_ref().is_some_and(|multiply| multiply.b.swizzle == Some(SwizzleMode::None))
+            })
+            .flat_map(|it| it.words.iter().filter(|word| word.name == "b-desc").map(|word| word.span.start))
             .collect();
         let functions: Vec<(Range<usize>, Function<'_>)> = module
             .bodies()
@@ -770,7 +862,7 @@ impl Tallies {
                 let start = function.name.range().start;
                 let end = statements.last().map_or(start, |last| last.span.range().end);
                 let name = source.slice(function.name);
-                (start..end, Function { source, name, instructions })
+                (start..end, Function { source, name, instructions, unswizzled: &unswizzled })
             })
             .collect();
         for (bug, tally) in BUGS.iter().zip(&mut self.tallies) {

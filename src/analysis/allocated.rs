@@ -6,8 +6,9 @@
 
 use std::cell::{OnceCell, RefCell};
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::cfg::BlockId;
 use super::events::{Action, Event};
 use super::flow::Flow;
 use super::footprint;
@@ -46,8 +47,7 @@ impl<'a> Allocated<'a> {
     pub fn address(&self, decoded: &Decoded<'_>, address: &Address<'_>) -> Option<Distance> {
         let Base::Register(register) = address.base else { return None };
         self.distance(decoded, |flow| {
-            let place = flow.places().of(decoded.index, register.id);
-            Place { offset: place.offset.sum(Known::from(address.offset as u64)), ..place }
+            flow.places().of(decoded.index, register.id).plus(Known::from(address.offset as u64))
         })
     }
 
@@ -58,9 +58,8 @@ impl<'a> Allocated<'a> {
             return None;
         }
         self.distance(decoded, |flow| {
-            let place = flow.places().of(decoded.index, register.id);
             let by = Known::from(register.plus.unwrap_or_default() as u64);
-            Place { offset: place.offset.sum(by), ..place }
+            flow.places().of(decoded.index, register.id).plus(by)
         })
     }
 
@@ -122,10 +121,7 @@ impl Slots {
     /// Whether what `load` reads there may be something else than what `alloc` wrote: a store that may be
     /// to the slot lies on a way from the one to the other. Where no such load is known, any store counts.
     pub fn is_overwritten(&self, flow: &Flow<'_>, slot: Slot, load: Option<u32>) -> bool {
-        let stores = self.stores.get_or_init(|| {
-            let is_store = |event: &&Event| event.action == Action::SharedStore;
-            flow.events().iter().filter(is_store).map(|event| Store::new(flow, *event)).collect()
-        });
+        let stores = self.stores(flow);
         let mut overwritten = self.overwritten.borrow_mut();
         let (is_written, behind_stores) = overwritten.entry(slot).or_insert_with(|| {
             flow.facts.budget.take(stores.len() as u64);
@@ -140,6 +136,63 @@ impl Slots {
             None => *is_written,
         }
     }
+
+    /// The stores to shared memory.
+    fn stores(&self, flow: &Flow<'_>) -> &[Store] {
+        self.stores.get_or_init(|| {
+            let is_store = |event: &&Event| event.action == Action::SharedStore;
+            flow.events().iter().filter(is_store).map(|event| Store::new(flow, *event)).collect()
+        })
+    }
+
+    /// Whether two loads of a slot get the same word, as two instructions read it that follow each other:
+    /// nothing is allocated or stored there between the loads.
+    pub fn is_same_word(&self, flow: &Flow<'_>, slot: Slot, first: Read, then: Read) -> bool {
+        if first.load == then.load {
+            return true;
+        }
+        let allocs = self.allocs.get(&slot).into_iter().flatten().map(|event| event.instruction);
+        let stores = self.stores(flow).iter().filter(|store| store.may_write(flow, slot));
+        let writers: Vec<u32> = allocs.chain(stores.map(|store| store.instruction)).collect();
+        let differs = |one: u32, other: u32| {
+            writers
+                .iter()
+                .any(|writer| leads(flow, one, *writer, None) && leads(flow, *writer, other, Some(one)))
+        };
+        // What is loaded between the two is of what was there before.
+        let is_between = !leads(flow, first.at, then.at, Some(then.load));
+        !differs(first.load, then.load) && (is_between || !differs(then.load, first.load))
+    }
+}
+
+/// Where an address is read that was loaded from a slot.
+#[derive(Clone, Copy, Debug)]
+pub struct Read {
+    /// The instruction that loaded it.
+    pub load: u32,
+    /// The one that reads it.
+    pub at: u32,
+}
+
+/// Whether a path leads from one instruction to another that does not pass a third one.
+fn leads(flow: &Flow<'_>, from: u32, to: u32, avoiding: Option<u32>) -> bool {
+    let cfg = flow.cfg();
+    let (Some(start), Some(_)) = (cfg.block_of(from), cfg.block_of(to)) else { return true };
+    let mut seen: FxHashSet<BlockId> = FxHashSet::default();
+    let mut work = vec![(start, from + 1)];
+    while let Some((block, first)) = work.pop() {
+        let content = cfg.block(block);
+        let end = content.instructions.end;
+        let stop = avoiding.filter(|it| (first..end).contains(it)).unwrap_or(end);
+        if (first..stop).contains(&to) || !flow.facts.budget.take(1) {
+            return true;
+        }
+        if stop == end {
+            let next = content.successors.iter().filter(|next| seen.insert(**next));
+            work.extend(next.map(|next| (*next, cfg.block(*next).instructions.start)));
+        }
+    }
+    false
 }
 
 impl Store {

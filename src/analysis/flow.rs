@@ -476,7 +476,12 @@ impl<'a> Flow<'a> {
     /// The addresses of the function.
     pub fn places(&self) -> Places<'a> {
         let facts = self.facts;
-        Places { function: facts.view(self.unit), constants: &facts.constants, known: &facts.places }
+        Places {
+            function: facts.view(self.unit),
+            constants: &facts.constants,
+            ranges: &facts.ranges,
+            known: &facts.places,
+        }
     }
 
     /// What an address in an instruction of this function is made of.
@@ -500,9 +505,7 @@ impl<'a> Flow<'a> {
 
     /// What a register holds where an instruction reads it, plus a constant.
     fn register_place(&self, event: Event, register: RegisterId, plus: i64) -> Place {
-        let place = self.places().of(event.instruction, register);
-        let by = Known::from(plus as u64);
-        Place { offset: place.offset.sum(by), ..place }
+        self.places().of(event.instruction, register).plus(Known::from(plus as u64))
     }
 }
 

@@ -10,6 +10,7 @@ use smallvec::SmallVec;
 use super::events::{Action, Event};
 use super::flow::Flow;
 use super::places::{Place, Root, Slot};
+use super::sums::Sum;
 use crate::descriptor::idesc_check::Facts;
 use crate::instruction::{Address, Base, Instruction, Ld, MatrixA, Mma, Scalar, St};
 use crate::isa::asynchrony::{Access, Condition, pipelined};
@@ -99,6 +100,8 @@ pub struct Columns {
     least: u32,
     /// The columns that may be touched; `None` when that is not known.
     most: Option<u32>,
+    /// Where it starts, if it is not known which column that is: what the address adds up.
+    sum: Option<Sum>,
 }
 
 impl Columns {
@@ -130,15 +133,42 @@ impl Columns {
             && right.start < left.end
     }
 
+    /// How many columns the one starts behind the other, where neither address is known, but both are in
+    /// the same lane. It holds as long as none of the registers is written that go into the
+    /// [sum](Sum) of the first.
+    fn behind(&self, other: &Self) -> Option<i32> {
+        let distance = self.sum?.behind(other.sum?)?;
+        (distance.unsigned_abs() < 1 << 15).then_some(distance)
+    }
+
+    /// Whether both start in the same column.
+    fn starts_with(&self, other: &Self) -> bool {
+        match self.behind(other) {
+            Some(distance) => distance == 0,
+            None => self.place.offset == other.place.offset,
+        }
+    }
+
     /// The same where it has to be certain of the lanes, too: those of both are known, or one takes all,
-    /// or both start in the same lane.
+    /// or both start in the same lane. Of addresses that are not known, only the distance counts.
     pub fn certainly_meets(&self, other: &Self) -> bool {
         let takes_all = |it: &Self| it.all_lanes && it.lanes == ALL_LANES;
         let start = |it: &Self| it.place.offset.constant(32).map(|offset| offset >> 16);
-        self.overlaps(other)
+        let distance = self.behind(other);
+        let overlaps = match distance {
+            Some(distance) => {
+                let (least, other_least) = (i64::from(self.least), i64::from(other.least));
+                self.lanes & other.lanes != 0
+                    && i64::from(distance) < other_least
+                    && -i64::from(distance) < least
+            }
+            None => self.overlaps(other),
+        };
+        overlaps
             && (self.all_lanes && other.all_lanes
                 || takes_all(self)
                 || takes_all(other)
+                || distance.is_some()
                 || start(self).is_some() && start(self) == start(other))
     }
 
@@ -166,7 +196,9 @@ impl Columns {
 /// The columns at the address that an instruction is about: the accumulator of a multiply.
 pub fn columns(flow: &Flow<'_>, event: Event) -> Option<Columns> {
     let instruction = flow.instruction(event)?;
-    let place = flow.place(event, accessed(instruction)?.0)?;
+    let address = accessed(instruction)?.0;
+    let place = flow.place(event, address)?;
+    let sum = sum(flow, event, address, &place);
     if let Instruction::Mma(mma) = instruction {
         let (least, most) = accumulator_columns(flow, event, mma);
         let m = facts(flow, event).and_then(|facts| facts.m);
@@ -175,7 +207,7 @@ pub fn columns(flow: &Flow<'_>, event: Event) -> Option<Columns> {
         });
         let (lanes, all_lanes) =
             rows.map_or((ALL_LANES, false), |layout| lanes(&place, layout.lanes_of_group()));
-        return Some(Columns { place, lanes, all_lanes, second: None, least, most });
+        return Some(Columns { place, lanes, all_lanes, second: None, least, most, sum });
     }
     let Some(moved) = moved(instruction) else {
         return Some(Columns {
@@ -185,6 +217,7 @@ pub fn columns(flow: &Flow<'_>, event: Event) -> Option<Columns> {
             second: None,
             least: 1,
             most: None,
+            sum,
         });
     };
     let (lanes, all_lanes) = match instruction {
@@ -204,7 +237,22 @@ pub fn columns(flow: &Flow<'_>, event: Event) -> Option<Columns> {
         Some(_) => (None, false),
     };
     let most = is_known.then_some(moved.columns);
-    Some(Columns { place, lanes, all_lanes, second, least: moved.columns, most })
+    Some(Columns { place, lanes, all_lanes, second, least: moved.columns, most, sum })
+}
+
+/// What an address adds up, where it is not known which column it is.
+fn sum(flow: &Flow<'_>, event: Event, address: &Address<'_>, place: &Place) -> Option<Sum> {
+    let is_known = match place.root {
+        // Until it is written again, the register itself is known.
+        Root::Register(_) => true,
+        Root::Slot(_) | Root::Literal | Root::Variable(_) => place.column().is_some(),
+    };
+    if is_known {
+        return None;
+    }
+    let Base::Register(register) = address.base else { return None };
+    let view = flow.facts.view(flow.unit);
+    Some(flow.facts.sums.of(&view, event.instruction, register.id)?.plus(address.offset))
 }
 
 /// Some lanes of a group of 32, from that of an address on: no others, and whether they are known.
@@ -280,7 +328,8 @@ pub fn operands_read(flow: &Flow<'_>, event: Event) -> Vec<Option<Columns>> {
             let is_a = mma.a.address().is_some_and(|a| a.span == address.span);
             let least = if is_a { least_of_a } else { 1 };
             let most = Some(if is_a { mma_shapes::columns_of_a(mma.kind.value) } else { MOST });
-            Some(Columns { place, lanes: ALL_LANES, all_lanes: false, second: None, least, most })
+            let sum = sum(flow, event, address, &place);
+            Some(Columns { place, lanes: ALL_LANES, all_lanes: false, second: None, least, most, sum })
         })
         .collect()
 }
@@ -365,7 +414,7 @@ impl Touched {
                 Some(Condition::Nothing | Condition::Address) => false,
                 Some(Condition::Accumulator) => {
                     // Of what starts elsewhere, the shapes do not matter.
-                    let is_same = first.1.place.offset == second.1.place.offset;
+                    let is_same = first.1.starts_with(&second.1);
                     let differs = self.shape.zip(then.shape).is_some_and(|(shape, other)| shape != other);
                     (!is_same || differs) && !self.is_masked && !then.is_masked
                 }

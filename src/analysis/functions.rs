@@ -11,10 +11,13 @@ use super::definitions::{Definitions, RegisterSet};
 use super::events::{Action, Events};
 use super::executing::FoundOut;
 use super::function::Function;
+use super::handovers::Handover;
 use super::loads;
 use super::mbarriers::Used;
 use super::paths::Paths;
 use super::places::KnownPlaces;
+use super::ranges::Ranges;
+use super::sums::Sums;
 use super::uniformity::Uniformity;
 use crate::instruction::decode::{Decoded, Value};
 use crate::instruction::{Address, Base, Instruction, Scalar};
@@ -47,8 +50,14 @@ pub struct FunctionFacts {
     pub pending_loads: OnceCell<bool>,
     /// Where it keeps addresses of allocations; found when it is first asked for.
     pub slots: OnceCell<Slots>,
+    /// Where it signals too early; found when it is first asked for.
+    pub handovers: OnceCell<Vec<Handover>>,
     /// What registers hold where instructions read them as addresses, as far as it was asked for.
     pub places: RefCell<KnownPlaces>,
+    /// Which numbers registers can hold, as far as it was asked for.
+    pub ranges: Ranges,
+    /// What addresses add up, as far as it was asked for.
+    pub sums: Sums,
 }
 
 /// How often dead edges are looked for. Compilers remove their own; two rounds are rare.
@@ -129,8 +138,11 @@ impl FunctionFacts {
             mbarriers: OnceCell::new(),
             paths: OnceCell::new(),
             pending_loads: OnceCell::new(),
+            handovers: OnceCell::new(),
             slots: OnceCell::new(),
             places: RefCell::default(),
+            ranges: Ranges::default(),
+            sums: Sums::default(),
         }
     }
 

@@ -1,10 +1,11 @@
 //! The mbarriers of a kernel: which are waited on, and which something signals.
 //!
 //! An mbarrier is the place of its word in shared memory. Where a kernel chooses among several, it is not
-//! known which one an instruction means.
+//! known which one an instruction means, but which ones it can be.
 
 use super::flow::Flow;
 use super::places::Root;
+use super::ranges::Numbers;
 use crate::isa::generic::{Flag, Synchronization};
 use crate::isa::vocabulary::Operation;
 use crate::resolve::symbols::Resolution;
@@ -12,11 +13,32 @@ use crate::source::Span;
 use crate::syntax::ast::OperandKind;
 use crate::syntax::literal;
 
-/// A word in shared memory: what its address is counted from, and the bytes from there on.
+/// A word in shared memory, or one of several: what its address is counted from, and the bytes from there
+/// on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Mbarrier {
     root: Root,
-    offset: u64,
+    bytes: Numbers,
+}
+
+impl Mbarrier {
+    /// Whether two instructions may mean the same.
+    pub fn may_be(&self, other: &Self) -> bool {
+        self.root == other.root && !self.bytes.is_disjoint(other.bytes)
+    }
+
+    /// Whether two instructions mean one of the same mbarriers, which are few.
+    pub fn is_of_same_ring(&self, other: &Self) -> bool {
+        /// No ring is longer, in bytes.
+        const LONGEST: i64 = 256;
+        let is_short = |it: &Self| {
+            it.bytes.first().zip(it.bytes.last()).is_some_and(|(first, last)| last - first < LONGEST)
+        };
+        self.root == other.root
+            && is_short(self)
+            && is_short(other)
+            && (self.bytes.is_within(other.bytes) || other.bytes.is_within(self.bytes))
+    }
 }
 
 /// What an instruction does with an mbarrier.
@@ -101,8 +123,8 @@ impl<'a> Flow<'a> {
             let place = self.places().address(instruction, operand as u32);
             let mbarrier = place.and_then(|place| {
                 let is_fixed = matches!(place.root, Root::Variable(_) | Root::Literal);
-                let offset = place.offset.constant(32).filter(|_| is_fixed)?;
-                Some(Mbarrier { root: place.root, offset })
+                let bytes = place.bytes().filter(|_| is_fixed)?;
+                Some(Mbarrier { root: place.root, bytes })
             });
             let span = self.unit.module.operands[operand].span();
             let parity = opcode.has_flag(Flag::Parity).then_some(operand as u32 + 1);

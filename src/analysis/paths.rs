@@ -297,6 +297,7 @@ impl Learner<'_> {
             Test::Not(term) => self.truth(*term, !holds),
             Test::And(one, other) if holds => self.truth(*one, true) && self.truth(*other, true),
             Test::Or(one, other) if !holds => self.truth(*one, false) && self.truth(*other, false),
+            Test::Alike(one, other) => self.truth(*one, holds) && self.truth(*other, holds),
             // One of them decides; if one cannot, the other does.
             Test::And(one, other) | Test::Or(one, other) => {
                 match (self.can(*one, holds), self.can(*other, holds)) {

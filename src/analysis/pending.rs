@@ -116,14 +116,14 @@ pub fn pending_stores(flow: &Flow<'_>, threads: Threads, role: impl Fn(Event) ->
 /// may have waited on the mbarrier of a `commit` before it got there.
 pub fn barriers_behind_waits(flow: &Flow<'_>) -> FxHashSet<u32> {
     let used = flow.mbarriers();
-    let committed: Option<FxHashSet<Mbarrier>> =
+    let committed: Option<Vec<Mbarrier>> =
         used.iter().filter(|it| it.how == Use::Commits).map(|it| it.mbarrier).collect();
     // A wait on a known mbarrier that nothing is committed to is one for something else.
     let is_other = |instruction: u32| {
         // Where nothing is committed at all, that is another mistake.
         let Some(committed) = committed.as_ref().filter(|it| !it.is_empty()) else { return false };
         let at = used.binary_search_by_key(&instruction, |it| it.instruction).ok();
-        at.and_then(|at| used[at].mbarrier).is_some_and(|it| !committed.contains(&it))
+        at.and_then(|at| used[at].mbarrier).is_some_and(|it| !committed.iter().any(|other| other.may_be(&it)))
     };
     let role = |event: Event| match event.action {
         Action::MbarrierWait => Role::Gen.only_if(!flow.is_own(event) || !is_other(event.instruction)),

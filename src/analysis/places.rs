@@ -12,6 +12,7 @@ use rustc_hash::FxHashMap;
 use super::constants::{Constants, Known};
 use super::definitions::DefinitionId;
 use super::function::Function;
+use super::ranges::{Base, Numbers, Ranges};
 use crate::isa::generic::{Computation, Flag, Modifier};
 use crate::resolve::operations::Opcode;
 use crate::resolve::symbols::{RegisterId, Resolution, SymbolId, SymbolKind};
@@ -58,13 +59,43 @@ pub struct Place {
     pub root: Root,
     /// The known bits of what is added.
     pub offset: Known,
+    /// What is added is one of these numbers, lanes aside; where more is known than the bits say.
+    numbers: Option<Numbers>,
     /// The instruction that loaded the slot.
     pub load: Option<u32>,
 }
 
 impl Place {
+    fn new(root: Root, offset: Known, load: Option<u32>) -> Self {
+        Self { root, offset, numbers: None, load }
+    }
+
     fn opaque(register: RegisterId) -> Self {
-        Self { root: Root::Register(register), offset: Known::from(0u64), load: None }
+        Self::new(Root::Register(register), Known::from(0u64), None)
+    }
+
+    /// The place that is so far behind it.
+    #[must_use]
+    pub fn plus(self, by: Known) -> Self {
+        let column = || by.constant(16).map(|column| i64::from((column as u16).cast_signed()));
+        let number = match self.root {
+            // Lanes do not count.
+            Root::Slot(_) => column(),
+            Root::Literal | Root::Variable(_) | Root::Register(_) => {
+                by.constant(32).map(|by| i64::from((by as u32).cast_signed()))
+            }
+        };
+        let numbers = self.numbers.zip(number).map(|(numbers, by)| numbers.plus(Numbers::from(by)));
+        Self { offset: self.offset.sum(by), numbers, ..self }
+    }
+
+    /// The bytes from the root on that it can be, in shared memory, as far as that is known.
+    pub fn bytes(&self) -> Option<Numbers> {
+        let Known { mask, value } = self.offset;
+        let ends = (value & mask & u64::from(u32::MAX), (value | !mask) & u64::from(u32::MAX));
+        let by_bits = Numbers::between(ends.0.cast_signed(), ends.1.cast_signed());
+        let is_some = ends != (0, u64::from(u32::MAX));
+        self.numbers.or_else(|| is_some.then_some(by_bits))
     }
 
     /// The slot that it was loaded from.
@@ -84,7 +115,12 @@ impl Place {
     pub fn columns_between(&self) -> (u32, u32) {
         const COLUMN: u64 = 0xffff;
         let Known { mask, value } = self.offset;
-        ((value & mask & COLUMN) as u32, ((value | !mask) & COLUMN) as u32)
+        let (first, last) = ((value & mask & COLUMN) as u32, ((value | !mask) & COLUMN) as u32);
+        let Some(numbers) = self.numbers else { return (first, last) };
+        // What counts backwards comes out at the other end.
+        let Some(least) = numbers.first().and_then(|it| u32::try_from(it).ok()) else { return (first, last) };
+        let most = numbers.last().and_then(|it| u32::try_from(it).ok()).unwrap_or(last);
+        (first.max(least), last.min(most).max(least))
     }
 
     /// This place as that of a word in shared memory.
@@ -123,6 +159,8 @@ pub struct Places<'a> {
     pub function: Function<'a>,
     /// What is known of its registers.
     pub constants: &'a Constants,
+    /// Which numbers they can hold.
+    pub ranges: &'a Ranges,
     /// The places that are known already.
     pub known: &'a RefCell<KnownPlaces>,
 }
@@ -141,7 +179,7 @@ impl Places<'_> {
         let mut path: Vec<(DefinitionId, Known)> = Vec::new();
         // A chain that is longer goes round and round.
         let mut place = loop {
-            let Some(only) = view.only(at, register) else { break Place::opaque(register) };
+            let Some(only) = view.only(at, register) else { break self.counted(at, register, loads) };
             let instruction = view.definitions.get(only).instruction;
             if instruction == at || path.len() > view.definitions.len() {
                 // It is made of itself alone: nothing gave it a first value.
@@ -165,7 +203,7 @@ impl Places<'_> {
             }
         };
         while let Some((definition, more)) = path.pop() {
-            place.offset = place.offset.sum(more);
+            place = place.plus(more);
             self.known.borrow_mut().insert((definition, loads), place);
         }
         place
@@ -189,17 +227,47 @@ impl Places<'_> {
         }
         match self.step(definition.instruction, raw, loads) {
             Next::Register(next, more) => Err((next, more)),
-            Next::Root(root, offset, load) => Ok(Place { root, offset, load }),
+            Next::Root(root, offset, load) => Ok(Place::new(root, offset, load)),
             Next::Opaque => {
                 // A column that is computed is a literal all the same.
                 let offset = self.constants.at(view, instruction, register);
                 Ok(if offset.constant(16).is_some() {
-                    Place { root: Root::Literal, offset, load: None }
+                    Place::new(Root::Literal, offset, None)
                 } else {
-                    Place::opaque(register)
+                    self.counted(instruction, register, loads)
                 })
             }
         }
+    }
+
+    /// What a register holds, if that is one of several places with the same root.
+    fn counted(&self, instruction: u32, register: RegisterId, loads: Loads) -> Place {
+        /// Bits of a column.
+        const COLUMN: u32 = 16;
+        let view = &self.function;
+        let found = self.ranges.at(view, instruction, register);
+        let opaque = Place::opaque(register);
+        let (root, load) = match found.base {
+            Base::Variable(variable) if !found.lanes => (Root::Variable(variable), None),
+            Base::Made(id) => {
+                let made = view.definitions.get(id).instruction;
+                let raw = &view.unit.module.instructions[made as usize];
+                if view.unit.operations.of(made).computes() != Computation::Load {
+                    return opaque;
+                }
+                match self.step(made, raw, loads) {
+                    Next::Root(root, _, load) => (root, load),
+                    Next::Register(..) | Next::Opaque => return opaque,
+                }
+            }
+            Base::Nothing | Base::Variable(_) | Base::Unknown => return opaque,
+        };
+        let offset = found.numbers.bits(if found.lanes { COLUMN } else { 32 });
+        let numbers = match root {
+            Root::Slot(_) => found.numbers.columns(),
+            Root::Literal | Root::Variable(_) | Root::Register(_) => Some(found.numbers),
+        };
+        Place { root, offset, numbers, load }
     }
 
     /// Whether `operand` is the `d` of `d|p`.
@@ -308,9 +376,9 @@ impl Places<'_> {
         match self.value(instruction, base).plus(by) {
             Next::Register(register, by) => {
                 let place = self.with(instruction, register, loads);
-                Some(Place { offset: place.offset.sum(by), ..place })
+                Some(place.plus(by))
             }
-            Next::Root(root, offset, load) => Some(Place { root, offset, load }),
+            Next::Root(root, offset, load) => Some(Place::new(root, offset, load)),
             Next::Opaque => None,
         }
     }

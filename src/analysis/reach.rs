@@ -83,6 +83,8 @@ pub struct Reach {
     stop_at_first_answer: bool,
     /// Whether an answer matters only where one thread executes both.
     same_thread: bool,
+    /// Whether a fact that is generated again is another one, not discharged yet.
+    by_round: bool,
     /// Queries that need no answer.
     closed: Vec<Query>,
     facts: u32,
@@ -176,6 +178,11 @@ impl Reach {
     /// Whether nothing is killed or discharged.
     pub fn only_generates(&self) -> bool {
         self.entry.is_empty() && self.steps.iter().all(|(_, it)| matches!(it, Step::Gen(_) | Step::Query(_)))
+    }
+
+    /// A discharge counts up to where the fact is generated again: that one is discharged by itself.
+    pub fn discharge_by_round(&mut self) {
+        self.by_round = true;
     }
 
     /// A fact matters to a query only where the thread that generates it gets to the query.
@@ -315,6 +322,10 @@ mod tests {
     /// Generates a fact at each `mov r, 1` and queries at each `mov r, 0`; `membar` kills, `fence`
     /// discharges.
     fn answers(body: &str) -> Vec<(u32, u32)> {
+        answers_to(Reach::default(), body)
+    }
+
+    fn answers_to(mut reach: Reach, body: &str) -> Vec<(u32, u32)> {
         let text =
             format!(".version 9.0\n.target sm_100a\n.entry k() {{ .reg .pred p; .reg .b32 r; {body} }}");
         let source = Source::new("t", text).unwrap();
@@ -322,7 +333,6 @@ mod tests {
         let module = &unit.module;
         let (_, function) = module.bodies().next().unwrap();
         let cfg = Cfg::new(&unit, function.body);
-        let mut reach = Reach::default();
         for (index, raw) in module.instructions.iter().enumerate() {
             let index = index as u32;
             let last = module.operands(raw.operands).last().map(|operand| source.slice(operand.span()));
@@ -364,6 +374,16 @@ mod tests {
         assert_eq!(answers(&format!("L: {QUERY} {GEN} @p bra L; ret;")), [(0, 0)]);
         assert_eq!(answers(&format!("@p bra L; {GEN} ret; L: {QUERY}")), []);
         assert_eq!(answers(&format!("{GEN} @p bra L; fence.sc.cta; L: {QUERY}")), []);
+        let round = format!("L: {GEN} {QUERY} fence.sc.cta; @p bra L; ret;");
+        assert_eq!(answers(&round), []);
+        // What is discharged at the end of a round is the one of this round.
+        let by_round = |body: &str| {
+            let mut reach = Reach::default();
+            reach.discharge_by_round();
+            answers_to(reach, body)
+        };
+        assert_eq!(by_round(&round), [(0, 0)]);
+        assert_eq!(by_round(&format!("L: {QUERY} {GEN} fence.sc.cta; @p bra L; ret;")), []);
     }
 
     #[test]

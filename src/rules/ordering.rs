@@ -1,6 +1,7 @@
 //! TC7: the order of asynchronous operations (9.7.16.6).
 
 pub(super) mod fence_before_wait;
+pub(super) mod handed_over_before_wait;
 pub(super) mod missing_after_fence;
 pub(super) mod missing_commit;
 pub(super) mod missing_proxy_fence;

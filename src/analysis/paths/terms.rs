@@ -50,6 +50,8 @@ pub(super) enum Test {
     Not(TermId),
     And(TermId, TermId),
     Or(TermId, TermId),
+    /// What both of two predicates say, each in its own way.
+    Alike(TermId, TermId),
     /// That terms are in sets: where it is true, and where it is false.
     Within {
         atoms: Vec<(TermId, ValueSet, ValueSet)>,
@@ -99,6 +101,7 @@ impl Terms {
             known: FxHashMap::default(),
             facts: Vec::new(),
             made: FxHashMap::default(),
+            selections: FxHashMap::default(),
             circles: None,
         };
         for &instruction in guards {
@@ -113,7 +116,7 @@ impl Terms {
     pub(super) fn decides(&self) -> bool {
         self.tests.values().any(|test| match test {
             Test::Decided(_) => true,
-            Test::Not(_) | Test::And(..) | Test::Or(..) => false,
+            Test::Not(_) | Test::And(..) | Test::Or(..) | Test::Alike(..) => false,
             Test::Within { atoms } => atoms.iter().any(|(term, yes, no)| {
                 let is_empty = |set: &ValueSet| match self.bound(*term) {
                     Some(bound) => set.and(&ValueSet::range(0, bound)).is_empty(),
@@ -191,6 +194,8 @@ struct Facts {
     leaves: SmallVec<[DefinitionId; 2]>,
     /// Whether the highest bit is 0.
     is_positive: bool,
+    /// Whether it is so far from the ends of the signed numbers that a small sum does not reach them.
+    is_small: bool,
     /// Whether it differs between the threads of a CTA by its nature.
     varies: bool,
 }
@@ -217,6 +222,8 @@ struct Builder<'a> {
     /// By term.
     facts: Vec<Facts>,
     made: FxHashMap<DefinitionId, Found>,
+    /// What is one of two terms: the predicate, and what it is where that holds, and where not.
+    selections: FxHashMap<TermId, (TermId, TermId, TermId)>,
     /// By block: which blocks it is in a circle with, by a number, and whether it is in one.
     circles: Option<Vec<(u32, bool)>>,
 }
@@ -485,6 +492,15 @@ impl<'a> Builder<'a> {
         }
         let Some(width @ (32 | 64)) = ty.and_then(Type::bits) else { return };
         let is_signed = ty.is_some_and(Type::is_signed);
+        if opcode.computes() == Computation::ShiftRight && constant(self, 1).is_some_and(|by| by >= 2) {
+            self.facts[term.index()].is_small = true;
+        }
+        let chooses_numbers = constant(self, 0).is_some() && constant(self, 1).is_some();
+        if let (Computation::Select, &[yes, no, predicate]) = (opcode.computes(), of)
+            && !chooses_numbers
+        {
+            self.selections.insert(term, (predicate, yes, no));
+        }
         let wide = opcode.modifier(|it| matches!(it, Modifier::Part(_)).then_some(())).is_some();
         let inverse = match (opcode.computes(), constant(self, 0), constant(self, 1)) {
             (Computation::Add, None, Some(by)) => Some((0, Inverse::Sum { by, width })),
@@ -494,6 +510,7 @@ impl<'a> Builder<'a> {
             }
             (Computation::And, None, Some(mask)) => {
                 self.facts[term.index()].is_positive = mask >> (width - 1) == 0;
+                self.facts[term.index()].is_small = mask >> (width - 2) == 0;
                 Some((0, Inverse::Mask { mask, width }))
             }
             (Computation::ShiftRight, None, Some(by))
@@ -539,6 +556,20 @@ impl<'a> Builder<'a> {
         let width = ty.bits().filter(|width| matches!(width, 16 | 32 | 64) && !ty.is_float())?;
         let (a, b) = (*of.first()?, *of.get(1)?);
         let relation = opcode.comparison()?.of_integers(ty)?;
+        let relation = if is_second { relation.negated() } else { relation };
+        let test = self.comparison(relation, a, b, width);
+        let test = match self.selected(relation, a, b, width) {
+            Some(selected) => {
+                let (one, other) = (self.anonymous(test, &[a, b]), self.anonymous(selected, &[a, b]));
+                Test::Alike(one, other)
+            }
+            None => test,
+        };
+        combined(opcode, of, test, self)
+    }
+
+    /// That two terms compare so.
+    fn comparison(&mut self, relation: Relation, a: TermId, b: TermId, width: u32) -> Test {
         let compared = |relation: Relation, with| {
             (ValueSet::compared(relation, with, width), ValueSet::compared(relation.negated(), with, width))
         };
@@ -552,11 +583,10 @@ impl<'a> Builder<'a> {
                 let (yes, no) = compared(relation.mirrored(), with);
                 (b, yes, no)
             }
-            (None, None) if a == b => {
-                let test = Test::Decided(relation.holds(Ordering::Equal) != is_second);
-                return combined(opcode, of, test, self);
-            }
             (None, None) => {
+                if let Some(ordering) = self.distance(relation, a, b, width) {
+                    return Test::Decided(relation.holds(ordering));
+                }
                 let is_signed = relation.is_signed && relation.is_order();
                 let (first, second, relation) =
                     if a < b { (a, b, relation) } else { (b, a, relation.mirrored()) };
@@ -564,21 +594,64 @@ impl<'a> Builder<'a> {
                 // 0, 1 and 2 stand for less, equal and greater.
                 let mut outcomes = relation;
                 outcomes.is_signed = false;
-                let mut yes = ValueSet::compared(outcomes, 1, 8);
-                let mut no = ValueSet::compared(outcomes.negated(), 1, 8);
-                if is_second {
-                    std::mem::swap(&mut yes, &mut no);
-                }
+                let yes = ValueSet::compared(outcomes, 1, 8);
+                let no = ValueSet::compared(outcomes.negated(), 1, 8);
                 let mut atoms = vec![(order, yes.clone(), no.clone())];
                 if !relation.is_order() {
                     // They are equal or not, in whatever order.
                     atoms.push((self.order(true, first, second), yes, no));
                 }
-                return combined(opcode, of, Test::Within { atoms }, self);
+                return Test::Within { atoms };
             }
         };
-        let (yes, no) = if is_second { (no, yes) } else { (yes, no) };
-        combined(opcode, of, Test::Within { atoms: vec![(term, yes, no)] }, self)
+        Test::Within { atoms: vec![(term, yes, no)] }
+    }
+
+    /// How two terms compare that are the same, but for a constant that is added to either.
+    fn distance(&self, relation: Relation, a: TermId, b: TermId, width: u32) -> Option<Ordering> {
+        if a == b {
+            return Some(Ordering::Equal);
+        }
+        let sum = |term: TermId| match self.terms.inverses.get(&term) {
+            Some((base, Inverse::Sum { by, width: of })) if *of == width => (*base, by & ones(width)),
+            _ => (term, 0),
+        };
+        let ((base, to_a), (other, to_b)) = (sum(a), sum(b));
+        if base != other {
+            return None;
+        }
+        let sign = |by: u64| (by << (64 - width)).cast_signed() >> (64 - width);
+        let (to_a, to_b) = (sign(to_a), sign(to_b));
+        // What wraps round is equal to nothing else all the same, but it is not less or more.
+        let is_far = self.facts[base.index()].is_small && to_a.abs().max(to_b.abs()) < 1 << (width - 3);
+        (!relation.is_order() || relation.is_signed && is_far).then(|| to_a.cmp(&to_b))
+    }
+
+    /// The same of terms of which one is chosen by a predicate: what holds of the one that is.
+    fn selected(&mut self, relation: Relation, a: TermId, b: TermId, width: u32) -> Option<Test> {
+        let (predicate, yes, no) = match (self.selections.get(&a), self.selections.get(&b)) {
+            (Some(&(predicate, yes, no)), None) => (predicate, (yes, b), (no, b)),
+            (None, Some(&(predicate, yes, no))) => (predicate, (a, yes), (a, no)),
+            (None, None) | (Some(_), Some(_)) => return None,
+        };
+        let terms = [predicate, a, b];
+        let not = self.anonymous(Test::Not(predicate), &terms);
+        let mut case = |holds: TermId, (a, b): (TermId, TermId)| {
+            let compared = self.comparison(relation, a, b, width);
+            let compared = self.anonymous(compared, &terms);
+            self.anonymous(Test::And(holds, compared), &terms)
+        };
+        let (one, other) = (case(predicate, yes), case(not, no));
+        Some(Test::Or(one, other))
+    }
+
+    /// A predicate that no register holds.
+    fn anonymous(&mut self, test: Test, of: &[TermId]) -> TermId {
+        let term = TermId(self.facts.len() as u32);
+        let facts = self.facts_of(of);
+        self.facts.push(facts);
+        self.terms.tests.insert(term, test);
+        term
     }
 
     fn order(&mut self, signed: bool, first: TermId, second: TermId) -> TermId {
@@ -675,7 +748,9 @@ impl<'a> Builder<'a> {
                 match self.terms.tests.get(&term) {
                     None | Some(Test::Decided(_)) => {}
                     Some(Test::Not(of)) => work.push(*of),
-                    Some(Test::And(one, other) | Test::Or(one, other)) => work.extend([*one, *other]),
+                    Some(Test::And(one, other) | Test::Or(one, other) | Test::Alike(one, other)) => {
+                        work.extend([*one, *other]);
+                    }
                     Some(Test::Within { atoms }) => work.extend(atoms.iter().map(|(term, ..)| *term)),
                 }
             }
@@ -725,10 +800,7 @@ impl<'a> Builder<'a> {
 fn combined(opcode: &Opcode, of: &[TermId], test: Test, builder: &mut Builder<'_>) -> Option<Test> {
     let Some(operator) = opcode.boolean_operator() else { return Some(test) };
     let with = *of.get(2)?;
-    let compared = TermId(builder.facts.len() as u32);
-    let facts = builder.facts_of(&of[..2]);
-    builder.facts.push(facts);
-    builder.terms.tests.insert(compared, test);
+    let compared = builder.anonymous(test, &of[..2]);
     match operator {
         BooleanOperator::And => Some(Test::And(compared, with)),
         BooleanOperator::Or => Some(Test::Or(compared, with)),

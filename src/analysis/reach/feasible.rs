@@ -401,6 +401,26 @@ mod tests {
     }
 
     #[test]
+    fn values_and_sums_of_them() {
+        // p1 does not hold on the way to the second one: r2 is 17 or more.
+        let way = |value: &str, then: &str| {
+            possible(&format!(
+                "{value} setp.lt.s32 p1, r2, 17; @p1 bra A; membar.gl; A: {then} @p2 bra B; bra C; B: membar.sys; C:"
+            ))
+        };
+        let chosen = "add.s32 r4, r2, -1; setp.lt.u32 p3, r4, 8; add.s32 r5, r3, -2; \
+                      selp.b32 r6, 0, r5, p3; setp.ge.s32 p2, r6, r3;";
+        let shifted = "shr.s32 r3, r2, 3;";
+        assert!(!way(shifted, chosen));
+        assert!(way(shifted, &chosen.replace("r2, -1", "r1, -1")), "another value is compared");
+        assert!(way(shifted, &chosen.replace("ge.s32", "lt.s32")), "it is less");
+        assert!(way(shifted, &chosen.replace("r3, -2", "r3, 2")), "it is more");
+        assert!(way("ld.global.u32 r3, [d1];", chosen), "it may wrap round");
+        assert!(!way("", "add.s32 r3, r2, 1; setp.eq.s32 p2, r3, r2;"), "never equal");
+        assert!(way("", "add.s32 r3, r2, -1; setp.ge.s32 p2, r3, r2;"), "it may wrap round");
+    }
+
+    #[test]
     fn roles() {
         let roles = "setp.eq.u32 p1, r1, 0; @p1 bra A; setp.eq.u32 p2, r1, 1; @p2 bra B; bra E; \
                      A: membar.gl; bra E; B: membar.cta; E: setp.ne.u32 p3, r1, 0; @p3 bra F;";

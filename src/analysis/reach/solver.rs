@@ -357,7 +357,13 @@ impl<'a> Solver<'a> {
                 }
                 Step::Kill(fact) => state.kill(batch.bit(fact)),
                 Step::KillGroup(group) => state.kill(self.groups[group.0 as usize]),
-                Step::Gen(fact) => state.bare |= batch.bit(fact),
+                Step::Gen(fact) => {
+                    state.bare |= batch.bit(fact);
+                    // What was discharged is the one before, of an earlier round.
+                    if self.problem.by_round {
+                        state.discharged &= !batch.bit(fact);
+                    }
+                }
             }
             index += 1;
             taken += 1;

@@ -159,8 +159,13 @@ fn worst_path(checker: &Checker<'_>, flow: &Flow<'_>, memory: TensorMemory) -> O
             .filter(|circle| *circle < circles.len())
             .max_by_key(|circle| circles[*circle].total);
         let round: u64 = members.iter().map(|node| u64::from(graph[*node].size)).sum();
-        // A loop goes on until Tensor Memory is full.
-        let rounds = if in_loop { u64::from(memory.columns) / round.max(1) + 1 } else { 1 };
+        // A loop goes on until Tensor Memory is full, unless it is known how often it goes round.
+        let counted = || {
+            let view = flow.facts.view(flow.unit);
+            members.iter().filter_map(|node| flow.facts.ranges.rounds(&view, graph[*node].site)).min()
+        };
+        let until_full = u64::from(memory.columns) / round.max(1) + 1;
+        let rounds = if in_loop { counted().map_or(until_full, |it| it.min(until_full)) } else { 1 };
         let total = before.map_or(0, |before| circles[before].total) + rounds * round;
         circles.push(Circle { members, rounds, before, total });
         if total > u64::from(memory.columns) {

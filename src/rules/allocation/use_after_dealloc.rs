@@ -1,5 +1,6 @@
+use crate::analysis::allocated::Read;
 use crate::analysis::events::{Action, Event};
-use crate::analysis::flow::{Flow, Role, first_of_each_cause};
+use crate::analysis::flow::{Flow, Pair, Role, first_of_each_cause};
 use crate::analysis::footprint::{accessed, addresses_read};
 use crate::analysis::places::{Place, Root};
 use crate::diagnostic::{Diagnostic, Findings};
@@ -61,7 +62,7 @@ fn places(flow: &Flow<'_>, event: Event) -> Vec<Place> {
 }
 
 /// Whether two addresses lie in the same allocation, the first one being its start.
-fn same_allocation(freed: &Place, columns: Option<u32>, used: &Place) -> bool {
+fn same_allocation(flow: &Flow<'_>, pair: Pair, freed: &Place, columns: Option<u32>, used: &Place) -> bool {
     match (freed.root, used.root) {
         // A literal column is one of the allocation that was freed, or says nothing of who allocated it.
         (Root::Literal, Root::Literal) => {
@@ -70,7 +71,14 @@ fn same_allocation(freed: &Place, columns: Option<u32>, used: &Place) -> bool {
             range.zip(used.column()).is_some_and(|(range, used)| within(range, used))
         }
         (Root::Literal | Root::Variable(_), _) => false,
-        (Root::Slot(freed), Root::Slot(used)) => freed == used,
+        (Root::Slot(slot), Root::Slot(other)) => {
+            let reads = freed
+                .load
+                .zip(used.load)
+                .map(|(one, other)| (Read { load: one, at: pair.from }, Read { load: other, at: pair.to }));
+            slot == other
+                && reads.is_none_or(|(first, then)| flow.slots().is_same_word(flow, slot, first, then))
+        }
         (freed_root, used_root) => {
             freed_root == used_root && freed.column().is_some() && freed.offset == used.offset
         }
@@ -107,7 +115,8 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             |pair| {
                 let columns = || flow.decoded(pair.first).and_then(|freed| checker.columns(freed));
                 freed_place(&flow, pair.first).is_some_and(|freed| {
-                    places(&flow, pair.then).iter().any(|used| same_allocation(&freed, columns(), used))
+                    let same = |used: &Place| same_allocation(&flow, pair, &freed, columns(), used);
+                    places(&flow, pair.then).iter().any(same)
                         && !flow.mutually_exclusive(pair.first, pair.then)
                 })
             },

@@ -1,7 +1,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::analysis::flow::{Flow, Role};
-use crate::analysis::mbarriers::Use;
+use crate::analysis::mbarriers::{Use, Used};
 use crate::analysis::reach::Direction;
 use crate::diagnostic::{Diagnostic, Findings};
 use crate::rules::{Checker, Code, rule};
@@ -64,14 +64,16 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             continue;
         }
         let used = flow.mbarriers();
-        let waited: Option<FxHashSet<_>> =
+        let waited: Option<Vec<_>> =
             used.iter().filter(|it| it.how == Use::Waits).map(|it| it.mbarrier).collect();
         // Where nothing waits at all, another rule says it.
         let Some(waited) = waited.filter(|waited| !waited.is_empty()) else { continue };
+        let is_waited_for =
+            |commit: &Used| commit.mbarrier.is_none_or(|it| waited.iter().any(|waited| waited.may_be(&it)));
         let waited_at: FxHashMap<u32, bool> = used
             .iter()
             .filter(|it| it.how == Use::Commits)
-            .map(|it| (it.instruction, it.mbarrier.is_none_or(|mbarrier| waited.contains(&mbarrier))))
+            .map(|it| (it.instruction, is_waited_for(it)))
             .collect();
         // A commit tracks what those before it do.
         let unwatched = flow.unreached(Direction::Backward, |event| {

@@ -45,9 +45,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
                 _ => continue,
             };
             let known = |name: &str| layout.known(name, descriptor.word);
-            let (Some((field, offset)), Some((swizzle, mode)), Some((_, 0))) =
-                (known("sbo"), known("swizzle"), known("lbo-mode"))
-            else {
+            let (Some((field, offset)), Some((swizzle, mode))) = (known("sbo"), known("swizzle")) else {
                 continue;
             };
             let mode_of = |raw: u64| swizzle.name_of(raw)?.parse::<SwizzleMode>().ok();

@@ -114,6 +114,8 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             role,
             |reach, firsts| {
                 reach.same_thread();
+                // The wait at the end of a round says nothing of the next round.
+                reach.discharge_by_round();
                 let mut addressed = Vec::new();
                 // A multiply that reads what was copied or shifted is ordered between it and the next.
                 let moved = reach.group();
@@ -121,6 +123,8 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
                     if !multiplies(event) {
                         reach.join(*fact, moved);
                     }
+                    let summed = flow.facts.sums.registers(event.instruction);
+                    addressed.extend(summed.into_iter().map(|register| (*fact, register)));
                     for (_, columns) in of(*event).accesses {
                         if let Root::Register(register) = columns.place().root {
                             addressed.push((*fact, register));

@@ -1,0 +1,98 @@
+use crate::diagnostic::{Diagnostic, Findings};
+use crate::isa::vocabulary::Operation;
+use crate::rules::{Checker, Code, rule};
+
+rule! {
+    /// ## What it does
+    /// Finds an `mbarrier.arrive` behind a `tcgen05.ld` with no `wait::ld` between, where another warp waits for
+    /// that mbarrier and then writes the columns that are loaded. A load counts as complete where an instruction
+    /// has read one of its registers. `signal-before-wait` tells of signals of which it is not known who is told
+    /// what.
+    ///
+    /// ## Why is this bad?
+    /// The other warp may be there first: the load gets what is written later.
+    ///
+    /// ## Example
+    /// ```ptx
+    /// .version 9.0
+    /// .target sm_100a
+    /// .visible .entry k()
+    /// {
+    ///     .reg .pred p, done;
+    ///     .reg .b32 taddr, tid, r0;
+    ///     .shared .align 8 .b64 free;
+    ///     mov.b32 taddr, 0;
+    ///     mov.u32 tid, %tid.x;
+    ///     setp.lt.u32 p, tid, 32;
+    ///     @p bra WAIT;
+    ///     tcgen05.ld.sync.aligned.32x32b.x1.b32 {r0}, [taddr];
+    ///     mbarrier.arrive.shared::cta.b64 _, [free];
+    ///     tcgen05.wait::ld.sync.aligned;
+    ///     st.global.b32 [0], r0;
+    ///     ret;
+    /// WAIT:
+    ///     mbarrier.try_wait.parity.shared::cta.b64 done, [free], 0;
+    ///     @!done bra WAIT;
+    ///     tcgen05.st.sync.aligned.32x32b.x1.b32 [taddr], {tid};
+    ///     tcgen05.wait::st.sync.aligned;
+    ///     ret;
+    /// }
+    /// ```
+    ///
+    /// ## Use instead
+    /// ```ptx
+    /// .version 9.0
+    /// .target sm_100a
+    /// .visible .entry k()
+    /// {
+    ///     .reg .pred p, done;
+    ///     .reg .b32 taddr, tid, r0;
+    ///     .shared .align 8 .b64 free;
+    ///     mov.b32 taddr, 0;
+    ///     mov.u32 tid, %tid.x;
+    ///     setp.lt.u32 p, tid, 32;
+    ///     @p bra WAIT;
+    ///     tcgen05.ld.sync.aligned.32x32b.x1.b32 {r0}, [taddr];
+    ///     tcgen05.wait::ld.sync.aligned;
+    ///     mbarrier.arrive.shared::cta.b64 _, [free];
+    ///     st.global.b32 [0], r0;
+    ///     ret;
+    /// WAIT:
+    ///     mbarrier.try_wait.parity.shared::cta.b64 done, [free], 0;
+    ///     @!done bra WAIT;
+    ///     tcgen05.st.sync.aligned.32x32b.x1.b32 [taddr], {tid};
+    ///     tcgen05.wait::st.sync.aligned;
+    ///     ret;
+    /// }
+    /// ```
+    ///
+    /// ## References
+    /// PTX ISA, section 9.7.16.6.4.4
+    HandedOverBeforeWait Kernel check
+}
+
+fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
+    for flow in checker.flows() {
+        for handover in flow.handovers() {
+            let Some(then) = handover.then else { continue };
+            let name = flow.operation(handover.pair.first).map_or("", Operation::name);
+            findings.push(
+                Diagnostic::new(
+                    Code::HandedOverBeforeWait,
+                    flow.span(handover.pair.then),
+                    format!(
+                        "columns are handed over to another warp before the `tcgen05.{name}` is waited for"
+                    ),
+                    "hands them over",
+                )
+                .label(flow.span(handover.pair.first), "may still be under way")
+                .label(flow.span(then), "writes there, behind a wait for this signal")
+                .note(format!(
+                    "a thread must wait for its `tcgen05.{name}` explicitly before it synchronises with \
+                     another (PTX ISA, 9.7.16.6.4.4)"
+                ))
+                .help("put `tcgen05.wait::ld.sync.aligned;` before the `mbarrier.arrive`"),
+            );
+        }
+    }
+}
