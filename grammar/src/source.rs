@@ -239,6 +239,8 @@ fn characters(bytes: &[u8]) -> u32 {
 /// costs more.
 fn line_starts(bytes: &[u8]) -> Vec<u32> {
     const EACH: u64 = u64::MAX / 0xFF;
+    /// A line feed in each byte.
+    const FEEDS: u64 = EACH * 0x0A;
     /// How long a line is at least, on average.
     const SHORT: usize = 32;
     let mut starts = Vec::with_capacity(bytes.len() / SHORT + 1);
@@ -246,9 +248,9 @@ fn line_starts(bytes: &[u8]) -> Vec<u32> {
     let (words, rest) = bytes.as_chunks::<8>();
     let mut behind = 1;
     for word in words {
-        let others = u64::from_le_bytes(*word) ^ EACH * b'\n' as u64;
+        let others = u64::from_le_bytes(*word) ^ FEEDS;
         // The highest bit of each byte that was one.
-        let mut found = !((others & EACH * 0x7F) + EACH * 0x7F | others) & EACH * 0x80;
+        let mut found = !(((others & (EACH * 0x7F)) + EACH * 0x7F) | others) & (EACH * 0x80);
         while found != 0 {
             starts.push(behind + found.trailing_zeros() / 8);
             found &= found - 1;

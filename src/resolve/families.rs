@@ -110,8 +110,8 @@ impl Numbered {
         let behind = u64::BITS - 8 * length;
         // A digit is 0 to 9 now, and what is more has its highest bit set next. The first byte has it.
         let digits = (word ^ ZEROS) << behind;
-        let others = ((digits & EACH * 0x7F) + EACH * (0x80 - 10)) | digits;
-        let in_front = u64::BITS - (others & EACH * 0x80).leading_zeros();
+        let others = ((digits & (EACH * 0x7F)) + EACH * (0x80 - 10)) | digits;
+        let in_front = u64::BITS - (others & (EACH * 0x80)).leading_zeros();
         if in_front == u64::BITS {
             return None;
         }
@@ -119,7 +119,7 @@ impl Numbered {
         let ones = digits >> in_front << in_front;
         let tens = ones.wrapping_mul(10).wrapping_add(ones >> 8);
         let upper = (tens & 0x0000_00FF_0000_00FF).wrapping_mul(100 + (1_000_000 << 32));
-        let lower = (tens >> 16 & 0x0000_00FF_0000_00FF).wrapping_mul(1 + (10_000 << 32));
+        let lower = ((tens >> 16) & 0x0000_00FF_0000_00FF).wrapping_mul(1 + (10_000 << 32));
         let length = in_front.saturating_sub(behind) / 8;
         Some(Self {
             stem: word & ((1 << (8 * length)) - 1),

@@ -277,7 +277,7 @@ mod tests {
                 prop_assert!(holds(a.times(factor), x * factor));
                 prop_assert!(holds(a.upwards(), *x) && holds(a.upwards(), x + a.step.cast_signed()));
                 prop_assert!(holds(a.low_bits(bits), x & ((1 << bits) - 1)), "{:?}", a.low_bits(bits));
-                let word = (*x as u32) as i64;
+                let word = i64::from(*x as u32);
                 prop_assert!(holds(a.divided(by, 32), word / by));
                 let known = a.bits(32);
                 prop_assert_eq!(word.cast_unsigned() & known.mask, known.value);
