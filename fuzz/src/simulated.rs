@@ -442,9 +442,17 @@ pub const BUGS: &[Bug] = &[
             if it.text.starts_with('@') {
                 return Some(it.replace(unguarded(it)));
             }
-            // The branch that leads past it.
+            // The branch that leads past it, if what falls through gets there.
             let mut before = body.statements.iter().rev().skip_while(|other| other.range.start >= it.range.start);
-            before.find(|other| other.is("bra") && other.text.starts_with('@') && body.leads_past(other, it)).map(Statement::delete)
+            let is_guarded = |other: &Statement<'_>| other.text.starts_with('@');
+            let decides = |other: &&Statement<'_>| {
+                if is_guarded(other) {
+                    other.is("bra") && body.leads_past(other, it)
+                } else {
+                    ["bra", "ret", "exit"].iter().any(|name| other.is(name))
+                }
+            };
+            before.find(decides).filter(|other| is_guarded(other)).map(Statement::delete)
         }).collect() },
     Bug { name: "scale factors or metadata never copied", names: &["SIM306"],
         inject: |body| {
@@ -483,15 +491,16 @@ pub const BUGS: &[Bug] = &[
     Bug { name: "deallocated before it is loaded", names: &["SIM301", "SIM202", "SIM303"],
         inject: |body| {
             let (Some(load), Some(dealloc)) = (body.all("tcgen05.ld").next(), body.all("tcgen05.dealloc").next()) else { return Vec::new() };
-            let (Some(slot), Some(columns)) = (body.all("tcgen05.alloc").next().and_then(|it| it.operand(0, body.text)), dealloc.operand(1, body.text)) else { return Vec::new() };
+            let slot = body.all("tcgen05.alloc").next().and_then(|it| it.operand(0, body.text));
+            let columns = dealloc.operand(1, body.text).and_then(|columns| body.number(columns));
+            let (Some(slot), Some(columns)) = (slot, columns) else { return Vec::new() };
             // What it is to free is in a register then, or where the allocation has put it.
             let register = dealloc.operand(0, body.text).unwrap_or_default();
             let is_set = body.statements.iter().any(|it| it.range.start < load.range.start && it.operand(0, body.text) == Some(register));
-            let is_constant = body.number(columns).is_some_and(|number| columns.parse() == Ok(number));
-            let freed = match (is_set, is_constant) {
-                (true, _) => unguarded(dealloc).to_owned(),
-                (false, true) => format!("ld.shared.b32 injected_tid, {slot}; @injected_is {} injected_tid, {columns};", dealloc.opcode),
-                (false, false) => return Vec::new(),
+            let freed = if is_set {
+                format!("{} {register}, {columns};", dealloc.opcode)
+            } else {
+                format!("ld.shared.b32 injected_tid, {slot}; @injected_is {} injected_tid, {columns};", dealloc.opcode)
             };
             vec![load.before(&by_threads(0, 32, &freed))]
         } },
