@@ -317,6 +317,7 @@ const LONG: u32 = 1 << TAG_BITS;
 const CAST: u32 = 10;
 const UNARY: u32 = 16;
 const BINARY: u32 = UNARY + UNARIES.len() as u32;
+const PAIR: u32 = BINARY + BinaryOperator::Or as u32;
 const GUARD: u32 = BINARY + BINARIES.len() as u32;
 const NEGATED_GUARD: u32 = GUARD + 1;
 
@@ -428,6 +429,18 @@ impl Operand {
     #[inline]
     pub const fn is_literal(&self) -> bool {
         matches!(self.tag(), 1..=4)
+    }
+
+    /// Whether it is `[...]`.
+    #[inline]
+    pub const fn is_address(&self) -> bool {
+        self.tag() == 6
+    }
+
+    /// Whether it is several operands in the place of one: a vector, a list, or a pair `p|q`.
+    #[inline]
+    pub const fn is_group(&self) -> bool {
+        matches!(self.tag(), 5 | 7 | PAIR)
     }
 
     /// What it is. The predicate of a guard is a name.

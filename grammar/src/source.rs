@@ -1,8 +1,7 @@
 //! Where text lives and how places in it are named.
 //!
 //! A [`Source`] is a named text. Everything downstream speaks of it in [`Span`]s: two byte
-//! offsets, eight bytes, `Copy`. Lines and columns exist only at the edges, computed from a
-//! [`LineIndex`].
+//! offsets, eight bytes, `Copy`. Lines and columns exist only at the edges, where [`Lines`] finds them.
 
 use std::fmt;
 use std::ops::Range;
@@ -175,14 +174,15 @@ impl Source {
         self.inner.text.get(span.range()).unwrap_or_default()
     }
 
-    /// The line index, computed at the first call.
-    pub fn lines(&self) -> &LineIndex {
-        self.inner.lines.get_or_init(|| LineIndex::new(&self.inner.text))
+    /// Its lines; the index of them is made at the first call.
+    pub fn lines(&self) -> Lines<'_> {
+        let text = self.text();
+        Lines { text, index: self.inner.lines.get_or_init(|| LineIndex::new(text)) }
     }
 
     /// Line and column of a byte offset.
     pub fn position(&self, offset: u32) -> Position {
-        self.lines().position(self.text(), offset)
+        self.lines().position(offset)
     }
 }
 
@@ -218,93 +218,100 @@ pub struct Position {
     pub column: u32,
 }
 
-/// Where each line starts.
+/// What stands before each block of a text. A place is found in its block; so most of the text is only
+/// counted, many bytes at a time.
 #[derive(Debug)]
-pub struct LineIndex {
-    starts: Vec<u32>,
-    /// Places in long lines, in order: offset, and characters of the line before it. A column is
-    /// counted from the last of them.
-    checkpoints: Vec<(u32, u32)>,
+struct LineIndex {
+    /// By block, with one for the end.
+    before: Vec<Before>,
 }
 
-/// Bytes from one checkpoint of a line to the next.
-const CHECKPOINT: usize = 4096;
-
-/// How many scalar values start in `bytes`: one at every byte that is no continuation byte.
-fn characters(bytes: &[u8]) -> u32 {
-    bytes.iter().filter(|&&byte| byte & 0xC0 != 0x80).count() as u32
+/// What stands before a place.
+#[derive(Clone, Copy, Debug, Default)]
+struct Before {
+    /// Line feeds.
+    feeds: u32,
+    /// Scalar values.
+    characters: u32,
 }
 
-/// Where each line starts. Eight bytes at a time: lines are short, so that a search for the end of each
-/// costs more.
-fn line_starts(bytes: &[u8]) -> Vec<u32> {
-    const EACH: u64 = u64::MAX / 0xFF;
-    /// A line feed in each byte.
-    const FEEDS: u64 = EACH * 0x0A;
-    /// How long a line is at least, on average.
-    const SHORT: usize = 32;
-    let mut starts = Vec::with_capacity(bytes.len() / SHORT + 1);
-    starts.push(0);
-    let (words, rest) = bytes.as_chunks::<8>();
-    let mut behind = 1;
-    for word in words {
-        let others = u64::from_le_bytes(*word) ^ FEEDS;
-        // The highest bit of each byte that was one.
-        let mut found = !(((others & (EACH * 0x7F)) + EACH * 0x7F) | others) & (EACH * 0x80);
-        while found != 0 {
-            starts.push(behind + found.trailing_zeros() / 8);
-            found &= found - 1;
+/// Bytes of a block.
+const BLOCK: usize = 1024;
+
+/// How many bytes `counts` takes.
+fn count(bytes: &[u8], counts: impl Fn(u8) -> bool) -> u32 {
+    /// So many fit a byte, which is what makes it fast.
+    const FEW: usize = 128;
+    let of = |few: &[u8]| few.iter().fold(0_u8, |sum, byte| sum.wrapping_add(u8::from(counts(*byte))));
+    bytes.chunks(FEW).map(|few| u32::from(of(few))).sum()
+}
+
+impl Before {
+    fn plus(self, bytes: &[u8]) -> Self {
+        Self {
+            feeds: self.feeds + count(bytes, |byte| byte == b'\n'),
+            // One scalar value starts at every byte that is no continuation byte.
+            characters: self.characters + count(bytes, |byte| byte & 0xC0 != 0x80),
         }
-        behind += 8;
     }
-    starts.extend((behind..).zip(rest).filter(|(_, byte)| **byte == b'\n').map(|(start, _)| start));
-    starts
 }
 
 impl LineIndex {
-    /// Indexes `text`. A line ends behind `\n`; a `\r` before it belongs to the line.
-    pub fn new(text: &str) -> Self {
-        let bytes = text.as_bytes();
-        let starts = line_starts(bytes);
-        let mut checkpoints = Vec::new();
-        for (line, &start) in starts.iter().enumerate() {
-            let start = start as usize;
-            let end = starts.get(line + 1).map_or(bytes.len(), |next| *next as usize - 1);
-            if end - start > CHECKPOINT {
-                let mut column = 0;
-                for (index, piece) in bytes[start..end].chunks(CHECKPOINT).enumerate() {
-                    checkpoints.push(((start + index * CHECKPOINT) as u32, column));
-                    column += characters(piece);
-                }
-            }
-        }
-        Self { starts, checkpoints }
+    fn new(text: &str) -> Self {
+        let mut sum = Before::default();
+        let blocks = text.as_bytes().chunks(BLOCK).map(|block| {
+            sum = sum.plus(block);
+            sum
+        });
+        Self { before: std::iter::once(Before::default()).chain(blocks).collect() }
+    }
+}
+
+/// The lines of a text. A line ends behind `\n`; a `\r` before it belongs to the line.
+#[derive(Clone, Copy, Debug)]
+pub struct Lines<'a> {
+    text: &'a str,
+    index: &'a LineIndex,
+}
+
+impl Lines<'_> {
+    /// What stands before an offset; behind the end, that is all.
+    fn before(self, offset: u32) -> Before {
+        let bytes = self.text.as_bytes();
+        let offset = bytes.len().min(offset as usize);
+        let block = offset / BLOCK;
+        self.index.before[block].plus(&bytes[block * BLOCK..offset])
     }
 
     /// Number of lines; a text without `\n` has one.
-    pub fn count(&self) -> usize {
-        self.starts.len()
+    pub fn count(self) -> usize {
+        self.index.before.last().map_or(0, |all| all.feeds as usize) + 1
     }
 
     /// Offset at which the line with this index (from 0) starts.
-    pub fn start(&self, line: usize) -> Option<u32> {
-        self.starts.get(line).copied()
+    pub fn start(self, line: usize) -> Option<u32> {
+        if line == 0 {
+            return Some(0);
+        }
+        // The block with the line feed before it.
+        let block = self.index.before.partition_point(|it| (it.feeds as usize) < line) - 1;
+        let more = line - self.index.before[block].feeds as usize;
+        let from = block * BLOCK;
+        let feed = memchr::memchr_iter(b'\n', self.text.as_bytes().get(from..)?).nth(more - 1)?;
+        Some((from + feed + 1) as u32)
     }
 
     /// Index, from 0, of the line that holds `offset`.
-    pub fn line(&self, offset: u32) -> usize {
-        self.starts.partition_point(|&start| start <= offset).saturating_sub(1)
+    pub fn line(self, offset: u32) -> usize {
+        self.before(offset).feeds as usize
     }
 
-    /// Line and column of `offset` in the `text` that was indexed.
-    pub fn position(&self, text: &str, offset: u32) -> Position {
-        let line = self.line(offset);
-        let start = self.starts.get(line).copied().unwrap_or_default();
-        let near = self.checkpoints.partition_point(|&(at, _)| at <= offset).checked_sub(1);
-        let near = near.and_then(|near| self.checkpoints.get(near)).filter(|&&(at, _)| at >= start);
-        let (from, column) = near.copied().unwrap_or((start, 0));
-        let between = text.as_bytes().get(from as usize..offset as usize).unwrap_or_default();
-        Position { line: line as u32 + 1, column: column + characters(between) + 1 }
+    /// Line and column of `offset`.
+    pub fn position(self, offset: u32) -> Position {
+        let before = self.before(offset);
+        let start = self.start(before.feeds as usize).unwrap_or_default();
+        let column = before.characters - self.before(start).characters + 1;
+        Position { line: before.feeds + 1, column }
     }
 }
 
@@ -319,21 +326,27 @@ mod tests {
         let mut text = String::new();
         for step in 0..2000_usize {
             text.push_str(pieces[step * step % 7 + step % 4]);
-            let index = LineIndex::new(&text);
-            let starts: Vec<u32> = (0..index.count()).filter_map(|line| index.start(line)).collect();
+            let source = Source::new("t", text.as_str()).unwrap();
+            let lines = source.lines();
+            let starts: Vec<u32> = (0..lines.count()).filter_map(|line| lines.start(line)).collect();
             let feeds = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
             let expected: Vec<u32> = [0].into_iter().chain(feeds.map(|(at, _)| at as u32 + 1)).collect();
             assert_eq!(starts, expected, "{text:?}");
+            assert_eq!(lines.start(starts.len()), None);
+            for (line, start) in starts.into_iter().enumerate() {
+                assert_eq!(lines.line(start), line, "{text:?}");
+                assert_eq!(lines.line(start.saturating_sub(1)), line.saturating_sub(1), "{text:?}");
+            }
         }
     }
 
     #[test]
     fn columns_of_long_lines() {
-        let long = "\u{e9}".repeat(3 * CHECKPOINT);
+        let long = "\u{e9}".repeat(3 * BLOCK);
         let source = Source::new("t", format!("a\n{long}b\nc")).unwrap();
         let at = |offset: usize| source.position(offset as u32);
-        assert_eq!(at(2 + long.len()), Position { line: 2, column: 3 * CHECKPOINT as u32 + 1 });
-        assert_eq!(at(2 + long.len() / 2), Position { line: 2, column: 3 * CHECKPOINT as u32 / 2 + 1 });
+        assert_eq!(at(2 + long.len()), Position { line: 2, column: 3 * BLOCK as u32 + 1 });
+        assert_eq!(at(2 + long.len() / 2), Position { line: 2, column: 3 * BLOCK as u32 / 2 + 1 });
         assert_eq!(at(2 + long.len() + 2), Position { line: 3, column: 1 });
         assert_eq!(at(0), Position { line: 1, column: 1 });
     }

@@ -61,6 +61,7 @@ pub struct Cfg {
     /// Whether the function says nothing of other CTAs, once that was asked.
     alone: OnceCell<bool>,
     order: OnceCell<Vec<BlockId>>,
+    positions: OnceCell<Vec<u32>>,
     reachable: OnceCell<Vec<bool>>,
     in_loop: OnceCell<Vec<bool>>,
     dominators: OnceCell<DominatorTree>,
@@ -165,6 +166,17 @@ impl Cfg {
     /// The blocks in reverse post-order: each before its successors, but for loops.
     pub fn reverse_post_order(&self) -> &[BlockId] {
         self.order.get_or_init(|| self.find_order(&mut |_| {}))
+    }
+
+    /// The place of a block in that order.
+    pub fn position(&self, block: BlockId) -> u32 {
+        self.positions.get_or_init(|| {
+            let mut positions = vec![0; self.blocks.len()];
+            for (position, block) in self.reverse_post_order().iter().enumerate() {
+                positions[block.index()] = position as u32;
+            }
+            positions
+        })[block.index()]
     }
 
     /// Whether a path leads to the block from the function's start.
@@ -455,6 +467,7 @@ impl Builder<'_> {
             first_instruction: first_instruction.unwrap_or_default(),
             alone: OnceCell::new(),
             order: OnceCell::new(),
+            positions: OnceCell::new(),
             reachable: OnceCell::new(),
             in_loop: OnceCell::new(),
             dominators: OnceCell::new(),

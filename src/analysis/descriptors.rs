@@ -1,6 +1,10 @@
 //! The descriptors of each multiply and copy, as far as their bits are known, and what is wrong
 //! with them. The [`descriptor`](crate::descriptor) module judges; this brings it the words.
 
+use std::cell::RefCell;
+
+use smallvec::SmallVec;
+
 use super::functions::FunctionFacts;
 use crate::descriptor::idesc_check::{self, Facts, Multiply};
 use crate::descriptor::{Check, Known, Problem, shared_memory, zero_column_mask};
@@ -49,6 +53,7 @@ pub fn find(
 ) -> Vec<Descriptors> {
     let mut found = Vec::new();
     let mut last = None;
+    let sound = RefCell::default();
     for (index, decoded) in instructions.iter().enumerate() {
         if !matches!(decoded.instruction, Some(Instruction::Mma(_) | Instruction::Cp(_))) {
             continue;
@@ -56,7 +61,7 @@ pub fn find(
         let Some(place) = decoded.function else { continue };
         let Ok(at) = functions.binary_search_by_key(&place, |facts| facts.function) else { continue };
         let function = &functions[at];
-        let finder = Finder { unit, decoded, function, environment };
+        let finder = Finder { unit, decoded, function, environment, sound: &sound };
         match &decoded.instruction {
             Some(Instruction::Mma(mma)) => {
                 let (facts, descriptors) = finder.multiply(mma, &mut last);
@@ -85,7 +90,20 @@ struct Finder<'a> {
     decoded: &'a Decoded<'a>,
     function: &'a FunctionFacts,
     environment: &'a Environment,
+    /// Descriptors of matrices that nothing is wrong with: most are like one of the last.
+    sound: &'a RefCell<SmallVec<[Matrix; SOUND]>>,
 }
+
+/// A descriptor of a matrix, and what decides whether it is sound.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Matrix {
+    word: Known,
+    transposed: Option<bool>,
+    element_bits: Option<u32>,
+}
+
+/// Sound descriptors that are remembered.
+const SOUND: usize = 4;
 
 impl Finder<'_> {
     fn descriptor(&self, name: &'static str, scalar: &Scalar<'_>, width: u32) -> Descriptor {
@@ -118,10 +136,21 @@ impl Finder<'_> {
         element_bits: Option<u32>,
     ) -> Descriptor {
         let descriptor = self.descriptor(name, scalar, 64);
+        let matrix = Matrix { word: descriptor.word, transposed, element_bits };
+        if self.sound.borrow().contains(&matrix) {
+            return descriptor;
+        }
         let problems = self.environment.judge(|features| {
             let matrix = shared_memory::Matrix { transposed, element_bits, features };
             shared_memory::check(&matrix, descriptor.word)
         });
+        if problems.is_empty() {
+            let mut sound = self.sound.borrow_mut();
+            if sound.len() == SOUND {
+                sound.remove(0);
+            }
+            sound.push(matrix);
+        }
         self.judged(descriptor, scalar, problems)
     }
 

@@ -4,6 +4,7 @@
 use std::hash::Hash;
 
 use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::SmallVec;
 
 use super::allocated::Slots;
 use super::cfg::{BlockId, Cfg};
@@ -67,9 +68,15 @@ pub struct Pair {
 /// The instructions of a function that facts and queries belong to, by their numbers.
 #[derive(Debug, Default)]
 struct Sites {
-    facts: Vec<u32>,
-    queries: Vec<u32>,
+    facts: SmallVec<[u32; 16]>,
+    queries: SmallVec<[u32; 16]>,
 }
+
+/// The events that generate facts.
+type Firsts = SmallVec<[(Fact, Event); 16]>;
+
+/// The events that query.
+type Thens = SmallVec<[Event; 16]>;
 
 /// One function with its events.
 #[derive(Clone, Copy, Debug)]
@@ -174,10 +181,9 @@ impl<'a> Flow<'a> {
         mut relates: impl FnMut(Pair, &mut dyn FnMut() -> bool) -> bool,
     ) -> Vec<Pair> {
         let mut reach = Reach::default();
-        let mut firsts: Vec<(Fact, Event)> = Vec::new();
-        let mut thens: Vec<Event> = Vec::new();
+        let (mut firsts, mut thens) = (Firsts::new(), Thens::new());
         let at = self.lay_out(&role, &mut reach, &mut firsts, &mut thens);
-        if firsts.is_empty() || thens.is_empty() {
+        if firsts.is_empty() || thens.is_empty() || !self.may_reach(&reach, &at) {
             return Vec::new();
         }
         kills(&mut reach, &firsts);
@@ -225,8 +231,7 @@ impl<'a> Flow<'a> {
         relates: impl Fn(&K, &K) -> bool,
     ) -> Vec<Pair> {
         let mut reach = Reach::default();
-        let mut firsts: Vec<(Fact, Event)> = Vec::new();
-        let mut thens: Vec<Event> = Vec::new();
+        let (mut firsts, mut thens) = (Firsts::new(), Thens::new());
         let at = self.lay_out(&role, &mut reach, &mut firsts, &mut thens);
         if firsts.is_empty() || thens.is_empty() {
             return Vec::new();
@@ -314,17 +319,15 @@ impl<'a> Flow<'a> {
     /// backward, from behind.
     pub fn unreached(&self, direction: Direction, role: impl Fn(Event) -> Role) -> Vec<Event> {
         let mut reach = Reach::default();
-        let mut firsts = Vec::new();
-        let mut thens = Vec::new();
+        let (mut firsts, mut thens) = (Firsts::new(), Thens::new());
         let at = self.lay_out(&role, &mut reach, &mut firsts, &mut thens);
         if thens.is_empty() {
-            return thens;
+            return Vec::new();
         }
         let mut reached = vec![false; thens.len()];
         if reach.only_generates() {
             // Then it is a question about the graph alone.
-            let generated = Passed::new(self.cfg(), direction, at.facts.iter().copied());
-            self.facts.budget.take(self.cfg().len() as u64 + at.facts.len() as u64 + at.queries.len() as u64);
+            let generated = self.passed(direction, &at);
             for (reached, query) in reached.iter_mut().zip(&at.queries) {
                 *reached = generated.has(self.cfg(), *query);
             }
@@ -340,31 +343,36 @@ impl<'a> Flow<'a> {
         thens.into_iter().zip(reached).filter(|(_, reached)| !reached).map(|(event, _)| event).collect()
     }
 
+    /// What can follow the facts of a problem.
+    fn passed(&self, direction: Direction, at: &Sites) -> Passed {
+        self.facts.budget.take(self.cfg().len() as u64 + at.facts.len() as u64 + at.queries.len() as u64);
+        Passed::new(self.cfg(), direction, at.facts.iter().copied())
+    }
+
+    /// Whether a fact can get to a query, as far as the graph alone tells, where nothing kills it.
+    fn may_reach(&self, reach: &Reach, at: &Sites) -> bool {
+        if !reach.only_generates() {
+            return true;
+        }
+        let passed = self.passed(Direction::Forward, at);
+        at.queries.iter().any(|query| passed.has(self.cfg(), *query))
+    }
+
     fn lay_out(
         &self,
         role: &impl Fn(Event) -> Role,
         reach: &mut Reach,
-        firsts: &mut Vec<(Fact, Event)>,
-        thens: &mut Vec<Event>,
+        firsts: &mut Firsts,
+        thens: &mut Thens,
     ) -> Sites {
-        /// Where there is one, there are more.
-        const SOME: usize = 16;
         let mut sites = Sites::default();
         let mut enact = |reach: &mut Reach, at: u32, event: Event, role: Role| {
             if matches!(role, Role::Query | Role::QueryAndGen | Role::QueryAndKill) {
-                if thens.is_empty() {
-                    sites.queries.reserve(SOME);
-                    thens.reserve(SOME);
-                }
                 reach.query(at);
                 sites.queries.push(at);
                 thens.push(event);
             }
             if matches!(role, Role::Gen | Role::QueryAndGen) {
-                if firsts.is_empty() {
-                    sites.facts.reserve(SOME);
-                    firsts.reserve(SOME);
-                }
                 let fact = reach.fact();
                 reach.generate(at, fact);
                 sites.facts.push(at);

@@ -5,6 +5,7 @@
 
 use std::ops::Range;
 
+use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::events::{Action, Event};
@@ -193,8 +194,23 @@ impl Columns {
     }
 }
 
+/// By instruction: the columns at its address, as far as they were asked for.
+pub type KnownColumns = FxHashMap<u32, Option<Columns>>;
+
 /// The columns at the address that an instruction is about: the accumulator of a multiply.
 pub fn columns(flow: &Flow<'_>, event: Event) -> Option<Columns> {
+    if !flow.is_own(event) {
+        return None;
+    }
+    if let Some(known) = flow.facts.columns.borrow().get(&event.instruction) {
+        return *known;
+    }
+    let found = find_columns(flow, event);
+    flow.facts.columns.borrow_mut().insert(event.instruction, found);
+    found
+}
+
+fn find_columns(flow: &Flow<'_>, event: Event) -> Option<Columns> {
     let instruction = flow.instruction(event)?;
     let address = accessed(instruction)?.0;
     let place = flow.place(event, address)?;

@@ -10,6 +10,7 @@ use super::decided;
 use super::definitions::{Definitions, RegisterSet};
 use super::events::{Action, Events};
 use super::executing::FoundOut;
+use super::footprint::KnownColumns;
 use super::function::Function;
 use super::handovers::Handover;
 use super::loads;
@@ -58,6 +59,8 @@ pub struct FunctionFacts {
     pub ranges: Ranges,
     /// What addresses add up, as far as it was asked for.
     pub sums: Sums,
+    /// Which columns its tcgen05 instructions touch, as far as it was asked for.
+    pub columns: RefCell<KnownColumns>,
 }
 
 /// How often dead edges are looked for. Compilers remove their own; two rounds are rare.
@@ -143,6 +146,7 @@ impl FunctionFacts {
             places: RefCell::default(),
             ranges: Ranges::default(),
             sums: Sums::default(),
+            columns: RefCell::default(),
         }
     }
 

@@ -20,7 +20,7 @@ use super::cfg::BlockId;
 use super::definitions::{Definition, DefinitionId};
 use super::function::Function;
 use super::registers::{self, Access};
-use super::values::ValueId;
+use super::values::{JoinId, ValueId};
 use crate::isa::generic::{Computation, Control, Flag, Modifier, Part, Relation, Type};
 use crate::resolve::operations::Opcode;
 use crate::resolve::symbols::{RegisterId, Resolution, SymbolId, SymbolKind};
@@ -144,15 +144,7 @@ impl Ranges {
         if let Some(known) = self.known.borrow().get(&value) {
             return *known;
         }
-        let mut solver = Solver {
-            ranges: self,
-            function,
-            order: Vec::new(),
-            slots: FxHashMap::default(),
-            values: Vec::new(),
-            limits: FxHashMap::default(),
-        };
-        let found = solver.solve(value);
+        let found = Solver::new(self, function).solve(value);
         let mut known = self.known.borrow_mut();
         if let Some(found) = found {
             known.extend(found);
@@ -326,81 +318,160 @@ fn signed(value: i128, ty: Type) -> Option<i64> {
     }
 }
 
+/// How a value is made.
+#[derive(Clone, Copy)]
+enum Made<'f> {
+    /// It is one of several.
+    Joined(JoinId),
+    /// By something that is not looked into.
+    Opaque(DefinitionId),
+    /// By an instruction that computes values of a type.
+    Computed(DefinitionId, &'f RawInstruction, &'f Opcode, Type),
+}
+
 /// Values that are made of each other, while they are found.
 struct Solver<'a, 'f> {
     ranges: &'a Ranges,
     function: &'a Function<'f>,
+    /// By slot.
     order: Vec<ValueId>,
-    slots: FxHashMap<ValueId, usize>,
+    slots: FxHashMap<ValueId, u32>,
     /// By slot; none where nothing is known to get there yet.
     values: Vec<Option<Counted>>,
+    /// By slot: how it is made.
+    made: Vec<Made<'f>>,
+    /// By slot: those that are made of it.
+    feeds: Vec<SmallVec<[u32; 2]>>,
+    /// The one that is evaluated.
+    current: u32,
     /// By who reads what: the limits of each of the values that meet there.
     limits: FxHashMap<(u32, RegisterId), Rc<[Limited]>>,
 }
 
-impl Solver<'_, '_> {
-    fn solve(&mut self, value: ValueId) -> Option<Vec<(ValueId, Counted)>> {
-        let mut work = vec![value];
-        let known = self.ranges.known.borrow();
-        while let Some(value) = work.pop() {
+impl<'a, 'f> Solver<'a, 'f> {
+    fn new(ranges: &'a Ranges, function: &'a Function<'f>) -> Self {
+        Self {
+            ranges,
+            function,
+            order: Vec::new(),
+            slots: FxHashMap::default(),
+            values: Vec::new(),
+            made: Vec::new(),
+            feeds: Vec::new(),
+            current: 0,
+            limits: FxHashMap::default(),
+        }
+    }
+
+    /// Finds a value and all that it is made of, unless that is too much.
+    fn solve(mut self, value: ValueId) -> Option<Vec<(ValueId, Counted)>> {
+        let inner_first = self.collect(value)?;
+        self.values = vec![None; self.order.len()];
+        let mut changes = vec![0; self.order.len()];
+        let mut is_due = vec![true; self.order.len()];
+        let mut goes_round = false;
+        while is_due.contains(&true) {
+            for &slot in &inner_first {
+                if !std::mem::take(&mut is_due[slot as usize]) {
+                    continue;
+                }
+                if !self.function.budget.take(VISIT) {
+                    return None;
+                }
+                let Some(new) = self.evaluate(slot) else { continue };
+                let mut joined = new;
+                if let Some(old) = self.values[slot as usize] {
+                    joined = old.or(new);
+                    if joined == old {
+                        continue;
+                    }
+                    goes_round = true;
+                    let changes = &mut changes[slot as usize];
+                    *changes += 1;
+                    if *changes > 3 * CHANGES {
+                        joined = Counted::UNKNOWN;
+                    } else if *changes > CHANGES {
+                        let keeps_first = joined.numbers.first() == old.numbers.first();
+                        let numbers = if keeps_first { joined.numbers.upwards() } else { Numbers::ANY };
+                        joined = Counted { numbers, ..joined };
+                    }
+                    if joined == old {
+                        continue;
+                    }
+                }
+                self.values[slot as usize] = Some(joined);
+                for fed in &self.feeds[slot as usize] {
+                    is_due[*fed as usize] = true;
+                }
+            }
+        }
+        // What was said to have no end may have one.
+        for _ in 0..if goes_round { 2 } else { 0 } {
+            for &slot in &inner_first {
+                if let (Some(new), Some(old)) = (self.evaluate(slot), self.values[slot as usize])
+                    && old.or(new) == old
+                {
+                    self.values[slot as usize] = Some(new);
+                }
+            }
+        }
+        let found = self.order.iter().zip(&self.values);
+        Some(found.map(|(id, value)| (*id, value.unwrap_or(Counted::UNKNOWN))).collect())
+    }
+
+    /// Gives slots to a value and all that it is made of; returns them in an order in which a value comes
+    /// behind what it is made of, but for what goes round.
+    fn collect(&mut self, value: ValueId) -> Option<Vec<u32>> {
+        enum Step {
+            Enter(ValueId),
+            Leave(u32),
+        }
+        let ranges = self.ranges;
+        let known = ranges.known.borrow();
+        let mut inner_first = Vec::new();
+        let mut work = vec![Step::Enter(value)];
+        let mut made: Vec<(ValueId, u32)> = Vec::new();
+        let mut sources = Vec::new();
+        while let Some(step) = work.pop() {
+            let value = match step {
+                Step::Enter(value) => value,
+                Step::Leave(slot) => {
+                    inner_first.push(slot);
+                    continue;
+                }
+            };
             if known.contains_key(&value) || self.slots.contains_key(&value) {
                 continue;
             }
             if self.order.len() == VALUES || !self.function.budget.take(VISIT) {
                 return None;
             }
-            self.slots.insert(value, self.order.len());
+            let slot = self.order.len() as u32;
+            self.slots.insert(value, slot);
             self.order.push(value);
-            self.sources(value, &mut work);
-        }
-        drop(known);
-        self.values = vec![None; self.order.len()];
-        let mut changes = vec![0; self.order.len()];
-        loop {
-            let mut changed = false;
-            for slot in (0..self.order.len()).rev() {
-                if !self.function.budget.take(VISIT) {
-                    return None;
-                }
-                let Some(new) = self.evaluate(self.order[slot]) else { continue };
-                let Some(old) = self.values[slot] else {
-                    self.values[slot] = Some(new);
-                    changed = true;
-                    continue;
-                };
-                let mut joined = old.or(new);
-                if joined == old {
-                    continue;
-                }
-                changes[slot] += 1;
-                if changes[slot] > 3 * CHANGES {
-                    joined = Counted::UNKNOWN;
-                } else if changes[slot] > CHANGES {
-                    let keeps_first = joined.numbers.first() == old.numbers.first();
-                    let numbers = if keeps_first { joined.numbers.upwards() } else { Numbers::ANY };
-                    joined = Counted { numbers, ..joined };
-                }
-                if joined != old {
-                    self.values[slot] = Some(joined);
-                    changed = true;
-                }
-            }
-            if !changed {
-                break;
+            self.made.push(self.made(value));
+            self.feeds.push(SmallVec::new());
+            work.push(Step::Leave(slot));
+            self.sources(value, &mut sources);
+            for source in sources.drain(..) {
+                made.push((source, slot));
+                work.push(Step::Enter(source));
             }
         }
-        // What was said to have no end may have one.
-        for _ in 0..2 {
-            for slot in (0..self.order.len()).rev() {
-                if let (Some(new), Some(old)) = (self.evaluate(self.order[slot]), self.values[slot])
-                    && old.or(new) == old
-                {
-                    self.values[slot] = Some(new);
-                }
+        for (source, slot) in made {
+            self.feed(source, slot);
+        }
+        Some(inner_first)
+    }
+
+    /// Takes note that a value is made of another one.
+    fn feed(&mut self, source: ValueId, slot: u32) {
+        if let Some(source) = self.slots.get(&source) {
+            let feeds = &mut self.feeds[*source as usize];
+            if !feeds.contains(&slot) {
+                feeds.push(slot);
             }
         }
-        let found = self.order.iter().zip(&self.values);
-        Some(found.map(|(id, value)| (*id, value.unwrap_or(Counted::UNKNOWN))).collect())
     }
 
     /// What a value is made of.
@@ -423,18 +494,24 @@ impl Solver<'_, '_> {
 
     fn get(&self, value: ValueId) -> Option<Counted> {
         match self.slots.get(&value) {
-            Some(slot) => self.values[*slot],
+            Some(slot) => self.values[*slot as usize],
             None => Some(self.ranges.known.borrow().get(&value).copied().unwrap_or(Counted::UNKNOWN)),
         }
     }
 
     /// What a value can be, by what is known of others so far.
-    fn evaluate(&mut self, value: ValueId) -> Option<Counted> {
-        match value {
-            ValueId::Definition(id) => self.definition(id),
-            ValueId::Join(join) => {
+    fn evaluate(&mut self, slot: u32) -> Option<Counted> {
+        self.current = slot;
+        match self.made[slot as usize] {
+            Made::Joined(join) => {
                 let inputs = self.function.definitions.joined(join);
                 inputs.iter().filter_map(|input| self.get(*input)).reduce(Counted::or)
+            }
+            Made::Opaque(id) => Some(Counted::made(id)),
+            Made::Computed(id, raw, opcode, ty) => {
+                let instruction = self.function.definitions.get(id).instruction;
+                let made = self.computed(instruction, raw, opcode, ty)?;
+                Some(made.unwrap_or(Counted::made(id)))
             }
         }
     }
@@ -446,6 +523,10 @@ impl Solver<'_, '_> {
         let known = self.limits.get(&(instruction, register)).cloned();
         let limits = known.unwrap_or_else(|| {
             let found: Rc<[Limited]> = self.find_limits(instruction, register, value).into();
+            // They are read one by one from now on, not as what they are together.
+            for (input, _) in found.iter() {
+                self.feed(*input, self.current);
+            }
             self.limits.insert((instruction, register), Rc::clone(&found));
             found
         });
@@ -533,23 +614,29 @@ impl Solver<'_, '_> {
         false
     }
 
-    fn definition(&mut self, id: DefinitionId) -> Option<Counted> {
+    /// How a value is made.
+    fn made(&self, value: ValueId) -> Made<'f> {
         let Function { unit, definitions, .. } = *self.function;
+        let id = match value {
+            ValueId::Definition(id) => id,
+            ValueId::Join(join) => return Made::Joined(join),
+        };
         let Definition { instruction, operand, register, .. } = *definitions.get(id);
         let raw = &unit.module.instructions[instruction as usize];
         let opcode = unit.operations.of(instruction);
-        let opaque = Counted::made(id);
-        if !self.function.is_local(unit.symbols.register(register))
-            || operand != raw.operands.start && !is_first_of_pair(self.function, raw, operand)
-            || opcode.has_flag(Flag::Sat)
-            || opcode.types.iter().any(|ty| ty.is_float() || ty.is_packed())
-            || !is_followed(opcode.computes())
-        {
-            return Some(opaque);
-        }
         let ty = opcode.types.last().copied().filter(|ty| matches!(ty.bits(), Some(16 | 32 | 64)));
-        let Some(ty) = ty else { return Some(opaque) };
-        self.computed(instruction, raw, opcode, ty).map(|made| made.unwrap_or(opaque))
+        match ty {
+            Some(ty)
+                if is_followed(opcode.computes())
+                    && (operand == raw.operands.start || is_first_of_pair(self.function, raw, operand))
+                    && !opcode.has_flag(Flag::Sat)
+                    && !opcode.types.iter().any(|ty| ty.is_float() || ty.is_packed())
+                    && self.function.is_local(unit.symbols.register(register)) =>
+            {
+                Made::Computed(id, raw, opcode, ty)
+            }
+            _ => Made::Opaque(id),
+        }
     }
 
     /// What an instruction makes: nothing yet where that waits for others, or nothing that is understood.
@@ -736,17 +823,21 @@ impl Solver<'_, '_> {
 
     fn operand(&mut self, instruction: u32, index: u32, ty: Type) -> Option<Counted> {
         let Function { unit, .. } = *self.function;
+        let Some(operand) = unit.module.operands.get(index as usize) else { return Some(Counted::UNKNOWN) };
+        if operand.is_name()
+            && let Resolution::Register(register) = unit.symbols.operand(index)
+        {
+            return self.read(instruction, register);
+        }
         if let Some(value) = literal(self.function, index) {
             return Some(
                 signed(value, ty).map_or(Counted::UNKNOWN, |value| Counted::of(Numbers::from(value))),
             );
         }
-        let Some(operand) = unit.module.operands.get(index as usize) else { return Some(Counted::UNKNOWN) };
-        if operand.kind() != OperandKind::Name {
+        if !operand.is_name() {
             return Some(Counted::UNKNOWN);
         }
         match unit.symbols.operand(index) {
-            Resolution::Register(register) => self.read(instruction, register),
             Resolution::Symbol(symbol)
                 if matches!(unit.symbols.symbol(symbol).kind, SymbolKind::Variable { .. }) =>
             {

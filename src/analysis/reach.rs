@@ -12,6 +12,8 @@
 use std::cell::LazyCell;
 use std::cmp::Reverse;
 
+use smallvec::SmallVec;
+
 use super::budget::Budget;
 use super::cfg::Cfg;
 use super::function::Function;
@@ -74,7 +76,7 @@ pub type Found<'f> = dyn FnMut(Query, Fact, &mut dyn FnMut() -> bool) -> bool + 
 /// A dataflow problem about one function.
 #[derive(Debug, Default)]
 pub struct Reach {
-    steps: Vec<(u32, Step)>,
+    steps: SmallVec<[(u32, Step); 32]>,
     /// Facts that hold when the function is entered.
     entry: Vec<Fact>,
     /// The groups that facts are in.
@@ -93,11 +95,7 @@ pub struct Reach {
 }
 
 impl Reach {
-    /// Most problems have more than a few steps.
     fn step(&mut self, step: (u32, Step)) {
-        if self.steps.capacity() == 0 {
-            self.steps.reserve(32);
-        }
         self.steps.push(step);
     }
 

@@ -4,11 +4,11 @@
 //! Where operands do not fit the row, or there is no row, what PTX does nearly everywhere is taken to
 //! hold: the first operand is written, unless it is an address.
 
-use crate::isa::generic::{OperandSlot, Role, Row};
+use crate::isa::generic::Row;
 use crate::isa::tensor::InstructionForm;
 use crate::resolve::symbols::{RegisterId, Resolution, Symbols};
 use crate::resolve::unit::Unit;
-use crate::syntax::ast::{BinaryOperator, Module, OperandKind};
+use crate::syntax::ast::{Module, Slice};
 
 /// How an instruction uses a register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,73 +31,49 @@ pub fn accesses(unit: &Unit, instruction: u32, visit: &mut impl FnMut(RegisterId
             InstructionForm::of(operation).operands.first().is_some_and(|slot| slot.class.is_written());
         for index in operands.range() {
             // `ld.red` and `ld.spcompress` have further destinations before the address.
-            writing &= !matches!(module.operands[index].kind(), OperandKind::Address(_));
+            writing &= !module.operands[index].is_address();
             let access = if writing { Access::Write } else { Access::Read };
             walk(module, symbols, index, access, visit);
         }
-    } else if opcode.is_filled(module.operands(operands)) {
-        for (index, slot) in operands.range().zip(&opcode.slots) {
-            if module.operands[index].is_literal() {
-                continue;
-            }
-            as_in(module, symbols, index, slot, visit);
-        }
+    } else if let Some(writes) = opcode.writes_first() {
+        first_and_others(unit, operands, writes, visit);
     } else if let Ok(slots) = opcode.assign(module, operands) {
         for (index, slot) in operands.range().zip(slots) {
-            as_in(module, symbols, index, slot, visit);
+            if slot.role.is_read() {
+                walk(module, symbols, index, Access::Read, visit);
+            }
+            if slot.role.is_written() {
+                walk(module, symbols, index, Access::Write, visit);
+            }
         }
     } else {
-        let mut writing = opcode.row.is_none_or(may_write_first);
-        for index in operands.range() {
-            writing &= !matches!(module.operands[index].kind(), OperandKind::Address(_));
-            let access = if writing { Access::Write } else { Access::Read };
-            walk(module, symbols, index, access, visit);
-            writing = false;
-        }
+        first_and_others(unit, operands, opcode.row.is_none_or(may_write_first), visit);
     }
 }
 
 /// Whether the first operand of a row is a destination, unless it is left out.
 fn may_write_first(row: &Row) -> bool {
-    row.operands.first().is_some_and(|slot: &OperandSlot| writes(slot.role))
+    row.operands.first().is_some_and(|slot| slot.role.is_written())
 }
 
-fn writes(role: Role) -> bool {
-    match role {
-        Role::Destination | Role::Accumulator | Role::Results => true,
-        Role::Source | Role::Address(..) | Role::Label | Role::Callee | Role::Arguments | Role::Prototype => {
-            false
-        }
-    }
-}
-
-fn reads(role: Role) -> bool {
-    match role {
-        Role::Source
-        | Role::Accumulator
-        | Role::Address(..)
-        | Role::Label
-        | Role::Callee
-        | Role::Arguments
-        | Role::Prototype => true,
-        Role::Destination | Role::Results => false,
-    }
-}
-
-/// Visits an operand in its position.
+/// Visits operands of which the first may be written, unless it is an address, and the others are read.
 #[inline]
-fn as_in(
-    module: &Module,
-    symbols: &Symbols,
-    index: usize,
-    slot: &OperandSlot,
+fn first_and_others(
+    unit: &Unit,
+    operands: Slice,
+    mut writes: bool,
     visit: &mut impl FnMut(RegisterId, u32, Access),
 ) {
-    if reads(slot.role) {
-        walk(module, symbols, index, Access::Read, visit);
-    }
-    if writes(slot.role) {
-        walk(module, symbols, index, Access::Write, visit);
+    let Unit { module, symbols, .. } = unit;
+    for index in operands.range() {
+        let operand = &module.operands[index];
+        let access = if writes && !operand.is_address() { Access::Write } else { Access::Read };
+        writes = false;
+        if operand.is_name() {
+            name(symbols, index, access, visit);
+        } else if !operand.is_literal() {
+            walk_parts(module, symbols, index, access, visit);
+        }
     }
 }
 
@@ -131,24 +107,10 @@ fn walk_parts(
     access: Access,
     visit: &mut impl FnMut(RegisterId, u32, Access),
 ) {
-    let (parts, access) = match module.operands[index].kind() {
-        OperandKind::Name
-        | OperandKind::Integer
-        | OperandKind::Float
-        | OperandKind::String
-        | OperandKind::Sink => return,
-        // A pair of destinations, or a list of them.
-        OperandKind::Vector(parts)
-        | OperandKind::List(parts)
-        | OperandKind::Binary(BinaryOperator::Or, parts) => (parts, access),
-        OperandKind::Address(parts)
-        | OperandKind::Unary(_, parts)
-        | OperandKind::Binary(_, parts)
-        | OperandKind::Conditional(parts)
-        | OperandKind::Cast(_, parts)
-        | OperandKind::Apply(parts)
-        | OperandKind::Element(parts) => (parts, Access::Read),
-    };
+    let operand = &module.operands[index];
+    // A pair of destinations, or a list of them. What else has parts reads them.
+    let access = if operand.is_group() { access } else { Access::Read };
+    let parts = operand.parts();
     for (index, part) in parts.range().zip(module.operands(parts)) {
         if part.is_name() {
             name(symbols, index, access, visit);

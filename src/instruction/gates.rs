@@ -152,8 +152,20 @@ fn may_use(form: &InstructionForm, gate: &Gate) -> bool {
 }
 
 /// What the best of a set of targets lacks for an instruction.
-fn of_set(decoded: &Decoded<'_>, targets: &[Declared<Target>], closed: &[Closed]) -> Option<Availability> {
-    let refusals = |closed: &Closed| -> Vec<Refusal> {
+fn of_set<'c>(
+    decoded: &Decoded<'_>,
+    targets: &[Declared<Target>],
+    closed: &'c [Closed],
+) -> Option<Availability> {
+    let gates = |closed: &'c Closed| -> &'c [(&'static Gate, Unavailable)] {
+        decoded.form.map_or(&[], |form| &closed.gates[form.operation as usize])
+    };
+    // So with most instructions.
+    let is_closed = |(gate, _): &(&'static Gate, Unavailable)| place(decoded, gate).is_some();
+    if closed.iter().any(|it| !it.no_tensor_memory && !gates(it).iter().any(is_closed)) {
+        return None;
+    }
+    let refusals = |closed: &'c Closed| -> Vec<Refusal> {
         if closed.no_tensor_memory {
             return Vec::new();
         }
@@ -161,8 +173,7 @@ fn of_set(decoded: &Decoded<'_>, targets: &[Declared<Target>], closed: &[Closed]
             let (span, feature) = uses(decoded, gate)?;
             Some(Refusal { gate, feature, span, reason: *reason })
         };
-        let gates = decoded.form.map_or(&[][..], |form| &closed.gates[form.operation as usize]);
-        gates.iter().filter_map(refusal).collect()
+        gates(closed).iter().filter_map(refusal).collect()
     };
     let (no_tensor_memory, refusals) = closed
         .iter()
@@ -174,24 +185,34 @@ fn of_set(decoded: &Decoded<'_>, targets: &[Declared<Target>], closed: &[Closed]
 
 /// Where the instruction uses the feature of a gate, if it does, and how it calls it.
 fn uses(decoded: &Decoded<'_>, gate: &Gate) -> Option<(Span, String)> {
+    let (span, qualifier) = place(decoded, gate)?;
+    let feature = match qualifier {
+        // A combination is called by its own name.
+        Some(qualifier) if gate.uses.len() == 1 => format!("`.{}`", qualifier.spelling()),
+        _ => gate.feature.to_owned(),
+    };
+    Some((span, feature))
+}
+
+/// Where the instruction uses the feature of a gate, if it does, and by which qualifier.
+fn place(decoded: &Decoded<'_>, gate: &Gate) -> Option<(Span, Option<Qualifier>)> {
     let form = decoded.form?;
     let mut place = None;
     for part in gate.uses {
         place = Some(match part {
             Use::Operation(operations) => {
-                (operations.contains(&form.operation).then_some(decoded.name)?, gate.feature.to_owned())
+                (operations.contains(&form.operation).then_some(decoded.name)?, None)
             }
             Use::Qualifier(qualifiers) => {
                 let used = |value| qualifiers.contains(&value) && form.takes(value);
                 let qualifier = decoded.qualifiers.iter().find(|written| used(written.value))?;
-                (qualifier.span, format!("`.{}`", qualifier.value.spelling()))
+                (qualifier.span, Some(qualifier.value))
             }
             Use::Operand(name) => {
                 let bound = decoded.operands.iter().find(|bound| bound.slot.name == *name)?;
-                (bound.slot.when.holds(&decoded.qualifiers).then_some(bound.span)?, gate.feature.to_owned())
+                (bound.slot.when.holds(&decoded.qualifiers).then_some(bound.span)?, None)
             }
         });
     }
-    // A combination is called by its own name.
-    place.map(|(span, feature)| (span, if gate.uses.len() > 1 { gate.feature.to_owned() } else { feature }))
+    place
 }

@@ -112,7 +112,7 @@ pub fn accumulator_columns(
     let columns = DATAPATH_LAYOUTS
         .iter()
         .filter(|it| m.is_none_or(|m| it.m == m))
-        .filter(|it| layout(it.m, cta_group, sparse, ws).is_some_and(|own| own == *it))
+        .filter(|it| layout(it.m, cta_group, sparse, ws).is_some_and(|own| std::ptr::eq(own, *it)))
         .map(|it| it.organization.columns(n));
     columns.clone().min().zip(columns.max())
 }

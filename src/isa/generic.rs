@@ -108,6 +108,35 @@ pub enum Role {
     Prototype,
 }
 
+impl Role {
+    /// Whether what stands there is written.
+    pub fn is_written(self) -> bool {
+        match self {
+            Self::Destination | Self::Accumulator | Self::Results => true,
+            Self::Source
+            | Self::Address(..)
+            | Self::Label
+            | Self::Callee
+            | Self::Arguments
+            | Self::Prototype => false,
+        }
+    }
+
+    /// Whether what stands there is read.
+    pub fn is_read(self) -> bool {
+        match self {
+            Self::Source
+            | Self::Accumulator
+            | Self::Address(..)
+            | Self::Label
+            | Self::Callee
+            | Self::Arguments
+            | Self::Prototype => true,
+            Self::Destination | Self::Results => false,
+        }
+    }
+}
+
 /// What happens to memory at an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {

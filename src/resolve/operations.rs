@@ -44,6 +44,7 @@ pub struct Opcode {
     /// Whether an operand stands in each of these positions, whatever operands there are.
     is_fixed: bool,
     only_computes: bool,
+    writes_first: Option<bool>,
 }
 
 /// A modifier and its place, counted from the start of the opcode.
@@ -157,6 +158,7 @@ impl Opcode {
             slots: SmallVec::new(),
             is_fixed: true,
             only_computes: false,
+            writes_first: None,
         };
         let Some((first, _)) = words(text).next() else { return this };
         let mut best: Option<(usize, &'static Row, Match)> = None;
@@ -198,6 +200,7 @@ impl Opcode {
             .collect();
         this.slots = row.operands.iter().filter(|slot| this.may_have(slot)).collect();
         this.is_fixed = !this.slots.iter().any(|slot| is_optional(slot));
+        this.writes_first = this.find_writes_first(row);
         this.only_computes = row.control == Control::Next
             && row.synchronization == Synchronization::None
             && !this.slots.iter().any(|slot| matches!(slot.role, Role::Address(..)));
@@ -305,6 +308,22 @@ impl Opcode {
         self.is_fixed
             && self.slots.len() == operands.len()
             && self.slots.iter().zip(operands).all(|(slot, operand)| looks_like(slot, operand))
+    }
+
+    /// Whether it writes its first operand, where all that it does to others is to read them, and that
+    /// is so however many operands an instruction has and whatever they look like. So with nearly all.
+    #[inline]
+    pub fn writes_first(&self) -> Option<bool> {
+        self.writes_first
+    }
+
+    fn find_writes_first(&self, row: &Row) -> Option<bool> {
+        let is_written = |slot: &&OperandSlot| slot.role.is_written();
+        let only_reads = |slot: &&OperandSlot| !slot.role.is_written() && slot.role.is_read();
+        let writes = row.operands.first().as_ref().is_some_and(is_written);
+        let (first, others) = self.slots.split_first()?;
+        let fits = if writes { is_written(first) && !first.role.is_read() } else { only_reads(first) };
+        (self.is_fixed && fits && others.iter().all(only_reads)).then_some(writes)
     }
 
     /// Whether the operands of an instruction look as they should.

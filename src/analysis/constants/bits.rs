@@ -179,3 +179,36 @@ pub(super) fn compare(relation: Relation, a: u64, b: u64, width: u32) -> bool {
     let turn = if relation.is_signed && width > 0 { 1 << (width - 1) } else { 0 };
     relation.holds((a ^ turn).cmp(&(b ^ turn)))
 }
+
+impl Known {
+    /// The sum with a constant, in `width` bits.
+    #[must_use]
+    pub fn plus(self, constant: u64, width: u32) -> Self {
+        let low = cut(within(self, width), width);
+        within(add(low, Known::from(constant), false), width)
+    }
+
+    /// The sum of 64 bits.
+    #[must_use]
+    pub fn sum(self, other: Self) -> Self {
+        if other.mask == u64::MAX && other.value == 0 { self } else { add(self, other, false) }
+    }
+
+    /// What has to be added to make zero, in 64 bits.
+    #[must_use]
+    pub fn negated(self) -> Self {
+        add(Self::from(0u64), Self::new(self.mask, !self.value), true)
+    }
+
+    /// The bits from `by` on.
+    #[must_use]
+    pub fn shifted_right(self, by: u32) -> Self {
+        shr(self, u64::from(by), 64, false)
+    }
+
+    /// The value, if the low `width` bits are all known.
+    pub fn constant(self, width: u32) -> Option<u64> {
+        let all = cut(self, width);
+        (all.mask == u64::MAX).then_some(all.value)
+    }
+}

@@ -94,7 +94,7 @@ pub(super) struct Solver<'a> {
     direction: Direction,
     budget: &'a Budget,
     /// Where each fact is generated, by fact: indices of steps.
-    gens: Vec<(Fact, u32)>,
+    gens: SmallVec<[(Fact, u32); 16]>,
     /// By group: the bits of its facts in this run.
     groups: Vec<u64>,
     /// By block: its steps, as far as they matter: up to the last open query, or all if there is one
@@ -104,12 +104,10 @@ pub(super) struct Solver<'a> {
     kinds: Vec<u8>,
     /// By group: the kinds of its facts, all of which it kills.
     killed: Vec<u64>,
-    /// By block: kinds of facts that can get from its start to an open query.
+    /// By block, once that was looked for: kinds of facts that can get from its start to an open query.
     useful: Vec<u64>,
-    /// By block: whether an open query can follow.
+    /// By block, once that was looked for: whether an open query can follow.
     followed: Vec<bool>,
-    /// By block: its place in the order of the work.
-    position: Vec<u32>,
     /// By block: what holds where it is entered.
     before: Vec<State>,
 }
@@ -117,15 +115,7 @@ pub(super) struct Solver<'a> {
 impl<'a> Solver<'a> {
     pub(super) fn new(problem: &'a Reach, cfg: &'a Cfg, direction: Direction, budget: &'a Budget) -> Self {
         let ranges = ranges(problem, cfg);
-        let mut position = vec![0; cfg.len()];
-        let order = cfg.reverse_post_order();
-        for (at, block) in order.iter().enumerate() {
-            position[block.index()] = match direction {
-                Direction::Forward => at as u32,
-                Direction::Backward => (order.len() - at) as u32,
-            };
-        }
-        let mut gens: Vec<(Fact, u32)> = Vec::with_capacity(problem.facts as usize);
+        let mut gens: SmallVec<[(Fact, u32); 16]> = SmallVec::with_capacity(problem.facts as usize);
         for (index, (_, step)) in problem.steps.iter().enumerate() {
             if let Step::Gen(fact) = step {
                 gens.push((*fact, index as u32));
@@ -143,10 +133,18 @@ impl<'a> Solver<'a> {
             ranges,
             kinds,
             killed,
-            useful: vec![u64::MAX; cfg.len()],
-            followed: vec![true; cfg.len()],
-            position,
+            useful: Vec::new(),
+            followed: Vec::new(),
             before: vec![State::default(); cfg.len()],
+        }
+    }
+
+    /// The place of a block in the order of the work.
+    fn position(&self, block: BlockId) -> u32 {
+        let position = self.cfg.position(block);
+        match self.direction {
+            Direction::Forward => position,
+            Direction::Backward => self.cfg.len() as u32 - position,
         }
     }
 
@@ -157,10 +155,12 @@ impl<'a> Solver<'a> {
             Direction::Forward => (|block| &block.successors, |block| &block.predecessors),
             Direction::Backward => (|block| &block.predecessors, |block| &block.successors),
         };
-        self.useful.fill(0);
+        self.useful.clear();
+        self.useful.resize(self.cfg.len(), 0);
+        self.followed.resize(self.cfg.len(), true);
         // From the end.
         let mut waiting: BinaryHeap<(u32, BlockId)> =
-            self.cfg.blocks().map(|(block, _)| (self.position[block.index()], block)).collect();
+            self.cfg.blocks().map(|(block, _)| (self.position(block), block)).collect();
         while let Some((position, block)) = waiting.pop() {
             while waiting.peek() == Some(&(position, block)) {
                 waiting.pop();
@@ -184,7 +184,7 @@ impl<'a> Solver<'a> {
             }
             if useful != self.useful[block.index()] {
                 self.useful[block.index()] = useful;
-                waiting.extend(behind(content).iter().map(|it| (self.position[it.index()], *it)));
+                waiting.extend(behind(content).iter().map(|it| (self.position(*it), *it)));
             }
         }
         for (block, content) in self.cfg.blocks() {
@@ -240,24 +240,25 @@ impl<'a> Solver<'a> {
     ) {
         let facts = batch.facts();
         let of_kinds = self.of_kinds(batch);
-        let mut gens: Vec<u32> = within(&self.gens, &facts).iter().map(|(_, index)| *index).collect();
+        let mut gens: SmallVec<[u32; 16]> =
+            within(&self.gens, &facts).iter().map(|(_, index)| *index).collect();
         gens.sort_unstable();
         let members = within(&self.problem.members, &facts);
         for (fact, group) in members {
             self.groups[group.0 as usize] |= batch.bit(*fact);
         }
         let mut waiting = BinaryHeap::new();
-        let mut touched = Vec::new();
+        let mut touched: SmallVec<[BlockId; 32]> = SmallVec::new();
         for index in &gens {
             if let Some(block) = self.cfg.block_of(self.problem.steps[*index as usize].0) {
-                waiting.push(Reverse((self.position[block.index()], block)));
+                waiting.push(Reverse((self.position(block), block)));
                 touched.push(block);
             }
         }
         let entering = self.problem.entry.iter().fold(0, |bits, fact| bits | batch.bit(*fact));
         if entering != 0 {
             self.before[0].bare |= entering;
-            waiting.push(Reverse((self.position[0], BlockId(0))));
+            waiting.push(Reverse((self.position(BlockId(0)), BlockId(0))));
             touched.push(BlockId(0));
         }
         while let Some(Reverse((position, block))) = waiting.pop() {
@@ -268,7 +269,7 @@ impl<'a> Solver<'a> {
                 break;
             }
             let after = self.transfer(block, batch, on_discharge, &gens, &mut |_, _| {});
-            if after.holds() == 0 || !self.followed[block.index()] {
+            if after.holds() == 0 || self.followed.get(block.index()) == Some(&false) {
                 continue;
             }
             let next = match self.direction {
@@ -276,12 +277,12 @@ impl<'a> Solver<'a> {
                 Direction::Backward => &self.cfg.block(block).predecessors,
             };
             for &next in next {
-                let useful = of_kinds(self.useful[next.index()]);
+                let useful = self.useful.get(next.index()).map_or(u64::MAX, |kinds| of_kinds(*kinds));
                 let before = &mut self.before[next.index()];
                 let joined = before.join(after.only(useful));
                 if joined != *before {
                     *before = joined;
-                    waiting.push(Reverse((self.position[next.index()], next)));
+                    waiting.push(Reverse((self.position(next), next)));
                     touched.push(next);
                 }
             }

@@ -1,4 +1,4 @@
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 
 use crate::diagnostic::{Applicability, Diagnostic, Edit, Findings, Fix};
 use crate::instruction::decode::{Bound, Decoded, Value};
@@ -237,7 +237,10 @@ fn repeated(decoded: &Decoded<'_>, findings: &mut Findings<'_>) {
     if single && vectors().all(|bound| matches!(&bound.value, Value::Vector(it) if ascends(&it.elements))) {
         return;
     }
-    let mut written: FxHashMap<(RegisterId, &str), Register<'_>> = FxHashMap::default();
+    let most =
+        vectors().map(|bound| if let Value::Vector(it) = &bound.value { it.elements.len() } else { 1 });
+    let mut written: FxHashMap<(RegisterId, &str), Register<'_>> =
+        FxHashMap::with_capacity_and_hasher(most.sum(), FxBuildHasher);
     for bound in &decoded.operands {
         let elements: &[Scalar<'_>] = match (bound.slot.class, &bound.value) {
             (

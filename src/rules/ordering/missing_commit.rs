@@ -39,30 +39,15 @@ rule! {
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     for flow in checker.flows().filter(Flow::is_entry) {
         for group in [CtaGroup::One, CtaGroup::Two] {
-            let is_started = |event: &Event| {
-                flow.operation(*event).is_some_and(|it| Pending::Operation.started_by(it))
-                    && flow
-                        .decoded(*event)
-                        .and_then(|it| it.qualifiers.get::<CtaGroup>())
-                        .is_some_and(|it| it.value == group)
-            };
+            let is_started = |event: &Event| starts(&flow, *event, group).is_some();
             if !flow.events().iter().any(is_started) {
                 continue;
             }
-            let role = |event: Event| {
-                if event.action == Action::Unknown {
-                    return Role::Gen;
-                }
-                let Some(decoded) = flow.decoded(event) else { return Role::None };
+            let role = |event: Event| match flow.operation(event) {
+                _ if event.action == Action::Unknown => Role::Gen,
                 // A group that is missing or wrong has a finding of its own.
-                let of_group = decoded.qualifiers.get::<CtaGroup>().map(|it| it.value == group);
-                match flow.operation(event) {
-                    Some(Operation::Commit) => Role::Gen.only_if(of_group != Some(false)),
-                    Some(operation) if Pending::Operation.started_by(operation) => {
-                        Role::Query.only_if(of_group == Some(true) && flow.is_own(event))
-                    }
-                    _ => Role::None,
-                }
+                Some(Operation::Commit) => Role::Gen.only_if(is_of_group(&flow, event, group) != Some(false)),
+                _ => Role::Query.only_if(is_started(&event) && flow.is_own(event)),
             };
             let handed_over = |event: Event| match flow.operation(event) {
                 Some(Operation::FenceBefore) => Role::Gen,
@@ -105,13 +90,20 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     }
 }
 
+/// Whether an instruction is of a CTA group, if it says of which it is.
+fn is_of_group(flow: &Flow<'_>, event: Event, group: CtaGroup) -> Option<bool> {
+    flow.decoded(event)?.qualifiers.get::<CtaGroup>().map(|it| it.value == group)
+}
+
+/// The operation that an instruction starts whose completion a commit of this CTA group signals.
+fn starts(flow: &Flow<'_>, event: Event, group: CtaGroup) -> Option<Operation> {
+    let operation = flow.operation(event).filter(|it| Pending::Operation.started_by(*it))?;
+    (is_of_group(flow, event, group) == Some(true)).then_some(operation)
+}
+
 /// What is issued by threads of which none commits.
 fn by_other_threads(flow: &Flow<'_>, group: CtaGroup, findings: &mut Findings<'_>) {
     let Some(summary) = flow.summary().filter(|summary| !summary.unknown) else { return };
-    let of_group = |event: &Event| {
-        flow.decoded(*event)
-            .is_some_and(|it| it.qualifiers.get::<CtaGroup>().is_some_and(|it| it.value == group))
-    };
     // In a function that is called, nothing is known of who calls it; a fence hands over to another thread.
     let is_elsewhere = |event: &Event| match flow.operation(*event) {
         Some(Operation::Commit) => !flow.is_own(*event),
@@ -121,7 +113,9 @@ fn by_other_threads(flow: &Flow<'_>, group: CtaGroup, findings: &mut Findings<'_
     if summary.events.iter().any(is_elsewhere) {
         return;
     }
-    let is_commit = |event: &&Event| flow.operation(**event) == Some(Operation::Commit) && of_group(event);
+    let is_commit = |event: &&Event| {
+        flow.operation(**event) == Some(Operation::Commit) && is_of_group(flow, **event, group) == Some(true)
+    };
     let mut commits = flow.events().iter().filter(is_commit).peekable();
     if commits.peek().is_none() {
         return;
@@ -130,10 +124,7 @@ fn by_other_threads(flow: &Flow<'_>, group: CtaGroup, findings: &mut Findings<'_
     let commits: Vec<_> = commits.map(|event| (*event, executing.of(event.instruction))).collect();
     let mut judged = FxHashSet::default();
     for event in flow.events() {
-        let Some(operation) = flow.operation(*event) else { continue };
-        if !Pending::Operation.started_by(operation) || !of_group(event) {
-            continue;
-        }
+        let Some(operation) = starts(flow, *event, group) else { continue };
         // What stands together has the same cause.
         let guard = match flow.unit.symbols.guard(event.instruction) {
             Resolution::Register(register) => Some(register),
