@@ -8,7 +8,7 @@ use std::borrow::Cow;
 
 use serde::Serialize;
 
-use crate::analysis::allocated::Allocated;
+use crate::analysis::allocated::Distance;
 use crate::analysis::calls::{CallGraph, Component};
 use crate::analysis::cfg::BlockId;
 use crate::analysis::constants::Known;
@@ -323,24 +323,26 @@ pub fn is_always_executed(flow: &Flow<'_>, event: Event) -> bool {
 pub struct Lane {
     /// The lane, modulo 32.
     pub in_warp: u32,
-    /// The `alloc` that it is counted from.
-    alloc: Option<Span>,
+    /// How far it lies behind an allocation, if that says it.
+    distance: Option<Distance>,
 }
 
 impl Lane {
     /// That of an address: from its known bits, or because an allocation starts at lane 0.
-    pub fn of(
-        checker: &Checker<'_>,
-        allocated: &Allocated<'_>,
-        decoded: &Decoded<'_>,
-        address: &Address<'_>,
-    ) -> Option<Self> {
+    pub fn of(checker: &Checker<'_>, decoded: &Decoded<'_>, address: &Address<'_>) -> Option<Self> {
         let known = checker.address(decoded, address)?;
         if let Some(lane) = known.shifted_right(16).constant(5) {
-            return Some(Self { in_warp: lane as u32, alloc: None });
+            return Some(Self { in_warp: lane as u32, distance: None });
         }
-        let distance = allocated.address(decoded, address)?;
-        Some(Self { in_warp: distance.lanes % 32, alloc: Some(distance.alloc) })
+        let distance = checker.flow(decoded)?.distance(decoded, address)?;
+        Some(Self { in_warp: distance.lanes % 32, distance: Some(distance) })
+    }
+
+    /// Whether it is this one, as an address of this instruction; to be asked last.
+    pub fn is_certain(&self, checker: &Checker<'_>, decoded: &Decoded<'_>) -> bool {
+        let certain =
+            |distance: Distance| checker.flow(decoded).is_some_and(|flow| distance.is_certain(&flow));
+        self.distance.is_none_or(certain)
     }
 
     /// What was found, for the label of a finding.
@@ -350,8 +352,8 @@ impl Lane {
 
     /// Says why, where that is not in the address itself.
     fn explain(&self, finding: Diagnostic) -> Diagnostic {
-        match self.alloc {
-            Some(alloc) => finding.label(alloc, "this allocation starts at lane 0"),
+        match self.distance {
+            Some(distance) => finding.label(distance.alloc, "this allocation starts at lane 0"),
             None => finding,
         }
     }
@@ -415,13 +417,17 @@ impl<'a> Checker<'a> {
 
     /// The functions as the rules about ordering see them.
     pub fn flows(&self) -> impl Iterator<Item = Flow<'a>> {
-        let Self { unit, instructions, events, descriptors, .. } = *self;
-        self.functions.iter().map(move |facts| Flow { unit, instructions, all: events, facts, descriptors })
+        self.functions.iter().map(|facts| self.flow_of(facts))
     }
 
-    /// How far addresses lie behind the starts of allocations.
-    pub fn allocated(&self) -> Allocated<'a> {
-        Allocated::new(self.flows())
+    /// The function that an instruction stands in, as the rules about ordering see it.
+    pub fn flow(&self, decoded: &Decoded<'_>) -> Option<Flow<'a>> {
+        self.function(decoded).map(|facts| self.flow_of(facts))
+    }
+
+    fn flow_of(&self, facts: &'a FunctionFacts) -> Flow<'a> {
+        let Self { unit, instructions, events, descriptors, .. } = *self;
+        Flow { unit, instructions, all: events, facts, descriptors }
     }
 
     /// How many CTAs the clusters of a function have, or have at most, and which directive says so.

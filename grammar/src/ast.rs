@@ -431,6 +431,12 @@ impl Operand {
         matches!(self.tag(), 1..=4)
     }
 
+    /// Whether it is a number, with no operator before it.
+    #[inline]
+    pub const fn is_number(&self) -> bool {
+        matches!(self.tag(), 1 | 2)
+    }
+
     /// Whether it is `[...]`.
     #[inline]
     pub const fn is_address(&self) -> bool {

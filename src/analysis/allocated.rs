@@ -20,13 +20,8 @@ use crate::instruction::{Address, Base, Instruction, Scalar};
 use crate::resolve::symbols::SymbolId;
 use crate::source::Span;
 
-/// The allocations of all functions that are looked at.
-#[derive(Debug)]
-pub struct Allocated<'a> {
-    functions: Vec<Flow<'a>>,
-}
-
-/// How far an address lies behind the start of an allocation.
+/// How far an address lies behind the start of an allocation, if the slot that it comes from still holds what
+/// `alloc` wrote there; [`Distance::is_certain`] says whether it does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Distance {
     /// In lanes.
@@ -35,50 +30,43 @@ pub struct Distance {
     pub columns: u32,
     /// The `alloc`.
     pub alloc: Span,
+    slot: Slot,
+    load: Option<u32>,
 }
 
-impl<'a> Allocated<'a> {
-    /// Those of these functions, in the order of the module.
-    pub fn new(flows: impl Iterator<Item = Flow<'a>>) -> Self {
-        Self { functions: flows.collect() }
+impl Distance {
+    /// Whether nothing else was stored to the slot: to be asked last, because it takes looking at all stores.
+    pub fn is_certain(&self, flow: &Flow<'_>) -> bool {
+        !flow.slots().is_overwritten(flow, self.slot, self.load)
     }
+}
 
-    /// How far an address of an instruction lies behind an allocation.
-    pub fn address(&self, decoded: &Decoded<'_>, address: &Address<'_>) -> Option<Distance> {
+impl Flow<'_> {
+    /// How far an address of an instruction of this function lies behind an allocation.
+    pub fn distance(&self, decoded: &Decoded<'_>, address: &Address<'_>) -> Option<Distance> {
         let Base::Register(register) = address.base else { return None };
-        self.distance(decoded, |flow| {
-            flow.places().of(decoded.index, register.id).plus(Known::from(address.offset as u64))
-        })
+        let by = Known::from(address.offset as u64);
+        self.distance_of(self.places().of(decoded.index, register.id).plus(by))
     }
 
     /// The same of an address that is given without brackets.
-    pub fn scalar(&self, decoded: &Decoded<'_>, scalar: &Scalar<'_>) -> Option<Distance> {
+    pub fn scalar_distance(&self, decoded: &Decoded<'_>, scalar: &Scalar<'_>) -> Option<Distance> {
         let Scalar::Register(register) = scalar else { return None };
         if register.component {
             return None;
         }
-        self.distance(decoded, |flow| {
-            let by = Known::from(register.plus.unwrap_or_default() as u64);
-            flow.places().of(decoded.index, register.id).plus(by)
-        })
+        let by = Known::from(register.plus.unwrap_or_default() as u64);
+        self.distance_of(self.places().of(decoded.index, register.id).plus(by))
     }
 
-    fn distance(&self, decoded: &Decoded<'_>, place: impl Fn(&Flow<'a>) -> Place) -> Option<Distance> {
-        let function = decoded.function?;
-        let at = self.functions.binary_search_by_key(&function, |flow| flow.facts.function).ok()?;
-        let flow = &self.functions[at];
-        let place = place(flow);
+    fn distance_of(&self, place: Place) -> Option<Distance> {
         let slot = place.slot()?;
-        let slots = flow.slots();
-        let alloc = *slots.allocs.get(&slot)?.first()?;
-        if slots.is_overwritten(flow, slot, place.load) {
-            return None;
-        }
+        let alloc = *self.slots().allocs.get(&slot)?.first()?;
         let offset = place.offset.constant(32)? as u32;
         let (lanes, columns) = (offset >> 16, offset & 0xFFFF);
         // What counts backwards, or past all columns, carries into the lanes or not, as the column has it.
         let carries = columns >= 0x8000;
-        (!carries).then(|| Distance { lanes, columns, alloc: flow.span(alloc) })
+        (!carries).then(|| Distance { lanes, columns, alloc: self.span(alloc), slot, load: place.load })
     }
 }
 

@@ -364,6 +364,17 @@ fn holds(decided: &[(u32, bool)], instruction: u32) -> Option<bool> {
     Some(decided[at].1)
 }
 
+/// The statements of labels, in their order, and the blocks that begin there.
+#[derive(Default)]
+struct Labels(Vec<(u32, BlockId)>);
+
+impl Labels {
+    fn get(&self, statement: u32) -> Option<BlockId> {
+        let at = self.0.binary_search_by_key(&statement, |(statement, _)| *statement).ok()?;
+        Some(self.0[at].1)
+    }
+}
+
 struct Builder<'a> {
     unit: &'a Unit,
     body: Slice,
@@ -375,7 +386,7 @@ impl Builder<'_> {
         let mut blocks = vec![Block::default()];
         let mut block_of: Vec<BlockId> = Vec::with_capacity(self.body.len as usize);
         let mut first_instruction = None;
-        let mut labels: FxHashMap<u32, BlockId> = FxHashMap::default();
+        let mut labels = Labels::default();
         let mut targets: FxHashMap<u32, Slice> = FxHashMap::default();
         let mut pending_labels = Vec::new();
         for index in self.body.range() {
@@ -384,7 +395,7 @@ impl Builder<'_> {
                     if blocks.last().is_some_and(|block| !block.instructions.is_empty()) {
                         blocks.push(Block::default());
                     }
-                    labels.insert(index as u32, BlockId(blocks.len() as u32 - 1));
+                    labels.0.push((index as u32, BlockId(blocks.len() as u32 - 1)));
                     pending_labels.push(index as u32);
                 }
                 StatementKind::BranchTargets(names) => {
@@ -408,7 +419,6 @@ impl Builder<'_> {
                 _ => {}
             }
         }
-        let every_label: Vec<BlockId> = labels.values().copied().collect();
         // What jumps to a list of labels that another jump has, too, goes there through one block
         // without instructions: edges from each jump to each label would be too many.
         let mut jumps_to: FxHashMap<u32, u32> = FxHashMap::default();
@@ -430,7 +440,7 @@ impl Builder<'_> {
                 let raw = &self.unit.module.instructions[last as usize];
                 let transfer = self.transfer(last);
                 if let Some(list) = self.list(last, &targets) {
-                    let all = || self.blocks_of(list, &labels, &every_label);
+                    let all = || self.blocks_of(list, &labels);
                     if jumps_to[&list.start] < 2 {
                         successors.extend(all());
                     } else {
@@ -443,7 +453,7 @@ impl Builder<'_> {
                     }
                 } else if matches!(transfer, Transfer::Branch) {
                     let label = self.label(raw.operands);
-                    successors.extend(label.and_then(|label| labels.get(&label).copied()));
+                    successors.extend(label.and_then(|label| labels.get(label)));
                 }
                 if !matches!(transfer, Transfer::None) {
                     blocks[index].leaves = matches!(transfer, Transfer::Leave);
@@ -513,13 +523,13 @@ impl Builder<'_> {
     }
 
     /// The blocks at the labels of a list.
-    fn blocks_of(&self, list: Slice, labels: &FxHashMap<u32, BlockId>, every_label: &[BlockId]) -> BlockIds {
+    fn blocks_of(&self, list: Slice, labels: &Labels) -> BlockIds {
         if list == EVERY_LABEL {
-            return BlockIds::from_slice(every_label);
+            return labels.0.iter().map(|(_, block)| *block).collect();
         }
         list.range()
             .filter_map(|index| self.label(Slice { start: index as u32, len: 1 }))
-            .filter_map(|label| labels.get(&label).copied())
+            .filter_map(|label| labels.get(label))
             .collect()
     }
 }

@@ -11,8 +11,6 @@
 //! Only what tcgen05 instructions need is evaluated: the definitions that reach their operands,
 //! and what those are made of.
 
-use std::cmp::Reverse;
-
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::definitions::DefinitionId;
@@ -60,30 +58,40 @@ impl Constants {
         let mut this = Self { slots, joins: FxHashMap::default(), values: Vec::new() };
         // By slot.
         let mut order: Vec<ValueId> = Vec::new();
-        let mut work: Vec<ValueId> = Vec::new();
         // What each of them is made of: the operand that reads it, and the value.
         let mut sources: Vec<(u32, ValueId)> = Vec::new();
         let mut first_source: Vec<u32> = Vec::new();
+        // The slots, each behind those that its value is made of, but for what goes round.
+        let mut inner_first: Vec<u32> = Vec::new();
+        let mut work: Vec<Step> = Vec::new();
         for (instruction, register) in uses {
-            work.extend(function.value(instruction, register));
-        }
-        while let Some(id) = work.pop() {
-            if this.slot(id).is_some() {
-                continue;
-            }
-            let slot = order.len() as u32;
-            match id {
-                ValueId::Definition(id) => this.slots[id.0 as usize] = slot,
-                ValueId::Join(join) => {
-                    this.joins.insert(join, slot);
+            work.extend(function.value(instruction, register).map(Step::Enter));
+            while let Some(step) = work.pop() {
+                let id = match step {
+                    Step::Enter(id) => id,
+                    Step::Leave(slot) => {
+                        inner_first.push(slot);
+                        continue;
+                    }
+                };
+                if this.slot(id).is_some() {
+                    continue;
                 }
+                let slot = order.len() as u32;
+                match id {
+                    ValueId::Definition(id) => this.slots[id.0 as usize] = slot,
+                    ValueId::Join(join) => {
+                        this.joins.insert(join, slot);
+                    }
+                }
+                order.push(id);
+                first_source.push(sources.len() as u32);
+                work.push(Step::Leave(slot));
+                function.sources(id, &mut |operand, source| {
+                    sources.push((operand, source));
+                    work.push(Step::Enter(source));
+                });
             }
-            order.push(id);
-            first_source.push(sources.len() as u32);
-            function.sources(id, &mut |operand, source| {
-                sources.push((operand, source));
-                work.push(source);
-            });
         }
         first_source.push(sources.len() as u32);
         this.values = vec![TOP; order.len()];
@@ -94,10 +102,9 @@ impl Constants {
         let of =
             |slot: u32| &read[first_source[slot as usize] as usize..first_source[slot as usize + 1] as usize];
         let feeds = Feeds::new(order.len(), of);
-        // Values only lose bits, so that this ends. Taken from the end: in the order of the instructions at
-        // first.
-        let mut waiting: Vec<u32> = (0..order.len() as u32).collect();
-        waiting.sort_unstable_by_key(|slot| Reverse(order[*slot as usize]));
+        // Values only lose bits, so that this ends. Taken from the end.
+        let mut waiting = inner_first;
+        waiting.reverse();
         let mut queued = vec![true; order.len()];
         let mut turns = vec![0; order.len()];
         while let Some(slot) = waiting.pop() {
@@ -159,6 +166,13 @@ impl Constants {
         function.budget.take(inputs.len() as u64);
         inputs.iter().fold(TOP, |joined, value| join(joined, self.of(*value)))
     }
+}
+
+/// Where the search for what values are made of goes on.
+enum Step {
+    Enter(ValueId),
+    /// Everything is found that the value in this slot is made of.
+    Leave(u32),
 }
 
 /// An operand of an instruction that reads a register.

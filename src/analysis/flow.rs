@@ -17,10 +17,11 @@ use super::paths::Paths;
 use super::places::{Place, Places};
 use super::reach::{Direction, Fact, Found, Passed, Query, Reach};
 use super::uniformity::Uniformity;
+use super::values::ValueId;
 use crate::instruction::decode::Decoded;
 use crate::instruction::{Address, Base, Instruction, Scalar};
 use crate::isa::vocabulary::Operation;
-use crate::resolve::symbols::RegisterId;
+use crate::resolve::symbols::{RegisterId, Resolution};
 use crate::resolve::unit::Unit;
 use crate::source::Span;
 
@@ -50,6 +51,25 @@ impl Role {
     pub const fn only_if(self, condition: bool) -> Self {
         if condition { self } else { Self::None }
     }
+}
+
+/// What decides whether an event happens: who executes one executes all others of the same condition, as
+/// often.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Condition {
+    block: Option<BlockId>,
+    guard: Guarded,
+}
+
+/// What keeps a thread from executing an instruction that it gets to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Guarded {
+    /// Nothing.
+    No,
+    /// A predicate, negated or not.
+    By(ValueId, bool),
+    /// A predicate of which nothing is known, of the instruction with this number.
+    Unknown(u32),
 }
 
 /// An answer: `first` can have happened before `then`.
@@ -152,6 +172,23 @@ impl<'a> Flow<'a> {
     /// Whether an event happens in this function itself, not in one that it calls.
     pub fn is_own(&self, event: Event) -> bool {
         self.cfg().block_of(event.instruction).is_some()
+    }
+
+    /// What decides whether an event happens.
+    pub fn condition(&self, event: Event) -> Condition {
+        let at = event.instruction;
+        let guard = match self.unit.module.guard(&self.unit.module.instructions[at as usize]) {
+            None => Guarded::No,
+            Some(guard) => match self.unit.symbols.guard(at) {
+                Resolution::Register(register) => self
+                    .facts
+                    .view(self.unit)
+                    .value(at, register)
+                    .map_or(Guarded::Unknown(at), |value| Guarded::By(value, guard.negated)),
+                Resolution::Symbol(_) | Resolution::Special | Resolution::Undeclared => Guarded::Unknown(at),
+            },
+        };
+        Condition { block: self.cfg().block_of(at), guard }
     }
 
     /// Pairs of events of which the second can follow the first, with no event between that kills;

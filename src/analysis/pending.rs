@@ -88,7 +88,14 @@ pub fn pending_loads(
             (_, Some(operation)) => Pending::Load.role(operation),
             _ => Role::None,
         };
-        !flow.pending_loads(role, |reach, _| reach.stop_at_first_answer(), |_| Concern::Yes).is_empty()
+        // Most loads are waited for, whatever is done with what they loaded.
+        let first_in_thread = |reach: &mut Reach| {
+            reach.same_thread();
+            reach.stop_at_first_answer();
+        };
+        let suspected = flow.pairs_judged(role, |reach, _| first_in_thread(reach), |_, _| true);
+        let first = |reach: &mut Reach, _: &[(Fact, Event)]| first_in_thread(reach);
+        !suspected.is_empty() && !flow.pending_loads(role, first, |_| Concern::Yes).is_empty()
     });
     if any { flow.pending_loads(role, kills, concern) } else { Vec::new() }
 }

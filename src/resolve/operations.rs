@@ -41,10 +41,20 @@ pub struct Opcode {
     pub is_incomplete: bool,
     /// The positions that its modifiers leave for operands.
     pub slots: SmallVec<[&'static OperandSlot; 8]>,
-    /// Whether an operand stands in each of these positions, whatever operands there are.
-    is_fixed: bool,
+    fit: Fit,
     only_computes: bool,
     writes_first: Option<bool>,
+}
+
+/// What is known of operands before they are looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fit {
+    /// Some of the positions may have none.
+    Open,
+    /// One stands in each position.
+    Fixed,
+    /// The same, and a name or a number may stand in each.
+    Values,
 }
 
 /// A modifier and its place, counted from the start of the opcode.
@@ -156,7 +166,7 @@ impl Opcode {
             unknown: Vec::new(),
             is_incomplete: false,
             slots: SmallVec::new(),
-            is_fixed: true,
+            fit: Fit::Fixed,
             only_computes: false,
             writes_first: None,
         };
@@ -199,7 +209,7 @@ impl Opcode {
             })
             .collect();
         this.slots = row.operands.iter().filter(|slot| this.may_have(slot)).collect();
-        this.is_fixed = !this.slots.iter().any(|slot| is_optional(slot));
+        this.fit = this.find_fit();
         this.writes_first = this.find_writes_first(row);
         this.only_computes = row.control == Control::Next
             && row.synchronization == Synchronization::None
@@ -305,9 +315,10 @@ impl Opcode {
     /// Whether the operands of an instruction fill each of the positions, and none is left over: then
     /// these are the [assignment](Self::assign). Soon found, and so for nearly all instructions.
     pub fn is_filled(&self, operands: &[Operand]) -> bool {
-        self.is_fixed
+        self.fit != Fit::Open
             && self.slots.len() == operands.len()
-            && self.slots.iter().zip(operands).all(|(slot, operand)| looks_like(slot, operand))
+            && (self.fit == Fit::Values && operands.iter().all(|it| it.is_name() || it.is_number())
+                || self.slots.iter().zip(operands).all(|(slot, operand)| looks_like(slot, operand)))
     }
 
     /// Whether it writes its first operand, where all that it does to others is to read them, and that
@@ -317,13 +328,33 @@ impl Opcode {
         self.writes_first
     }
 
+    fn find_fit(&self) -> Fit {
+        let takes_values = |slot: &&OperandSlot| match slot.form {
+            Form::Address | Form::List | Form::Name | Form::Elements(_) => false,
+            Form::Vector
+            | Form::Packed
+            | Form::Fragment
+            | Form::Register
+            | Form::Value
+            | Form::Immediate
+            | Form::Predicate => true,
+        };
+        if self.slots.iter().any(|slot| is_optional(slot)) {
+            Fit::Open
+        } else if self.slots.iter().all(takes_values) {
+            Fit::Values
+        } else {
+            Fit::Fixed
+        }
+    }
+
     fn find_writes_first(&self, row: &Row) -> Option<bool> {
         let is_written = |slot: &&OperandSlot| slot.role.is_written();
         let only_reads = |slot: &&OperandSlot| !slot.role.is_written() && slot.role.is_read();
         let writes = row.operands.first().as_ref().is_some_and(is_written);
         let (first, others) = self.slots.split_first()?;
         let fits = if writes { is_written(first) && !first.role.is_read() } else { only_reads(first) };
-        (self.is_fixed && fits && others.iter().all(only_reads)).then_some(writes)
+        (self.fit != Fit::Open && fits && others.iter().all(only_reads)).then_some(writes)
     }
 
     /// Whether the operands of an instruction look as they should.

@@ -35,12 +35,15 @@ rule! {
 }
 
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
-    let allocated = checker.allocated();
     for (decoded, instruction) in checker.typed() {
         let Instruction::Dealloc(dealloc) = instruction else { continue };
         let Some(known) = checker.value(decoded, &dealloc.taddr) else { continue };
         let set = known.value & known.mask;
-        let distance = allocated.scalar(decoded, &dealloc.taddr);
+        let Some(flow) = checker.flow(decoded) else { continue };
+        // Where it starts, there is nothing to say.
+        let distance = flow
+            .scalar_distance(decoded, &dealloc.taddr)
+            .filter(|it| (it.lanes, it.columns) != (0, 0) && it.is_certain(&flow));
         // Bits 16 to 31 are the lane, those below the column.
         let found = if set & 0xFFFF_0000 != 0 || distance.is_some_and(|distance| distance.lanes != 0) {
             match known.shifted_right(16).constant(16).or(distance.map(|it| u64::from(it.lanes))) {

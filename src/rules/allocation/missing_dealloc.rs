@@ -85,6 +85,9 @@ fn one_of_several(flow: &Flow<'_>, findings: &mut Findings<'_>) {
             _ => freed.push(slot),
         }
     }
+    if allocated.iter().all(|(_, slot)| freed.contains(slot)) {
+        return;
+    }
     // What comes from elsewhere may be any of them.
     let is_allocated = |slot: &Slot| allocated.iter().any(|(_, other)| other == slot);
     if !freed.iter().all(is_allocated) || freed.iter().any(|slot| is_stored_to(flow, *slot)) {

@@ -5,7 +5,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::analysis::events::{Action, Event};
 use crate::analysis::flow::{Flow, Role};
-use crate::analysis::reach::{Fact, Reach};
+use crate::analysis::reach::{self, Fact, Passed, Reach};
 use crate::diagnostic::{Diagnostic, Findings};
 use crate::isa::tensor_memory::TensorMemory;
 use crate::isa::vocabulary::Operation;
@@ -110,6 +110,19 @@ struct Circle {
     total: u64,
 }
 
+/// Whether no allocation can follow another one, and none is larger than Tensor Memory.
+fn are_alone(flow: &Flow<'_>, memory: TensorMemory, size: impl Fn(Event) -> Option<u32>) -> bool {
+    let Some(summary) = flow.summary() else { return false };
+    let allocs = || summary.events.iter().filter_map(|event| Some((*event, size(*event)?)));
+    if !allocs().all(|(event, size)| flow.is_own(event) && size <= memory.columns) {
+        return false;
+    }
+    let sites = || allocs().map(|(event, _)| event.instruction);
+    let passed = Passed::new(flow.cfg(), reach::Direction::Forward, sites());
+    flow.facts.budget.take(flow.cfg().len() as u64);
+    !sites().any(|site| passed.has(flow.cfg(), site))
+}
+
 /// A path on which more is allocated than Tensor Memory has.
 fn worst_path(checker: &Checker<'_>, flow: &Flow<'_>, memory: TensorMemory) -> Option<Path> {
     let size = |event: Event| allocated(checker, flow, event);
@@ -118,6 +131,9 @@ fn worst_path(checker: &Checker<'_>, flow: &Flow<'_>, memory: TensorMemory) -> O
         Some(Operation::Dealloc) => Role::Kill,
         _ => Role::QueryAndGen.only_if(size(event).is_some()),
     };
+    if are_alone(flow, memory, size) {
+        return None;
+    }
     // Only the next allocation is asked for: the one behind it follows from that.
     let until_the_next = |reach: &mut Reach, _: &[(Fact, Event)]| {
         for (instruction, _) in allocating(checker, flow) {

@@ -32,16 +32,15 @@ rule! {
 }
 
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
-    let allocated = checker.allocated();
     for (decoded, instruction) in checker.typed() {
         let (Instruction::Ld(Ld { shape, taddr, .. }) | Instruction::St(St { shape, taddr, .. })) =
             instruction
         else {
             continue;
         };
-        let Some(lane) = Lane::of(checker, &allocated, decoded, taddr) else { continue };
+        let Some(lane) = Lane::of(checker, decoded, taddr) else { continue };
         let lanes = shape.value.lanes();
-        if lane.in_warp + lanes <= LANES_OF_A_WARP {
+        if lane.in_warp + lanes <= LANES_OF_A_WARP || !lane.is_certain(checker, decoded) {
             continue;
         }
         let due = match LANES_OF_A_WARP - lanes {

@@ -46,7 +46,6 @@ rule! {
 }
 
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
-    let allocated = checker.allocated();
     for flow in checker.flows().filter(Flow::is_entry) {
         let Some((threads, directive)) = checker.required_threads(flow.facts.function) else { continue };
         if threads <= 32 {
@@ -60,16 +59,15 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             };
             let Some(decoded) = flow.decoded(*event) else { continue };
             let Some(known) = checker.address(decoded, taddr) else { continue };
-            let distance = allocated.address(decoded, taddr);
+            let distance = flow.distance(decoded, taddr);
             // Which quarter of the lanes: bits 21 and 22 of the address.
-            let quarter = known
-                .shifted_right(21)
-                .constant(2)
-                .or_else(|| distance.map(|distance| u64::from(distance.lanes / 32 % 4)));
-            let Some(quarter) = quarter else { continue };
-            if !is_always_executed(&flow, *event) {
+            let known = known.shifted_right(21).constant(2);
+            if known.is_none() && distance.is_none() || !is_always_executed(&flow, *event) {
                 continue;
             }
+            let distance = distance.filter(|distance| distance.is_certain(&flow));
+            let quarter = known.or(distance.map(|distance| u64::from(distance.lanes / 32 % 4)));
+            let Some(quarter) = quarter else { continue };
             let finding = Diagnostic::new(
                 Code::LanesOfAnotherWarp,
                 taddr.span,

@@ -28,11 +28,10 @@ rule! {
 }
 
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
-    let allocated = checker.allocated();
     for (decoded, instruction) in checker.typed() {
         let Instruction::Shift(shift) = instruction else { continue };
-        let Some(lane) = Lane::of(checker, &allocated, decoded, &shift.taddr) else { continue };
-        if lane.in_warp == 0 {
+        let Some(lane) = Lane::of(checker, decoded, &shift.taddr) else { continue };
+        if lane.in_warp == 0 || !lane.is_certain(checker, decoded) {
             continue;
         }
         findings.push(

@@ -30,7 +30,6 @@ rule! {
 }
 
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
-    let allocated = checker.allocated();
     for multiply in checker.descriptors {
         let decoded = &checker.instructions[multiply.instruction];
         let Some(Instruction::Mma(mma)) = &decoded.instruction else { continue };
@@ -58,12 +57,14 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             .chain(scales.map(|address| ("the scale matrix", address, false)));
         let mut first: Option<(&str, &Address<'_>, Lane)> = None;
         for (name, address, is_matrix) in addresses {
-            let Some(lane) = Lane::of(checker, &allocated, decoded, address) else { continue };
+            let Some(lane) = Lane::of(checker, decoded, address) else { continue };
             if lanes.contains(&lane.in_warp) {
                 // The metadata and A share the alignment of D; the scales do not.
                 if is_matrix {
                     let (other, of, known) = *first.get_or_insert((name, address, lane));
-                    if known.in_warp != lane.in_warp {
+                    if known.in_warp != lane.in_warp && !known.is_certain(checker, decoded) {
+                        first = Some((name, address, lane));
+                    } else if known.in_warp != lane.in_warp && lane.is_certain(checker, decoded) {
                         findings.push(
                             Diagnostic::new(
                                 Code::LaneAlignment,
@@ -81,6 +82,9 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
                         );
                     }
                 }
+                continue;
+            }
+            if !lane.is_certain(checker, decoded) {
                 continue;
             }
             let due = if lanes.len() > 1 { "a multiple of 16" } else { "a multiple of 32" };

@@ -56,14 +56,26 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
         let executing = flow.executing(None);
         // What stands behind one condition is one mistake.
         let mut found: BTreeMap<Option<u32>, Vec<(Event, Event, u32)>> = BTreeMap::new();
-        for (event, inner) in concerned {
-            if !uniformity.may_be_selected(&view, event.instruction, &flow.facts.budget)
-                || uniformity.elected_by(&view, event.instruction).is_some()
+        let parted = |event: Event| {
+            let at = event.instruction;
+            if !uniformity.may_be_selected(&view, at, &flow.facts.budget)
+                || uniformity.elected_by(&view, at).is_some()
             {
-                continue;
+                return None;
             }
-            if let Some(lanes) = executing.of(event.instruction).and_then(|it| it.part_of_warp()) {
-                let cause = executing.parted_by(event.instruction);
+            let lanes = executing.of(at)?.part_of_warp()?;
+            Some((executing.parted_by(at), lanes))
+        };
+        // What stands together is mostly asked for together.
+        let mut last = None;
+        for (event, inner) in concerned {
+            let condition = flow.condition(event);
+            let parted = match last {
+                Some((known, parted)) if known == condition => parted,
+                _ => parted(event),
+            };
+            last = Some((condition, parted));
+            if let Some((cause, lanes)) = parted {
                 found.entry(cause).or_default().push((event, inner, lanes));
             }
         }

@@ -1,11 +1,9 @@
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
-use crate::analysis::cfg::BlockId;
 use crate::analysis::events::Event;
 use crate::analysis::flow::Flow;
 use crate::diagnostic::{Diagnostic, Findings};
 use crate::isa::vocabulary::Operation;
-use crate::resolve::symbols::{RegisterId, Resolution};
 use crate::rules::{Checker, Code, rule};
 
 rule! {
@@ -58,18 +56,17 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
         let uniformity = flow.uniformity();
         let view = flow.facts.view(flow.unit);
         let mut reported = BTreeSet::new();
-        let mut judged: BTreeMap<(Option<BlockId>, Option<RegisterId>), bool> = BTreeMap::new();
+        let mut judged = BTreeSet::new();
         for event in issued {
             // What stands together has the same cause.
-            let guard = match checker.unit.symbols.guard(event.instruction) {
-                Resolution::Register(register) => Some(register),
-                _ => None,
-            };
-            let block = flow.cfg().block_of(event.instruction);
-            let selected = *judged
-                .entry((block, guard))
-                .or_insert_with(|| uniformity.may_be_selected(&view, event.instruction, &flow.facts.budget));
-            if selected || !reported.insert((block, guard.is_some())) {
+            if !judged.insert(flow.condition(event))
+                || uniformity.may_be_selected(&view, event.instruction, &flow.facts.budget)
+            {
+                continue;
+            }
+            let raw = &checker.unit.module.instructions[event.instruction as usize];
+            let is_guarded = checker.unit.module.guard(raw).is_some();
+            if !reported.insert((flow.cfg().block_of(event.instruction), is_guarded)) {
                 continue;
             }
             let name = flow.operation(event).map_or("", Operation::name);

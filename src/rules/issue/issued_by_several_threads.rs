@@ -1,12 +1,12 @@
 use std::collections::BTreeSet;
 
 use crate::analysis::events::Event;
-use crate::analysis::flow::Flow;
+use crate::analysis::executing::Executes;
+use crate::analysis::flow::{Condition, Flow};
 use crate::analysis::footprint::accessed;
 use crate::analysis::places::Root;
 use crate::diagnostic::{Diagnostic, Findings};
 use crate::isa::vocabulary::Operation;
-use crate::resolve::symbols::Resolution;
 use crate::rules::{Checker, Code, rule};
 
 rule! {
@@ -40,6 +40,8 @@ rule! {
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     for flow in checker.flows().filter(Flow::is_entry) {
         let mut reported = BTreeSet::new();
+        // What stands together is mostly asked for together.
+        let mut last: Option<(Condition, Option<Executes>)> = None;
         let uniformity = flow.uniformity();
         let view = flow.facts.view(flow.unit);
         let executing = flow.executing(None);
@@ -52,18 +54,21 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             }) else {
                 continue;
             };
-            let block = flow.cfg().block_of(event.instruction);
-            let guard = match checker.unit.symbols.guard(event.instruction) {
-                Resolution::Register(register) => Some(register),
-                _ => None,
-            };
-            // Of all threads, `issued-by-every-thread` says it; what stands together has the same cause.
-            if reported.contains(&(block, guard))
-                || !uniformity.may_be_selected(&view, event.instruction, &flow.facts.budget)
-            {
+            // What stands together has the same cause.
+            let condition = flow.condition(*event);
+            if reported.contains(&condition) {
                 continue;
             }
-            let Some(executes) = executing.of(event.instruction) else { continue };
+            let executes = match last {
+                Some((known, executes)) if known == condition => executes,
+                // Of all threads, `issued-by-every-thread` says it.
+                _ if uniformity.may_be_selected(&view, event.instruction, &flow.facts.budget) => {
+                    executing.of(event.instruction)
+                }
+                _ => None,
+            };
+            last = Some((condition, executes));
+            let Some(executes) = executes else { continue };
             let name = operation.name();
             let (message, label) = if let Some(threads @ 2..) = executes.threads_of_warp() {
                 (
@@ -80,7 +85,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
                     "no condition on the way selects one warp",
                 )
             };
-            reported.insert((block, guard));
+            reported.insert(condition);
             let mut finding =
                 Diagnostic::new(Code::IssuedBySeveralThreads, flow.span(*event), message, label);
             if let Some(cause) = executing.parted_by(event.instruction) {

@@ -74,14 +74,16 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
                 })
         });
         let mut ranks = None;
-        let mut reported = BTreeSet::new();
+        let (mut judged, mut reported) = (BTreeSet::new(), BTreeSet::new());
         for event in multiplies {
             let ranks = ranks.get_or_insert_with(|| [0, 1].map(|rank| flow.executing(Some(rank))));
             let is_certain =
                 |rank: usize| ranks[rank].of(event.instruction).is_some_and(|executes| executes.warps() > 0);
             // What stands together has the same cause.
-            let block = flow.cfg().block_of(event.instruction);
-            if !is_certain(0) || !is_certain(1) || !reported.insert(block) {
+            if !judged.insert(flow.condition(*event)) || !is_certain(0) || !is_certain(1) {
+                continue;
+            }
+            if !reported.insert(flow.cfg().block_of(event.instruction)) {
                 continue;
             }
             if !knows_rank(checker, &flow) {

@@ -1,3 +1,6 @@
+use std::cell::LazyCell;
+use std::collections::BTreeSet;
+
 use rustc_hash::FxHashSet;
 
 use crate::analysis::events::{Action, Event};
@@ -7,7 +10,6 @@ use crate::analysis::pending::Pending;
 use crate::analysis::reach::Direction;
 use crate::diagnostic::{Diagnostic, Findings};
 use crate::isa::vocabulary::{CtaGroup, Operation};
-use crate::resolve::symbols::Resolution;
 use crate::rules::{Checker, Code, rule};
 
 rule! {
@@ -116,26 +118,22 @@ fn by_other_threads(flow: &Flow<'_>, group: CtaGroup, findings: &mut Findings<'_
     let is_commit = |event: &&Event| {
         flow.operation(**event) == Some(Operation::Commit) && is_of_group(flow, **event, group) == Some(true)
     };
-    let mut commits = flow.events().iter().filter(is_commit).peekable();
-    if commits.peek().is_none() {
-        return;
-    }
-    let executing = flow.executing(None);
-    let commits: Vec<_> = commits.map(|event| (*event, executing.of(event.instruction))).collect();
-    let mut judged = FxHashSet::default();
+    let commits: Vec<Event> = flow.events().iter().filter(is_commit).copied().collect();
+    let Some(first) = commits.first() else { return };
+    // What stands together has the same cause, and where something is committed as well, it is by the same
+    // threads.
+    let mut judged: BTreeSet<_> = commits.iter().map(|event| flow.condition(*event)).collect();
+    let executing = LazyCell::new(|| flow.executing(None));
     for event in flow.events() {
         let Some(operation) = starts(flow, *event, group) else { continue };
-        // What stands together has the same cause.
-        let guard = match flow.unit.symbols.guard(event.instruction) {
-            Resolution::Register(register) => Some(register),
-            _ => None,
-        };
-        if !judged.insert((flow.cfg().block_of(event.instruction), guard)) {
+        if !judged.insert(flow.condition(*event)) {
             continue;
         }
         let Some(issues) = executing.of(event.instruction).filter(Executes::is_somebody) else { continue };
-        let is_apart = |other: &Option<Executes>| other.is_some_and(|other| issues.is_apart_from(&other));
-        if !commits.iter().all(|(_, commits)| is_apart(commits)) {
+        let is_apart = |commit: &Event| {
+            executing.of(commit.instruction).is_some_and(|commits| issues.is_apart_from(&commits))
+        };
+        if !commits.iter().all(is_apart) {
             continue;
         }
         let name = operation.name();
@@ -146,7 +144,7 @@ fn by_other_threads(flow: &Flow<'_>, group: CtaGroup, findings: &mut Findings<'_
                 format!("no thread that issues this `tcgen05.{name}` executes a `tcgen05.commit.{group}`"),
                 "its completion is never signalled",
             )
-            .label(flow.span(commits[0].0), "other threads commit")
+            .label(flow.span(*first), "other threads commit")
             .note(
                 "`tcgen05.commit` tracks the operations of the thread that executes it (PTX ISA, \
                  9.7.16.12.1)",
