@@ -259,14 +259,13 @@ impl Machine<'_> {
         if !barrier.is_valid {
             return;
         }
-        let (init, place) = (barrier.init, (barrier.cta, barrier.offset));
+        let (init, name) = (barrier.init, self.mbarrier_name(barrier));
         self.mbarriers[number as usize - 1].is_valid = false;
-        let name = self.place_name(place.0, place.1);
         let finding = Finding::new(
             Code::BarrierReused,
             strand.step,
             "an mbarrier is overwritten",
-            format!("this writes over the mbarrier at {name}, which was not invalidated"),
+            format!("this writes over {name}, which was not invalidated"),
         )
         .label(init, "it is initialised here");
         self.report(finding);

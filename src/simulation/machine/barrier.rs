@@ -343,12 +343,12 @@ impl Machine<'_> {
         } else {
             return;
         };
-        let name = self.place_name(barrier.cta, barrier.offset);
+        let name = self.mbarrier_name(barrier);
         let finding = Finding::new(
             Code::BarrierReused,
             strand.step,
             "an mbarrier is ended while it is still needed",
-            format!("the mbarrier at {name} is {what} while {reason}"),
+            format!("{name} is {what} while {reason}"),
         )
         .label(barrier.init, "it is initialised here")
         .cause();
@@ -368,15 +368,13 @@ impl Machine<'_> {
         let barrier = &self.mbarriers[number as usize];
         if !barrier.is_seen_by(&self.warps[strand.warp as usize].clock) {
             let init = barrier.init;
-            let name = self.place_name(cta, offset);
+            let name = self.mbarrier_name(barrier);
             let role = self.role(strand.warp);
             let finding = Finding::new(
                 Code::BarrierUninitialized,
                 strand.step,
                 "an mbarrier may be used before its `mbarrier.init` is seen",
-                format!(
-                    "{role} uses the mbarrier at {name}, and nothing orders that behind its initialisation"
-                ),
+                format!("{role} uses {name}, and nothing orders that behind its initialisation"),
             )
             .label(init, "it is initialised here");
             self.report(finding);
@@ -486,12 +484,12 @@ impl Machine<'_> {
         if barrier.transactions.abs() <= MOST_TRANSACTIONS {
             return;
         }
-        let name = self.place_name(barrier.cta, barrier.offset);
+        let name = self.mbarrier_name(barrier);
         let finding = Finding::new(
             Code::TransactionMismatch,
             step,
             "an mbarrier is to count more than 2^20 - 1 bytes in a phase",
-            format!("the mbarrier at {name} is to count {} bytes", barrier.transactions),
+            format!("{name} is to count {} bytes", barrier.transactions),
         )
         .label(barrier.init, "it is initialised here");
         self.report(finding);
@@ -524,13 +522,12 @@ impl Machine<'_> {
             return false;
         }
         barrier.transactions = 0;
-        let (cta, offset) = (barrier.cta, barrier.offset);
-        let name = self.place_name(cta, offset);
+        let name = self.mbarrier_name(&self.mbarriers[number as usize]);
         let finding = Finding::new(
             Code::TransactionMismatch,
             step,
             "more bytes come to an mbarrier than its phase expects",
-            format!("{more} bytes more come to the mbarrier at {name} than its phase expects"),
+            format!("{more} bytes more come to {name} than its phase expects"),
         )
         .label(init, "it is initialised here")
         .cause();
@@ -575,18 +572,13 @@ impl Machine<'_> {
             let last =
                 barrier.senders.iter().rev().find(|sender| sender.phase == phase && sender.step != step);
             let last = last.map(|sender| (sender.step, sender.warp));
-            let name =
-                self.place_name(self.mbarriers[number as usize].cta, self.mbarriers[number as usize].offset);
+            let name = self.mbarrier_name(&self.mbarriers[number as usize]);
             let role = self.role(warp);
             let missing = self.mbarriers[number as usize].transactions;
             let label = if pending == 0 && missing > 0 {
-                format!(
-                    "{role} arrives at the mbarrier at {name}, whose phase {phase} awaits {missing} bytes but no arrival"
-                )
+                format!("{role} arrives at {name}, whose phase {phase} awaits {missing} bytes but no arrival")
             } else {
-                format!(
-                    "{role} arrives with {count} at the mbarrier at {name}, whose phase {phase} awaits {pending} more"
-                )
+                format!("{role} arrives with {count} at {name}, whose phase {phase} awaits {pending} more")
             };
             let mut finding = Finding::new(
                 Code::ArrivalOverflow,

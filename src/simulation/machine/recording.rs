@@ -244,7 +244,7 @@ impl Machine<'_> {
 /// What someone does who waits.
 fn activity(wait: &Wait) -> Option<Activity> {
     Some(match wait {
-        Wait::None => return None,
+        Wait::None | Wait::Unknown => return None,
         Wait::Mbarrier { barrier, phase, .. } => Activity::Mbarrier { barrier: *barrier, phase: *phase },
         Wait::Named { id } => Activity::Named(*id),
         Wait::Cluster { .. } => Activity::Cluster,
