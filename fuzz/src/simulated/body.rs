@@ -151,7 +151,9 @@ impl<'a> Body<'a> {
         statement: &Statement<'a>,
         behind: impl Fn(&Statement<'a>) -> bool,
     ) -> Option<Vec<Edit>> {
-        let later = self.statements.iter().find(|it| it.range.start > statement.range.start && behind(it))?;
+        let mut after = self.statements.iter().filter(|it| it.range.start > statement.range.start);
+        // Behind a branch other threads execute it.
+        let later = after.find(|it| it.is("bra") || behind(it)).filter(|it| !it.is("bra"))?;
         Some([statement.delete(), later.after(statement.text)].concat())
     }
 

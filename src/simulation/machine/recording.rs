@@ -1,6 +1,6 @@
 //! What a machine tells whoever records it. Nothing of this runs while nobody does.
 
-use super::bulk::{Kind, Operation};
+use super::operation::{Kind, Operation};
 use super::tensor_core::Work;
 use super::warp::{Strand, Wait};
 use super::{Flow, Machine};
