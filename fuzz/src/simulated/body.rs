@@ -118,9 +118,12 @@ impl<'a> Body<'a> {
         self.statements.iter().filter(move |it| it.is(opcode))
     }
 
-    /// Arrivals of threads that do not expect bytes.
+    /// Arrivals of threads that do not expect bytes, and whose state nobody waits for.
     pub(super) fn arrivals(&self) -> impl Iterator<Item = &Statement<'a>> {
-        self.all("mbarrier.arrive").filter(|it| !it.opcode.contains("expect_tx"))
+        self.all("mbarrier.arrive").filter(|it| {
+            let gives_state = it.operand(0, self.text).is_some_and(|it| !it.starts_with(['_', '[']));
+            !it.opcode.contains("expect_tx") && !gives_state
+        })
     }
 
     pub(super) fn expecting(&self) -> impl Iterator<Item = &Statement<'a>> {

@@ -30,7 +30,7 @@ pub const BUGS: &[Bug] = &[
         inject: |body| body.all("mbarrier.init").map(Statement::delete).collect() },
     Bug { name: "mbarrier expects an arrival more", names: &["SIM101"],
         inject: |body| body.all("mbarrier.init").filter_map(|it| it.computed(1, "b32", "add.u32 WORD, OLD, 1;", body.text)).collect() },
-    Bug { name: "mbarrier expects an arrival less", names: &["SIM403", "SIM405", "SIM201", "SIM202"],
+    Bug { name: "mbarrier expects an arrival less", names: &["SIM403", "SIM405", "SIM201", "SIM202", "SIM101"],
         inject: |body| {
             let is_more = |it: &&Statement<'_>| it.operand(1, body.text).and_then(|count| body.number(count)).is_some_and(|count| count > 1);
             body.all("mbarrier.init").filter(is_more).filter_map(|it| it.computed(1, "b32", "sub.u32 WORD, OLD, 1;", body.text)).collect()
@@ -129,9 +129,9 @@ pub const BUGS: &[Bug] = &[
     Bug { name: "cluster does not arrive", names: &["SIM101"],
         inject: |body| body.all("barrier.cluster.arrive").map(Statement::delete).collect() },
     // Where nothing of another CTA is used between two barriers, the first is for nothing.
-    Bug { name: "cluster does not wait", names: &["SIM101", "SIM401", "SIM402", "SIM406", "SIM102", "SIM104"],
+    Bug { name: "cluster does not wait", names: &["SIM101", "SIM401", "SIM402", "SIM406", "SIM102", "SIM104", "SIM201"],
         inject: |body| body.cluster_barriers().map(|(_, wait)| wait.delete()).collect() },
-    Bug { name: "cluster does not synchronise", names: &["SIM401", "SIM102", "SIM101", "SIM202", "SIM501"],
+    Bug { name: "cluster does not synchronise", names: &["SIM401", "SIM102", "SIM101", "SIM202", "SIM501", "SIM201"],
         inject: |body| body.cluster_barriers().map(|(arrive, wait)| [arrive.delete(), wait.delete()].concat()).collect() },
     // Who executes.
     // The first that races says that several threads issue it.
@@ -282,7 +282,7 @@ pub const BUGS: &[Bug] = &[
     Bug { name: "operands never copied", names: &["SIM505"],
         inject: |body| {
             let copies: Vec<Edit> = body.own_copies().flat_map(Statement::delete).collect();
-            if copies.is_empty() { Vec::new() } else { vec![copies] }
+            if copies.is_empty() || body.multiplies().next().is_none() { Vec::new() } else { vec![copies] }
         } },
     Bug { name: "operands never stored", names: &["SIM505"],
         inject: |body| {
