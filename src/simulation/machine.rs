@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 mod access;
+mod allocation;
 mod barrier;
 mod boxes;
 mod bulk;
@@ -20,18 +21,22 @@ mod influence;
 mod layouts;
 mod meeting;
 mod memory;
+mod operation;
 mod order;
+mod phases;
+mod places;
 mod races;
 mod recording;
 mod step;
 mod tensor;
 mod tensor_core;
+mod tensor_maps;
 mod warp;
 
 use self::barrier::Mbarrier;
-use self::bulk::Operation;
 use self::cta_barrier::{ClusterBarrier, Named};
 pub(crate) use self::memory::{Buffer, Bytes, Fill, Global};
+use self::operation::Operation;
 use self::tensor::TensorMemory;
 use self::warp::{Strand, Wait, Warp};
 use super::Schedule;
@@ -39,7 +44,7 @@ use super::arithmetic::Lanes;
 use super::clock::{Agent, Clock};
 use super::findings::{self, Finding};
 use super::launch::Assumption;
-use super::program::{Fixed, NOWHERE, Program, windows};
+use super::program::{Action, Fixed, NOWHERE, Program, windows};
 use super::record::{Record, Recorder};
 use super::shadow::{History, Shadow};
 use crate::descriptor::Features;
@@ -206,11 +211,13 @@ pub(crate) struct Machine<'p> {
     visits: Vec<u32>,
     /// By finding: how often its places were visited when it showed.
     shown: Vec<[u32; 2]>,
+    /// Why threads could not go on, if there are such: the first.
+    stopped: Option<Stop>,
 }
 
 /// Bytes that the registers and the memory of calls take together.
 const MOST_FOR_CALLS: usize = 1 << 29;
-/// Findings after which nobody reads on.
+/// Findings of one rule after which nobody reads on. What is found by another may be their cause.
 const MOST_FINDINGS: usize = 100;
 /// Waits of a strand that may give up while nothing happens: it may wait for several things in turn.
 const MOST_IN_VAIN: u32 = 8;
@@ -292,6 +299,7 @@ impl<'p> Machine<'p> {
             visits: vec![0; if conditions.is_assumed { program.steps.len() } else { 0 }],
             shown: Vec::new(),
             from_others: FxHashMap::default(),
+            stopped: None,
             shape,
         };
         for rank in 0..count {
@@ -350,6 +358,7 @@ impl<'p> Machine<'p> {
                 cta: rank,
                 index: warp,
                 live,
+                ends: smallvec::SmallVec::new(),
                 bits: Vec::new(),
                 unknown: Vec::new(),
                 fixed,
@@ -425,9 +434,10 @@ impl<'p> Machine<'p> {
 
     /// Runs to the end, if there is one.
     pub(crate) fn run(mut self) -> Outcome {
-        let stop = self.go_on().err();
+        let last = self.go_on().err();
         let record = self.recorded();
-        let is_exhausted = self.is_exhausted();
+        let is_exhausted = self.is_exhausted() && self.stopped.is_none();
+        let stop = self.stopped.or(last);
         let (findings, shown) = findings::causes_first(self.findings, self.shown);
         Outcome {
             record,
@@ -463,9 +473,6 @@ impl<'p> Machine<'p> {
                 }
                 return Ok(());
             }
-            if self.findings.len() >= MOST_FINDINGS {
-                return Ok(());
-            }
             let count = self.strands.len();
             let chosen = match self.schedule {
                 Schedule::Early | Schedule::Late => {
@@ -489,7 +496,9 @@ impl<'p> Machine<'p> {
                     Schedule::Early | Schedule::Late => TURN,
                     Schedule::Random(_) => 1 + self.chance() as u32 % 64,
                 };
-                self.turn(index, turn)?;
+                if let Err(stop) = self.turn(index, turn) {
+                    self.go_on_without(index, stop)?;
+                }
                 continue;
             }
             // Nobody can go on: what is under way may help.
@@ -499,6 +508,9 @@ impl<'p> Machine<'p> {
             }
             if self.perform_open() {
                 continue;
+            }
+            if self.stopped.is_some() {
+                return Ok(());
             }
             if self.give_up_waiting() {
                 continue;
@@ -512,6 +524,20 @@ impl<'p> Machine<'p> {
             self.hang();
             return Ok(());
         }
+    }
+
+    /// Threads cannot go on, as the machine does not know what they do. What others do until they wait for them
+    /// may show why: what is not known may be so because nobody waited for it.
+    fn go_on_without(&mut self, index: usize, stop: Stop) -> Result<(), Stop> {
+        let is_trap =
+            self.program.steps.get(stop.step as usize).is_some_and(|it| matches!(it.action, Action::Trap));
+        let Some(strand) = self.strands.get_mut(index).filter(|_| !is_trap) else { return Err(stop) };
+        strand.wait = Wait::Unknown;
+        if self.is_exhausted() {
+            return Err(stop);
+        }
+        self.stopped.get_or_insert(stop);
+        Ok(())
     }
 
     /// Lets those go on whose waits may be in vain, if that was not tried since something
@@ -559,6 +585,7 @@ impl<'p> Machine<'p> {
             Wait::Alloc { columns, pair } => self.alloc_ready(strand, columns, pair),
             Wait::Registers { count } => self.registers_ready(strand, count),
             Wait::Change => strand.epoch != self.epoch,
+            Wait::Unknown => false,
         }
     }
 
@@ -660,7 +687,9 @@ impl<'p> Machine<'p> {
             finding.doubt = self.doubt_of_place(finding.code, finding.step);
         }
         let other = finding.labels.first().map_or(NOWHERE, |(step, _)| *step);
-        if self.reported.insert((finding.code, finding.step, other)) {
+        let is_enough =
+            || self.findings.iter().filter(|known| known.code == finding.code).count() >= MOST_FINDINGS;
+        if self.reported.insert((finding.code, finding.step, other)) && !is_enough() {
             let visited = |step: u32| self.visits.get(step as usize).copied().unwrap_or(0);
             self.shown.push([visited(finding.step), visited(other)]);
             self.record_finding(&finding);

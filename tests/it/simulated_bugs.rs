@@ -27,7 +27,9 @@ fn bugs_in_kernels_that_run() {
         let launch: LaunchFile = toml::from_str(&fs::read_to_string(launch).unwrap()).unwrap();
         let text = fs::read(root().join(format!("fixtures/kernels/{module}.ptx"))).unwrap();
         let source = Source::from_bytes(module, text).unwrap();
-        tallies.add(&source, &launch, &Choice { class: "", places: 1, budget: 200_000 }).unwrap();
+        tallies
+            .add(&source, &launch, &Choice { class: "", places: 1, keeps: false, budget: 200_000 })
+            .unwrap();
     }
     let table = tallies.table();
     println!("{table}");

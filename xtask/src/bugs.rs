@@ -31,6 +31,9 @@ pub(crate) struct Arguments {
     /// the kernel reports first does not name it.
     #[arg(long, default_value_t = 0)]
     missed: usize,
+    /// Write the modules of those places here.
+    #[arg(long, requires = "simulate")]
+    write: Option<PathBuf>,
     /// Kernels that take more instructions of warps are not run.
     #[arg(long, default_value_t = 300_000)]
     most: u64,
@@ -86,6 +89,7 @@ fn simulate(arguments: &Arguments) -> Result<bool> {
     let choice = simulated::Choice {
         class: &arguments.class,
         places: if arguments.places == 0 { usize::MAX } else { arguments.places },
+        keeps: arguments.write.is_some(),
         budget: 100_000,
     };
     let tallies = launches
@@ -114,6 +118,11 @@ fn simulate(arguments: &Arguments) -> Result<bool> {
     for (bug, tally) in simulated::BUGS.iter().zip(&tallies.tallies) {
         for missed in tally.missed.iter().take(arguments.missed) {
             println!("{}: {missed}", bug.name);
+        }
+        for (name, text) in &tally.texts {
+            let Some(directory) = &arguments.write else { break };
+            fs::create_dir_all(directory)?;
+            fs::write(directory.join(name).with_extension("ptx"), text)?;
         }
         for other in tally.misnamed.iter().take(arguments.missed) {
             println!("{}: {other}", bug.name);

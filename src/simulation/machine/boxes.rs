@@ -1,7 +1,7 @@
 //! Boxes of tensors: where their bytes are in shared memory, and which those are.
 
 use super::Machine;
-use super::bulk::Operation;
+use super::operation::Operation;
 use super::warp::Strand;
 use crate::diagnostic::Code;
 use crate::isa::generic::LoadMode;

@@ -74,7 +74,17 @@ impl Machine<'_> {
                     | Code::DivergentAligned
             )
         };
-        if self.findings.iter().any(is_cause) {
+        // Who arrives too early may do so because bytes went to another mbarrier than the one that lacks them.
+        let lacks_bytes = self.strands.iter().any(|strand| match strand.wait {
+            Wait::Mbarrier { barrier, phase, .. } => {
+                let barrier = &self.mbarriers[barrier as usize];
+                barrier.phase == phase && barrier.pending == 0 && barrier.transactions > 0
+            }
+            _ => false,
+        });
+        let explains =
+            |finding: &Finding| is_cause(finding) && !(lacks_bytes && finding.code == Code::PhaseOvertaken);
+        if self.findings.iter().any(explains) {
             return;
         }
         if self.waits_for_others() || self.check_all_unexpected() {
@@ -148,7 +158,39 @@ impl Machine<'_> {
         for (wait, step, warps) in groups.iter().skip(1).take(6) {
             finding = finding.label(*step, explained(wait, warps));
         }
+        for (step, words) in self.ended().into_iter().take(3) {
+            finding = finding.label(step, words);
+        }
+        let is_why = |finding: &Finding| matches!(finding.code, Code::OutOfBounds | Code::Misaligned);
+        let is_first = code == Code::TransactionMismatch && !self.findings.iter().any(is_why);
+        let finding = if is_first { finding.cause() } else { finding };
         self.report(finding.doubted(doubt));
+    }
+
+    /// Where threads have ended for which somebody may wait, and who.
+    fn ended(&self) -> Vec<(u32, String)> {
+        let mut by_step: Vec<(u32, Vec<u32>, u32)> = Vec::new();
+        for (number, warp) in self.warps.iter().enumerate() {
+            for (mask, step) in &warp.ends {
+                let at = by_step.iter().position(|(known, ..)| known == step).unwrap_or(by_step.len());
+                if at == by_step.len() {
+                    by_step.push((*step, Vec::new(), 0));
+                }
+                by_step[at].1.push(number as u32);
+                by_step[at].2 += mask.count_ones();
+            }
+        }
+        let words = |(step, warps, threads): (u32, Vec<u32>, u32)| {
+            let who = self.roles(&warps);
+            let words = match (threads as usize == 32 * warps.len(), warps.len(), threads) {
+                (true, 1, _) => format!("{who} has ended here"),
+                (true, ..) => format!("{who} have ended here"),
+                (false, _, 1) => format!("a thread of {who} has ended here"),
+                (false, ..) => format!("{threads} threads of {who} have ended here"),
+            };
+            (step, words)
+        };
+        by_step.into_iter().map(words).collect()
     }
 
     /// What is to be said of those who have arrived at an mbarrier so far.
@@ -220,7 +262,7 @@ impl Machine<'_> {
             Wait::Change => 6,
             Wait::Named { .. } => 7,
             Wait::Cluster { .. } => 8,
-            Wait::None => 9,
+            Wait::None | Wait::Unknown => 9,
         }
     }
 
@@ -251,6 +293,7 @@ impl Machine<'_> {
                 format!("{waits} for {columns} columns of Tensor Memory in both CTAs of the pair")
             }
             Wait::Registers { count } => format!("{waits} for {count} registers"),
+            Wait::Unknown => "cannot go on".to_owned(),
             Wait::Change | Wait::None => format!("{asks} memory for something that nobody writes any more"),
         }
     }

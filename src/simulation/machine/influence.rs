@@ -12,7 +12,7 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::Machine;
-use super::access::{Place, behind};
+use super::places::{Place, behind};
 use super::warp::Strand;
 use crate::diagnostic::Code;
 use crate::simulation::findings::Doubt;

@@ -3,7 +3,7 @@
 
 use super::Machine;
 use super::boxes::Boxed;
-use super::bulk::Operation;
+use super::operation::Operation;
 use crate::diagnostic::Code;
 use crate::simulation::addresses::Swizzle;
 use crate::simulation::findings::Finding;

@@ -9,7 +9,7 @@
 use rustc_hash::FxHashMap;
 
 use super::Machine;
-use super::access::Place;
+use super::places::Place;
 use super::warp::Strand;
 use crate::simulation::clock::Clock;
 use crate::simulation::program::{Scope, Strength};

@@ -1,7 +1,7 @@
 //! Accesses that nothing orders.
 
 use super::Machine;
-use super::bulk::Operation;
+use super::operation::Operation;
 use super::warp::Strand;
 use crate::diagnostic::Code;
 use crate::simulation::clock::Clock;

@@ -1,6 +1,6 @@
 //! What a machine tells whoever records it. Nothing of this runs while nobody does.
 
-use super::bulk::{Kind, Operation};
+use super::operation::{Kind, Operation};
 use super::tensor_core::Work;
 use super::warp::{Strand, Wait};
 use super::{Flow, Machine};
@@ -244,7 +244,7 @@ impl Machine<'_> {
 /// What someone does who waits.
 fn activity(wait: &Wait) -> Option<Activity> {
     Some(match wait {
-        Wait::None => return None,
+        Wait::None | Wait::Unknown => return None,
         Wait::Mbarrier { barrier, phase, .. } => Activity::Mbarrier { barrier: *barrier, phase: *phase },
         Wait::Named { id } => Activity::Named(*id),
         Wait::Cluster { .. } => Activity::Cluster,

@@ -1,7 +1,7 @@
 //! One instruction of threads that go the same way.
 
 use super::warp::{Strand, Wait, lanes};
-use super::{Flow, Machine, Stop, bulk};
+use super::{Flow, Machine, Stop, operation};
 use crate::diagnostic::Code;
 use crate::simulation::arithmetic::Lanes;
 use crate::simulation::clock::Clock;
@@ -466,7 +466,7 @@ impl Machine<'_> {
                     mbarriers.push(number);
                 }
             }
-            self.start(strand, bulk::Kind::Cancel { places, mbarriers }, None);
+            self.start(strand, operation::Kind::Cancel { places, mbarriers }, None);
         }
         Ok(())
     }

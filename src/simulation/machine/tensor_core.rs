@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use super::bulk::{Kind, Operation};
 use super::layouts::Reader;
+use super::operation::{Kind, Operation};
 use super::tensor::{ALL, Region};
 use super::warp::Strand;
 use super::{Machine, Stop};

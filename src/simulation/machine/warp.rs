@@ -24,6 +24,8 @@ pub(super) struct Warp {
     pub(super) index: u32,
     /// The lanes whose threads have not ended.
     pub(super) live: u32,
+    /// Where the others have.
+    pub(super) ends: SmallVec<[(u32, u32); 1]>,
     /// Registers of all frames, one after the other.
     pub(super) bits: Vec<Lanes>,
     /// By register: the lanes whose bits are not known.
@@ -123,6 +125,8 @@ pub(super) enum Wait {
     Registers { count: u32 },
     /// That something changes in memory.
     Change,
+    /// Nothing that comes: what they do next is not known.
+    Unknown,
 }
 
 impl Strand {
@@ -449,7 +453,13 @@ impl Machine<'_> {
         }
         strand.mask &= !leaving;
         if ends {
-            self.warps[warp as usize].live &= !leaving;
+            let step = strand.step;
+            let warp = &mut self.warps[warp as usize];
+            warp.live &= !leaving;
+            match warp.ends.iter_mut().find(|(_, end)| *end == step) {
+                Some((mask, _)) => *mask |= leaving,
+                None => warp.ends.push((leaving, step)),
+            }
             return;
         }
         // The join of the call.

@@ -2,7 +2,8 @@
 //! post-dominator of the branch.
 //!
 //! Ways that end in a trap do not count: they are not expected to be taken, and what all others go
-//! through is where a compiler makes the warp converge.
+//! through is where a compiler makes the warp converge. Nor do those that end in `exit` where a function
+//! returns elsewhere: nobody waits for threads that have ended.
 
 use std::ops::Range;
 
@@ -102,6 +103,31 @@ impl Blocks {
             }
             successors[block] = next;
         }
-        Self { starts, lasts, successors, predecessors, ends }
+        let mut blocks = Self { starts, lasts, successors, predecessors, ends };
+        let returns = |block: u32| {
+            let last = blocks.lasts.get(block as usize).and_then(|last| program.steps.get(*last as usize));
+            !last.is_some_and(|step| matches!(step.action, Action::Exit))
+        };
+        let reached = blocks.reached();
+        let ends = blocks.ends.iter().copied().filter(|end| reached[*end as usize] && returns(*end));
+        let ends: Vec<u32> = ends.collect();
+        if !ends.is_empty() {
+            blocks.ends = ends;
+        }
+        blocks
+    }
+
+    /// By block: whether control may come to it.
+    fn reached(&self) -> Vec<bool> {
+        let mut reached = vec![false; self.starts.len()];
+        let mut open = vec![0u32];
+        while let Some(block) = open.pop() {
+            if let Some(known) = reached.get_mut(block as usize)
+                && !std::mem::replace(known, true)
+            {
+                open.extend(&self.successors[block as usize]);
+            }
+        }
+        reached
     }
 }

@@ -1,0 +1,359 @@
+//! Operations that go on while threads do something else: how they start, and how they take effect.
+
+use super::Machine;
+use super::access::combined;
+use super::barrier::Event;
+use super::boxes::Moving;
+use super::places::Place;
+use super::tensor_core::Work;
+use super::warp::Strand;
+use crate::isa::generic::{ReductionOperator, Type};
+use crate::simulation::clock::{Agent, Clock};
+use crate::simulation::program::Scope;
+use crate::simulation::shadow::{Access, Via};
+
+/// An operation under way.
+#[derive(Debug)]
+pub(super) struct Operation {
+    /// Later ones have greater numbers.
+    pub(super) id: u64,
+    pub(super) kind: Kind,
+    pub(super) step: u32,
+    pub(super) warp: u32,
+    pub(super) mask: u32,
+    pub(super) head: u32,
+    pub(super) round: u32,
+    /// Operations of one queue take effect in their order.
+    pub(super) queue: Option<u32>,
+    pub(super) agent: Agent,
+    pub(super) tick: u32,
+    pub(super) clock: Clock,
+}
+
+/// What is under way.
+#[derive(Debug)]
+pub(super) enum Kind {
+    /// `cp.async`, of each lane.
+    Copies(Vec<SmallCopy>),
+    /// Arrivals once copies are done: mbarriers.
+    Arrivals(Vec<u32>),
+    Bulk(Transfer),
+    /// `st.async`, `red.async`, of each lane.
+    Stores(Vec<AsyncStore>),
+    /// What the tensor core does.
+    Tensor(super::tensor_core::Work),
+    /// The answer to a request for the next CTA: the first CTA of the cluster that is granted.
+    Cancel {
+        places: Vec<(u32, u32)>,
+        mbarriers: Vec<u32>,
+    },
+}
+
+/// `cp.async` of a lane: destination, source, bytes, and how many of them are read.
+pub(super) type SmallCopy = (Option<(u32, u32)>, Option<Place>, u32, u32);
+
+/// An element that is stored later.
+#[derive(Debug)]
+pub(super) struct AsyncStore {
+    pub(super) cta: u32,
+    pub(super) offset: u32,
+    pub(super) bytes: u32,
+    pub(super) value: u64,
+    pub(super) unknown: bool,
+    pub(super) operator: Option<(ReductionOperator, Type)>,
+    pub(super) mbarrier: u32,
+}
+
+/// A copy in bulk.
+#[derive(Debug)]
+pub(super) struct Transfer {
+    /// Bytes that are written to shared memory: the CTA, the offset, how many.
+    pub(super) writes: Vec<(u32, u32, u32)>,
+    /// Bytes of shared memory that are read.
+    pub(super) reads: Vec<(u32, u32, u32)>,
+    /// Where a plain copy comes from and goes, in global memory.
+    pub(super) from: Option<u64>,
+    pub(super) to: Option<u64>,
+    /// The mbarriers that bytes come to; each gets as many.
+    pub(super) mbarriers: Vec<u32>,
+    /// Bytes; nothing if the tensor map does not say.
+    pub(super) bytes: Option<u32>,
+    /// The box of a tensor.
+    pub(super) moving: Option<Box<Moving>>,
+    /// Whether something is computed with what is there.
+    pub(super) reduces: bool,
+}
+
+impl Machine<'_> {
+    /// An agent whose next operation starts after its last one, as `clock` knows.
+    pub(super) fn asynchronous_agent(&mut self, clock: &Clock) -> (Agent, u32) {
+        let first = self.first_async_agent;
+        let free = self
+            .async_ticks
+            .iter()
+            .enumerate()
+            .find(|(index, tick)| clock.of(first + *index as u32) >= **tick);
+        let index = free.map_or(self.async_ticks.len(), |(index, _)| index);
+        if index == self.async_ticks.len() {
+            self.async_ticks.push(0);
+        }
+        self.async_ticks[index] += 1;
+        (first + index as u32, self.async_ticks[index])
+    }
+
+    /// A number for operations that take effect in their order.
+    pub(super) fn new_queue(&mut self) -> u32 {
+        self.queues += 1;
+        self.queues
+    }
+
+    /// Starts an operation of a warp.
+    pub(super) fn start(&mut self, strand: &Strand, kind: Kind, queue: Option<u32>) -> u64 {
+        let mut clock = self.warps[strand.warp as usize].clock.clone();
+        let (agent, tick) = match queue.and_then(|queue| self.queue_agents.get(&queue).copied()) {
+            Some((agent, tick)) => (agent, tick + 1),
+            None if queue.is_some() => {
+                // A queue keeps its agent.
+                self.async_ticks.push(u32::MAX);
+                (self.first_async_agent + self.async_ticks.len() as u32 - 1, 1)
+            }
+            None => self.asynchronous_agent(&clock),
+        };
+        if let Some(queue) = queue {
+            self.queue_agents.insert(queue, (agent, tick));
+        }
+        match &kind {
+            // Behind all that the thread gave before.
+            Kind::Arrivals(_) | Kind::Tensor(Work::Commit(_)) => clock.learn(agent, tick),
+            // Those of a queue begin in their order, and no more.
+            Kind::Copies(_) | Kind::Tensor(Work::Compute { .. }) => {}
+            Kind::Bulk(_) | Kind::Stores(_) | Kind::Cancel { .. } => clock.learn(agent, tick),
+        }
+        let id = self.next_operation;
+        self.next_operation += 1;
+        if let Some(recorder) = &mut self.recorder {
+            recorder.begin(id, self.executed);
+        }
+        self.pending.push_back(Operation {
+            id,
+            kind,
+            step: strand.step,
+            warp: strand.warp,
+            mask: strand.mask,
+            head: strand.head,
+            round: strand.round,
+            queue,
+            agent,
+            tick,
+            clock,
+        });
+        self.epoch += 1;
+        // What a warp does next its operation does not know.
+        let warp = &mut self.warps[strand.warp as usize];
+        warp.clock.advance(warp.agent);
+        id
+    }
+
+    pub(super) fn is_pending(&self, id: u64) -> bool {
+        self.pending.binary_search_by_key(&id, |operation| operation.id).is_ok()
+    }
+
+    /// Whether an operation can take effect before anything else has to be known.
+    pub(super) fn is_ready(&self, index: usize) -> bool {
+        let operation = &self.pending[index];
+        if matches!(&operation.kind, Kind::Bulk(Transfer { bytes: None, mbarriers, .. }) if !mbarriers.is_empty())
+        {
+            return false;
+        }
+        operation.queue.is_none()
+            || !self.pending.iter().take(index).any(|other| other.queue == operation.queue)
+    }
+
+    /// Lets an operation take effect.
+    pub(super) fn perform(&mut self, index: usize) {
+        let Some(mut operation) = self.pending.remove(index) else { return };
+        self.epoch += 1;
+        self.performed += 1;
+        let before = self.record_operation(&operation);
+        let kind = std::mem::replace(&mut operation.kind, Kind::Arrivals(Vec::new()));
+        match kind {
+            Kind::Copies(copies) => self.perform_copies(&operation, &copies),
+            Kind::Arrivals(mbarriers) => self.perform_arrivals(&operation, &mbarriers),
+            Kind::Bulk(transfer) => {
+                // Shipped kernels do not wait for the last of what they store, and nothing is lost by it.
+                let read = transfer.reads.iter().filter(|_| self.is_strict);
+                let ctas = transfer.writes.iter().chain(read).map(|(cta, _, _)| *cta);
+                self.unseen
+                    .extend(ctas.map(|cta| ((cta, operation.agent), (operation.tick, operation.step))));
+                self.perform_bulk(&operation, &transfer);
+            }
+            Kind::Stores(stores) => self.perform_stores(&operation, &stores),
+            Kind::Tensor(work) => self.perform_tensor(&operation, work),
+            Kind::Cancel { places, mbarriers } => {
+                let answer = self.grant();
+                for (cta, offset) in places {
+                    self.ctas[cta as usize].shared.fill(offset.into(), 16, Some(&answer));
+                    self.touch_by(&operation, &[(cta, offset, 16)], Via::Async, true);
+                }
+                for number in mbarriers {
+                    self.mbarriers[number as usize].under_way -= 1;
+                    self.complete_transactions(number, 16, (&operation).into());
+                }
+            }
+        }
+        if let Some(recorder) = &mut self.recorder {
+            recorder.end_operation(before);
+        }
+    }
+
+    /// The answer to who asks for a cluster that has not started: all of the grid that come behind this
+    /// one are free, one after the other.
+    pub(super) fn grant(&mut self) -> [u8; 16] {
+        let mut answer = [0; 16];
+        let clusters: [u32; 3] =
+            std::array::from_fn(|axis| (self.shape.grid[axis] / self.shape.cluster[axis].max(1)).max(1));
+        // Of a grid that nobody has said two are enough.
+        let most = if self.is_assumed { self.shape.index + 3 } else { u32::MAX };
+        if self.granted < clusters.iter().product::<u32>().min(most) {
+            let index = self.granted;
+            self.granted += 1;
+            let place =
+                [index % clusters[0], index / clusters[0] % clusters[1], index / clusters[0] / clusters[1]];
+            for (axis, at) in place.iter().enumerate() {
+                let first = (at * self.shape.cluster[axis]) as u16;
+                answer[axis * 2..axis * 2 + 2].copy_from_slice(&first.to_le_bytes());
+            }
+            answer[15] = 1;
+        }
+        answer
+    }
+
+    pub(super) fn perform_stores(&mut self, operation: &Operation, stores: &[AsyncStore]) {
+        let mut places = Vec::with_capacity(stores.len());
+        for store in stores {
+            let (offset, len) = (u64::from(store.offset), store.bytes as usize);
+            let shared = &mut self.ctas[store.cta as usize].shared;
+            let (mut value, mut unknown) = (Some(store.value), store.unknown);
+            if let Some((operator, ty)) = store.operator
+                && let Some(old) = shared.read(offset, len)
+            {
+                value = combined(operator, ty, old.value, store.value, 0);
+                unknown |= old.unknown;
+            }
+            shared.write(offset, len, value.unwrap_or(0), unknown || value.is_none());
+            places.push((store.cta, store.offset, store.bytes));
+            self.unseen.insert((store.cta, operation.agent), (operation.tick, operation.step));
+        }
+        let access = self.access_of_operation(operation, Via::Generic, true);
+        let is_atomic = stores.iter().any(|store| store.operator.is_some());
+        let access = Access { strong: is_atomic.then_some(Scope::Wide), ..access };
+        self.visit(access, &operation.clock, &places);
+        for store in stores {
+            self.mbarriers[store.mbarrier as usize].under_way -= 1;
+            if self.mbarriers[store.mbarrier as usize].is_valid {
+                let bytes = store.bytes.into();
+                self.complete_transactions(store.mbarrier, bytes, operation.into());
+            }
+        }
+    }
+
+    pub(super) fn perform_copies(&mut self, operation: &Operation, copies: &[SmallCopy]) {
+        let mut touched = Vec::new();
+        for (to, from, bytes, read) in copies {
+            let Some((cta, offset)) = *to else { continue };
+            let data = match from {
+                Some(Place::Global(address)) => self.global.known(*address, *read as usize),
+                _ if *read == 0 => Some(Vec::new()),
+                _ => None,
+            };
+            self.ctas[cta as usize].shared.fill(offset.into(), *bytes as usize, data.as_deref());
+            touched.push((cta, offset, *bytes));
+        }
+        // These are of the generic proxy.
+        self.touch_by(operation, &touched, Via::Generic, true);
+    }
+
+    pub(super) fn perform_bulk(&mut self, operation: &Operation, transfer: &Transfer) {
+        if !transfer.reads.is_empty() {
+            self.touch_by(operation, &transfer.reads, Via::Async, false);
+        }
+        let bytes = transfer.bytes.unwrap_or(0);
+        for (cta, start, bytes) in &transfer.writes {
+            self.ctas[*cta as usize].layouts.forget(*start, *bytes);
+        }
+        if let Some(moving) = &transfer.moving {
+            self.move_box(operation, moving, transfer.reads.is_empty(), transfer.reduces);
+        } else {
+            let data = match (transfer.from, transfer.reads.first()) {
+                (Some(address), _) => self.global.known(address, bytes as usize),
+                (None, Some((cta, offset, _))) => self.ctas[*cta as usize]
+                    .shared
+                    .known((*offset).into(), bytes as usize)
+                    .map(<[u8]>::to_vec),
+                (None, None) => None,
+            };
+            let data = data.filter(|_| !transfer.reduces);
+            for (cta, offset, bytes) in &transfer.writes {
+                self.ctas[*cta as usize].shared.fill((*offset).into(), *bytes as usize, data.as_deref());
+            }
+            if let Some(address) = transfer.to {
+                self.global.fill(address, bytes as usize, data.as_deref());
+            }
+        }
+        self.touch_by(operation, &transfer.writes, Via::Async, true);
+        for number in &transfer.mbarriers {
+            self.mbarriers[*number as usize].under_way -= 1;
+            if self.mbarriers[*number as usize].is_valid {
+                self.complete_transactions(*number, bytes.into(), operation.into());
+            }
+        }
+        if transfer.mbarriers.is_empty() {
+            self.finished.insert(operation.id, (operation.agent, operation.tick));
+        }
+    }
+
+    /// An operation arrives at mbarriers.
+    pub(super) fn perform_arrivals(&mut self, operation: &Operation, mbarriers: &[u32]) {
+        for number in mbarriers {
+            self.mbarriers[*number as usize].promised -= 1;
+            if self.mbarriers[*number as usize].is_valid {
+                self.arrive(*number, 1, operation.into());
+            }
+        }
+    }
+
+    /// Lets the copies of unknown size take effect that an mbarrier waits for with nothing else: they
+    /// bring what it expects. Whether there were some.
+    pub(super) fn perform_open(&mut self) -> bool {
+        let waits = |machine: &Self, number: u32| {
+            let barrier = &machine.mbarriers[number as usize];
+            barrier.pending == 0 && barrier.transactions > 0
+        };
+        let found = self.pending.iter().find_map(|operation| match &operation.kind {
+            Kind::Bulk(Transfer { bytes: None, mbarriers, .. }) => {
+                mbarriers.iter().copied().find(|number| waits(self, *number))
+            }
+            _ => None,
+        });
+        let Some(number) = found else { return false };
+        let expected = self.mbarriers[number as usize].transactions;
+        let mut last = None;
+        let mut index = 0;
+        while index < self.pending.len() {
+            let is_here = matches!(&self.pending[index].kind,
+                Kind::Bulk(Transfer { bytes: None, mbarriers, .. }) if mbarriers.contains(&number));
+            if is_here {
+                let Operation { agent, tick, step, warp, ref clock, .. } = self.pending[index];
+                last = Some((agent, tick, step, warp, clock.clone()));
+                self.perform(index);
+            } else {
+                index += 1;
+            }
+        }
+        if let Some((agent, tick, step, warp, clock)) = last {
+            let event = Event { agent, tick, step, warp, clock: &clock, releases: true };
+            self.complete_transactions(number, expected, event);
+        }
+        true
+    }
+}
