@@ -4,7 +4,7 @@
 //! waited in. What they decide is taken out of the [control flow](super::cfg::Cfg) before anything else
 //! is asked.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxBuildHasher, FxHashMap};
 
 use super::constants::Constants;
 use super::definitions::Definition;
@@ -24,10 +24,13 @@ pub(super) struct Guard {
     negated: bool,
 }
 
+/// Definitions that are looked at in most functions.
+const MANY: usize = 14;
+
 /// The guards that look as if they were constant.
 pub(super) fn candidates(function: &Function<'_>) -> Vec<Guard> {
     let mut found = Vec::new();
-    let mut search = Search { function, known: FxHashMap::default() };
+    let mut search = Search { function, known: FxHashMap::with_capacity_and_hasher(MANY, FxBuildHasher) };
     for instruction in function.cfg.instructions() {
         let raw = &function.unit.module.instructions[instruction as usize];
         if let Some(guard) = function.unit.module.guard(raw)

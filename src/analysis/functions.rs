@@ -2,6 +2,8 @@
 
 use std::cell::{OnceCell, RefCell};
 
+use rustc_hash::FxBuildHasher;
+
 use super::allocated::Slots;
 use super::budget::Budget;
 use super::cfg::Cfg;
@@ -143,10 +145,10 @@ impl FunctionFacts {
             pending_loads: OnceCell::new(),
             handovers: OnceCell::new(),
             slots: OnceCell::new(),
-            places: RefCell::default(),
+            places: RefCell::new(KnownPlaces::with_capacity_and_hasher(instructions.len(), FxBuildHasher)),
             ranges: Ranges::default(),
             sums: Sums::default(),
-            columns: RefCell::default(),
+            columns: RefCell::new(KnownColumns::with_capacity_and_hasher(instructions.len(), FxBuildHasher)),
         }
     }
 

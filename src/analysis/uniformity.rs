@@ -188,7 +188,9 @@ impl Uniformity {
         for (instruction, register) in roots {
             work.extend(function.value(instruction, register));
         }
-        let mut waiting = Vec::new();
+        let mut waiting = Vec::with_capacity(work.len());
+        // A condition is made of one value or two.
+        self.partitions.reserve(2 * work.len());
         let mut dependents: FxHashMap<ValueId, Vec<ValueId>> = FxHashMap::default();
         while let Some(id) = work.pop() {
             if self.partitions.insert(id, Partition::BOTTOM).is_none() {

@@ -7,7 +7,7 @@
 
 use std::cell::RefCell;
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 use smallvec::{SmallVec, smallvec};
 
 use super::lanes::{Lanes, lanes};
@@ -70,6 +70,9 @@ enum Step {
 /// What something depends on.
 type Needs = SmallVec<[Step; 8]>;
 
+/// What is looked at in most functions.
+const MANY: usize = 28;
+
 /// What was found out so far.
 #[derive(Debug)]
 pub(super) struct Selection {
@@ -89,8 +92,8 @@ pub(super) struct Selection {
 impl Selection {
     fn new(control: &Branches) -> Self {
         Self {
-            seen: FxHashSet::default(),
-            dependents: FxHashMap::default(),
+            seen: FxHashSet::with_capacity_and_hasher(MANY, FxBuildHasher),
+            dependents: FxHashMap::with_capacity_and_hasher(MANY, FxBuildHasher),
             selected: FxHashSet::default(),
             unselected: control.blocks().map(Some).collect(),
             edges: control.edges(),
