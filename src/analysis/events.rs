@@ -3,6 +3,7 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::arguments::{Chains, Link, Through};
 use super::calls::{self, Component};
 use super::cfg::Cfg;
 use crate::instruction::decode::Decoded;
@@ -21,6 +22,9 @@ pub struct Event {
     pub instruction: u32,
     /// What it does.
     pub action: Action,
+    /// The calls that lead to it, if it is looked at from a function that calls the one that it is in, and
+    /// matters which calls these are.
+    pub through: Option<Through>,
 }
 
 /// What an event is.
@@ -86,6 +90,10 @@ pub struct Events {
     summaries: Vec<Summary>,
     /// Functions of which more happens than is kept.
     truncated: Vec<u32>,
+    /// The calls that lead to events, as far as it was asked for.
+    pub chains: Chains,
+    /// By function: the calls of it in functions of the component.
+    callers: FxHashMap<u32, Vec<Link>>,
 }
 
 #[derive(Debug)]
@@ -94,6 +102,8 @@ struct FunctionEvents {
     events: Vec<Event>,
     /// Its circle's.
     summary: u32,
+    /// How many chains of calls lead to it, from any function.
+    chains: u64,
 }
 
 impl Events {
@@ -108,7 +118,7 @@ impl Events {
         let own = |function: &u32| {
             let mut events = events(unit, *function, instructions);
             events.retain(|event| executed(*function, event.instruction));
-            FunctionEvents { function: *function, events, summary: 0 }
+            FunctionEvents { function: *function, events, summary: 0, chains: 0 }
         };
         let functions = component.functions.iter().map(own).collect();
         let mut this = Self { functions, ..Self::default() };
@@ -124,7 +134,53 @@ impl Events {
             this.summaries.push(summary);
         }
         this.truncated.sort_unstable();
+        this.find_callers(component);
         this
+    }
+
+    fn find_callers(&mut self, component: &Component) {
+        for FunctionEvents { function, events, .. } in &self.functions {
+            for event in events {
+                if let Action::Call(callee) = event.action {
+                    let link = Link { function: *function, call: event.instruction, outer: None };
+                    self.callers.entry(callee).or_default().push(link);
+                }
+            }
+        }
+        if self.callers.is_empty() {
+            return;
+        }
+        for circle in component.callees_first.iter().rev() {
+            for function in circle {
+                let calls = self.calls_of(*function);
+                // Where calls lead back, there is no end.
+                let is_called_back = |link: &Link| circle.contains(&link.function);
+                let through = |link: &Link| {
+                    let outer = self.place(link.function).map_or(0, |at| self.functions[at].chains);
+                    if is_called_back(link) { u64::MAX } else { outer.saturating_add(1) }
+                };
+                let chains = calls.iter().map(through).fold(0, u64::saturating_add);
+                if let Some(at) = self.place(*function) {
+                    self.functions[at].chains = chains;
+                }
+            }
+        }
+    }
+
+    /// Whether what happens in a function is little enough to be looked at once for each chain of calls that
+    /// leads there.
+    pub fn is_looked_into(&self, function: u32) -> bool {
+        /// All together, for one function.
+        const MOST: u64 = 1024;
+        self.place(function).is_some_and(|at| {
+            let FunctionEvents { events, chains, .. } = &self.functions[at];
+            chains.saturating_mul(events.len() as u64) <= MOST
+        })
+    }
+
+    /// The calls of a function by its name.
+    pub fn calls_of(&self, function: u32) -> &[Link] {
+        self.callers.get(&function).map_or(&[], Vec::as_slice)
     }
 
     fn place(&self, function: u32) -> Option<usize> {
@@ -278,7 +334,7 @@ fn events(unit: &Unit, function: u32, instructions: &[Decoded<'_>]) -> Vec<Event
         } else {
             action(opcode)
         };
-        found.extend(action.map(|action| Event { instruction, action }));
+        found.extend(action.map(|action| Event { instruction, action, through: None }));
     }
     found
 }

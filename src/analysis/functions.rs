@@ -3,6 +3,7 @@
 use std::cell::{OnceCell, RefCell};
 
 use super::allocated::Slots;
+use super::arguments::Arguments;
 use super::budget::Budget;
 use super::cfg::Cfg;
 use super::constants::{Constants, Known};
@@ -61,6 +62,8 @@ pub struct FunctionFacts {
     pub sums: Sums,
     /// Which columns its tcgen05 instructions touch, as far as it was asked for.
     pub columns: RefCell<KnownColumns>,
+    /// What it gives to functions that it calls, as far as it was asked for.
+    pub arguments: Arguments,
 }
 
 /// How often dead edges are looked for. Compilers remove their own; two rounds are rare.
@@ -147,6 +150,7 @@ impl FunctionFacts {
             ranges: Ranges::default(),
             sums: Sums::default(),
             columns: RefCell::default(),
+            arguments: Arguments::default(),
         }
     }
 

@@ -180,7 +180,7 @@ pub fn overwritten_loads(flow: &Flow<'_>) -> Vec<Pair> {
                 let Some(Instruction::Ld(ld)) = flow.instruction(*event) else { return None };
                 match flow.place(*event, &ld.taddr)?.root {
                     Root::Register(register) => Some((*fact, register)),
-                    Root::Literal | Root::Variable(_) | Root::Slot(_) => None,
+                    Root::Literal | Root::Variable(_) | Root::Slot(_) | Root::Parameter(_) => None,
                 }
             });
             flow.kill_at_writes(reach, addressed);

@@ -112,7 +112,7 @@ impl Flow<'_> {
         let place = self.places().address(writer.instruction, address as u32);
         let written = place.and_then(|place| match place.root {
             Root::Variable(variable) => Some((variable, place.offset.constant(32)?)),
-            Root::Literal | Root::Slot(_) | Root::Register(_) => None,
+            Root::Literal | Root::Slot(_) | Root::Parameter(_) | Root::Register(_) => None,
         });
         let starts: Vec<Option<(SymbolId, u64)>> = match self.instruction(reader) {
             Some(Instruction::Mma(mma)) => {
@@ -208,7 +208,7 @@ impl Flow<'_> {
         match self.places().address(store.instruction, address as u32)?.root {
             Root::Variable(variable) => Some(variable),
             Root::Register(register) => self.variable(store.instruction, register, 0),
-            Root::Literal | Root::Slot(_) => None,
+            Root::Literal | Root::Slot(_) | Root::Parameter(_) => None,
         }
     }
 
