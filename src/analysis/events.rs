@@ -43,6 +43,8 @@ pub enum Action {
     MbarrierArrive,
     /// `bar.sync`, `barrier.sync`, `bar.red`, `barrier.cluster.wait`
     Barrier,
+    /// `bar.arrive`, `barrier.arrive`, `barrier.cluster.arrive`
+    BarrierArrive,
     /// `bar.warp.sync`
     WarpBarrier,
     /// `fence.proxy.async`
@@ -345,6 +347,7 @@ fn action(opcode: &Opcode) -> Option<Action> {
         Synchronization::MbarrierWait => Some(Action::MbarrierWait),
         Synchronization::MbarrierArrive => Some(Action::MbarrierArrive),
         Synchronization::BarrierSync | Synchronization::ClusterWait => Some(Action::Barrier),
+        Synchronization::BarrierArrive | Synchronization::ClusterArrive => Some(Action::BarrierArrive),
         Synchronization::WarpBarrier => Some(Action::WarpBarrier),
         Synchronization::ProxyFence => is_async_fence(opcode).then_some(Action::ProxyFence),
         Synchronization::BulkCopy => {
@@ -372,9 +375,7 @@ fn action(opcode: &Opcode) -> Option<Action> {
             }
             writes.then_some(Action::SharedStore)
         }
-        Synchronization::BarrierArrive
-        | Synchronization::ClusterArrive
-        | Synchronization::MbarrierInit
+        Synchronization::MbarrierInit
         | Synchronization::MbarrierInvalidate
         | Synchronization::MbarrierExpectTransactions
         | Synchronization::MbarrierCompleteTransactions
@@ -430,10 +431,10 @@ mod tests {
         assert_eq!(action("bar.sync"), Some(Action::Barrier));
         assert_eq!(action("barrier.cta.sync.aligned"), Some(Action::Barrier));
         assert_eq!(action("bar.red.popc.u32"), Some(Action::Barrier));
-        assert_eq!(action("bar.arrive"), None);
+        assert_eq!(action("bar.arrive"), Some(Action::BarrierArrive));
         assert_eq!(action("bar.warp.sync"), Some(Action::WarpBarrier));
         assert_eq!(action("barrier.cluster.wait.acquire.aligned"), Some(Action::Barrier));
-        assert_eq!(action("barrier.cluster.arrive.release.aligned"), None);
+        assert_eq!(action("barrier.cluster.arrive.release.aligned"), Some(Action::BarrierArrive));
         assert_eq!(action("fence.proxy.async.shared::cta"), Some(Action::ProxyFence));
         assert_eq!(action("fence.proxy.async"), Some(Action::ProxyFence));
         assert_eq!(action("membar.proxy.async"), Some(Action::ProxyFence));

@@ -142,6 +142,7 @@ fn barriers(flow: &Flow<'_>) -> Vec<u32> {
         Action::Call(callee) => *waiting.entry(callee).or_insert_with(|| may_wait(flow, callee)),
         Action::Tensor { .. }
         | Action::MbarrierArrive
+        | Action::BarrierArrive
         | Action::ProxyFence
         | Action::SharedStore
         | Action::SharedUpdate
