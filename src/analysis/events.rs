@@ -55,8 +55,8 @@ pub enum Action {
     SharedUpdate,
     /// `cp.async` into shared memory, by the thread itself.
     AsyncCopy,
-    /// A load or an atomic operation that acquires: with a release it synchronises as a barrier does
-    /// (9.7.16.6.3).
+    /// A load or an atomic operation that acquires, or a fence behind one that does not: with a release it
+    /// synchronises as a barrier does (9.7.16.6.3).
     Acquire,
     /// `cp.async.bulk` into shared memory.
     BulkLoad,
@@ -308,6 +308,8 @@ impl<'a> Kinds<'a> {
 fn events(unit: &Unit, function: u32, instructions: &[Decoded<'_>]) -> Vec<Event> {
     let module = &unit.module;
     let mut found = Vec::new();
+    // Whether something is read before that others may write meanwhile.
+    let mut reads_strongly = false;
     let range = Cfg::instruction_range(module, module.functions[function as usize].body);
     let mut tensor = instructions.partition_point(|decoded| decoded.index < range.start);
     for instruction in range {
@@ -333,7 +335,12 @@ fn events(unit: &Unit, function: u32, instructions: &[Decoded<'_>]) -> Vec<Event
                     operation: form.operation,
                 })
             })
+        } else if opcode.synchronization() == Synchronization::Fence {
+            // What was read before a fence is acquired by it.
+            let releases = opcode.has(Modifier::Semantics(Semantics::Release));
+            (reads_strongly && !releases).then_some(Action::Acquire)
         } else {
+            reads_strongly |= is_strong_read(opcode);
             action(opcode)
         };
         found.extend(action.map(|action| Event { instruction, action, through: None }));
@@ -400,6 +407,17 @@ fn action(opcode: &Opcode) -> Option<Action> {
         | Synchronization::ClusterLaunch
         | Synchronization::Tensor => None,
     }
+}
+
+/// Whether an instruction reads what other threads may write meanwhile, and says so.
+fn is_strong_read(opcode: &Opcode) -> bool {
+    let is_strong = |semantics: Semantics| opcode.has(Modifier::Semantics(semantics));
+    let reads = |wanted: Access| {
+        opcode.slots.iter().any(|slot| matches!(slot.role, Role::Address(access, _) if access == wanted))
+    };
+    let is_relaxed = is_strong(Semantics::Relaxed) || is_strong(Semantics::Volatile);
+    opcode.synchronization() == Synchronization::None
+        && (reads(Access::Read) && is_relaxed || reads(Access::ReadWrite))
 }
 
 /// Whether a fence is one to the asynchronous proxy, for shared memory.

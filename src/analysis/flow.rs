@@ -543,6 +543,18 @@ impl<'a> Flow<'a> {
         self.register_place(event, register.id, address.offset)
     }
 
+    /// The least column that an address can be in: by the bits that are known, or by what is counted.
+    pub fn least_column(&self, instruction: u32, address: &Address<'_>, known: Known) -> u64 {
+        /// Bits of a column.
+        const COLUMN: u64 = 0xFFFF;
+        let by_bits = known.value & known.mask & COLUMN;
+        let Base::Register(register) = address.base else { return by_bits };
+        let first = self.facts.ranges.least(&self.facts.view(self.unit), instruction, register.id);
+        // What counts backwards, or past all columns, is in no column that is known.
+        let by_count = first.and_then(|first| u64::try_from(first + address.offset).ok());
+        by_bits.max(by_count.filter(|column| *column <= COLUMN).unwrap_or_default())
+    }
+
     /// What a value in such an instruction is made of.
     pub fn scalar_place(&self, event: Event, scalar: &Scalar<'_>) -> Option<Place> {
         match scalar {

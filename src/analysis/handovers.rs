@@ -15,7 +15,7 @@ use super::executing::{Executes, Executing};
 use super::flow::{Flow, Pair, Role};
 use super::footprint::{self, columns, operands_read};
 use super::loads::Concern;
-use super::mbarriers::{Mbarrier, Use, Used};
+use super::mbarriers::{Mbarrier, Used};
 use super::pending::{Threads, Transfer, pending_loads, pending_stores, pending_stores_if};
 use crate::isa::generic::Synchronization;
 use crate::isa::vocabulary::Operation;
@@ -350,8 +350,8 @@ impl Search<'_> {
                 let waited = flow.mbarrier_of(event.instruction).and_then(|it| it.mbarrier);
                 waited.is_none_or(|waited| {
                     flow.mbarriers().iter().any(|used| {
-                        let signals = used.how != Use::Waits
-                            && used.mbarrier.is_none_or(|mbarrier| mbarrier.may_be(&waited));
+                        let signals = used.how.signals()
+                            && used.mbarrier.is_none_or(|mbarrier| flow.may_be_same(&mbarrier, &waited));
                         let is_apart = || {
                             let executes = self.executing.of(used.instruction);
                             executes.is_some_and(|it| by.is_of_other_warps(&it))
