@@ -20,6 +20,7 @@
 //! | which paths can a run take? | [`paths`], behind all questions about order |
 //! | what does a descriptor say, and what is wrong with it? | [`descriptors`]; in words, [`description`] |
 //! | what happens in a function, and in what it calls? | [`events::Events`] |
+//! | what are addresses in a function that is called, as its caller sees them? | [`arguments`], through [`flow::Flow::place`] |
 //! | what can have happened before what, with nothing between? | [`flow::Flow::pairs`], on top of [`reach`] |
 //! | which columns are handed over to whom before they are complete? | [`handovers`] |
 //! | what is still pending where something happens? | [`pending`]; loads are followed by [`loads`] |
@@ -30,6 +31,7 @@
 //! opcode or counts columns by itself.
 
 pub mod allocated;
+pub mod arguments;
 pub mod bit_set;
 pub mod budget;
 pub mod calls;

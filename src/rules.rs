@@ -14,7 +14,7 @@ use crate::analysis::cfg::BlockId;
 use crate::analysis::constants::Known;
 use crate::analysis::descriptors::Descriptors;
 use crate::analysis::events::{Event, Events};
-use crate::analysis::flow::Flow;
+use crate::analysis::flow::{Flow, Pair};
 use crate::analysis::functions::FunctionFacts;
 pub use crate::diagnostic::Code;
 use crate::diagnostic::{Diagnostic, Findings, Severity};
@@ -318,6 +318,14 @@ pub fn is_always_executed(flow: &Flow<'_>, event: Event) -> bool {
         && block.is_some_and(|block| flow.cfg().post_dominates(block, BlockId(0)))
 }
 
+/// A finding with the calls through which the function reaches what it names.
+pub fn labelled(finding: Diagnostic, flow: &Flow<'_>, pair: Pair) -> Diagnostic {
+    let calls = [flow.call(pair.first, pair.from), flow.call(pair.then, pair.to)];
+    calls.into_iter().flatten().fold(finding, |finding, (call, callee)| {
+        finding.label(call, format!("`{}` is called here", flow.unit.source.slice(callee)))
+    })
+}
+
 /// The lane of an address in Tensor Memory among the 32 of its warp, as far as it is known.
 #[derive(Clone, Copy, Debug)]
 pub struct Lane {
@@ -426,8 +434,8 @@ impl<'a> Checker<'a> {
     }
 
     fn flow_of(&self, facts: &'a FunctionFacts) -> Flow<'a> {
-        let Self { unit, instructions, events, descriptors, .. } = *self;
-        Flow { unit, instructions, all: events, facts, descriptors }
+        let Self { unit, instructions, calls, events, functions, descriptors, .. } = *self;
+        Flow { unit, instructions, calls, all: events, functions, facts, descriptors }
     }
 
     /// How many CTAs the clusters of a function have, or have at most, and which directive says so.

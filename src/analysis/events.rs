@@ -3,6 +3,7 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::arguments::{Chains, Link, Through};
 use super::calls::{self, Component};
 use super::cfg::Cfg;
 use crate::instruction::decode::Decoded;
@@ -21,6 +22,9 @@ pub struct Event {
     pub instruction: u32,
     /// What it does.
     pub action: Action,
+    /// The calls that lead to it, if it is looked at from a function that calls the one that it is in, and
+    /// matters which calls these are.
+    pub through: Option<Through>,
 }
 
 /// What an event is.
@@ -39,6 +43,8 @@ pub enum Action {
     MbarrierArrive,
     /// `bar.sync`, `barrier.sync`, `bar.red`, `barrier.cluster.wait`
     Barrier,
+    /// `bar.arrive`, `barrier.arrive`, `barrier.cluster.arrive`
+    BarrierArrive,
     /// `bar.warp.sync`
     WarpBarrier,
     /// `fence.proxy.async`
@@ -49,8 +55,8 @@ pub enum Action {
     SharedUpdate,
     /// `cp.async` into shared memory, by the thread itself.
     AsyncCopy,
-    /// A load or an atomic operation that acquires: with a release it synchronises as a barrier does
-    /// (9.7.16.6.3).
+    /// A load or an atomic operation that acquires, or a fence behind one that does not: with a release it
+    /// synchronises as a barrier does (9.7.16.6.3).
     Acquire,
     /// `cp.async.bulk` into shared memory.
     BulkLoad,
@@ -86,6 +92,10 @@ pub struct Events {
     summaries: Vec<Summary>,
     /// Functions of which more happens than is kept.
     truncated: Vec<u32>,
+    /// The calls that lead to events, as far as it was asked for.
+    pub chains: Chains,
+    /// By function: the calls of it in functions of the component.
+    callers: FxHashMap<u32, Vec<Link>>,
 }
 
 #[derive(Debug)]
@@ -94,6 +104,8 @@ struct FunctionEvents {
     events: Vec<Event>,
     /// Its circle's.
     summary: u32,
+    /// How many chains of calls lead to it, from any function.
+    chains: u64,
 }
 
 impl Events {
@@ -108,7 +120,7 @@ impl Events {
         let own = |function: &u32| {
             let mut events = events(unit, *function, instructions);
             events.retain(|event| executed(*function, event.instruction));
-            FunctionEvents { function: *function, events, summary: 0 }
+            FunctionEvents { function: *function, events, summary: 0, chains: 0 }
         };
         let functions = component.functions.iter().map(own).collect();
         let mut this = Self { functions, ..Self::default() };
@@ -124,7 +136,53 @@ impl Events {
             this.summaries.push(summary);
         }
         this.truncated.sort_unstable();
+        this.find_callers(component);
         this
+    }
+
+    fn find_callers(&mut self, component: &Component) {
+        for FunctionEvents { function, events, .. } in &self.functions {
+            for event in events {
+                if let Action::Call(callee) = event.action {
+                    let link = Link { function: *function, call: event.instruction, outer: None };
+                    self.callers.entry(callee).or_default().push(link);
+                }
+            }
+        }
+        if self.callers.is_empty() {
+            return;
+        }
+        for circle in component.callees_first.iter().rev() {
+            for function in circle {
+                let calls = self.calls_of(*function);
+                // Where calls lead back, there is no end.
+                let is_called_back = |link: &Link| circle.contains(&link.function);
+                let through = |link: &Link| {
+                    let outer = self.place(link.function).map_or(0, |at| self.functions[at].chains);
+                    if is_called_back(link) { u64::MAX } else { outer.saturating_add(1) }
+                };
+                let chains = calls.iter().map(through).fold(0, u64::saturating_add);
+                if let Some(at) = self.place(*function) {
+                    self.functions[at].chains = chains;
+                }
+            }
+        }
+    }
+
+    /// Whether what happens in a function is little enough to be looked at once for each chain of calls that
+    /// leads there.
+    pub fn is_looked_into(&self, function: u32) -> bool {
+        /// All together, for one function.
+        const MOST: u64 = 1024;
+        self.place(function).is_some_and(|at| {
+            let FunctionEvents { events, chains, .. } = &self.functions[at];
+            chains.saturating_mul(events.len() as u64) <= MOST
+        })
+    }
+
+    /// The calls of a function by its name.
+    pub fn calls_of(&self, function: u32) -> &[Link] {
+        self.callers.get(&function).map_or(&[], Vec::as_slice)
     }
 
     fn place(&self, function: u32) -> Option<usize> {
@@ -250,6 +308,8 @@ impl<'a> Kinds<'a> {
 fn events(unit: &Unit, function: u32, instructions: &[Decoded<'_>]) -> Vec<Event> {
     let module = &unit.module;
     let mut found = Vec::new();
+    // Whether something is read before that others may write meanwhile.
+    let mut reads_strongly = false;
     let range = Cfg::instruction_range(module, module.functions[function as usize].body);
     let mut tensor = instructions.partition_point(|decoded| decoded.index < range.start);
     for instruction in range {
@@ -275,10 +335,15 @@ fn events(unit: &Unit, function: u32, instructions: &[Decoded<'_>]) -> Vec<Event
                     operation: form.operation,
                 })
             })
+        } else if opcode.synchronization() == Synchronization::Fence {
+            // What was read before a fence is acquired by it.
+            let releases = opcode.has(Modifier::Semantics(Semantics::Release));
+            (reads_strongly && !releases).then_some(Action::Acquire)
         } else {
+            reads_strongly |= is_strong_read(opcode);
             action(opcode)
         };
-        found.extend(action.map(|action| Event { instruction, action }));
+        found.extend(action.map(|action| Event { instruction, action, through: None }));
     }
     found
 }
@@ -289,6 +354,7 @@ fn action(opcode: &Opcode) -> Option<Action> {
         Synchronization::MbarrierWait => Some(Action::MbarrierWait),
         Synchronization::MbarrierArrive => Some(Action::MbarrierArrive),
         Synchronization::BarrierSync | Synchronization::ClusterWait => Some(Action::Barrier),
+        Synchronization::BarrierArrive | Synchronization::ClusterArrive => Some(Action::BarrierArrive),
         Synchronization::WarpBarrier => Some(Action::WarpBarrier),
         Synchronization::ProxyFence => is_async_fence(opcode).then_some(Action::ProxyFence),
         Synchronization::BulkCopy => {
@@ -316,9 +382,7 @@ fn action(opcode: &Opcode) -> Option<Action> {
             }
             writes.then_some(Action::SharedStore)
         }
-        Synchronization::BarrierArrive
-        | Synchronization::ClusterArrive
-        | Synchronization::MbarrierInit
+        Synchronization::MbarrierInit
         | Synchronization::MbarrierInvalidate
         | Synchronization::MbarrierExpectTransactions
         | Synchronization::MbarrierCompleteTransactions
@@ -343,6 +407,17 @@ fn action(opcode: &Opcode) -> Option<Action> {
         | Synchronization::ClusterLaunch
         | Synchronization::Tensor => None,
     }
+}
+
+/// Whether an instruction reads what other threads may write meanwhile, and says so.
+fn is_strong_read(opcode: &Opcode) -> bool {
+    let is_strong = |semantics: Semantics| opcode.has(Modifier::Semantics(semantics));
+    let reads = |wanted: Access| {
+        opcode.slots.iter().any(|slot| matches!(slot.role, Role::Address(access, _) if access == wanted))
+    };
+    let is_relaxed = is_strong(Semantics::Relaxed) || is_strong(Semantics::Volatile);
+    opcode.synchronization() == Synchronization::None
+        && (reads(Access::Read) && is_relaxed || reads(Access::ReadWrite))
 }
 
 /// Whether a fence is one to the asynchronous proxy, for shared memory.
@@ -374,10 +449,10 @@ mod tests {
         assert_eq!(action("bar.sync"), Some(Action::Barrier));
         assert_eq!(action("barrier.cta.sync.aligned"), Some(Action::Barrier));
         assert_eq!(action("bar.red.popc.u32"), Some(Action::Barrier));
-        assert_eq!(action("bar.arrive"), None);
+        assert_eq!(action("bar.arrive"), Some(Action::BarrierArrive));
         assert_eq!(action("bar.warp.sync"), Some(Action::WarpBarrier));
         assert_eq!(action("barrier.cluster.wait.acquire.aligned"), Some(Action::Barrier));
-        assert_eq!(action("barrier.cluster.arrive.release.aligned"), None);
+        assert_eq!(action("barrier.cluster.arrive.release.aligned"), Some(Action::BarrierArrive));
         assert_eq!(action("fence.proxy.async.shared::cta"), Some(Action::ProxyFence));
         assert_eq!(action("fence.proxy.async"), Some(Action::ProxyFence));
         assert_eq!(action("membar.proxy.async"), Some(Action::ProxyFence));

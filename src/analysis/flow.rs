@@ -7,6 +7,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
 use super::allocated::Slots;
+use super::arguments::Through;
+use super::calls::CallGraph;
 use super::cfg::{BlockId, Cfg};
 use super::constants::{Constants, Known};
 use super::descriptors::Descriptors;
@@ -105,8 +107,12 @@ pub struct Flow<'a> {
     pub unit: &'a Unit,
     /// All tcgen05 instructions of the module.
     pub instructions: &'a [Decoded<'a>],
+    /// Which functions can call which.
+    pub calls: &'a CallGraph,
     /// What happens in its functions.
     pub all: &'a Events,
+    /// The functions that are looked at together with it.
+    pub functions: &'a [FunctionFacts],
     /// The function.
     pub facts: &'a FunctionFacts,
     /// The descriptors of its multiplies and copies.
@@ -275,9 +281,9 @@ impl<'a> Flow<'a> {
         }
         kills(&mut reach, &firsts);
         let mut numbers: FxHashMap<K, u32> = FxHashMap::default();
-        let mut known: FxHashMap<u32, u32> = FxHashMap::default();
+        let mut known: FxHashMap<(u32, Option<Through>), u32> = FxHashMap::default();
         let mut number = |event: Event| -> u32 {
-            *known.entry(event.instruction).or_insert_with(|| {
+            *known.entry((event.instruction, event.through)).or_insert_with(|| {
                 let next = numbers.len() as u32;
                 *numbers.entry(kind(event)).or_insert(next)
             })
@@ -448,8 +454,9 @@ impl<'a> Flow<'a> {
                 reach.discharge(at);
                 continue;
             }
-            for (inner, role) in roles() {
-                enact(reach, at, inner, role);
+            // Where it matters what is accessed, it matters what the call gives.
+            for inner in self.within(event, callee).iter().copied().chain(unknown) {
+                enact(reach, at, inner, role(inner));
             }
         }
         sites
@@ -529,28 +536,46 @@ impl<'a> Flow<'a> {
         }
     }
 
-    /// What an address in an instruction of this function is made of.
+    /// What an address in an instruction is made of: one of this function, or one that it is known
+    /// through which calls it is reached.
     pub fn place(&self, event: Event, address: &Address<'_>) -> Option<Place> {
-        if !self.is_own(event) {
-            return None;
-        }
         let Base::Register(register) = address.base else { return None };
-        Some(self.register_place(event, register.id, address.offset))
+        self.register_place(event, register.id, address.offset)
     }
 
-    /// What a value in an instruction of this function is made of.
+    /// The least column that an address can be in: by the bits that are known, or by what is counted.
+    pub fn least_column(&self, instruction: u32, address: &Address<'_>, known: Known) -> u64 {
+        /// Bits of a column.
+        const COLUMN: u64 = 0xFFFF;
+        let by_bits = known.value & known.mask & COLUMN;
+        let Base::Register(register) = address.base else { return by_bits };
+        let first = self.facts.ranges.least(&self.facts.view(self.unit), instruction, register.id);
+        // What counts backwards, or past all columns, is in no column that is known.
+        let by_count = first.and_then(|first| u64::try_from(first + address.offset).ok());
+        by_bits.max(by_count.filter(|column| *column <= COLUMN).unwrap_or_default())
+    }
+
+    /// What a value in such an instruction is made of.
     pub fn scalar_place(&self, event: Event, scalar: &Scalar<'_>) -> Option<Place> {
         match scalar {
-            Scalar::Register(register) if !register.component && self.is_own(event) => {
-                Some(self.register_place(event, register.id, register.plus.unwrap_or_default()))
+            Scalar::Register(register) if !register.component => {
+                self.register_place(event, register.id, register.plus.unwrap_or_default())
             }
             _ => None,
         }
     }
 
     /// What a register holds where an instruction reads it, plus a constant.
-    fn register_place(&self, event: Event, register: RegisterId, plus: i64) -> Place {
-        self.places().of(event.instruction, register).plus(Known::from(plus as u64))
+    fn register_place(&self, event: Event, register: RegisterId, plus: i64) -> Option<Place> {
+        let plus = Known::from(plus as u64);
+        match event.through {
+            None if self.is_own(event) => Some(self.places().of(event.instruction, register).plus(plus)),
+            None => None,
+            Some(through) => {
+                let inner = self.other(self.all.chains.callee(through))?;
+                self.as_calling(through, inner.places().of(event.instruction, register).plus(plus))
+            }
+        }
     }
 }
 

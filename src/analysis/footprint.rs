@@ -8,6 +8,7 @@ use std::ops::Range;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
+use super::arguments::Through;
 use super::events::{Action, Event};
 use super::flow::Flow;
 use super::places::{Place, Root, Slot};
@@ -111,6 +112,11 @@ impl Columns {
         self.place
     }
 
+    /// As many that are counted from another place.
+    pub fn at(&self, place: Place) -> Self {
+        Self { place, sum: None, ..*self }
+    }
+
     /// How many there are at least.
     pub fn count(&self) -> u32 {
         self.least
@@ -195,18 +201,19 @@ impl Columns {
 }
 
 /// By instruction: the columns at its address, as far as they were asked for.
-pub type KnownColumns = FxHashMap<u32, Option<Columns>>;
+pub type KnownColumns = FxHashMap<(u32, Option<Through>), Option<Columns>>;
 
 /// The columns at the address that an instruction is about: the accumulator of a multiply.
 pub fn columns(flow: &Flow<'_>, event: Event) -> Option<Columns> {
-    if !flow.is_own(event) {
+    if !flow.is_own(event) && event.through.is_none() {
         return None;
     }
-    if let Some(known) = flow.facts.columns.borrow().get(&event.instruction) {
+    let key = (event.instruction, event.through);
+    if let Some(known) = flow.facts.columns.borrow().get(&key) {
         return *known;
     }
     let found = find_columns(flow, event);
-    flow.facts.columns.borrow_mut().insert(event.instruction, found);
+    flow.facts.columns.borrow_mut().insert(key, found);
     found
 }
 
@@ -260,13 +267,17 @@ fn find_columns(flow: &Flow<'_>, event: Event) -> Option<Columns> {
 fn sum(flow: &Flow<'_>, event: Event, address: &Address<'_>, place: &Place) -> Option<Sum> {
     let is_known = match place.root {
         // Until it is written again, the register itself is known.
-        Root::Register(_) => true,
+        Root::Register(_) | Root::Parameter(_) => true,
         Root::Slot(_) | Root::Literal | Root::Variable(_) => place.column().is_some(),
     };
     if is_known {
         return None;
     }
     let Base::Register(register) = address.base else { return None };
+    // Of a function that is called, only the place is known.
+    if !flow.is_own(event) || event.through.is_some() {
+        return None;
+    }
     let view = flow.facts.view(flow.unit);
     Some(flow.facts.sums.of(&view, event.instruction, register.id)?.plus(address.offset))
 }
@@ -279,7 +290,7 @@ fn lanes(place: &Place, count: u32) -> (Lanes, bool) {
     // The rows of a slot, and of everything that is counted from one, begin at lane 0.
     let counts = match place.root {
         Root::Slot(_) | Root::Literal => true,
-        Root::Variable(_) | Root::Register(_) => false,
+        Root::Variable(_) | Root::Parameter(_) | Root::Register(_) => false,
     };
     match place.offset.shifted_right(16).constant(5).filter(|_| counts) {
         Some(first) if first as u32 + count <= 32 => {

@@ -5,7 +5,7 @@ use super::cfg::Cfg;
 use super::definitions::{DefinitionId, Definitions};
 use super::values::ValueId;
 use crate::isa::generic::{Operation, Space, Synchronization};
-use crate::resolve::symbols::RegisterId;
+use crate::resolve::symbols::{RegisterId, Symbol};
 use crate::resolve::unit::Unit;
 use crate::syntax::ast::{self, StatementKind};
 use crate::syntax::literal;
@@ -42,6 +42,19 @@ impl Function<'_> {
         };
         // A block may be smaller than the largest, but for one of one thread.
         size(".reqntid").or_else(|| size(".maxntid").filter(|size| *size == [1; 3]))
+    }
+
+    /// Which of the parameters of a function that is no kernel a name stands for.
+    pub fn parameter(&self, symbol: &Symbol) -> Option<u16> {
+        let module = &self.unit.module;
+        let body = module.statements.get(self.cfg.body().range())?.first()?;
+        if symbol.span.start >= body.span.start {
+            return None;
+        }
+        let function = self.declared().filter(|it| !it.is_entry)?;
+        let declarations = module.declarations.get(function.parameters.range())?;
+        let mut names = declarations.iter().flat_map(|it| &module.declarators[it.declarators.range()]);
+        u16::try_from(names.position(|it| it.name == symbol.span)?).ok()
     }
 
     /// How the function is declared.

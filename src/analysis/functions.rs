@@ -5,6 +5,7 @@ use std::cell::{OnceCell, RefCell};
 use rustc_hash::FxBuildHasher;
 
 use super::allocated::Slots;
+use super::arguments::Arguments;
 use super::budget::Budget;
 use super::cfg::Cfg;
 use super::constants::{Constants, Known};
@@ -63,6 +64,8 @@ pub struct FunctionFacts {
     pub sums: Sums,
     /// Which columns its tcgen05 instructions touch, as far as it was asked for.
     pub columns: RefCell<KnownColumns>,
+    /// What it gives to functions that it calls, as far as it was asked for.
+    pub arguments: Arguments,
 }
 
 /// How often dead edges are looked for. Compilers remove their own; two rounds are rare.
@@ -149,6 +152,7 @@ impl FunctionFacts {
             ranges: Ranges::default(),
             sums: Sums::default(),
             columns: RefCell::new(KnownColumns::with_capacity_and_hasher(instructions.len(), FxBuildHasher)),
+            arguments: Arguments::default(),
         }
     }
 

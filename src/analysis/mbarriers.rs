@@ -50,6 +50,18 @@ pub enum Use {
     Signals,
     /// `tcgen05.commit` arrives there.
     Commits,
+    /// Makes one.
+    Initialises,
+}
+
+impl Use {
+    /// Whether a phase may be over by it.
+    pub fn signals(self) -> bool {
+        match self {
+            Self::Signals | Self::Commits => true,
+            Self::Waits | Self::Initialises => false,
+        }
+    }
 }
 
 /// An instruction that uses an mbarrier.
@@ -68,6 +80,20 @@ pub struct Used {
 }
 
 impl<'a> Flow<'a> {
+    /// Whether two instructions may mean the same mbarrier: also where each counts it from another variable
+    /// that has no size, as all of these begin at the same address, or from none at all.
+    pub fn may_be_same(&self, one: &Mbarrier, other: &Mbarrier) -> bool {
+        let has_place_of_its_own = |root: Root| match root {
+            Root::Variable(variable) => !self.is_external(variable),
+            Root::Literal | Root::Slot(_) | Root::Parameter(_) | Root::Register(_) => false,
+        };
+        if one.root == other.root {
+            one.may_be(other)
+        } else {
+            !has_place_of_its_own(one.root) && !has_place_of_its_own(other.root)
+        }
+    }
+
     /// The uses of mbarriers in this function, in the order of its instructions.
     pub fn mbarriers(&self) -> &'a [Used] {
         self.facts.mbarriers.get_or_init(|| self.find_mbarriers())
@@ -86,6 +112,7 @@ impl<'a> Flow<'a> {
                 | Synchronization::AsyncStore
                 | Synchronization::FabricStart
                 | Synchronization::ClusterLaunch => Use::Signals,
+                Synchronization::MbarrierInit => Use::Initialises,
                 Synchronization::Tensor if opcode.tensor == Some(Operation::Commit) => Use::Commits,
                 Synchronization::Tensor
                 | Synchronization::None
@@ -95,7 +122,6 @@ impl<'a> Flow<'a> {
                 | Synchronization::ClusterWait
                 | Synchronization::WarpBarrier
                 | Synchronization::WarpCollective
-                | Synchronization::MbarrierInit
                 | Synchronization::MbarrierInvalidate
                 | Synchronization::MbarrierExpectTransactions
                 | Synchronization::Fence

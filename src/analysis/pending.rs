@@ -60,6 +60,42 @@ impl Pending {
     }
 }
 
+/// What a warp moves between its registers and Tensor Memory: these have to be waited for before another thread
+/// goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Transfer {
+    /// `ld`
+    Load,
+    /// `st`
+    Store,
+}
+
+impl Transfer {
+    /// The operations.
+    pub const fn pending(self) -> Pending {
+        match self {
+            Self::Load => Pending::Load,
+            Self::Store => Pending::Store,
+        }
+    }
+
+    /// What it is called.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Load => "ld",
+            Self::Store => "st",
+        }
+    }
+
+    /// What waits for it.
+    pub const fn wait(self) -> &'static str {
+        match self {
+            Self::Load => "wait::ld",
+            Self::Store => "wait::st",
+        }
+    }
+}
+
 /// Whose access matters to what happens behind it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Threads {
@@ -103,11 +139,21 @@ pub fn pending_loads(
 /// Stores that are pending where something happens: there is no `wait::st`, and no load has read
 /// the same columns since.
 pub fn pending_stores(flow: &Flow<'_>, threads: Threads, role: impl Fn(Event) -> Role) -> Vec<Pair> {
+    pending_stores_if(flow, threads, role, |_| true)
+}
+
+/// The same, where `relates` says whether a store matters to what happens.
+pub fn pending_stores_if(
+    flow: &Flow<'_>,
+    threads: Threads,
+    role: impl Fn(Event) -> Role,
+    relates: impl Fn(Pair) -> bool,
+) -> Vec<Pair> {
     let restrict = |reach: &mut Reach| match threads {
         Threads::Same => reach.same_thread(),
         Threads::Any => {}
     };
-    let pairs = flow.pairs_killing(&role, |reach, _| restrict(reach), |_| true);
+    let pairs = flow.pairs_killing(&role, |reach, _| restrict(reach), &relates);
     if pairs.is_empty() {
         return pairs;
     }
@@ -116,7 +162,7 @@ pub fn pending_stores(flow: &Flow<'_>, threads: Threads, role: impl Fn(Event) ->
         restrict(reach);
         flow.kill_where_read_again(reach, stores);
     };
-    flow.pairs_killing(&role, kills, |_| true)
+    flow.pairs_killing(&role, kills, relates)
 }
 
 /// The barriers that pass on that operations are complete: one completes nothing by itself, but a thread
@@ -180,7 +226,7 @@ pub fn overwritten_loads(flow: &Flow<'_>) -> Vec<Pair> {
                 let Some(Instruction::Ld(ld)) = flow.instruction(*event) else { return None };
                 match flow.place(*event, &ld.taddr)?.root {
                     Root::Register(register) => Some((*fact, register)),
-                    Root::Literal | Root::Variable(_) | Root::Slot(_) => None,
+                    Root::Literal | Root::Variable(_) | Root::Slot(_) | Root::Parameter(_) => None,
                 }
             });
             flow.kill_at_writes(reach, addressed);

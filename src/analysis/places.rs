@@ -9,11 +9,12 @@ use std::cell::RefCell;
 
 use rustc_hash::FxHashMap;
 
+use super::arguments::Parameter;
 use super::constants::{Constants, Known};
 use super::definitions::DefinitionId;
 use super::function::Function;
 use super::ranges::{Base, Numbers, Ranges};
-use crate::isa::generic::{Computation, Flag, Modifier};
+use crate::isa::generic::{Computation, Flag, Modifier, Space};
 use crate::resolve::operations::Opcode;
 use crate::resolve::symbols::{RegisterId, Resolution, SymbolId, SymbolKind};
 use crate::syntax::ast::{BinaryOperator, Operand, OperandKind, RawInstruction, StateSpace};
@@ -28,6 +29,8 @@ pub enum Root {
     Variable(SymbolId),
     /// The word in shared memory at this place, as `alloc` left it.
     Slot(Slot),
+    /// What a function is given by those that call it.
+    Parameter(Parameter),
     /// Whatever a register holds.
     Register(RegisterId),
 }
@@ -48,6 +51,8 @@ pub enum SlotRoot {
     Literal,
     /// A variable.
     Variable(SymbolId),
+    /// What a function is given by those that call it.
+    Parameter(Parameter),
     /// Whatever a register holds.
     Register(RegisterId),
 }
@@ -74,6 +79,11 @@ impl Place {
         Self::new(Root::Register(register), Known::from(0u64), None)
     }
 
+    /// An address that is a number.
+    pub fn literal(value: u64) -> Self {
+        Self::new(Root::Literal, Known::from(value), None)
+    }
+
     /// The place that is so far behind it.
     #[must_use]
     pub fn plus(self, by: Known) -> Self {
@@ -81,7 +91,7 @@ impl Place {
         let number = match self.root {
             // Lanes do not count.
             Root::Slot(_) => column(),
-            Root::Literal | Root::Variable(_) | Root::Register(_) => {
+            Root::Literal | Root::Variable(_) | Root::Parameter(_) | Root::Register(_) => {
                 by.constant(32).map(|by| i64::from((by as u32).cast_signed()))
             }
         };
@@ -96,6 +106,16 @@ impl Place {
         let by_bits = Numbers::between(ends.0.cast_signed(), ends.1.cast_signed());
         let is_some = ends != (0, u64::from(u32::MAX));
         self.numbers.or_else(|| is_some.then_some(by_bits))
+    }
+
+    /// The place that lies as far behind this one as `inner` behind its root.
+    #[must_use]
+    pub fn followed_by(self, inner: &Self) -> Self {
+        let sum = self.plus(inner.offset);
+        // What is known of the number only the other way round.
+        let column = self.offset.constant(16).map(|column| i64::from((column as u16).cast_signed()));
+        let numbers = inner.numbers.zip(column).map(|(numbers, by)| numbers.plus(Numbers::from(by)));
+        Self { numbers: sum.numbers.or(numbers), ..sum }
     }
 
     /// The slot that it was loaded from.
@@ -128,6 +148,7 @@ impl Place {
         let root = match self.root {
             Root::Literal => SlotRoot::Literal,
             Root::Variable(variable) => SlotRoot::Variable(variable),
+            Root::Parameter(parameter) => SlotRoot::Parameter(parameter),
             Root::Register(register) => SlotRoot::Register(register),
             Root::Slot(_) => return None,
         };
@@ -179,7 +200,9 @@ impl Places<'_> {
         let mut path: Vec<(DefinitionId, Known)> = Vec::new();
         // A chain that is longer goes round and round.
         let mut place = loop {
-            let Some(only) = view.only(at, register) else { break self.counted(at, register, loads) };
+            let Some(only) = view.only(at, register) else {
+                break self.given(register).unwrap_or_else(|| self.counted(at, register, loads));
+            };
             let instruction = view.definitions.get(only).instruction;
             if instruction == at || path.len() > view.definitions.len() {
                 // It is made of itself alone: nothing gave it a first value.
@@ -265,7 +288,7 @@ impl Places<'_> {
         let offset = found.numbers.bits(if found.lanes { COLUMN } else { 32 });
         let numbers = match root {
             Root::Slot(_) => found.numbers.columns(),
-            Root::Literal | Root::Variable(_) | Root::Register(_) => Some(found.numbers),
+            Root::Literal | Root::Variable(_) | Root::Parameter(_) | Root::Register(_) => Some(found.numbers),
         };
         Place { root, offset, numbers, load }
     }
@@ -329,6 +352,10 @@ impl Places<'_> {
 
     /// What a load of one value reads, if that is a slot in shared memory.
     fn load(&self, instruction: u32, raw: &RawInstruction, opcode: &Opcode) -> Next {
+        let spaces_of_parameters = [Space::Param, Space::ParamFunc];
+        if opcode.spaces().next().is_some_and(|space| spaces_of_parameters.contains(&space)) {
+            return self.loaded_parameter(instruction, raw, opcode);
+        }
         let is_vector = opcode.modifiers.iter().any(|it| matches!(it.modifier, Modifier::Vector(_)));
         let space = opcode.spaces().next();
         if is_vector || space.is_some_and(|space| !space.is_shared()) {
@@ -340,6 +367,36 @@ impl Places<'_> {
                 None => Next::Opaque,
             },
             _ => Next::Opaque,
+        }
+    }
+
+    /// What a register holds that is a parameter, where nothing in the function writes it.
+    fn given(&self, register: RegisterId) -> Option<Place> {
+        let view = &self.function;
+        if !view.definitions.of(register).is_empty() {
+            return None;
+        }
+        let position = view.parameter(view.unit.symbols.register(register))?;
+        Some(Place::new(Root::Parameter(Parameter { position, byte: 0 }), Known::from(0u64), None))
+    }
+
+    /// What a function loads of what it is given.
+    fn loaded_parameter(&self, instruction: u32, raw: &RawInstruction, opcode: &Opcode) -> Next {
+        let view = &self.function;
+        let is_word = matches!(opcode.types[..], [ty] if matches!(ty.bits(), Some(32 | 64)));
+        let is_vector = opcode.modifiers.iter().any(|it| matches!(it.modifier, Modifier::Vector(_)));
+        if !is_word || is_vector || raw.operands.len != 2 {
+            return Next::Opaque;
+        }
+        let place = self.address_with(instruction, raw.operands.start + 1, Loads::AreOpaque);
+        let parameter = place.and_then(|place| {
+            let Root::Variable(variable) = place.root else { return None };
+            let position = view.parameter(view.unit.symbols.symbol(variable))?;
+            Some(Parameter { position, byte: u16::try_from(place.offset.constant(32)?).ok()? })
+        });
+        match parameter {
+            Some(parameter) => Next::Root(Root::Parameter(parameter), Known::from(0u64), None),
+            None => Next::Opaque,
         }
     }
 

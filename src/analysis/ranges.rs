@@ -28,6 +28,7 @@ use crate::syntax::ast::{BinaryOperator, OperandKind, RawInstruction};
 use crate::syntax::literal;
 
 mod numbers;
+mod remainder;
 
 /// What a value is counted from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,6 +53,9 @@ pub struct Counted {
     /// Whether lanes of Tensor Memory are added as well, from bit 16 on.
     pub lanes: bool,
 }
+
+/// More bytes of shared memory than there are.
+const SHARED: i64 = 1 << 18;
 
 /// Where the lane of an address in Tensor Memory begins.
 const LANE: u32 = 16;
@@ -84,6 +88,17 @@ impl Counted {
     /// The sum, if at most one of them is counted from something.
     fn plus(self, other: Self) -> Option<Self> {
         let ((Base::Nothing, base) | (base, Base::Nothing)) = (self.base, other.base) else { return None };
+        // What is too large for an address in shared memory is of lanes, and so is a multiple of them.
+        let is_lanes = |it: Self| {
+            it.base == Base::Nothing
+                && it.numbers.low_bits(LANE).single() == Some(0)
+                && it.numbers.last().is_some_and(|last| last >= SHARED)
+        };
+        if is_lanes(self) || is_lanes(other) {
+            let of = if is_lanes(self) { other } else { self };
+            let numbers = if is_lanes(of) { Numbers::from(0) } else { of.numbers };
+            return Some(Self { base, numbers, lanes: true });
+        }
         let mut sum =
             Self { base, numbers: self.numbers.plus(other.numbers), lanes: self.lanes || other.lanes };
         // Lanes of an address do not matter to its column.
@@ -140,14 +155,27 @@ impl Ranges {
         }
     }
 
+    /// The least column that `register` can hold where `instruction` reads it, if that is counted from
+    /// nothing, and where all are few.
+    pub fn least(&self, function: &Function<'_>, instruction: u32, register: RegisterId) -> Option<i64> {
+        /// More columns than there are, whatever is added by mistake.
+        const MANY: i64 = 1 << 12;
+        let found = self.at(function, instruction, register);
+        let last = found.numbers.last().filter(|last| *last < MANY && found.base == Base::Nothing)?;
+        found.numbers.first().filter(|first| (0..=last).contains(first))
+    }
+
     fn of(&self, function: &Function<'_>, value: ValueId) -> Counted {
         if let Some(known) = self.known.borrow().get(&value) {
             return *known;
         }
-        let found = Solver::new(self, function).solve(value);
+        let mut solver = Solver::new(self, function);
+        let found = solver.solve(value);
         let mut known = self.known.borrow_mut();
-        if let Some(found) = found {
-            known.extend(found);
+        match found {
+            Some(found) => known.extend(found),
+            // Nor is it looked into again from elsewhere.
+            None => known.extend(solver.order.iter().map(|value| (*value, Counted::UNKNOWN))),
         }
         *known.entry(value).or_insert(Counted::UNKNOWN)
     }
@@ -364,7 +392,7 @@ impl<'a, 'f> Solver<'a, 'f> {
     }
 
     /// Finds a value and all that it is made of, unless that is too much.
-    fn solve(mut self, value: ValueId) -> Option<Vec<(ValueId, Counted)>> {
+    fn solve(&mut self, value: ValueId) -> Option<Vec<(ValueId, Counted)>> {
         let inner_first = self.collect(value)?;
         self.values = vec![None; self.order.len()];
         let mut changes = vec![0; self.order.len()];
@@ -660,7 +688,9 @@ impl<'a, 'f> Solver<'a, 'f> {
         Some(match opcode.computes() {
             Computation::Move if count == 2 => Some(a).filter(|it| it.base != Base::Unknown),
             // Of what another lane has, the same is known.
-            Computation::Shuffle => Some(a).filter(|it| it.base == Base::Nothing && !it.lanes),
+            Computation::Shuffle => {
+                Some(a).filter(|it| matches!(it.base, Base::Nothing | Base::Variable(_)) && !it.lanes)
+            }
             Computation::Convert => {
                 let to = opcode.types.first().and_then(|ty| ty.bits()).unwrap_or(64);
                 // What is cut is something else, and so is what has a sign and gets longer.
@@ -669,6 +699,14 @@ impl<'a, 'f> Solver<'a, 'f> {
             }
             Computation::ConvertAddress => Some(a).filter(|it| it.base != Base::Unknown),
             Computation::Add if count == 3 => a.plus(self.operand(instruction, first + 2, ty)?),
+            Computation::Subtract
+                if count == 3
+                    && let Some(remainder) = remainder::remainder(self.function, instruction) =>
+            {
+                let last = remainder.by - 1;
+                let is_negative = remainder.is_signed && a.number().first().is_none_or(|first| first < 0);
+                Some(Counted::of(Numbers::between(if is_negative { -last } else { 0 }, last)))
+            }
             Computation::Subtract if count == 3 => {
                 self.operand(instruction, first + 2, ty)?.negated().and_then(|by| a.plus(by))
             }
@@ -684,6 +722,12 @@ impl<'a, 'f> Solver<'a, 'f> {
                     a
                 };
                 mask.and_then(|mask| masked(of, mask, width))
+            }
+            Computation::Xor if count == 3 => {
+                let b = self.operand(instruction, first + 2, ty)?;
+                // No bit is set above the highest of either.
+                let bits = |it: Counted| (0..32).find(|bits| it.number().fits(*bits));
+                bits(a).zip(bits(b)).map(|(a, b)| Counted::of(Numbers::between(0, (1 << a.max(b)) - 1)))
             }
             Computation::ShiftLeft => single(self.operand(instruction, first + 2, ty)?)
                 .filter(|by| (0..32).contains(by) && a.base == Base::Nothing)
@@ -867,6 +911,7 @@ fn is_followed(computes: Computation) -> bool {
         | Computation::ConvertAddress
         | Computation::And
         | Computation::Or
+        | Computation::Xor
         | Computation::ShiftLeft
         | Computation::ShiftRight
         | Computation::Add
@@ -879,7 +924,6 @@ fn is_followed(computes: Computation) -> bool {
         | Computation::Select
         | Computation::Shuffle => true,
         Computation::Other
-        | Computation::Xor
         | Computation::Not
         | Computation::Lop3
         | Computation::Negate
@@ -955,6 +999,8 @@ fn special(name: &str) -> Counted {
         "%tid.x" | "%tid.y" => 1023,
         "%tid.z" => 63,
         "%laneid" => 31,
+        "%cluster_ctarank" | "%cluster_ctaid.x" | "%cluster_ctaid.y" | "%cluster_ctaid.z" => 15,
+        "%ctaid.y" | "%ctaid.z" => 0xFFFE,
         _ => return Counted::UNKNOWN,
     };
     Counted::of(Numbers::between(0, last))

@@ -6,7 +6,7 @@ use super::places::Root;
 use crate::instruction::{Instruction, MatrixA, Scalar};
 use crate::isa::generic::{Computation, Flag, Space};
 use crate::resolve::symbols::{RegisterId, Resolution, SymbolId, SymbolKind};
-use crate::syntax::ast::{OperandKind, StateSpace};
+use crate::syntax::ast::{OperandKind, StateSpace, Type};
 use crate::syntax::literal;
 
 /// Deeper than this, nothing is followed.
@@ -91,6 +91,9 @@ impl Flow<'_> {
     /// Whether a store writes a variable that a multiply or copy reads nothing of.
     pub fn stores_elsewhere(&self, store: Event, reader: Event) -> bool {
         let Some(stored) = self.stored_variable(store) else { return false };
+        if self.is_too_small(stored) {
+            return true;
+        }
         let read = self.read_variables(reader);
         // Arrays without a size all begin where the others end.
         let is_other = |read: &Option<SymbolId>| {
@@ -112,7 +115,7 @@ impl Flow<'_> {
         let place = self.places().address(writer.instruction, address as u32);
         let written = place.and_then(|place| match place.root {
             Root::Variable(variable) => Some((variable, place.offset.constant(32)?)),
-            Root::Literal | Root::Slot(_) | Root::Register(_) => None,
+            Root::Literal | Root::Slot(_) | Root::Parameter(_) | Root::Register(_) => None,
         });
         let starts: Vec<Option<(SymbolId, u64)>> = match self.instruction(reader) {
             Some(Instruction::Mma(mma)) => {
@@ -192,6 +195,28 @@ impl Flow<'_> {
         }
     }
 
+    /// Whether no matrix fits into a variable: none is smaller than eight rows of 16 bytes.
+    fn is_too_small(&self, variable: SymbolId) -> bool {
+        const LEAST: i128 = 8 * 16;
+        let unit = self.unit;
+        let name = unit.symbols.symbol(variable).span;
+        let declared =
+            unit.module.declarations.iter().filter(|it| it.space == StateSpace::Shared).find_map(|it| {
+                let names = &unit.module.declarators[it.declarators.range()];
+                Some((it, names.iter().find(|declarator| declarator.name == name)?))
+            });
+        let Some((declaration, declarator)) = declared.filter(|_| !self.is_external(variable)) else {
+            return false;
+        };
+        let Some(bits) = declaration.ty.and_then(Type::bits) else { return false };
+        let mut bytes = i128::from(bits / 8) * i128::from(declaration.vector);
+        for size in unit.module.operands(declarator.dimensions) {
+            let Some(size) = literal::evaluate(&unit.source, &unit.module, size) else { return false };
+            bytes = bytes.saturating_mul(size);
+        }
+        bytes < LEAST
+    }
+
     pub(super) fn is_external(&self, variable: SymbolId) -> bool {
         matches!(self.unit.symbols.symbol(variable).kind, SymbolKind::Variable { is_external: true, .. })
     }
@@ -208,7 +233,7 @@ impl Flow<'_> {
         match self.places().address(store.instruction, address as u32)?.root {
             Root::Variable(variable) => Some(variable),
             Root::Register(register) => self.variable(store.instruction, register, 0),
-            Root::Literal | Root::Slot(_) => None,
+            Root::Literal | Root::Slot(_) | Root::Parameter(_) => None,
         }
     }
 

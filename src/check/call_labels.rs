@@ -24,8 +24,11 @@ pub(super) struct CallLabels<'a> {
     /// Who calls a function; found when it is first asked for.
     callers: Option<FxHashMap<u32, Vec<u32>>>,
     /// What was found out between two functions.
-    known: FxHashMap<(u32, u32), Vec<Label>>,
+    known: FxHashMap<(u32, u32), Vec<Marked>>,
 }
+
+/// A call that is marked, and the others that would say the same.
+type Marked = (Label, Vec<Span>);
 
 impl<'a> CallLabels<'a> {
     pub(super) fn new(unit: &'a Unit, calls: &'a CallGraph) -> Self {
@@ -51,9 +54,9 @@ impl<'a> CallLabels<'a> {
                 self.known.insert((here, other), labels.clone());
                 labels
             });
-            for label in labels {
+            for (label, sites) in labels {
                 let is_marked =
-                    finding.labels.iter().chain([&finding.primary]).any(|it| it.span == label.span);
+                    finding.labels.iter().chain([&finding.primary]).any(|it| sites.contains(&it.span));
                 if !is_marked {
                     finding.labels.push(label);
                 }
@@ -69,7 +72,7 @@ impl<'a> CallLabels<'a> {
     }
 
     /// The calls through which both functions run: of one by the other, or of both by a third.
-    fn between(&mut self, here: u32, other: u32) -> Vec<Label> {
+    fn between(&mut self, here: u32, other: u32) -> Vec<Marked> {
         let reaching_here = self.ancestors(here);
         let reaching_other: FxHashSet<u32> = self.ancestors(other).into_iter().collect();
         let Some(caller) = reaching_here.into_iter().find(|function| reaching_other.contains(function))
@@ -103,7 +106,7 @@ impl<'a> CallLabels<'a> {
     }
 
     /// The call in `caller` that leads to `function`.
-    fn call(&self, caller: u32, function: u32) -> Option<Label> {
+    fn call(&self, caller: u32, function: u32) -> Option<Marked> {
         if caller == function {
             return None;
         }
@@ -120,19 +123,19 @@ impl<'a> CallLabels<'a> {
                 work.extend(self.calls.callees(reached).iter().map(|&callee| (callee, through)));
             }
         };
-        let mut sites = self.sites(caller, callee);
-        let first = sites.next()?;
+        let sites: Vec<Span> = self.sites(caller, callee).collect();
+        let first = *sites.first()?;
         let name = |function: u32| self.unit.source.slice(self.unit.module.functions[function as usize].name);
         let mut message = format!("`{}` is called here", name(callee));
         if callee != function {
             message.push_str(&format!(", and from there `{}`", name(function)));
         }
-        match sites.count() {
+        match sites.len() - 1 {
             0 => {}
             1 => message.push_str("; there is another call"),
             others => message.push_str(&format!("; there are {others} other calls")),
         }
-        Some(Label::new(first, message))
+        Some((Label::new(first, message), sites))
     }
 
     /// Where a function calls another.

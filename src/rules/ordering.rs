@@ -13,3 +13,11 @@ pub(super) mod signal_before_wait;
 pub(super) mod source_overwritten;
 pub(super) mod tmem_reused_before_wait_ld;
 pub(super) mod waited_by_another_warp;
+
+/// The note of all rules about what has to be waited for before others go on.
+fn must_be_waited_for(name: &str) -> String {
+    format!(
+        "a thread must wait for its `tcgen05.{name}` explicitly before it synchronises with another \
+         (PTX ISA, 9.7.16.6.4.4)"
+    )
+}

@@ -88,7 +88,7 @@ fn of_its_own(
         else {
             continue;
         };
-        let is_named = !matches!(slot.root, SlotRoot::Register(_));
+        let is_named = !matches!(slot.root, SlotRoot::Register(_) | SlotRoot::Parameter(_));
         if freed == size || !is_named || is_stored_to(flow, slot) || !reported.insert(decoded.index) {
             continue;
         }

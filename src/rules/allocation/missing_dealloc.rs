@@ -79,7 +79,11 @@ fn one_of_several(flow: &Flow<'_>, findings: &mut Findings<'_>) {
             }
             _ => continue,
         };
-        let Some(slot) = slot.filter(|slot| !matches!(slot.root, SlotRoot::Register(_))) else { return };
+        let Some(slot) =
+            slot.filter(|slot| !matches!(slot.root, SlotRoot::Register(_) | SlotRoot::Parameter(_)))
+        else {
+            return;
+        };
         match flow.operation(*event) {
             Some(Operation::Alloc) => allocated.push((*event, slot)),
             _ => freed.push(slot),

@@ -17,7 +17,8 @@ use crate::rules::{Checker, Code, rule};
 rule! {
     /// ## What it does
     /// Finds loads of the slot in shared memory to which `alloc` writes its address, on a path from
-    /// the kernel's start with neither that `alloc` nor a barrier or wait on an mbarrier before. An
+    /// the kernel's start with neither that `alloc` nor a barrier or wait on an mbarrier before, nor
+    /// the read of a flag that acquires, by itself or by a fence behind it. An
     /// `alloc` of one warp is none of another one, and a barrier that all of them pass before it orders
     /// nothing behind it.
     ///
@@ -142,6 +143,7 @@ fn barriers(flow: &Flow<'_>) -> Vec<u32> {
         Action::Call(callee) => *waiting.entry(callee).or_insert_with(|| may_wait(flow, callee)),
         Action::Tensor { .. }
         | Action::MbarrierArrive
+        | Action::BarrierArrive
         | Action::ProxyFence
         | Action::SharedStore
         | Action::SharedUpdate

@@ -55,7 +55,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             match place.root {
                 Root::Slot(_) => Some((*event, Some(place.load?))),
                 Root::Literal => Some((*event, None)),
-                Root::Variable(_) | Root::Register(_) => None,
+                Root::Variable(_) | Root::Parameter(_) | Root::Register(_) => None,
             }
         });
         if let Some((event, load)) = found {

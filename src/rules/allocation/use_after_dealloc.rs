@@ -108,7 +108,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
                 let addressed =
                     freed.iter().filter_map(|(fact, event)| match freed_place(&flow, *event)?.root {
                         Root::Register(register) => Some((*fact, register)),
-                        Root::Literal | Root::Variable(_) | Root::Slot(_) => None,
+                        Root::Literal | Root::Variable(_) | Root::Slot(_) | Root::Parameter(_) => None,
                     });
                 flow.kill_at_writes(reach, addressed);
             },

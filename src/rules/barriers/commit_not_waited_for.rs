@@ -1,14 +1,15 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::analysis::flow::{Flow, Role};
-use crate::analysis::mbarriers::{Use, Used};
+use crate::analysis::mbarriers::{Mbarrier, Use, Used};
 use crate::analysis::reach::Direction;
 use crate::diagnostic::{Diagnostic, Findings};
 use crate::rules::{Checker, Code, rule};
 
 rule! {
     /// ## What it does
-    /// Finds a `commit` to an mbarrier that nothing in the whole kernel waits on, in kernels of which it
+    /// Finds a `commit` to an mbarrier that nothing in the whole kernel initialises, in kernels that do that
+    /// with some; and one to an mbarrier that nothing waits on, in kernels of which it
     /// is known which mbarriers they wait on. Where a later `commit` to one that is waited on can follow,
     /// it is left alone: that one tracks the same operations.
     ///
@@ -64,12 +65,32 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             continue;
         }
         let used = flow.mbarriers();
-        let waited: Option<Vec<_>> =
-            used.iter().filter(|it| it.how == Use::Waits).map(|it| it.mbarrier).collect();
+        let mut reported = FxHashSet::default();
+        let all = |how: Use| -> Option<Vec<Mbarrier>> {
+            used.iter().filter(|it| it.how == how).map(|it| it.mbarrier).collect()
+        };
+        if let Some(initialised) = all(Use::Initialises).filter(|all| !all.is_empty()) {
+            for commit in used.iter().filter(|it| it.how == Use::Commits) {
+                let Some(mbarrier) = commit.mbarrier else { continue };
+                if !initialised.iter().any(|it| flow.may_be_same(it, &mbarrier)) && reported.insert(mbarrier)
+                {
+                    findings.push(
+                        Diagnostic::new(
+                            Code::CommitNotWaitedFor,
+                            commit.span,
+                            "nothing in the kernel initialises the mbarrier that this `tcgen05.commit` signals",
+                            "no `mbarrier.init` names this one",
+                        )
+                        .help("commit to one of the mbarriers that are initialised"),
+                    );
+                }
+            }
+        }
         // Where nothing waits at all, another rule says it.
-        let Some(waited) = waited.filter(|waited| !waited.is_empty()) else { continue };
-        let is_waited_for =
-            |commit: &Used| commit.mbarrier.is_none_or(|it| waited.iter().any(|waited| waited.may_be(&it)));
+        let Some(waited) = all(Use::Waits).filter(|waited| !waited.is_empty()) else { continue };
+        let is_waited_for = |commit: &Used| {
+            commit.mbarrier.is_none_or(|it| waited.iter().any(|waited| flow.may_be_same(waited, &it)))
+        };
         let waited_at: FxHashMap<u32, bool> = used
             .iter()
             .filter(|it| it.how == Use::Commits)
@@ -84,7 +105,6 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             }
         });
         let unwatched: FxHashSet<u32> = unwatched.iter().map(|event| event.instruction).collect();
-        let mut reported = FxHashSet::default();
         for commit in used.iter().filter(|it| it.how == Use::Commits) {
             let Some(mbarrier) = commit.mbarrier else { continue };
             if !unwatched.contains(&commit.instruction) || !reported.insert(mbarrier) {

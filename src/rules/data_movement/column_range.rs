@@ -83,15 +83,23 @@ fn past_allocation(checker: &Checker<'_>, flow: &Flow<'_>, findings: &mut Findin
         let (column, _) = place.columns_between();
         let Some((size, alloc)) = allocs.get(&slot).copied().flatten() else { continue };
         let end = column + columns.count();
-        if end <= size || slots.is_overwritten(flow, slot, place.load) {
+        if end <= size {
             continue;
         }
         let name = checker.unit.source.slice(flow.span(event));
+        let message = if !slots.is_overwritten(flow, slot, place.load) {
+            format!("`{name}` reaches to column {end} of an allocation of {size}")
+        } else if end > checker.environment.tensor_memory().columns {
+            // Whatever else is stored there, no allocation has so many.
+            format!("`{name}` reaches to column {end} of an allocation, and no allocation has so many")
+        } else {
+            continue;
+        };
         findings.push(
             Diagnostic::new(
                 Code::ColumnRange,
                 address.span,
-                format!("`{name}` reaches to column {end} of an allocation of {size}"),
+                message,
                 format!("covers {} from column {column} on", count(columns.count())),
             )
             .label(flow.span(alloc), format!("{size} columns are allocated here"))
@@ -169,6 +177,7 @@ fn past_tensor_memory(checker: &Checker<'_>, findings: &mut Findings<'_>) {
         let Some(moved) = footprint::moved(instruction) else { continue };
         let Some((address, _)) = footprint::accessed(instruction) else { continue };
         let Some(known) = checker.address(decoded, address) else { continue };
+        let flow = checker.flow(decoded);
         // What decides about the number of columns.
         let shape = match instruction {
             Instruction::Ld(it) => it.num.span,
@@ -183,7 +192,9 @@ fn past_tensor_memory(checker: &Checker<'_>, findings: &mut Findings<'_>) {
         for (offset, span) in offsets {
             // Where it is not known which column it is, the least that it can be.
             let start = known.plus(offset, 32);
-            let column = start.value & start.mask & 0xFFFF;
+            let counted =
+                flow.filter(|_| offset == 0).map(|flow| flow.least_column(decoded.index, address, start));
+            let column = counted.unwrap_or(start.value & start.mask & 0xFFFF);
             let end = column + u64::from(moved.columns);
             let past = checker.environment.judge(|features| {
                 let last = features.columns();

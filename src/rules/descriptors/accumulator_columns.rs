@@ -41,9 +41,10 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
         else {
             continue;
         };
-        let Some(column) = checker.address(decoded, &mma.d).and_then(|address| address.constant(16)) else {
-            continue;
-        };
+        let Some(known) = checker.address(decoded, &mma.d) else { continue };
+        // Where it is not known which column it is, the least that it can be.
+        let Some(flow) = checker.flow(decoded) else { continue };
+        let column = flow.least_column(decoded.index, &mma.d, known);
         let end = column + u64::from(least);
         let past = checker.environment.judge(|features| {
             let columns = features.columns();
@@ -61,7 +62,10 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
                     Code::AccumulatorColumns,
                     mma.d.span,
                     format!("the accumulator reaches to column {end} of {columns}{on}"),
-                    format!("starts at column {column}"),
+                    match known.constant(16) {
+                        Some(column) => format!("starts at column {column}"),
+                        None => format!("starts at column {column} or behind"),
+                    },
                 )
                 .origins(&checker.address_origins(decoded, &mma.d))
                 .label(mma.idesc.span(), takes)

@@ -67,7 +67,8 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             let (span, place, what, label) = match flow.instruction(*event) {
                 Some(Instruction::Alloc(alloc)) => {
                     let place = footprint::slot(&flow, *event, &alloc.dst).map(|slot| slot.root);
-                    let is_one = place.is_some_and(|root| !matches!(root, SlotRoot::Register(_)));
+                    let is_one = place
+                        .is_some_and(|root| !matches!(root, SlotRoot::Register(_) | SlotRoot::Parameter(_)));
                     (alloc.dst.span, is_one, "alloc", "all of them write here")
                 }
                 Some(Instruction::Dealloc(dealloc)) => {

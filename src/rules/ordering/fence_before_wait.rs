@@ -1,9 +1,10 @@
 use crate::analysis::events::{Action, Event};
 use crate::analysis::flow::{Flow, Role};
 use crate::analysis::loads::Concern;
-use crate::analysis::pending::{Pending, Threads, pending_loads, pending_stores};
+use crate::analysis::pending::{Pending, Threads, Transfer, pending_loads, pending_stores};
 use crate::diagnostic::{Diagnostic, Findings};
 use crate::isa::vocabulary::Operation;
+use crate::rules::ordering::must_be_waited_for;
 use crate::rules::{Checker, Code, rule};
 
 rule! {
@@ -40,8 +41,8 @@ rule! {
 
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     for flow in checker.flows() {
-        for access in [Pending::Load, Pending::Store] {
-            let loads = access == Pending::Load;
+        for transfer in [Transfer::Load, Transfer::Store] {
+            let (access, loads) = (transfer.pending(), transfer == Transfer::Load);
             let role = |event: Event| match (event.action, flow.operation(event)) {
                 (Action::Unknown, _) => Role::Kill,
                 (_, Some(Operation::FenceBefore)) => Role::Query,
@@ -66,10 +67,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             } else {
                 pending_stores(&flow, Threads::Same, role)
             };
-            let (name, wait) = match access {
-                Pending::Store => ("st", "wait::st"),
-                Pending::Load | Pending::Operation => ("ld", "wait::ld"),
-            };
+            let (name, wait) = (transfer.name(), transfer.wait());
             for pair in pairs {
                 if loads && is_waited_for_before_signal(&flow, pair.then, access) {
                     continue;
@@ -84,10 +82,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
                         "the fence does not wait",
                     )
                     .label(flow.span(pair.first), "may still be under way")
-                    .note(format!(
-                        "a thread must wait for its `tcgen05.{name}` explicitly before it synchronises with \
-                         another (PTX ISA, 9.7.16.6.4.4)"
-                    ))
+                    .note(must_be_waited_for(name))
                     .help(format!("put `tcgen05.{wait}.sync.aligned;` before the fence")),
                 );
             }
@@ -114,6 +109,7 @@ fn is_waited_for_before_signal(flow: &Flow<'_>, fence: Event, access: Pending) -
                 (
                     Action::MbarrierWait
                     | Action::MbarrierArrive
+                    | Action::BarrierArrive
                     | Action::Barrier
                     | Action::WarpBarrier
                     | Action::SharedStore

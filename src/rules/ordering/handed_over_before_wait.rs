@@ -1,16 +1,19 @@
+use crate::analysis::pending::Transfer;
 use crate::diagnostic::{Diagnostic, Findings};
 use crate::isa::vocabulary::Operation;
+use crate::rules::ordering::must_be_waited_for;
 use crate::rules::{Checker, Code, rule};
 
 rule! {
     /// ## What it does
-    /// Finds an `mbarrier.arrive` behind a `tcgen05.ld` with no `wait::ld` between, where another warp waits for
-    /// that mbarrier and then writes the columns that are loaded. A load counts as complete where an instruction
-    /// has read one of its registers. `signal-before-wait` tells of signals of which it is not known who is told
-    /// what.
+    /// Finds a signal behind a `tcgen05.ld` with no `wait::ld` between, where another warp waits for that signal
+    /// and then writes the columns that are loaded; or behind a `tcgen05.st` with no `wait::st` between, where the
+    /// other warp then accesses what is stored. Signals are an `mbarrier.arrive`, a `tcgen05.commit`, a `bar.sync`
+    /// or `bar.arrive`, a `barrier.cluster.arrive`. A load counts as complete where an instruction has read one of
+    /// its registers. `signal-before-wait` tells of an `mbarrier.arrive` of which it is not known who is told what.
     ///
     /// ## Why is this bad?
-    /// The other warp may be there first: the load gets what is written later.
+    /// The other warp may be there first: the load gets what is written later, or what was stored is not there.
     ///
     /// ## Example
     /// ```ptx
@@ -76,6 +79,13 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
         for handover in flow.handovers() {
             let Some(then) = handover.then else { continue };
             let name = flow.operation(handover.pair.first).map_or("", Operation::name);
+            let wait = handover.transfer.wait();
+            let does = match handover.transfer {
+                Transfer::Load => "writes",
+                Transfer::Store => "reads or writes",
+            };
+            let opcode = flow.unit.module.instructions[handover.pair.then.instruction as usize].opcode;
+            let signal = flow.unit.source.slice(opcode);
             findings.push(
                 Diagnostic::new(
                     Code::HandedOverBeforeWait,
@@ -86,12 +96,9 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
                     "hands them over",
                 )
                 .label(flow.span(handover.pair.first), "may still be under way")
-                .label(flow.span(then), "writes there, behind a wait for this signal")
-                .note(format!(
-                    "a thread must wait for its `tcgen05.{name}` explicitly before it synchronises with \
-                     another (PTX ISA, 9.7.16.6.4.4)"
-                ))
-                .help("put `tcgen05.wait::ld.sync.aligned;` before the `mbarrier.arrive`"),
+                .label(flow.span(then), format!("{does} there, behind a wait for this signal"))
+                .note(must_be_waited_for(name))
+                .help(format!("put `tcgen05.{wait}.sync.aligned;` before the `{signal}`")),
             );
         }
     }

@@ -8,8 +8,9 @@ rule! {
     /// ## What it does
     /// Finds a `mma` or `cp` behind a store or a `cp.async` to shared memory in the same thread with no
     /// `fence.proxy.async` between, in kernels that load nothing into shared memory in bulk. A store to
-    /// another variable than those that the descriptors point to is left alone; an atomic operation or a
-    /// reduction is one only on such a variable.
+    /// another variable than those that the descriptors point to is left alone, and so is one to a variable
+    /// that no matrix fits into; an atomic operation or a reduction is one only on such a variable as they
+    /// point to.
     ///
     /// ## Why is this bad?
     /// `mma` and `cp` read shared memory through the async proxy, the store goes through the generic
@@ -17,13 +18,13 @@ rule! {
     ///
     /// ## Example
     /// ```ptx
-    /// st.shared.b32 [slot], r0;
+    /// st.shared.b32 [sa], r0;
     /// tcgen05.cp.cta_group::1.128x256b [taddr], adesc;
     /// ```
     ///
     /// ## Use instead
     /// ```ptx
-    /// st.shared.b32 [slot], r0;
+    /// st.shared.b32 [sa], r0;
     /// fence.proxy.async.shared::cta;
     /// tcgen05.cp.cta_group::1.128x256b [taddr], adesc;
     /// ```

@@ -6,7 +6,7 @@ use crate::analysis::footprint::{Columns, columns, operands_read};
 use crate::analysis::pending::{Pending, barriers_behind_waits};
 use crate::diagnostic::{Diagnostic, Findings};
 use crate::isa::vocabulary::Operation;
-use crate::rules::{Checker, Code, rule};
+use crate::rules::{Checker, Code, labelled, rule};
 
 rule! {
     /// ## What it does
@@ -74,28 +74,36 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
         };
         let pairs = flow.pairs_of_kinds(role, kind, |(result, operands, _), (access, _, stores)| {
             let Some(access) = access else { return true };
-            let disjoint = |other: &Option<Columns>| other.is_some_and(|it| access.is_disjoint(&it));
+            let disjoint = |other: &Option<Columns>| other.is_some_and(|it| flow.are_disjoint(access, &it));
             !(disjoint(result) && (!stores || operands.iter().all(disjoint)))
         });
         for pair in first_of_each_cause(pairs) {
             let first = flow.operation(pair.first).map_or("", Operation::name);
             let then = flow.operation(pair.then).map_or("", Operation::name);
+            let finding = Diagnostic::new(
+                Code::ResultReadEarly,
+                flow.span(pair.then),
+                format!("`tcgen05.{then}` can execute before the `tcgen05.{first}` is complete"),
+                "no wait on an mbarrier and no barrier on any path to here",
+            )
+            .label(flow.span(pair.first), "still under way");
+            // Of what the function is given, it depends on the call.
+            let meeting = columns(&flow, pair.first).zip(columns(&flow, pair.then));
+            let meeting = meeting.and_then(|(first, then)| flow.meeting_call(&first, &then));
+            let finding = match meeting {
+                Some(call) => finding.label(call, "in this call they may have columns in common"),
+                None => labelled(finding, &flow, pair),
+            };
             findings.push(
-                Diagnostic::new(
-                    Code::ResultReadEarly,
-                    flow.span(pair.then),
-                    format!("`tcgen05.{then}` can execute before the `tcgen05.{first}` is complete"),
-                    "no wait on an mbarrier and no barrier on any path to here",
-                )
-                .label(flow.span(pair.first), "still under way")
-                .note(format!(
-                    "completion of `tcgen05.{first}` is observed by waiting on the mbarrier that \
+                finding
+                    .note(format!(
+                        "completion of `tcgen05.{first}` is observed by waiting on the mbarrier that \
                      `tcgen05.commit` signals (PTX ISA, 9.7.16.6.2.1.1)"
-                ))
-                .help(
-                    "wait with `mbarrier.try_wait` on the mbarrier of the `tcgen05.commit`, then execute \
+                    ))
+                    .help(
+                        "wait with `mbarrier.try_wait` on the mbarrier of the `tcgen05.commit`, then execute \
                      `tcgen05.fence::after_thread_sync`",
-                ),
+                    ),
             );
         }
     }

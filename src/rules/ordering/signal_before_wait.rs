@@ -1,13 +1,13 @@
-use crate::analysis::pending::Pending;
 use crate::diagnostic::{Diagnostic, Findings};
 use crate::isa::vocabulary::Operation;
+use crate::rules::ordering::must_be_waited_for;
 use crate::rules::{Checker, Code, rule};
 
 rule! {
     /// ## What it does
     /// Finds an `mbarrier.arrive` behind a `tcgen05.st` with no `wait::st` between, or behind a
     /// `tcgen05.ld` with no `wait::ld` between whose registers are read only afterwards. Where another warp is
-    /// known to access these columns then, `handed-over-before-wait` says so instead.
+    /// known to write what is loaded then, or to access what is stored, `handed-over-before-wait` says so instead.
     ///
     /// ## Why is this bad?
     /// A thread must wait for its operations before it signals another thread that may access the
@@ -36,7 +36,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
         // Where it is known who goes on, that is another rule's.
         for handover in flow.handovers().iter().filter(|it| it.then.is_none()) {
             let name = flow.operation(handover.pair.first).map_or("", Operation::name);
-            let wait = if handover.access == Pending::Load { "wait::ld" } else { "wait::st" };
+            let wait = handover.transfer.wait();
             findings.push(
                 Diagnostic::new(
                     Code::SignalBeforeWait,
@@ -45,10 +45,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
                     "signals another thread",
                 )
                 .label(flow.span(handover.pair.first), "may still be under way")
-                .note(format!(
-                    "a thread must wait for its `tcgen05.{name}` explicitly before it synchronises with \
-                     another (PTX ISA, 9.7.16.6.4.4)"
-                ))
+                .note(must_be_waited_for(name))
                 .help(format!("put `tcgen05.{wait}.sync.aligned;` before the `mbarrier.arrive`")),
             );
         }

@@ -211,8 +211,14 @@ const JUDGED_COMPILED: &[Judgement] = &[
     ),
     judged(
         "flashinfer-python",
+        "TC714",
+        10,
+        "eight times accumulators are loaded, and the `mbarrier.arrive` right behind the load lets the multiplying warp write the same columns, with no `wait::ld` before it, and before any register is read (`cake_fmha_cuda_decode_balanced`: the mbarrier at +136 or +272, whose wait stands before the first multiply of the next tile; `cake_fmha_cuda_decode_quant_nvfp4`: +224, the multiply follows the wait; `gdn_prefill`: +264); twice `gdn_prefill` stores A, waits for a load of other columns only, and arrives at +264, behind which A is multiplied. True; 9.7.16.6.4.4 has this very example with a wait.",
+    ),
+    judged(
+        "flashinfer-python",
         "TC709",
-        26,
+        16,
         "loads and stores handed over by an `mbarrier.arrive` right behind them, without the wait that 9.7.16.6.4.4 wants (\"must explicitly wait for the instructions' completion before synchronizing\"). True in the letter of all; in most the compiler's use of the registers comes first.",
     ),
     judged(
@@ -261,8 +267,14 @@ const JUDGED_COMPILED: &[Judgement] = &[
     judged("attn-gym", "TC822", 1, "as in FlashAttention 4, whose kernel it has."),
     judged(
         "attn-gym",
+        "TC714",
+        2,
+        "`gather_cute`: the accumulators are scaled and stored again, and the `mbarrier.arrive` behind that lets the multiplying warp accumulate onto them; no `wait::st` is in the kernel at all. True; 9.7.16.6.4.4: \"must explicitly wait for the instructions' completion before synchronizing\".",
+    ),
+    judged(
+        "attn-gym",
         "TC709",
-        4,
+        2,
         "scaled accumulators are stored, and the `mbarrier.arrive` frees a factor in shared memory, not the columns.",
     ),
     judged(
