@@ -21,7 +21,7 @@ use crate::instruction::Instruction;
 use crate::isa::generic::{Access, Role, Space, SpaceRule};
 use crate::resolve::symbols::{Resolution, SymbolId, SymbolKind};
 use crate::source::Span;
-use crate::syntax::ast::{Linkage, OperandKind};
+use crate::syntax::ast::OperandKind;
 use crate::syntax::literal;
 
 /// A parameter of a function, or a part of one.
@@ -78,13 +78,16 @@ impl Chains {
 /// A value that a function stores for one that it calls: the instruction, and the operand.
 type Stored = (u32, u32);
 
+/// By variable and byte: all that is stored there.
+type StoredAt = FxHashMap<(SymbolId, u64), SmallVec<[Stored; 1]>>;
+
 /// What a function gives to those that it calls, as far as it was asked for.
 #[derive(Debug, Default)]
 pub struct Arguments {
     /// By call: what happens there.
     within: RefCell<FxHashMap<u32, Arc<[Event]>>>,
-    /// By variable and byte: all that is stored there.
-    stored: OnceCell<FxHashMap<(SymbolId, u64), SmallVec<[Stored; 1]>>>,
+    /// What it stores for them.
+    stored: OnceCell<StoredAt>,
 }
 
 /// Calls in calls that are followed.
@@ -226,9 +229,9 @@ impl<'a> Flow<'a> {
     }
 
     /// What is stored for functions that are called.
-    fn stored(&self) -> &'a FxHashMap<(SymbolId, u64), SmallVec<[Stored; 1]>> {
+    fn stored(&self) -> &'a StoredAt {
         self.facts.arguments.stored.get_or_init(|| {
-            let mut all: FxHashMap<(SymbolId, u64), SmallVec<[Stored; 1]>> = FxHashMap::default();
+            let mut all = StoredAt::default();
             for instruction in self.cfg().instructions() {
                 let opcode = self.unit.operations.of(instruction);
                 let is_parameter =
@@ -297,10 +300,8 @@ impl<'a> Flow<'a> {
     /// Whether nothing but the calls by its name that are in the module can call this function.
     fn has_known_callers(&self) -> bool {
         let function = self.facts.function;
-        let is_seen_elsewhere = match self.unit.module.functions[function as usize].linkage {
-            Some(Linkage::Visible | Linkage::Weak | Linkage::Extern | Linkage::Common) => true,
-            None => false,
-        };
+        // Another module may call what has a linkage.
+        let is_seen_elsewhere = self.unit.module.functions[function as usize].linkage.is_some();
         !is_seen_elsewhere && !self.calls.addressed().contains(&function)
     }
 

@@ -117,7 +117,7 @@ impl Op {
 const PROLOGUE: &str = ".version 9.0\n.target sm_100a\n.address_size 64\n\
     .visible .entry k(.param .u64 o, .param .u64 a, .param .u32 m)\n{\n\
     .reg .pred p<32>, q, e;\n.reg .b32 r<4>, s, taddr, c, n, copy;\n.reg .b64 d, out;\n\
-    .shared .b32 slot, tile;\n.shared .b64 mbar;\n\
+    .shared .b32 slot, tile[64];\n.shared .b64 mbar;\n\
     ld.param.u64 out, [o];\nld.param.u64 d, [a];\nld.param.u32 c, [m];\nld.param.u32 n, [m];\n\
     and.b32 n, n, 3;\nmov.u32 s, c;\nmov.u32 r0, c;\nmov.u32 r1, c;\n\
     elect.sync _|e, -1;\nbar.sync 0;\nld.shared.b32 taddr, [slot];\n";
