@@ -52,19 +52,23 @@ impl<'a> Flow<'a> {
     /// The signals of this function that come too early.
     pub fn handovers(&self) -> &'a [Handover] {
         self.facts.handovers.get_or_init(|| {
-            let mut search =
-                Search { flow: *self, behind: FxHashMap::default(), executing: self.executing(None) };
-            [Transfer::Load, Transfer::Store]
-                .into_iter()
-                .flat_map(|transfer| {
-                    let is_one = |event: &Event| {
-                        self.operation(*event).is_some_and(|it| transfer.pending().started_by(it))
-                    };
-                    let happens = self.summary().is_some_and(|it| it.events.iter().any(is_one));
-                    if happens { search.find(transfer) } else { Vec::new() }
-                })
-                .collect()
+            let suspected =
+                [Transfer::Load, Transfer::Store].into_iter().filter(|it| self.may_hand_over(*it));
+            let mut search = None;
+            suspected.flat_map(|it| search.get_or_insert_with(|| Search::new(*self)).find(it)).collect()
         })
+    }
+
+    /// Whether a load or store may be under way at a signal, whatever is done with what was loaded. Most are
+    /// waited for, and then nobody has to be looked for who is told.
+    fn may_hand_over(&self, transfer: Transfer) -> bool {
+        let role = |event: Event| match (event.action, self.operation(event)) {
+            _ if self.signals(event) => Role::Query,
+            (Action::Unknown, _) => Role::Kill,
+            (_, Some(operation)) => transfer.pending().role(operation),
+            _ => Role::None,
+        };
+        !self.pairs(role, |_| true).is_empty()
     }
 
     /// Whether an event tells others to go on.
@@ -130,7 +134,11 @@ struct Search<'a> {
     behind: FxHashMap<u32, Behind>,
 }
 
-impl Search<'_> {
+impl<'a> Search<'a> {
+    fn new(flow: Flow<'a>) -> Self {
+        Self { flow, executing: flow.executing(None), behind: FxHashMap::default() }
+    }
+
     fn find(&mut self, transfer: Transfer) -> Vec<Handover> {
         let flow = self.flow;
         let read = LazyCell::new(|| flow.loads_that_are_read());
