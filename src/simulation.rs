@@ -331,7 +331,8 @@ impl<'u> Kernel<'u> {
         for set in 0..most {
             let settings = Settings { records: settings.records && set == 0, ..*settings };
             runs.push(self.run_assumed(&chosen, is_open, &settings, set)?);
-            if set + 1 >= enough && runs.iter().filter(|run| run.is_a_launch()).count() >= enough.min(set) {
+            let launches = runs.iter().filter(|run| run.is_a_launch()).count();
+            if set + 1 >= enough && launches >= enough.min(set) && judged::is_settled(&runs) {
                 break;
             }
         }

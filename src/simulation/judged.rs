@@ -55,6 +55,17 @@ fn key(finding: &Diagnostic) -> (Code, Span) {
     (finding.code, finding.primary.span)
 }
 
+/// Whether nothing shows under one launch only, which another one might settle.
+pub(super) fn is_settled(runs: &[Run]) -> bool {
+    let launches: Vec<&Run> = runs.iter().filter(|run| run.is_a_launch()).collect();
+    launches.iter().all(|run| {
+        run.report.diagnostics.iter().all(|finding| {
+            let key = key(finding);
+            launches.iter().filter(|other| other.has(key)).count() > 1
+        })
+    })
+}
+
 /// What is known of the kernel; nothing if there were no runs.
 pub(super) fn together(mut runs: Vec<Run>) -> Option<KernelReport> {
     // What the kernel itself refuses is no launch of it.
@@ -77,17 +88,20 @@ pub(super) fn together(mut runs: Vec<Run>) -> Option<KernelReport> {
             let is_race = matches!(key.0, Code::SharedMemoryRace | Code::TensorMemoryRace);
             let is_doubtful = match shown.doubt {
                 None => false,
-                Some(Doubt::Ways) => !(is_race && is_everywhere && runs.len() == launch::MOST_SETS),
-                Some(Doubt::Address | Doubt::Cluster) => true,
+                Some(Doubt::Ways | Doubt::Address) => {
+                    !(is_race && is_everywhere && runs.len() == launch::MOST_SETS)
+                }
+                Some(Doubt::Cluster) => true,
             };
             if is_denied && !counts(run) || found[..before].iter().any(|known| self::key(known) == key) {
                 continue;
             }
             let times = runs.iter().filter(|run| counts(run) && run.has(key)).count();
-            // What shows once may be due to the numbers; but a fence is missing, and columns are not
-            // allocated, wherever that shows.
+            // What shows once may be due to the numbers, and so may a hang be that shows twice: counts that no
+            // launch has let roles wait for each other. But a fence is missing, and columns are not allocated,
+            // wherever that shows.
             let is_enough = runs.iter().filter(|run| counts(run)).all(|run| run.has(key))
-                || times > 1
+                || times > 1 && !matches!(key.0, Code::Deadlock | Code::TransactionMismatch)
                 || matches!(key.0, Code::ProxyFenceMissing | Code::TensorMemoryUnallocated);
             if !is_denied && !is_doubtful && is_sure == run.is_a_launch() && is_enough {
                 found.push(finding.clone());

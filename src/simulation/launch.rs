@@ -538,7 +538,8 @@ fn number(ty: &str, value: Number) -> Result<Vec<u8>, LaunchError> {
     };
     let value = integer.ok_or_else(|| LaunchError(format!("the value of a `{ty}` is an integer")))?;
     let bits = bytes as u32 * 8;
-    let fits = bits == 64 || (-(1i64 << (bits - 1))..1i64 << bits).contains(&value);
+    let least = if ty.starts_with('u') { 0 } else { i64::MIN >> (64 - bits) };
+    let fits = value >= least && (bits == 64 || value < 1i64 << bits);
     if !fits {
         return Err(LaunchError(format!("{value} does not fit a `{ty}`")));
     }

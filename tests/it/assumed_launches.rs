@@ -14,6 +14,22 @@ fn simulate(text: &str) -> KernelReport {
     kernel.simulate_assumed(&LaunchFile::default(), &settings).unwrap()
 }
 
+/// A module with one kernel of a CTA of so many threads.
+fn kernel(parameters: &str, threads: u32, body: &str) -> String {
+    format!(
+        "\
+.version 9.4
+.target sm_100a
+.address_size 64
+
+.visible .entry k({parameters})
+.reqntid {threads}
+{{
+{body}}}
+"
+    )
+}
+
 fn codes(report: &KernelReport) -> Vec<&'static str> {
     report.diagnostics.iter().map(|finding| finding.code.as_str()).collect()
 }
@@ -22,16 +38,8 @@ fn codes(report: &KernelReport) -> Vec<&'static str> {
 /// says; the consumer `more` rounds more.
 fn rounds(produced: u32, consumed: u32, more: u32) -> String {
     let rounds = 20 + more;
-    format!(
-        "\
-.version 9.4
-.target sm_100a
-.address_size 64
-
-.visible .entry k(.param .u64 words)
-.reqntid 64
-{{
-    .reg .pred p, q;
+    let body = format!(
+        "    .reg .pred p, q;
     .reg .b32 tid, warp, n, i, parity;
     .reg .b64 at;
     .shared .align 8 .b64 full;
@@ -75,9 +83,9 @@ filled:
     mbarrier.arrive.shared::cta.b64 _, [empty];
     add.u32 i, i, 1;
     bra consume;
-}}
 "
-    )
+    );
+    kernel(".param .u64 words", 64, &body)
 }
 
 /// Where roles count by words of their own, a launch in which those differ is none.
@@ -106,14 +114,10 @@ fn a_round_too_many() {
 /// An array that made up numbers lead out of says nothing of what lies behind it.
 #[test]
 fn numbers_too_large_for_an_array() {
-    let text = "\
-.version 9.4
-.target sm_100a
-.address_size 64
-
-.visible .entry k(.param .u32 count)
-.reqntid 64
-{
+    let text = kernel(
+        ".param .u32 count",
+        64,
+        "\
     .reg .pred p;
     .reg .b32 tid, n, at, x;
     .shared .align 4 .b8 first[256];
@@ -128,23 +132,19 @@ fn numbers_too_large_for_an_array() {
     mov.u32 at, second;
     @!p st.shared.u32 [at], tid;
     ret;
-}
-";
-    let report = simulate(text);
+",
+    );
+    let report = simulate(&text);
     assert_eq!(codes(&report), [""; 0], "{:?}", report.reasons);
 }
 
 /// What shows where only some numbers lead is found where no other comes there.
 #[test]
 fn places_that_few_numbers_reach() {
-    let text = "\
-.version 9.4
-.target sm_100a
-.address_size 64
-
-.visible .entry k(.param .u32 count, .param .u64 out)
-.reqntid 32
-{
+    let text = kernel(
+        ".param .u32 count, .param .u64 out",
+        32,
+        "\
     .reg .pred p;
     .reg .b32 tid, n, at;
     .reg .b64 to;
@@ -167,9 +167,9 @@ fn places_that_few_numbers_reach() {
     cp.async.bulk.wait_group 0;
 done:
     ret;
-}
-";
-    let report = simulate(text);
+",
+    );
+    let report = simulate(&text);
     assert_eq!(codes(&report), ["SIM203"], "{:?}", report.reasons);
     let report =
         simulate(&text.replace("    bar.sync 0;", "    fence.proxy.async.shared::cta;\n    bar.sync 0;"));
@@ -179,14 +179,10 @@ done:
 /// What other clusters write is not said either.
 #[test]
 fn a_flag_of_others() {
-    let text = "\
-.version 9.4
-.target sm_100a
-.address_size 64
-
-.visible .entry k(.param .u64 flag)
-.reqntid 32
-{
+    let text = kernel(
+        ".param .u64 flag",
+        32,
+        "\
     .reg .pred p;
     .reg .b32 x;
     .reg .b64 at;
@@ -197,12 +193,42 @@ again:
     setp.lt.u32 p, x, 3;
     @p bra again;
     ret;
-}
-";
-    let report = simulate(text);
+",
+    );
+    let report = simulate(&text);
     assert_eq!(report.verdict, Verdict::Clean, "{:?} {:?}", codes(&report), report.reasons);
     assert!(report.assumed.iter().any(|it| it.contains("others write")), "{:?}", report.assumed);
     // One that nothing satisfies is waited for in vain.
     let report = simulate(&text.replace("setp.lt.u32 p, x, 3", "setp.ne.u32 p, x, 77777"));
     assert_eq!(report.verdict, Verdict::Incomplete);
+}
+
+/// What meets wherever an index leads does not rest on the numbers that were made up.
+#[test]
+fn an_index_that_leads_nowhere_else() {
+    let text = |barrier: &str| {
+        let body = format!(
+            "    .reg .pred p;
+    .reg .b32 tid, n, at;
+    .shared .align 4 .b8 first[256];
+
+    ld.param.u32 n, [count];
+    and.b32 n, n, 63;
+    mov.u32 tid, %tid.x;
+    mov.u32 at, first;
+    mad.lo.u32 at, n, 4, at;
+    setp.eq.u32 p, tid, 0;
+    @p st.shared.u32 [at], 1;
+    {barrier}
+    setp.eq.u32 p, tid, 32;
+    @p st.shared.u32 [at], 2;
+    ret;
+"
+        );
+        kernel(".param .u32 count", 64, &body)
+    };
+    let report = simulate(&text(""));
+    assert_eq!(codes(&report), ["SIM201"], "{:?}", report.reasons);
+    let report = simulate(&text("bar.sync 0;"));
+    assert_eq!(report.verdict, Verdict::Clean, "{:?} {:?}", codes(&report), report.reasons);
 }

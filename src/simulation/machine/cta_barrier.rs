@@ -277,7 +277,8 @@ impl Machine<'_> {
                 "nothing orders {role} behind the last time that barrier {id} was passed: it may count for that"
             ),
         )
-        .label(first, "then the first one came here");
+        .label(first, "then the first one came here")
+        .cause();
         self.report(finding);
     }
 

@@ -211,10 +211,20 @@ impl Machine<'_> {
     /// By group: how many others wait for somebody in it, or for somebody who waits for one.
     fn starved(&self, groups: &[(Wait, u32, Vec<u32>)]) -> Vec<usize> {
         let waits_for = |at: usize| -> Vec<usize> {
-            let Wait::Mbarrier { barrier, .. } = groups[at].0 else { return Vec::new() };
-            let senders = &self.mbarriers[barrier as usize].senders;
-            let is_in = |warps: &[u32]| senders.iter().any(|sender| warps.contains(&sender.warp));
-            (0..groups.len()).filter(|other| *other != at && is_in(&groups[*other].2)).collect()
+            let (wait, _, warps) = &groups[at];
+            let is_awaited = |other: usize| match wait {
+                Wait::Mbarrier { barrier, .. } => {
+                    let senders = &self.mbarriers[*barrier as usize].senders;
+                    senders.iter().any(|sender| groups[other].2.contains(&sender.warp))
+                }
+                // Whoever of the CTA is not there may be who is awaited.
+                Wait::Named { .. } => {
+                    let cta = |warps: &[u32]| warps.first().map(|warp| self.warps[*warp as usize].cta);
+                    cta(warps) == cta(&groups[other].2) && groups[other].0 != *wait
+                }
+                _ => false,
+            };
+            (0..groups.len()).filter(|other| *other != at && is_awaited(*other)).collect()
         };
         let mut starved = vec![0; groups.len()];
         for from in 0..groups.len() {

@@ -5,6 +5,7 @@
 //! before the next one may end.
 
 use super::barrier::{Asker, Event, Mbarrier, Sender};
+use super::races::MANY;
 use super::warp::{Strand, Wait, lanes};
 use super::{Flow, Machine, Stop};
 use crate::diagnostic::Code;
@@ -60,7 +61,11 @@ impl Machine<'_> {
             format!("what {role} does here counts for phase {phase} of {name}"),
         )
         .label(init, "it is initialised here")
-        .note(format!("nothing orders it behind the end of phase {}: it may count for that", phase - 1));
+        .note(if self.many.contains(&step) {
+            MANY.to_owned()
+        } else {
+            format!("nothing orders it behind the end of phase {}: it may count for that", phase - 1)
+        });
         if let Some((step, warp)) = last {
             let role = self.role(warp);
             finding = finding.label(step, format!("{role} arrives here for phase {}", phase - 1));

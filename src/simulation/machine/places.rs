@@ -140,7 +140,7 @@ impl Machine<'_> {
             || offset.saturating_add(bytes) > size
             || offset < windows::RESERVED
         {
-            let verb = if writes { "write" } else { "read" };
+            let verb = if writes { "written" } else { "read" };
             let what = if rank as usize >= self.ctas.len() {
                 format!("there is no CTA {rank} in the cluster: the address is {address:#x}")
             } else {

@@ -9,6 +9,10 @@ use crate::simulation::findings::Finding;
 use crate::simulation::program::{Action, NOWHERE, Scope, Tensor};
 use crate::simulation::shadow::{Access, Conflict, Via, Visit};
 
+/// What is wrong where several threads of a warp give the tensor core something at once.
+pub(super) const MANY: &str = "several threads of a warp issue the same operation of the tensor core: each of them \
+                               starts one, and a commit tracks those of its own thread only";
+
 impl Machine<'_> {
     /// An access of threads.
     pub(super) fn access_of(&self, strand: &Strand, via: Via, writes: bool, mask: u32) -> Access {
@@ -141,10 +145,7 @@ impl Machine<'_> {
         let mut finding = Finding::new(code, own.step, message, remark)
             .label(other.step, format!("with what {theirs} {} here", verb(&other)));
         if self.many.contains(&own.step) || self.many.contains(&other.step) {
-            finding = finding.note(
-                "several threads of a warp issue the same operation of the tensor core: each of them starts one, and \
-                 a commit tracks those of its own thread only",
-            );
+            finding = finding.note(MANY);
         }
         // Only the fence is missing where something orders them.
         let doubt = match code {

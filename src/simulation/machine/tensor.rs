@@ -113,12 +113,12 @@ impl Machine<'_> {
             | Tensor::Store { .. }
             | Tensor::WaitLoad
             | Tensor::WaitStore => self.check_aligned(strand, true, active),
-            Tensor::Copy { .. } | Tensor::Shift { .. } | Tensor::Multiply(_) => {
+            Tensor::Copy { .. } | Tensor::Shift { .. } | Tensor::Multiply(_) | Tensor::Commit { .. } => {
                 if !active.is_power_of_two() {
                     self.many.insert(strand.step);
                 }
             }
-            Tensor::FenceBefore | Tensor::FenceAfter | Tensor::Commit { .. } => {}
+            Tensor::FenceBefore | Tensor::FenceAfter => {}
         }
         match tensor {
             Tensor::Alloc { pair, space, destination, columns } => {
