@@ -1,0 +1,622 @@
+//! Finds values that are made of each other: inner ones first, and what goes round until nothing changes.
+
+use std::rc::Rc;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::SmallVec;
+
+use super::conditions::{Compared, Limit, Limited, Test, compared, literal, signed};
+use super::counted::{Base, Counted, joined, masked, product, special};
+use super::remainder;
+use super::{Numbers, Ranges};
+use crate::analysis::cfg::BlockId;
+use crate::analysis::definitions::{Definition, DefinitionId};
+use crate::analysis::function::Function;
+use crate::analysis::registers::{self, Access};
+use crate::analysis::values::{JoinId, ValueId};
+use crate::isa::generic::{Computation, Flag, Modifier, Part, Type};
+use crate::resolve::operations::Opcode;
+use crate::resolve::symbols::{RegisterId, Resolution, SymbolKind};
+use crate::syntax::ast::RawInstruction;
+
+/// What one evaluation takes, in steps of the budget.
+const VISIT: u64 = 4;
+/// Values that are made of more are not looked into.
+const VALUES: usize = 512;
+/// What changes more often has no end.
+const CHANGES: u32 = 24;
+
+/// How a value is made.
+#[derive(Clone, Copy)]
+enum Made<'f> {
+    /// It is one of several.
+    Joined(JoinId),
+    /// By something that is not looked into.
+    Opaque(DefinitionId),
+    /// By an instruction that computes values of a type.
+    Computed(DefinitionId, &'f RawInstruction, &'f Opcode, Type),
+}
+
+/// Values that are made of each other, while they are found.
+pub(super) struct Solver<'a, 'f> {
+    ranges: &'a Ranges,
+    function: &'a Function<'f>,
+    /// By slot.
+    order: Vec<ValueId>,
+    slots: FxHashMap<ValueId, u32>,
+    /// By slot; none where nothing is known to get there yet.
+    values: Vec<Option<Counted>>,
+    /// By slot: how it is made.
+    made: Vec<Made<'f>>,
+    /// By slot: those that are made of it.
+    feeds: Vec<SmallVec<[u32; 2]>>,
+    /// The one that is evaluated.
+    current: u32,
+    /// By who reads what: the limits of each of the values that meet there.
+    limits: FxHashMap<(u32, RegisterId), Rc<[Limited]>>,
+}
+
+impl<'a, 'f> Solver<'a, 'f> {
+    pub(super) fn new(ranges: &'a Ranges, function: &'a Function<'f>) -> Self {
+        Self {
+            ranges,
+            function,
+            order: Vec::new(),
+            slots: FxHashMap::default(),
+            values: Vec::new(),
+            made: Vec::new(),
+            feeds: Vec::new(),
+            current: 0,
+            limits: FxHashMap::default(),
+        }
+    }
+
+    /// Finds a value and all that it is made of, unless that is too much.
+    pub(super) fn solve(&mut self, value: ValueId) -> Option<Vec<(ValueId, Counted)>> {
+        let inner_first = self.collect(value)?;
+        self.values = vec![None; self.order.len()];
+        let mut changes = vec![0; self.order.len()];
+        let mut is_due = vec![true; self.order.len()];
+        let mut goes_round = false;
+        while is_due.contains(&true) {
+            for &slot in &inner_first {
+                if !std::mem::take(&mut is_due[slot as usize]) {
+                    continue;
+                }
+                if !self.function.budget.take(VISIT) {
+                    return None;
+                }
+                let Some(new) = self.evaluate(slot) else { continue };
+                let mut joined = new;
+                if let Some(old) = self.values[slot as usize] {
+                    joined = old.or(new);
+                    if joined == old {
+                        continue;
+                    }
+                    goes_round = true;
+                    let changes = &mut changes[slot as usize];
+                    *changes += 1;
+                    if *changes > 3 * CHANGES {
+                        joined = Counted::UNKNOWN;
+                    } else if *changes > CHANGES {
+                        let keeps_first = joined.numbers.first() == old.numbers.first();
+                        let numbers = if keeps_first { joined.numbers.upwards() } else { Numbers::ANY };
+                        joined = Counted { numbers, ..joined };
+                    }
+                    if joined == old {
+                        continue;
+                    }
+                }
+                self.values[slot as usize] = Some(joined);
+                for fed in &self.feeds[slot as usize] {
+                    is_due[*fed as usize] = true;
+                }
+            }
+        }
+        // What was said to have no end may have one.
+        for _ in 0..if goes_round { 2 } else { 0 } {
+            for &slot in &inner_first {
+                if let (Some(new), Some(old)) = (self.evaluate(slot), self.values[slot as usize])
+                    && old.or(new) == old
+                {
+                    self.values[slot as usize] = Some(new);
+                }
+            }
+        }
+        let found = self.order.iter().zip(&self.values);
+        Some(found.map(|(id, value)| (*id, value.unwrap_or(Counted::UNKNOWN))).collect())
+    }
+
+    /// The values that were looked at.
+    pub(super) fn looked_at(&self) -> impl Iterator<Item = ValueId> + '_ {
+        self.order.iter().copied()
+    }
+
+    /// Gives slots to a value and all that it is made of; returns them in an order in which a value comes
+    /// behind what it is made of, but for what goes round.
+    fn collect(&mut self, value: ValueId) -> Option<Vec<u32>> {
+        enum Step {
+            Enter(ValueId),
+            Leave(u32),
+        }
+        let ranges = self.ranges;
+        let known = ranges.known.borrow();
+        let mut inner_first = Vec::new();
+        let mut work = vec![Step::Enter(value)];
+        let mut made: Vec<(ValueId, u32)> = Vec::new();
+        let mut sources = Vec::new();
+        while let Some(step) = work.pop() {
+            let value = match step {
+                Step::Enter(value) => value,
+                Step::Leave(slot) => {
+                    inner_first.push(slot);
+                    continue;
+                }
+            };
+            if known.contains_key(&value) || self.slots.contains_key(&value) {
+                continue;
+            }
+            if self.order.len() == VALUES || !self.function.budget.take(VISIT) {
+                return None;
+            }
+            let slot = self.order.len() as u32;
+            self.slots.insert(value, slot);
+            self.order.push(value);
+            self.made.push(self.made(value));
+            self.feeds.push(SmallVec::new());
+            work.push(Step::Leave(slot));
+            self.sources(value, &mut sources);
+            for source in sources.drain(..) {
+                made.push((source, slot));
+                work.push(Step::Enter(source));
+            }
+        }
+        for (source, slot) in made {
+            self.feed(source, slot);
+        }
+        Some(inner_first)
+    }
+
+    /// Takes note that a value is made of another one.
+    fn feed(&mut self, source: ValueId, slot: u32) {
+        if let Some(source) = self.slots.get(&source) {
+            let feeds = &mut self.feeds[*source as usize];
+            if !feeds.contains(&slot) {
+                feeds.push(slot);
+            }
+        }
+    }
+
+    /// What a value is made of.
+    fn sources(&self, value: ValueId, into: &mut Vec<ValueId>) {
+        let Function { unit, definitions, .. } = *self.function;
+        let id = match value {
+            ValueId::Definition(id) => id,
+            ValueId::Join(join) => return into.extend_from_slice(&definitions.joined(join)),
+        };
+        let instruction = definitions.get(id).instruction;
+        if !is_followed(unit.operations.of(instruction).computes()) {
+            return;
+        }
+        registers::accesses(unit, instruction, &mut |register, _, access| {
+            if access == Access::Read {
+                into.extend(self.function.value(instruction, register));
+            }
+        });
+    }
+
+    fn get(&self, value: ValueId) -> Option<Counted> {
+        match self.slots.get(&value) {
+            Some(slot) => self.values[*slot as usize],
+            None => Some(self.ranges.known.borrow().get(&value).copied().unwrap_or(Counted::UNKNOWN)),
+        }
+    }
+
+    /// What a value can be, by what is known of others so far.
+    fn evaluate(&mut self, slot: u32) -> Option<Counted> {
+        self.current = slot;
+        match self.made[slot as usize] {
+            Made::Joined(join) => {
+                let inputs = self.function.definitions.joined(join);
+                inputs.iter().filter_map(|input| self.get(*input)).reduce(Counted::or)
+            }
+            Made::Opaque(id) => Some(Counted::made(id)),
+            Made::Computed(id, raw, opcode, ty) => {
+                let instruction = self.function.definitions.get(id).instruction;
+                let made = self.computed(instruction, raw, opcode, ty)?;
+                Some(made.unwrap_or(Counted::made(id)))
+            }
+        }
+    }
+
+    /// What a register holds where it is read.
+    fn read(&mut self, instruction: u32, register: RegisterId) -> Option<Counted> {
+        let Some(value) = self.function.value(instruction, register) else { return Some(Counted::UNKNOWN) };
+        let ValueId::Join(_) = value else { return self.get(value) };
+        let known = self.limits.get(&(instruction, register)).cloned();
+        let limits = known.unwrap_or_else(|| {
+            let found: Rc<[Limited]> = self.find_limits(instruction, register, value).into();
+            // They are read one by one from now on, not as what they are together.
+            for (input, _) in found.iter() {
+                self.feed(*input, self.current);
+            }
+            self.limits.insert((instruction, register), Rc::clone(&found));
+            found
+        });
+        if limits.is_empty() {
+            return self.get(value);
+        }
+        let limited = limits.iter().filter_map(|(input, limits)| {
+            let value = self.get(*input)?;
+            if value.base != Base::Nothing {
+                return Some(value);
+            }
+            let numbers = limits
+                .iter()
+                .try_fold(value.numbers, |numbers, (relation, with)| numbers.compared(*relation, *with))?;
+            Some(Counted { numbers, ..value })
+        });
+        limited.reduce(Counted::or)
+    }
+
+    /// What compares say of values that meet, on all ways from where each was made to where it is read.
+    fn find_limits(&self, reader: u32, register: RegisterId, value: ValueId) -> Vec<Limited> {
+        /// Branches that are looked at.
+        const BRANCHES: usize = 4;
+        let Function { definitions, budget, cfg, .. } = *self.function;
+        let tests = self.ranges.tests(self.function, register);
+        let Some(inputs) = definitions.all(value, budget).filter(|_| !tests.is_empty()) else {
+            return Vec::new();
+        };
+        let limit = |id: DefinitionId| {
+            let mut limits: SmallVec<[Limit; 2]> = SmallVec::new();
+            let concerns = |test: &&Test| test.value == ValueId::Definition(id) || test.value == value;
+            for test in tests.iter().filter(concerns).take(BRANCHES) {
+                for successor in &cfg.block(test.block).successors {
+                    let falls = successor.0 == test.block.0 + 1;
+                    let relation = if falls { test.taken.negated() } else { test.taken };
+                    if !self.is_reached_past(id, reader, test, *successor) {
+                        limits.push((relation, test.with));
+                    }
+                }
+            }
+            (ValueId::Definition(id), limits)
+        };
+        let limits: Vec<_> = inputs.into_iter().map(limit).collect();
+        if limits.iter().all(|(_, limits)| limits.is_empty()) { Vec::new() } else { limits }
+    }
+
+    /// Whether what a definition makes gets to a reader of the register without leaving a test to this
+    /// successor.
+    fn is_reached_past(&self, id: DefinitionId, reader: u32, test: &Test, successor: BlockId) -> bool {
+        let Function { definitions, budget, cfg, .. } = *self.function;
+        let made = definitions.get(id);
+        let (Some(from), Some(to)) = (cfg.block_of(made.instruction), cfg.block_of(reader)) else {
+            return true;
+        };
+        if from == to && made.instruction < reader {
+            return true;
+        }
+        // In its own block, the test is of this value only if it stands behind.
+        let tests_itself = from != test.block || made.instruction < test.compare;
+        let stops: FxHashSet<BlockId> = definitions
+            .of(made.register)
+            .iter()
+            .map(|id| definitions.get(*id))
+            .filter(|it| !it.guarded)
+            .filter_map(|it| cfg.block_of(it.instruction))
+            .collect();
+        let mut seen: FxHashSet<BlockId> = FxHashSet::default();
+        let mut work = vec![from];
+        while let Some(block) = work.pop() {
+            for next in &cfg.block(block).successors {
+                let is_the_edge =
+                    block == test.block && *next == successor && (block != from || tests_itself);
+                if is_the_edge || !seen.insert(*next) {
+                    continue;
+                }
+                // Written before it is read there, too: then it is not read, but who knows.
+                if *next == to || !budget.take(1) {
+                    return true;
+                }
+                if !stops.contains(next) {
+                    work.push(*next);
+                }
+            }
+        }
+        false
+    }
+
+    /// How a value is made.
+    fn made(&self, value: ValueId) -> Made<'f> {
+        let Function { unit, definitions, .. } = *self.function;
+        let id = match value {
+            ValueId::Definition(id) => id,
+            ValueId::Join(join) => return Made::Joined(join),
+        };
+        let Definition { instruction, operand, register, .. } = *definitions.get(id);
+        let raw = &unit.module.instructions[instruction as usize];
+        let opcode = unit.operations.of(instruction);
+        let ty = opcode.types.last().copied().filter(|ty| matches!(ty.bits(), Some(16 | 32 | 64)));
+        match ty {
+            Some(ty)
+                if is_followed(opcode.computes())
+                    && (operand == raw.operands.start
+                        || self.function.first_of_pair(raw.operands, operand))
+                    && !opcode.has_flag(Flag::Sat)
+                    && !opcode.types.iter().any(|ty| ty.is_float() || ty.is_packed())
+                    && self.function.is_local(unit.symbols.register(register)) =>
+            {
+                Made::Computed(id, raw, opcode, ty)
+            }
+            _ => Made::Opaque(id),
+        }
+    }
+
+    /// What an instruction makes: nothing yet where that waits for others, or nothing that is understood.
+    #[allow(clippy::option_option, reason = "it may have to wait, and it may not be understood")]
+    fn computed(
+        &mut self,
+        instruction: u32,
+        raw: &RawInstruction,
+        opcode: &Opcode,
+        ty: Type,
+    ) -> Option<Option<Counted>> {
+        let width = ty.bits().unwrap_or(64);
+        let first = raw.operands.start;
+        let count = raw.operands.len;
+        let part = opcode.modifier(|modifier| match modifier {
+            Modifier::Part(part) => Some(part),
+            _ => None,
+        });
+        let a = if count > 1 { self.operand(instruction, first + 1, ty)? } else { Counted::UNKNOWN };
+        let single = |counted: Counted| counted.number().single();
+        Some(match opcode.computes() {
+            Computation::Move if count == 2 => Some(a).filter(|it| it.base != Base::Unknown),
+            // Of what another lane has, the same is known.
+            Computation::Shuffle => {
+                Some(a).filter(|it| matches!(it.base, Base::Nothing | Base::Variable(_)) && !it.lanes)
+            }
+            Computation::Convert => {
+                let to = opcode.types.first().and_then(|ty| ty.bits()).unwrap_or(64);
+                // What is cut is something else, and so is what has a sign and gets longer.
+                let keeps = to >= width.min(32) && (to <= width || a.numbers.fits(48) || ty.is_signed());
+                Some(a).filter(|it| keeps && it.base != Base::Unknown)
+            }
+            Computation::ConvertAddress => Some(a).filter(|it| it.base != Base::Unknown),
+            Computation::Add if count == 3 => a.plus(self.operand(instruction, first + 2, ty)?),
+            Computation::Subtract
+                if count == 3
+                    && let Some(remainder) = remainder::remainder(self.function, instruction) =>
+            {
+                let last = remainder.by - 1;
+                let is_negative = remainder.is_signed && a.number().first().is_none_or(|first| first < 0);
+                Some(Counted::of(Numbers::between(if is_negative { -last } else { 0 }, last)))
+            }
+            Computation::Subtract if count == 3 => {
+                self.operand(instruction, first + 2, ty)?.negated().and_then(|by| a.plus(by))
+            }
+            Computation::Or if count == 3 => {
+                let b = self.operand(instruction, first + 2, ty)?;
+                joined(a, b, width)
+            }
+            Computation::And if count == 3 => {
+                let mask = literal(self.function, first + 2).or_else(|| literal(self.function, first + 1));
+                let of = if literal(self.function, first + 1).is_some() {
+                    self.operand(instruction, first + 2, ty)?
+                } else {
+                    a
+                };
+                mask.and_then(|mask| masked(of, mask, width))
+            }
+            Computation::Xor if count == 3 => {
+                let b = self.operand(instruction, first + 2, ty)?;
+                // No bit is set above the highest of either.
+                let bits = |it: Counted| (0..32).find(|bits| it.number().fits(*bits));
+                bits(a).zip(bits(b)).map(|(a, b)| Counted::of(Numbers::between(0, (1 << a.max(b)) - 1)))
+            }
+            Computation::ShiftLeft => single(self.operand(instruction, first + 2, ty)?)
+                .filter(|by| (0..32).contains(by) && a.base == Base::Nothing)
+                .map(|by| Counted { numbers: a.numbers.times(1 << by), ..a }),
+            Computation::ShiftRight => single(self.operand(instruction, first + 2, ty)?)
+                .filter(|by| {
+                    (0..i64::from(width)).contains(by) && (!ty.is_signed() || a.number().fits(width - 1))
+                })
+                .filter(|by| *by < 48 && (width <= 32 || a.number().fits(width)))
+                .map(|by| Counted::of(a.number().divided(1 << by, width))),
+            Computation::Divide | Computation::Remainder => {
+                let is_rest = opcode.computes() == Computation::Remainder;
+                let fits = !ty.is_signed() || a.number().fits(width - 1);
+                single(self.operand(instruction, first + 2, ty)?).filter(|by| *by > 0 && fits).and_then(
+                    |by| {
+                        if !is_rest {
+                            return (width <= 32).then(|| Counted::of(a.number().divided(by, width)));
+                        }
+                        let below = a.number().last().filter(|_| a.number().fits(width));
+                        let numbers = match below {
+                            Some(last) if last < by => a.number(),
+                            _ => Numbers::between(0, by - 1),
+                        };
+                        Some(Counted::of(numbers))
+                    },
+                )
+            }
+            Computation::Multiply if part != Some(Part::Hi) => {
+                let b = self.operand(instruction, first + 2, ty)?;
+                product(a, b)
+            }
+            Computation::MultiplyAdd if part != Some(Part::Hi) && count == 4 => {
+                let b = self.operand(instruction, first + 2, ty)?;
+                let c = self.operand(instruction, first + 3, ty)?;
+                product(a, b).and_then(|product| product.plus(c))
+            }
+            Computation::ExtractBits if !ty.is_signed() => {
+                let at = single(self.operand(instruction, first + 2, ty)?);
+                let len = single(self.operand(instruction, first + 3, ty)?);
+                match (at, len) {
+                    (Some(0), Some(len @ 1..32)) => Some(Counted::of(a.number().low_bits(len as u32))),
+                    (Some(_), Some(len @ 1..32)) => Some(Counted::of(Numbers::between(0, (1 << len) - 1))),
+                    _ => None,
+                }
+            }
+            Computation::Select if count == 4 => {
+                let yes = self.selected(instruction, first + 1, first + 3, true, ty);
+                let no = self.selected(instruction, first + 2, first + 3, false, ty);
+                match (yes, no) {
+                    (Some(yes), Some(no)) => Some(yes.or(no)).filter(|it| it.base != Base::Unknown),
+                    // The other one is not known yet, or is never chosen.
+                    (only, None) | (None, only) => return only.map(Some),
+                }
+            }
+            _ => None,
+        })
+    }
+
+    /// One of the two operands of a `selp`, as far as it can be that where it is chosen.
+    fn selected(
+        &mut self,
+        instruction: u32,
+        index: u32,
+        predicate: u32,
+        holds: bool,
+        ty: Type,
+    ) -> Option<Counted> {
+        let value = self.operand(instruction, index, ty)?;
+        let Resolution::Register(predicate) = self.function.unit.symbols.operand(predicate) else {
+            return Some(value);
+        };
+        if value.base != Base::Nothing || value.lanes {
+            return Some(value);
+        }
+        let Some((relation, with)) = self.condition(instruction, index, predicate) else {
+            return Some(value);
+        };
+        let relation = if holds { relation } else { relation.negated() };
+        Some(Counted { numbers: value.numbers.compared(relation, with)?, ..value })
+    }
+
+    /// How an operand compares with a number where a predicate holds.
+    fn condition(&self, instruction: u32, index: u32, predicate: RegisterId) -> Option<Limit> {
+        let function = self.function;
+        let Compared { compare, register, relation, with } = compared(function, instruction, predicate)?;
+        let Resolution::Register(operand) = function.unit.symbols.operand(index) else { return None };
+        let block = function.cfg.block_of(instruction)?;
+        if function.cfg.block_of(compare) != Some(block) {
+            return None;
+        }
+        let (one, of_one) = self.counter(block, instruction, operand)?;
+        let (other, of_other) = self.counter(block, compare, register)?;
+        (one == other).then_some((relation, with.checked_add(of_one)?.checked_sub(of_other)?))
+    }
+
+    /// What a register is a constant away from, by what the instructions of one block add to it: a
+    /// register that is not written in the block, or what the last of them makes.
+    fn counter(&self, block: BlockId, reader: u32, register: RegisterId) -> Option<(Counter, i64)> {
+        /// Additions that are followed.
+        const STEPS: usize = 8;
+        let Function { unit, cfg, definitions, .. } = *self.function;
+        let (mut at, mut register, mut sum) = (reader, register, 0i64);
+        for _ in 0..STEPS {
+            let all = definitions.of(register);
+            let before = all.partition_point(|id| definitions.get(*id).instruction < at);
+            let last = before.checked_sub(1).map(|last| definitions.get(all[last]));
+            let Some(last) = last.filter(|it| cfg.block_of(it.instruction) == Some(block)) else {
+                // As it was where the block is entered.
+                return Some((Counter::Entered(register), sum));
+            };
+            let made = last.instruction;
+            let raw = &unit.module.instructions[made as usize];
+            let opcode = unit.operations.of(made);
+            let next = if raw.operands.len >= 2 {
+                unit.symbols.operand(raw.operands.start + 1)
+            } else {
+                Resolution::Undeclared
+            };
+            let by = match opcode.computes() {
+                _ if last.guarded || opcode.has_flag(Flag::Sat) => None,
+                Computation::Move if raw.operands.len == 2 => Some(0),
+                Computation::Add if raw.operands.len == 3 && opcode.types.len() == 1 => {
+                    literal(self.function, raw.operands.start + 2).and_then(|by| signed(by, opcode.types[0]))
+                }
+                _ => None,
+            };
+            match (by, next) {
+                (Some(by), Resolution::Register(next)) => {
+                    sum = sum.checked_add(by)?;
+                    (at, register) = (made, next);
+                }
+                _ => return Some((Counter::Made(made), sum)),
+            }
+        }
+        None
+    }
+
+    fn operand(&mut self, instruction: u32, index: u32, ty: Type) -> Option<Counted> {
+        let Function { unit, .. } = *self.function;
+        let Some(operand) = unit.module.operands.get(index as usize) else { return Some(Counted::UNKNOWN) };
+        if operand.is_name()
+            && let Resolution::Register(register) = unit.symbols.operand(index)
+        {
+            return self.read(instruction, register);
+        }
+        if let Some(value) = literal(self.function, index) {
+            return Some(
+                signed(value, ty).map_or(Counted::UNKNOWN, |value| Counted::of(Numbers::from(value))),
+            );
+        }
+        if !operand.is_name() {
+            return Some(Counted::UNKNOWN);
+        }
+        match unit.symbols.operand(index) {
+            Resolution::Symbol(symbol)
+                if matches!(unit.symbols.symbol(symbol).kind, SymbolKind::Variable { .. }) =>
+            {
+                let base = Base::Variable(symbol);
+                Some(Counted { base, numbers: Numbers::from(0), lanes: false })
+            }
+            Resolution::Special => Some(special(unit.source.slice(operand.span()))),
+            _ => Some(Counted::UNKNOWN),
+        }
+    }
+}
+
+/// What registers of one block are counted from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Counter {
+    /// A register where the block is entered.
+    Entered(RegisterId),
+    /// What an instruction of the block makes.
+    Made(u32),
+}
+
+/// Whether what it makes is looked into.
+fn is_followed(computes: Computation) -> bool {
+    match computes {
+        Computation::Move
+        | Computation::Convert
+        | Computation::ConvertAddress
+        | Computation::And
+        | Computation::Or
+        | Computation::Xor
+        | Computation::ShiftLeft
+        | Computation::ShiftRight
+        | Computation::Add
+        | Computation::Subtract
+        | Computation::Multiply
+        | Computation::MultiplyAdd
+        | Computation::Divide
+        | Computation::Remainder
+        | Computation::ExtractBits
+        | Computation::Select
+        | Computation::Shuffle => true,
+        Computation::Other
+        | Computation::Not
+        | Computation::Lop3
+        | Computation::Negate
+        | Computation::InsertBits
+        | Computation::Permute
+        | Computation::Compare
+        | Computation::Load
+        | Computation::Elect => false,
+    }
+}
