@@ -16,7 +16,7 @@ use super::events::{Action, Event, Events, Summary};
 use super::executing::Executing;
 use super::functions::FunctionFacts;
 use super::paths::Paths;
-use super::places::{Place, Places};
+use super::places::{Place, Places, Root};
 use super::reach::{Direction, Fact, Found, Passed, Query, Reach};
 use super::uniformity::Uniformity;
 use super::values::ValueId;
@@ -549,6 +549,11 @@ impl<'a> Flow<'a> {
         const COLUMN: u64 = 0xFFFF;
         let by_bits = known.value & known.mask & COLUMN;
         let Base::Register(register) = address.base else { return by_bits };
+        match self.places().of(instruction, register.id).root {
+            // Where an allocation lies is not known.
+            Root::Slot(_) | Root::Variable(_) => return by_bits,
+            Root::Literal | Root::Register(_) | Root::Parameter(_) => {}
+        }
         let first = self.facts.ranges.least(&self.facts.view(self.unit), instruction, register.id);
         // What counts backwards, or past all columns, is in no column that is known.
         let by_count = first.and_then(|first| u64::try_from(first + address.offset).ok());

@@ -101,8 +101,11 @@ impl<'a> Flow<'a> {
 
     fn find_mbarriers(&self) -> Vec<Used> {
         let mut used = Vec::new();
-        for instruction in self.cfg().instructions().filter(|it| self.cfg().is_executed(*it)) {
+        for instruction in self.cfg().instructions() {
             let opcode = self.unit.operations.of(instruction);
+            if opcode.only_computes() || !self.cfg().is_executed(instruction) {
+                continue;
+            }
             let how = match opcode.synchronization() {
                 Synchronization::MbarrierWait | Synchronization::MbarrierQuery => Use::Waits,
                 Synchronization::MbarrierCompleteTransactions

@@ -1,7 +1,5 @@
 //! Finds values that are made of each other: inner ones first, and what goes round until nothing changes.
 
-use std::rc::Rc;
-
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
@@ -52,8 +50,8 @@ pub(super) struct Solver<'a, 'f> {
     feeds: Vec<SmallVec<[u32; 2]>>,
     /// The one that is evaluated.
     current: u32,
-    /// By who reads what: the limits of each of the values that meet there.
-    limits: FxHashMap<(u32, RegisterId), Rc<[Limited]>>,
+    /// By operand: what it reads.
+    terms: FxHashMap<u32, Term>,
 }
 
 impl<'a, 'f> Solver<'a, 'f> {
@@ -67,7 +65,7 @@ impl<'a, 'f> Solver<'a, 'f> {
             made: Vec::new(),
             feeds: Vec::new(),
             current: 0,
-            limits: FxHashMap::default(),
+            terms: FxHashMap::default(),
         }
     }
 
@@ -208,8 +206,13 @@ impl<'a, 'f> Solver<'a, 'f> {
     fn get(&self, value: ValueId) -> Option<Counted> {
         match self.slots.get(&value) {
             Some(slot) => self.values[*slot as usize],
-            None => Some(self.ranges.known.borrow().get(&value).copied().unwrap_or(Counted::UNKNOWN)),
+            None => Some(self.known(value)),
         }
+    }
+
+    /// What was found out before of a value that has no slot.
+    fn known(&self, value: ValueId) -> Counted {
+        self.ranges.known.borrow().get(&value).copied().unwrap_or(Counted::UNKNOWN)
     }
 
     /// What a value can be, by what is known of others so far.
@@ -229,24 +232,9 @@ impl<'a, 'f> Solver<'a, 'f> {
         }
     }
 
-    /// What a register holds where it is read.
-    fn read(&mut self, instruction: u32, register: RegisterId) -> Option<Counted> {
-        let Some(value) = self.function.value(instruction, register) else { return Some(Counted::UNKNOWN) };
-        let ValueId::Join(_) = value else { return self.get(value) };
-        let known = self.limits.get(&(instruction, register)).cloned();
-        let limits = known.unwrap_or_else(|| {
-            let found: Rc<[Limited]> = self.find_limits(instruction, register, value).into();
-            // They are read one by one from now on, not as what they are together.
-            for (input, _) in found.iter() {
-                self.feed(*input, self.current);
-            }
-            self.limits.insert((instruction, register), Rc::clone(&found));
-            found
-        });
-        if limits.is_empty() {
-            return self.get(value);
-        }
-        let limited = limits.iter().filter_map(|(input, limits)| {
+    /// What one of several values is, each as far as compares allow it.
+    fn limited(&self, values: &[Limited]) -> Option<Counted> {
+        let limited = values.iter().filter_map(|(input, limits)| {
             let value = self.get(*input)?;
             if value.base != Base::Nothing {
                 return Some(value);
@@ -551,33 +539,76 @@ impl<'a, 'f> Solver<'a, 'f> {
         None
     }
 
+    /// What an operand can be: nothing yet where that waits for others.
     fn operand(&mut self, instruction: u32, index: u32, ty: Type) -> Option<Counted> {
+        if !self.terms.contains_key(&index) {
+            let term = self.term(instruction, index, ty);
+            self.terms.insert(index, term);
+        }
+        match &self.terms[&index] {
+            Term::Known(known) => Some(*known),
+            Term::Value(slot) => self.values[*slot as usize],
+            Term::Limited(values) => self.limited(values),
+        }
+    }
+
+    fn term(&mut self, instruction: u32, index: u32, ty: Type) -> Term {
+        const UNKNOWN: Term = Term::Known(Counted::UNKNOWN);
         let Function { unit, .. } = *self.function;
-        let Some(operand) = unit.module.operands.get(index as usize) else { return Some(Counted::UNKNOWN) };
+        let Some(operand) = unit.module.operands.get(index as usize) else { return UNKNOWN };
         if operand.is_name()
             && let Resolution::Register(register) = unit.symbols.operand(index)
         {
-            return self.read(instruction, register);
+            return self.register(instruction, register);
         }
         if let Some(value) = literal(self.function, index) {
-            return Some(
-                signed(value, ty).map_or(Counted::UNKNOWN, |value| Counted::of(Numbers::from(value))),
-            );
+            return signed(value, ty).map_or(UNKNOWN, |value| Term::Known(Counted::of(Numbers::from(value))));
         }
         if !operand.is_name() {
-            return Some(Counted::UNKNOWN);
+            return UNKNOWN;
         }
         match unit.symbols.operand(index) {
             Resolution::Symbol(symbol)
                 if matches!(unit.symbols.symbol(symbol).kind, SymbolKind::Variable { .. }) =>
             {
                 let base = Base::Variable(symbol);
-                Some(Counted { base, numbers: Numbers::from(0), lanes: false })
+                Term::Known(Counted { base, numbers: Numbers::from(0), lanes: false })
             }
-            Resolution::Special => Some(special(unit.source.slice(operand.span()))),
-            _ => Some(Counted::UNKNOWN),
+            Resolution::Special => Term::Known(special(unit.source.slice(operand.span()))),
+            _ => UNKNOWN,
         }
     }
+
+    /// What a register holds where it is read.
+    fn register(&mut self, instruction: u32, register: RegisterId) -> Term {
+        let Some(value) = self.function.value(instruction, register) else {
+            return Term::Known(Counted::UNKNOWN);
+        };
+        if let ValueId::Join(_) = value {
+            let values = self.find_limits(instruction, register, value);
+            if !values.is_empty() {
+                // They are read one by one, not as what they are together.
+                for (input, _) in &values {
+                    self.feed(*input, self.current);
+                }
+                return Term::Limited(values.into());
+            }
+        }
+        match self.slots.get(&value) {
+            Some(slot) => Term::Value(*slot),
+            None => Term::Known(self.known(value)),
+        }
+    }
+}
+
+/// What an operand reads.
+enum Term {
+    /// Something that is known already.
+    Known(Counted),
+    /// The value in this slot.
+    Value(u32),
+    /// One of several values, as far as compares allow it.
+    Limited(Box<[Limited]>),
 }
 
 /// What registers of one block are counted from.
