@@ -302,7 +302,7 @@ pub struct Operand {
     /// From the lowest bit: which kind (6 bits), whether it is long (1 bit), and what is said of
     /// [`LIST_BITS`] and [`LENGTH_BITS`].
     packed: u32,
-    /// Index of the first part.
+    /// Index of the first part; of a short decimal number, its value plus one.
     first: u32,
 }
 
@@ -314,6 +314,7 @@ const LENGTH_BITS: u32 = u32::BITS - TAG_BITS - 1;
 const LIST_BITS: u32 = 9;
 const LONG: u32 = 1 << TAG_BITS;
 
+const INTEGER: u32 = 1;
 const CAST: u32 = 10;
 const UNARY: u32 = 16;
 const BINARY: u32 = UNARY + UNARIES.len() as u32;
@@ -381,7 +382,7 @@ impl Operand {
     pub(crate) const fn new(kind: OperandKind, span: Span) -> Self {
         match kind {
             OperandKind::Name => Self::leaf(0, span),
-            OperandKind::Integer => Self::leaf(1, span),
+            OperandKind::Integer => Self::integer(None, span),
             OperandKind::Float => Self::leaf(2, span),
             OperandKind::String => Self::leaf(3, span),
             OperandKind::Sink => Self::leaf(4, span),
@@ -395,6 +396,22 @@ impl Operand {
             OperandKind::Unary(operator, part) => Self::fixed(UNARY + operator as u32, part.start, span),
             OperandKind::Binary(operator, parts) => Self::fixed(BINARY + operator as u32, parts.start, span),
         }
+    }
+
+    /// An integer, with its value if that is known and not as large as `u32::MAX`.
+    #[inline]
+    pub(crate) const fn integer(value: Option<u32>, span: Span) -> Self {
+        let kept = match value {
+            Some(value) => value.wrapping_add(1),
+            None => 0,
+        };
+        Self::fixed(INTEGER, kept, span)
+    }
+
+    /// The value of a short decimal number, which need not be read again.
+    #[inline]
+    pub(crate) const fn small_integer(&self) -> Option<u32> {
+        if self.tag() == INTEGER { self.first.checked_sub(1) } else { None }
     }
 
     /// The predicate of an instruction, which stands before the instruction's operands.
@@ -456,7 +473,7 @@ impl Operand {
         let tag = self.tag();
         match tag {
             0 | GUARD | NEGATED_GUARD => OperandKind::Name,
-            1 => OperandKind::Integer,
+            INTEGER => OperandKind::Integer,
             2 => OperandKind::Float,
             3 => OperandKind::String,
             4 => OperandKind::Sink,

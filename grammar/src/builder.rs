@@ -191,7 +191,10 @@ impl<'s> Builder<'s> {
 
     #[inline]
     pub(crate) fn leaf(&mut self, kind: OperandKind, span: Span) {
-        self.stack.push(Operand::new(kind, span));
+        self.stack.push(match kind {
+            OperandKind::Integer => Operand::integer(literal::small(self.text, span), span),
+            _ => Operand::new(kind, span),
+        });
     }
 
     /// Moves the last `count` operands from the stack into the arena.

@@ -7,7 +7,7 @@
 //! type of what was chosen.
 
 use crate::ast::{BinaryOperator, CastType, Module, Operand, OperandKind, UnaryOperator};
-use crate::source::Source;
+use crate::source::{Source, Span};
 
 /// The value of a constant expression.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -85,6 +85,25 @@ pub fn integer(text: &str) -> Option<u64> {
     u64::from_str_radix(digits, radix).ok()
 }
 
+/// The value of a short decimal number, as most are, which [`integer`] reads in the same way. A tree keeps
+/// it, so that who asks for it need not read the text.
+#[inline]
+pub(crate) fn small(text: &str, number: Span) -> Option<u32> {
+    /// So many digits always fit.
+    const SHORT: u32 = 9;
+    if number.len() > SHORT {
+        return None;
+    }
+    let digits = text.as_bytes().get(number.range())?;
+    // A leading zero makes it octal.
+    if let [] | [b'0', _, ..] = digits {
+        return None;
+    }
+    digits.iter().try_fold(0, |value, digit| {
+        digit.is_ascii_digit().then(|| value * 10 + u32::from(digit - b'0'))
+    })
+}
+
 /// Reads a floating-point literal: `1.5`, `1e3`, `0f3F800000`, `0d3FF0000000000000`.
 ///
 /// `None` for one that is too large; the exact notations write infinities and NaNs, too.
@@ -112,6 +131,9 @@ pub fn constant(source: &Source, module: &Module, operand: &Operand) -> Option<C
     nested(source, module, operand, MAX_DEPTH)
 }
 
+/// The constant that has a name: how many threads a warp has.
+const WARP_SIZE: &str = "WARP_SZ";
+
 /// Deeper expressions have no value: a chain of operators can be as long as the file.
 const MAX_DEPTH: u32 = 100;
 
@@ -119,7 +141,12 @@ fn nested(source: &Source, module: &Module, operand: &Operand, depth: u32) -> Op
     let depth = depth.checked_sub(1)?;
     // What is asked for most, and is soon answered.
     if operand.is_name() {
-        return (source.slice(operand.span()) == "WARP_SZ").then_some(Constant::Signed(32));
+        let span = operand.span();
+        let is_warp_size = span.len() as usize == WARP_SIZE.len() && source.slice(span) == WARP_SIZE;
+        return is_warp_size.then_some(Constant::Signed(32));
+    }
+    if let Some(value) = operand.small_integer() {
+        return Some(Constant::Signed(value.into()));
     }
     let parts = module.parts(operand);
     let value = |index: usize| nested(source, module, parts.get(index)?, depth);
@@ -281,4 +308,24 @@ fn double(operator: BinaryOperator, a: f64, b: f64) -> Option<Constant> {
         | BinaryOperator::Question
         | BinaryOperator::Colon => return None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn a_short_number_is_read_like_any(text in "0?[0-9]{0,11}|0x[0-9a-f]{1,4}|[0-9]{1,3}U") {
+            let span = Span::new(2, 2 + text.len() as u32);
+            let value = small(&format!("- {text};"), span);
+            if let Some(value) = value {
+                prop_assert_eq!(integer(&text), Some(value.into()));
+            }
+            let is_short = (1..10).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit());
+            prop_assert_eq!(value.is_some(), is_short && (text.len() == 1 || !text.starts_with('0')));
+        }
+    }
 }
