@@ -23,9 +23,10 @@
 //! # Ok::<(), ptx_tc::source::SourceError>(())
 //! ```
 
+use std::fmt;
 use std::sync::Arc;
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use crate::isa::vocabulary::{
     Abs, AddressSpace, Ashift, BlockScale, CollectorA, CollectorB, CollectorWs, CpShape, CtaGroup, DataType,
@@ -320,12 +321,50 @@ pub struct Predicate<'s> {
     pub value: Scalar<'s>,
 }
 
+/// A name that is read when it is asked for. Most never are, and to look at the text of each takes as long as
+/// all else that is done with it.
+#[derive(Clone, Copy)]
+pub struct Name<'s> {
+    text: &'s str,
+    span: Span,
+}
+
+impl<'s> Name<'s> {
+    /// What `text` has at `span`.
+    pub(crate) const fn new(text: &'s str, span: Span) -> Self {
+        Self { text, span }
+    }
+
+    /// As it is written.
+    pub fn as_str(self) -> &'s str {
+        self.text.get(self.span.range()).unwrap_or_default()
+    }
+}
+
+impl fmt::Display for Name<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl fmt::Debug for Name<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(self.as_str(), f)
+    }
+}
+
+impl Serialize for Name<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
+
 /// A register as an operand.
 #[derive(Clone, Copy, Debug, Serialize)]
 #[non_exhaustive]
 pub struct Register<'s> {
     /// Its name as written.
-    pub name: &'s str,
+    pub name: Name<'s>,
     /// Where.
     pub span: Span,
     /// Its declared type.

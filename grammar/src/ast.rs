@@ -36,6 +36,8 @@ pub struct Module {
     pub statements: Vec<Statement>,
     /// Payload of [`StatementKind::Instruction`].
     pub instructions: Vec<RawInstruction>,
+    /// Each distinct opcode, as it is written, where it stands first.
+    pub opcodes: Vec<Span>,
     /// Payload of [`StatementKind::Declaration`] and the parameters of functions.
     pub declarations: Vec<Declaration>,
     /// What the declarations declare.
@@ -280,6 +282,8 @@ pub enum StatementKind {
 pub struct RawInstruction {
     /// The opcode with its qualifiers; may contain white space and comments.
     pub opcode: Span,
+    /// The number of what is written there, in [`Module::opcodes`].
+    pub number: u32,
     /// Its operands, in [`Module::operands`].
     pub operands: Slice,
 }
@@ -302,7 +306,8 @@ pub struct Operand {
     /// From the lowest bit: which kind (6 bits), whether it is long (1 bit), and what is said of
     /// [`LIST_BITS`] and [`LENGTH_BITS`].
     packed: u32,
-    /// Index of the first part; of a short decimal number, its value plus one.
+    /// Index of the first part; of a short decimal number, its value plus one; of a name, whether it is
+    /// plain.
     first: u32,
 }
 
@@ -381,7 +386,7 @@ impl Operand {
     #[inline]
     pub(crate) const fn new(kind: OperandKind, span: Span) -> Self {
         match kind {
-            OperandKind::Name => Self::leaf(0, span),
+            OperandKind::Name => Self::name(false, span),
             OperandKind::Integer => Self::integer(None, span),
             OperandKind::Float => Self::leaf(2, span),
             OperandKind::String => Self::leaf(3, span),
@@ -396,6 +401,12 @@ impl Operand {
             OperandKind::Unary(operator, part) => Self::fixed(UNARY + operator as u32, part.start, span),
             OperandKind::Binary(operator, parts) => Self::fixed(BINARY + operator as u32, parts.start, span),
         }
+    }
+
+    /// A name; a plain one is `%` and a word, as registers are called.
+    #[inline]
+    pub(crate) const fn name(is_plain: bool, span: Span) -> Self {
+        Self::fixed(0, is_plain as u32, span)
     }
 
     /// An integer, with its value if that is known and not as large as `u32::MAX`.
@@ -440,6 +451,13 @@ impl Operand {
     #[inline]
     pub const fn is_name(&self) -> bool {
         matches!(self.tag(), 0 | GUARD | NEGATED_GUARD)
+    }
+
+    /// Whether it is a name that starts with `%` and has no dots: what registers are called, and told without
+    /// a look at the text.
+    #[inline]
+    pub const fn is_plain_name(&self) -> bool {
+        self.tag() == 0 && self.first == 1
     }
 
     /// Whether it is a number, a string or `_`: what names nothing.
@@ -494,7 +512,7 @@ impl Operand {
     pub const fn parts(&self) -> Slice {
         let start = self.first;
         let len = match self.tag() {
-            0..5 | GUARD.. => 0,
+            0..5 | GUARD.. => return Slice { start: 0, len: 0 },
             5..8 if self.is_long() => self.packed >> (TAG_BITS + 1),
             5..8 => self.packed >> (TAG_BITS + 1) & ((1 << LIST_BITS) - 1),
             CAST..=12 | UNARY..BINARY => 1,

@@ -13,6 +13,7 @@ use crate::ast::{
 };
 use crate::lexer::Token;
 use crate::literal;
+use crate::opcodes::Opcodes;
 use crate::parser::SyntaxError;
 use crate::source::Span;
 
@@ -29,6 +30,7 @@ pub(crate) struct Builder<'s> {
     pub(crate) module: Module,
     pub(crate) errors: Vec<SyntaxError>,
     is_broken: bool,
+    opcodes: Opcodes<'s>,
     stack: Vec<Operand>,
     operators: Vec<BinaryOperator>,
     /// The tail of the `.loc` under way.
@@ -128,6 +130,7 @@ impl<'s> Builder<'s> {
             module,
             errors: Vec::new(),
             is_broken: false,
+            opcodes: Opcodes::new(text),
             stack: Vec::new(),
             operators: Vec::new(),
             specifier: Specifier {
@@ -193,8 +196,18 @@ impl<'s> Builder<'s> {
     pub(crate) fn leaf(&mut self, kind: OperandKind, span: Span) {
         self.stack.push(match kind {
             OperandKind::Integer => Operand::integer(literal::small(self.text, span), span),
+            OperandKind::Name => {
+                let text = self.text.as_bytes().get(span.range()).unwrap_or_default();
+                Operand::name(text.starts_with(b"%") && !text.contains(&b'.'), span)
+            }
             _ => Operand::new(kind, span),
         });
+    }
+
+    /// A name, where it is known whether it is plain.
+    #[inline]
+    pub(crate) fn name(&mut self, span: Span, is_plain: bool) {
+        self.stack.push(Operand::name(is_plain, span));
     }
 
     /// Moves the last `count` operands from the stack into the arena.
@@ -324,7 +337,8 @@ impl<'s> Builder<'s> {
             grow(&mut self.module.instructions, span.end, self.text);
         }
         let index = self.module.instructions.len() as u32;
-        self.module.instructions.push(RawInstruction { opcode, operands });
+        let number = self.opcodes.number(opcode, &mut self.module.opcodes);
+        self.module.instructions.push(RawInstruction { opcode, number, operands });
         self.statement(StatementKind::Instruction(index), span);
     }
 

@@ -17,6 +17,7 @@ pub mod ast;
 pub(crate) mod builder;
 pub mod lexer;
 pub mod literal;
+pub(crate) mod opcodes;
 pub(crate) mod parallel;
 pub mod parser;
 pub(crate) mod plain;

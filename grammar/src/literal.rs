@@ -99,9 +99,9 @@ pub(crate) fn small(text: &str, number: Span) -> Option<u32> {
     if let [] | [b'0', _, ..] = digits {
         return None;
     }
-    digits.iter().try_fold(0, |value, digit| {
-        digit.is_ascii_digit().then(|| value * 10 + u32::from(digit - b'0'))
-    })
+    digits
+        .iter()
+        .try_fold(0, |value, digit| digit.is_ascii_digit().then(|| value * 10 + u32::from(digit - b'0')))
 }
 
 /// Reads a floating-point literal: `1.5`, `1e3`, `0f3F800000`, `0d3FF0000000000000`.

@@ -12,6 +12,7 @@ use crate::ast::{Counts, Function, Module, Operand, Slice, StatementKind};
 use crate::builder::Builder;
 use crate::grammar::ModuleParser;
 use crate::lexer::LexError;
+use crate::opcodes;
 use crate::parser::{Parsed, SyntaxError};
 use crate::plain::Tokens;
 use crate::source::Source;
@@ -71,7 +72,7 @@ pub(crate) fn parse_pieces(source: &Source, cuts: &[u32]) -> Option<Parsed> {
     let Parsed { mut module, mut errors } = pieces.next()??;
     for piece in pieces {
         let piece = piece?;
-        append(&mut module, piece.module)?;
+        append(text, &mut module, piece.module)?;
         errors.extend(piece.errors);
     }
     errors.sort_by_key(SyntaxError::span);
@@ -106,17 +107,17 @@ fn parse_piece(text: &str, start: u32, end: u32) -> Option<Parsed> {
 const MANY_OPERANDS: usize = 1 << 16;
 
 /// Puts the tree of the next piece behind `module`; `None` when there are too many of something.
-fn append(module: &mut Module, mut piece: Module) -> Option<()> {
+fn append(text: &str, module: &mut Module, mut piece: Module) -> Option<()> {
     let before = Counts::of(module);
     let operands = std::mem::take(&mut piece.operands);
     let mut all = std::mem::take(&mut module.operands);
     let behind = move |operand: Operand| operand.behind(before.operands);
     let is_appended = if operands.len() < MANY_OPERANDS {
         all.extend(operands.into_iter().map(behind));
-        append_others(module, piece, before)
+        append_others(text, module, piece, before)
     } else {
         std::thread::scope(|scope| {
-            let others = scope.spawn(|| append_others(module, piece, before));
+            let others = scope.spawn(|| append_others(text, module, piece, before));
             all.extend(operands.into_iter().map(behind));
             others.join().ok().flatten()
         })
@@ -126,10 +127,11 @@ fn append(module: &mut Module, mut piece: Module) -> Option<()> {
 }
 
 /// The same for all but the operands.
-fn append_others(module: &mut Module, piece: Module, before: Counts) -> Option<()> {
+fn append_others(text: &str, module: &mut Module, piece: Module, before: Counts) -> Option<()> {
     let Module {
         statements,
         instructions,
+        opcodes: met,
         declarations,
         declarators,
         functions,
@@ -162,8 +164,10 @@ fn append_others(module: &mut Module, piece: Module, before: Counts) -> Option<(
     for statement in statements {
         module.statements.push(statement.behind(&before)?);
     }
+    let numbers = opcodes::merge(text, &mut module.opcodes, &met);
     module.instructions.extend(instructions.into_iter().map(|mut raw| {
         raw.operands = by(raw.operands, before.operands);
+        raw.number = numbers.get(raw.number as usize).copied().unwrap_or_default();
         raw
     }));
     module.functions.extend(functions.into_iter().map(|function| Function {

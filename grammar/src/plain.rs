@@ -413,8 +413,9 @@ impl Cursor<'_> {
             builder.leaf(OperandKind::Sink, self.span_from(self.at - 1));
             return Some(false);
         }
-        let name = self.name()?;
-        builder.leaf(OperandKind::Name, name);
+        let word = self.identifier()?;
+        let name = self.dots(word);
+        builder.name(name, byte == b'%' && name == word);
         Some(true)
     }
 

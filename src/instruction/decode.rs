@@ -11,7 +11,7 @@ use std::ops::Range;
 use rustc_hash::FxHashMap;
 
 use super::form::{Problem, Qualifiers};
-use super::{Address, Base, Immediate, Instruction, Register, Scalar, Variable, Vector};
+use super::{Address, Base, Immediate, Instruction, Name, Register, Scalar, Variable, Vector};
 use crate::host::is_unknown;
 use crate::isa::tensor::{Condition, InstructionForm, OperandClass, OperandSlot};
 use crate::resolve::operations::Operations;
@@ -388,16 +388,15 @@ impl<'s> Decoder<'s> {
     /// The register that an operand is, if it is one of no special sort: most operands are.
     #[inline]
     fn plain_register(&self, index: usize, operand: &Operand) -> Option<Register<'s>> {
-        if !operand.is_name() {
+        // Whatever else is called `WARP_SZ`, it is a number.
+        if !operand.is_plain_name() {
             return None;
         }
         let Resolution::Register(id) = self.symbols.operand(index as u32) else { return None };
-        let span = operand.span();
-        let name = self.source.slice(span);
         let SymbolKind::Register { ty, vector: 1, .. } = self.symbols.register(id).kind else { return None };
-        // Whatever else is called `WARP_SZ`, it is a number.
-        let is_plain = name.starts_with('%') && !name.as_bytes().contains(&b'.');
-        is_plain.then_some(Register { name, span, ty, id, component: false, plus: None })
+        let span = operand.span();
+        let name = Name::new(self.source.text(), span);
+        Some(Register { name, span, ty, id, component: false, plus: None })
     }
 
     fn scalar(&self, index: usize, operand: &Operand, problems: &mut Vec<Problem>) -> Value<'s> {
@@ -472,6 +471,7 @@ impl<'s> Decoder<'s> {
             return Value::Other("a name");
         };
         let component = name.split_once('.').map(|(_, component)| component);
+        let name = Name::new(self.source.text(), span);
         let selects = |it| matches!((it, vector), ("x" | "y" | "r" | "g", _) | ("z" | "w" | "b" | "a", 3..));
         let is_component = component.is_some_and(selects);
         match (vector, component) {

@@ -1,10 +1,8 @@
 //! Which operation each instruction of a module is.
 //!
-//! A module has hundreds of thousands of instructions, but a few hundred opcodes. Each distinct
-//! text is split and looked up in the table once; an instruction then costs one look-up of its
-//! text, and whoever asks what it does one index.
+//! A module has hundreds of thousands of instructions, but a few hundred opcodes, which the tree numbers.
+//! Each is split and looked up in the table once; whoever asks what an instruction does has its number.
 
-use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::words::{tensor_operation, words};
@@ -20,7 +18,7 @@ use crate::syntax::ast::{Module, Operand, OperandKind, Slice};
 #[derive(Debug, Default)]
 pub struct Operations {
     opcodes: Vec<Opcode>,
-    /// By instruction: which of them.
+    /// By instruction: which of them. The tree has it as well, but not so close together.
     of: Vec<u32>,
 }
 
@@ -79,26 +77,10 @@ pub enum Misfit {
 pub type Assignment = SmallVec<[&'static OperandSlot; 8]>;
 
 impl Operations {
-    /// Looks up the opcodes of all instructions.
+    /// Looks up the opcodes of a module.
     pub fn new(source: &Source, module: &Module) -> Self {
-        let mut known: FxHashMap<&str, u32> = FxHashMap::default();
-        let mut opcodes = Vec::new();
-        // By a few letters: the opcode that was last seen with them.
-        let mut recent: [(&str, u32); RECENT] = [("", 0); RECENT];
-        let of = module.instructions.iter().map(|instruction| {
-            let text = source.slice(instruction.opcode);
-            let recent = &mut recent[place(text)];
-            if recent.0 != text || text.is_empty() {
-                let opcode = *known.entry(text).or_insert_with(|| {
-                    opcodes.push(Opcode::new(text));
-                    opcodes.len() as u32 - 1
-                });
-                *recent = (text, opcode);
-            }
-            recent.1
-        });
-        let of = of.collect();
-        Self { opcodes, of }
+        let opcodes = module.opcodes.iter().map(|opcode| Opcode::new(source.slice(*opcode))).collect();
+        Self { opcodes, of: module.instructions.iter().map(|instruction| instruction.number).collect() }
     }
 
     /// The opcode of an instruction.
@@ -140,19 +122,6 @@ impl Operations {
         }
         found.into_iter().filter(|(first, _)| !is_known(self.of(*first))).collect()
     }
-}
-
-/// Opcodes that are kept at hand.
-const RECENT: usize = 256;
-
-/// Where an opcode is kept: a number of its first and last letters.
-#[inline]
-fn place(text: &str) -> usize {
-    let bytes = text.as_bytes();
-    let first = bytes.first_chunk().map_or(0, |first| u32::from_le_bytes(*first));
-    let last = bytes.last_chunk().map_or(0, |last| u32::from_le_bytes(*last));
-    let mixed = (first ^ last.rotate_left(11) ^ bytes.len() as u32).wrapping_mul(0x9E37_79B1);
-    (mixed >> (u32::BITS - RECENT.ilog2())) as usize
 }
 
 impl Opcode {

@@ -34,7 +34,8 @@ impl Unit {
         let parsed = parser::parse_parallel(source, rayon::current_num_threads());
         #[cfg(not(feature = "parallel"))]
         let parsed = parser::parse(source);
-        let (symbols, operations) = resolve(source, &parsed.module);
+        let symbols = Symbols::new(source, &parsed.module);
+        let operations = Operations::new(source, &parsed.module);
         Self {
             source: source.clone(),
             module: parsed.module,
@@ -104,18 +105,6 @@ impl Unit {
         let Module { statements, operands, declarators, .. } = &self.module;
         (statements.len() + operands.len() + declarators.len() + self.source.text().len() / 8) as u64
     }
-}
-
-/// What names and opcodes mean, found side by side where that is worth it.
-fn resolve(source: &Source, module: &Module) -> (Symbols, Operations) {
-    /// Instructions that are worth a thread.
-    #[cfg(feature = "parallel")]
-    const MANY: usize = 1 << 13;
-    #[cfg(feature = "parallel")]
-    if module.instructions.len() >= MANY && rayon::current_num_threads() > 1 {
-        return rayon::join(|| Symbols::new(source, module), || Operations::new(source, module));
-    }
-    (Symbols::new(source, module), Operations::new(source, module))
 }
 
 /// An opcode that the table of instructions does not have.

@@ -253,7 +253,7 @@ fn repeated(decoded: &Decoded<'_>, findings: &mut Findings<'_>) {
         for element in elements {
             let Scalar::Register(register) = element else { continue };
             // Components of one vector register are registers of their own.
-            let component = if register.component { register.name } else { "" };
+            let component = if register.component { register.name.as_str() } else { "" };
             if let Some(first) = written.insert((register.id, component), *register) {
                 findings.push(
                     Diagnostic::new(

@@ -142,7 +142,7 @@ impl Lowering<'_> {
     /// The number of a register, or of one component of a vector.
     fn register_part(&mut self, register: &instruction::Register<'_>) -> u32 {
         let first = self.register(register.id);
-        let component = register.name.rsplit_once('.').filter(|_| register.component);
+        let component = register.name.as_str().rsplit_once('.').filter(|_| register.component);
         first
             + match component.map(|(_, component)| component) {
                 Some("y" | "g") => 1,
