@@ -192,14 +192,21 @@ impl<'s> Builder<'s> {
 
     // ---- operands ----
 
-    #[inline]
     pub(crate) fn leaf(&mut self, kind: OperandKind, span: Span) {
-        self.stack.push(match kind {
-            OperandKind::Integer => Operand::integer(literal::small(self.text, span), span),
+        match kind {
             OperandKind::Name => {
                 let text = self.text.as_bytes().get(span.range()).unwrap_or_default();
-                Operand::name(text.starts_with(b"%") && !text.contains(&b'.'), span)
+                self.name(span, text.starts_with(b"%") && !text.contains(&b'.'));
             }
+            _ => self.constant(kind, span),
+        }
+    }
+
+    /// A number, or another leaf that is no name.
+    #[inline]
+    pub(crate) fn constant(&mut self, kind: OperandKind, span: Span) {
+        self.stack.push(match kind {
+            OperandKind::Integer => Operand::integer(literal::small(self.text, span), span),
             _ => Operand::new(kind, span),
         });
     }

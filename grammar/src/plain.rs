@@ -365,8 +365,7 @@ impl Cursor<'_> {
             b'!' => {
                 self.at += 1;
                 self.blank()?;
-                let name = self.name()?;
-                builder.leaf(OperandKind::Name, name);
+                self.named(builder)?;
                 builder.unary(UnaryOperator::Not, self.span_from(start));
             }
             _ => {
@@ -388,10 +387,19 @@ impl Cursor<'_> {
     fn pair(&mut self, builder: &mut Builder<'_>) -> Option<()> {
         self.at += 1;
         self.blank()?;
-        let second = self.name()?;
         builder.operator(BinaryOperator::Or);
-        builder.leaf(OperandKind::Name, second);
+        self.named(builder)?;
         builder.fold(1);
+        Some(())
+    }
+
+    /// A name.
+    #[inline]
+    fn named(&mut self, builder: &mut Builder<'_>) -> Option<()> {
+        let first = self.byte();
+        let word = self.identifier()?;
+        let name = self.dots(word);
+        builder.name(name, first == b'%' && name == word);
         Some(())
     }
 
@@ -401,7 +409,7 @@ impl Cursor<'_> {
         let byte = self.byte();
         if has(byte, DIGIT) {
             let (kind, number) = self.number()?;
-            builder.leaf(kind, number);
+            builder.constant(kind, number);
             return Some(false);
         }
         if byte == b'-' {
@@ -413,9 +421,7 @@ impl Cursor<'_> {
             builder.leaf(OperandKind::Sink, self.span_from(self.at - 1));
             return Some(false);
         }
-        let word = self.identifier()?;
-        let name = self.dots(word);
-        builder.name(name, byte == b'%' && name == word);
+        self.named(builder)?;
         Some(true)
     }
 
@@ -424,7 +430,7 @@ impl Cursor<'_> {
         self.at += 1;
         self.blank()?;
         let (kind, number) = self.number()?;
-        builder.leaf(kind, number);
+        builder.constant(kind, number);
         builder.unary(UnaryOperator::Negate, self.span_from(start));
         Some(())
     }
@@ -432,8 +438,7 @@ impl Cursor<'_> {
     /// The parts of `[a]`, `[a+4]` and `[a, {x, y}]` with the bracket behind them; returns how many.
     #[inline]
     fn address(&mut self, builder: &mut Builder<'_>) -> Option<u32> {
-        let base = self.name()?;
-        builder.leaf(OperandKind::Name, base);
+        self.named(builder)?;
         self.blank()?;
         if self.take(b'+') {
             self.blank()?;
@@ -442,7 +447,7 @@ impl Cursor<'_> {
                 self.negative(builder)?;
             } else {
                 let (kind, offset) = self.number()?;
-                builder.leaf(kind, offset);
+                builder.constant(kind, offset);
             }
             builder.fold(1);
             self.blank()?;

@@ -10,11 +10,23 @@ const NONE: u32 = u32::MAX;
 /// The dominator tree of a graph whose nodes are numbered.
 #[derive(Clone, Debug)]
 pub struct DominatorTree {
-    /// By node: the nearest other node that all paths to it go through.
-    immediate: Vec<u32>,
-    /// By node: where a walk over the tree enters and leaves it.
-    entered: Vec<u32>,
-    left: Vec<u32>,
+    /// By node.
+    places: Vec<Place>,
+}
+
+/// Where a node stands in the tree, if `root` reaches it.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    /// The nearest other node that all paths to it go through.
+    immediate: u32,
+    /// Where a walk over the tree enters and leaves it.
+    entered: u32,
+    left: u32,
+}
+
+impl Place {
+    /// That of a node that is not in the tree.
+    const NONE: Self = Self { immediate: NONE, entered: NONE, left: NONE };
 }
 
 impl DominatorTree {
@@ -29,96 +41,111 @@ impl DominatorTree {
         S: Iterator<Item = u32>,
         P: Iterator<Item = u32>,
     {
-        let search = Search::new(nodes, root, successors);
-        let count = search.order.len();
-        let mut semi: Vec<u32> = (0..count as u32).collect();
-        let mut forest = Forest { above: search.parent.clone(), label: semi.clone() };
+        let Search { mut found, number } = Search::new(nodes, root, successors);
+        let count = found.len();
+        let mut path = Vec::new();
         for index in (1..count).rev() {
-            semi[index] = search.parent[index];
-            for from in predecessors(search.order[index]) {
-                let number = search.number[from as usize];
-                if number != NONE {
-                    let best = forest.least(number, index as u32 + 1, &semi);
-                    semi[index] = semi[index].min(semi[best as usize]);
+            let mut semi = found[index].parent;
+            for from in predecessors(found[index].node) {
+                let from = number[from as usize];
+                if from != NONE {
+                    let best = least(&mut found, &mut path, from, index as u32 + 1);
+                    semi = semi.min(found[best as usize].semi);
                 }
             }
+            found[index].semi = semi;
         }
-        let mut dominator = search.parent.clone();
         for index in 1..count {
-            while dominator[index] > semi[index] {
-                dominator[index] = dominator[dominator[index] as usize];
+            let Found { semi, mut dominator, .. } = found[index];
+            while dominator > semi {
+                dominator = found[dominator as usize].dominator;
             }
+            found[index].dominator = dominator;
         }
-        Self::from_search(nodes, &search.order, &dominator)
+        Self::from_search(nodes, &mut found)
     }
 
-    /// From each node's nearest dominator, both as numbers of the search.
-    fn from_search(nodes: usize, order: &[u32], dominator: &[u32]) -> Self {
-        let mut size = vec![1; order.len()];
-        for index in (1..order.len()).rev() {
-            size[dominator[index] as usize] += size[index];
+    /// From each node's nearest dominator.
+    fn from_search(nodes: usize, found: &mut [Found]) -> Self {
+        for index in (1..found.len()).rev() {
+            let Found { dominator, size, .. } = found[index];
+            found[dominator as usize].size += size;
         }
-        let mut this =
-            Self { immediate: vec![NONE; nodes], entered: vec![NONE; nodes], left: vec![NONE; nodes] };
-        // By number: where the next of its children goes.
-        let mut next = vec![0; order.len()];
-        for (index, node) in order.iter().map(|node| *node as usize).enumerate() {
-            let above = dominator[index] as usize;
-            let entered = next[above];
+        let mut places = vec![Place::NONE; nodes];
+        for index in 0..found.len() {
+            let Found { node, dominator, size, .. } = found[index];
+            let above = &mut found[dominator as usize];
+            let entered = above.next;
+            let mut immediate = NONE;
             if index > 0 {
-                this.immediate[node] = order[above];
-                next[above] += size[index];
+                immediate = above.node;
+                above.next += size;
             }
-            next[index] = entered + 1;
-            this.entered[node] = entered;
-            this.left[node] = entered + size[index];
+            found[index].next = entered + 1;
+            places[node as usize] = Place { immediate, entered, left: entered + size };
         }
-        this
+        Self { places }
     }
 
     /// The nearest other node that all paths to `node` go through.
     pub fn immediate(&self, node: u32) -> Option<u32> {
-        Some(self.immediate[node as usize]).filter(|above| *above != NONE)
+        Some(self.places[node as usize].immediate).filter(|above| *above != NONE)
     }
 
     /// Where a walk over the tree enters `node`, if `root` reaches it.
     pub fn position(&self, node: u32) -> Option<u32> {
-        Some(self.entered[node as usize]).filter(|at| *at != NONE)
+        Some(self.places[node as usize].entered).filter(|at| *at != NONE)
     }
 
     /// Where a walk over the tree enters and leaves `node`: between are the nodes that it dominates.
     pub fn range(&self, node: u32) -> Option<(u32, u32)> {
-        Some((self.position(node)?, self.left[node as usize]))
+        Some((self.position(node)?, self.places[node as usize].left))
     }
 
     /// Whether all paths to `other` go through `node`, and there are some.
     pub fn dominates(&self, node: u32, other: u32) -> bool {
-        let (node, other) = (node as usize, other as usize);
-        self.entered[other] != NONE && (self.entered[node]..self.left[node]).contains(&self.entered[other])
+        let Place { entered, left, .. } = self.places[node as usize];
+        let other = self.places[other as usize].entered;
+        other != NONE && (entered..left).contains(&other)
     }
 }
 
 /// A depth-first search: nodes are numbered in the order in which they are found.
 struct Search {
-    order: Vec<u32>,
+    /// By number.
+    found: Vec<Found>,
     /// By node.
     number: Vec<u32>,
-    /// By number.
-    parent: Vec<u32>,
+}
+
+/// A node that was found, and what becomes known of it. Other nodes are meant by their numbers.
+#[derive(Clone, Copy, Debug)]
+struct Found {
+    node: u32,
+    parent: u32,
+    semi: u32,
+    /// In the part of the search's tree that is linked already: what stands above, paths being compressed,
+    /// and of all on that path the one with the least semi-dominator.
+    above: u32,
+    label: u32,
+    dominator: u32,
+    /// How many nodes it dominates, and where the next of its children in the tree goes.
+    size: u32,
+    next: u32,
 }
 
 impl Search {
     fn new<S: Iterator<Item = u32>>(nodes: usize, root: u32, successors: impl Fn(u32) -> S) -> Self {
-        let mut this =
-            Self { order: Vec::with_capacity(nodes), number: vec![NONE; nodes], parent: Vec::new() };
+        let mut this = Self { found: Vec::with_capacity(nodes), number: vec![NONE; nodes] };
         this.find(root, 0);
-        let mut stack = vec![(0, successors(root))];
+        let mut stack = Vec::with_capacity(nodes.min(16));
+        stack.push((0, successors(root)));
         while let Some((number, rest)) = stack.last_mut() {
             let number = *number;
             match rest.next() {
                 Some(node) if this.number[node as usize] == NONE => {
                     this.find(node, number);
-                    stack.push((this.order.len() as u32 - 1, successors(node)));
+                    stack.push((this.found.len() as u32 - 1, successors(node)));
                 }
                 Some(_) => {}
                 None => {
@@ -130,37 +157,40 @@ impl Search {
     }
 
     fn find(&mut self, node: u32, parent: u32) {
-        self.number[node as usize] = self.order.len() as u32;
-        self.order.push(node);
-        self.parent.push(parent);
+        let number = self.found.len() as u32;
+        self.number[node as usize] = number;
+        self.found.push(Found {
+            node,
+            parent,
+            semi: number,
+            above: parent,
+            label: number,
+            dominator: parent,
+            size: 1,
+            next: 0,
+        });
     }
 }
 
-/// The part of the search's tree that is linked already, paths in it being compressed.
-struct Forest {
-    above: Vec<u32>,
-    label: Vec<u32>,
-}
-
-impl Forest {
-    /// Of `number` and what is above it, numbers from `linked` on: the one with the least
-    /// semi-dominator.
-    fn least(&mut self, number: u32, linked: u32, semi: &[u32]) -> u32 {
-        let mut path = Vec::new();
-        let mut top = number as usize;
-        while self.above[top] >= linked {
-            path.push(top);
-            top = self.above[top] as usize;
-        }
-        while let Some(at) = path.pop() {
-            self.above[at] = self.above[top];
-            if semi[self.label[top] as usize] < semi[self.label[at] as usize] {
-                self.label[at] = self.label[top];
-            }
-            top = at;
-        }
-        self.label[number as usize]
+/// Of `number` and what is above it, numbers from `linked` on: the one with the least semi-dominator.
+/// `path` is room to work in.
+fn least(found: &mut [Found], path: &mut Vec<u32>, number: u32, linked: u32) -> u32 {
+    let mut top = number;
+    while found[top as usize].above >= linked {
+        path.push(top);
+        top = found[top as usize].above;
     }
+    while let Some(at) = path.pop() {
+        let Found { above, label, .. } = found[top as usize];
+        let semi = found[label as usize].semi;
+        let own = found[at as usize].label;
+        found[at as usize].above = above;
+        if semi < found[own as usize].semi {
+            found[at as usize].label = label;
+        }
+        top = at;
+    }
+    found[number as usize].label
 }
 
 #[cfg(test)]
