@@ -19,7 +19,7 @@ use crate::resolve::symbols::{RegisterId, Resolution, SymbolKind, Symbols};
 use crate::resolve::unit::Unit;
 use crate::source::{Source, Span};
 use crate::syntax::ast::{
-    BinaryOperator, Module, Operand, OperandKind, Slice, StatementKind, Type, UnaryOperator,
+    BinaryOperator, Function, Module, Operand, OperandKind, Slice, StatementKind, Type, UnaryOperator,
 };
 use crate::syntax::literal;
 
@@ -150,9 +150,6 @@ pub struct Decoder<'s> {
     most: usize,
 }
 
-/// What all opcodes of tcgen05 start with.
-const TENSOR: &[u8] = b"tcgen05";
-
 impl<'s> Decoder<'s> {
     /// A decoder for the instructions of a unit.
     pub fn new(unit: &'s Unit) -> Self {
@@ -161,23 +158,12 @@ impl<'s> Decoder<'s> {
         Self { source, module, symbols, operations, elements, known, values: Vec::new(), most: 0 }
     }
 
-    /// The functions that may have tcgen05 instructions, in the order of the module: the word stands
-    /// in them.
+    /// The functions that have tcgen05 instructions, in the order of the module.
     pub fn functions(&self) -> Vec<u32> {
-        let Self { source, module, .. } = self;
-        let mut words = memchr::memmem::find_iter(source.text().as_bytes(), TENSOR).peekable();
-        let mut found = Vec::new();
-        for (index, function) in module.bodies() {
-            let statements = &module.statements[function.body.range()];
-            let (Some(first), Some(last)) = (statements.first(), statements.last()) else { continue };
-            while words.next_if(|at| *at < first.span.start as usize).is_some() {}
-            if words.next_if(|at| *at < last.span.end as usize).is_some() {
-                found.push(index);
-                // The next function is beyond all others in this one.
-                while words.next_if(|at| *at < last.span.end as usize).is_some() {}
-            }
-        }
-        found
+        let has_some = |(index, function): (u32, &Function)| {
+            (!self.operations.tensor_within(function.body.range()).is_empty()).then_some(index)
+        };
+        self.module.bodies().filter_map(has_some).collect()
     }
 
     /// Decodes the tcgen05 instructions of some functions, which are in the order of the module.
@@ -207,11 +193,7 @@ impl<'s> Decoder<'s> {
     }
 
     fn decode_range(&mut self, statements: Range<usize>, function: Option<u32>, all: &mut Vec<Decoded<'s>>) {
-        for (index, statement) in statements.clone().zip(&self.module.statements[statements]) {
-            let StatementKind::Instruction(instruction) = statement.kind() else { continue };
-            if !self.operations.is_tensor(instruction) {
-                continue;
-            }
+        for &(statement, instruction) in self.operations.tensor_within(statements) {
             let raw = &self.module.instructions[instruction as usize];
             let number = self.operations.number(instruction);
             let mut decoded = if let Some(same) = self.known.get(&number) {
@@ -223,7 +205,7 @@ impl<'s> Decoder<'s> {
                 }
                 decoded
             };
-            self.complete(&mut decoded, (index as u32, instruction, function));
+            self.complete(&mut decoded, (statement, instruction, function));
             all.push(decoded);
         }
     }

@@ -3,6 +3,8 @@
 //! A module has hundreds of thousands of instructions, but a few hundred opcodes, which the tree numbers.
 //! Each is split and looked up in the table once; whoever asks what an instruction does has its number.
 
+use std::ops::Range;
+
 use smallvec::SmallVec;
 
 use super::words::{tensor_operation, words};
@@ -12,7 +14,7 @@ use crate::isa::generic::{
 };
 use crate::isa::{generic, vocabulary};
 use crate::source::{Source, Span};
-use crate::syntax::ast::{Module, Operand, OperandKind, Slice};
+use crate::syntax::ast::{Module, Operand, OperandKind, Slice, StatementKind};
 
 /// The operations of a module.
 #[derive(Debug, Default)]
@@ -20,6 +22,8 @@ pub struct Operations {
     opcodes: Vec<Opcode>,
     /// By instruction: which of them. The tree has it as well, but not so close together.
     of: Vec<u32>,
+    /// The instructions of tcgen05 in their order, each behind its statement.
+    tensor: Vec<(u32, u32)>,
 }
 
 /// What the words of an opcode mean.
@@ -79,8 +83,27 @@ pub type Assignment = SmallVec<[&'static OperandSlot; 8]>;
 impl Operations {
     /// Looks up the opcodes of a module.
     pub fn new(source: &Source, module: &Module) -> Self {
-        let opcodes = module.opcodes.iter().map(|opcode| Opcode::new(source.slice(*opcode))).collect();
-        Self { opcodes, of: module.instructions.iter().map(|instruction| instruction.number).collect() }
+        let opcodes: Vec<Opcode> =
+            module.opcodes.iter().map(|opcode| Opcode::new(source.slice(*opcode))).collect();
+        let of: Vec<u32> = module.instructions.iter().map(|instruction| instruction.number).collect();
+        let is_tensor: Vec<bool> = opcodes.iter().map(Opcode::is_tensor).collect();
+        let mut tensor = Vec::new();
+        if is_tensor.contains(&true) {
+            for (statement, it) in (0..).zip(&module.statements) {
+                if let StatementKind::Instruction(instruction) = it.kind()
+                    && is_tensor[of[instruction as usize] as usize]
+                {
+                    tensor.push((statement, instruction));
+                }
+            }
+        }
+        Self { opcodes, of, tensor }
+    }
+
+    /// The instructions of tcgen05 among some statements, in their order, each behind its statement.
+    pub fn tensor_within(&self, statements: Range<usize>) -> &[(u32, u32)] {
+        let place = |at: usize| self.tensor.partition_point(|(statement, _)| (*statement as usize) < at);
+        self.tensor.get(place(statements.start)..place(statements.end)).unwrap_or_default()
     }
 
     /// The opcode of an instruction.
@@ -95,7 +118,7 @@ impl Operations {
 
     /// Whether an instruction is one of tcgen05.
     pub fn is_tensor(&self, instruction: u32) -> bool {
-        self.of(instruction).synchronization() == Synchronization::Tensor
+        self.of(instruction).is_tensor()
     }
 
     /// The distinct opcodes.
@@ -223,6 +246,11 @@ impl Opcode {
     /// With whom it synchronises.
     pub fn synchronization(&self) -> Synchronization {
         self.row.map_or(Synchronization::None, |row| row.synchronization)
+    }
+
+    /// Whether it is one of tcgen05.
+    pub fn is_tensor(&self) -> bool {
+        self.synchronization() == Synchronization::Tensor
     }
 
     /// How what it writes differs between the threads of a warp.
