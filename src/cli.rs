@@ -119,7 +119,8 @@ pub fn main() -> ExitCode {
         // Its writer has the lock on standard output.
         return lsp::run();
     }
-    let out = &mut io::stdout().lock();
+    // Standard output by itself writes each line for itself.
+    let out = &mut io::BufWriter::with_capacity(1 << 16, io::stdout().lock());
     let result = match arguments.command {
         Command::Check(check) => check.run(out),
         Command::Simulate(simulate) => simulate.run(out),
@@ -138,10 +139,8 @@ pub fn main() -> ExitCode {
             Ok(Outcome::Clean)
         }
     };
-    let result = result.and_then(|outcome| {
-        out.flush().map_err(output_error)?;
-        Ok(outcome)
-    });
+    let flushed = out.flush().map_err(output_error);
+    let result = result.and_then(|outcome| flushed.map(|()| outcome));
     match result {
         Ok(outcome) => outcome.into(),
         // The reader has seen enough (`| head`).
