@@ -63,12 +63,27 @@ shapes! {
     "copies without commit" = uncommitted_copies,
     "collector buffers" = collectors,
     "addresses" = addresses,
+    // Warps that tell each other to go on.
+    "arrivals behind loads" = arrivals_behind_loads,
+    "arrivals, then a wait for the load" = arrivals_before_wait,
+    "accesses behind a wait" = accesses_behind_a_wait,
+    "commits before a wait for the load" = commits_before_wait,
+    "arrivals behind stores" = arrivals_behind_stores,
+    "arrivals in blocks" = arrivals_in_blocks,
+    "arrivals at mbarriers" = arrivals_at_mbarriers,
+    "arrivals at mbarriers, then waits" = arrivals_then_waits,
+    "stages, then accesses" = stages_then_accesses,
+    "barriers of two warps" = barriers_of_warps,
+    "barriers of all warps" = barriers_of_all,
+    "barriers with numbers in registers" = barriers_in_registers,
+    "commits and waits for others" = commits_and_other_waits,
     // Many functions.
     "small functions" = small_functions,
     "chain of calls" = chain_of_calls,
     "tree of calls" = tree_of_calls,
     "recursion" = recursion,
     "calls of a large function" = calls_of_a_large_function,
+    "calls behind a barrier" = calls_behind_a_barrier,
     "kernels that call one function" = kernels_of_one_function,
     "kernels that reach all functions" = kernels_of_all_functions,
     "addresses of functions" = addressed_functions,
@@ -85,6 +100,7 @@ shapes! {
     "many operands" = many_operands,
     "many parameters" = parameters,
     "many targets" = many_targets,
+    "lines of targets" = lines_of_targets,
     "expressions" = expressions,
     "comments" = comments,
     "comments on a line" = comments_on_a_line,
@@ -518,6 +534,111 @@ fn addresses(bytes: usize) -> String {
     kernel_with("b32", &repeat(bytes, unit))
 }
 
+/// A kernel of four warps, of which the first goes one way and the others another.
+fn roles(first: &str, others: &str) -> String {
+    let body = format!(
+        "{ALLOC}mbarrier.init.shared::cta.b64 [mbar], 32;\nbar.sync 0;\nmov.u32 %r0, %tid.x;\n\
+         shr.u32 %r1, %r0, 5;\nsetp.ne.s32 p, %r1, 0;\n@p bra OTHERS;\n{first}bra END;\nOTHERS:\n{others}\
+         END:\n{DEALLOC}"
+    );
+    kernel(&body).replace(".entry k()", ".entry k() .reqntid 128")
+}
+
+const STORE: &str = "tcgen05.st.sync.aligned.32x32b.x1.b32 [taddr], {x};\n";
+const ARRIVE: &str = "mbarrier.arrive.shared::cta.b64 _, [mbar];\n";
+const TRY_WAIT: &str = "mbarrier.try_wait.parity.shared::cta.b64 q, [mbar], 0;\n";
+const USE: &str = "add.s32 x, x, 1;\n";
+
+fn arrive_at(number: usize) -> String {
+    format!("mbarrier.arrive.shared::cta.b64 _, [table+{}];\n", 8 * number)
+}
+
+fn wait_at(number: usize) -> String {
+    format!("mbarrier.try_wait.parity.shared::cta.b64 q, [table+{}], 0;\n", 8 * number)
+}
+
+fn arrivals_behind_loads(bytes: usize) -> String {
+    let (load, store) = (format!("{LOAD}{ARRIVE}{WAIT}"), format!("{TRY_WAIT}{STORE}"));
+    roles(&same(bytes / 2, &load), &same(bytes / 2, &store))
+}
+
+fn arrivals_before_wait(bytes: usize) -> String {
+    let arrivals = format!("{LOAD}{}{USE}{WAIT}", same(bytes / 2, ARRIVE));
+    roles(&arrivals, &same(bytes / 2, &format!("{TRY_WAIT}{STORE}")))
+}
+
+fn accesses_behind_a_wait(bytes: usize) -> String {
+    let arrivals = format!("{LOAD}{}{USE}{WAIT}", same(bytes / 2, ARRIVE));
+    roles(&arrivals, &format!("{TRY_WAIT}{}", same(bytes / 2, STORE)))
+}
+
+fn commits_before_wait(bytes: usize) -> String {
+    let commits = format!("{LOAD}{}{USE}{WAIT}", same(bytes / 2, commit()));
+    roles(&commits, &same(bytes / 2, &format!("{TRY_WAIT}{STORE}")))
+}
+
+fn arrivals_behind_stores(bytes: usize) -> String {
+    let (store, load) = (format!("{STORE}{ARRIVE}"), format!("{TRY_WAIT}{LOAD}"));
+    roles(&same(bytes / 2, &store), &same(bytes / 2, &load))
+}
+
+fn arrivals_in_blocks(bytes: usize) -> String {
+    let first = |number: usize| format!("{LOAD}{ARRIVE}{WAIT}@q bra A{number};\nA{number}:\n");
+    let other = |number: usize| format!("{TRY_WAIT}@q bra B{number};\nB{number}:\n{STORE}");
+    roles(&repeat(bytes / 2, first), &repeat(bytes / 2, other))
+}
+
+fn arrivals_at_mbarriers(bytes: usize) -> String {
+    let first = |number: usize| format!("{LOAD}{}{WAIT}", arrive_at(number));
+    let other = |number: usize| format!("{}{STORE}", wait_at(number));
+    roles(&repeat(bytes / 2, first), &repeat(bytes / 2, other))
+}
+
+fn arrivals_then_waits(bytes: usize) -> String {
+    roles(&repeat(bytes / 2, arrive_at), &repeat(bytes / 2, |number| format!("{}{LOAD}", wait_at(number))))
+}
+
+/// Each of many columns is written behind the wait for any of very many mbarriers.
+fn stages_then_accesses(bytes: usize) -> String {
+    let first = |number: usize| format!("{}{}", store(number), arrive_at(number));
+    let wait = |number: usize| {
+        format!("@%p{} bra W{number};\n{}bra WORK;\nW{number}:\n", number % 256, wait_at(number))
+    };
+    let access =
+        |number: usize| format!("tcgen05.ld.sync.aligned.32x32b.x1.b32 {{x}}, [taddr+{}];\n", number % 500);
+    let others = format!("{}WORK:\n{}", repeat(bytes / 3, wait), repeat(bytes / 3, access));
+    roles(&repeat(bytes / 3, first), &others)
+}
+
+fn barriers_of_warps(bytes: usize) -> String {
+    let first = |number: usize| format!("{LOAD}bar.arrive {}, 128;\n{WAIT}", number % 15 + 1);
+    let other = |number: usize| format!("bar.sync {}, 128;\n{STORE}", number % 15 + 1);
+    roles(&repeat(bytes / 2, first), &repeat(bytes / 2, other))
+}
+
+fn barriers_of_all(bytes: usize) -> String {
+    let body = same(bytes, &format!("{LOAD}bar.sync 0;\n{STORE}{WAIT}"));
+    kernel(&format!("{ALLOC}{body}")).replace(".entry k()", ".entry k() .reqntid 128")
+}
+
+fn barriers_in_registers(bytes: usize) -> String {
+    let unit = |number: usize| {
+        format!(
+            "add.s32 %r{}, %r{number}, 1;\n{LOAD}bar.sync %r{}, 128;\n{STORE}{WAIT}",
+            number + 1,
+            number + 1
+        )
+    };
+    let body = format!("{ALLOC}mov.b32 %r0, 0;\n{}", repeat(bytes, |number| unit(number % 500)));
+    kernel(&body).replace(".entry k()", ".entry k() .reqntid 128")
+}
+
+fn commits_and_other_waits(bytes: usize) -> String {
+    let commit = |number: usize| commit().replace("[mbar]", &format!("[table+{}]", 8 * number));
+    let waits = repeat(bytes / 2, |number| wait_at(number + 50_000));
+    kernel(&format!("{ALLOC}{}{waits}bar.sync 0;\n{LOAD}", repeat(bytes / 2, commit)))
+}
+
 fn small_functions(bytes: usize) -> String {
     let unit = |number: usize| {
         format!(
@@ -563,6 +684,12 @@ fn large_function(bytes: usize) -> String {
 
 fn calls_of_a_large_function(bytes: usize) -> String {
     format!("{}.entry k() {{\n{}}}\n", large_function(bytes / 2), same(bytes / 2, "call f;\n"))
+}
+
+fn calls_behind_a_barrier(bytes: usize) -> String {
+    let body = format!("{ALLOC}bar.sync 0;\n{LOAD}{}bar.sync 0;\n{MMA}", same(bytes / 2, "call f;\n"));
+    let function = large_function(bytes / 2);
+    format!("{function}{}", kernel(&body).trim_start_matches(HEADER))
 }
 
 fn kernels_of_one_function(bytes: usize) -> String {
@@ -658,6 +785,12 @@ fn parameters(bytes: usize) -> String {
 fn many_targets(bytes: usize) -> String {
     let module = kernel(&same(bytes / 2, SMALLEST));
     module.replacen("sm_100a", &format!("sm_100a{}", same(bytes / 2, ", sm_103a")), 1)
+}
+
+/// The same, each on a line of its own.
+fn lines_of_targets(bytes: usize) -> String {
+    let targets = repeat(bytes / 2, |number| format!(".target sm_{}a\n", 100 + 3 * (number % 2)));
+    kernel(&same(bytes / 2, SMALLEST)).replacen(".target sm_100a\n", &targets, 1)
 }
 
 fn expressions(bytes: usize) -> String {

@@ -75,6 +75,8 @@ pub struct Summary {
     pub events: Vec<Event>,
     /// Whether something unknown is called, or more happens than is kept here.
     pub unknown: bool,
+    /// Whether something waits for an mbarrier.
+    pub waits: bool,
     /// Whether more happens than is kept here.
     is_cut: bool,
 }
@@ -261,6 +263,7 @@ impl Events {
             summary.unknown |= inner.unknown;
             summary.events.extend(inner.events.iter().filter(|event| seen.insert(kinds.of(**event))));
         }
+        summary.waits = summary.events.iter().any(|event| event.action == Action::MbarrierWait);
         if !is_kernel && summary.events.len() >= MOST {
             summary.events.truncate(MOST);
             summary.unknown = true;

@@ -21,6 +21,9 @@ use crate::resolve::symbols::Resolution;
 mod evaluate;
 mod numbers;
 mod threads;
+mod warps;
+
+pub use warps::Warps;
 
 use evaluate::Value;
 use threads::{Holds, MOST, ThreadSet};
@@ -106,22 +109,6 @@ impl Executes {
     /// they can be.
     pub fn is_of_more_warps_than(&self, other: &Self) -> bool {
         self.holds.yes.warps().zip(other.possible()).any(|(one, (other, _))| one != 0 && other == 0)
-    }
-
-    /// Whether no warp can execute both, or one certainly does not execute the other.
-    pub fn is_of_more_warps_than_or_apart(&self, other: &Self) -> bool {
-        self.is_of_other_warps(other) || self.is_of_more_warps_than(other)
-    }
-
-    /// Whether a warp may execute the one and another warp the other that access the same lanes of Tensor
-    /// Memory: those of their rank among four.
-    pub fn shares_lanes_with(&self, other: &Self) -> bool {
-        let ranks = |it: &Self| {
-            it.possible()
-                .enumerate()
-                .fold(0, |ranks, (warp, (lanes, _))| ranks | u32::from(lanes != 0) << (warp % 4))
-        };
-        ranks(self) & ranks(other) != 0
     }
 
     /// How many warps certainly execute it.

@@ -106,6 +106,26 @@ pub struct Columns {
     sum: Option<Sum>,
 }
 
+/// Columns that are certainly touched, in no lanes but these.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Cells {
+    /// What the columns are counted from.
+    pub root: Root,
+    /// The columns.
+    pub columns: Range<u32>,
+    lanes: Lanes,
+}
+
+impl Cells {
+    /// Whether both have a common column and a common lane.
+    pub fn overlap(&self, other: &Self) -> bool {
+        self.root == other.root
+            && self.lanes & other.lanes != 0
+            && self.columns.start < other.columns.end
+            && other.columns.start < self.columns.end
+    }
+}
+
 impl Columns {
     /// What the columns are counted from.
     pub fn place(&self) -> Place {
@@ -129,15 +149,15 @@ impl Columns {
         Some((self.place.root, column..column + self.least))
     }
 
+    /// The same, and in which lanes.
+    pub fn cells(&self) -> Option<Cells> {
+        let (root, columns) = self.certain()?;
+        Some(Cells { root, columns, lanes: self.lanes })
+    }
+
     /// Whether both certainly touch a common column.
     pub fn overlaps(&self, other: &Self) -> bool {
-        let (Some((root, left)), Some((other_root, right))) = (self.certain(), other.certain()) else {
-            return false;
-        };
-        root == other_root
-            && self.lanes & other.lanes != 0
-            && left.start < right.end
-            && right.start < left.end
+        self.cells().zip(other.cells()).is_some_and(|(one, other)| one.overlap(&other))
     }
 
     /// How many columns the one starts behind the other, where neither address is known, but both are in

@@ -5,21 +5,23 @@
 //! whether they are handed over. What follows a further wait may have been told in time: it counts only where
 //! that wait is known to be for somebody else.
 
-use std::cell::LazyCell;
+use std::cell::{LazyCell, OnceCell, RefCell};
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::budget::Budget;
 use super::cfg::BlockId;
 use super::events::{Action, Event};
-use super::executing::{Executes, Executing};
+use super::executing::{Executing, Warps};
 use super::flow::{Flow, Pair, Role};
-use super::footprint::{self, columns, operands_read};
+use super::footprint::{self, Cells, columns, operands_read};
 use super::loads::Concern;
-use super::mbarriers::{Mbarrier, Used};
-use super::pending::{Threads, Transfer, pending_loads, pending_stores, pending_stores_if};
+use super::mbarriers::{Mbarrier, Several, Used};
+use super::pending::{Threads, Transfer, pending_loads, pending_stores, pending_stores_of_kinds};
+use super::places::Root;
 use crate::isa::generic::Synchronization;
 use crate::isa::vocabulary::Operation;
-use crate::resolve::symbols::Resolution;
+use crate::resolve::symbols::{RegisterId, Resolution};
 use crate::syntax::literal;
 
 /// A signal while a load or store may be under way.
@@ -34,19 +36,25 @@ pub struct Handover {
     pub then: Option<Event>,
 }
 
-/// Where threads that wait learn that others have come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Where threads wait for others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Channel {
-    /// An mbarrier, or one of a ring.
-    Mbarrier(Mbarrier),
     /// The barrier of the CTA with this number.
     Barrier(u64),
     /// The barrier of the cluster.
     Cluster,
 }
 
-/// What another warp may do behind a wait for a signal.
-type Behind = Vec<(Event, Executes)>;
+/// Where the number of a barrier is written.
+#[derive(Clone, Copy, Debug)]
+enum Number {
+    /// There is one barrier for the whole cluster.
+    Cluster,
+    /// In the instruction.
+    Is(u64),
+    /// In a register.
+    In(RegisterId),
+}
 
 impl<'a> Flow<'a> {
     /// The signals of this function that come too early.
@@ -94,28 +102,47 @@ impl<'a> Flow<'a> {
         self.unit.operations.of(event.instruction).synchronization()
     }
 
-    /// Where an instruction signals or waits, if that is known.
-    fn channel(&self, event: Event) -> Option<Channel> {
+    /// Which barriers its instructions mean.
+    fn channels(&self) -> Vec<(Event, Option<Channel>)> {
+        let is_barrier = |event: &&Event| matches!(event.action, Action::Barrier | Action::BarrierArrive);
+        let events = self.events().iter().filter(is_barrier);
+        let numbers: Vec<(Event, Option<Number>)> =
+            events.map(|event| (*event, self.number_of_barrier(*event))).collect();
+        let uses: Vec<(u32, RegisterId)> = numbers
+            .iter()
+            .filter_map(|(event, number)| match number {
+                Some(Number::In(register)) => Some((event.instruction, *register)),
+                Some(Number::Cluster | Number::Is(_)) | None => None,
+            })
+            .collect();
+        let mut known = self.known(&uses).into_iter();
+        let mut channel = |number: Number| match number {
+            Number::Cluster => Some(Channel::Cluster),
+            Number::Is(number) => Some(Channel::Barrier(number)),
+            Number::In(_) => known.next()?.constant(32).map(Channel::Barrier),
+        };
+        numbers.into_iter().map(|(event, number)| (event, number.and_then(&mut channel))).collect()
+    }
+
+    /// Where the number of a barrier is written.
+    fn number_of_barrier(&self, event: Event) -> Option<Number> {
         match self.synchronization(event) {
-            Synchronization::ClusterArrive | Synchronization::ClusterWait => Some(Channel::Cluster),
+            Synchronization::ClusterArrive | Synchronization::ClusterWait => Some(Number::Cluster),
             Synchronization::BarrierArrive | Synchronization::BarrierSync => {
                 // Those that reduce have a type, and a result first.
                 let reduces = !self.unit.operations.of(event.instruction).types.is_empty();
                 let operands = self.unit.module.instructions[event.instruction as usize].operands;
                 let operand = operands.range().nth(usize::from(reduces))? as u32;
                 let found = &self.unit.module.operands[operand as usize];
-                let number = match literal::evaluate(&self.unit.source, &self.unit.module, found) {
-                    Some(value) => u64::try_from(value).ok()?,
+                match literal::evaluate(&self.unit.source, &self.unit.module, found) {
+                    Some(value) => u64::try_from(value).ok().map(Number::Is),
                     None => match self.unit.symbols.operand(operand) {
-                        Resolution::Register(register) => {
-                            self.known(&[(event.instruction, register)]).first()?.constant(32)?
-                        }
-                        _ => return None,
+                        Resolution::Register(register) => Some(Number::In(register)),
+                        Resolution::Symbol(_) | Resolution::Special | Resolution::Undeclared => None,
                     },
-                };
-                Some(Channel::Barrier(number))
+                }
             }
-            _ => self.mbarrier_of(event.instruction)?.mbarrier.map(Channel::Mbarrier),
+            _ => None,
         }
     }
 
@@ -130,13 +157,114 @@ impl<'a> Flow<'a> {
 struct Search<'a> {
     flow: Flow<'a>,
     executing: Executing<'a>,
-    /// By signal, as far as it was asked for.
-    behind: FxHashMap<u32, Behind>,
+    /// By instruction: the warps that execute it, as far as it was asked for.
+    warps: RefCell<FxHashMap<u32, Option<Warps>>>,
+    barriers: OnceCell<Barriers>,
+    waits: OnceCell<Several<Wait>>,
+    signals: OnceCell<FxHashMap<Option<Warps>, Signalled>>,
+    /// Whether some warps may signal an mbarrier, as far as it was asked for.
+    told_by: RefCell<FxHashMap<(Mbarrier, Warps), bool>>,
+    /// What follows waits. Very many signals may have the same behind them.
+    behind: Vec<Behind>,
+    /// By those who are told, and the warps that tell them: an index into `behind`.
+    told: FxHashMap<(Told, Warps), Option<u32>>,
+    /// The same by signal.
+    of_signal: FxHashMap<u32, Option<u32>>,
+    /// What conflicts with an access, as far as it was asked for.
+    conflicts: RefCell<FxHashMap<(Transfer, Accessing, u32), Option<Event>>>,
+}
+
+/// Those who learn of a signal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Told {
+    /// Who waits for an mbarrier, or another one of its ring.
+    Waiting(Mbarrier),
+    /// Who waits at a barrier, at this instruction.
+    At(u32),
+}
+
+/// A wait for an mbarrier.
+#[derive(Clone, Copy, Debug)]
+struct Wait {
+    instruction: u32,
+    by: Warps,
+}
+
+/// The mbarriers that some warps signal.
+#[derive(Debug)]
+struct Signalled {
+    /// Those that are known.
+    known: Several<()>,
+    /// Whether there are others.
+    others: bool,
+}
+
+/// The barriers of a function.
+#[derive(Debug, Default)]
+struct Barriers {
+    /// By instruction, as far as it is known which one it is.
+    channels: FxHashMap<u32, Channel>,
+    /// Whether that is known of all of them.
+    are_known: bool,
+    met: FxHashMap<Channel, Met>,
+}
+
+/// Who gets to one barrier.
+#[derive(Debug, Default)]
+struct Met {
+    /// By the warps that get there: at how many instructions, and at the first of them.
+    by: FxHashMap<Warps, (u32, Event)>,
+    /// Whether it is known of all instructions which warps get there.
+    are_known: bool,
+    /// At how many instructions somebody waits, and the first of them.
+    waits: Option<(u32, u32)>,
+}
+
+/// Cells of Tensor Memory, and the warps that access them.
+type Accessing = (Cells, Warps);
+
+/// What other warps do behind the waits for a signal.
+#[derive(Debug, Default)]
+struct Behind {
+    /// By what the columns are counted from, in the order of the first columns. Of accesses that are alike,
+    /// there is the first.
+    accesses: FxHashMap<Root, Vec<Access>>,
+}
+
+/// An access of Tensor Memory.
+#[derive(Debug)]
+struct Access {
+    alike: Alike,
+    event: Event,
+    /// The last column of this access and of all before it in the list.
+    end: u32,
+}
+
+/// What tells accesses apart.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Alike {
+    cells: Cells,
+    by: Warps,
+    is_written: bool,
+    /// Whether each warp accesses only the lanes of its rank among four.
+    is_by_lanes: bool,
 }
 
 impl<'a> Search<'a> {
     fn new(flow: Flow<'a>) -> Self {
-        Self { flow, executing: flow.executing(None), behind: FxHashMap::default() }
+        Self {
+            flow,
+            executing: flow.executing(None),
+            warps: RefCell::default(),
+            barriers: OnceCell::new(),
+            waits: OnceCell::new(),
+            signals: OnceCell::new(),
+            told_by: RefCell::default(),
+            behind: Vec::new(),
+            told: FxHashMap::default(),
+            of_signal: FxHashMap::default(),
+            conflicts: RefCell::default(),
+        }
     }
 
     fn find(&mut self, transfer: Transfer) -> Vec<Handover> {
@@ -168,7 +296,7 @@ impl<'a> Search<'a> {
                 Action::MbarrierArrive => !arrivals.is_empty(),
                 _ => true,
             };
-            if counts && flow.signals(*event) && !self.behind(*event).is_empty() {
+            if counts && flow.signals(*event) && self.behind(*event).is_some() {
                 asked.insert(event.instruction);
             }
         }
@@ -184,9 +312,16 @@ impl<'a> Search<'a> {
                         if self.then(transfer, pair).is_some() { Concern::IfLive } else { Concern::No }
                     },
                 ),
-                Transfer::Store => {
-                    pending_stores_if(&flow, Threads::Same, role, |pair| self.then(transfer, pair).is_some())
-                }
+                Transfer::Store => pending_stores_of_kinds(
+                    &flow,
+                    Threads::Same,
+                    role,
+                    |event| (self.accessing(event), self.behind_signal(event)),
+                    |(first, _), (_, behind)| match (first, behind) {
+                        (Some(first), Some(behind)) => self.conflict(transfer, first, *behind).is_some(),
+                        (Some(_) | None, Some(_) | None) => false,
+                    },
+                ),
             };
             for pair in pairs {
                 let then = self.then(transfer, pair);
@@ -201,123 +336,213 @@ impl<'a> Search<'a> {
         found
     }
 
+    /// The warps that execute an instruction of this function.
+    fn warps(&self, instruction: u32) -> Option<Warps> {
+        let find = || self.executing.of(instruction).map(|it| it.by_warps());
+        *self.warps.borrow_mut().entry(instruction).or_insert_with(find)
+    }
+
+    /// The same, if there may be some.
+    fn somebody(&self, instruction: u32) -> Option<Warps> {
+        self.warps(instruction).filter(|it| it.are_some())
+    }
+
     /// What another warp does to the columns of a load or store behind a wait for a signal.
     fn then(&self, transfer: Transfer, pair: Pair) -> Option<Event> {
+        let behind = self.behind_signal(pair.then)?;
+        self.conflict(transfer, &self.accessing(pair.first)?, behind)
+    }
+
+    /// The cells that an instruction certainly accesses.
+    fn accessing(&self, event: Event) -> Option<Accessing> {
         let flow = &self.flow;
-        if !flow.is_own(pair.first) {
-            return None;
+        let cells = columns(flow, event).filter(|_| flow.is_own(event))?.cells()?;
+        Some((cells, self.somebody(event.instruction)?))
+    }
+
+    /// The first access that conflicts with one, of those behind the waits for a signal.
+    fn conflict(&self, transfer: Transfer, accessing: &Accessing, behind: u32) -> Option<Event> {
+        let key = (transfer, accessing.clone(), behind);
+        if let Some(known) = self.conflicts.borrow().get(&key) {
+            return *known;
         }
-        let accessed = columns(flow, pair.first)?;
-        accessed.certain()?;
-        let by = self.executing.of(pair.first.instruction).filter(Executes::is_somebody)?;
-        let conflicts = |(event, executes): &&(Event, Executes)| {
-            let Some(instruction) = flow.instruction(*event) else { return false };
-            let Some((_, writes)) = footprint::accessed(instruction) else { return false };
-            let is_own_lanes = !matches!(
-                flow.operation(*event),
-                Some(Operation::Mma | Operation::MmaWs | Operation::Cp | Operation::Shift)
-            );
-            let overlaps = |it: footprint::Columns| it.overlaps(&accessed);
-            let touches = (writes || transfer == Transfer::Store)
-                && columns(flow, *event).is_some_and(overlaps)
-                || transfer == Transfer::Store
-                    && operands_read(flow, *event).into_iter().flatten().any(overlaps);
-            touches
-                && by.is_of_more_warps_than_or_apart(executes)
-                // Of a warp, only those with the same rank in a warpgroup access the same lanes.
-                && (!is_own_lanes || by.shares_lanes_with(executes))
+        let (cells, by) = accessing;
+        let conflicts = |it: &Alike| {
+            (it.is_written || transfer == Transfer::Store)
+                && (by.are_others_than(it.by) || by.are_more_than(it.by))
+                && (!it.is_by_lanes || by.share_lanes_with(it.by))
         };
-        self.behind.get(&pair.then.instruction)?.iter().find(conflicts).map(|(event, _)| *event)
+        let found = self.behind[behind as usize].first_in(cells, conflicts, &self.flow.facts.budget);
+        self.conflicts.borrow_mut().insert(key, found);
+        found
     }
 
-    /// The accesses by other warps behind the waits for a signal.
-    fn behind(&mut self, signal: Event) -> &Behind {
-        if !self.behind.contains_key(&signal.instruction) {
-            let behind = self.find_behind(signal).unwrap_or_default();
-            self.behind.insert(signal.instruction, behind);
+    /// The number of what is behind a signal, if it was looked for and there is something.
+    fn behind_signal(&self, signal: Event) -> Option<u32> {
+        self.of_signal.get(&signal.instruction).copied().flatten()
+    }
+
+    /// The number of what other warps access behind the waits for a signal, if there is something.
+    fn behind(&mut self, signal: Event) -> Option<u32> {
+        if let Some(known) = self.of_signal.get(&signal.instruction) {
+            return *known;
         }
-        &self.behind[&signal.instruction]
+        let found = self.told(signal).and_then(|told| match self.told.get(&told) {
+            Some(known) => *known,
+            None => {
+                let (those, by) = told;
+                let behind = self.find_behind(those, by);
+                let number = self.behind.len() as u32;
+                let is_some = !behind.accesses.is_empty();
+                self.behind.extend(is_some.then_some(behind));
+                self.told.insert(told, is_some.then_some(number));
+                is_some.then_some(number)
+            }
+        });
+        self.of_signal.insert(signal.instruction, found);
+        found
     }
 
-    fn find_behind(&self, signal: Event) -> Option<Behind> {
+    /// Who is told by a signal, and by which warps.
+    fn told(&self, signal: Event) -> Option<(Told, Warps)> {
         let flow = &self.flow;
-        if !flow.is_own(signal) {
+        if !flow.is_own(signal) || !flow.facts.budget.take(1) {
             return None;
         }
-        let channel = flow.channel(signal)?;
-        let signals = self.executing.of(signal.instruction).filter(Executes::is_somebody)?;
-        let (is_barrier, waits) = match channel {
-            Channel::Mbarrier(signalled) => (false, self.waits_on(&signalled, &signals)),
-            // How many threads there are decides who else is there.
-            Channel::Barrier(_) | Channel::Cluster => {
+        let by = self.somebody(signal.instruction)?;
+        let told = match signal.action {
+            Action::Barrier | Action::BarrierArrive => {
+                // How many threads there are decides who else is there.
                 flow.block_size()?;
-                (true, self.waits_at(channel, signal, &signals)?)
+                Told::At(self.waits_at(signal, by)?)
             }
+            _ => Told::Waiting(flow.mbarrier_of(signal.instruction)?.mbarrier?),
         };
-        let is_of_others = |other: &Executes| {
-            if is_barrier { signals.is_of_more_warps_than(other) } else { signals.is_of_other_warps(other) }
-        };
-        let mut behind = Behind::new();
-        for event in self.reached(&waits, &signals) {
-            let executes = self.executing.of(event.instruction).filter(Executes::is_somebody);
-            behind.extend(executes.filter(|it| is_of_others(it)).map(|it| (event, it)));
-        }
-        Some(behind)
+        Some((told, by))
     }
 
-    /// The waits of other warps on an mbarrier, or on another one of its ring.
-    fn waits_on(&self, signalled: &Mbarrier, signals: &Executes) -> Vec<u32> {
-        let is_other = |event: &Event| {
-            let waited = self.flow.mbarrier_of(event.instruction).and_then(|it| it.mbarrier);
-            waited.is_some_and(|it| it.is_of_same_ring(signalled))
-                && self
-                    .executing
-                    .of(event.instruction)
-                    .is_some_and(|it| it.is_somebody() && signals.is_of_other_warps(&it))
-        };
-        let waits = self.flow.events().iter().filter(|event| event.action == Action::MbarrierWait);
-        waits.filter(|event| is_other(event)).map(|event| event.instruction).collect()
-    }
-
-    /// Where others wait at a barrier, as far as it is clear that it is in the same phase: at the same
-    /// instruction, or where those who signal have only this one and the others only one, too.
-    fn waits_at(&self, channel: Channel, signal: Event, signals: &Executes) -> Option<Vec<u32>> {
+    /// What others do behind the waits of those who are told.
+    fn find_behind(&self, told: Told, by: Warps) -> Behind {
         let flow = &self.flow;
-        let (mut of_others, mut together) = (Vec::new(), 0);
-        for event in flow.events() {
-            if !matches!(event.action, Action::Barrier | Action::BarrierArrive) {
-                continue;
+        let waits: FxHashSet<u32> = match told {
+            Told::Waiting(signalled) => {
+                let waits = self.waits().of_ring(&signalled, &flow.facts.budget);
+                waits.filter(|wait| by.are_others_than(wait.by)).map(|wait| wait.instruction).collect()
             }
-            let other = flow.channel(*event);
-            if other.is_some_and(|other| other != channel) || event.instruction == signal.instruction {
-                continue;
+            Told::At(instruction) => std::iter::once(instruction).collect(),
+        };
+        let mut behind = Behind::default();
+        let mut seen: FxHashSet<Alike> = FxHashSet::default();
+        for event in self.reached(&waits, by) {
+            let Some(other) = self.somebody(event.instruction) else { continue };
+            let is_of_others = match told {
+                Told::Waiting(_) => by.are_others_than(other),
+                Told::At(_) => by.are_more_than(other),
+            };
+            if is_of_others {
+                self.add_accesses(&mut behind, &mut seen, event, other);
             }
-            let executes = self.executing.of(event.instruction).filter(|_| other.is_some())?;
-            if signals.is_of_other_warps(&executes) {
-                of_others.push(*event);
+        }
+        behind.sort();
+        behind
+    }
+
+    /// Adds what an instruction accesses, unless there is the like of it.
+    fn add_accesses(&self, behind: &mut Behind, seen: &mut FxHashSet<Alike>, event: Event, by: Warps) {
+        /// What is kept takes memory: that is worth some steps.
+        const KEPT: u64 = 8;
+        let flow = &self.flow;
+        let is_written =
+            flow.instruction(event).and_then(footprint::accessed).is_some_and(|(_, writes)| writes);
+        let is_by_lanes = !matches!(
+            flow.operation(event),
+            Some(Operation::Mma | Operation::MmaWs | Operation::Cp | Operation::Shift)
+        );
+        let own = columns(flow, event).map(|it| (it, is_written));
+        let read = operands_read(flow, event).into_iter().flatten().map(|it| (it, false));
+        for (columns, is_written) in own.into_iter().chain(read) {
+            let Some(cells) = columns.cells() else { continue };
+            let (root, end) = (cells.root, cells.columns.end);
+            let alike = Alike { cells, by, is_written, is_by_lanes };
+            if !seen.contains(&alike) && flow.facts.budget.take(KEPT) {
+                seen.insert(alike.clone());
+                behind.accesses.entry(root).or_default().push(Access { alike, event, end });
+            }
+        }
+    }
+
+    /// The waits of this function for mbarriers that are known.
+    fn waits(&self) -> &Several<Wait> {
+        self.waits.get_or_init(|| {
+            let flow = &self.flow;
+            let waits = flow.events().iter().filter(|event| event.action == Action::MbarrierWait);
+            flow.several(waits.filter_map(|event| {
+                let mbarrier = flow.mbarrier_of(event.instruction)?.mbarrier?;
+                let by = self.somebody(event.instruction).filter(|_| flow.facts.budget.take(1))?;
+                Some((mbarrier, Wait { instruction: event.instruction, by }))
+            }))
+        })
+    }
+
+    fn barriers(&self) -> &Barriers {
+        self.barriers.get_or_init(|| {
+            let flow = &self.flow;
+            let channels = flow.channels();
+            let mut barriers = Barriers { are_known: true, ..Barriers::default() };
+            for (event, channel) in channels {
+                let Some(channel) = channel.filter(|_| flow.facts.budget.take(1)) else {
+                    barriers.are_known = false;
+                    continue;
+                };
+                barriers.channels.insert(event.instruction, channel);
+                let new = || Met { are_known: true, ..Met::default() };
+                let met = barriers.met.entry(channel).or_insert_with(new);
+                match self.warps(event.instruction) {
+                    Some(by) => met.by.entry(by).or_insert((0, event)).0 += 1,
+                    None => met.are_known = false,
+                }
+                if event.action == Action::Barrier {
+                    met.waits.get_or_insert((0, event.instruction)).0 += 1;
+                }
+            }
+            barriers
+        })
+    }
+
+    /// Where others wait at the barrier of a signal, if it is certain that they wait for this one and not for
+    /// one before or after it: everybody waits where the signal is given, or only others wait, at one place.
+    fn waits_at(&self, signal: Event, by: Warps) -> Option<u32> {
+        let barriers = self.barriers();
+        let channel = *barriers.channels.get(&signal.instruction).filter(|_| barriers.are_known)?;
+        let met = barriers.met.get(&channel).filter(|it| it.are_known)?;
+        let (mut of_others, mut together, mut other) = (0, 0, None);
+        for (warps, (count, first)) in &met.by {
+            if !self.flow.facts.budget.take(1) {
+                return None;
+            }
+            if by.are_others_than(*warps) {
+                (of_others, other) = (of_others + count, Some(*first));
             } else {
-                together += 1;
+                together += count;
             }
         }
         let is_wait = |event: Event| event.action == Action::Barrier;
-        match of_others[..] {
+        match other {
             // Everybody waits where the signal is given, whatever else there is.
-            [] if is_wait(signal) => Some(vec![signal.instruction]),
-            [] if channel == Channel::Cluster => {
-                // Who arrives there waits there, farther on.
-                let waits =
-                    flow.events().iter().filter(|it| is_wait(**it) && flow.channel(**it) == Some(channel));
-                let waits: Vec<u32> = waits.map(|event| event.instruction).collect();
-                (waits.len() == 1).then_some(waits)
+            None if is_wait(signal) => Some(signal.instruction),
+            // Who arrives at the barrier of the cluster waits there, farther on.
+            None if channel == Channel::Cluster => {
+                met.waits.filter(|(count, _)| *count == 1).map(|(_, first)| first)
             }
-            [only] if together == 0 && is_wait(only) => Some(vec![only.instruction]),
-            _ => None,
+            // The signal itself is one of those together.
+            Some(other) if of_others == 1 && together == 1 && is_wait(other) => Some(other.instruction),
+            Some(_) | None => None,
         }
     }
 
     /// The accesses of Tensor Memory behind some waits, up to where the warps that signal may have told
     /// something else.
-    fn reached(&self, waits: &[u32], signals: &Executes) -> Vec<Event> {
+    fn reached(&self, waits: &FxHashSet<u32>, by: Warps) -> Vec<Event> {
         let flow = &self.flow;
         let cfg = flow.cfg();
         let mut found: FxHashMap<u32, Event> = FxHashMap::default();
@@ -329,9 +554,10 @@ impl<'a> Search<'a> {
             let from = flow.events().partition_point(|event| event.instruction < first);
             let here =
                 flow.events()[from..].iter().take_while(|event| event.instruction < content.instructions.end);
-            let mut goes_on = flow.facts.budget.take(1);
+            let mut goes_on = flow.facts.budget.take(1 + content.successors.len() as u64);
             for event in here {
-                if waits.contains(&event.instruction) || self.may_tell(*event, signals) {
+                let is_end = waits.contains(&event.instruction) || self.may_tell(*event, by);
+                if is_end || !flow.facts.budget.take(1) {
                     goes_on = false;
                     break;
                 }
@@ -350,21 +576,17 @@ impl<'a> Search<'a> {
     }
 
     /// Whether a thread may learn from some warps that they are farther.
-    fn may_tell(&self, event: Event, by: &Executes) -> bool {
-        let flow = &self.flow;
+    fn may_tell(&self, event: Event, by: Warps) -> bool {
         match event.action {
             Action::Barrier | Action::Acquire | Action::Call(_) | Action::Unknown => true,
             Action::MbarrierWait => {
-                let waited = flow.mbarrier_of(event.instruction).and_then(|it| it.mbarrier);
+                let waited = self.flow.mbarrier_of(event.instruction).and_then(|it| it.mbarrier);
                 waited.is_none_or(|waited| {
-                    flow.mbarriers().iter().any(|used| {
-                        let signals = used.how.signals()
-                            && used.mbarrier.is_none_or(|mbarrier| flow.may_be_same(&mbarrier, &waited));
-                        let is_apart = || {
-                            let executes = self.executing.of(used.instruction);
-                            executes.is_some_and(|it| by.is_of_other_warps(&it))
-                        };
-                        signals && !is_apart()
+                    let known = self.told_by.borrow().get(&(waited, by)).copied();
+                    known.unwrap_or_else(|| {
+                        let may_signal = self.may_signal(&waited, by);
+                        self.told_by.borrow_mut().insert((waited, by), may_signal);
+                        may_signal
                     })
                 })
             }
@@ -378,5 +600,62 @@ impl<'a> Search<'a> {
             | Action::AsyncCopy
             | Action::BulkLoad => false,
         }
+    }
+
+    /// Whether some warps may signal an mbarrier.
+    fn may_signal(&self, mbarrier: &Mbarrier, by: Warps) -> bool {
+        let flow = &self.flow;
+        let signals = self.signals.get_or_init(|| {
+            let mut found: FxHashMap<Option<Warps>, (Vec<Mbarrier>, bool)> = FxHashMap::default();
+            for used in flow.mbarriers().iter().filter(|it| it.how.signals()) {
+                let of_warps = found.entry(self.warps(used.instruction)).or_default();
+                match used.mbarrier {
+                    Some(mbarrier) => of_warps.0.push(mbarrier),
+                    None => of_warps.1 = true,
+                }
+            }
+            let sorted = |(warps, (known, others)): (_, (Vec<Mbarrier>, bool))| {
+                let known = flow.several(known.into_iter().map(|it| (it, ())));
+                (warps, Signalled { known, others })
+            };
+            found.into_iter().map(sorted).collect()
+        });
+        signals.iter().any(|(warps, signalled)| {
+            let is_apart = warps.is_some_and(|warps| by.are_others_than(warps));
+            !flow.facts.budget.take(1)
+                || !is_apart && (signalled.others || flow.may_be_one_of(mbarrier, &signalled.known))
+        })
+    }
+}
+
+impl Behind {
+    /// Puts the accesses into their order.
+    fn sort(&mut self) {
+        for accesses in self.accesses.values_mut() {
+            accesses.sort_by_key(|it| it.alike.cells.columns.start);
+            let mut end = 0;
+            for access in accesses {
+                end = end.max(access.end);
+                access.end = end;
+            }
+        }
+    }
+
+    /// The first instruction that accesses some cells, of those accesses for which something holds; none if
+    /// the budget does not suffice to find it.
+    fn first_in(&self, cells: &Cells, holds: impl Fn(&Alike) -> bool, budget: &Budget) -> Option<Event> {
+        let accesses = self.accesses.get(&cells.root)?;
+        let before_end = accesses.partition_point(|it| it.alike.cells.columns.start < cells.columns.end);
+        let mut first: Option<Event> = None;
+        for access in accesses[..before_end].iter().rev().take_while(|it| it.end > cells.columns.start) {
+            if !budget.take(1) {
+                return None;
+            }
+            let is_first = first.is_none_or(|first| access.event.instruction < first.instruction);
+            if is_first && access.alike.cells.overlap(cells) && holds(&access.alike) {
+                first = Some(access.event);
+            }
+        }
+        first
     }
 }

@@ -13,6 +13,13 @@ use crate::source::Span;
 use crate::syntax::ast::OperandKind;
 use crate::syntax::literal;
 
+mod several;
+
+pub use several::Several;
+
+/// No ring of mbarriers is longer, in bytes.
+const LONGEST_RING: i64 = 256;
+
 /// A word in shared memory, or one of several: what its address is counted from, and the bytes from there
 /// on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -29,10 +36,8 @@ impl Mbarrier {
 
     /// Whether two instructions mean one of the same mbarriers, which are few.
     pub fn is_of_same_ring(&self, other: &Self) -> bool {
-        /// No ring is longer, in bytes.
-        const LONGEST: i64 = 256;
         let is_short = |it: &Self| {
-            it.bytes.first().zip(it.bytes.last()).is_some_and(|(first, last)| last - first < LONGEST)
+            it.bytes.first().zip(it.bytes.last()).is_some_and(|(first, last)| last - first < LONGEST_RING)
         };
         self.root == other.root
             && is_short(self)
@@ -80,20 +85,6 @@ pub struct Used {
 }
 
 impl<'a> Flow<'a> {
-    /// Whether two instructions may mean the same mbarrier: also where each counts it from another variable
-    /// that has no size, as all of these begin at the same address, or from none at all.
-    pub fn may_be_same(&self, one: &Mbarrier, other: &Mbarrier) -> bool {
-        let has_place_of_its_own = |root: Root| match root {
-            Root::Variable(variable) => !self.is_external(variable),
-            Root::Literal | Root::Slot(_) | Root::Parameter(_) | Root::Register(_) => false,
-        };
-        if one.root == other.root {
-            one.may_be(other)
-        } else {
-            !has_place_of_its_own(one.root) && !has_place_of_its_own(other.root)
-        }
-    }
-
     /// The uses of mbarriers in this function, in the order of its instructions.
     pub fn mbarriers(&self) -> &'a [Used] {
         self.facts.mbarriers.get_or_init(|| self.find_mbarriers())

@@ -1,6 +1,7 @@
 //! Asynchronous operations that are not known to be complete where something else happens.
 
 use std::cell::LazyCell;
+use std::hash::Hash;
 
 use rustc_hash::FxHashSet;
 
@@ -62,7 +63,7 @@ impl Pending {
 
 /// What a warp moves between its registers and Tensor Memory: these have to be waited for before another thread
 /// goes on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Transfer {
     /// `ld`
     Load,
@@ -139,44 +140,55 @@ pub fn pending_loads(
 /// Stores that are pending where something happens: there is no `wait::st`, and no load has read
 /// the same columns since.
 pub fn pending_stores(flow: &Flow<'_>, threads: Threads, role: impl Fn(Event) -> Role) -> Vec<Pair> {
-    pending_stores_if(flow, threads, role, |_| true)
+    unless_read_again(flow, threads, |kills| flow.pairs_killing(&role, kills, |_| true))
 }
 
-/// The same, where `relates` says whether a store matters to what happens.
-pub fn pending_stores_if(
+/// The same, where it depends on the kinds of both whether a store matters to what happens, as
+/// [`Flow::pairs_of_kinds`] has them.
+pub fn pending_stores_of_kinds<K: Eq + Hash>(
     flow: &Flow<'_>,
     threads: Threads,
     role: impl Fn(Event) -> Role,
-    relates: impl Fn(Pair) -> bool,
+    kind: impl Fn(Event) -> K,
+    relates: impl Fn(&K, &K) -> bool,
 ) -> Vec<Pair> {
+    unless_read_again(flow, threads, |kills| flow.pairs_of_kinds_killing(&role, kills, &kind, &relates))
+}
+
+/// Adds to a problem where single facts are killed.
+type Kills<'k> = &'k dyn Fn(&mut Reach, &[(Fact, Event)]);
+
+/// Asks twice: a load that reads the columns of a store again, and is waited for, waits for the store, too.
+/// Few kernels have such loads, and looking for them takes long, so that they count only where without them
+/// a store is pending.
+fn unless_read_again(flow: &Flow<'_>, threads: Threads, ask: impl Fn(Kills<'_>) -> Vec<Pair>) -> Vec<Pair> {
     let restrict = |reach: &mut Reach| match threads {
         Threads::Same => reach.same_thread(),
         Threads::Any => {}
     };
-    let pairs = flow.pairs_killing(&role, |reach, _| restrict(reach), &relates);
-    if pairs.is_empty() {
-        return pairs;
+    let suspected = ask(&|reach, _| restrict(reach));
+    if suspected.is_empty() {
+        return suspected;
     }
-    // Few do that, so it is asked for only where it may matter.
-    let kills = |reach: &mut Reach, stores: &[(Fact, Event)]| {
+    ask(&|reach, stores| {
         restrict(reach);
         flow.kill_where_read_again(reach, stores);
-    };
-    flow.pairs_killing(&role, kills, relates)
+    })
 }
 
 /// The barriers that pass on that operations are complete: one completes nothing by itself, but a thread
 /// may have waited on the mbarrier of a `commit` before it got there.
 pub fn barriers_behind_waits(flow: &Flow<'_>) -> FxHashSet<u32> {
     let used = flow.mbarriers();
-    let committed: Option<Vec<Mbarrier>> =
-        used.iter().filter(|it| it.how == Use::Commits).map(|it| it.mbarrier).collect();
+    let committed: Option<Vec<(Mbarrier, ())>> =
+        used.iter().filter(|it| it.how == Use::Commits).map(|it| it.mbarrier.zip(Some(()))).collect();
+    // Where nothing is committed at all, that is another mistake.
+    let committed = committed.filter(|it| !it.is_empty()).map(|it| flow.several(it.into_iter()));
     // A wait on a known mbarrier that nothing is committed to is one for something else.
     let is_other = |instruction: u32| {
-        // Where nothing is committed at all, that is another mistake.
-        let Some(committed) = committed.as_ref().filter(|it| !it.is_empty()) else { return false };
+        let Some(committed) = &committed else { return false };
         let at = used.binary_search_by_key(&instruction, |it| it.instruction).ok();
-        at.and_then(|at| used[at].mbarrier).is_some_and(|it| !committed.iter().any(|other| other.may_be(&it)))
+        at.and_then(|at| used[at].mbarrier).is_some_and(|it| !committed.may_have(&it, &flow.facts.budget))
     };
     let role = |event: Event| match event.action {
         Action::MbarrierWait => Role::Gen.only_if(!flow.is_own(event) || !is_other(event.instruction)),
@@ -191,9 +203,9 @@ pub fn barriers_behind_waits(flow: &Flow<'_>) -> FxHashSet<u32> {
     };
     let waits = |event: &Event| match event.action {
         Action::MbarrierWait => true,
-        Action::Call(callee) => flow.all.summary(callee).is_none_or(|summary| {
-            summary.unknown || summary.events.iter().any(|inner| inner.action == Action::MbarrierWait)
-        }),
+        Action::Call(callee) => {
+            flow.all.summary(callee).is_none_or(|summary| summary.unknown || summary.waits)
+        }
         _ => false,
     };
     if !flow.events().iter().any(|event| waits(event) && happens(event)) {

@@ -1,7 +1,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::analysis::flow::{Flow, Role};
-use crate::analysis::mbarriers::{Mbarrier, Use, Used};
+use crate::analysis::mbarriers::{Mbarrier, Several, Use, Used};
 use crate::analysis::reach::Direction;
 use crate::diagnostic::{Diagnostic, Findings};
 use crate::rules::{Checker, Code, rule};
@@ -66,14 +66,15 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
         }
         let used = flow.mbarriers();
         let mut reported = FxHashSet::default();
-        let all = |how: Use| -> Option<Vec<Mbarrier>> {
-            used.iter().filter(|it| it.how == how).map(|it| it.mbarrier).collect()
+        let all = |how: Use| -> Option<Several<()>> {
+            let all = used.iter().filter(|it| it.how == how).map(|it| it.mbarrier.zip(Some(())));
+            let all: Vec<(Mbarrier, ())> = all.collect::<Option<_>>()?;
+            Some(flow.several(all.into_iter())).filter(|all| !all.is_empty())
         };
-        if let Some(initialised) = all(Use::Initialises).filter(|all| !all.is_empty()) {
+        if let Some(initialised) = all(Use::Initialises) {
             for commit in used.iter().filter(|it| it.how == Use::Commits) {
                 let Some(mbarrier) = commit.mbarrier else { continue };
-                if !initialised.iter().any(|it| flow.may_be_same(it, &mbarrier)) && reported.insert(mbarrier)
-                {
+                if !flow.may_be_one_of(&mbarrier, &initialised) && reported.insert(mbarrier) {
                     findings.push(
                         Diagnostic::new(
                             Code::CommitNotWaitedFor,
@@ -87,10 +88,8 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             }
         }
         // Where nothing waits at all, another rule says it.
-        let Some(waited) = all(Use::Waits).filter(|waited| !waited.is_empty()) else { continue };
-        let is_waited_for = |commit: &Used| {
-            commit.mbarrier.is_none_or(|it| waited.iter().any(|waited| flow.may_be_same(waited, &it)))
-        };
+        let Some(waited) = all(Use::Waits) else { continue };
+        let is_waited_for = |commit: &Used| commit.mbarrier.is_none_or(|it| flow.may_be_one_of(&it, &waited));
         let waited_at: FxHashMap<u32, bool> = used
             .iter()
             .filter(|it| it.how == Use::Commits)

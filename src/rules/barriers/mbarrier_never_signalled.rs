@@ -62,14 +62,15 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
         }
         let used = flow.mbarriers();
         let signalled: Option<Vec<_>> =
-            used.iter().filter(|it| it.how.signals()).map(|it| it.mbarrier).collect();
+            used.iter().filter(|it| it.how.signals()).map(|it| it.mbarrier.zip(Some(()))).collect();
         // A kernel that signals nothing has other findings.
         let Some(signalled) = signalled.filter(|signalled| !signalled.is_empty()) else { continue };
+        let signalled = flow.several(signalled.into_iter());
         let mut reported = FxHashSet::default();
         for wait in used.iter().filter(|it| it.how == Use::Waits) {
             let Some(mbarrier) = wait.mbarrier else { continue };
             // With the other parity, the phase before the first is over at once.
-            let is_signalled = signalled.iter().any(|signalled| flow.may_be_same(signalled, &mbarrier));
+            let is_signalled = flow.may_be_one_of(&mbarrier, &signalled);
             if is_signalled || flow.parity(wait) != Some(false) || !reported.insert(mbarrier) {
                 continue;
             }
