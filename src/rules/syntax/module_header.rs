@@ -89,10 +89,12 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
         );
         return;
     }
+    // A module may name a target in very many lines: all of them are judged by the same facts.
+    let is_header = |kind: StatementKind| matches!(kind, StatementKind::Version | StatementKind::Target);
+    let headers = module.statements.iter().take_while(|statement| is_header(statement.kind())).count();
+    let names_target = module_targets(&checker.unit.source, module).next().is_some();
     for header in &module.targets {
-        let early = module.statements[..header.statement as usize]
-            .iter()
-            .all(|statement| matches!(statement.kind(), StatementKind::Version | StatementKind::Target));
+        let early = header.statement as usize <= headers;
         let after_version =
             module.versions.first().is_none_or(|version| version.statement < header.statement);
         if !early && after_version {
@@ -105,7 +107,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
                 .label(start, "the module starts here"),
             );
         }
-        if module_targets(&checker.unit.source, module).next().is_none() {
+        if !names_target {
             findings.push(
                 finding(header.keyword, "malformed `.target` directive", "no `sm_` target is named")
                     .help("name a target such as `sm_100a`"),
