@@ -22,6 +22,7 @@ mod init;
 mod input;
 #[cfg(feature = "lsp")]
 mod lsp;
+mod patch;
 mod repair;
 mod simulate;
 mod sources;

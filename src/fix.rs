@@ -15,7 +15,10 @@ use crate::source::{Source, SourceError};
 use crate::syntax::parser;
 use crate::{Options, Report, check};
 
+use self::changes::Change;
+
 pub mod allow;
+pub mod changes;
 
 /// A repair that needs more rounds is going in circles.
 const MAX_ROUNDS: usize = 64;
@@ -28,6 +31,8 @@ const MAX_ATTEMPTS: usize = 64;
 pub struct Fixed {
     /// The repaired bytes.
     pub bytes: Vec<u8>,
+    /// What differs from the text before, in its order.
+    pub changes: Vec<Change>,
     /// How many fixes were applied.
     pub applied: usize,
     /// The repaired text.
@@ -62,12 +67,15 @@ pub fn fix(
     let options = &Options { fixes_of_omitted: Some(allowed), ..options.clone() };
     let source = Source::from_bytes(name, bytes.clone())?;
     let report = check(&source, options);
-    let mut fixed = Fixed { bytes, applied: 0, source, report };
+    let mut fixed = Fixed { bytes, changes: Vec::new(), applied: 0, source, report };
     for _ in 0..MAX_ROUNDS {
         let fixes = choose(&fixed.report.diagnostics, &fixed.report.omitted_fixes, allowed);
-        let Some((bytes, source, count)) = Round::new(name, &fixed).attempt(&fixes)? else { break };
+        let Some(Attempt { edited, source, count }) = Round::new(name, &fixed).attempt(&fixes)? else {
+            break;
+        };
         let report = check(&source, options);
-        fixed = Fixed { bytes, applied: fixed.applied + count, source, report };
+        let changes = changes::followed_by(fixed.changes, edited.changes);
+        fixed = Fixed { bytes: edited.bytes, changes, applied: fixed.applied + count, source, report };
     }
     Ok(fixed)
 }
@@ -119,7 +127,13 @@ impl Taken {
     }
 }
 
-type Attempt = Option<(Vec<u8>, Source, usize)>;
+/// A text after some fixes that do no harm.
+struct Attempt {
+    edited: Edited,
+    source: Source,
+    /// How many they are.
+    count: usize,
+}
 
 /// A text while fixes are tried on it.
 struct Round<'a> {
@@ -138,15 +152,15 @@ impl<'a> Round<'a> {
     }
 
     /// Applies `fixes`; without those that break the syntax, if some do. None when none is left.
-    fn attempt(&mut self, fixes: &[&Fix]) -> Result<Attempt, SourceError> {
+    fn attempt(&mut self, fixes: &[&Fix]) -> Result<Option<Attempt>, SourceError> {
         if fixes.is_empty() || self.attempts == 0 {
             return Ok(None);
         }
         self.attempts -= 1;
-        let bytes = apply(self.before, fixes.iter().flat_map(|fix| &fix.edits));
-        let source = Source::from_bytes(self.name, bytes.clone())?;
-        if bytes != self.before && parser::parse(&source).errors.len() <= self.errors {
-            return Ok(Some((bytes, source, fixes.len())));
+        let edited = edit(self.before, fixes.iter().flat_map(|fix| &fix.edits));
+        let source = Source::from_bytes(self.name, edited.bytes.clone())?;
+        if edited.bytes != self.before && parser::parse(&source).errors.len() <= self.errors {
+            return Ok(Some(Attempt { edited, source, count: fixes.len() }));
         }
         let [_] = fixes else {
             let (left, right) = fixes.split_at(fixes.len() / 2);
@@ -160,23 +174,37 @@ impl<'a> Round<'a> {
     }
 }
 
-/// `bytes` with the edits, which do not overlap, made.
+/// A text with edits, which do not overlap, made.
 pub fn apply<'a>(bytes: &[u8], edits: impl IntoIterator<Item = &'a Edit>) -> Vec<u8> {
+    edit(bytes, edits).bytes
+}
+
+/// A text after some edits, and where it differs.
+pub(crate) struct Edited {
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) changes: Vec<Change>,
+}
+
+/// `bytes` with the edits, which do not overlap, made.
+pub(crate) fn edit<'a>(bytes: &[u8], edits: impl IntoIterator<Item = &'a Edit>) -> Edited {
     let mut edits: Vec<&Edit> = edits.into_iter().collect();
     edits.sort_by_key(|edit| edit.span);
-    let mut result = Vec::with_capacity(bytes.len());
+    let mut edited =
+        Edited { bytes: Vec::with_capacity(bytes.len()), changes: Vec::with_capacity(edits.len()) };
     let mut done = 0;
     for edit in edits {
-        let range = edit.span.range();
-        if range.start < done || range.end > bytes.len() {
+        let before = edit.span.range();
+        if before.start < done || before.end > bytes.len() {
             continue;
         }
-        result.extend_from_slice(&bytes[done..range.start]);
-        result.extend_from_slice(edit.text.as_bytes());
-        done = range.end;
+        edited.bytes.extend_from_slice(&bytes[done..before.start]);
+        let start = edited.bytes.len();
+        edited.bytes.extend_from_slice(edit.text.as_bytes());
+        done = before.end;
+        edited.changes.push(Change { before, after: start..edited.bytes.len() });
     }
-    result.extend_from_slice(&bytes[done..]);
-    result
+    edited.bytes.extend_from_slice(&bytes[done..]);
+    edited
 }
 
 #[cfg(test)]
@@ -223,15 +251,16 @@ mod tests {
     fn a_fix_that_breaks_the_syntax_is_dropped() {
         let source = Source::new("k.ptx", format!("{HEADER}mov.b32 r0, t;\n}}\n")).unwrap();
         let report = check(&source, &Options::default());
-        let before = Fixed { bytes: source.text().as_bytes().to_vec(), applied: 0, source, report };
+        let bytes = source.text().as_bytes().to_vec();
+        let before = Fixed { bytes, changes: Vec::new(), applied: 0, source, report };
         let at = |needle: &str, text: &str| {
             let start = before.source.text().find(needle).unwrap() as u32;
             Fix::safe("", crate::source::Span::new(start, start + needle.len() as u32), text)
         };
         let (good, bad) = (at("mov.b32", "mov.u32"), at(";\n}", "{\n}"));
         let mut round = Round::new("k.ptx", &before);
-        let (bytes, _, count) = round.attempt(&[&good, &bad]).unwrap().unwrap();
-        assert!(String::from_utf8(bytes).unwrap().contains("mov.u32 r0, t;\n}"));
+        let Attempt { edited, count, .. } = round.attempt(&[&good, &bad]).unwrap().unwrap();
+        assert!(String::from_utf8(edited.bytes).unwrap().contains("mov.u32 r0, t;\n}"));
         assert_eq!(count, 1);
         assert!(round.attempt(&[&bad]).unwrap().is_none());
         // Where all do harm, trying does not go on for as long as there are fixes.

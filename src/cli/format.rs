@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 
 use super::input::{self, Input, InputError};
-use super::{Outcome, output_error, repair, report_trouble};
+use super::{Outcome, output_error, patch, repair, report_trouble};
 use crate::config::Configs;
+use crate::fix::changes::{self, Change};
 use crate::host::Language;
 use crate::layout::{self, Refusal, Style};
 use crate::words::plural;
@@ -121,7 +122,12 @@ impl Format {
         })?;
         let changes = after.is_some();
         let output = match (input, after) {
-            (_, Some(after)) if self.diff => repair::diff(&name, &before, &after),
+            (_, Some(after)) if self.diff => {
+                // Whatever is not white space alone is one change.
+                let all = || vec![Change { before: 0..before.len(), after: 0..after.len() }];
+                let changes = changes::of_white_space(&before, &after).unwrap_or_else(all);
+                patch::patch(&name, &before, &after, &changes)
+            }
             (Input::Stdin, after) if !self.writes_nothing() => after.unwrap_or(before),
             (Input::File(path), Some(after)) if !self.writes_nothing() => {
                 repair::replace(path, &after)

@@ -4,12 +4,12 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
 
-use diffy::DiffOptions;
-
 use super::input::{self, InputError};
+use super::patch;
 use crate::Options;
 use crate::diagnostic::Applicability;
 use crate::fix::allow::Allowed;
+use crate::fix::changes::Change;
 use crate::fix::{self, Fixed};
 use crate::render::Checked;
 
@@ -18,6 +18,7 @@ use crate::render::Checked;
 pub(super) struct Repair {
     before: Vec<u8>,
     pub(super) after: Vec<u8>,
+    changes: Vec<Change>,
     pub(super) applied: usize,
 }
 
@@ -30,9 +31,9 @@ pub(super) fn repair(
     keep: bool,
 ) -> Result<(Checked, Repair), InputError> {
     let fixed = fix::fix(name, before.clone(), options, allowed);
-    let Fixed { bytes: after, applied, source, report } =
+    let Fixed { bytes: after, changes, applied, source, report } =
         fixed.map_err(|error| InputError::NoText { path: name.to_owned(), error })?;
-    let repair = Repair { before, after, applied };
+    let repair = Repair { before, after, changes, applied };
     Ok((kept(name, Checked::new(source, report), &repair, options, keep)?, repair))
 }
 
@@ -44,9 +45,9 @@ pub(super) fn allow(
     keep: bool,
 ) -> Result<(Checked, Repair), InputError> {
     let allowed = fix::allow::allow(name, before.clone(), options);
-    let Allowed { bytes: after, silenced, source, report } =
+    let Allowed { bytes: after, changes, silenced, source, report } =
         allowed.map_err(|error| InputError::NoText { path: name.to_owned(), error })?;
-    let repair = Repair { before, after, applied: silenced };
+    let repair = Repair { before, after, changes, applied: silenced };
     Ok((kept(name, Checked::new(source, report), &repair, options, keep)?, repair))
 }
 
@@ -69,18 +70,8 @@ fn kept(
 impl Repair {
     /// The change as a patch; empty when there is none.
     pub(super) fn diff(&self, name: &str) -> Vec<u8> {
-        diff(name, &self.before, &self.after)
+        patch::patch(name, &self.before, &self.after, &self.changes)
     }
-}
-
-/// A change as a patch; empty when there is none.
-pub(super) fn diff(name: &str, before: &[u8], after: &[u8]) -> Vec<u8> {
-    if before == after {
-        return Vec::new();
-    }
-    let mut options = DiffOptions::new();
-    options.set_original_filename(name.to_owned()).set_modified_filename(name.to_owned());
-    options.create_patch_bytes(before, after).to_bytes()
 }
 
 /// Puts `bytes` in place of the file in one step: nobody sees half of it, and a crash leaves the

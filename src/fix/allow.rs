@@ -1,6 +1,7 @@
 //! Silencing all that is found in a text, so that from now on only what is new is seen.
 
-use super::apply;
+use super::changes::{self, Change};
+use super::edit;
 use crate::check::Document;
 use crate::diagnostic::{Diagnostic, Edit};
 use crate::source::{Source, SourceError};
@@ -16,6 +17,8 @@ const MAX_ROUNDS: usize = 8;
 pub struct Allowed {
     /// Its bytes.
     pub bytes: Vec<u8>,
+    /// What differs from the text before, in its order.
+    pub changes: Vec<Change>,
     /// How many findings are silent by now.
     pub silenced: usize,
     /// The text.
@@ -45,23 +48,26 @@ pub fn allow(name: &str, bytes: Vec<u8>, options: &Options) -> Result<Allowed, S
     let all = Options { max_findings: None, ..options.clone() };
     let mut text = Text::new(name, bytes, &all)?;
     let before = text.excusable();
+    let mut changes = Vec::new();
     for _ in 0..MAX_ROUNDS {
         let edits = text.additions();
         if edits.is_empty() {
             break;
         }
-        let next = Text::new(name, apply(&text.bytes, &edits), &all)?;
+        let edited = edit(&text.bytes, &edits);
+        let next = Text::new(name, edited.bytes, &all)?;
         // A comment that helps nobody is not worth writing.
         if next.report.diagnostics.len() >= text.report.diagnostics.len() {
             break;
         }
         text = next;
+        changes = changes::followed_by(changes, edited.changes);
     }
     let silenced = before.saturating_sub(text.excusable());
     let Text { bytes, document, report } = text;
     let is_too_long = options.max_findings.is_some_and(|limit| limit > 0 && report.diagnostics.len() > limit);
     let report = if is_too_long { document.check(options, &|| false).unwrap_or_default() } else { report };
-    Ok(Allowed { bytes, silenced, source: document.source().clone(), report })
+    Ok(Allowed { bytes, changes, silenced, source: document.source().clone(), report })
 }
 
 /// A text and what is found in it.
