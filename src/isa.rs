@@ -3,6 +3,7 @@
 //! [`vocabulary`] holds the words: every qualifier and operation with its meaning.
 //! [`tensor`] is *the* instruction table of tcgen05: which words and operands each operation takes.
 //! [`generic`] is the table of all other instructions: their modifiers, operands and effects.
+//! [`special_registers`] says what the machine tells a thread of itself.
 //! [`targets`] says what exists where and since when. The remaining modules transcribe single
 //! tables. Decoding, messages, gates, completion, documentation and the enumeration that asks the
 //! assembler all derive from these; a fact that is stated twice is a defect.
@@ -15,9 +16,11 @@ pub mod data_movement;
 pub mod datapath;
 pub mod element_types;
 pub mod generic;
+pub mod hierarchy;
 pub mod mma_shapes;
 pub mod scale_vectors;
 pub mod sections;
+pub mod special_registers;
 pub mod targets;
 pub mod tensor;
 pub mod tensor_memory;

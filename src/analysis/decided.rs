@@ -150,8 +150,8 @@ impl Search<'_, '_> {
             return true;
         }
         match (operand.kind(), function.unit.symbols.operand(index)) {
-            (OperandKind::Name, Resolution::Special) => {
-                function.in_cluster_of_one(function.unit.source.slice(operand.span())).is_some()
+            (OperandKind::Name, Resolution::Special(special)) => {
+                function.in_cluster_of_one(special).is_some()
             }
             (OperandKind::Name, Resolution::Register(register)) => nearest(function, instruction, register)
                 .is_some_and(|definition| self.is_made_of_constants(definition, depth)),

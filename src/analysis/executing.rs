@@ -415,6 +415,15 @@ mod tests {
     }
 
     #[test]
+    fn what_is_the_same_for_a_cta_agrees() {
+        let agrees = |body: &str| trap("", None, body).holds.agrees;
+        assert!(agrees("mov.u32 r2, %ctaid.x; setp.eq.u32 p1, r2, 3; @p1 trap;"));
+        assert!(agrees("setp.eq.u32 p1, %ctaid.x, 3; @p1 trap;"));
+        assert!(!agrees("setp.eq.u32 p1, %clock, 3; @p1 trap;"));
+        assert!(!agrees("setp.eq.u32 p1, %lanemask_lt, 3; @p1 trap;"));
+    }
+
+    #[test]
     fn blocks_may_be_smaller() {
         let body = "setp.lt.u32 p1, r0, 40; @p1 trap;";
         assert_eq!(trap("", None, body).part_of_warp(), None);

@@ -191,7 +191,9 @@ impl<'a> Flow<'a> {
                     .view(self.unit)
                     .value(at, register)
                     .map_or(Guarded::Unknown(at), |value| Guarded::By(value, guard.negated)),
-                Resolution::Symbol(_) | Resolution::Special | Resolution::Undeclared => Guarded::Unknown(at),
+                Resolution::Symbol(_) | Resolution::Special(_) | Resolution::Undeclared => {
+                    Guarded::Unknown(at)
+                }
             },
         };
         Condition { block: self.cfg().block_of(at), guard }

@@ -5,6 +5,7 @@ use super::cfg::Cfg;
 use super::definitions::{DefinitionId, Definitions};
 use super::values::ValueId;
 use crate::isa::generic::{Operation, Space, Synchronization};
+use crate::isa::special_registers::Special;
 use crate::resolve::symbols::{RegisterId, Symbol};
 use crate::resolve::unit::Unit;
 use crate::syntax::ast::{self, StatementKind};
@@ -70,12 +71,8 @@ impl Function<'_> {
     /// What a register of the machine holds that says which CTA of its cluster runs, where the function is
     /// a kernel that neither asks for a cluster nor does anything with its other CTAs: compilers leave
     /// the question behind, and a cluster of one is the answer.
-    pub fn in_cluster_of_one(&self, name: &str) -> Option<u64> {
-        let value = match name.split('.').next()? {
-            "%cluster_ctarank" | "%cluster_ctaid" => 0,
-            "%cluster_nctarank" | "%cluster_nctaid" => 1,
-            _ => return None,
-        };
+    pub fn in_cluster_of_one(&self, special: Special) -> Option<u64> {
+        let value = special.facts().in_cluster_of_one?;
         self.cfg.is_alone(|| self.finds_no_cluster()).then_some(value)
     }
 

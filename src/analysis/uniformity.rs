@@ -33,7 +33,7 @@ mod selection;
 mod spread;
 
 use conditions::Conditions;
-use lanes::{LaneRegister, constant, lane_register};
+use lanes::{LaneRegister, constant, lane_register_of};
 use lattice::{Partition, Threads};
 use selection::Selection;
 use spread::Spreads;
@@ -111,7 +111,7 @@ impl Uniformity {
 
     /// Whether no two threads of a warp have the same value.
     fn identifies_lane(&self, function: &Function<'_>, instruction: u32, operand: u32) -> bool {
-        match lane_register(function, instruction, operand) {
+        match lane_register_of(function, instruction, operand) {
             Some(LaneRegister::Lane) => true,
             // Where rows of threads are short, a warp has several of them.
             Some(LaneRegister::Thread) => self.rows_are_warps,
@@ -582,6 +582,9 @@ mod tests {
         assert_eq!(trap("mov.u32 r1, %laneid; setp.eq.s32 p1, r1, 3; @p1 trap;"), ONE);
         assert_eq!(trap("mov.u32 r1, %tid.x; and.b32 r2, r1, 31; setp.eq.s32 p1, r2, 0; @p1 trap;"), ONE);
         assert_eq!(trap("mov.u32 r1, %tid.x; setp.lt.u32 p1, r1, 7; @p1 trap;"), PERHAPS);
+        // All of `%tid` is a vector, of which only the first component counts lanes.
+        let vector = ".reg .v4 .u32 v; mov.v4.u32 v, %tid;";
+        assert_eq!(trap(&format!("{vector} setp.eq.s32 p1, v.z, 0; @p1 trap;")), PERHAPS);
     }
 
     #[test]

@@ -274,7 +274,7 @@ impl<'s> Decoder<'s> {
     fn guard(&self, span: Span, resolution: Resolution) -> Option<Problem> {
         let (found, declaration) = match resolution {
             Resolution::Undeclared => return Some(Problem::Undeclared { span, guard: true }),
-            Resolution::Special => ("a special register".to_owned(), None),
+            Resolution::Special(_) => ("a special register".to_owned(), None),
             Resolution::Register(id) => {
                 let symbol = self.symbols.register(id);
                 match symbol.kind {
@@ -438,7 +438,7 @@ impl<'s> Decoder<'s> {
                     SymbolKind::Register { .. } => Value::Other("a register"),
                 }
             }
-            Resolution::Special => Value::Scalar(Scalar::Special(operand.span())),
+            Resolution::Special(_) => Value::Scalar(Scalar::Special(operand.span())),
             Resolution::Undeclared if is_unknown(text) => Value::Other(UNKNOWN),
             Resolution::Undeclared => {
                 problems.push(Problem::Undeclared { span: operand.span(), guard: false });

@@ -7,6 +7,7 @@ use super::snapshot::Snapshot;
 use super::text::Text;
 use crate::instruction::form::Qualifiers;
 use crate::instruction::gates;
+use crate::isa::special_registers::Special;
 use crate::isa::targets::{TARGETS, TENSOR_TARGETS, VERSIONS};
 use crate::isa::tensor::{InstructionForm, OperandClass, OperandSlot, Shape};
 use crate::isa::vocabulary::{LdShape, Num, Operation, Qualifier};
@@ -306,8 +307,27 @@ fn at_operand(view: View<'_>, context: &Context<'_>, opcode: &str, place: Operan
         ["call", ..] if place.within.is_none() => {
             names(view, context, |name| name.kind == NameKind::Function)
         }
-        _ => names(view, context, |name| !matches!(name.kind, NameKind::Label | NameKind::Function)),
+        _ => {
+            let mut items =
+                names(view, context, |name| !matches!(name.kind, NameKind::Label | NameKind::Function));
+            items.extend(special_registers(context));
+            items
+        }
     }
+}
+
+/// The special registers, where a register has been begun.
+fn special_registers(context: &Context<'_>) -> Vec<Item> {
+    if !context.word_text().starts_with('%') {
+        return Vec::new();
+    }
+    let word = context.word();
+    let special = |(name, special): (String, Special)| Item {
+        detail: format!(".sreg .{}", <&str>::from(special.facts().ty)),
+        documentation: hover::special(special),
+        ..item(name, Kind::Register, word)
+    };
+    Special::all().filter(|(name, _)| name.starts_with('%')).map(special).collect()
 }
 
 /// The qualifiers as the table's conditions want them.

@@ -6,6 +6,8 @@ use crate::analysis::description::digits;
 use crate::instruction::Instruction;
 use crate::instruction::decode::{Bound, Decoded, Value};
 use crate::instruction::gates;
+use crate::isa::generic;
+use crate::isa::special_registers::{Extent, Facts, Lasting, Special, Values};
 use crate::isa::targets::{Gate, PtxVersion, TENSOR_TARGETS, Target};
 use crate::isa::tensor::{InstructionForm, QualifierSlot};
 use crate::isa::vocabulary::{LdShape, Num, Qualifier};
@@ -211,12 +213,40 @@ fn name(snapshot: &Snapshot, offset: u32) -> Option<Hover> {
             text
         }
         Resolution::Symbol(id) => declaration(snapshot, snapshot.document.unit.symbols.symbol(id)),
-        Resolution::Special => {
-            format!("`{}`: a special register (PTX ISA, chapter 10)\n", snapshot.slice(span))
-        }
+        Resolution::Special(special) => format!("`{}`: {}", snapshot.slice(span), self::special(special)),
         Resolution::Undeclared => return None,
     };
     Some(Hover { span, markdown })
+}
+
+/// What is known of a special register, in Markdown.
+pub(super) fn special(special: Special) -> String {
+    let Facts { ty, same_in, lasting, since, target, .. } = *special.facts();
+    let values = match special.values() {
+        Some(Values { first, last }) if first == last => format!(", always {first}"),
+        Some(Values { first, last }) if last < u64::from(u32::MAX) && ty != generic::Type::Pred => {
+            format!(", from {first} to {last}")
+        }
+        Some(_) | None => String::new(),
+    };
+    let readers = match same_in {
+        Extent::Thread => "Each thread reads its own.",
+        Extent::Warp => "The threads of a warp that read it together read the same.",
+        Extent::Cta => "All threads of a CTA read the same.",
+        Extent::Cluster => "All threads of a cluster read the same.",
+        Extent::Grid => "All threads read the same.",
+    };
+    let lasting = match lasting {
+        Lasting::Always => "",
+        Lasting::UntilMoved => " It changes when the thread is moved.",
+        Lasting::Never => " It counts on.",
+    };
+    let target = target.map(|sm| format!(", `{}` or later", Target::plain(sm))).unwrap_or_default();
+    format!(
+        "{}\n\nA special register of type `.{}`{values}. {readers}{lasting} PTX ISA {since}{target}; chapter 10.\n",
+        special.register.explanation(),
+        <&str>::from(ty),
+    )
 }
 
 /// The declaration of a symbol as PTX.

@@ -35,7 +35,7 @@ pub(super) fn entity(snapshot: &Snapshot, offset: u32) -> Option<(Span, Entity)>
                 _ => Entity::Symbol(symbol),
             }
         }
-        Resolution::Special | Resolution::Undeclared => return None,
+        Resolution::Special(_) | Resolution::Undeclared => return None,
     };
     Some((span, entity))
 }
@@ -120,7 +120,7 @@ pub(super) fn occurrences(snapshot: &Snapshot, entity: Entity) -> Vec<Occurrence
 pub(super) fn renamable(snapshot: &Snapshot, offset: u32) -> Result<(Span, Entity), String> {
     let Some((span, entity)) = entity(snapshot, offset) else {
         return Err(match snapshot.used_name(offset) {
-            Some((_, Resolution::Special)) => "a special register keeps its name".to_owned(),
+            Some((_, Resolution::Special(_))) => "a special register keeps its name".to_owned(),
             Some((_, Resolution::Undeclared)) => "the name is not declared here".to_owned(),
             _ => "there is no name here".to_owned(),
         });

@@ -159,7 +159,7 @@ fn names(snapshot: &Snapshot, span: Span) -> Vec<Word> {
 
 fn resolved(snapshot: &Snapshot, resolution: Resolution) -> Class {
     match resolution {
-        Resolution::Register(_) | Resolution::Special | Resolution::Undeclared => Class::Variable,
+        Resolution::Register(_) | Resolution::Special(_) | Resolution::Undeclared => Class::Variable,
         Resolution::Symbol(id) => match snapshot.document.unit.symbols.symbol(id).kind {
             SymbolKind::Register { .. } => Class::Variable,
             SymbolKind::Variable { space: crate::syntax::ast::StateSpace::Param, .. } => Class::Parameter,

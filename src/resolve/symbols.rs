@@ -17,6 +17,7 @@ use rustc_hash::FxHasher;
 
 use super::families::{self, Families, Numbered};
 use super::register_index::RegisterIndex;
+use crate::isa::special_registers::Special;
 use crate::source::{Source, Span};
 use crate::syntax::ast::{Declaration, Linkage, Module, Slice, StateSpace, StatementKind, Type};
 
@@ -82,7 +83,7 @@ pub enum Resolution {
     /// A variable, label or function.
     Symbol(SymbolId),
     /// A register of the machine, such as `%tid.x`.
-    Special,
+    Special(Special),
     /// Nothing that is declared here.
     Undeclared,
 }
@@ -97,7 +98,7 @@ impl Packed {
     fn pack(resolution: Resolution) -> Self {
         Self(match resolution {
             Resolution::Undeclared => 0,
-            Resolution::Special => 1 << 30,
+            Resolution::Special(special) => 1 << 30 | special.to_bits(),
             Resolution::Register(RegisterId(index)) => 2 << 30 | index & !Self::TAG,
             Resolution::Symbol(SymbolId(index)) => 3 << 30 | index & !Self::TAG,
         })
@@ -107,7 +108,7 @@ impl Packed {
         let index = self.0 & !Self::TAG;
         match self.0 >> 30 {
             0 => Resolution::Undeclared,
-            1 => Resolution::Special,
+            1 => Special::of_bits(index).map_or(Resolution::Undeclared, Resolution::Special),
             2 => Resolution::Register(RegisterId(index)),
             _ => Resolution::Symbol(SymbolId(index)),
         }
@@ -553,8 +554,7 @@ impl<'a> Resolver<'a> {
                 SymbolKind::Register { first, .. } => Resolution::Register(first),
                 _ => Resolution::Symbol(id),
             },
-            (None, None) if is_special_register(base) => Resolution::Special,
-            (None, None) => Resolution::Undeclared,
+            (None, None) => Special::read(text).map_or(Resolution::Undeclared, Resolution::Special),
         }
     }
 
@@ -626,52 +626,10 @@ fn is_numbered(name: &str) -> bool {
     name.starts_with('%') && name.ends_with(|last: char| last.is_ascii_digit())
 }
 
-/// Whether `name`, without its component, is a register of the machine (PTX ISA, chapter 10).
-fn is_special_register(name: &str) -> bool {
-    const NAMES: &[&str] = &[
-        "aggr_smem_size",
-        "clock",
-        "clock64",
-        "clock_hi",
-        "cluster_ctaid",
-        "cluster_ctarank",
-        "cluster_nctaid",
-        "cluster_nctarank",
-        "clusterid",
-        "ctaid",
-        "current_graph_exec",
-        "dynamic_smem_size",
-        "globaltimer",
-        "globaltimer_hi",
-        "globaltimer_lo",
-        "gridid",
-        "is_explicit_cluster",
-        "laneid",
-        "lanemask_eq",
-        "lanemask_ge",
-        "lanemask_gt",
-        "lanemask_le",
-        "lanemask_lt",
-        "nclusterid",
-        "nctaid",
-        "nsmid",
-        "ntid",
-        "nwarpid",
-        "smid",
-        "tid",
-        "total_smem_size",
-        "warpid",
-    ];
-    const NUMBERED: &[&str] = &["envreg", "pm", "reserved_smem_offset_"];
-    let Some(name) = name.strip_prefix('%') else {
-        return name == "WARP_SZ";
-    };
-    NAMES.binary_search(&name).is_ok() || NUMBERED.iter().any(|prefix| name.starts_with(prefix))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::isa::special_registers::SpecialRegister;
     use crate::syntax::parser::parse;
 
     /// What each name operand of the last instruction means, in words.
@@ -690,7 +648,7 @@ mod tests {
                     other => format!("{other:?}"),
                 },
                 Resolution::Symbol(id) => source.slice(symbols.symbol(id).span).to_owned(),
-                Resolution::Special => "special".to_owned(),
+                Resolution::Special(_) => "special".to_owned(),
                 Resolution::Undeclared => "undeclared".to_owned(),
             })
             .collect()
@@ -754,13 +712,10 @@ mod tests {
             (operands, guards, all, symbols.register_count())
         };
         let one = meanings(1);
-        assert!(one.0.contains(&Resolution::Special) && one.0.contains(&Resolution::Undeclared));
+        assert!(
+            one.0.contains(&Resolution::Special(Special::x(SpecialRegister::Tid)))
+                && one.0.contains(&Resolution::Undeclared)
+        );
         assert!(one == meanings(2) && one == meanings(5));
-    }
-
-    #[test]
-    fn special_register_names_are_sorted() {
-        assert!(is_special_register("%aggr_smem_size") && is_special_register("%warpid"));
-        assert!(!is_special_register("%r1") && !is_special_register("tid"));
     }
 }

@@ -2,7 +2,9 @@
 
 use crate::host::Fragment;
 use crate::isa::generic::{Access, Lanes, Modifier, Role, Semantics, Space, Synchronization};
+use crate::isa::special_registers::Lasting;
 use crate::resolve::operations::Opcode;
+use crate::resolve::symbols::Resolution;
 use crate::resolve::unit::Unit;
 use crate::source::Span;
 use crate::syntax::ast::{RawInstruction, StatementKind};
@@ -61,9 +63,9 @@ fn effect(unit: &Unit, member: &Member<'_>) -> Option<(&'static str, Span)> {
             _ => {}
         }
     }
-    let changes = unit.module.operands(raw.operands).iter().find(|operand| {
-        let text = unit.source.slice(operand.span());
-        ["%clock", "%globaltimer", "%pm"].iter().any(|name| text.starts_with(name))
+    let changes = raw.operands.range().find(|index| match unit.symbols.operand(*index as u32) {
+        Resolution::Special(special) => special.facts().lasting == Lasting::Never,
+        Resolution::Register(_) | Resolution::Symbol(_) | Resolution::Undeclared => false,
     });
-    changes.map(|operand| ("what it reads changes", operand.span()))
+    changes.map(|index| ("what it reads changes", unit.module.operands[index].span()))
 }

@@ -52,10 +52,13 @@ impl Function<'_> {
             return bits::cut(Known::from(low), width);
         }
         match kind {
-            OperandKind::Name if self.unit.symbols.operand(index) == Resolution::Special => {
-                let value = self.in_cluster_of_one(self.unit.source.slice(operand.span()));
-                value.map_or(UNKNOWN, |value| bits::cut(Known::from(value), width))
-            }
+            OperandKind::Name => match self.unit.symbols.operand(index) {
+                Resolution::Special(special) => {
+                    let value = self.in_cluster_of_one(special);
+                    value.map_or(UNKNOWN, |value| bits::cut(Known::from(value), width))
+                }
+                Resolution::Register(_) | Resolution::Symbol(_) | Resolution::Undeclared => UNKNOWN,
+            },
             // Packing: the elements from the lowest bits up.
             OperandKind::Vector(parts) if parts.len > 0 && width <= 64 && width.is_multiple_of(parts.len) => {
                 let part = width / parts.len;

@@ -10,6 +10,7 @@ use crate::analysis::cfg::BlockId;
 use crate::analysis::definitions::{Definition, DefinitionId};
 use crate::analysis::values::ValueId;
 use crate::isa::generic::{BooleanOperator, Computation, Flag, Modifier, Part, ShuffleMode, Type};
+use crate::isa::special_registers::{Extent, Lasting, Part as Which, Special, SpecialRegister};
 use crate::resolve::operations::Opcode;
 use crate::resolve::symbols::{RegisterId, Resolution};
 use crate::syntax::ast::{BinaryOperator, OperandKind, RawInstruction, UnaryOperator};
@@ -245,7 +246,7 @@ impl Executing<'_> {
         }
         match unit.symbols.operand(index) {
             Resolution::Register(register) => self.read(instruction, register, depth),
-            Resolution::Special => self.special(unit.source.slice(operand.span())).map(Value::Number),
+            Resolution::Special(special) => self.special(special).map(Value::Number),
             _ => None,
         }
     }
@@ -279,20 +280,31 @@ impl Executing<'_> {
     }
 
     /// A register of the machine.
-    fn special(&self, name: &str) -> Option<Numbers> {
+    fn special(&self, Special { register, part }: Special) -> Option<Numbers> {
         let [x, y, _] = self.size;
         let of = |thread: usize| thread as u64;
-        match name {
-            "%tid.x" | "%tid" if x >= self.threads() as u64 || x.is_multiple_of(32) => {
-                Some(self.lanes(|warp| warp * 32 % x))
+        match (register, part) {
+            (SpecialRegister::Tid, Which::Component(0)) => {
+                if x >= self.threads() as u64 || x.is_multiple_of(32) {
+                    Some(self.lanes(|warp| warp * 32 % x))
+                } else {
+                    self.each(|thread| of(thread) % x)
+                }
             }
-            "%tid.x" | "%tid" => self.each(|thread| of(thread) % x),
-            "%tid.y" if self.is_exact => self.each(|thread| of(thread) / x % y),
-            "%tid.z" if self.is_exact => self.each(|thread| of(thread) / (x * y)),
-            "%ntid.x" | "%ntid" if self.is_exact => Some(Numbers::Same(x)),
-            "%ntid.y" if self.is_exact => Some(Numbers::Same(y)),
-            "%laneid" => Some(self.lanes(|_| 0)),
-            "%cluster_ctarank" => self.rank.map(|rank| Numbers::Same(u64::from(rank))),
+            (SpecialRegister::Tid, Which::Component(1)) if self.is_exact => {
+                self.each(|thread| of(thread) / x % y)
+            }
+            (SpecialRegister::Tid, Which::Component(2)) if self.is_exact => {
+                self.each(|thread| of(thread) / (x * y))
+            }
+            (SpecialRegister::Ntid, Which::Component(component)) if self.is_exact => {
+                self.size.get(usize::from(component)).map(|size| Numbers::Same(*size))
+            }
+            (SpecialRegister::Laneid, Which::Whole) => Some(self.lanes(|_| 0)),
+            (SpecialRegister::ClusterCtarank, Which::Whole) => {
+                self.rank.map(|rank| Numbers::Same(u64::from(rank)))
+            }
+            // What the size of a CTA and the rank do not say; a new one says nothing either.
             _ => None,
         }
     }
@@ -553,7 +565,11 @@ impl Executing<'_> {
             let symbols = &self.function.unit.symbols;
             let agrees = (1..3).all(|position| match symbols.operand(raw.operands.start + position) {
                 Resolution::Register(register) => self.agrees(at, register),
-                Resolution::Special => false,
+                Resolution::Special(special) => {
+                    let facts = special.facts();
+                    // Threads may be at different places when they read what counts on.
+                    facts.same_in >= Extent::Warp && facts.lasting != Lasting::Never
+                }
                 _ => true,
             });
             Holds { agrees, ..Holds::NEVER_KNOWN }

@@ -27,6 +27,7 @@ use crate::analysis::values::{JoinId, ValueId};
 use crate::isa::generic::{
     BooleanOperator, Computation, Flag, Lanes, Modifier, Relation, ShuffleMode, Space, Synchronization, Type,
 };
+use crate::isa::special_registers::{Extent, Lasting, Special};
 use crate::resolve::operations::Opcode;
 use crate::resolve::symbols::{RegisterId, Resolution, SymbolId, SymbolKind};
 use crate::syntax::ast::{BinaryOperator, OperandKind, StateSpace, UnaryOperator};
@@ -167,10 +168,10 @@ impl Terms {
 
 /// What makes terms the same.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-enum Key<'a> {
+enum Key {
     Value(ValueId),
     /// A register of the machine.
-    Machine(&'a str),
+    Machine(Special),
     /// A parameter of the kernel, from an offset on.
     Parameter(SymbolId, i128),
     Constant(u64),
@@ -218,7 +219,7 @@ impl From<TermId> for Found {
 struct Builder<'a> {
     function: Function<'a>,
     terms: Terms,
-    known: FxHashMap<Key<'a>, TermId>,
+    known: FxHashMap<Key, TermId>,
     /// By term.
     facts: Vec<Facts>,
     made: FxHashMap<DefinitionId, Found>,
@@ -260,7 +261,7 @@ impl<'a> Builder<'a> {
             })
     }
 
-    fn term(&mut self, key: Key<'a>, facts: impl FnOnce() -> Facts) -> TermId {
+    fn term(&mut self, key: Key, facts: impl FnOnce() -> Facts) -> TermId {
         let next = TermId(self.facts.len() as u32);
         let term = *self.known.entry(key).or_insert(next);
         if term == next {
@@ -681,12 +682,13 @@ impl<'a> Builder<'a> {
             (OperandKind::Name, Resolution::Register(register)) => {
                 self.register(instruction, register, depth)
             }
-            (OperandKind::Name, Resolution::Special) => {
-                let name = unit.source.slice(operand.span());
-                let is_positive = !name.starts_with("%lanemask_");
-                let varies = VARYING.iter().any(|prefix| name.starts_with(prefix));
+            (OperandKind::Name, Resolution::Special(special)) => {
+                let machine = special.facts();
+                let is_positive =
+                    special.values().is_some_and(|values| values.last <= u64::from(i32::MAX.unsigned_abs()));
+                let varies = machine.same_in < Extent::Cta;
                 let facts = || Facts { is_positive, varies, ..Facts::default() };
-                is_fixed(name).then(|| self.term(Key::Machine(name), facts).into())
+                (machine.lasting == Lasting::Always).then(|| self.term(Key::Machine(special), facts).into())
             }
             (OperandKind::Unary(UnaryOperator::Not, part), _) if part.len == 1 && depth < DEEP => {
                 let of = self.operand(instruction, part.start, depth + 1)?;
@@ -807,25 +809,6 @@ fn combined(opcode: &Opcode, of: &[TermId], test: Test, builder: &mut Builder<'_
         BooleanOperator::Xor => None,
     }
 }
-
-/// Registers of the machine that hold the same as long as a thread runs.
-fn is_fixed(name: &str) -> bool {
-    const FIXED: &[&str] = &[
-        "%tid",
-        "%ntid",
-        "%ctaid",
-        "%nctaid",
-        "%laneid",
-        "%lanemask_",
-        "%cluster",
-        "%ncluster",
-        "%is_explicit",
-    ];
-    FIXED.iter().any(|prefix| name.starts_with(prefix))
-}
-
-/// Those of them that are not the same for all threads of a CTA.
-const VARYING: &[&str] = &["%tid", "%laneid", "%lanemask_"];
 
 /// Whether a conversion changes nothing.
 fn is_same_width(opcode: &Opcode) -> bool {

@@ -2,6 +2,7 @@
 
 use super::Numbers;
 use crate::analysis::definitions::DefinitionId;
+use crate::isa::special_registers::Special;
 use crate::resolve::symbols::SymbolId;
 
 /// What a value is counted from.
@@ -137,15 +138,13 @@ pub(super) fn joined(a: Counted, b: Counted, width: u32) -> Option<Counted> {
     }
 }
 
-/// What registers of the machine can hold.
-pub(super) fn special(name: &str) -> Counted {
-    let last = match name {
-        "%tid.x" | "%tid.y" => 1023,
-        "%tid.z" => 63,
-        "%laneid" => 31,
-        "%cluster_ctarank" | "%cluster_ctaid.x" | "%cluster_ctaid.y" | "%cluster_ctaid.z" => 15,
-        "%ctaid.y" | "%ctaid.z" => 0xFFFE,
-        _ => return Counted::UNKNOWN,
-    };
-    Counted::of(Numbers::between(0, last))
+/// What a special register can hold.
+pub(super) fn special(special: Special) -> Counted {
+    let values =
+        special.values().and_then(|it| Some((i64::try_from(it.first).ok()?, i64::try_from(it.last).ok()?)));
+    match values {
+        // What can be more than an address in shared memory is no part of one.
+        Some((first, last)) if last < SHARED => Counted::of(Numbers::between(first, last)),
+        Some(_) | None => Counted::UNKNOWN,
+    }
 }

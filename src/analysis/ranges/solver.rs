@@ -574,7 +574,7 @@ impl<'a, 'f> Solver<'a, 'f> {
                 let base = Base::Variable(symbol);
                 Term::Known(Counted { base, numbers: Numbers::from(0), lanes: false })
             }
-            Resolution::Special => Term::Known(special(unit.source.slice(operand.span()))),
+            Resolution::Special(it) => Term::Known(special(it)),
             _ => UNKNOWN,
         }
     }

@@ -2,6 +2,7 @@
 
 use crate::analysis::function::Function;
 use crate::isa::generic::{self, Comparison, Computation, Modifier, ShuffleMode, Space, Synchronization};
+use crate::isa::special_registers::{Extent, Special, SpecialRegister};
 use crate::resolve::operations::Opcode;
 use crate::resolve::symbols::Resolution;
 use crate::syntax::ast::{OperandKind, RawInstruction, Slice};
@@ -15,12 +16,12 @@ pub(super) fn constant(function: &Function<'_>, operands: Slice, position: u32) 
 
 /// The register of the machine that a value is made of, by instructions with one source that keep
 /// what matters: `keeps` is given each of them.
-fn made_of<'a>(
-    function: &Function<'a>,
+fn made_of(
+    function: &Function<'_>,
     instruction: u32,
     operand: u32,
     keeps: impl Fn(Computation, &RawInstruction) -> bool,
-) -> Option<&'a str> {
+) -> Option<Special> {
     let (mut at, mut index) = (instruction, operand);
     // A chain that is longer goes round and round.
     for _ in 0..=function.definitions.len() {
@@ -32,7 +33,7 @@ fn made_of<'a>(
             return None;
         }
         let register = match function.unit.symbols.operand(index) {
-            Resolution::Special => return Some(function.unit.source.slice(found.span())),
+            Resolution::Special(special) => return Some(special),
             Resolution::Register(register) => register,
             _ => return None,
         };
@@ -57,7 +58,11 @@ pub(super) enum LaneRegister {
 }
 
 /// What tells the threads of a warp apart, if a value is it or keeps its low five bits.
-pub(super) fn lane_register(function: &Function<'_>, instruction: u32, operand: u32) -> Option<LaneRegister> {
+pub(super) fn lane_register_of(
+    function: &Function<'_>,
+    instruction: u32,
+    operand: u32,
+) -> Option<LaneRegister> {
     let number = |raw: &RawInstruction| constant(function, raw.operands, 2);
     let found = made_of(function, instruction, operand, |computes, raw| match computes {
         Computation::Move | Computation::Convert => true,
@@ -86,10 +91,17 @@ pub(super) fn lane_register(function: &Function<'_>, instruction: u32, operand: 
         | Computation::Load
         | Computation::Elect => false,
     });
-    match found {
-        Some("%laneid") => Some(LaneRegister::Lane),
-        Some("%tid.x" | "%tid") => Some(LaneRegister::Thread),
-        _ => None,
+    found.and_then(lane_register)
+}
+
+/// The register that a name reads, if it counts the threads of a warp.
+pub(super) fn lane_register(special: Special) -> Option<LaneRegister> {
+    if special == Special::whole(SpecialRegister::Laneid) {
+        Some(LaneRegister::Lane)
+    } else if special == Special::x(SpecialRegister::Tid) {
+        Some(LaneRegister::Thread)
+    } else {
+        None
     }
 }
 
@@ -123,7 +135,7 @@ fn is_thread_index(function: &Function<'_>, instruction: u32, operand: u32) -> b
         | Computation::Load
         | Computation::Elect => false,
     });
-    matches!(found, Some("%tid.x" | "%tid"))
+    found == Some(Special::x(SpecialRegister::Tid))
 }
 
 /// Whether something differs between the threads of a warp.
@@ -235,11 +247,11 @@ fn is_warp_number(function: &Function<'_>, instruction: u32, raw: &RawInstructio
 
 fn reads_lane(function: &Function<'_>, index: u32) -> bool {
     let operand = &function.unit.module.operands[index as usize];
-    if operand.kind() == OperandKind::Name && function.unit.symbols.operand(index) == Resolution::Special {
-        let name = function.unit.source.slice(operand.span());
-        return ["%tid", "%laneid", "%lanemask"].iter().any(|prefix| name.starts_with(prefix));
-    }
     match operand.kind() {
+        OperandKind::Name => match function.unit.symbols.operand(index) {
+            Resolution::Special(special) => special.facts().same_in < Extent::Warp,
+            Resolution::Register(_) | Resolution::Symbol(_) | Resolution::Undeclared => false,
+        },
         OperandKind::Vector(parts) => parts.range().any(|part| reads_lane(function, part as u32)),
         _ => false,
     }

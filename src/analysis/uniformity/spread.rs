@@ -7,12 +7,13 @@
 use rustc_hash::FxHashMap;
 
 use super::Uniformity;
-use super::lanes::constant;
+use super::lanes::{constant, lane_register};
 use crate::analysis::budget::Budget;
 use crate::analysis::definitions::DefinitionId;
 use crate::analysis::function::Function;
 use crate::analysis::registers::{self, Access};
 use crate::isa::generic::{Computation, Modifier, Part};
+use crate::isa::special_registers::{Extent, Lasting};
 use crate::resolve::symbols::{RegisterId, Resolution};
 
 /// The bits of `%laneid` and `%tid.x` that number the threads of a warp.
@@ -109,16 +110,13 @@ impl Uniformity {
         let mut apart: Option<(u32, Option<RegisterId>)> = None;
         for (position, index) in (1..).zip(operands) {
             let register = match function.unit.symbols.operand(index as u32) {
-                Resolution::Special => {
-                    let name = function.unit.source.slice(module.operands[index].span());
-                    match name {
-                        "%laneid" | "%tid.x" => None,
-                        _ if ["%tid", "%lane", "%clock"].iter().any(|it| name.starts_with(it)) => {
-                            return None;
-                        }
-                        _ => continue,
-                    }
-                }
+                Resolution::Special(special) => match lane_register(special) {
+                    Some(_) => None,
+                    None if special.facts().same_in < Extent::Warp => return None,
+                    // Threads may be at different places when they read it.
+                    None if special.facts().lasting == Lasting::Never => return None,
+                    None => continue,
+                },
                 Resolution::Register(register) => {
                     let value = function.value(at, register)?;
                     if !self.may_differ(function, value, budget) {

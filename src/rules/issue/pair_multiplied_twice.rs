@@ -109,8 +109,7 @@ fn knows_rank(checker: &Checker<'_>, flow: &Flow<'_>) -> bool {
     let unit = checker.unit;
     flow.cfg().instructions().any(|instruction| {
         unit.module.instructions[instruction as usize].operands.range().any(|index| {
-            unit.symbols.operand(index as u32) == Resolution::Special
-                && unit.source.slice(unit.module.operands[index].span()).starts_with("%cluster_cta")
+            matches!(unit.symbols.operand(index as u32), Resolution::Special(it) if it.register.is_rank())
         })
     })
 }

@@ -4,25 +4,12 @@ use super::lower::Lowering;
 use super::windows::{self, generic};
 use super::{Address, Changing, Fixed, Operand, Slice};
 use crate::isa::generic::{OperandSlot, Type, TypeRule};
+use crate::isa::hierarchy::THREADS_OF_WARP;
+use crate::isa::special_registers::{Form, Part, Special, SpecialRegister};
 use crate::resolve::operations::Opcode;
 use crate::resolve::symbols::{RegisterId, Resolution, SymbolKind};
 use crate::syntax::ast::{self, BinaryOperator, OperandKind, UnaryOperator};
 use crate::syntax::literal::{self, Constant};
-
-/// A register of the machine that has three components.
-type WithAxis = (&'static str, fn(u8) -> Fixed);
-
-/// All of them.
-const WITH_AXIS: [WithAxis; 8] = [
-    ("%tid", Fixed::Tid),
-    ("%ntid", Fixed::Ntid),
-    ("%ctaid", Fixed::Ctaid),
-    ("%nctaid", Fixed::Nctaid),
-    ("%cluster_ctaid", Fixed::ClusterCtaid),
-    ("%cluster_nctaid", Fixed::ClusterNctaid),
-    ("%clusterid", Fixed::Clusterid),
-    ("%nclusterid", Fixed::Nclusterid),
-];
 
 /// Deeper expressions are no addresses.
 const DEEP: u32 = 8;
@@ -224,7 +211,7 @@ impl Lowering<'_> {
                 all.extend(parts.map(|part| Operand::Register(first + part)));
                 true
             }
-            Resolution::Special => match self.special(text) {
+            Resolution::Special(special) => match self.special(special) {
                 Some(operand) => {
                     all.push(operand);
                     true
@@ -247,49 +234,56 @@ impl Lowering<'_> {
         }
     }
 
-    /// A register of the machine.
-    fn special(&mut self, text: &str) -> Option<Operand> {
-        let axis = |name: &str| {
-            let rest = text.strip_prefix(name)?;
-            match rest {
-                ".x" => Some(0),
-                ".y" => Some(1),
-                ".z" => Some(2),
-                _ => None,
-            }
+    /// A special register.
+    fn special(&mut self, Special { register, part }: Special) -> Option<Operand> {
+        use SpecialRegister as Register;
+
+        let axis = match part {
+            Part::Whole | Part::Nth(_) => 0,
+            Part::Component(3) => return Some(self.constant(0)),
+            Part::Component(axis) => axis,
+            Part::None => return None,
         };
-        if let Some(fixed) = WITH_AXIS.iter().find_map(|(name, make)| axis(name).map(make)) {
-            return Some(self.fixed(fixed));
+        if part == Part::Whole && register.facts().form == Form::Vector {
+            return None;
         }
-        let fixed = match text {
-            "%laneid" => Fixed::Laneid,
-            "%warpid" => Fixed::Warpid,
-            "%nwarpid" => Fixed::Nwarpid,
-            "%smid" => Fixed::Smid,
-            "%nsmid" => Fixed::Nsmid,
-            "%lanemask_eq" => Fixed::LanemaskEq,
-            "%lanemask_le" => Fixed::LanemaskLe,
-            "%lanemask_lt" => Fixed::LanemaskLt,
-            "%lanemask_ge" => Fixed::LanemaskGe,
-            "%lanemask_gt" => Fixed::LanemaskGt,
-            "%cluster_ctarank" => Fixed::ClusterCtarank,
-            "%cluster_nctarank" => Fixed::ClusterNctarank,
-            "%is_explicit_cluster" => Fixed::IsExplicitCluster,
-            "%dynamic_smem_size" => Fixed::DynamicSmemSize,
-            "%total_smem_size" | "%aggr_smem_size" => Fixed::TotalSmemSize,
-            "%reserved_smem_offset_begin" | "%reserved_smem_offset_end" | "%reserved_smem_offset_cap" => {
-                Fixed::ReservedSmem
+        let fixed = match register {
+            Register::Tid => Fixed::Tid(axis),
+            Register::Ntid => Fixed::Ntid(axis),
+            Register::Ctaid => Fixed::Ctaid(axis),
+            Register::Nctaid => Fixed::Nctaid(axis),
+            Register::ClusterCtaid => Fixed::ClusterCtaid(axis),
+            Register::ClusterNctaid => Fixed::ClusterNctaid(axis),
+            Register::Clusterid => Fixed::Clusterid(axis),
+            Register::Nclusterid => Fixed::Nclusterid(axis),
+            Register::Laneid => Fixed::Laneid,
+            Register::Warpid => Fixed::Warpid,
+            Register::Nwarpid => Fixed::Nwarpid,
+            Register::Smid => Fixed::Smid,
+            Register::Nsmid => Fixed::Nsmid,
+            Register::LanemaskEq => Fixed::LanemaskEq,
+            Register::LanemaskLe => Fixed::LanemaskLe,
+            Register::LanemaskLt => Fixed::LanemaskLt,
+            Register::LanemaskGe => Fixed::LanemaskGe,
+            Register::LanemaskGt => Fixed::LanemaskGt,
+            Register::ClusterCtarank => Fixed::ClusterCtarank,
+            Register::ClusterNctarank => Fixed::ClusterNctarank,
+            Register::IsExplicitCluster => Fixed::IsExplicitCluster,
+            Register::DynamicSmemSize => Fixed::DynamicSmemSize,
+            Register::TotalSmemSize | Register::AggrSmemSize => Fixed::TotalSmemSize,
+            Register::ReservedSmemOffsetBegin
+            | Register::ReservedSmemOffsetEnd
+            | Register::ReservedSmemOffsetCap => Fixed::ReservedSmem,
+            Register::Clock | Register::Clock64 => return Some(Operand::Changing(Changing::Clock)),
+            Register::ClockHi => return Some(Operand::Changing(Changing::ClockHigh)),
+            Register::Globaltimer => return Some(Operand::Changing(Changing::Timer)),
+            Register::GlobaltimerLo => return Some(Operand::Changing(Changing::TimerLow)),
+            Register::GlobaltimerHi => return Some(Operand::Changing(Changing::TimerHigh)),
+            Register::Gridid | Register::CurrentGraphExec | Register::Envreg => {
+                return Some(self.constant(0));
             }
-            "%clock" | "%clock64" => return Some(Operand::Changing(Changing::Clock)),
-            "%clock_hi" => return Some(Operand::Changing(Changing::ClockHigh)),
-            "%globaltimer" => return Some(Operand::Changing(Changing::Timer)),
-            "%globaltimer_lo" => return Some(Operand::Changing(Changing::TimerLow)),
-            "%globaltimer_hi" => return Some(Operand::Changing(Changing::TimerHigh)),
-            "%gridid" | "%current_graph_exec" | "%tid.w" | "%ctaid.w" => return Some(self.constant(0)),
-            "%ntid.w" | "%nctaid.w" => return Some(self.constant(1)),
-            "WARP_SZ" => return Some(self.constant(32)),
-            _ if text.starts_with("%envreg") => return Some(self.constant(0)),
-            _ => return None,
+            Register::WarpSz => return Some(self.constant(THREADS_OF_WARP.into())),
+            Register::Pm | Register::Pm64 | Register::ReservedSmemOffset => return None,
         };
         Some(self.fixed(fixed))
     }

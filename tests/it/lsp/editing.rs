@@ -65,6 +65,14 @@ fn completion_of_the_header() {
 }
 
 #[test]
+fn completion_of_special_registers() {
+    let items = complete_in(&kernel("\tmov.u32 %r1, %cluster_$0"));
+    let ranks: Vec<_> = labels(&items).into_iter().filter(|label| label.contains("ctar")).collect();
+    assert_eq!(ranks, ["%cluster_ctarank", "%cluster_nctarank"]);
+    assert!(!labels(&complete_in(&kernel("\tmov.u32 %r1, $0"))).contains(&"%tid.x"));
+}
+
+#[test]
 fn completion_follows_the_target() {
     let shift = |target: &str| {
         let text = kernel("\ttcgen05.$0").replace("sm_100a", target);
