@@ -19,7 +19,7 @@ use std::path::Path;
 
 use crate::source::{Source, Span};
 
-mod constraints;
+pub(crate) mod constraints;
 mod cpp;
 mod fragment;
 mod llvm;

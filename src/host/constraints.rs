@@ -121,15 +121,34 @@ fn constraint(word: &str, operands: &[Operand]) -> Constraint {
     }
 }
 
-/// The registers that a letter stands for. What is a float is declared like a word: what PTX the
-/// compiler makes of it changes with its version.
+/// The registers that letters stand for; of those of a type the first is for integers. What is a float is
+/// declared like a word: what PTX the compiler makes of it changes with its version. CUDA has those from
+/// `h` on.
+const REGISTERS: &[(&str, Type)] = &[
+    ("b", Type::Pred),
+    ("c", Type::B16),
+    ("h", Type::B16),
+    ("r", Type::B32),
+    ("f", Type::B32),
+    ("l", Type::B64),
+    ("d", Type::B64),
+    ("q", Type::B128),
+];
+
+/// The registers that a letter stands for.
 fn register(letter: &str) -> Option<Type> {
-    Some(match letter {
-        "b" => Type::Pred,
-        "c" | "h" => Type::B16,
-        "r" | "f" => Type::B32,
-        "l" | "d" => Type::B64,
-        "q" => Type::B128,
-        _ => return None,
-    })
+    REGISTERS.iter().find(|(known, _)| *known == letter).map(|(_, ty)| *ty)
+}
+
+/// The same in CUDA.
+pub(super) fn cuda_register(letter: &str) -> Option<Type> {
+    register(letter).filter(|_| !matches!(letter, "b" | "c"))
+}
+
+/// The letters of CUDA for integers, each with its width in bits.
+pub(crate) fn integer_letters() -> impl Iterator<Item = (&'static str, u32)> {
+    let of_cuda = REGISTERS.iter().filter(|(letter, _)| cuda_register(letter).is_some());
+    of_cuda
+        .filter(|(letter, _)| !matches!(*letter, "f" | "d"))
+        .filter_map(|(letter, ty)| Some((*letter, ty.bits()?)))
 }

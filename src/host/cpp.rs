@@ -5,7 +5,7 @@
 //! what does not look like a statement is none.
 
 use super::template::{Backslash, Escapes, Placeholders};
-use super::{Constraint, Found, Language, Machine, Operand, Piece, Statement};
+use super::{Constraint, Found, Language, Machine, Operand, Piece, Statement, constraints};
 use crate::source::{Source, Span};
 
 mod macros;
@@ -557,22 +557,19 @@ impl Reader<'_, '_> {
 
     /// What a constraint says about its operand.
     fn constraint(&mut self, text: &str, value: &str, operands: &[Operand]) -> Constraint {
-        use crate::syntax::ast::Type;
         let letters = text.trim_matches(|c: char| "=+&% ".contains(c) || c.is_ascii_whitespace());
-        // nvcc declares them all without a class: `.b32` for a `float`, too.
-        let ty = match letters {
-            "h" => Type::B16,
-            "r" | "f" => Type::B32,
-            "l" | "d" => Type::B64,
-            "q" => Type::B128,
-            "n" | "i" => return Constraint::Immediate(self.constants.value(value, self.macros)),
-            // The same place as another operand.
-            _ => match letters.parse::<usize>().ok().and_then(|index| operands.get(index)) {
-                Some(operand) => return operand.constraint.clone(),
-                None => return Constraint::Other,
+        match letters {
+            "n" | "i" => Constraint::Immediate(self.constants.value(value, self.macros)),
+            // nvcc declares them all without a class: `.b32` for a `float`, too.
+            _ => match constraints::cuda_register(letters) {
+                Some(ty) => Constraint::Register(ty),
+                // The same place as another operand.
+                None => match letters.parse::<usize>().ok().and_then(|index| operands.get(index)) {
+                    Some(operand) => operand.constraint.clone(),
+                    None => Constraint::Other,
+                },
             },
-        };
-        Constraint::Register(ty)
+        }
     }
 }
 

@@ -858,6 +858,40 @@ pub enum Operation {
     Tensor,
 }
 
+impl Operation {
+    /// Whether registers may be wider than the type says: what is read is cut, what is written is
+    /// extended (9.4.1).
+    pub fn takes_wider_registers(self) -> bool {
+        matches!(
+            self,
+            Self::Ld
+                | Self::LdGlobalNc
+                | Self::Ldu
+                | Self::St
+                | Self::StAsync
+                | Self::StAsyncRelease
+                | Self::StBulk
+                | Self::Cvt
+                | Self::CvtPair
+                | Self::CvtPacked
+                | Self::CvtStochastic
+                | Self::CvtStochastic4
+                | Self::CvtPack
+                | Self::CvtPackMerge
+        )
+    }
+
+    /// Whether a name that starts with `word` says `.aligned` by itself: `bar.sync` is
+    /// `barrier.sync.aligned`.
+    pub fn is_aligned_as(self, word: &str) -> bool {
+        let is_barrier = matches!(
+            self,
+            Self::BarrierSync | Self::BarrierArrive | Self::BarrierPopc | Self::BarrierPredicate
+        );
+        is_barrier && word == "bar"
+    }
+}
+
 /// The rows of all chapters.
 static CHAPTERS: [&[Row]; 18] = [
     integer::ROWS,

@@ -402,6 +402,72 @@ impl Qualifier {
     }
 }
 
+/// A collector buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Display)]
+#[strum(serialize_all = "lowercase")]
+pub enum CollectorBuffer {
+    /// That of A.
+    A,
+    /// That of B of an activation-stationary multiply.
+    B,
+    /// The first of B of a weight-stationary multiply.
+    B0,
+    /// The second.
+    B1,
+    /// The third.
+    B2,
+    /// The fourth.
+    B3,
+}
+
+/// What a multiply does with a collector buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Display)]
+#[strum(serialize_all = "lowercase")]
+pub enum CollectorAction {
+    /// Keeps the matrix in it.
+    Fill,
+    /// May read the matrix from it.
+    Use,
+    /// The same, for the last time.
+    LastUse,
+    /// Leaves nothing in it.
+    Discard,
+}
+
+impl Qualifier {
+    /// The collector buffer that it names, and what is done with it.
+    #[rustfmt::skip]
+    pub fn collector(self) -> Option<(CollectorBuffer, CollectorAction)> {
+        Some(match self {
+            Self::CollectorA(CollectorA::Fill) => (CollectorBuffer::A, CollectorAction::Fill),
+            Self::CollectorA(CollectorA::Use) => (CollectorBuffer::A, CollectorAction::Use),
+            Self::CollectorA(CollectorA::LastUse) => (CollectorBuffer::A, CollectorAction::LastUse),
+            Self::CollectorA(CollectorA::Discard) => (CollectorBuffer::A, CollectorAction::Discard),
+            Self::CollectorB(CollectorB::Fill) => (CollectorBuffer::B, CollectorAction::Fill),
+            Self::CollectorB(CollectorB::Use) => (CollectorBuffer::B, CollectorAction::Use),
+            Self::CollectorB(CollectorB::LastUse) => (CollectorBuffer::B, CollectorAction::LastUse),
+            Self::CollectorB(CollectorB::Discard) => (CollectorBuffer::B, CollectorAction::Discard),
+            Self::CollectorWs(CollectorWs::B0Fill) => (CollectorBuffer::B0, CollectorAction::Fill),
+            Self::CollectorWs(CollectorWs::B0Use) => (CollectorBuffer::B0, CollectorAction::Use),
+            Self::CollectorWs(CollectorWs::B0LastUse) => (CollectorBuffer::B0, CollectorAction::LastUse),
+            Self::CollectorWs(CollectorWs::B0Discard) => (CollectorBuffer::B0, CollectorAction::Discard),
+            Self::CollectorWs(CollectorWs::B1Fill) => (CollectorBuffer::B1, CollectorAction::Fill),
+            Self::CollectorWs(CollectorWs::B1Use) => (CollectorBuffer::B1, CollectorAction::Use),
+            Self::CollectorWs(CollectorWs::B1LastUse) => (CollectorBuffer::B1, CollectorAction::LastUse),
+            Self::CollectorWs(CollectorWs::B1Discard) => (CollectorBuffer::B1, CollectorAction::Discard),
+            Self::CollectorWs(CollectorWs::B2Fill) => (CollectorBuffer::B2, CollectorAction::Fill),
+            Self::CollectorWs(CollectorWs::B2Use) => (CollectorBuffer::B2, CollectorAction::Use),
+            Self::CollectorWs(CollectorWs::B2LastUse) => (CollectorBuffer::B2, CollectorAction::LastUse),
+            Self::CollectorWs(CollectorWs::B2Discard) => (CollectorBuffer::B2, CollectorAction::Discard),
+            Self::CollectorWs(CollectorWs::B3Fill) => (CollectorBuffer::B3, CollectorAction::Fill),
+            Self::CollectorWs(CollectorWs::B3Use) => (CollectorBuffer::B3, CollectorAction::Use),
+            Self::CollectorWs(CollectorWs::B3LastUse) => (CollectorBuffer::B3, CollectorAction::LastUse),
+            Self::CollectorWs(CollectorWs::B3Discard) => (CollectorBuffer::B3, CollectorAction::Discard),
+            _ => return None,
+        })
+    }
+}
+
 impl Serialize for Qualifier {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.spelling())

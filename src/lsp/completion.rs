@@ -7,10 +7,12 @@ use super::snapshot::Snapshot;
 use super::text::Text;
 use crate::instruction::form::Qualifiers;
 use crate::instruction::gates;
+use crate::isa::generic::Control;
 use crate::isa::special_registers::Special;
 use crate::isa::targets::{TARGETS, TENSOR_TARGETS, VERSIONS};
 use crate::isa::tensor::{InstructionForm, OperandClass, OperandSlot, Shape};
 use crate::isa::vocabulary::{LdShape, Num, Operation, Qualifier};
+use crate::resolve::operations;
 use crate::source::{Span, Spanned};
 use crate::syntax::ast::{StateSpace, Type};
 use crate::syntax::lexer::Token;
@@ -303,16 +305,23 @@ fn at_operand(view: View<'_>, context: &Context<'_>, opcode: &str, place: Operan
             Some(opcode) => at_tcgen05_operand(view, context, &opcode, place),
             None => Vec::new(),
         },
-        ["bra", ..] => names(view, context, |name| name.kind == NameKind::Label),
-        ["call", ..] if place.within.is_none() => {
-            names(view, context, |name| name.kind == NameKind::Function)
-        }
-        _ => {
-            let mut items =
-                names(view, context, |name| !matches!(name.kind, NameKind::Label | NameKind::Function));
-            items.extend(special_registers(context));
-            items
-        }
+        _ => match operations::Opcode::new(opcode).control() {
+            Control::Branch => names(view, context, |name| name.kind == NameKind::Label),
+            Control::Call if place.within.is_none() => {
+                names(view, context, |name| name.kind == NameKind::Function)
+            }
+            Control::Call
+            | Control::Next
+            | Control::IndexedBranch
+            | Control::Return
+            | Control::Exit
+            | Control::Trap => {
+                let mut items =
+                    names(view, context, |name| !matches!(name.kind, NameKind::Label | NameKind::Function));
+                items.extend(special_registers(context));
+                items
+            }
+        },
     }
 }
 

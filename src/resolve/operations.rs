@@ -12,6 +12,7 @@ use crate::isa::generic::{
     BooleanOperator, Comparison, Computation, Control, Flag, Form, Lanes, Modifier, OperandSlot, Presence,
     Role, Row, Space, Synchronization, Type, rows_starting_with,
 };
+use crate::isa::vocabulary::{CtaGroup, Qualifier};
 use crate::isa::{generic, vocabulary};
 use crate::source::{Source, Span};
 use crate::syntax::ast::{Module, Operand, OperandKind, Slice, StatementKind};
@@ -45,6 +46,8 @@ pub struct Opcode {
     pub slots: SmallVec<[&'static OperandSlot; 8]>,
     fit: Fit,
     only_computes: bool,
+    is_for_several_ctas: bool,
+    is_aligned: bool,
     writes_first: Option<bool>,
 }
 
@@ -160,6 +163,8 @@ impl Opcode {
             slots: SmallVec::new(),
             fit: Fit::Fixed,
             only_computes: false,
+            is_for_several_ctas: false,
+            is_aligned: false,
             writes_first: None,
         };
         let Some((first, _)) = words(text).next() else { return this };
@@ -187,6 +192,10 @@ impl Opcode {
         this.row = Some(row);
         if row.operation == generic::Operation::Tensor {
             this.tensor = tensor_operation(words(text).skip(1)).map(|(operation, _)| operation);
+            this.is_for_several_ctas =
+                words(text).filter_map(|(word, _)| Qualifier::parse(word)).any(|qualifier| {
+                    matches!(qualifier, Qualifier::CtaGroup(CtaGroup::Two) | Qualifier::Multicast(_))
+                });
             return this;
         }
         this.is_incomplete = found.missing > 0;
@@ -201,6 +210,10 @@ impl Opcode {
             })
             .collect();
         this.slots = row.operands.iter().filter(|slot| this.may_have(slot)).collect();
+        this.is_for_several_ctas = this.modifiers.iter().any(|placed| {
+            matches!(placed.modifier, Modifier::CtaGroup(generic::CtaGroup::Two) | Modifier::Multicast(_))
+        });
+        this.is_aligned = this.has_flag(Flag::Aligned) || row.operation.is_aligned_as(first);
         this.fit = this.find_fit();
         this.writes_first = this.find_writes_first(row);
         this.only_computes = row.control == Control::Next
@@ -236,6 +249,16 @@ impl Opcode {
     #[inline]
     pub fn only_computes(&self) -> bool {
         self.only_computes
+    }
+
+    /// Whether it concerns a CTA pair, or is sent to several CTAs of a cluster.
+    pub fn is_for_several_ctas(&self) -> bool {
+        self.is_for_several_ctas
+    }
+
+    /// Whether all threads of a warp have to execute it together.
+    pub fn is_aligned(&self) -> bool {
+        self.is_aligned
     }
 
     /// What is executed after it.

@@ -1,5 +1,6 @@
 use super::{Member, instructions};
 use crate::diagnostic::{Diagnostic, Findings};
+use crate::host::constraints::integer_letters;
 use crate::instruction::types::{self, Mistyped};
 use crate::isa::generic::{self, Form, Role, TypeRule};
 use crate::resolve::operations::Opcode;
@@ -59,9 +60,11 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
 }
 
 fn finding(message: String, place: Span, (found, due): (u32, &[u32]), declaration: Span) -> Diagnostic {
-    const LETTERS: &[(u32, &str)] = &[(16, "`\"h\"`"), (32, "`\"r\"`"), (64, "`\"l\"`"), (128, "`\"q\"`")];
-    let fitting = LETTERS.iter().filter(|(bits, _)| due.contains(bits)).map(|(_, letter)| *letter);
-    let help = match list_words(fitting, "or") {
+    let fitting: Vec<String> = integer_letters()
+        .filter(|(_, bits)| due.contains(bits))
+        .map(|(letter, _)| format!("`\"{letter}\"`"))
+        .collect();
+    let help = match list_words(fitting.iter().map(String::as_str), "or") {
         letters if letters.is_empty() => "declare a register of that type in the template".to_owned(),
         letters => format!("use a variable for the constraint {letters}, or convert it in the template"),
     };
@@ -78,9 +81,7 @@ fn generic(unit: &Unit, member: &Member<'_>, findings: &mut Findings<'_>) {
     }
     let Ok(slots) = opcode.assign(&unit.module, raw.operands) else { return };
     // Only these convert what they read or write.
-    let may_be_wider = opcode.row.is_some_and(|row| {
-        row.names.iter().any(|name| matches!(name.split('.').next(), Some("ld" | "ldu" | "st" | "cvt")))
-    });
+    let may_be_wider = opcode.operation().is_some_and(generic::Operation::takes_wider_registers);
     for (operand, slot) in raw.operands.range().zip(slots) {
         // No register is narrower than 16 bits.
         let Some(due) = bits(opcode, slot).filter(|due| *due >= 16) else { continue };

@@ -2,7 +2,7 @@ use crate::analysis::events::{Action, Event};
 use crate::analysis::flow::{Flow, Role};
 use crate::analysis::reach::Direction;
 use crate::diagnostic::{Diagnostic, Findings};
-use crate::isa::vocabulary::{Operation, Qualifier, Slot};
+use crate::isa::vocabulary::{CollectorAction, CollectorBuffer, Operation, Qualifier, Slot};
 use crate::rules::{Checker, Code, rule};
 use crate::source::Spanned;
 
@@ -31,52 +31,50 @@ rule! {
     CollectorUseWithoutFill Function check
 }
 
-/// A collector buffer of an instruction, and what is done with it: `collector::a` and `use`.
+/// A collector buffer of an instruction, and what is done with it.
 fn collectors(
     flow: &Flow<'_>,
     event: Event,
-) -> impl Iterator<Item = (&'static str, &'static str, Spanned<Qualifier>)> {
+) -> impl Iterator<Item = (CollectorBuffer, CollectorAction, Spanned<Qualifier>)> {
     let multiplies = matches!(flow.operation(event), Some(Operation::Mma | Operation::MmaWs));
     let decoded = flow.decoded(event).filter(|_| multiplies);
     decoded.into_iter().flat_map(|decoded| decoded.qualifiers.iter()).filter_map(|qualifier| {
-        if !matches!(qualifier.value.slot(), Slot::CollectorA | Slot::CollectorB | Slot::CollectorWs) {
-            return None;
-        }
-        let spelling: &'static str = qualifier.value.spelling();
-        let (buffer, action) = spelling.strip_prefix("collector::")?.split_once("::")?;
+        let (buffer, action) = qualifier.value.collector()?;
         Some((buffer, action, qualifier))
     })
 }
 
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     for flow in checker.flows().filter(Flow::is_entry) {
-        let mut buffers: Vec<&str> = flow
+        let mut buffers: Vec<CollectorBuffer> = flow
             .events()
             .iter()
             .flat_map(|event| collectors(&flow, *event))
-            .filter(|(_, action, _)| matches!(*action, "use" | "lastuse"))
+            .filter(|(_, action, _)| matches!(action, CollectorAction::Use | CollectorAction::LastUse))
             .map(|(buffer, ..)| buffer)
             .collect();
         buffers.sort_unstable();
         buffers.dedup();
         for buffer in buffers {
-            let does = |event: Event, actions: &[&str]| {
+            let does = |event: Event, actions: &[CollectorAction]| {
                 collectors(&flow, event).any(|(of, action, _)| of == buffer && actions.contains(&action))
             };
             let role = |event: Event| match event.action {
                 Action::Unknown => Role::Gen,
-                _ if does(event, &["fill"]) => Role::Gen,
+                _ if does(event, &[CollectorAction::Fill]) => Role::Gen,
                 // In which order a function does what it does is not asked.
                 _ if !flow.is_own(event) => Role::None,
-                _ if does(event, &["lastuse"]) => Role::QueryAndKill,
-                _ if does(event, &["use"]) => Role::Query,
-                _ if does(event, &["discard"]) || discards(&flow, event, buffer) => Role::Kill,
+                _ if does(event, &[CollectorAction::LastUse]) => Role::QueryAndKill,
+                _ if does(event, &[CollectorAction::Use]) => Role::Query,
+                _ if does(event, &[CollectorAction::Discard]) || discards(&flow, event, buffer) => Role::Kill,
                 _ => Role::None,
             };
             let is_filled = |event: Event| match event.action {
                 Action::Unknown => Role::Gen,
-                _ if does(event, &["fill"]) => Role::Gen,
-                _ if does(event, &["use", "lastuse"]) => Role::Query.only_if(flow.is_own(event)),
+                _ if does(event, &[CollectorAction::Fill]) => Role::Gen,
+                _ if does(event, &[CollectorAction::Use, CollectorAction::LastUse]) => {
+                    Role::Query.only_if(flow.is_own(event))
+                }
                 _ => Role::None,
             };
             let unused = flow.unreached(Direction::Forward, role);
@@ -115,16 +113,16 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
 
 /// Whether a multiply discards a buffer because it names no use of one: that of A, or the first of B if
 /// it is weight-stationary.
-fn discards(flow: &Flow<'_>, event: Event, buffer: &str) -> bool {
+fn discards(flow: &Flow<'_>, event: Event, buffer: CollectorBuffer) -> bool {
     let (of_a, of_b) = match flow.operation(event) {
         Some(Operation::Mma) => (Some(Slot::CollectorA), None),
         Some(Operation::MmaWs) => (None, Some(Slot::CollectorWs)),
         _ => (None, None),
     };
     let slot = match buffer {
-        "a" => of_a,
-        "b0" => of_b,
-        _ => None,
+        CollectorBuffer::A => of_a,
+        CollectorBuffer::B0 => of_b,
+        CollectorBuffer::B | CollectorBuffer::B1 | CollectorBuffer::B2 | CollectorBuffer::B3 => None,
     };
     slot.is_some_and(|slot| flow.decoded(event).is_some_and(|it| it.qualifiers.in_slot(slot).is_none()))
 }

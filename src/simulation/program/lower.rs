@@ -295,9 +295,7 @@ impl Lowering<'_> {
             acquires: acquires(),
             releases: releases(),
         };
-        let aligned = opcode.has_flag(Flag::Aligned)
-            || unit.source.slice(raw.opcode).starts_with("bar.")
-                && !unit.source.slice(raw.opcode).starts_with("bar.warp");
+        let aligned = opcode.is_aligned();
         Ok(match operation {
             Operation::Bra => {
                 let label = it.lowering.label(raw.operands).ok_or_else(missing)?;
