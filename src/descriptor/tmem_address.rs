@@ -9,7 +9,7 @@ use crate::isa::tensor_memory::TensorMemory;
 /// Columns of Tensor Memory that an address can name on every target.
 pub const COLUMNS: u32 = TensorMemory::BLACKWELL.columns;
 /// Lanes of Tensor Memory.
-pub const LANES: u32 = 128;
+pub const LANES: u32 = TensorMemory::LANES;
 
 #[rustfmt::skip]
 const FIELDS: &[Field] = &[

@@ -10,6 +10,8 @@ pub struct TensorMemory {
 }
 
 impl TensorMemory {
+    /// Lanes of the Tensor Memory of a CTA (9.7.16.1).
+    pub const LANES: u32 = 128;
     /// Columns in which Tensor Memory is allocated (9.7.16.1.2).
     pub const UNIT: u32 = 32;
     /// That of every target but those of the `sm_107` family.
@@ -28,6 +30,16 @@ impl TensorMemory {
         columns >= Self::UNIT
             && columns <= self.largest(exclusive)
             && if exclusive { columns.is_multiple_of(Self::UNIT) } else { columns.is_power_of_two() }
+    }
+
+    /// Which numbers of columns can be allocated, in words.
+    pub fn sizes(self, exclusive: bool) -> String {
+        let (unit, largest) = (Self::UNIT, self.largest(exclusive));
+        if exclusive {
+            format!("a multiple of {unit}, at most {largest}")
+        } else {
+            format!("a power of two in [{unit}, {largest}]")
+        }
     }
 
     /// The number of columns at `columns` or behind that can be allocated, or the largest.

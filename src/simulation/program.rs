@@ -608,6 +608,7 @@ pub(crate) enum Tensor {
         space: Where,
         destination: Address,
         columns: Operand,
+        exclusive: bool,
     },
     Dealloc {
         address: Operand,

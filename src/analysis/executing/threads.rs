@@ -1,10 +1,12 @@
 //! Sets of the threads of a block, and conditions that hold for some of them.
 
+use crate::isa::hierarchy::{THREADS_OF_CTA, WARPS_OF_CTA};
+
 /// The most threads that a block can have.
-pub(super) const MOST: usize = 1024;
+pub(super) const MOST: usize = THREADS_OF_CTA as usize;
 
 /// The most warps.
-const WARPS: usize = MOST / 32;
+const WARPS: usize = WARPS_OF_CTA as usize;
 
 /// A set of threads of a block: the lanes of each warp, one bit each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

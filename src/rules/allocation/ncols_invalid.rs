@@ -64,7 +64,6 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
 fn judge(operation: &str, columns: &Columns, exclusive: bool, memory: TensorMemory) -> Option<Diagnostic> {
     const UNIT: u32 = TensorMemory::UNIT;
     let value = columns.value;
-    let largest = memory.largest(exclusive);
     if memory.allocates(value, exclusive) {
         return None;
     }
@@ -77,11 +76,7 @@ fn judge(operation: &str, columns: &Columns, exclusive: bool, memory: TensorMemo
     };
     // The assembler looks at immediates only, and lets `.exclusive` have more columns than there are.
     let seen = columns.is_immediate && !(exclusive && value > 0 && value.is_multiple_of(UNIT));
-    let rule = if exclusive {
-        format!("a multiple of {UNIT}, at most {largest}")
-    } else {
-        format!("a power of two in [{UNIT}, {largest}]")
-    };
+    let rule = memory.sizes(exclusive);
     let next = memory.next(value, exclusive);
     let fix = Fix::guess(format!("Use {next} columns"), columns.span, next.to_string());
     Some(

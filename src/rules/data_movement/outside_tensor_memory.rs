@@ -3,10 +3,10 @@ use crate::diagnostic::{Diagnostic, Findings};
 use crate::instruction::decode::Decoded;
 use crate::instruction::{Address, Instruction};
 use crate::isa::datapath;
+use crate::isa::tensor_memory::TensorMemory;
 use crate::rules::{Checker, Code, rule};
 
-/// Lanes of the Tensor Memory of a CTA (9.7.16.1).
-const LANES: u64 = 128;
+const LANES: u64 = TensorMemory::LANES as u64;
 
 rule! {
     /// ## What it does

@@ -1,5 +1,6 @@
 use crate::diagnostic::{Diagnostic, Findings};
 use crate::instruction::{Instruction, Ld, Mma, St, Vector};
+use crate::isa::tensor_memory::TensorMemory;
 use crate::isa::vocabulary::{LdShape, Num};
 use crate::rules::{Checker, Code, rule};
 use crate::source::Span;
@@ -69,8 +70,8 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
 fn lanes(mma: &Mma<'_>) -> Option<Diagnostic> {
     let mask = mma.disable_output_lane.as_ref()?;
     let group = mma.cta_group;
-    // One bit for each of the 128 lanes of a CTA.
-    let length = group.value.ctas() * 128 / 32;
+    // One bit for each lane of a CTA.
+    let length = group.value.ctas() * TensorMemory::LANES / u32::BITS;
     compare(mask, length, group.span, &format!("`.{}` has {} lanes", group.value, length * 32))
 }
 

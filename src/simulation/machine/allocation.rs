@@ -15,7 +15,7 @@ impl Machine<'_> {
         strand: &mut Strand,
         pair: bool,
         (space, destination): (Where, Address),
-        columns: Operand,
+        (columns, exclusive): (Operand, bool),
         active: u32,
     ) -> Result<Flow, Stop> {
         let lane = active.trailing_zeros() as usize & 31;
@@ -25,11 +25,11 @@ impl Machine<'_> {
         let columns = columns as u32;
         let own = self.warps[strand.warp as usize].cta;
         let sizes = self.ctas[own as usize].tensor.sizes;
-        if !sizes.allocates(columns, columns > sizes.largest || !columns.is_power_of_two()) {
+        if !sizes.allocates(columns, exclusive) {
             let finding = Finding::new(
                 Code::AllocationNeverSatisfied,
                 strand.step,
-                "the number of columns must be a power of two from 32 to 512",
+                format!("the number of columns must be {}", sizes.sizes(exclusive)),
                 format!("{columns} columns cannot be allocated"),
             );
             self.report(finding);

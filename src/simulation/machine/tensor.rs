@@ -17,7 +17,7 @@ use crate::simulation::shadow::{Access, Pipelined, Shadow, Via, Visit};
 /// Lanes of a group, all of which are accessed or none.
 const GROUP: u32 = 16;
 /// Lanes of a CTA's Tensor Memory.
-const LANES: u32 = 128;
+const LANES: u32 = Sizes::LANES;
 /// Groups of lanes.
 const GROUPS: u32 = LANES / GROUP;
 /// All of them.
@@ -40,7 +40,7 @@ pub(super) struct TensorMemory {
     /// By column: the groups that were written.
     pub(super) written: Vec<u8>,
     /// By column: what each lane holds, and which of these are known.
-    pub(super) values: Vec<[u32; 128]>,
+    pub(super) values: Vec<[u32; LANES as usize]>,
     pub(super) known: Vec<u128>,
 }
 
@@ -121,8 +121,8 @@ impl Machine<'_> {
             Tensor::FenceBefore | Tensor::FenceAfter => {}
         }
         match tensor {
-            Tensor::Alloc { pair, space, destination, columns } => {
-                return self.alloc(strand, *pair, (*space, *destination), *columns, active);
+            Tensor::Alloc { pair, space, destination, columns, exclusive } => {
+                return self.alloc(strand, *pair, (*space, *destination), (*columns, *exclusive), active);
             }
             Tensor::Dealloc { address, columns } => self.dealloc(strand, *address, *columns, active)?,
             Tensor::Relinquish => self.relinquish(strand),

@@ -17,6 +17,7 @@ impl Lowering<'_> {
                 space: space(it.space),
                 destination: self.tensor_address(&it.dst)?,
                 columns: self.scalar(&it.n_cols)?,
+                exclusive: it.exclusive.is_some(),
             },
             Instruction::Dealloc(it) => {
                 Tensor::Dealloc { address: self.scalar(&it.taddr)?, columns: self.scalar(&it.n_cols)? }
