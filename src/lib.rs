@@ -15,25 +15,24 @@
 //!
 //! # The layers
 //!
-//! Each module names only modules below it; a test of the repository holds the picture to that.
+//! Each module names only modules in lines below its own; a test reads the picture and holds the code to it.
 //!
 //! ```text
-//!  cli          the program                      lsp          the language server
-//!  render       findings as text, JSON, SARIF ...
-//!  fix          applies repairs                  config       ptx-tc.toml
-//!  layout       the white space of a module
-//!  simulation   runs a kernel without a GPU
-//!  check        runs the stages, component by component
-//!  suppression  comments that silence rules
-//!  rules        one file each, in families that know nothing of each other
-//!  diagnostic   what a finding is, and what rules are called
-//!  analysis     control flow, values, order, who executes: what rules ask
-//!  instruction  typed tcgen05 instructions, and what targets have them
-//!  resolve      the unit: a text with its tree, names and operations
-//!  host         the PTX in files of other languages, as one text, and the way back to them
-//!  descriptor   fields to bits and back, and which words are wrong
-//!  isa          facts: two tables of instructions, and all the other tables
-//!  syntax       text to tree (a crate of its own)
+//!  cli                    the program
+//!  lsp                    the language server
+//!  render                 findings as text, JSON, SARIF ...
+//!  fix, config, layout    applies repairs; ptx-tc.toml; the white space of a module
+//!  simulation             runs a kernel without a GPU
+//!  check                  runs the stages, component by component
+//!  suppression            comments that silence rules
+//!  rules                  one file each, in families that know nothing of each other
+//!  diagnostic             what a finding is, and what rules are called
+//!  analysis               control flow, values, order, who executes: what rules ask
+//!  instruction            typed tcgen05 instructions, and what targets have them
+//!  resolve                the unit: a text with its tree, names and operations
+//!  descriptor, host       fields to bits and back; the PTX in files of other languages, as one text
+//!  isa                    facts: two tables of instructions, and all the other tables
+//!  words, source, syntax  text to tree (a crate of its own), and lists of words in a sentence
 //! ```
 //!
 //! - [`isa`] looks at no program. [`isa::tensor`] is *the* table of tcgen05, [`isa::generic`] that of
