@@ -23,11 +23,11 @@ use crate::instruction::gates::Gates;
 use crate::instruction::{Address, Base, Instruction, Scalar};
 use crate::isa::sections::titled;
 use crate::resolve::environment::Environment;
+use crate::resolve::launch_bounds::LaunchBounds;
 use crate::resolve::unit::Unit;
 
 use crate::diagnostic::selection::RuleSettings;
 use crate::source::Span;
-use crate::syntax::literal;
 
 mod allocation;
 mod barriers;
@@ -367,17 +367,6 @@ impl Lane {
     }
 }
 
-/// What a kernel says about the size of its clusters.
-#[derive(Clone, Copy, Debug)]
-pub struct Cluster {
-    /// How many CTAs.
-    pub ctas: i128,
-    /// Whether there are as many, and not fewer.
-    pub exact: bool,
-    /// The directive.
-    pub span: Span,
-}
-
 impl Code {
     /// The rule with this code.
     pub fn rule(self) -> &'static Rule {
@@ -438,35 +427,9 @@ impl<'a> Checker<'a> {
         Flow { unit, instructions, calls, all: events, functions, facts, descriptors }
     }
 
-    /// How many CTAs the clusters of a function have, or have at most, and which directive says so.
-    pub fn cluster(&self, function: u32) -> Option<Cluster> {
-        let Unit { source, module, .. } = self.unit;
-        let function = &module.functions[function as usize];
-        let directives = &module.directives[function.directives.range()];
-        let named = |name: &str| directives.iter().find(|directive| source.slice(directive.name) == name);
-        let (directive, exact) = match named(".reqnctapercluster") {
-            Some(directive) => (directive, true),
-            None => (named(".maxclusterrank")?, false),
-        };
-        let sizes = module.operands(directive.operands);
-        let ctas = sizes
-            .iter()
-            .map(|size| literal::evaluate(source, module, size))
-            .try_fold(1i128, |product, size| product.checked_mul(size?))?;
-        Some(Cluster { ctas, exact, span: directive.name })
-    }
-
-    /// How many threads the blocks of a kernel have, and the directive that says so.
-    pub fn required_threads(&self, function: u32) -> Option<(i128, Span)> {
-        let Unit { source, module, .. } = self.unit;
-        let function = &module.functions[function as usize];
-        let directives = &module.directives[function.directives.range()];
-        let directive = directives.iter().find(|it| source.slice(it.name) == ".reqntid")?;
-        let sizes = module.operands(directive.operands).iter();
-        let threads = sizes
-            .map(|size| literal::evaluate(source, module, size))
-            .try_fold(1i128, |product, size| product.checked_mul(size?))?;
-        Some((threads, directive.name))
+    /// What a function says about how it is launched.
+    pub fn launch_bounds(&self, function: u32) -> &'a LaunchBounds {
+        self.unit.launch_bounds(&self.unit.module.functions[function as usize])
     }
 
     /// The known bits of an address in Tensor Memory.

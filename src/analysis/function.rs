@@ -9,7 +9,6 @@ use crate::isa::special_registers::Special;
 use crate::resolve::symbols::{RegisterId, Symbol};
 use crate::resolve::unit::Unit;
 use crate::syntax::ast::{self, StatementKind};
-use crate::syntax::literal;
 
 /// One function: where its control goes, and where its registers are written.
 #[derive(Clone, Copy, Debug)]
@@ -27,22 +26,8 @@ pub struct Function<'a> {
 impl Function<'_> {
     /// How many threads a block has in each direction, if the function is a kernel that says so.
     pub fn block_size(&self) -> Option<[u64; 3]> {
-        let Unit { module, source, .. } = self.unit;
-        let function = self.declared()?;
-        let size = |name: &str| {
-            let directives = &module.directives[function.directives.range()];
-            let operands = directives.iter().find(|it| source.slice(it.name) == name)?.operands;
-            let mut size = [1; 3];
-            if operands.len > 3 {
-                return None;
-            }
-            for (at, operand) in size.iter_mut().zip(module.operands(operands)) {
-                *at = u64::try_from(literal::evaluate(source, module, operand)?).ok()?;
-            }
-            Some(size)
-        };
-        // A block may be smaller than the largest, but for one of one thread.
-        size(".reqntid").or_else(|| size(".maxntid").filter(|size| *size == [1; 3]))
+        let block = self.unit.launch_bounds(self.declared()?).block()?;
+        Some(block.value.map(u64::from))
     }
 
     /// Which of the parameters of a function that is no kernel a name stands for.
@@ -77,19 +62,13 @@ impl Function<'_> {
     }
 
     fn finds_no_cluster(&self) -> bool {
-        /// Directives and words that are about clusters.
-        const DIRECTIVES: &[&str] =
-            &[".reqnctapercluster", ".explicitcluster", ".maxclusterrank", ".blocksareclusters"];
-        const WORDS: &[&str] = &["cta_group::2", "multicast::cluster"];
-        let Unit { module, source, operations, .. } = self.unit;
+        let Unit { operations, .. } = self.unit;
         let Some(function) = self.declared().filter(|it| it.is_entry) else { return false };
-        let directives = &module.directives[function.directives.range()];
-        if directives.iter().any(|it| DIRECTIVES.contains(&source.slice(it.name))) {
+        if self.unit.launch_bounds(function).asks_for_cluster() {
             return false;
         }
         let is_about_others = |instruction: u32| {
             let opcode = operations.of(instruction);
-            let text = source.slice(module.instructions[instruction as usize].opcode);
             let into_own = opcode.spaces().any(|space| space == Space::Global);
             matches!(
                 opcode.synchronization(),
@@ -98,7 +77,7 @@ impl Function<'_> {
                     | Synchronization::ClusterLaunch
             ) || matches!(opcode.operation(), Some(Operation::Mapa | Operation::Getctarank | Operation::Call))
                 || opcode.spaces().any(|space| space == Space::SharedCluster) && !into_own
-                || WORDS.iter().any(|word| text.contains(word))
+                || opcode.is_for_several_ctas()
         };
         !self.cfg.instructions().any(is_about_others)
     }

@@ -1,10 +1,11 @@
 //! One text with everything that is known of it before its instructions are decoded.
 
+use super::launch_bounds::{AllBounds, LaunchBounds};
 use super::operations::Operations;
 use super::symbols::Symbols;
 use crate::host::{Binding, Fragment, UNKNOWN_TEXT, fragment_at};
 use crate::source::{Source, Span};
-use crate::syntax::ast::{Module, Statement};
+use crate::syntax::ast::{Function, Module, Statement};
 use crate::syntax::parser::{self, SyntaxError};
 
 /// A module, parsed and resolved. Everything behind this stage reads it, and nothing changes it.
@@ -21,6 +22,7 @@ pub struct Unit {
     pub symbols: Symbols,
     /// What its opcodes mean.
     pub operations: Operations,
+    bounds: AllBounds,
     /// The statements of a host file that it was taken from; a module has none.
     pub fragments: Vec<Fragment>,
     /// Whether it is a module, and not fragments of one.
@@ -36,12 +38,14 @@ impl Unit {
         let parsed = parser::parse(source);
         let symbols = Symbols::new(source, &parsed.module);
         let operations = Operations::new(source, &parsed.module);
+        let bounds = AllBounds::new(source, &parsed.module);
         Self {
             source: source.clone(),
             module: parsed.module,
             syntax_errors: parsed.errors,
             symbols,
             operations,
+            bounds,
             fragments: Vec::new(),
             is_module: true,
         }
@@ -50,6 +54,11 @@ impl Unit {
     /// Parses what was taken from a host file.
     pub fn of_fragments(ptx: &Source, fragments: Vec<Fragment>) -> Self {
         Self { fragments, is_module: false, ..Self::new(ptx) }
+    }
+
+    /// What a function of the module says about how it is launched.
+    pub fn launch_bounds(&self, function: &Function) -> &LaunchBounds {
+        self.bounds.of(function)
     }
 
     /// The fragment that a place stands in.

@@ -4,9 +4,10 @@ use serde::Deserialize;
 
 use super::program::Parameter;
 use super::tensor_map::{Interleave, Swizzle, TensorMap};
+use crate::isa::hierarchy::{CTAS_OF_CLUSTER, THREADS_OF_CTA};
+use crate::resolve::launch_bounds::{Said, known};
 use crate::resolve::unit::Unit;
 use crate::syntax::ast::{Function, Type};
-use crate::syntax::literal;
 
 /// A launch as a file says it. All is optional that the module says, too.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -220,7 +221,7 @@ impl Assumption {
 /// What a kernel's directives say.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Directives {
-    /// Threads of a CTA, and whether it has to be so many.
+    /// Threads of a CTA, or the most that it may have: so many are launched.
     pub block: Option<[u32; 3]>,
     /// CTAs of a cluster.
     pub cluster: Option<[u32; 3]>,
@@ -231,22 +232,13 @@ pub struct Directives {
 impl Directives {
     /// Those of a function.
     pub fn of(unit: &Unit, function: &Function) -> Self {
-        let mut this = Self::default();
-        for directive in &unit.module.directives[function.directives.range()] {
-            let mut values = [1u32; 3];
-            for (value, operand) in values.iter_mut().zip(unit.module.operands(directive.operands)) {
-                let number = literal::evaluate(&unit.source, &unit.module, operand);
-                *value = number.and_then(|number| u32::try_from(number).ok()).unwrap_or(1).max(1);
-            }
-            match unit.source.slice(directive.name) {
-                ".reqntid" => this.block = Some(values),
-                ".maxntid" => this.block = this.block.or(Some(values)),
-                ".reqnctapercluster" => this.cluster = Some(values),
-                ".maxnreg" => this.registers = Some(values[0]),
-                _ => {}
-            }
+        let bounds = unit.launch_bounds(function);
+        let value = |said: Said<[u32; 3]>| known(said).map(|it| it.value);
+        Self {
+            block: value(bounds.required_threads).or_else(|| value(bounds.most_threads)),
+            cluster: value(bounds.required_cluster),
+            registers: known(bounds.most_registers).map(|it| it.value),
         }
-        this
     }
 }
 
@@ -397,11 +389,12 @@ impl Launch {
     /// When it is too large.
     pub fn checked(self) -> Result<Self, LaunchError> {
         let product = |of: [u32; 3]| of.iter().fold(1u64, |all, size| all.saturating_mul(u64::from(*size)));
-        if product(self.block) > 1024 {
-            return Err(LaunchError(format!("a CTA has at most 1024 threads, not {}", product(self.block))));
+        let (threads, ctas) = (product(self.block), product(self.cluster));
+        if threads > THREADS_OF_CTA.into() {
+            return Err(LaunchError(format!("a CTA has at most {THREADS_OF_CTA} threads, not {threads}")));
         }
-        if product(self.cluster) > 16 {
-            return Err(LaunchError(format!("a cluster has at most 16 CTAs, not {}", product(self.cluster))));
+        if ctas > CTAS_OF_CLUSTER.into() {
+            return Err(LaunchError(format!("a cluster has at most {CTAS_OF_CLUSTER} CTAs, not {ctas}")));
         }
         if product(self.grid) > u64::from(u32::MAX) {
             return Err(LaunchError(format!("a grid of {:?} has more than 2^32 - 1 CTAs", self.grid)));

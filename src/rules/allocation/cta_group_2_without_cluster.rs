@@ -41,7 +41,7 @@ rule! {
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     let mut reported = BTreeSet::new();
     for flow in checker.flows().filter(Flow::is_entry) {
-        let Some(cluster) = checker.cluster(flow.facts.function) else { continue };
+        let Some(cluster) = checker.launch_bounds(flow.facts.function).cluster() else { continue };
         let has_no_pair = if cluster.exact { cluster.ctas % 2 == 1 } else { cluster.ctas == 1 };
         if !has_no_pair {
             continue;

@@ -1,7 +1,9 @@
 use crate::analysis::flow::Flow;
 use crate::diagnostic::{Diagnostic, Findings};
 use crate::instruction::{Instruction, Ld, St};
+use crate::isa::hierarchy::THREADS_OF_WARP;
 use crate::rules::{Checker, Code, is_always_executed, rule};
+use crate::source::Spanned;
 
 rule! {
     /// ## What it does
@@ -47,8 +49,12 @@ rule! {
 
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     for flow in checker.flows().filter(Flow::is_entry) {
-        let Some((threads, directive)) = checker.required_threads(flow.facts.function) else { continue };
-        if threads <= 32 {
+        let Some(Spanned { value: threads, span: directive }) =
+            checker.launch_bounds(flow.facts.function).threads()
+        else {
+            continue;
+        };
+        if threads <= THREADS_OF_WARP.into() {
             continue;
         }
         for event in flow.events() {

@@ -52,10 +52,13 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             );
             continue;
         }
-        let Some(cluster) = decoded.function.and_then(|function| checker.cluster(function)) else { continue };
+        let Some(cluster) = decoded.function.and_then(|function| checker.launch_bounds(function).cluster())
+        else {
+            continue;
+        };
         // One bit that is certainly set is enough.
         let set = known.value & known.mask & ((1 << width) - 1);
-        let Some(rank) = set.checked_ilog2().filter(|rank| i128::from(*rank) >= cluster.ctas) else {
+        let Some(rank) = set.checked_ilog2().filter(|rank| u64::from(*rank) >= cluster.ctas) else {
             continue;
         };
         let ctas = match cluster.ctas {

@@ -3,7 +3,9 @@ use crate::analysis::footprint;
 use crate::analysis::places::{Root, SlotRoot};
 use crate::diagnostic::{Diagnostic, Findings};
 use crate::instruction::Instruction;
+use crate::isa::hierarchy::THREADS_OF_WARP;
 use crate::rules::{Checker, Code, rule};
+use crate::source::Spanned;
 
 rule! {
     /// ## What it does
@@ -57,8 +59,12 @@ rule! {
 
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     for flow in checker.flows().filter(Flow::is_entry) {
-        let Some((threads, directive)) = checker.required_threads(flow.facts.function) else { continue };
-        if threads <= 32 {
+        let Some(Spanned { value: threads, span: directive }) =
+            checker.launch_bounds(flow.facts.function).threads()
+        else {
+            continue;
+        };
+        if threads <= THREADS_OF_WARP.into() {
             continue;
         }
         let executing = flow.executing(None);
@@ -85,7 +91,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             if warps < 2 {
                 continue;
             }
-            let all = usize::try_from((threads + 31) / 32).unwrap_or_default();
+            let all = usize::try_from(threads.div_ceil(THREADS_OF_WARP.into())).unwrap_or_default();
             let (message, why) = if warps == all {
                 (
                     format!("every warp of the block executes this `tcgen05.{what}`"),

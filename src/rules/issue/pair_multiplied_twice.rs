@@ -64,7 +64,9 @@ rule! {
 
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     for flow in checker.flows().filter(Flow::is_entry) {
-        let Some(cluster) = checker.cluster(flow.facts.function).filter(|cluster| cluster.exact) else {
+        let Some(cluster) =
+            checker.launch_bounds(flow.facts.function).cluster().filter(|cluster| cluster.exact)
+        else {
             continue;
         };
         let multiplies = flow.events().iter().filter(|event| {

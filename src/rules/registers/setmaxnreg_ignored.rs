@@ -49,9 +49,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     let unit = checker.unit;
     for flow in checker.flows().filter(Flow::is_entry) {
         let function = &unit.module.functions[flow.facts.function as usize];
-        let directives = &unit.module.directives[function.directives.range()];
-        let has = |name: &str| directives.iter().any(|directive| unit.source.slice(directive.name) == name);
-        if has(".maxnreg") || has(".minnctapersm") && (has(".maxntid") || has(".reqntid")) {
+        if unit.launch_bounds(function).says_registers() {
             continue;
         }
         let mut changes = Cfg::instruction_range(&unit.module, function.body)

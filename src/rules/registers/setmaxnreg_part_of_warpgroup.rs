@@ -1,7 +1,9 @@
 use crate::analysis::flow::Flow;
 use crate::diagnostic::{Diagnostic, Findings};
 use crate::isa::generic::Operation;
+use crate::isa::hierarchy::{THREADS_OF_CTA, THREADS_OF_WARP};
 use crate::rules::{Checker, Code, rule};
+use crate::source::Spanned;
 use crate::syntax::literal;
 
 rule! {
@@ -62,13 +64,17 @@ struct Change {
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     let unit = checker.unit;
     for flow in checker.flows().filter(Flow::is_entry) {
-        let Some((threads, directive)) = checker.required_threads(flow.facts.function) else { continue };
+        let Some(Spanned { value: threads, span: directive }) =
+            checker.launch_bounds(flow.facts.function).threads()
+        else {
+            continue;
+        };
         let changes: Vec<u32> = flow
             .cfg()
             .instructions()
             .filter(|index| unit.operations.of(*index).operation() == Some(Operation::Setmaxnreg))
             .collect();
-        if changes.is_empty() || threads > 1024 {
+        if changes.is_empty() || threads > THREADS_OF_CTA.into() {
             continue;
         }
         let executing = flow.executing(None);
@@ -79,7 +85,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             Some(Change { instruction, certain, possible, registers })
         };
         let Some(changes) = changes.into_iter().map(known).collect::<Option<Vec<Change>>>() else { continue };
-        let warps = u32::try_from((threads + 31) / 32).unwrap_or_default();
+        let warps = u32::try_from(threads.div_ceil(THREADS_OF_WARP.into())).unwrap_or_default();
         for group in 0..warps.div_ceil(4) {
             let all = (0xF << (4 * group)) & 1u32.checked_shl(warps).unwrap_or(0).wrapping_sub(1);
             let of_group: Vec<&Change> = changes.iter().filter(|it| it.possible & all != 0).collect();
