@@ -138,7 +138,7 @@ impl<'a> Flow<'a> {
                     Some(value) => u64::try_from(value).ok().map(Number::Is),
                     None => match self.unit.symbols.operand(operand) {
                         Resolution::Register(register) => Some(Number::In(register)),
-                        Resolution::Symbol(_) | Resolution::Special | Resolution::Undeclared => None,
+                        Resolution::Symbol(_) | Resolution::Special(_) | Resolution::Undeclared => None,
                     },
                 }
             }
