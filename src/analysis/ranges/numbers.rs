@@ -174,7 +174,9 @@ impl Numbers {
     pub fn columns(self) -> Option<Self> {
         let first = self.first()?;
         let column = i64::from((first as u16).cast_signed());
-        let is_one_lane = self.last.saturating_sub(first) < 1 << 15 || self.last == MOST;
+        // What starts far below 0 and has no end is no address that goes on, but a number of which little is known.
+        let goes_on = self.last == MOST && first >= i64::from(i16::MIN);
+        let is_one_lane = self.last.saturating_sub(first) < 1 << 15 || goes_on;
         is_one_lane.then(|| self.plus(Self::from(column - first)))
     }
 

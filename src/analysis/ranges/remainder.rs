@@ -63,8 +63,13 @@ pub(super) fn remainder(function: &Function<'_>, subtraction: u32) -> Option<Rem
             if !low.is_shift(&way, bits, false) {
                 return None;
             }
-            let sign = way.made(low.instruction, low.first + 1)?;
-            let is_sign = sign.is_shift(&way, 31, true) && way.is_same(&sign, sign.first + 1, subtraction, x);
+            // Of a number by 2, its sign is all that is added.
+            let is_sign = if bits == 31 && way.is_same(&low, low.first + 1, subtraction, x) {
+                true
+            } else {
+                let sign = way.made(low.instruction, low.first + 1)?;
+                sign.is_shift(&way, 31, true) && way.is_same(&sign, sign.first + 1, subtraction, x)
+            };
             is_sign.then_some(Remainder { by, is_signed: true })
         }
         _ => None,
@@ -234,5 +239,9 @@ mod tests {
             "shr.s32 s, x, 31; shr.u32 t, s, 29; add.s32 q, x, t; and.b32 m, q, -8; sub.s32 r, x, m;";
         assert_eq!(left(signed), Some((8, true)));
         assert_eq!(left(&signed.replace("29", "28")), None);
+        let by_two = "shr.u32 s, x, 31; add.s32 q, x, s; and.b32 m, q, -2; sub.s32 r, x, m;";
+        assert_eq!(left(by_two), Some((2, true)));
+        assert_eq!(left(&by_two.replace("-2", "-4")), None);
+        assert_eq!(left(&by_two.replace("shr.u32", "shr.s32")), None);
     }
 }
