@@ -8,8 +8,9 @@ rule! {
     /// Finds descriptors of swizzled matrices whose stride dimension offset is not eight rows of the
     /// swizzle: 1024 bytes for 128-byte swizzling (512 with 32-byte atomicity), 512 for 64-byte and 256
     /// for 32-byte swizzling. An offset of 0 is left alone: where there are eight rows only, it does not
-    /// matter. So are multiples where the matrix is or may be transposed: other groups of M or N may lie
-    /// between those of K.
+    /// matter. So are multiples: other groups of rows, or of the same rows further along K, may lie
+    /// between. Only where the matrix is not transposed, a multiple that is the offset of another mode, or
+    /// sixteen times that of its own, is taken for a mistake.
     ///
     /// ## Why is this bad?
     /// Groups of eight rows, or of eight columns of K where the matrix is transposed, lie one behind the
@@ -33,6 +34,13 @@ rule! {
     SwizzledStride Statement check
 }
 
+/// Bytes that the field counts as one.
+const UNITS: u64 = 16;
+
+/// Those that are swizzled.
+const MODES: [SwizzleMode; 4] =
+    [SwizzleMode::Bytes32, SwizzleMode::Bytes64, SwizzleMode::Bytes128, SwizzleMode::Bytes128Atom32];
+
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     let layout = shared_memory::layout(false);
     for multiply in checker.descriptors {
@@ -50,9 +58,11 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             };
             let mode_of = |raw: u64| swizzle.name_of(raw)?.parse::<SwizzleMode>().ok();
             let Some(rows) = mode_of(mode).and_then(SwizzleMode::eight_rows) else { continue };
-            // The field is in units of 16 bytes.
-            let bytes = offset * 16;
-            let may_be_interleaved = transposed != Some(false) && bytes.is_multiple_of(rows);
+            let bytes = offset * UNITS;
+            let is_of_another_mode =
+                bytes == UNITS * rows || MODES.iter().any(|it| it.eight_rows() == Some(bytes));
+            let may_be_interleaved =
+                bytes.is_multiple_of(rows) && (transposed != Some(false) || !is_of_another_mode);
             if bytes == 0 || bytes == rows || may_be_interleaved {
                 continue;
             }
