@@ -7,7 +7,7 @@
 //! what is found is judged like the findings in sources ([`super::judged`]).
 
 use std::collections::hash_map::DefaultHasher;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 use std::fs;
 use std::hash::{Hash, Hasher};
 use std::io::Write;
@@ -42,8 +42,17 @@ pub(crate) struct Modules {
     /// What the check takes, and what the assembler takes.
     pub(crate) seconds: f64,
     pub(crate) assembler_seconds: f64,
-    /// The targets.
-    pub(crate) targets: BTreeSet<String>,
+    /// How many modules are for each target.
+    pub(crate) targets: BTreeMap<String, usize>,
+}
+
+impl Modules {
+    /// How many are for each target, as words.
+    pub(crate) fn counted_targets(&self) -> String {
+        let counted: Vec<String> =
+            self.targets.iter().map(|(target, count)| format!("{count} {target}")).collect();
+        counted.join(", ")
+    }
 }
 
 /// Compiles what is not yet compiled, and checks everything.
@@ -63,20 +72,23 @@ pub(crate) fn run(only: &[String], compile: bool) -> Result<Vec<(&'static Compil
     Ok(found)
 }
 
-/// Runs the drivers of a package, each once for each architecture.
+/// Runs the driver of a package, once for each architecture.
 pub(super) fn build(package: &Compiled, home: &Path, directory: &Path) -> Result<()> {
-    for (driver, architecture) in package.runs {
+    let driver = package.driver;
+    for architecture in package.architectures {
         let done = directory.join(format!("{driver}-{architecture}.done"));
         if done.is_file() {
             continue;
         }
         let python = environment(home)?;
+        let beside = beside(package, &python, home)?;
         println!("compiling {} with {driver} for {architecture}", package.name);
         let status = Command::new(python)
             .arg(root().join("xtask/src/corpus/compile").join(driver))
             .env("PYTHONDONTWRITEBYTECODE", "1")
             .env("CORPUS_OUT", directory)
             .env("CORPUS_ARCH", architecture)
+            .env("PYTHONPATH", beside)
             .env("CORPUS_TOOLKIT", Assembler::toolkit()?)
             .status()?;
         if !status.success() {
@@ -109,6 +121,32 @@ fn environment(home: &Path) -> Result<PathBuf> {
     command(Command::new(&python).arg(root().join("xtask/src/corpus/compile/stubs.py")))?;
     fs::write(done, wanted)?;
     Ok(python)
+}
+
+/// A directory with what a package has beside the environment; it is made if it is not there.
+fn beside(package: &Compiled, python: &Path, home: &Path) -> Result<PathBuf> {
+    let directory = home.join(format!("beside-{}", package.name));
+    let done = directory.join("packages.done");
+    let wanted = package.beside.join("\n");
+    if !package.beside.is_empty() && fs::read_to_string(&done).ok().as_ref() != Some(&wanted) {
+        command(
+            Command::new(python)
+                .args([
+                    "-m",
+                    "pip",
+                    "--disable-pip-version-check",
+                    "install",
+                    "--quiet",
+                    "--no-deps",
+                    "--upgrade",
+                ])
+                .arg("--target")
+                .arg(&directory)
+                .args(package.beside),
+        )?;
+        fs::write(done, wanted)?;
+    }
+    Ok(directory)
 }
 
 fn command(command: &mut Command) -> Result<()> {
@@ -157,7 +195,7 @@ fn check(directory: &Path, assembler: &Assembler, verdicts: &mut Verdicts) -> Re
             modules.findings.entry((finding.severity, finding.code.to_string())).or_default().push(place);
         }
         let target = target_of(source.text());
-        modules.targets.insert(target.to_string());
+        *modules.targets.entry(target.to_string()).or_default() += 1;
         let verdict = verdicts.ask(assembler, source.text(), target)?;
         modules.assembler_seconds += verdict.seconds;
         if !verdict.accepts {

@@ -68,37 +68,61 @@ pub(crate) struct Compiled {
     pub(crate) version: &'static str,
     /// What compiles its kernels, for the report.
     pub(crate) about: &'static str,
-    /// The drivers, files of `compile`, and the architecture that each compiles for.
-    pub(crate) runs: &'static [(&'static str, &'static str)],
+    /// The driver, a file of `compile`, and the architectures that it compiles for.
+    pub(crate) driver: &'static str,
+    pub(crate) architectures: &'static [&'static str],
+    /// Packages that are put before those of the environment, which has them in another version or not at all.
+    pub(crate) beside: &'static [&'static str],
 }
 
 const fn compiled(
     name: &'static str,
     version: &'static str,
     about: &'static str,
-    runs: &'static [(&'static str, &'static str)],
+    driver: &'static str,
+    architectures: &'static [&'static str],
 ) -> Compiled {
-    Compiled { name, version, about, runs }
+    Compiled { name, version, about, driver, architectures, beside: &[] }
 }
+
+impl Compiled {
+    const fn beside(self, beside: &'static [&'static str]) -> Self {
+        Self { beside, ..self }
+    }
+}
+
+/// What kernels are written for first.
+const FIRST: &[&str] = &["sm_100a"];
+/// That, and what some of them are compiled for, too.
+const MOST: &[&str] = &["sm_100a", "sm_110a", "sm_107a"];
 
 /// In the order of the report. What two of them compile counts for the first.
 pub(crate) const COMPILED: &[Compiled] = &[
-    compiled("opengemm", "0.1.4", "nvcc", &[("opengemm_modules.py", "sm_100a")]),
-    compiled("sgl-deep-gemm", "0.2.5", "nvcc", &[("deep_gemm_modules.py", "sm_100a")]),
-    compiled(
-        "flashinfer-python",
-        "0.7.2.post1",
-        "nvcc",
-        &[("flashinfer_modules.py", "sm_100a"), ("flashinfer_modules.py", "sm_103a")],
-    ),
-    compiled("tirx-kernels", "0.1.2.post1", "TVM, nvcc", &[("tirx_modules.py", "sm_100a")]),
-    compiled("flash-attn-4", "4.0.0b36", "CuTe DSL", &[("cute_flash_attention.py", "sm_100a")]),
-    compiled("quack-kernels", "0.6.5", "CuTe DSL", &[("cute_quack.py", "sm_100a")]),
-    compiled("nvidia-cudnn-frontend", "1.32.0", "CuTe DSL", &[("cute_cudnn.py", "sm_100a")]),
-    compiled("tokenspeed-mla", "2.0.4", "CuTe DSL", &[("cute_tokenspeed.py", "sm_100a")]),
-    compiled("flash-linear-attention", "0.6.0", "Triton", &[("triton_fla.py", "sm_100a")]),
-    compiled("attn-gym", "0.0.17", "CuTe DSL, Triton", &[("cute_attn_gym.py", "sm_100a")]),
-    compiled("kernel-fun", "0.2.0", "CuTe DSL, Triton", &[("cute_kernel_fun.py", "sm_100a")]),
+    compiled("opengemm", "0.1.4", "nvcc", "opengemm_modules.py", MOST),
+    compiled("sgl-deep-gemm", "0.2.5", "nvcc", "deep_gemm_modules.py", MOST),
+    compiled("flashinfer-python", "0.7.2.post1", "nvcc", "flashinfer_modules.py", &["sm_100a", "sm_103a"]),
+    compiled("tirx-kernels", "0.1.2.post1", "TVM, nvcc", "tirx_modules.py", FIRST),
+    compiled("flash-attn-4", "4.0.0b36", "CuTe DSL", "cute_flash_attention.py", FIRST),
+    compiled("quack-kernels", "0.6.5", "CuTe DSL", "cute_quack.py", MOST),
+    compiled("nvidia-cudnn-frontend", "1.32.0", "CuTe DSL", "cute_cudnn.py", FIRST),
+    compiled("tokenspeed-mla", "2.0.4", "CuTe DSL", "cute_tokenspeed.py", FIRST),
+    compiled("flash-linear-attention", "0.6.0", "Triton", "triton_fla.py", MOST),
+    compiled("attn-gym", "0.0.17", "CuTe DSL, Triton", "cute_attn_gym.py", FIRST),
+    compiled("kernel-fun", "0.2.0", "CuTe DSL, Triton", "cute_kernel_fun.py", FIRST),
+    compiled("triton", "3.9.0", "Gluon", "gluon_kernels.py", MOST),
+    compiled("tilelang", "0.1.15", "tilelang, nvcc", "tilelang_kernels.py", &["sm_100a", "sm_110a"])
+        .beside(&["apache-tvm-ffi==0.1.12", "tilelang==0.1.15", "z3-solver==4.15.4.0"]),
+    compiled("jax", "0.10.2", "Mosaic GPU", "jax_mosaic.py", MOST).beside(&[
+        "jax==0.10.2",
+        "jaxlib==0.10.2",
+        "jax-cuda13-plugin==0.10.2",
+        "jax-cuda13-pjrt==0.12.0.1",
+        "nvidia-nvjitlink==13.5.37",
+        "absl-py==2.5.1",
+        "opt_einsum==3.4.0",
+        "scipy==1.17.1",
+    ]),
+    compiled("fbtriton", "3.7.4", "Triton, TLX", "triton_tlx.py", FIRST).beside(&["fbtriton==3.7.4"]),
 ];
 
 /// What the virtual environment has: the packages, their compilers, and what these import.

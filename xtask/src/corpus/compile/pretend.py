@@ -26,6 +26,9 @@ CAPABILITIES = {"sm_100a": (10, 0), "sm_103a": (10, 3), "sm_107a": (10, 7), "sm_
 ARCH = os.environ.get("CORPUS_ARCH", "sm_100a")
 CAPABILITY = CAPABILITIES[ARCH]
 
+# Packages are written for these; for what they may run on, too, every third case is enough.
+IS_WRITTEN_FOR = ARCH in ("sm_100a", "sm_103a")
+
 os.environ["TORCHDYNAMO_DISABLE"] = "1"
 OUT.mkdir(parents=True, exist_ok=True)
 
@@ -36,11 +39,13 @@ class Modules:
     def __init__(self):
         self.known = {self.digest(path.read_text()) for path in OUT.parent.glob("*/*.ptx")}
         self.name = "module"
+        self.cases = 0
+        self.depth = 0
 
     @staticmethod
     def digest(text):
-        # Names, comments and lines of the source make no other module.
-        text = re.sub(r"//.*|^\s*\.(loc|file|section|version|target)\b.*", "", text, flags=re.MULTILINE)
+        # Names, comments and lines of the source make no other module; another target does.
+        text = re.sub(r"//.*|^\s*\.(loc|file|section|version)\b.*", "", text, flags=re.MULTILINE)
         text = re.sub(r"\b\w{24,}\b", "name", text)
         return hashlib.sha1(text.encode()).hexdigest()
 
@@ -66,18 +71,34 @@ class Modules:
 modules = Modules()
 
 
+class SkippedError(Exception):
+    """This case is not compiled for this architecture."""
+
+
+def skip():
+    """Ends a case that is not compiled."""
+    if not IS_WRITTEN_FOR and modules.cases % 3 != 1:
+        raise SkippedError
+
+
 @contextlib.contextmanager
 def case(name):
     """What is compiled here has this name; what goes wrong here is said and left."""
     modules.name = f"{name}_{ARCH}"
+    modules.cases += not modules.depth
+    modules.depth += 1
     try:
         yield
+    except SkippedError:
+        pass
     except BaseException as error:
         if isinstance(error, KeyboardInterrupt):
             raise
         print(f"FAILED {name}: {type(error).__name__}: {str(error)[:300]}", flush=True)
         if os.environ.get("CORPUS_TRACE"):
             traceback.print_exc()
+    finally:
+        modules.depth -= 1
 
 
 # nvcc
@@ -103,6 +124,7 @@ def nvcc(text, name, *options, suffix=".cu"):
             f"-I{home}/include", f"-I{home}/include/cccl", *options, source, "-o", output,
         ]  # fmt: skip
         with case(name):
+            skip()
             result = subprocess.run(command, capture_output=True, text=True, timeout=900)
             if result.returncode:
                 errors = [line for line in result.stderr.splitlines() if "error" in line] or [result.stderr]
@@ -300,6 +322,13 @@ def triton_without_launch(every_configuration=4):
         return b""
 
     CUDABackend.make_cubin = make_cubin
+    add_stages = CUDABackend.add_stages
+
+    def unless_skipped(*args, **kwargs):
+        skip()
+        add_stages(*args, **kwargs)
+
+    CUDABackend.add_stages = unless_skipped
     os.environ["TRITON_ALWAYS_COMPILE"] = "1"
     os.environ["TRITON_CACHE_DIR"] = tempfile.mkdtemp()
 
@@ -324,6 +353,7 @@ def triton_without_launch(every_configuration=4):
             except Exception as error:
                 print(f"    configuration {config}: {type(error).__name__}: {str(error)[:100]}")
         self.nargs = None
+        self.best_config = chosen[0]
         return result
 
     autotuner.Autotuner.run = run
@@ -356,6 +386,7 @@ def cute_without_launch():
 
     def compile(self, *args, **kwargs):
         """The text is there before the assembler runs and the program is loaded: what fails is of no interest."""
+        skip()
         try:
             original(self, *args, **kwargs)
         except Exception:
