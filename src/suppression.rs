@@ -45,7 +45,7 @@ impl<'a> Suppressions<'a> {
     /// The directives of a text.
     pub fn new(unit: &'a Unit, host: Option<&'a Host>) -> Self {
         let source = host.map_or(&unit.source, |host| &host.source);
-        let is_without = memchr::memmem::find(source.text().as_bytes(), MARK.as_bytes()).is_none();
+        let is_without = !has_mark(source.text().as_bytes());
         let directives = match host {
             _ if is_without => Vec::new(),
             None => directives(source, &comments_of(source)),
@@ -170,6 +170,23 @@ fn use_items(held: &mut Held, code: Code, directives: &mut [Directive]) -> bool 
         }
     }
     silenced
+}
+
+/// Whether a text has the mark of a directive anywhere: nearly all have none.
+fn has_mark(text: &[u8]) -> bool {
+    /// Bytes that are worth a thread.
+    #[cfg(feature = "parallel")]
+    const WORTH: usize = 1 << 20;
+    let has = |text: &[u8]| memchr::memmem::find(text, MARK.as_bytes()).is_some();
+    #[cfg(feature = "parallel")]
+    if text.len() > WORTH && rayon::current_num_threads() > 1 {
+        use rayon::prelude::*;
+        let ends = |start: usize| text.len().min(start + WORTH + MARK.len());
+        return (0..text.len().div_ceil(WORTH))
+            .into_par_iter()
+            .any(|at| has(&text[at * WORTH..ends(at * WORTH)]));
+    }
+    has(text)
 }
 
 /// One comment that starts with [`MARK`].
@@ -423,4 +440,22 @@ fn whole_comment(source: &Source, comment: Span) -> Span {
         _ => comment.end as usize,
     };
     Span::new(start as u32, end as u32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Also where a long text is cut to be searched by several threads.
+    #[test]
+    fn a_mark_is_found_wherever_it_is() {
+        let mut text = vec![b' '; (1 << 21) + 100];
+        assert!(!has_mark(&text));
+        let cut = 1 << 20;
+        for at in [0, cut - MARK.len(), cut - 3, cut, 2 * cut - 1, text.len() - MARK.len()] {
+            text[at..at + MARK.len()].copy_from_slice(MARK.as_bytes());
+            assert!(has_mark(&text), "{at}");
+            text[at..at + MARK.len()].fill(b' ');
+        }
+    }
 }

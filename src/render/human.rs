@@ -59,27 +59,60 @@ fn emit(files: &[Checked], style: Style, color: bool, out: &mut dyn Write) -> io
         tab_width: 4,
         ..Config::default()
     };
-    let mut writer: Box<dyn termcolor::WriteColor> = if color {
-        Box::new(termcolor::Ansi::new(&mut *out))
-    } else {
-        Box::new(termcolor::NoColor::new(&mut *out))
-    };
     for file in files {
-        let mut behind = omitted_behind(&file.report);
-        for (index, finding) in file.report.diagnostics.iter().enumerate() {
-            let (excerpts, diagnostic) = convert(file, finding, style);
-            term::emit_to_write_style(&mut writer, &config, &excerpts, &diagnostic)
-                .map_err(io::Error::other)?;
-            if let Some(omitted) = behind.remove(&index) {
-                if style == Style::Short {
-                    write!(writer, "{}: ", file.source.name())?;
-                }
-                term::emit_to_write_style(&mut writer, &config, &excerpts, &omission(omitted, style))
+        let behind = omitted_behind(&file.report);
+        let write = |from: usize, findings: &[Diagnostic], out: &mut dyn Write| -> io::Result<()> {
+            let mut writer: Box<dyn termcolor::WriteColor> = if color {
+                Box::new(termcolor::Ansi::new(out))
+            } else {
+                Box::new(termcolor::NoColor::new(out))
+            };
+            for (index, finding) in (from..).zip(findings) {
+                let (excerpts, diagnostic) = convert(file, finding, style);
+                term::emit_to_write_style(&mut writer, &config, &excerpts, &diagnostic)
                     .map_err(io::Error::other)?;
+                if let Some(omitted) = behind.get(&index) {
+                    if style == Style::Short {
+                        write!(writer, "{}: ", file.source.name())?;
+                    }
+                    term::emit_to_write_style(&mut writer, &config, &excerpts, &omission(*omitted, style))
+                        .map_err(io::Error::other)?;
+                }
             }
-        }
+            Ok(())
+        };
+        in_pieces(&file.report.diagnostics, write, out)?;
     }
     Ok(())
+}
+
+/// Writes findings in their order: many of them a piece at a time, side by side where there are several
+/// processors. `write` gets the number of the first of a piece.
+fn in_pieces(
+    findings: &[Diagnostic],
+    write: impl Fn(usize, &[Diagnostic], &mut dyn Write) -> io::Result<()> + Sync,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    /// Findings that are worth a thread.
+    #[cfg(feature = "parallel")]
+    const PIECE: usize = 64;
+    #[cfg(feature = "parallel")]
+    const WINDOW: usize = PIECE * 64;
+    #[cfg(feature = "parallel")]
+    if findings.len() > PIECE && rayon::current_num_threads() > 1 {
+        use rayon::prelude::*;
+        // What is written of all of them would be too much to hold.
+        for (window, findings) in findings.chunks(WINDOW).enumerate() {
+            let written = findings.par_chunks(PIECE).enumerate().map(|(piece, findings)| {
+                let mut text = Vec::new();
+                write(window * WINDOW + piece * PIECE, findings, &mut text).map(|()| text)
+            });
+            let written: io::Result<Vec<Vec<u8>>> = written.collect();
+            written?.iter().try_for_each(|text| out.write_all(text))?;
+        }
+        return Ok(());
+    }
+    write(0, findings, out)
 }
 
 /// What is omitted, by the finding that it comes behind: the last of the same rule.

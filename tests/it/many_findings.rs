@@ -108,6 +108,21 @@ fn what_comments_silence_takes_no_room() {
     assert_eq!(document["files"][0]["diagnostics"][0]["span"]["line"], 154);
 }
 
+/// Findings are written side by side, a piece on each thread, and come out as if they were not.
+#[test]
+fn threads_make_no_difference() {
+    let text = broken(5000);
+    for format in ["human", "concise"] {
+        for limit in ["0", "90"] {
+            let written =
+                |threads: &str| check(&text, &["--format", format, "--max-findings", limit, "-j", threads]);
+            let one = written("1");
+            assert!(one.lines().count() >= if limit == "0" { 5000 } else { 90 });
+            assert!(one == written("3"), "{format} {limit}");
+        }
+    }
+}
+
 /// What is shown does not get longer with the line that it stands in.
 #[test]
 fn output_does_not_grow_with_the_line() {
