@@ -283,6 +283,24 @@ const JUDGED_COMPILED: &[Judgement] = &[
         2,
         "`bwd_intra.py` stores the operands into shared memory and multiplies them behind a barrier, and has no `fence.proxy.async` at all (9.7.16.6.5). True.",
     ),
+    judged(
+        "triton",
+        "TC901",
+        52,
+        "Triton writes `tcgen05.cp` with `.warpx4` before the shape. True; ptxas takes either order.",
+    ),
+    judged(
+        "tilelang",
+        "TC309",
+        4,
+        "`automatic`: where tilelang's compiler gives loading and multiplying warps of their own, the first warp, which loads, deallocates as soon as it has issued its last copies; nothing lets it wait for the warps that multiply and load what they have accumulated. True; 9.7.16.7.1 wants accesses to be complete. What gives no warps of their own has a barrier there.",
+    ),
+    judged(
+        "jax",
+        "TC611",
+        432,
+        "Mosaic's descriptors leave bits 46 to 48 at 0, of which Table 40 says \"Fixed constant value of 0b001\". True: `tcgen05.py` has a name for the bit, and nothing uses it.",
+    ),
 ];
 
 /// The judgements about a package.

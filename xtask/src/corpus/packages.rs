@@ -99,20 +99,23 @@ const MOST: &[&str] = &["sm_100a", "sm_110a", "sm_107a"];
 /// In the order of the report. What two of them compile counts for the first.
 pub(crate) const COMPILED: &[Compiled] = &[
     compiled("opengemm", "0.1.4", "nvcc", "opengemm_modules.py", MOST),
-    compiled("sgl-deep-gemm", "0.2.5", "nvcc", "deep_gemm_modules.py", MOST),
+    compiled("sgl-deep-gemm", "0.2.5", "nvcc", "deep_gemm_modules.py", &["sm_100a", "sm_110a"]),
     compiled("flashinfer-python", "0.7.2.post1", "nvcc", "flashinfer_modules.py", &["sm_100a", "sm_103a"]),
     compiled("tirx-kernels", "0.1.2.post1", "TVM, nvcc", "tirx_modules.py", FIRST),
     compiled("flash-attn-4", "4.0.0b36", "CuTe DSL", "cute_flash_attention.py", FIRST),
-    compiled("quack-kernels", "0.6.5", "CuTe DSL", "cute_quack.py", MOST),
+    compiled("quack-kernels", "0.6.5", "CuTe DSL", "cute_quack.py", &["sm_100a", "sm_110a"]),
     compiled("nvidia-cudnn-frontend", "1.32.0", "CuTe DSL", "cute_cudnn.py", FIRST),
     compiled("tokenspeed-mla", "2.0.4", "CuTe DSL", "cute_tokenspeed.py", FIRST),
-    compiled("flash-linear-attention", "0.6.0", "Triton", "triton_fla.py", MOST),
+    compiled("flash-linear-attention", "0.6.0", "Triton", "triton_fla.py", FIRST),
     compiled("attn-gym", "0.0.17", "CuTe DSL, Triton", "cute_attn_gym.py", FIRST),
     compiled("kernel-fun", "0.2.0", "CuTe DSL, Triton", "cute_kernel_fun.py", FIRST),
     compiled("triton", "3.9.0", "Gluon", "gluon_kernels.py", MOST),
-    compiled("tilelang", "0.1.15", "tilelang, nvcc", "tilelang_kernels.py", &["sm_100a", "sm_110a"])
-        .beside(&["apache-tvm-ffi==0.1.12", "tilelang==0.1.15", "z3-solver==4.15.4.0"]),
-    compiled("jax", "0.10.2", "Mosaic GPU", "jax_mosaic.py", MOST).beside(&[
+    compiled("tilelang", "0.1.15", "tilelang, nvcc", "tilelang_kernels.py", FIRST).beside(&[
+        "apache-tvm-ffi==0.1.12",
+        "tilelang==0.1.15",
+        "z3-solver==4.15.4.0",
+    ]),
+    compiled("jax", "0.10.2", "Mosaic GPU", "jax_mosaic.py", FIRST).beside(&[
         "jax==0.10.2",
         "jaxlib==0.10.2",
         "jax-cuda13-plugin==0.10.2",
