@@ -291,6 +291,56 @@ pub enum Computation {
     Elect,
 }
 
+/// What becomes of a number in a computation whose other operands are constants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// It stays, perhaps in another width.
+    Copied,
+    /// A constant is added or subtracted.
+    Moved,
+    /// Only the bits of a mask stay.
+    Masked,
+    /// The bits from a constant on.
+    High,
+    /// Its quotient.
+    Divided,
+    /// What its division leaves.
+    Left,
+    /// Something else.
+    Other,
+}
+
+impl Computation {
+    /// What becomes of its first operand, if the others are constants.
+    pub const fn change(self) -> Change {
+        match self {
+            Self::Move | Self::Convert => Change::Copied,
+            Self::Add | Self::Subtract => Change::Moved,
+            Self::And => Change::Masked,
+            Self::ShiftRight | Self::ExtractBits => Change::High,
+            Self::Divide => Change::Divided,
+            Self::Remainder => Change::Left,
+            Self::Other
+            | Self::ConvertAddress
+            | Self::Or
+            | Self::Xor
+            | Self::Not
+            | Self::Lop3
+            | Self::ShiftLeft
+            | Self::Negate
+            | Self::Multiply
+            | Self::MultiplyAdd
+            | Self::InsertBits
+            | Self::Permute
+            | Self::Select
+            | Self::Compare
+            | Self::Shuffle
+            | Self::Load
+            | Self::Elect => Change::Other,
+        }
+    }
+}
+
 /// What is executed after an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Control {

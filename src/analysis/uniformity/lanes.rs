@@ -1,7 +1,9 @@
 //! What differs between the threads of a warp.
 
 use crate::analysis::function::Function;
-use crate::isa::generic::{self, Comparison, Computation, Modifier, ShuffleMode, Space, Synchronization};
+use crate::isa::generic::{
+    self, Change, Comparison, Computation, Modifier, ShuffleMode, Space, Synchronization,
+};
 use crate::isa::special_registers::{Extent, Special, SpecialRegister};
 use crate::resolve::operations::Opcode;
 use crate::resolve::symbols::Resolution;
@@ -20,7 +22,7 @@ fn made_of(
     function: &Function<'_>,
     instruction: u32,
     operand: u32,
-    keeps: impl Fn(Computation, &RawInstruction) -> bool,
+    keeps: impl Fn(Change, &RawInstruction) -> bool,
 ) -> Option<Special> {
     let (mut at, mut index) = (instruction, operand);
     // A chain that is longer goes round and round.
@@ -39,8 +41,8 @@ fn made_of(
         };
         at = function.definitions.get(function.only(at, register)?).instruction;
         let raw = &function.unit.module.instructions[at as usize];
-        let computes = function.unit.operations.of(at).computes();
-        if raw.operands.len < 2 || function.unit.module.guard(raw).is_some() || !keeps(computes, raw) {
+        let change = function.unit.operations.of(at).computes().change();
+        if raw.operands.len < 2 || function.unit.module.guard(raw).is_some() || !keeps(change, raw) {
             return None;
         }
         index = raw.operands.start + 1;
@@ -64,32 +66,11 @@ pub(super) fn lane_register_of(
     operand: u32,
 ) -> Option<LaneRegister> {
     let number = |raw: &RawInstruction| constant(function, raw.operands, 2);
-    let found = made_of(function, instruction, operand, |computes, raw| match computes {
-        Computation::Move | Computation::Convert => true,
-        Computation::And => number(raw).is_some_and(|mask| mask & 31 == 31),
-        Computation::Remainder => number(raw).is_some_and(|by| by > 0 && by % 32 == 0),
-        Computation::Other
-        | Computation::ConvertAddress
-        | Computation::Or
-        | Computation::Xor
-        | Computation::Not
-        | Computation::Lop3
-        | Computation::ShiftLeft
-        | Computation::ShiftRight
-        | Computation::Add
-        | Computation::Subtract
-        | Computation::Negate
-        | Computation::Multiply
-        | Computation::MultiplyAdd
-        | Computation::Divide
-        | Computation::ExtractBits
-        | Computation::InsertBits
-        | Computation::Permute
-        | Computation::Select
-        | Computation::Compare
-        | Computation::Shuffle
-        | Computation::Load
-        | Computation::Elect => false,
+    let found = made_of(function, instruction, operand, |change, raw| match change {
+        Change::Copied => true,
+        Change::Masked => number(raw).is_some_and(|mask| mask & 31 == 31),
+        Change::Left => number(raw).is_some_and(|by| by > 0 && by % 32 == 0),
+        Change::Moved | Change::High | Change::Divided | Change::Other => false,
     });
     found.and_then(lane_register)
 }
@@ -107,33 +88,10 @@ pub(super) fn lane_register(special: Special) -> Option<LaneRegister> {
 
 /// Whether a value is `%tid.x` plus a multiple of 32.
 fn is_thread_index(function: &Function<'_>, instruction: u32, operand: u32) -> bool {
-    let found = made_of(function, instruction, operand, |computes, raw| match computes {
-        Computation::Move | Computation::Convert => raw.operands.len == 2,
-        Computation::Add | Computation::Subtract => {
-            constant(function, raw.operands, 2).is_some_and(|by| by % 32 == 0)
-        }
-        Computation::Other
-        | Computation::ConvertAddress
-        | Computation::And
-        | Computation::Or
-        | Computation::Xor
-        | Computation::Not
-        | Computation::Lop3
-        | Computation::ShiftLeft
-        | Computation::ShiftRight
-        | Computation::Negate
-        | Computation::Multiply
-        | Computation::MultiplyAdd
-        | Computation::Divide
-        | Computation::Remainder
-        | Computation::ExtractBits
-        | Computation::InsertBits
-        | Computation::Permute
-        | Computation::Select
-        | Computation::Compare
-        | Computation::Shuffle
-        | Computation::Load
-        | Computation::Elect => false,
+    let found = made_of(function, instruction, operand, |change, raw| match change {
+        Change::Copied => raw.operands.len == 2,
+        Change::Moved => constant(function, raw.operands, 2).is_some_and(|by| by % 32 == 0),
+        Change::Masked | Change::High | Change::Divided | Change::Left | Change::Other => false,
     });
     found == Some(Special::x(SpecialRegister::Tid))
 }
@@ -215,32 +173,11 @@ fn is_parameter(space: Space) -> bool {
 /// Whether the result is the number of the warp, in one form or another.
 fn is_warp_number(function: &Function<'_>, instruction: u32, raw: &RawInstruction, opcode: &Opcode) -> bool {
     let Some(number) = constant(function, raw.operands, 2) else { return false };
-    let is_of_warp = match opcode.computes() {
-        Computation::ShiftRight | Computation::ExtractBits => number >= 5,
-        Computation::And => number.trailing_zeros() >= 5,
-        Computation::Divide => number > 0 && number % 32 == 0,
-        Computation::Other
-        | Computation::Move
-        | Computation::Convert
-        | Computation::ConvertAddress
-        | Computation::Or
-        | Computation::Xor
-        | Computation::Not
-        | Computation::Lop3
-        | Computation::ShiftLeft
-        | Computation::Add
-        | Computation::Subtract
-        | Computation::Negate
-        | Computation::Multiply
-        | Computation::MultiplyAdd
-        | Computation::Remainder
-        | Computation::InsertBits
-        | Computation::Permute
-        | Computation::Select
-        | Computation::Compare
-        | Computation::Shuffle
-        | Computation::Load
-        | Computation::Elect => false,
+    let is_of_warp = match opcode.computes().change() {
+        Change::High => number >= 5,
+        Change::Masked => number.trailing_zeros() >= 5,
+        Change::Divided => number > 0 && number % 32 == 0,
+        Change::Copied | Change::Moved | Change::Left | Change::Other => false,
     };
     is_of_warp && is_thread_index(function, instruction, raw.operands.start + 1)
 }

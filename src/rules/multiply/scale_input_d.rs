@@ -1,6 +1,6 @@
 use crate::diagnostic::{Diagnostic, Findings, Ptxas};
 use crate::instruction::form::Problem;
-use crate::isa::tensor::Restriction;
+use crate::isa::tensor::{OperandClass, Restriction};
 use crate::isa::vocabulary::{Kind, Slot};
 use crate::rules::{Checker, Code, rule};
 
@@ -48,7 +48,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             }
             // Errata E15: the assembler overlooks it on integers, but not on sparse ones with a
             // lane mask.
-            let masked = decoded.operands.iter().any(|bound| bound.slot.name == "disable-output-lane");
+            let masked = decoded.operands.iter().any(|bound| bound.slot.class == OperandClass::LaneMask);
             let sparse = decoded.qualifiers.in_slot(Slot::Sparse).is_some();
             let overlooked = kind.is_some_and(|kind| kind.value == Kind::I8) && !(masked && sparse);
             findings.push(finding.ptxas(if overlooked { Ptxas::Silent } else { Ptxas::Rejects }));
