@@ -1,7 +1,8 @@
 //! What a module means beyond the form of its statements: what to ask for what.
 //!
-//! Everything here works on one [component](calls::Component) of the call graph, function by function,
-//! and takes its steps from the function's [budget](budget::Budget).
+//! Everything here works on one [component](calls::Component) of the call graph, function by function.
+//! What may look at an instruction more than a few times takes its steps from the function's
+//! [budget](budget::Budget); what allocates is counted by a test, whether it says so or not.
 //!
 //! | question | ask |
 //! |---|---|

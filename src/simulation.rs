@@ -22,6 +22,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use rustc_hash::FxHashMap;
 use serde::Serialize;
 
 pub mod addresses;
@@ -45,7 +46,7 @@ use crate::resolve::unit::Unit;
 use crate::source::Span;
 use launch::{Argument, Launch, LaunchError, LaunchFile};
 use machine::{Buffer, Bytes, Conditions, Fill, Global, Machine, Shape};
-use program::{Action, Program};
+use program::{Action, Program, Shared};
 use record::Record;
 
 /// When asynchronous operations take effect, and in which order threads run.
@@ -183,19 +184,43 @@ pub fn kernels(unit: &Unit) -> Vec<&str> {
     entries.map(|(_, function)| unit.source.slice(function.name)).collect()
 }
 
+/// The kernels of a module, with what belongs to all of them: found once, however many they are.
+pub struct Kernels<'u> {
+    unit: &'u Unit,
+    by_name: FxHashMap<&'u str, u32>,
+    shared: Shared<'u>,
+    features: Features,
+}
+
+impl<'u> Kernels<'u> {
+    /// Those of a module.
+    pub fn new(unit: &'u Unit) -> Self {
+        let mut by_name = FxHashMap::default();
+        for (function, it) in unit.module.bodies().filter(|(_, it)| it.is_entry) {
+            by_name.entry(unit.source.slice(it.name)).or_insert(function);
+        }
+        let features = Environment::new(unit, None, &[]).features();
+        Self { unit, by_name, shared: Shared::new(unit), features }
+    }
+
+    /// Lowers the first kernel of this name.
+    pub fn kernel(&self, name: &str) -> Option<Kernel<'u>> {
+        let function = *self.by_name.get(name)?;
+        let program = program::lower(&self.shared, function);
+        Some(Kernel { unit: self.unit, progress: None, function, program, features: self.features })
+    }
+}
+
+impl std::fmt::Debug for Kernels<'_> {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Kernels").field("count", &self.by_name.len()).finish_non_exhaustive()
+    }
+}
+
 impl<'u> Kernel<'u> {
     /// Lowers a kernel of a module.
     pub fn new(unit: &'u Unit, name: &str) -> Option<Self> {
-        let (function, _) =
-            unit.module.bodies().find(|(_, it)| it.is_entry && unit.source.slice(it.name) == name)?;
-        let environment = Environment::new(unit, None, &[]);
-        Some(Self {
-            unit,
-            progress: None,
-            function,
-            program: program::lower(unit, function),
-            features: environment.features(),
-        })
+        Kernels::new(unit).kernel(name)
     }
 
     /// The same, telling somebody how far it is.

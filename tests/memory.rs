@@ -27,7 +27,7 @@ fn growth(one: u64, two: u64, little: u64) -> u64 {
 fn twice_the_text_takes_twice_the_memory() {
     let mut found = Vec::new();
     for shape in SHAPES {
-        let [one, two] = [25_000, 50_000].map(|size| allocated(shape, size));
+        let [one, two] = [50_000, 100_000].map(|size| allocated(shape, size));
         let count = growth(one.count_total, two.count_total, 1_000);
         let bytes = growth(one.bytes_total, two.bytes_total, 100_000);
         let most = growth(one.bytes_max, two.bytes_max, 100_000);
@@ -48,7 +48,8 @@ fn memory_is_bounded_by_the_text() {
     for shape in SHAPES {
         let size = 50_000;
         let most = allocated(shape, size).bytes_max;
-        if most > 400 * size as u64 {
+        // A finding takes more than what it is about: one semicolon.
+        if most > 800 * size as u64 {
             found.push(format!("{}: {} bytes for each", shape.name, most / size as u64));
         }
     }

@@ -6,6 +6,8 @@
 //! that wait is known to be for somebody else.
 
 use std::cell::{LazyCell, OnceCell, RefCell};
+use std::collections::hash_map::Entry;
+use std::rc::Rc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -166,6 +168,9 @@ struct Search<'a> {
     told_by: RefCell<FxHashMap<(Mbarrier, Warps), bool>>,
     /// What follows waits. Very many signals may have the same behind them.
     behind: Vec<Behind>,
+    /// What follows from the start of some blocks on, where others than these warps are. Very many waits may
+    /// lead there.
+    following: FxHashMap<(Vec<BlockId>, Who), Rc<Accesses>>,
     /// By those who are told, and the warps that tell them: an index into `behind`.
     told: FxHashMap<(Told, Warps), Option<u32>>,
     /// The same by signal.
@@ -224,11 +229,43 @@ struct Met {
 type Accessing = (Cells, Warps);
 
 /// What other warps do behind the waits for a signal.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Behind {
-    /// By what the columns are counted from, in the order of the first columns. Of accesses that are alike,
-    /// there is the first.
-    accesses: FxHashMap<Root, Vec<Access>>,
+    /// In the blocks of the waits.
+    at_once: Accesses,
+    /// In those that follow.
+    later: Rc<Accesses>,
+}
+
+/// Accesses of Tensor Memory by what the columns are counted from, in the order of the first columns. Of those
+/// that are alike, there is the first.
+#[derive(Debug, Default)]
+struct Accesses(FxHashMap<Root, Vec<Access>>);
+
+/// The warps whose accesses count behind a signal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Who {
+    /// No warp that signals.
+    OthersThan(Warps),
+    /// Some warp that does not, of those that get to a barrier.
+    MoreThan(Warps),
+}
+
+impl Who {
+    /// Those who signal.
+    fn tell(self) -> Warps {
+        match self {
+            Self::OthersThan(by) | Self::MoreThan(by) => by,
+        }
+    }
+
+    /// Whether the accesses of these count.
+    fn are(self, warps: Warps) -> bool {
+        match self {
+            Self::OthersThan(by) => by.are_others_than(warps),
+            Self::MoreThan(by) => by.are_more_than(warps),
+        }
+    }
 }
 
 /// An access of Tensor Memory.
@@ -261,6 +298,7 @@ impl<'a> Search<'a> {
             signals: OnceCell::new(),
             told_by: RefCell::default(),
             behind: Vec::new(),
+            following: FxHashMap::default(),
             told: FxHashMap::default(),
             of_signal: FxHashMap::default(),
             conflicts: RefCell::default(),
@@ -372,7 +410,9 @@ impl<'a> Search<'a> {
                 && (by.are_others_than(it.by) || by.are_more_than(it.by))
                 && (!it.is_by_lanes || by.share_lanes_with(it.by))
         };
-        let found = self.behind[behind as usize].first_in(cells, conflicts, &self.flow.facts.budget);
+        let Behind { at_once, later } = &self.behind[behind as usize];
+        let first_in = |it: &Accesses| it.first_in(cells, conflicts, &self.flow.facts.budget);
+        let found = first_in(at_once).into_iter().chain(first_in(later)).min_by_key(|it| it.instruction);
         self.conflicts.borrow_mut().insert(key, found);
         found
     }
@@ -393,7 +433,7 @@ impl<'a> Search<'a> {
                 let (those, by) = told;
                 let behind = self.find_behind(those, by);
                 let number = self.behind.len() as u32;
-                let is_some = !behind.accesses.is_empty();
+                let is_some = !behind.at_once.0.is_empty() || !behind.later.0.is_empty();
                 self.behind.extend(is_some.then_some(behind));
                 self.told.insert(told, is_some.then_some(number));
                 is_some.then_some(number)
@@ -422,33 +462,78 @@ impl<'a> Search<'a> {
     }
 
     /// What others do behind the waits of those who are told.
-    fn find_behind(&self, told: Told, by: Warps) -> Behind {
-        let flow = &self.flow;
-        let waits: FxHashSet<u32> = match told {
+    fn find_behind(&mut self, told: Told, by: Warps) -> Behind {
+        let budget = &self.flow.facts.budget;
+        let (waits, who): (Vec<u32>, Who) = match told {
             Told::Waiting(signalled) => {
-                let waits = self.waits().of_ring(&signalled, &flow.facts.budget);
-                waits.filter(|wait| by.are_others_than(wait.by)).map(|wait| wait.instruction).collect()
+                let waits = self.waits().of_ring(&signalled, budget);
+                let of_others = waits.filter(|wait| by.are_others_than(wait.by));
+                (of_others.map(|wait| wait.instruction).collect(), Who::OthersThan(by))
             }
-            Told::At(instruction) => std::iter::once(instruction).collect(),
+            Told::At(instruction) => (vec![instruction], Who::MoreThan(by)),
         };
-        let mut behind = Behind::default();
-        let mut seen: FxHashSet<Alike> = FxHashSet::default();
-        for event in self.reached(&waits, by) {
-            let Some(other) = self.somebody(event.instruction) else { continue };
-            let is_of_others = match told {
-                Told::Waiting(_) => by.are_others_than(other),
-                Told::At(_) => by.are_more_than(other),
-            };
-            if is_of_others {
-                self.add_accesses(&mut behind, &mut seen, event, other);
+        let cfg = self.flow.cfg();
+        let mut next: Vec<BlockId> = Vec::new();
+        let mut at_once = Found::default();
+        for wait in waits {
+            let Some(block) = cfg.block_of(wait) else { continue };
+            if self.add_from(block, wait + 1, who, &mut at_once) {
+                next.extend(&cfg.block(block).successors);
             }
         }
-        behind.sort();
-        behind
+        next.sort_unstable();
+        next.dedup();
+        let key = (next, who);
+        let later = match self.following.get(&key) {
+            Some(known) => Rc::clone(known),
+            None => {
+                let later = Rc::new(self.following(&key.0, who));
+                self.following.insert(key, Rc::clone(&later));
+                later
+            }
+        };
+        Behind { at_once: at_once.sorted(), later }
+    }
+
+    /// What others access from the start of some blocks on, up to where those who signal may have told
+    /// something else.
+    fn following(&self, blocks: &[BlockId], who: Who) -> Accesses {
+        let cfg = self.flow.cfg();
+        let mut found = Found::default();
+        let mut seen: FxHashSet<BlockId> = blocks.iter().copied().collect();
+        let mut work = blocks.to_vec();
+        while let Some(block) = work.pop() {
+            let content = cfg.block(block);
+            if self.add_from(block, content.instructions.start, who, &mut found) {
+                work.extend(content.successors.iter().filter(|next| seen.insert(**next)));
+            }
+        }
+        found.sorted()
+    }
+
+    /// Adds what others access from an instruction to the end of its block. Whether control goes on there
+    /// without those who signal having told something else.
+    fn add_from(&self, block: BlockId, first: u32, who: Who, found: &mut Found) -> bool {
+        let flow = &self.flow;
+        let budget = &flow.facts.budget;
+        let content = flow.cfg().block(block);
+        let from = flow.events().partition_point(|event| event.instruction < first);
+        let here = flow.events()[from..].iter();
+        for event in here.take_while(|event| event.instruction < content.instructions.end) {
+            if !budget.take(1) || self.may_tell(*event, who.tell()) {
+                return false;
+            }
+            if flow.instruction(*event).and_then(footprint::accessed).is_some()
+                && let Some(by) = self.somebody(event.instruction).filter(|by| who.are(*by))
+            {
+                self.add_accesses(found, *event, by);
+            }
+        }
+        budget.take(1 + content.successors.len() as u64)
     }
 
     /// Adds what an instruction accesses, unless there is the like of it.
-    fn add_accesses(&self, behind: &mut Behind, seen: &mut FxHashSet<Alike>, event: Event, by: Warps) {
+    fn add_accesses(&self, found: &mut Found, event: Event, by: Warps) {
         /// What is kept takes memory: that is worth some steps.
         const KEPT: u64 = 8;
         let flow = &self.flow;
@@ -462,11 +547,15 @@ impl<'a> Search<'a> {
         let read = operands_read(flow, event).into_iter().flatten().map(|it| (it, false));
         for (columns, is_written) in own.into_iter().chain(read) {
             let Some(cells) = columns.cells() else { continue };
-            let (root, end) = (cells.root, cells.columns.end);
             let alike = Alike { cells, by, is_written, is_by_lanes };
-            if !seen.contains(&alike) && flow.facts.budget.take(KEPT) {
-                seen.insert(alike.clone());
-                behind.accesses.entry(root).or_default().push(Access { alike, event, end });
+            match found.alike.entry(alike) {
+                Entry::Occupied(mut known) if event.instruction < known.get().instruction => {
+                    known.insert(event);
+                }
+                Entry::Vacant(new) if flow.facts.budget.take(KEPT) => {
+                    new.insert(event);
+                }
+                Entry::Occupied(_) | Entry::Vacant(_) => {}
             }
         }
     }
@@ -540,41 +629,6 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// The accesses of Tensor Memory behind some waits, up to where the warps that signal may have told
-    /// something else.
-    fn reached(&self, waits: &FxHashSet<u32>, by: Warps) -> Vec<Event> {
-        let flow = &self.flow;
-        let cfg = flow.cfg();
-        let mut found: FxHashMap<u32, Event> = FxHashMap::default();
-        let mut seen: FxHashSet<BlockId> = FxHashSet::default();
-        let mut work: Vec<(BlockId, u32)> =
-            waits.iter().filter_map(|wait| Some((cfg.block_of(*wait)?, wait + 1))).collect();
-        while let Some((block, first)) = work.pop() {
-            let content = cfg.block(block);
-            let from = flow.events().partition_point(|event| event.instruction < first);
-            let here =
-                flow.events()[from..].iter().take_while(|event| event.instruction < content.instructions.end);
-            let mut goes_on = flow.facts.budget.take(1 + content.successors.len() as u64);
-            for event in here {
-                let is_end = waits.contains(&event.instruction) || self.may_tell(*event, by);
-                if is_end || !flow.facts.budget.take(1) {
-                    goes_on = false;
-                    break;
-                }
-                if flow.instruction(*event).is_some_and(|it| footprint::accessed(it).is_some()) {
-                    found.insert(event.instruction, *event);
-                }
-            }
-            if goes_on {
-                let next = content.successors.iter().filter(|next| seen.insert(**next));
-                work.extend(next.map(|next| (*next, cfg.block(*next).instructions.start)));
-            }
-        }
-        let mut found: Vec<Event> = found.into_values().collect();
-        found.sort_unstable_by_key(|event| event.instruction);
-        found
-    }
-
     /// Whether a thread may learn from some warps that they are farther.
     fn may_tell(&self, event: Event, by: Warps) -> bool {
         match event.action {
@@ -628,23 +682,36 @@ impl<'a> Search<'a> {
     }
 }
 
-impl Behind {
-    /// Puts the accesses into their order.
-    fn sort(&mut self) {
-        for accesses in self.accesses.values_mut() {
-            accesses.sort_by_key(|it| it.alike.cells.columns.start);
+/// Accesses that are looked for: by what tells them apart, the first instruction.
+#[derive(Debug, Default)]
+struct Found {
+    alike: FxHashMap<Alike, Event>,
+}
+
+impl Found {
+    fn sorted(self) -> Accesses {
+        let mut by_root: FxHashMap<Root, Vec<Access>> = FxHashMap::default();
+        for (alike, event) in self.alike {
+            let (root, end) = (alike.cells.root, alike.cells.columns.end);
+            by_root.entry(root).or_default().push(Access { alike, event, end });
+        }
+        for accesses in by_root.values_mut() {
+            accesses.sort_by_key(|it| (it.alike.cells.columns.start, it.event.instruction));
             let mut end = 0;
             for access in accesses {
                 end = end.max(access.end);
                 access.end = end;
             }
         }
+        Accesses(by_root)
     }
+}
 
+impl Accesses {
     /// The first instruction that accesses some cells, of those accesses for which something holds; none if
     /// the budget does not suffice to find it.
     fn first_in(&self, cells: &Cells, holds: impl Fn(&Alike) -> bool, budget: &Budget) -> Option<Event> {
-        let accesses = self.accesses.get(&cells.root)?;
+        let accesses = self.0.get(&cells.root)?;
         let before_end = accesses.partition_point(|it| it.alike.cells.columns.start < cells.columns.end);
         let mut first: Option<Event> = None;
         for access in accesses[..before_end].iter().rev().take_while(|it| it.end > cells.columns.start) {

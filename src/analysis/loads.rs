@@ -44,6 +44,7 @@ impl Flow<'_> {
     fn kill_at_uses(&self, reach: &mut Reach, loads: &[(Fact, Event)]) {
         let definitions = &self.facts.definitions;
         let function = self.facts.view(self.unit);
+        self.facts.budget.take(definitions.reads().len() as u64);
         let carried = self.carried(loads);
         let mut groups: FxHashMap<JoinId, Group> = FxHashMap::default();
         // By fact, in their order: the load, and where in which block it was killed last. What reads more
@@ -66,6 +67,7 @@ impl Flow<'_> {
                 None => {}
                 Some(ValueId::Definition(id)) => {
                     for fact in facts(id).into_iter().flatten() {
+                        self.facts.budget.take(1);
                         if kills_here(instruction, *fact) {
                             reach.kill(instruction, *fact);
                         }
@@ -277,6 +279,7 @@ impl Flow<'_> {
         let definitions = &self.facts.definitions;
         let function = self.facts.view(self.unit);
         let mut read = FxHashSet::default();
+        self.facts.budget.take(definitions.reads().len() as u64);
         let mut seen: FxHashSet<JoinId> = FxHashSet::default();
         let mut work: Vec<ValueId> = Vec::new();
         for &(instruction, register) in definitions.reads() {
@@ -287,7 +290,9 @@ impl Flow<'_> {
                         read.insert(definitions.get(id).instruction);
                     }
                     ValueId::Join(join) if seen.insert(join) => {
-                        work.extend_from_slice(&definitions.joined(join));
+                        let joined = definitions.joined(join);
+                        self.facts.budget.take(joined.len() as u64);
+                        work.extend_from_slice(&joined);
                     }
                     ValueId::Join(_) => {}
                 }

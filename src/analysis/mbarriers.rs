@@ -97,6 +97,7 @@ impl<'a> Flow<'a> {
             if opcode.only_computes() || !self.cfg().is_executed(instruction) {
                 continue;
             }
+            self.facts.budget.take(1);
             let how = match opcode.synchronization() {
                 Synchronization::MbarrierWait | Synchronization::MbarrierQuery => Use::Waits,
                 Synchronization::MbarrierCompleteTransactions

@@ -30,8 +30,11 @@ impl<'t> Lines<'t> {
         &self.text[self.starts[index]..end]
     }
 
-    /// The line that a byte is in.
+    /// The line that a byte is in; behind a last line that has an end, the one that would follow.
     fn at(&self, byte: usize) -> usize {
+        if byte == self.text.len() && self.text.ends_with(b"\n") {
+            return self.len();
+        }
         self.starts.partition_point(|start| *start <= byte).saturating_sub(1)
     }
 

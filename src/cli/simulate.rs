@@ -20,7 +20,7 @@ use crate::render::Checked;
 use crate::render::simulation::{self as render, Simulated};
 use crate::render::{timeline, trace};
 use crate::simulation::launch::{LaunchError, LaunchFile};
-use crate::simulation::{self, Kernel, KernelReport, Progress, Schedule, Settings, schedules};
+use crate::simulation::{self, Kernel, KernelReport, Kernels, Progress, Schedule, Settings, schedules};
 use crate::source::Source;
 use crate::suppression::Suppressions;
 use crate::{Report, Unit, resolve};
@@ -70,7 +70,8 @@ pub(super) struct Simulate {
     /// Demand `tcgen05.wait::ld` before registers are used that were loaded.
     #[arg(long)]
     strict: bool,
-    /// Warp instructions after which a run ends.
+    /// Warp instructions after which a run ends: the default takes a core some five seconds, more where much
+    /// goes on beside the threads; where a launch is assumed, there may be ten such runs or more.
     #[arg(long, value_name = "N", default_value_t = Settings::default().budget)]
     budget: u64,
     /// Write a launch file to fill in, and run nothing.
@@ -171,9 +172,10 @@ impl Simulate {
         }
         let file = self.launch_file()?;
         let names = self.kernels(&unit, &path, file.as_ref())?;
+        let kernels = Kernels::new(&unit);
         if self.print_launch {
             for name in &names {
-                if let Some(kernel) = Kernel::new(&unit, name) {
+                if let Some(kernel) = kernels.kernel(name) {
                     writeln!(out, "{}", kernel.launch_template()).map_err(output_error)?;
                 }
             }
@@ -184,7 +186,7 @@ impl Simulate {
         let mut reports = Vec::new();
         for name in &names {
             let progress = Progress::default();
-            if let Some(kernel) = Kernel::new(&unit, name) {
+            if let Some(kernel) = kernels.kernel(name) {
                 let kernel = kernel.telling(&progress);
                 let start = Instant::now();
                 let run = || self.simulate(&kernel, file.as_ref());

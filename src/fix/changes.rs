@@ -135,7 +135,7 @@ mod tests {
             assert_eq!(made(&before, &text, &changes), text);
             assert!(changes.windows(2).all(|pair| pair[0].before.end < pair[1].before.start));
         }
-        assert_eq!(changes.len(), 4, "{changes:?}");
+        assert_eq!(changes.len(), 5, "{changes:?}");
     }
 
     #[test]

@@ -17,7 +17,7 @@ mod reconvergence;
 mod tensor;
 mod variables;
 
-pub(crate) use lower::lower;
+pub(crate) use lower::{Shared, lower};
 
 /// No step.
 pub(crate) const NOWHERE: u32 = u32::MAX;
@@ -110,7 +110,7 @@ impl Program {
 }
 
 /// A piece of an arena of a [`Program`].
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Slice {
     pub(crate) start: u32,
     pub(crate) len: u32,

@@ -148,7 +148,7 @@ impl Operands<'_, '_> {
                 && let Storage::Local(offset) = self.lowering.storage(id)
             {
                 let span = self.lowering.unit.symbols.symbol(id).span;
-                let (declaration, declarator) = *self.lowering.declared.get(&span.start)?;
+                let (declaration, declarator) = self.lowering.declared(span.start)?;
                 let (bytes, _) = self.lowering.size(declaration, declarator);
                 all.push(Passed::Memory { offset, bytes: bytes.unwrap_or(0).min(1 << 16) as u32 });
             } else {

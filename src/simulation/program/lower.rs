@@ -1,8 +1,9 @@
 //! From the tree to steps.
 
+use std::cell::OnceCell;
 use std::collections::VecDeque;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::arguments::Operands;
 use super::variables::Storage;
@@ -22,22 +23,52 @@ use crate::simulation::arithmetic::Arithmetic;
 use crate::source::Span;
 use crate::syntax::ast::{self, Declaration, Declarator, StateSpace, StatementKind};
 
+/// What belongs to a module, and is the same for all of its kernels.
+pub(crate) struct Shared<'a> {
+    unit: &'a Unit,
+    /// By the start of the name: what is declared there.
+    declared: FxHashMap<u32, (&'a Declaration, &'a Declarator)>,
+    /// By the name where it is declared: which symbol it is.
+    symbols: OnceCell<FxHashMap<Span, (SymbolId, SymbolKind)>>,
+    /// The functions that have a body.
+    bodies: FxHashSet<u32>,
+}
+
+impl<'a> Shared<'a> {
+    pub(crate) fn new(unit: &'a Unit) -> Self {
+        let module = &unit.module;
+        let declared = module
+            .declarations
+            .iter()
+            .flat_map(|declaration| {
+                let declarators = &module.declarators[declaration.declarators.range()];
+                declarators.iter().map(move |declarator| (declarator.name.start, (declaration, declarator)))
+            })
+            .collect();
+        let bodies = module.bodies().map(|(function, _)| function).collect();
+        Self { unit, declared, symbols: OnceCell::new(), bodies }
+    }
+
+    /// The symbol that a name declares.
+    fn symbol(&self, name: Span) -> Option<(SymbolId, SymbolKind)> {
+        let symbols = self.symbols.get_or_init(|| {
+            let mut known = FxHashMap::default();
+            for (id, symbol) in self.unit.symbols.all() {
+                known.entry(symbol.span).or_insert((id, symbol.kind));
+            }
+            known
+        });
+        symbols.get(&name).copied()
+    }
+}
+
 /// Lowers a kernel, an index into the module's functions, with all that it calls.
-pub(crate) fn lower(unit: &Unit, kernel: u32) -> Program {
-    let module = &unit.module;
-    let declared = module
-        .declarations
-        .iter()
-        .flat_map(|declaration| {
-            let declarators = &module.declarators[declaration.declarators.range()];
-            declarators.iter().map(move |declarator| (declarator.name.start, (declaration, declarator)))
-        })
-        .collect();
+pub(crate) fn lower(shared: &Shared<'_>, kernel: u32) -> Program {
     let mut lowering = Lowering {
-        unit,
-        decoder: Decoder::new(unit),
+        unit: shared.unit,
+        shared,
+        decoder: Decoder::new(shared.unit),
         program: Program { dynamic_align: 16, static_shared: super::windows::RESERVED, ..Program::default() },
-        declared,
         storage: FxHashMap::default(),
         parameters: FxHashMap::default(),
         constants: FxHashMap::default(),
@@ -49,6 +80,7 @@ pub(crate) fn lower(unit: &Unit, kernel: u32) -> Program {
         is_kernel: true,
         carry: None,
         fixups: Vec::new(),
+        tables: FxHashMap::default(),
         computed: Vec::new(),
         tensor: FxHashMap::default(),
     };
@@ -66,8 +98,7 @@ pub(super) struct Lowering<'a> {
     pub(super) unit: &'a Unit,
     decoder: Decoder<'a>,
     pub(super) program: Program,
-    /// By the start of the name: what is declared there.
-    pub(super) declared: FxHashMap<u32, (&'a Declaration, &'a Declarator)>,
+    shared: &'a Shared<'a>,
     pub(super) storage: FxHashMap<SymbolId, Storage>,
     /// By the start of the name: where the kernel's parameters are.
     pub(super) parameters: FxHashMap<u32, u32>,
@@ -81,12 +112,24 @@ pub(super) struct Lowering<'a> {
     pub(super) local_bytes: u32,
     pub(super) is_kernel: bool,
     carry: Option<u32>,
-    /// Steps that jump, and the statements of the labels.
-    fixups: Vec<(u32, Vec<u32>)>,
+    /// Steps that jump, and where to.
+    fixups: Vec<(u32, Jump)>,
+    /// By where a list of labels starts: their statements, if all of them are labels. Very many jumps may have
+    /// one list.
+    tables: FxHashMap<u32, Option<Vec<u32>>>,
     /// Steps that compute something, and by which instruction.
     computed: Vec<(u32, Operation)>,
     /// By instruction: those of tcgen05.
     pub(super) tensor: FxHashMap<u32, Decoded<'a>>,
+}
+
+/// Where a step jumps to.
+#[derive(Clone, Copy)]
+enum Jump {
+    /// To the label that is this statement.
+    To(u32),
+    /// To one of the labels of the list that starts there.
+    OneOf(u32),
 }
 
 /// An operand of an instruction and the position it fills.
@@ -96,14 +139,14 @@ pub(super) struct Filled {
     pub(super) index: u32,
 }
 
-impl Lowering<'_> {
+impl<'a> Lowering<'a> {
     /// The number of a function in the program, which it then becomes part of; functions without a
     /// body have none.
     pub(super) fn function_number(&mut self, function: u32) -> Option<u32> {
         if let Some(known) = self.numbers.get(&function) {
             return Some(*known);
         }
-        if !self.unit.module.bodies().any(|(with_body, _)| with_body == function) {
+        if !self.shared.bodies.contains(&function) {
             return None;
         }
         let number = self.program.functions.len() as u32;
@@ -146,20 +189,23 @@ impl Lowering<'_> {
         // Whoever falls out of a function returns.
         self.program.steps.push(Step { guard: None, action: Action::Return });
         self.program.spans.push(Span::new(raw.name.start, raw.name.end));
-        for (step, statements) in std::mem::take(&mut self.fixups) {
-            let at = |statement: u32| labels.get(&statement).copied().unwrap_or(NOWHERE);
-            let start = self.program.targets.len() as u32;
-            match &mut self.program.steps[step as usize].action {
-                Action::Branch { target, .. } => {
-                    *target = statements.first().map_or(NOWHERE, |statement| at(*statement));
-                }
-                Action::IndexedBranch { targets, .. } => {
-                    *targets = Slice { start, len: statements.len() as u32 };
-                    self.program.targets.extend(statements.into_iter().map(at));
+        let at = |statement: u32| labels.get(&statement).copied().unwrap_or(NOWHERE);
+        let mut laid_out: FxHashMap<u32, Slice> = FxHashMap::default();
+        for (step, jump) in std::mem::take(&mut self.fixups) {
+            match (&mut self.program.steps[step as usize].action, jump) {
+                (Action::Branch { target, .. }, Jump::To(statement)) => *target = at(statement),
+                (Action::IndexedBranch { targets, .. }, Jump::OneOf(list)) => {
+                    let all = &mut self.program.targets;
+                    *targets = *laid_out.entry(list).or_insert_with(|| {
+                        let start = all.len() as u32;
+                        all.extend(self.tables.get(&list).into_iter().flatten().flatten().map(|it| at(*it)));
+                        Slice { start, len: all.len() as u32 - start }
+                    });
                 }
                 _ => {}
             }
         }
+        self.tables.clear();
         let end = self.program.steps.len() as u32;
         reconvergence::join(&mut self.program, entry..end);
         pointers::mark(&mut self.program, entry..end, &std::mem::take(&mut self.computed));
@@ -179,11 +225,7 @@ impl Lowering<'_> {
         let mut all = Vec::new();
         for declaration in &unit.module.declarations[declarations.range()] {
             for declarator in &unit.module.declarators[declaration.declarators.range()] {
-                let symbol = unit
-                    .symbols
-                    .all()
-                    .find(|(_, symbol)| symbol.span == declarator.name)
-                    .map(|(id, it)| (id, it.kind));
+                let symbol = self.shared.symbol(declarator.name);
                 let (bytes, _) = self.size(declaration, declarator);
                 all.push(match symbol {
                     Some((_, SymbolKind::Register { first, .. })) if declaration.space == StateSpace::Reg => {
@@ -206,6 +248,24 @@ impl Lowering<'_> {
         let start = self.program.passed.len() as u32;
         self.program.passed.extend_from_slice(all);
         Slice { start, len: all.len() as u32 }
+    }
+
+    /// Looks up a list of labels; nothing if something in it is none.
+    fn table(&mut self, list: ast::Slice) -> Option<()> {
+        let known = self.tables.get(&list.start).map(Option::is_some);
+        let is_known = known.unwrap_or_else(|| {
+            let labels = list.range().map(|index| self.label(ast::Slice { start: index as u32, len: 1 }));
+            let labels: Option<Vec<u32>> = labels.collect();
+            let is_known = labels.is_some();
+            self.tables.insert(list.start, labels);
+            is_known
+        });
+        is_known.then_some(())
+    }
+
+    /// What is declared where this name starts.
+    pub(super) fn declared(&self, start: u32) -> Option<(&'a Declaration, &'a Declarator)> {
+        self.shared.declared.get(&start).copied()
     }
 
     fn text(&mut self, text: String) -> u32 {
@@ -300,18 +360,15 @@ impl Lowering<'_> {
             Operation::Bra => {
                 let label = it.lowering.label(raw.operands).ok_or_else(missing)?;
                 let step = it.lowering.program.steps.len() as u32;
-                it.lowering.fixups.push((step, vec![label]));
+                it.lowering.fixups.push((step, Jump::To(label)));
                 Action::Branch { target: NOWHERE, join: NOWHERE }
             }
             Operation::BrxIdx => {
                 let label = it.lowering.label(raw.operands).ok_or_else(missing)?;
                 let list = targets.get(&label).copied().ok_or_else(missing)?;
-                let labels: Option<Vec<u32>> = list
-                    .range()
-                    .map(|index| it.lowering.label(ast::Slice { start: index as u32, len: 1 }))
-                    .collect();
                 let step = it.lowering.program.steps.len() as u32;
-                it.lowering.fixups.push((step, labels.ok_or_else(missing)?));
+                it.lowering.table(list).ok_or_else(missing)?;
+                it.lowering.fixups.push((step, Jump::OneOf(list.start)));
                 let index = it.value("index").ok_or_else(missing)?;
                 Action::IndexedBranch { index, targets: Slice::default(), join: NOWHERE }
             }

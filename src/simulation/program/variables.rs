@@ -80,7 +80,7 @@ impl Lowering<'_> {
         }
         let symbol = self.unit.symbols.symbol(id);
         let SymbolKind::Variable { space, .. } = symbol.kind else { return Storage::Nowhere };
-        let Some(&(declaration, declarator)) = self.declared.get(&symbol.span.start) else {
+        let Some((declaration, declarator)) = self.declared(symbol.span.start) else {
             return Storage::Nowhere;
         };
         let (bytes, align) = self.size(declaration, declarator);
