@@ -21,35 +21,27 @@ pub fn followed_by(first: Vec<Change>, second: Vec<Change>) -> Vec<Change> {
     let mut joined: Vec<Change> = Vec::with_capacity(first.len() + second.len());
     let mut firsts = first.into_iter().peekable();
     let mut seconds = second.into_iter().peekable();
-    // By how many bytes the text between has moved so far: from the text before, and to the one after.
-    let (mut from_before, mut to_after) = (0_isize, 0_isize);
+    // Up to where changes were seen: in the text between, and in the one before, or after.
+    let (mut old, mut new) = ((0, 0), (0, 0));
+    let moved = |place: usize, (from, to): (usize, usize)| to + (place - from);
     loop {
         // What was changed twice, and all that touches it, is one change: a range of the text between.
-        let Some(start) = [firsts.peek().map(|it| it.after.start), seconds.peek().map(|it| it.before.start)]
-            .into_iter()
-            .flatten()
-            .min()
-        else {
-            return joined;
-        };
-        let (old_from, old_to) = (from_before, to_after);
+        let starts = [firsts.peek().map(|it| it.after.start), seconds.peek().map(|it| it.before.start)];
+        let Some(start) = starts.into_iter().flatten().min() else { return joined };
+        let (before, after) = (moved(start, old), moved(start, new));
         let mut end = start;
         loop {
             if let Some(it) = firsts.next_if(|it| it.after.start <= end) {
                 end = end.max(it.after.end);
-                from_before += it.after.len() as isize - it.before.len() as isize;
+                old = (it.after.end, it.before.end);
             } else if let Some(it) = seconds.next_if(|it| it.before.start <= end) {
                 end = end.max(it.before.end);
-                to_after += it.after.len() as isize - it.before.len() as isize;
+                new = (it.before.end, it.after.end);
             } else {
                 break;
             }
         }
-        let at = |place: usize, by: isize| (place as isize + by) as usize;
-        joined.push(Change {
-            before: at(start, -old_from)..at(end, -from_before),
-            after: at(start, old_to)..at(end, to_after),
-        });
+        joined.push(Change { before: before..moved(end, old), after: after..moved(end, new) });
     }
 }
 
