@@ -17,11 +17,13 @@
 //! | how far is an address from the start of its allocation? | [`allocated`] |
 //! | which lanes and columns does an instruction touch? do two overlap? | [`footprint`] |
 //! | which variable in shared memory does a store write, or a descriptor point to? | [`flow::Flow::stores_elsewhere`] |
+//! | who waits, and does not look whether the phase is over? | [`waits`] |
 //! | which mbarriers are waited on, and which are signalled? | [`mbarriers`] |
 //! | which paths can a run take? | [`paths`], behind all questions about order |
 //! | what does a descriptor say, and what is wrong with it? | [`descriptors`]; in words, [`description`] |
 //! | what happens in a function, and in what it calls? | [`events::Events`] |
-//! | what are addresses in a function that is called, as its caller sees them? | [`arguments`], through [`flow::Flow::place`] |
+//! | what are addresses in a function that is called, or that it gives back, as its caller sees them? | [`arguments`], through [`flow::Flow::place`] |
+//! | which bits are known of what functions give each other? | [`given`], behind constants |
 //! | what can have happened before what, with nothing between? | [`flow::Flow::pairs`], on top of [`reach`] |
 //! | which columns are handed over to whom before they are complete? | [`handovers`] |
 //! | what is still pending where something happens? | [`pending`]; loads are followed by [`loads`] |
@@ -50,6 +52,7 @@ pub mod flow;
 pub mod footprint;
 pub mod function;
 pub mod functions;
+pub mod given;
 pub mod handovers;
 pub mod loads;
 pub mod mbarriers;
@@ -63,3 +66,4 @@ pub mod shared;
 pub mod sums;
 pub mod uniformity;
 pub mod values;
+pub mod waits;

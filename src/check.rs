@@ -16,6 +16,7 @@ use crate::analysis::description::{self, Description};
 use crate::analysis::descriptors;
 use crate::analysis::events::Events;
 use crate::analysis::functions::FunctionFacts;
+use crate::analysis::waits;
 use crate::diagnostic::{Diagnostic, Findings, Found};
 use crate::host::Host;
 use crate::instruction::decode::Decoder;
@@ -255,11 +256,13 @@ impl<'a> Worker<'a> {
             return;
         }
         let mut events = Events::new(unit, component, &instructions, &|_, _| true);
-        let functions = FunctionFacts::all(unit, &instructions, &events, options.analysis_budget);
-        if functions.iter().any(|facts| facts.cfg.is_pruned()) {
+        let functions =
+            FunctionFacts::all(unit, (calls, component), &instructions, &events, options.analysis_budget);
+        let unread = waits::unread(unit, &events, &functions);
+        if !unread.is_empty() || functions.iter().any(|facts| facts.cfg.is_pruned()) {
             events = Events::new(unit, component, &instructions, &|function, instruction| {
                 let facts = functions.iter().find(|facts| facts.function == function);
-                facts.is_none_or(|facts| facts.cfg.is_executed(instruction))
+                !unread.contains(&instruction) && facts.is_none_or(|facts| facts.cfg.is_executed(instruction))
             });
         }
         let descriptors = descriptors::find(unit, &instructions, &functions, environment);

@@ -414,7 +414,7 @@ impl<'a> Checker<'a> {
 
     /// The functions as the rules about ordering see them.
     pub fn flows(&self) -> impl Iterator<Item = Flow<'a>> {
-        self.functions.iter().map(|facts| self.flow_of(facts))
+        self.functions.iter().filter(|facts| !facts.is_helper).map(|facts| self.flow_of(facts))
     }
 
     /// The function that an instruction stands in, as the rules about ordering see it.

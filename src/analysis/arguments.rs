@@ -15,10 +15,12 @@ use smallvec::SmallVec;
 use super::events::{Action, Event};
 use super::flow::Flow;
 use super::footprint::{Columns, accessed};
+use super::given;
 use super::places::{Place, Root, Slot, SlotRoot};
 use crate::descriptor::Known;
 use crate::instruction::Instruction;
 use crate::isa::generic::{Access, Role, Space, SpaceRule};
+use crate::isa::vocabulary::Operation;
 use crate::resolve::symbols::{Resolution, SymbolId, SymbolKind};
 use crate::source::Span;
 use crate::syntax::ast::OperandKind;
@@ -88,6 +90,8 @@ pub struct Arguments {
     within: RefCell<FxHashMap<u32, Arc<[Event]>>>,
     /// What it stores for them.
     stored: OnceCell<StoredAt>,
+    /// By result and byte: what it gives back itself. Nothing is known of one that is made of itself.
+    returned: RefCell<FxHashMap<Parameter, Option<Place>>>,
 }
 
 /// Calls in calls that are followed.
@@ -111,6 +115,35 @@ impl<'a> Flow<'a> {
         let within: Arc<[Event]> = other.into_iter().chain(one_by_one).collect();
         self.facts.arguments.within.borrow_mut().insert(call.instruction, Arc::clone(&within));
         within
+    }
+
+    /// The allocations that a call makes, once for each chain of calls that leads to one.
+    pub fn allocs_within(&self, call: Event, callee: u32) -> Vec<Event> {
+        let mut found = Vec::new();
+        let mut work =
+            vec![(Link { function: self.facts.function, call: call.instruction, outer: None }, callee)];
+        let is_alloc = |event: &Event| self.operation(*event) == Some(Operation::Alloc);
+        while let Some((link, callee)) = work.pop() {
+            let happens = self.all.summary(callee).map_or(&[][..], |summary| &summary.events);
+            if !happens.iter().any(is_alloc)
+                || !self.all.is_looked_into(callee)
+                || !self.facts.budget.take(happens.len() as u64)
+            {
+                continue;
+            }
+            let through = self.all.chains.add(link, callee);
+            for event in self.all.of(callee) {
+                match event.action {
+                    Action::Call(inner) => {
+                        let call = event.instruction;
+                        work.push((Link { function: callee, call, outer: Some(through) }, inner));
+                    }
+                    _ if is_alloc(event) => found.push(Event { through: Some(through), ..*event }),
+                    _ => {}
+                }
+            }
+        }
+        found
     }
 
     /// Finds what has an address in a function that is called.
@@ -213,6 +246,69 @@ impl<'a> Flow<'a> {
             }
             Root::Literal | Root::Variable(_) | Root::Slot(_) | Root::Parameter(_) => Some(place),
         }
+    }
+
+    /// What a call leaves in the register that an operand names.
+    pub(super) fn result_in_register(&self, operand: u32) -> Option<Place> {
+        let (call, position) = self.facts.passing.as_ref()?.call_of(operand)?;
+        self.result(call, Parameter { position, byte: 0 })
+    }
+
+    /// What a call leaves in a part of a variable.
+    pub(super) fn result_in_variable(&self, variable: SymbolId, byte: u16) -> Option<Place> {
+        let (call, position) = self.facts.passing.as_ref()?.call_into(self.unit, variable)?;
+        self.result(call, Parameter { position, byte })
+    }
+
+    fn result(&self, call: given::Call, result: Parameter) -> Option<Place> {
+        let place = self.other(call.callee)?.returned(result)?;
+        // What a register holds at the call, it need not hold where the result is read.
+        let is_kept = |it: &Place| !matches!(it.root, Root::Register(_));
+        self.in_caller(call.instruction, place).filter(is_kept)
+    }
+
+    /// What this function gives back, if it is the same wherever it returns.
+    fn returned(&self, result: Parameter) -> Option<Place> {
+        let known = &self.facts.arguments.returned;
+        if let Some(known) = known.borrow().get(&result) {
+            return *known;
+        }
+        known.borrow_mut().insert(result, None);
+        let found = self.find_returned(result);
+        known.borrow_mut().insert(result, found);
+        found
+    }
+
+    fn find_returned(&self, result: Parameter) -> Option<Place> {
+        let Self { unit, facts, .. } = *self;
+        let passing = facts.passing.as_ref()?;
+        let returns = unit.module.functions[facts.function as usize].returns;
+        let (name, register) = *given::declared(unit, returns).get(usize::from(result.position))?;
+        let happens = |at: u32| {
+            facts.cfg.is_executed(at)
+                && facts.cfg.block_of(at).is_some_and(|block| facts.cfg.is_reachable(block))
+        };
+        let mut places: SmallVec<[Option<Place>; 2]> = if let Some(register) = register {
+            if !facts.ends_with_return(unit) || result.byte != 0 {
+                return None;
+            }
+            let returns = passing.returns().iter().filter(|at| happens(**at));
+            returns.map(|at| Some(self.places().of(*at, register))).collect()
+        } else {
+            let is_it = |store: &&given::Passed| {
+                unit.symbols.symbol(store.variable).span == name
+                    && store.byte == result.byte
+                    && happens(store.instruction)
+            };
+            passing
+                .stores()
+                .iter()
+                .filter(is_it)
+                .map(|store| self.passed_on(store.instruction, store.operand))
+                .collect()
+        };
+        let first = places.pop()??;
+        places.iter().all(|it| *it == Some(first)).then_some(first)
     }
 
     /// What an instruction passes on.

@@ -12,6 +12,7 @@
 //! and what those are made of.
 
 use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::SmallVec;
 
 use super::definitions::DefinitionId;
 use super::function::Function;
@@ -142,7 +143,7 @@ impl Constants {
     /// The known bits of `register` where `instruction` reads it.
     pub fn at(&self, function: &Function<'_>, instruction: u32, register: RegisterId) -> Known {
         let joined = match function.value(instruction, register) {
-            None => UNKNOWN,
+            None => function.parameter_register(register).unwrap_or(UNKNOWN),
             Some(ValueId::Join(join)) if !self.joins.contains_key(&join) => self.join(function, join),
             Some(value) => self.of(value),
         };
@@ -255,6 +256,16 @@ fn settled(known: Known) -> Known {
 /// that its mask has not.
 const TOP: Known = Known { mask: 0, value: 1 };
 
+/// What is known of a word that is one of two.
+pub(super) fn either(left: Known, right: Known) -> Known {
+    join(left, right)
+}
+
+/// What is known of a word that is made longer.
+pub(super) fn extended(known: Known, width: u32, signed: bool) -> Known {
+    bits::extend(known, width, signed)
+}
+
 /// What is known when it may be either.
 fn join(left: Known, right: Known) -> Known {
     if left == TOP {
@@ -295,7 +306,8 @@ impl Function<'_> {
         /// Copies that are followed.
         const FAR: usize = 256;
         let mut origins = Vec::new();
-        let mut work: Vec<ValueId> = self.value(instruction, register).into_iter().collect();
+        let Some(value) = self.value(instruction, register) else { return self.made_elsewhere(register) };
+        let mut work: Vec<ValueId> = vec![value];
         let mut seen: FxHashSet<ValueId> = work.iter().copied().collect();
         while let Some(value) = work.pop() {
             if seen.len() > FAR {
@@ -312,10 +324,14 @@ impl Function<'_> {
                     continue;
                 }
             };
-            if let Some(from) = self.copied(id) {
+            if let Some(word) = self.given.and_then(|it| it.word(self.definitions.get(id).operand))
+                && !word.made.is_empty()
+            {
+                origins.extend_from_slice(&word.made);
+            } else if let Some(from) = self.copied(id) {
                 let Some(value) = self.value(self.definitions.get(id).instruction, from) else {
                     // Copied from what nothing here makes.
-                    return Vec::new();
+                    return self.made_elsewhere(from);
                 };
                 work.extend(Some(value).filter(|value| seen.insert(*value)));
             } else {
@@ -324,8 +340,37 @@ impl Function<'_> {
                 origins.push(raw.opcode.to(operands.last().map_or(raw.opcode, Operand::span)));
             }
         }
+        if self.given.is_some() {
+            origins.extend(self.made_of_given(instruction, register));
+        }
         origins.sort_unstable();
+        origins.dedup();
         origins
+    }
+
+    /// Where other functions made what the value of a register is computed from.
+    fn made_of_given(&self, instruction: u32, register: RegisterId) -> SmallVec<[Span; 2]> {
+        /// Values that are looked at.
+        const FAR: usize = 64;
+        let mut made = SmallVec::new();
+        let mut work: Vec<ValueId> = self.value(instruction, register).into_iter().collect();
+        let mut seen: FxHashSet<ValueId> = work.iter().copied().collect();
+        while let Some(value) = work.pop().filter(|_| seen.len() < FAR) {
+            if let ValueId::Definition(id) = value
+                && let Some(word) = self.given.and_then(|it| it.word(self.definitions.get(id).operand))
+            {
+                made.extend_from_slice(&word.made);
+                continue;
+            }
+            self.sources(value, &mut |_, source| work.extend(Some(source).filter(|it| seen.insert(*it))));
+        }
+        made
+    }
+
+    /// Where what a parameter holds was made that is a register.
+    fn made_elsewhere(&self, register: RegisterId) -> Vec<Span> {
+        let word = self.given.and_then(|given| given.register(register));
+        word.map_or_else(Vec::new, |word| word.made.to_vec())
     }
 
     /// The register that a definition copies.

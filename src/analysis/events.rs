@@ -187,6 +187,11 @@ impl Events {
         self.callers.get(&function).map_or(&[], Vec::as_slice)
     }
 
+    /// Whether none of the functions calls another one that has a body.
+    pub fn are_without_calls(&self) -> bool {
+        self.callers.is_empty()
+    }
+
     fn place(&self, function: u32) -> Option<usize> {
         self.functions.binary_search_by_key(&function, |it| it.function).ok()
     }

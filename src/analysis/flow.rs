@@ -535,6 +535,7 @@ impl<'a> Flow<'a> {
             constants: &facts.constants,
             ranges: &facts.ranges,
             known: &facts.places,
+            calling: facts.passing.as_ref().filter(|it| it.calls_others()).map(|_| *self),
         }
     }
 

@@ -142,6 +142,12 @@ impl Columns {
         self.least
     }
 
+    /// How many there are at least from the first to the last, the other half of `.16x32bx2` included.
+    pub fn reach(&self) -> u32 {
+        let second = self.second.and_then(|by| u32::try_from(by).ok()).unwrap_or_default();
+        self.least + second
+    }
+
     /// The columns that are certainly touched, as far as it is known which they are, with what they
     /// are counted from.
     pub fn certain(&self) -> Option<(Root, Range<u32>)> {

@@ -3,6 +3,7 @@
 use super::budget::Budget;
 use super::cfg::Cfg;
 use super::definitions::{DefinitionId, Definitions};
+use super::given::Given;
 use super::values::ValueId;
 use crate::isa::generic::{Operation, Space, Synchronization};
 use crate::isa::special_registers::Special;
@@ -21,6 +22,8 @@ pub struct Function<'a> {
     pub definitions: &'a Definitions,
     /// How much may still be done with it.
     pub budget: &'a Budget,
+    /// What other functions give it, if something is known of that.
+    pub given: Option<&'a Given>,
 }
 
 impl Function<'_> {

@@ -7,6 +7,7 @@ use rustc_hash::FxBuildHasher;
 use super::allocated::Slots;
 use super::arguments::Arguments;
 use super::budget::Budget;
+use super::calls::{CallGraph, Component};
 use super::cfg::Cfg;
 use super::constants::{Constants, Known};
 use super::decided;
@@ -15,6 +16,7 @@ use super::events::{Action, Events};
 use super::executing::FoundOut;
 use super::footprint::KnownColumns;
 use super::function::Function;
+use super::given::{self, Given, Passing, Plan};
 use super::handovers::Handover;
 use super::loads;
 use super::mbarriers::Used;
@@ -25,6 +27,7 @@ use super::sums::Sums;
 use super::uniformity::Uniformity;
 use crate::instruction::decode::{Decoded, Value};
 use crate::instruction::{Address, Base, Instruction, Scalar};
+use crate::isa::generic::Control;
 use crate::resolve::symbols::RegisterId;
 use crate::resolve::unit::Unit;
 use crate::source::Span;
@@ -66,15 +69,28 @@ pub struct FunctionFacts {
     pub columns: RefCell<KnownColumns>,
     /// What it gives to functions that it calls, as far as it was asked for.
     pub arguments: Arguments,
+    /// What other functions give it, if something is known of that.
+    pub given: Option<Box<Given>>,
+    /// What it stores for others and loads from them, where functions call each other.
+    pub passing: Option<Box<Passing>>,
+    /// Whether it is here for its results alone: no instruction of tcgen05 is in it, or in what it calls.
+    pub is_helper: bool,
 }
 
 /// How often dead edges are looked for. Compilers remove their own; two rounds are rare.
 const ROUNDS: usize = 4;
 
 impl FunctionFacts {
-    /// Analyses every function that has tcgen05 instructions or calls one that has; in the order of
-    /// the module. `limit` is the budget of each, if it is not the one for its size.
-    pub fn all(unit: &Unit, instructions: &[Decoded<'_>], events: &Events, limit: Option<u64>) -> Vec<Self> {
+    /// Analyses every function of a component that has tcgen05 instructions or calls one that has, or gives
+    /// one of these a result; in the order of the module. `limit` is the budget of each, if it is not the one
+    /// for its size.
+    pub fn all(
+        unit: &Unit,
+        (calls, component): (&CallGraph, &Component),
+        instructions: &[Decoded<'_>],
+        events: &Events,
+        limit: Option<u64>,
+    ) -> Vec<Self> {
         let mut watched = RegisterSet::default();
         for decoded in instructions {
             if let Some(Instruction::Ld(ld)) = &decoded.instruction {
@@ -85,16 +101,21 @@ impl FunctionFacts {
             let happens = events.summary(function).map_or(&[][..], |summary| &summary.events);
             happens.iter().any(|event| matches!(event.action, Action::Tensor { .. }))
         };
-        let mut facts = Vec::new();
-        for function in events.functions() {
+        let own = |function: u32| {
             let range = Cfg::instruction_range(&unit.module, unit.module.functions[function as usize].body);
             let start = instructions.partition_point(|decoded| decoded.index < range.start);
             let end = instructions.partition_point(|decoded| decoded.index < range.end);
-            if start < end || is_tensor(function) {
-                facts.push(Self::new(unit, function, &instructions[start..end], &mut watched, limit));
-            }
+            &instructions[start..end]
+        };
+        let matters = |function: u32| !own(function).is_empty() || is_tensor(function);
+        if events.are_without_calls() {
+            let functions = events.functions().filter(|it| matters(*it));
+            let facts = |function| Self::new(unit, function, own(function), &mut watched, limit);
+            return functions.map(facts).collect();
         }
-        facts
+        let mut make =
+            |function, plan| Self::planned(unit, function, own(function), &mut watched, (limit, Some(plan)));
+        given::Finder::find(unit, calls, component, events, &matters, &mut make)
     }
 
     /// Analyses one function with its tcgen05 instructions. `watched` are the registers whose reads
@@ -105,6 +126,16 @@ impl FunctionFacts {
         instructions: &[Decoded<'_>],
         watched: &mut RegisterSet,
         limit: Option<u64>,
+    ) -> Self {
+        Self::planned(unit, function, instructions, watched, (limit, None))
+    }
+
+    fn planned(
+        unit: &Unit,
+        function: u32,
+        instructions: &[Decoded<'_>],
+        watched: &mut RegisterSet,
+        (limit, plan): (Option<u64>, Option<Plan>),
     ) -> Self {
         let body = unit.module.functions[function as usize].body;
         let size = Cfg::instruction_range(&unit.module, body).len() as u64;
@@ -120,12 +151,20 @@ impl FunctionFacts {
                 }
             }
         }
+        let (given, passing, is_helper) = match plan {
+            None => (None, None, false),
+            Some(Plan { given, passing, uses: given_away, is_helper }) => {
+                uses.extend(given_away);
+                (given.map(Box::new), Some(Box::new(passing)), is_helper)
+            }
+        };
         let mut cfg = Cfg::new(unit, body);
         let mut definitions = Definitions::new(unit, &cfg, watched);
         // What is dead may have kept something else alive.
         let mut rounds = ROUNDS;
         let constants = loop {
-            let view = Function { unit, cfg: &cfg, definitions: &definitions, budget: &budget };
+            let given = given.as_deref();
+            let view = Function { unit, cfg: &cfg, definitions: &definitions, budget: &budget, given };
             let guards = if rounds > 0 { decided::candidates(&view) } else { Vec::new() };
             let predicates = guards.iter().map(|guard| (guard.instruction, guard.register));
             let constants = Constants::new(&view, uses.iter().copied().chain(predicates));
@@ -153,12 +192,28 @@ impl FunctionFacts {
             sums: Sums::default(),
             columns: RefCell::new(KnownColumns::with_capacity_and_hasher(instructions.len(), FxBuildHasher)),
             arguments: Arguments::default(),
+            given,
+            passing,
+            is_helper,
         }
     }
 
     /// The function as evaluation wants to see it.
     pub fn view<'a>(&'a self, unit: &'a Unit) -> Function<'a> {
-        Function { unit, cfg: &self.cfg, definitions: &self.definitions, budget: &self.budget }
+        let Self { cfg, definitions, budget, given, .. } = self;
+        Function { unit, cfg, definitions, budget, given: given.as_deref() }
+    }
+
+    /// Whether control leaves its text only where an instruction says so.
+    pub(super) fn ends_with_return(&self, unit: &Unit) -> bool {
+        let last = self.cfg.instructions().next_back();
+        last.is_some_and(|last| {
+            unit.module.guard(&unit.module.instructions[last as usize]).is_none()
+                && match unit.operations.of(last).control() {
+                    Control::Return | Control::Exit | Control::Trap | Control::Branch => true,
+                    Control::Next | Control::IndexedBranch | Control::Call => false,
+                }
+        })
     }
 
     /// The known bits of an operand of a tcgen05 instruction.

@@ -12,6 +12,7 @@ use rustc_hash::FxHashMap;
 use super::arguments::Parameter;
 use super::constants::{Constants, Known};
 use super::definitions::DefinitionId;
+use super::flow::Flow;
 use super::function::Function;
 use super::ranges::{Base, Numbers, Ranges};
 use crate::isa::generic::{Computation, Flag, Modifier, Space};
@@ -184,6 +185,8 @@ pub struct Places<'a> {
     pub ranges: &'a Ranges,
     /// The places that are known already.
     pub known: &'a RefCell<KnownPlaces>,
+    /// The function with those that it calls, if it calls some.
+    pub calling: Option<Flow<'a>>,
 }
 
 impl Places<'_> {
@@ -244,6 +247,9 @@ impl Places<'_> {
         let view = &self.function;
         let definition = view.definitions.get(definition);
         let raw = &view.unit.module.instructions[definition.instruction as usize];
+        if let Some(result) = self.calling.and_then(|flow| flow.result_in_register(definition.operand)) {
+            return Ok(result);
+        }
         // Another destination than the first, such as one half of an unpacked word.
         if definition.operand != raw.operands.start && !self.is_pair(raw, definition.operand) {
             return Ok(Place::opaque(register));
@@ -251,6 +257,7 @@ impl Places<'_> {
         match self.step(definition.instruction, raw, loads) {
             Next::Register(next, more) => Err((next, more)),
             Next::Root(root, offset, load) => Ok(Place::new(root, offset, load)),
+            Next::Place(place) => Ok(place),
             Next::Opaque => {
                 // A column that is computed is a literal all the same.
                 let offset = self.constants.at(view, instruction, register);
@@ -270,8 +277,10 @@ impl Places<'_> {
         let view = &self.function;
         let found = self.ranges.at(view, instruction, register);
         let opaque = Place::opaque(register);
-        let (root, load) = match found.base {
-            Base::Variable(variable) if !found.lanes => (Root::Variable(variable), None),
+        let start = match found.base {
+            Base::Variable(variable) if !found.lanes => {
+                Place::new(Root::Variable(variable), Known::from(0u64), None)
+            }
             Base::Made(id) => {
                 let made = view.definitions.get(id).instruction;
                 let raw = &view.unit.module.instructions[made as usize];
@@ -279,18 +288,21 @@ impl Places<'_> {
                     return opaque;
                 }
                 match self.step(made, raw, loads) {
-                    Next::Root(root, _, load) => (root, load),
-                    Next::Register(..) | Next::Opaque => return opaque,
+                    Next::Root(root, offset, load) => Place::new(root, offset, load),
+                    // Of what a call gives back, only the start counts.
+                    Next::Place(place) if place.numbers.is_none() => place,
+                    Next::Place(_) | Next::Register(..) | Next::Opaque => return opaque,
                 }
             }
             Base::Nothing | Base::Variable(_) | Base::Unknown => return opaque,
         };
         let offset = found.numbers.bits(if found.lanes { COLUMN } else { 32 });
-        let numbers = match root {
+        let numbers = match start.root {
             Root::Slot(_) => found.numbers.columns(),
             Root::Literal | Root::Variable(_) | Root::Parameter(_) | Root::Register(_) => Some(found.numbers),
         };
-        Place { root, offset, numbers, load }
+        let behind = Place { offset, numbers, ..start };
+        if start.offset == Known::from(0u64) { behind } else { behind.plus(start.offset) }
     }
 
     /// Whether `operand` is the `d` of `d|p`.
@@ -389,13 +401,17 @@ impl Places<'_> {
             return Next::Opaque;
         }
         let place = self.address_with(instruction, raw.operands.start + 1, Loads::AreOpaque);
-        let parameter = place.and_then(|place| {
+        let passed = place.and_then(|place| {
             let Root::Variable(variable) = place.root else { return None };
-            let position = view.parameter(view.unit.symbols.symbol(variable))?;
-            Some(Parameter { position, byte: u16::try_from(place.offset.constant(32)?).ok()? })
+            Some((variable, u16::try_from(place.offset.constant(32)?).ok()?))
         });
-        match parameter {
-            Some(parameter) => Next::Root(Root::Parameter(parameter), Known::from(0u64), None),
+        let Some((variable, byte)) = passed else { return Next::Opaque };
+        if let Some(position) = view.parameter(view.unit.symbols.symbol(variable)) {
+            let parameter = Parameter { position, byte };
+            return Next::Root(Root::Parameter(parameter), Known::from(0u64), None);
+        }
+        match self.calling.and_then(|flow| flow.result_in_variable(variable, byte)) {
+            Some(result) => Next::Place(result),
             None => Next::Opaque,
         }
     }
@@ -436,6 +452,7 @@ impl Places<'_> {
                 Some(place.plus(by))
             }
             Next::Root(root, offset, load) => Some(Place::new(root, offset, load)),
+            Next::Place(place) => Some(place),
             Next::Opaque => None,
         }
     }
@@ -447,15 +464,25 @@ impl Places<'_> {
         if let Some(value) = literal::evaluate(&view.unit.source, &view.unit.module, found) {
             return Next::Root(Root::Literal, Known::from((value & i128::from(u64::MAX)) as u64), None);
         }
-        if found.kind() != OperandKind::Name {
-            return Next::Opaque;
-        }
+        // `variable+8`
+        let (operand, by) = match found.kind() {
+            OperandKind::Name => (operand, 0),
+            OperandKind::Binary(BinaryOperator::Add, sum) if sum.len == 2 => {
+                let by = &view.unit.module.operands[sum.start as usize + 1];
+                match literal::evaluate(&view.unit.source, &view.unit.module, by) {
+                    Some(by) => (sum.start, by),
+                    None => return Next::Opaque,
+                }
+            }
+            _ => return Next::Opaque,
+        };
+        let by = Known::from((by & i128::from(u64::MAX)) as u64);
         match view.unit.symbols.operand(operand) {
-            Resolution::Register(register) => Next::Register(register, Known::from(0u64)),
+            Resolution::Register(register) => Next::Register(register, by),
             Resolution::Symbol(symbol)
                 if matches!(view.unit.symbols.symbol(symbol).kind, SymbolKind::Variable { .. }) =>
             {
-                Next::Root(Root::Variable(symbol), Known::from(0u64), None)
+                Next::Root(Root::Variable(symbol), by, None)
             }
             _ => Next::Opaque,
         }
@@ -495,6 +522,8 @@ impl Places<'_> {
 enum Next {
     Register(RegisterId, Known),
     Root(Root, Known, Option<u32>),
+    /// What a call gives back.
+    Place(Place),
     Opaque,
 }
 
@@ -503,6 +532,7 @@ impl Next {
         match self {
             Self::Register(register, offset) => Self::Register(register, offset.sum(by)),
             Self::Root(root, offset, load) => Self::Root(root, offset.sum(by), load),
+            Self::Place(place) => Self::Place(place.plus(by)),
             Self::Opaque => Self::Opaque,
         }
     }

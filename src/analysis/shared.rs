@@ -65,6 +65,9 @@ impl Flow<'_> {
                     };
                 }
                 Computation::Move if raw.operands.len == 2 => {}
+                // Made wider, it is the same number.
+                Computation::Convert
+                    if !opcode.has_flag(Flag::Sat) && !opcode.types.iter().any(|ty| ty.is_float()) => {}
                 Computation::Add | Computation::Subtract if number(2).is_some() => {}
                 _ => return None,
             }

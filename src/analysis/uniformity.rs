@@ -537,7 +537,8 @@ mod tests {
         let cfg = Cfg::new(&unit, body.body);
         let budget = Budget::default();
         let definitions = Definitions::new(&unit, &cfg, &mut RegisterSet::default());
-        let function = Function { unit: &unit, cfg: &cfg, definitions: &definitions, budget: &budget };
+        let function =
+            Function { unit: &unit, cfg: &cfg, definitions: &definitions, budget: &budget, given: None };
         let at = module.instructions.iter().position(|it| source.slice(it.opcode) == "trap").unwrap() as u32;
         let block = cfg.block_of(at).unwrap();
         let uniformity = Uniformity::new(&function, &[block], &[at], &budget);

@@ -10,7 +10,7 @@ use crate::analysis::function::Function;
 use crate::analysis::values::ValueId;
 use crate::isa::generic::{BooleanOperator, Computation, Flag, Modifier, Part, Type};
 use crate::resolve::operations::Opcode;
-use crate::resolve::symbols::{Resolution, Symbol, SymbolKind};
+use crate::resolve::symbols::{RegisterId, Resolution, Symbol, SymbolKind};
 use crate::syntax::ast::{self, Operand, OperandKind, Slice, UnaryOperator};
 use crate::syntax::literal;
 
@@ -24,6 +24,12 @@ impl Function<'_> {
             },
             _ => None,
         }
+    }
+
+    /// What a register holds that is a parameter, where nothing in the function writes it.
+    pub(super) fn parameter_register(&self, register: RegisterId) -> Option<Known> {
+        let word = self.given?.register(register)?;
+        self.definitions.of(register).is_empty().then_some(word.known)
     }
 
     /// Whether the function's own instructions are all that gives the register a value. Parameters
@@ -42,9 +48,9 @@ impl Function<'_> {
         let kind = operand.kind();
         // Nearly all are registers, which have no value of their own.
         if kind == OperandKind::Name
-            && let Resolution::Register(_) = self.unit.symbols.operand(index)
+            && let Resolution::Register(register) = self.unit.symbols.operand(index)
         {
-            return bits::cut(inputs.of(index), width);
+            return bits::cut(self.parameter_register(register).unwrap_or_else(|| inputs.of(index)), width);
         }
         if let Some(value) = literal::evaluate(&self.unit.source, &self.unit.module, operand) {
             // Two's complement of 128 bits, cut.
@@ -88,6 +94,9 @@ impl Function<'_> {
         let Some(width) = Self::width(register) else { return UNKNOWN };
         if !self.is_local(register) {
             return UNKNOWN;
+        }
+        if let Some(word) = self.given.and_then(|given| given.word(definition.operand)) {
+            return bits::within(word.known, width);
         }
         let opcode = self.unit.operations.of(instruction);
         if !is_evaluated(opcode) {

@@ -15,7 +15,7 @@ use crate::analysis::values::{JoinId, ValueId};
 use crate::isa::generic::{Computation, Flag, Modifier, Part, Type};
 use crate::resolve::operations::Opcode;
 use crate::resolve::symbols::{RegisterId, Resolution, SymbolKind};
-use crate::syntax::ast::RawInstruction;
+use crate::syntax::ast::{BinaryOperator, OperandKind, RawInstruction};
 
 /// What one evaluation takes, in steps of the budget.
 const VISIT: u64 = 4;
@@ -564,15 +564,23 @@ impl<'a, 'f> Solver<'a, 'f> {
         if let Some(value) = literal(self.function, index) {
             return signed(value, ty).map_or(UNKNOWN, |value| Term::Known(Counted::of(Numbers::from(value))));
         }
-        if !operand.is_name() {
-            return UNKNOWN;
-        }
+        // `variable+8`
+        let (index, by) = match operand.kind() {
+            OperandKind::Name => (index, 0),
+            OperandKind::Binary(BinaryOperator::Add, sum) if sum.len == 2 => {
+                match literal(self.function, sum.start + 1).and_then(|by| signed(by, ty)) {
+                    Some(by) => (sum.start, by),
+                    None => return UNKNOWN,
+                }
+            }
+            _ => return UNKNOWN,
+        };
         match unit.symbols.operand(index) {
             Resolution::Symbol(symbol)
                 if matches!(unit.symbols.symbol(symbol).kind, SymbolKind::Variable { .. }) =>
             {
                 let base = Base::Variable(symbol);
-                Term::Known(Counted { base, numbers: Numbers::from(0), lanes: false })
+                Term::Known(Counted { base, numbers: Numbers::from(by), lanes: false })
             }
             Resolution::Special(it) => Term::Known(special(it)),
             _ => UNKNOWN,

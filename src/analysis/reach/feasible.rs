@@ -293,7 +293,8 @@ mod tests {
         let cfg = Cfg::new(&unit, body.body);
         let budget = Budget::default();
         let definitions = Definitions::new(&unit, &cfg, &mut RegisterSet::default());
-        let function = Function { unit: &unit, cfg: &cfg, definitions: &definitions, budget: &budget };
+        let function =
+            Function { unit: &unit, cfg: &cfg, definitions: &definitions, budget: &budget, given: None };
         let mut reach = Reach::default();
         let fact = reach.fact();
         let mut guarded = Vec::new();

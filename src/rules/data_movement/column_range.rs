@@ -1,6 +1,6 @@
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::analysis::events::Event;
+use crate::analysis::events::{Action, Event};
 use crate::analysis::flow::Flow;
 use crate::analysis::footprint;
 use crate::analysis::places::{Root, Slot};
@@ -8,13 +8,14 @@ use crate::diagnostic::{Diagnostic, Findings};
 use crate::instruction::Instruction;
 use crate::isa::vocabulary::Operation;
 use crate::rules::{Checker, Code, rule};
+use crate::source::Span;
 
 rule! {
     /// ## What it does
     /// Finds loads, stores, copies and shifts that reach past the last column of Tensor Memory: a
     /// known column plus the columns that the shape covers is over 512 (576 on `sm_107`). Finds
     /// those, accumulators, A, metadata and scales, too, that reach past the end of the allocation from
-    /// which their address is derived.
+    /// which their address is derived, also in functions that are given the address.
     ///
     /// ## Why is this bad?
     /// There are no such columns to access, or they belong to another CTA. The assembler does not
@@ -45,11 +46,17 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     }
 }
 
-/// Accesses through the address that an `alloc` of the same function wrote, past its end.
+/// Accesses through the address that an `alloc` of the same function wrote, past its end: its own, and those
+/// of functions that it calls.
 fn past_allocation(checker: &Checker<'_>, flow: &Flow<'_>, findings: &mut Findings<'_>) {
     // One slot may serve several allocations; the largest of them is the limit, if all are known.
     let mut allocs: FxHashMap<Slot, Option<(u32, Event)>> = FxHashMap::default();
-    for event in flow.events() {
+    let calls = flow.events().iter().filter_map(|event| match event.action {
+        Action::Call(callee) => Some((*event, callee)),
+        _ => None,
+    });
+    let in_calls: Vec<Event> = calls.flat_map(|(call, callee)| flow.allocs_within(call, callee)).collect();
+    for event in flow.events().iter().chain(&in_calls) {
         if let (Some(Instruction::Alloc(alloc)), Some(decoded)) =
             (flow.instruction(*event), flow.decoded(*event))
             && let Some(slot) = footprint::slot(flow, *event, &alloc.dst)
@@ -63,13 +70,21 @@ fn past_allocation(checker: &Checker<'_>, flow: &Flow<'_>, findings: &mut Findin
         return;
     }
     let slots = flow.slots();
-    let accesses = flow.events().iter().flat_map(|event| {
-        let own = flow.instruction(*event).and_then(footprint::accessed).map(|(address, _)| address);
-        let own = own.map(|address| (*event, address, footprint::columns(flow, *event)));
-        let read: Vec<_> = match flow.instruction(*event) {
+    // What happens in functions that are called has addresses, too, and one instruction as many as it has
+    // callers.
+    let called = flow.events().iter().filter_map(|event| match event.action {
+        Action::Call(callee) => Some(flow.within(*event, callee)),
+        _ => None,
+    });
+    let called: Vec<Event> = called.flat_map(|within| within.to_vec()).collect();
+    let mut said: FxHashSet<(Span, u32)> = FxHashSet::default();
+    let accesses = flow.events().iter().copied().chain(called).flat_map(|event| {
+        let own = flow.instruction(event).and_then(footprint::accessed).map(|(address, _)| address);
+        let own = own.map(|address| (event, address, footprint::columns(flow, event)));
+        let read: Vec<_> = match flow.instruction(event) {
             Some(Instruction::Mma(mma)) => footprint::addresses_read(mma)
-                .zip(footprint::operands_read(flow, *event))
-                .map(|(address, columns)| (*event, address, columns))
+                .zip(footprint::operands_read(flow, event))
+                .map(|(address, columns)| (event, address, columns))
                 .collect(),
             _ => Vec::new(),
         };
@@ -82,12 +97,14 @@ fn past_allocation(checker: &Checker<'_>, flow: &Flow<'_>, findings: &mut Findin
         // Where it is not known which column it is, the least that it can be.
         let (column, _) = place.columns_between();
         let Some((size, alloc)) = allocs.get(&slot).copied().flatten() else { continue };
-        let end = column + columns.count();
-        if end <= size {
+        let end = column + columns.reach();
+        if end <= size || !said.insert((address.span, end)) {
             continue;
         }
         let name = checker.unit.source.slice(flow.span(event));
-        let message = if !slots.is_overwritten(flow, slot, place.load) {
+        // What is stored behind an `alloc` of another function is not followed: nothing may be.
+        let load = place.load.filter(|_| flow.is_own(alloc));
+        let message = if !slots.is_overwritten(flow, slot, load) {
             format!("`{name}` reaches to column {end} of an allocation of {size}")
         } else if end > checker.environment.tensor_memory().columns {
             // Whatever else is stored there, no allocation has so many.
@@ -100,7 +117,7 @@ fn past_allocation(checker: &Checker<'_>, flow: &Flow<'_>, findings: &mut Findin
                 Code::ColumnRange,
                 address.span,
                 message,
-                format!("covers {} from column {column} on", count(columns.count())),
+                format!("covers {} from column {column} on", count(columns.reach())),
             )
             .label(flow.span(alloc), format!("{size} columns are allocated here"))
             .help("allocate more columns, or access fewer"),

@@ -7,7 +7,8 @@ use crate::rules::{Checker, Code, rule};
 rule! {
     /// ## What it does
     /// Finds kernels that issue `mma`, `cp` or `commit` while nothing in them or in what they call
-    /// waits on any mbarrier.
+    /// waits on any mbarrier. Where nothing reads what `try_wait` or `test_wait` returns, nobody waits: it may return
+    /// before the phase is over.
     ///
     /// ## Why is this bad?
     /// Nobody learns when the operations are complete: their result is read too early, or the kernel
