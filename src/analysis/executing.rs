@@ -323,7 +323,8 @@ mod tests {
         let cfg = Cfg::new(&unit, function.body);
         let budget = Budget::default();
         let definitions = Definitions::new(&unit, &cfg, &mut RegisterSet::default());
-        let function = Function { unit: &unit, cfg: &cfg, definitions: &definitions, budget: &budget };
+        let function =
+            Function { unit: &unit, cfg: &cfg, definitions: &definitions, budget: &budget, given: None };
         let at = module.instructions.iter().position(|it| source.slice(it.opcode) == "trap").unwrap() as u32;
         let uniformity = Uniformity::new(&function, &[cfg.block_of(at).unwrap()], &[at], &budget);
         Executing::new(function, &uniformity, rank, &FoundOut::default()).of(at).unwrap()

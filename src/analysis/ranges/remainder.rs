@@ -211,7 +211,8 @@ mod tests {
         let cfg = Cfg::new(&unit, function.body);
         let budget = Budget::default();
         let definitions = Definitions::new(&unit, &cfg, &mut RegisterSet::default());
-        let function = Function { unit: &unit, cfg: &cfg, definitions: &definitions, budget: &budget };
+        let function =
+            Function { unit: &unit, cfg: &cfg, definitions: &definitions, budget: &budget, given: None };
         let is_subtraction =
             |it: &crate::syntax::ast::RawInstruction| source.slice(it.opcode).starts_with("sub");
         let at = module.instructions.iter().rposition(is_subtraction).unwrap() as u32;
