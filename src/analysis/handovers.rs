@@ -427,17 +427,17 @@ impl<'a> Search<'a> {
         if let Some(known) = self.of_signal.get(&signal.instruction) {
             return *known;
         }
-        let found = self.told(signal).and_then(|told| match self.told.get(&told) {
-            Some(known) => *known,
-            None => {
-                let (those, by) = told;
-                let behind = self.find_behind(those, by);
-                let number = self.behind.len() as u32;
-                let is_some = !behind.at_once.0.is_empty() || !behind.later.0.is_empty();
-                self.behind.extend(is_some.then_some(behind));
-                self.told.insert(told, is_some.then_some(number));
-                is_some.then_some(number)
+        let found = self.told(signal).and_then(|told| {
+            if let Some(known) = self.told.get(&told) {
+                return *known;
             }
+            let (those, by) = told;
+            let behind = self.find_behind(those, by);
+            let is_some = !behind.at_once.0.is_empty() || !behind.later.0.is_empty();
+            let number = is_some.then_some(self.behind.len() as u32);
+            self.behind.extend(is_some.then_some(behind));
+            self.told.insert(told, number);
+            number
         });
         self.of_signal.insert(signal.instruction, found);
         found
@@ -484,13 +484,12 @@ impl<'a> Search<'a> {
         next.sort_unstable();
         next.dedup();
         let key = (next, who);
-        let later = match self.following.get(&key) {
-            Some(known) => Rc::clone(known),
-            None => {
-                let later = Rc::new(self.following(&key.0, who));
-                self.following.insert(key, Rc::clone(&later));
-                later
-            }
+        let later = if let Some(known) = self.following.get(&key) {
+            Rc::clone(known)
+        } else {
+            let later = Rc::new(self.following(&key.0, who));
+            self.following.insert(key, Rc::clone(&later));
+            later
         };
         Behind { at_once: at_once.sorted(), later }
     }
