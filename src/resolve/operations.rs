@@ -46,9 +46,25 @@ pub struct Opcode {
     pub slots: SmallVec<[&'static OperandSlot; 8]>,
     fit: Fit,
     only_computes: bool,
-    is_for_several_ctas: bool,
+    concerns: Concerns,
     is_aligned: bool,
     writes_first: Option<bool>,
+}
+
+/// Whom an instruction concerns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Concerns {
+    /// The CTA that executes it.
+    OwnCta,
+    /// A CTA pair, or several CTAs of a cluster.
+    SeveralCtas,
+}
+
+impl Concerns {
+    /// Several CTAs, if a word says so.
+    fn several_if<T>(mut words: impl Iterator<Item = T>, says: impl Fn(T) -> bool) -> Self {
+        if words.any(says) { Self::SeveralCtas } else { Self::OwnCta }
+    }
 }
 
 /// What is known of operands before they are looked at.
@@ -163,7 +179,7 @@ impl Opcode {
             slots: SmallVec::new(),
             fit: Fit::Fixed,
             only_computes: false,
-            is_for_several_ctas: false,
+            concerns: Concerns::OwnCta,
             is_aligned: false,
             writes_first: None,
         };
@@ -192,10 +208,10 @@ impl Opcode {
         this.row = Some(row);
         if row.operation == generic::Operation::Tensor {
             this.tensor = tensor_operation(words(text).skip(1)).map(|(operation, _)| operation);
-            this.is_for_several_ctas =
-                words(text).filter_map(|(word, _)| Qualifier::parse(word)).any(|qualifier| {
-                    matches!(qualifier, Qualifier::CtaGroup(CtaGroup::Two) | Qualifier::Multicast(_))
-                });
+            let qualifiers = words(text).filter_map(|(word, _)| Qualifier::parse(word));
+            this.concerns = Concerns::several_if(qualifiers, |qualifier| {
+                matches!(qualifier, Qualifier::CtaGroup(CtaGroup::Two) | Qualifier::Multicast(_))
+            });
             return this;
         }
         this.is_incomplete = found.missing > 0;
@@ -210,8 +226,9 @@ impl Opcode {
             })
             .collect();
         this.slots = row.operands.iter().filter(|slot| this.may_have(slot)).collect();
-        this.is_for_several_ctas = this.modifiers.iter().any(|placed| {
-            matches!(placed.modifier, Modifier::CtaGroup(generic::CtaGroup::Two) | Modifier::Multicast(_))
+        let modifiers = this.modifiers.iter().map(|placed| placed.modifier);
+        this.concerns = Concerns::several_if(modifiers, |modifier| {
+            matches!(modifier, Modifier::CtaGroup(generic::CtaGroup::Two) | Modifier::Multicast(_))
         });
         this.is_aligned = this.has_flag(Flag::Aligned) || row.operation.is_aligned_as(first);
         this.fit = this.find_fit();
@@ -253,7 +270,7 @@ impl Opcode {
 
     /// Whether it concerns a CTA pair, or is sent to several CTAs of a cluster.
     pub fn is_for_several_ctas(&self) -> bool {
-        self.is_for_several_ctas
+        self.concerns == Concerns::SeveralCtas
     }
 
     /// Whether all threads of a warp have to execute it together.

@@ -236,7 +236,7 @@ const LEAVES: usize = 8;
 /// What a term takes, in steps of the budget.
 const VISIT: u64 = 4;
 
-impl<'a> Builder<'a> {
+impl Builder<'_> {
     /// The term of an instruction's guard.
     fn guard(&mut self, instruction: u32) -> Option<(TermId, bool)> {
         let Function { unit, .. } = self.function;

@@ -87,7 +87,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             };
             findings.push(
                 finding
-                    .label(directive, format!("{threads} threads are {} warps", (threads + 31) / 32))
+                    .label(directive, format!("{threads} threads are {} warps", threads.div_ceil(32)))
                     .note("warp i of a warpgroup accesses lanes 32 i to 32 i + 31 (PTX ISA, 9.7.16.8.1)")
                     .help("add the first lane of the warp: `(%tid.x << 16) & 0x600000`"),
             );
