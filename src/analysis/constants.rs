@@ -26,6 +26,7 @@ use crate::syntax::ast::{Operand, OperandKind};
 
 mod bits;
 mod evaluate;
+mod initial;
 
 use evaluate::is_evaluated;
 

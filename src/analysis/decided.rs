@@ -138,6 +138,10 @@ impl Search<'_, '_> {
             | Computation::Remainder
             | Computation::InsertBits
             | Computation::Permute
+            | Computation::Minimum
+            | Computation::Maximum
+            | Computation::ReverseBits
+            | Computation::FunnelShift
             | Computation::Load
             | Computation::Elect => false,
         }

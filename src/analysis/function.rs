@@ -46,6 +46,13 @@ impl Function<'_> {
         u16::try_from(names.position(|it| it.name == symbol.span)?).ok()
     }
 
+    /// Whether a name stands for a parameter of a kernel.
+    pub fn is_of_kernel(&self, symbol: &Symbol) -> bool {
+        let body = self.unit.module.statements.get(self.cfg.body().range()).and_then(<[_]>::first);
+        body.is_some_and(|body| symbol.span.start < body.span.start)
+            && self.declared().is_some_and(|function| function.is_entry)
+    }
+
     /// How the function is declared.
     fn declared(&self) -> Option<&ast::Function> {
         let module = &self.unit.module;

@@ -355,6 +355,10 @@ impl Places<'_> {
             | Computation::ExtractBits
             | Computation::InsertBits
             | Computation::Permute
+            | Computation::Minimum
+            | Computation::Maximum
+            | Computation::ReverseBits
+            | Computation::FunnelShift
             | Computation::Select
             | Computation::Compare
             | Computation::Load

@@ -292,6 +292,10 @@ impl Flow<'_> {
             | Computation::Remainder
             | Computation::InsertBits
             | Computation::Permute
+            | Computation::Minimum
+            | Computation::Maximum
+            | Computation::ReverseBits
+            | Computation::FunnelShift
             | Computation::Select
             | Computation::Compare
             | Computation::Shuffle

@@ -293,6 +293,10 @@ impl Uniformity {
             | Computation::ExtractBits
             | Computation::InsertBits
             | Computation::Permute
+            | Computation::Minimum
+            | Computation::Maximum
+            | Computation::ReverseBits
+            | Computation::FunnelShift
             | Computation::Shuffle
             | Computation::Load => Partition::TOP,
         }
@@ -486,6 +490,10 @@ fn divides_like_operands(computes: Computation) -> bool {
         | Computation::ExtractBits
         | Computation::InsertBits
         | Computation::Permute
+        | Computation::Minimum
+        | Computation::Maximum
+        | Computation::ReverseBits
+        | Computation::FunnelShift
         | Computation::Shuffle
         | Computation::Load
         | Computation::Elect => false,

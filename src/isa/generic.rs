@@ -279,6 +279,14 @@ pub enum Computation {
     InsertBits,
     /// `prmt`
     Permute,
+    /// `min` of integers.
+    Minimum,
+    /// `max` of integers.
+    Maximum,
+    /// `brev`
+    ReverseBits,
+    /// `shf`
+    FunnelShift,
     /// `selp`
     Select,
     /// `setp`
@@ -332,6 +340,10 @@ impl Computation {
             | Self::MultiplyAdd
             | Self::InsertBits
             | Self::Permute
+            | Self::Minimum
+            | Self::Maximum
+            | Self::ReverseBits
+            | Self::FunnelShift
             | Self::Select
             | Self::Compare
             | Self::Shuffle

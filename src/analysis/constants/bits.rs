@@ -128,6 +128,61 @@ pub(super) fn multiply(a: Known, b: Known, width: u32, signed: bool) -> Known {
     Known::new(leading | ones(trailing), 0)
 }
 
+/// The quotient of two values of `width` bits. What the hardware makes of a division by zero is no matter of
+/// arithmetic.
+pub(super) fn divide(a: Known, b: Known, width: u32, signed: bool) -> Known {
+    let Some(by) = b.constant(width).filter(|by| *by != 0) else { return UNKNOWN };
+    if !signed && by.is_power_of_two() {
+        return shr(a, u64::from(by.trailing_zeros()), width, false);
+    }
+    let Some(of) = a.constant(width) else { return UNKNOWN };
+    let quotient =
+        if signed { number(of, width).wrapping_div(number(by, width)).cast_unsigned() } else { of / by };
+    cut(Known::from(quotient), width)
+}
+
+/// What that division leaves; it has the sign of the first.
+pub(super) fn remainder(a: Known, b: Known, width: u32, signed: bool) -> Known {
+    let Some(by) = b.constant(width).filter(|by| *by != 0) else { return UNKNOWN };
+    if !signed && by.is_power_of_two() {
+        return and(cut(a, width), Known::from(by - 1));
+    }
+    let Some(of) = a.constant(width) else { return UNKNOWN };
+    let left =
+        if signed { number(of, width).wrapping_rem(number(by, width)).cast_unsigned() } else { of % by };
+    cut(Known::from(left), width)
+}
+
+/// The lesser or the greater of two values.
+pub(super) fn extreme(a: Known, b: Known, width: u32, signed: bool, is_least: bool) -> Known {
+    let (Some(one), Some(other)) = (a.constant(width), b.constant(width)) else {
+        return super::join(cut(a, width), cut(b, width));
+    };
+    let is_less = if signed { number(one, width) < number(other, width) } else { one < other };
+    Known::from(if is_less == is_least { one } else { other })
+}
+
+/// A value of `width` bits as a number with a sign.
+fn number(value: u64, width: u32) -> i64 {
+    extend(Known::from(value), width, true).value.cast_signed()
+}
+
+/// The bits of a value in the opposite order.
+pub(super) fn reverse(a: Known, width: u32) -> Known {
+    let by = 64 - width.min(64);
+    let turn = |word: u64| word.reverse_bits() >> by;
+    cut(Known::new(turn(a.mask), turn(a.value)), width)
+}
+
+/// 32 bits of two words, the first the lower one, from a bit on.
+pub(super) fn funnel(low: Known, high: Known, from: u64) -> Known {
+    let both = Known::new(
+        low.mask & ones(32) | high.mask << 32,
+        low.value & ones(32) | (high.value & ones(32)) << 32,
+    );
+    cut(shr(both, from, 64, false), 32)
+}
+
 pub(super) fn bfe(a: Known, at: u64, len: u64, width: u32, signed: bool) -> Known {
     let (at, len) = (at & 0xFF, len & 0xFF);
     if len == 0 {

@@ -4,11 +4,12 @@ use std::cmp::Ordering;
 
 use rustc_hash::FxHashMap;
 
+use super::initial::loads_constant;
 use super::{Inputs, Known, UNKNOWN, VISIT, bits, join};
 use crate::analysis::definitions::DefinitionId;
 use crate::analysis::function::Function;
 use crate::analysis::values::ValueId;
-use crate::isa::generic::{BooleanOperator, Computation, Flag, Modifier, Part, Type};
+use crate::isa::generic::{BooleanOperator, Computation, Direction, Flag, Modifier, Overflow, Part, Type};
 use crate::resolve::operations::Opcode;
 use crate::resolve::symbols::{RegisterId, Resolution, Symbol, SymbolKind};
 use crate::syntax::ast::{self, Operand, OperandKind, Slice, UnaryOperator};
@@ -193,6 +194,23 @@ impl Function<'_> {
             Computation::Permute => {
                 constant(3).map_or(UNKNOWN, |selector| bits::prmt(a, argument(2, 32), selector))
             }
+            Computation::Divide => bits::divide(a, argument(2, ty_width), ty_width, signed),
+            Computation::Remainder => bits::remainder(a, argument(2, ty_width), ty_width, signed),
+            Computation::Minimum | Computation::Maximum if !opcode.has_flag(Flag::Relu) => {
+                let is_least = computes == Computation::Minimum;
+                bits::extreme(a, argument(2, ty_width), ty_width, signed, is_least)
+            }
+            Computation::ReverseBits => bits::reverse(a, ty_width),
+            Computation::FunnelShift => match constant(3) {
+                Some(by) => {
+                    let by =
+                        if opcode.has(Modifier::Overflow(Overflow::Wrap)) { by & 31 } else { by.min(32) };
+                    let is_left = opcode.has(Modifier::Direction(Direction::Left));
+                    bits::funnel(a, argument(2, 32), if is_left { 32 - by } else { by })
+                }
+                None => UNKNOWN,
+            },
+            Computation::Load if loads_constant(opcode) => self.constant_word(raw.operands, ty_width),
             Computation::Select => match argument(3, 1).constant(1) {
                 Some(0) => argument(2, ty_width),
                 Some(_) => a,
@@ -224,8 +242,8 @@ impl Function<'_> {
             | Computation::Add
             | Computation::Subtract
             | Computation::MultiplyAdd
-            | Computation::Divide
-            | Computation::Remainder
+            | Computation::Minimum
+            | Computation::Maximum
             | Computation::Shuffle
             | Computation::Load
             | Computation::Elect => UNKNOWN,
@@ -335,6 +353,10 @@ impl Function<'_> {
             | Computation::ExtractBits
             | Computation::InsertBits
             | Computation::Permute
+            | Computation::Minimum
+            | Computation::Maximum
+            | Computation::ReverseBits
+            | Computation::FunnelShift
             | Computation::Compare
             | Computation::Shuffle
             | Computation::Load
@@ -418,16 +440,18 @@ pub(super) fn is_evaluated(opcode: &Opcode) -> bool {
         | Computation::Negate
         | Computation::Multiply
         | Computation::MultiplyAdd
+        | Computation::Divide
+        | Computation::Remainder
         | Computation::ExtractBits
         | Computation::InsertBits
         | Computation::Permute
+        | Computation::Minimum
+        | Computation::Maximum
+        | Computation::ReverseBits
+        | Computation::FunnelShift
         | Computation::Compare => !opcode.types.iter().any(|ty| ty.is_float() || ty.is_packed()),
-        Computation::Other
-        | Computation::ConvertAddress
-        | Computation::Divide
-        | Computation::Remainder
-        | Computation::Load
-        | Computation::Elect => false,
+        Computation::Load => loads_constant(opcode),
+        Computation::Other | Computation::ConvertAddress | Computation::Elect => false,
     }
 }
 

@@ -445,6 +445,10 @@ impl Executing<'_> {
             | Computation::ExtractBits
             | Computation::InsertBits
             | Computation::Permute
+            | Computation::Minimum
+            | Computation::Maximum
+            | Computation::ReverseBits
+            | Computation::FunnelShift
             | Computation::Compare
             | Computation::Shuffle
             | Computation::Load
@@ -485,6 +489,10 @@ impl Executing<'_> {
             | Computation::ExtractBits
             | Computation::InsertBits
             | Computation::Permute
+            | Computation::Minimum
+            | Computation::Maximum
+            | Computation::ReverseBits
+            | Computation::FunnelShift
             | Computation::Select
             | Computation::Compare
             | Computation::Shuffle

@@ -654,6 +654,10 @@ fn is_followed(computes: Computation) -> bool {
         | Computation::Negate
         | Computation::InsertBits
         | Computation::Permute
+        | Computation::Minimum
+        | Computation::Maximum
+        | Computation::ReverseBits
+        | Computation::FunnelShift
         | Computation::Compare
         | Computation::Load
         | Computation::Elect => false,

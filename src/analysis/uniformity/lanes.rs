@@ -7,7 +7,7 @@ use crate::isa::generic::{
 use crate::isa::special_registers::{Extent, Special, SpecialRegister};
 use crate::resolve::operations::Opcode;
 use crate::resolve::symbols::Resolution;
-use crate::syntax::ast::{OperandKind, RawInstruction, Slice};
+use crate::syntax::ast::{Operand, OperandKind, RawInstruction, Slice};
 use crate::syntax::literal;
 
 /// The literal at a position.
@@ -115,7 +115,11 @@ pub(super) fn lanes(function: &Function<'_>, instruction: u32) -> Lanes {
         generic::Lanes::Same => return together(function, opcode, raw),
         generic::Lanes::Memory => {
             // These are what all threads of a warp read alike.
-            let is_uniform = |space: Space| space.is_shared() || is_parameter(space) || space == Space::Const;
+            let is_uniform = |space: Space| {
+                space.is_shared()
+                    || is_parameter(space) && !is_given(function, instruction)
+                    || space == Space::Const
+            };
             if !opcode.spaces().next().is_some_and(is_uniform) {
                 return Lanes::Differ;
             }
@@ -163,6 +167,27 @@ fn together(function: &Function<'_>, opcode: &Opcode, raw: &RawInstruction) -> L
         }
         // Whoever happens to be there.
         _ => Lanes::Differ,
+    }
+}
+
+/// Whether an instruction loads what another function gives: a parameter of a function that is no kernel,
+/// or the result of a call. These may be another thing in each thread.
+pub(super) fn is_given(function: &Function<'_>, instruction: u32) -> bool {
+    let module = &function.unit.module;
+    let raw = &module.instructions[instruction as usize];
+    if !function.unit.operations.of(instruction).spaces().next().is_some_and(is_parameter) {
+        return false;
+    }
+    let Some(OperandKind::Address(parts)) = module.operands(raw.operands).get(1).map(Operand::kind) else {
+        return false;
+    };
+    let named = parts.range().find_map(|index| match module.operands[index].kind() {
+        OperandKind::Binary(_, sum) => Some(sum.start),
+        _ => Some(index as u32),
+    });
+    match named.map(|index| function.unit.symbols.operand(index)) {
+        Some(Resolution::Symbol(id)) => !function.is_of_kernel(function.unit.symbols.symbol(id)),
+        _ => false,
     }
 }
 

@@ -7,7 +7,7 @@
 use rustc_hash::FxHashMap;
 
 use super::Uniformity;
-use super::lanes::{constant, lane_register};
+use super::lanes::{constant, is_given, lane_register};
 use crate::analysis::budget::Budget;
 use crate::analysis::definitions::DefinitionId;
 use crate::analysis::function::Function;
@@ -119,7 +119,11 @@ impl Uniformity {
                 },
                 Resolution::Register(register) => {
                     let value = function.value(at, register)?;
-                    if !self.may_differ(function, value, budget) {
+                    // What a whole function is given to count from is taken for the same.
+                    let is_parameter = function
+                        .only(at, register)
+                        .is_some_and(|id| is_given(function, function.definitions.get(id).instruction));
+                    if is_parameter || !self.may_differ(function, value, budget) {
                         continue;
                     }
                     Some(register)
@@ -154,6 +158,15 @@ impl Uniformity {
             (Computation::Add | Computation::Subtract, 1 | 2) => Step::Sum,
             (Computation::Multiply, 1) if opcode.has(Modifier::Part(Part::Lo)) => {
                 let by = number(2)?;
+                if by == 0 {
+                    return None;
+                }
+                Step::Product(by.trailing_zeros())
+            }
+            // `d = a * b + c`, cut to the width of the three.
+            (Computation::MultiplyAdd, 3) => Step::Sum,
+            (Computation::MultiplyAdd, 1 | 2) if opcode.has(Modifier::Part(Part::Lo)) => {
+                let by = number(3 - position)?;
                 if by == 0 {
                     return None;
                 }

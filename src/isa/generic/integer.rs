@@ -20,13 +20,15 @@ rows! { "Integer Arithmetic Instructions";
     Rem "rem" [(Type: U16 U32 U64 S16 S32 S64)] (d(T1), a(T1), b(T1)) {computes: Computation::Remainder}
     Abs "abs" [(Type: S16 S32 S64)] (d(T1), a(T1)) {}
     Neg "neg" [(Type: S16 S32 S64 S8x4)] (d(T1), a(T1)) {computes: Computation::Negate}
-    Min "min" [{Flag: Relu} (Type: U16 U32 U64 S16 S32 S64 U16x2 S16x2 U8x4 S8x4)] (d(T1), a(T1), b(T1)) {}
-    Max "max" [{Flag: Relu} (Type: U16 U32 U64 S16 S32 S64 U16x2 S16x2 U8x4 S8x4)] (d(T1), a(T1), b(T1)) {}
+    Min "min" [{Flag: Relu} (Type: U16 U32 U64 S16 S32 S64 U16x2 S16x2 U8x4 S8x4)]
+        (d(T1), a(T1), b(T1)) {computes: Computation::Minimum}
+    Max "max" [{Flag: Relu} (Type: U16 U32 U64 S16 S32 S64 U16x2 S16x2 U8x4 S8x4)]
+        (d(T1), a(T1), b(T1)) {computes: Computation::Maximum}
     Popc "popc" [(Type: B32 B64)] (d(B32), a(T1)) {}
     Clz "clz" [(Type: B32 B64)] (d(B32), a(T1)) {}
     Bfind "bfind" [{Flag: Shiftamt} (Type: U32 U64 S32 S64)] (d(B32), a(T1)) {}
     Fns "fns" [(Type: B32)] (d(T1), src("mask", B32), src("base", B32), src("offset", B32)) {}
-    Brev "brev" [(Type: B32 B64)] (d(T1), a(T1)) {}
+    Brev "brev" [(Type: B32 B64)] (d(T1), a(T1)) {computes: Computation::ReverseBits}
     Bfe "bfe" [(Type: U32 U64 S32 S64)] (d(T1), a(T1), b(B32), c(B32)) {computes: Computation::ExtractBits}
     Bfi "bfi" [(Type: B32 B64)]
         (dst("f", T1), a(T1), b(T1), c(B32), src("d", B32)) {computes: Computation::InsertBits}

@@ -16,7 +16,8 @@ rows! { "Logic and Shift Instructions";
         (d(T1), a(T1), b(T1), c(T1), immediate("immLut", B32)) {computes: Computation::Lop3}
     Lop3Predicate "lop3" [(COMBINED) (Type: B32)]
         (d(T1).pair(Pair::Required), a(T1), b(T1), c(T1), immediate("immLut", B32), predicate("q")) {}
-    Shf "shf" [(Direction: Left Right) (Overflow: Clamp Wrap) (Type: B32)] (d(T1), a(T1), b(T1), c(B32)) {}
+    Shf "shf" [(Direction: Left Right) (Overflow: Clamp Wrap) (Type: B32)]
+        (d(T1), a(T1), b(T1), c(B32)) {computes: Computation::FunnelShift}
     Shl "shl" [(Type: B16 B32 B64)] (d(T1), a(T1), b(B32)) {computes: Computation::ShiftLeft}
     Shr "shr" [(Type: B16 B32 B64 U16 U32 U64 S16 S32 S64)]
         (d(T1), a(T1), b(B32)) {computes: Computation::ShiftRight}

@@ -10,6 +10,8 @@ rule! {
     /// or with `.exclusive` multiples of 32 up to 512 (576 on `sm_107`). Registers count, too, where
     /// their value is known.
     ///
+    /// So do those of which enough bits are known: no number with two bits set is a power of two.
+    ///
     /// ## Why is this bad?
     /// Tensor Memory is handed out in units of 32 columns and powers of two. The assembler
     /// refuses most other immediates, but says nothing of registers.
@@ -47,8 +49,18 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             Instruction::Dealloc(it) => ("tcgen05.dealloc", it.n_cols, it.exclusive),
             _ => continue,
         };
-        let known = checker.value(decoded, &n_cols).and_then(|known| known.constant(32));
-        let Some(value) = known.and_then(|value| u32::try_from(value).ok()) else { continue };
+        let Some(known) = checker.value(decoded, &n_cols) else { continue };
+        let Some(value) = known.constant(32).and_then(|value| u32::try_from(value).ok()) else {
+            let set = (known.mask & known.value) as u32;
+            if let Some(why) = wrong_bits(set, exclusive.is_some(), memory) {
+                let message = must_be(operation, exclusive.is_some(), memory);
+                findings.push(
+                    Diagnostic::new(Code::NcolsInvalid, n_cols.span(), message, why)
+                        .origins(&checker.origins(decoded, &n_cols)),
+                );
+            }
+            continue;
+        };
         let columns = Columns {
             value,
             written: n_cols.immediate().map_or_else(|| value.into(), Immediate::value),
@@ -59,6 +71,26 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             findings.push(finding.origins(&checker.origins(decoded, &n_cols)));
         }
     }
+}
+
+/// Why a number cannot be one of columns in which certainly these bits are set, whatever the others are.
+fn wrong_bits(set: u32, exclusive: bool, memory: TensorMemory) -> Option<String> {
+    const UNIT: u32 = TensorMemory::UNIT;
+    let what = if set & (UNIT - 1) != 0 {
+        format!("no multiple of {UNIT}")
+    } else if set > memory.largest(exclusive) {
+        format!("more than the {} columns that there are", memory.columns)
+    } else if !exclusive && set.count_ones() > 1 {
+        String::from("no power of two")
+    } else {
+        return None;
+    };
+    Some(format!("its bits {set:#x} are set, whatever the others are: {what}"))
+}
+
+/// What is said of a number that is none of columns.
+fn must_be(operation: &str, exclusive: bool, memory: TensorMemory) -> String {
+    format!("`nCols` of `{operation}` must be {}", memory.sizes(exclusive))
 }
 
 fn judge(operation: &str, columns: &Columns, exclusive: bool, memory: TensorMemory) -> Option<Diagnostic> {
@@ -76,14 +108,13 @@ fn judge(operation: &str, columns: &Columns, exclusive: bool, memory: TensorMemo
     };
     // The assembler looks at immediates only, and lets `.exclusive` have more columns than there are.
     let seen = columns.is_immediate && !(exclusive && value > 0 && value.is_multiple_of(UNIT));
-    let rule = memory.sizes(exclusive);
     let next = memory.next(value, exclusive);
     let fix = Fix::guess(format!("Use {next} columns"), columns.span, next.to_string());
     Some(
         Diagnostic::new(
             Code::NcolsInvalid,
             columns.span,
-            format!("`nCols` of `{operation}` must be {rule}"),
+            must_be(operation, exclusive, memory),
             format!("{} is {wrong}", columns.written),
         )
         .help(format!("write {next}, the {} valid size", if value > next { "largest" } else { "next" }))
