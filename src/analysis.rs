@@ -28,6 +28,7 @@
 //! | which columns are handed over to whom before they are complete? | [`handovers`] |
 //! | what is still pending where something happens? | [`pending`]; loads are followed by [`loads`] |
 //! | which threads of a block, warp by warp? of which CTA of a pair? | [`executing::Executing`], through [`flow::Flow::executing`] |
+//! | what does a kernel execute in functions that it calls, and who? | [`reached`], through [`flow::Flow::reached`] |
 //! | who executes an instruction: one thread, a warp, some? can one run execute both of two? | [`uniformity::Uniformity`] |
 //!
 //! A rule gets a [`flow::Flow`] for each function and asks that; no rule walks a graph, splits an
@@ -61,6 +62,7 @@ pub mod pending;
 pub mod places;
 pub mod ranges;
 pub mod reach;
+pub mod reached;
 pub mod registers;
 pub mod shared;
 pub mod sums;

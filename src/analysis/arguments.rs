@@ -59,7 +59,7 @@ pub struct Chains {
 }
 
 impl Chains {
-    fn add(&self, link: Link, callee: u32) -> Through {
+    pub(super) fn add(&self, link: Link, callee: u32) -> Through {
         *self.numbers.borrow_mut().entry(link).or_insert_with(|| {
             let mut links = self.links.borrow_mut();
             links.push((link, callee));

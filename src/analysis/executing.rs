@@ -53,6 +53,14 @@ impl Executes {
         warps.map(|(all, no)| (all & !no, all)).filter(|(_, all)| *all != 0)
     }
 
+    /// Who executes an instruction of a function that is called here: `inner` are those of all that call it.
+    #[must_use]
+    pub fn and_within(&self, inner: &Self) -> Self {
+        let Holds { yes, no, agrees, elects } = inner.holds;
+        let inner = Holds { yes: yes.and(self.all), no: no.and(self.all), agrees, elects };
+        Self { holds: self.holds.and(inner, self.all), ..*self }
+    }
+
     /// Whether nobody executes it.
     pub fn is_nobody(&self) -> bool {
         self.all.without(self.holds.no).is_empty()

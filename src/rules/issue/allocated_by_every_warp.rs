@@ -1,9 +1,13 @@
+use std::collections::BTreeSet;
+
+use super::through_calls;
 use crate::analysis::flow::Flow;
 use crate::analysis::footprint;
 use crate::analysis::places::{Root, SlotRoot};
 use crate::diagnostic::{Diagnostic, Findings};
-use crate::instruction::Instruction;
+use crate::instruction::{Base, Instruction};
 use crate::isa::hierarchy::THREADS_OF_WARP;
+use crate::isa::vocabulary::Operation;
 use crate::rules::{Checker, Code, rule};
 use crate::source::Spanned;
 
@@ -67,28 +71,35 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
         if threads <= THREADS_OF_WARP.into() {
             continue;
         }
-        let executing = flow.executing(None);
-        for event in flow.events() {
+        let wanted = |event| matches!(flow.operation(event), Some(Operation::Alloc | Operation::Dealloc));
+        // In one function once, from wherever it is called.
+        let mut named = BTreeSet::new();
+        for reached in flow.reached(wanted) {
+            let event = reached.event;
             // The address that all of them name, and what it is.
-            let (span, place, what, label) = match flow.instruction(*event) {
+            let (span, place, what, label) = match flow.instruction(event) {
                 Some(Instruction::Alloc(alloc)) => {
-                    let place = footprint::slot(&flow, *event, &alloc.dst).map(|slot| slot.root);
+                    let place = match alloc.dst.base {
+                        Base::Register(_) => footprint::slot(&flow, event, &alloc.dst),
+                        Base::Variable(_) => footprint::slot(&reached.flow(), reached.own(), &alloc.dst),
+                    };
+                    let place = place.map(|slot| slot.root);
                     let is_one = place
                         .is_some_and(|root| !matches!(root, SlotRoot::Register(_) | SlotRoot::Parameter(_)));
                     (alloc.dst.span, is_one, "alloc", "all of them write here")
                 }
                 Some(Instruction::Dealloc(dealloc)) => {
-                    let place = flow.scalar_place(*event, &dealloc.taddr).map(|place| place.root);
+                    let place = flow.scalar_place(event, &dealloc.taddr).map(|place| place.root);
                     let is_one = place.is_some_and(|root| matches!(root, Root::Slot(_) | Root::Literal));
                     (dealloc.taddr.span(), is_one, "dealloc", "all of them deallocate this")
                 }
                 _ => continue,
             };
-            let warps = match executing.of(event.instruction) {
+            let warps = match reached.executes(None) {
                 Some(executes) if place => executes.warps(),
                 _ => continue,
             };
-            if warps < 2 {
+            if warps < 2 || !named.insert(event.instruction) {
                 continue;
             }
             let all = usize::try_from(threads.div_ceil(THREADS_OF_WARP.into())).unwrap_or_default();
@@ -103,8 +114,9 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
                     "the conditions on the way select several warps",
                 )
             };
+            let finding = Diagnostic::new(Code::AllocatedByEveryWarp, flow.span(event), message, why);
             findings.push(
-                Diagnostic::new(Code::AllocatedByEveryWarp, flow.span(*event), message, why)
+                through_calls(finding, &reached)
                     .label(span, label)
                     .label(directive, format!("{threads} threads are {all} warps"))
                     .note(format!(

@@ -1,6 +1,6 @@
 use std::collections::BTreeSet;
 
-use crate::analysis::events::Event;
+use super::through_calls;
 use crate::analysis::flow::Flow;
 use crate::diagnostic::{Diagnostic, Findings};
 use crate::isa::vocabulary::Operation;
@@ -10,6 +10,8 @@ rule! {
     /// ## What it does
     /// Finds `mma`, `cp`, `shift` and `commit` of a kernel that no condition restricts to one
     /// thread: there is none on the way, or only tests that are the same for a whole warp.
+    ///
+    /// In a function that the kernel calls, the conditions of the call count as well.
     ///
     /// ## Why is this bad?
     /// Each thread that executes one of these starts the whole operation: 32 multiplies instead of
@@ -33,52 +35,43 @@ rule! {
 
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     for flow in checker.flows().filter(Flow::is_entry) {
-        let issued: Vec<Event> = flow
-            .events()
-            .iter()
-            .copied()
-            .filter(|event| {
-                matches!(
-                    flow.operation(*event),
-                    Some(
-                        Operation::Mma
-                            | Operation::MmaWs
-                            | Operation::Cp
-                            | Operation::Shift
-                            | Operation::Commit
-                    )
+        let issued = flow.reached(|event| {
+            matches!(
+                flow.operation(event),
+                Some(
+                    Operation::Mma | Operation::MmaWs | Operation::Cp | Operation::Shift | Operation::Commit
                 )
-            })
-            .collect();
+            )
+        });
         if issued.is_empty() || flow.block_size().is_some_and(|size| size == [1, 1, 1]) {
             continue;
         }
-        let uniformity = flow.uniformity();
-        let view = flow.facts.view(flow.unit);
         let mut reported = BTreeSet::new();
         let mut judged = BTreeSet::new();
-        for event in issued {
+        for reached in issued {
             // What stands together has the same cause.
-            if !judged.insert(flow.condition(event))
-                || uniformity.may_be_selected(&view, event.instruction, &flow.facts.budget)
-            {
+            if !judged.insert(reached.conditions()) || reached.may_be_selected() {
                 continue;
             }
+            let event = reached.event;
             let raw = &checker.unit.module.instructions[event.instruction as usize];
             let is_guarded = checker.unit.module.guard(raw).is_some();
-            if !reported.insert((flow.cfg().block_of(event.instruction), is_guarded)) {
+            if !reported.insert((reached.block(), is_guarded)) {
                 continue;
             }
             let name = flow.operation(event).map_or("", Operation::name);
+            let finding = Diagnostic::new(
+                Code::IssuedByEveryThread,
+                flow.span(event),
+                format!("every thread of a warp issues this `tcgen05.{name}`"),
+                "no condition on the way selects one thread",
+            );
             findings.push(
-                Diagnostic::new(
-                    Code::IssuedByEveryThread,
-                    flow.span(event),
-                    format!("every thread of a warp issues this `tcgen05.{name}`"),
-                    "no condition on the way selects one thread",
-                )
-                .note("an issue from a single thread initiates the operation (PTX ISA, 9.7.16.5, Table 46)")
-                .help("elect a thread with `elect.sync _|p, -1;` and issue it under `@p`"),
+                through_calls(finding, &reached)
+                    .note(
+                        "an issue from a single thread initiates the operation (PTX ISA, 9.7.16.5, Table 46)",
+                    )
+                    .help("elect a thread with `elect.sync _|p, -1;` and issue it under `@p`"),
             );
         }
     }

@@ -1,10 +1,12 @@
 use std::collections::BTreeSet;
 
+use super::through_calls;
 use crate::analysis::events::Event;
 use crate::analysis::executing::Executes;
-use crate::analysis::flow::{Condition, Flow};
+use crate::analysis::flow::Flow;
 use crate::analysis::footprint::accessed;
 use crate::analysis::places::Root;
+use crate::analysis::reached::Conditions;
 use crate::diagnostic::{Diagnostic, Findings};
 use crate::isa::vocabulary::Operation;
 use crate::rules::{Checker, Code, rule};
@@ -39,35 +41,34 @@ rule! {
 
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     for flow in checker.flows().filter(Flow::is_entry) {
-        let mut reported = BTreeSet::new();
-        // What stands together is mostly asked for together.
-        let mut last: Option<(Condition, Option<Executes>)> = None;
-        let uniformity = flow.uniformity();
-        let view = flow.facts.view(flow.unit);
-        let executing = flow.executing(None);
-        for event in flow.events() {
-            let Some(operation) = flow.operation(*event).filter(|operation| {
-                matches!(
-                    operation,
+        let issued = flow.reached(|event| {
+            matches!(
+                flow.operation(event),
+                Some(
                     Operation::Mma | Operation::MmaWs | Operation::Cp | Operation::Shift | Operation::Commit
                 )
-            }) else {
-                continue;
-            };
+            )
+        });
+        let mut reported = BTreeSet::new();
+        // In one function once, from wherever it is called.
+        let mut named = BTreeSet::new();
+        // What stands together is mostly asked for together.
+        let mut last: Option<(Conditions, Option<Executes>)> = None;
+        for reached in issued {
+            let event = reached.event;
+            let Some(operation) = flow.operation(event) else { continue };
             // What stands together has the same cause.
-            let condition = flow.condition(*event);
-            if reported.contains(&condition) {
+            let conditions = reached.conditions();
+            if reported.contains(&conditions) {
                 continue;
             }
-            let executes = match last {
-                Some((known, executes)) if known == condition => executes,
+            let executes = match &last {
+                Some((known, executes)) if *known == conditions => *executes,
                 // Of all threads, `issued-by-every-thread` says it.
-                _ if uniformity.may_be_selected(&view, event.instruction, &flow.facts.budget) => {
-                    executing.of(event.instruction)
-                }
+                _ if reached.may_be_selected() => reached.executes(None),
                 _ => None,
             };
-            last = Some((condition, executes));
+            last = Some((conditions.clone(), executes));
             let Some(executes) = executes else { continue };
             let name = operation.name();
             let (message, label) = if let Some(threads @ 2..) = executes.threads_of_warp() {
@@ -77,7 +78,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
                 )
             } else {
                 let warps = executes.warps();
-                if warps < 2 || operation == Operation::Commit || !is_one_place(&flow, *event) {
+                if warps < 2 || operation == Operation::Commit || !is_one_place(&flow, event) {
                     continue;
                 }
                 (
@@ -85,15 +86,17 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
                     "no condition on the way selects one warp",
                 )
             };
-            reported.insert(condition);
-            let mut finding =
-                Diagnostic::new(Code::IssuedBySeveralThreads, flow.span(*event), message, label);
-            if let Some(cause) = executing.parted_by(event.instruction) {
-                finding =
-                    finding.label(checker.unit.module.instructions[cause as usize].opcode, "the condition");
+            let innermost = conditions.last().copied();
+            reported.insert(conditions);
+            if !named.insert(innermost) {
+                continue;
+            }
+            let mut finding = Diagnostic::new(Code::IssuedBySeveralThreads, flow.span(event), message, label);
+            if let Some(cause) = reached.parted_by() {
+                finding = finding.label(cause, "the condition");
             }
             findings.push(
-                finding
+                through_calls(finding, &reached)
                     .note(
                         "an issue from a single thread initiates the operation (PTX ISA, 9.7.16.5, Table 46)",
                     )

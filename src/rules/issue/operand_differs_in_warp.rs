@@ -1,6 +1,9 @@
+use crate::analysis::flow::Flow;
+use crate::analysis::reached::parameter_of;
 use crate::diagnostic::{Diagnostic, Findings};
 use crate::instruction::{Base, Instruction, Register, Scalar};
 use crate::isa::vocabulary::Operation;
+use crate::resolve::symbols::RegisterId;
 use crate::rules::{Checker, Code, rule};
 
 rule! {
@@ -8,6 +11,8 @@ rule! {
     /// Finds loads and stores whose `taddr`, and allocations and deallocations whose `nCols`, certainly
     /// differ between the threads of a warp: they are made of `%tid.x` or `%laneid` by steps that keep
     /// the number of the thread.
+    ///
+    /// Those of a function that is called count with what its callers give it.
     ///
     /// ## Why is this bad?
     /// These are instructions of a whole warp, which has one address and one number of columns. Where
@@ -42,36 +47,64 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             if register.component {
                 continue;
             }
-            let view = flow.facts.view(flow.unit);
-            let uniformity = flow.uniformity();
-            let budget = &flow.facts.budget;
-            let Some(cause) = uniformity.differs(&view, event.instruction, register.id, budget) else {
-                continue;
-            };
+            let Some(found) = differing(&flow, event.instruction, register.id) else { continue };
             // Of one thread, `aligned-in-one-thread` says it.
-            if uniformity.elected_by(&view, event.instruction).is_some() {
+            let is_elected = |flow: &Flow<'_>, at: u32| {
+                flow.uniformity().elected_by(&flow.facts.view(flow.unit), at).is_some()
+            };
+            if is_elected(&flow, event.instruction) {
                 continue;
             }
             let operation = flow.operation(*event).map_or("", Operation::name);
-            findings.push(
-                Diagnostic::new(
-                    Code::OperandDiffersInWarp,
-                    register.span,
-                    format!("all threads of a warp must give `tcgen05.{operation}` the same `{name}`"),
-                    "differs from thread to thread",
-                )
-                .label(
-                    checker.unit.module.instructions[cause as usize].opcode,
-                    "the number of the thread comes from here",
-                )
-                .help(if name == "taddr" {
-                    "keep what is the same in a warp: its lanes are `(%tid.x << 16) & 0x600000`"
-                } else {
-                    "give a number that does not depend on the thread"
-                }),
+            let mut finding = Diagnostic::new(
+                Code::OperandDiffersInWarp,
+                register.span,
+                format!("all threads of a warp must give `tcgen05.{operation}` the same `{name}`"),
+                "differs from thread to thread",
+            )
+            .label(
+                checker.unit.module.instructions[found.cause as usize].opcode,
+                "the number of the thread comes from here",
             );
+            if let Some((caller, at)) = found.given {
+                if is_elected(&caller, at) {
+                    continue;
+                }
+                let given = &checker.unit.module.instructions[at as usize];
+                finding = finding.label(given.opcode, "and is given to the function here");
+            }
+            findings.push(finding.help(if name == "taddr" {
+                "keep what is the same in a warp: its lanes are `(%tid.x << 16) & 0x600000`"
+            } else {
+                "give a number that does not depend on the thread"
+            }));
         }
     }
+}
+
+/// Why an operand differs between the threads of a warp.
+struct Differs<'a> {
+    /// The instruction that reads the number of the thread.
+    cause: u32,
+    /// Where another function gives it, if one does.
+    given: Option<(Flow<'a>, u32)>,
+}
+
+/// Whether a register differs where an instruction reads it: by itself, or as what a caller gives.
+fn differing<'a>(flow: &Flow<'a>, at: u32, register: RegisterId) -> Option<Differs<'a>> {
+    let cause = |flow: &Flow<'a>, at: u32, register: RegisterId| {
+        flow.uniformity().differs(&flow.facts.view(flow.unit), at, register, &flow.facts.budget)
+    };
+    if let Some(cause) = cause(flow, at, register) {
+        return Some(Differs { cause, given: None });
+    }
+    if flow.is_entry() {
+        return None;
+    }
+    let parameter = parameter_of(&flow.places().of(at, register))?;
+    flow.given_in(parameter).into_iter().find_map(|(caller, at, register)| {
+        Some(Differs { cause: cause(&caller, at, register)?, given: Some((caller, at)) })
+    })
 }
 
 /// The operand that a whole warp has to agree on, if it is a register.

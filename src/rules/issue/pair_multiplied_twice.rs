@@ -1,5 +1,6 @@
 use std::collections::BTreeSet;
 
+use super::through_calls;
 use crate::analysis::flow::Flow;
 use crate::diagnostic::{Diagnostic, Findings};
 use crate::isa::vocabulary::{CtaGroup, Operation};
@@ -12,9 +13,11 @@ rule! {
     /// `.reqnctapercluster` says that there are pairs: no condition on the way depends on which of them
     /// it is. Kernels that never ask which CTA they are in are left alone.
     ///
+    /// The same goes for `cp` and `shift`.
+    ///
     /// ## Why is this bad?
-    /// One thread of one CTA of the pair issues the multiply for both. When each of them does, both
-    /// multiplies write the same accumulators.
+    /// One thread of one CTA of the pair issues the operation for both. When each of them does, both
+    /// write the same cells of Tensor Memory.
     ///
     /// ## Example
     /// ```ptx
@@ -69,38 +72,43 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
         else {
             continue;
         };
-        let multiplies = flow.events().iter().filter(|event| {
-            matches!(flow.operation(**event), Some(Operation::Mma | Operation::MmaWs))
-                && flow.decoded(**event).is_some_and(|it| {
-                    it.qualifiers.get::<CtaGroup>().is_some_and(|it| it.value == CtaGroup::Two)
-                })
+        let issued = flow.reached(|event| {
+            matches!(
+                flow.operation(event),
+                Some(Operation::Mma | Operation::MmaWs | Operation::Cp | Operation::Shift)
+            ) && flow
+                .decoded(event)
+                .is_some_and(|it| it.qualifiers.get::<CtaGroup>().is_some_and(|it| it.value == CtaGroup::Two))
         });
-        let mut ranks = None;
         let (mut judged, mut reported) = (BTreeSet::new(), BTreeSet::new());
-        for event in multiplies {
-            let ranks = ranks.get_or_insert_with(|| [0, 1].map(|rank| flow.executing(Some(rank))));
+        for reached in issued {
+            let event = reached.event;
             let is_certain =
-                |rank: usize| ranks[rank].of(event.instruction).is_some_and(|executes| executes.warps() > 0);
+                |rank: u32| reached.executes(Some(rank)).is_some_and(|executes| executes.warps() > 0);
             // What stands together has the same cause.
-            if !judged.insert(flow.condition(*event)) || !is_certain(0) || !is_certain(1) {
+            if !judged.insert(reached.conditions()) || !is_certain(0) || !is_certain(1) {
                 continue;
             }
-            if !reported.insert(flow.cfg().block_of(event.instruction)) {
+            if !reported.insert(reached.block()) {
                 continue;
             }
             if !knows_rank(checker, &flow) {
                 break;
             }
+            let name = flow.operation(event).map_or("", Operation::name);
+            let finding = Diagnostic::new(
+                Code::PairMultipliedTwice,
+                flow.span(event),
+                format!("both CTAs of the pair issue this `tcgen05.{name}.cta_group::2`"),
+                "no condition on the way selects one CTA",
+            );
             findings.push(
-                Diagnostic::new(
-                    Code::PairMultipliedTwice,
-                    flow.span(*event),
-                    "both CTAs of the pair issue this `tcgen05.mma.cta_group::2`",
-                    "no condition on the way selects one CTA",
-                )
-                .label(cluster.span, format!("the cluster has {} CTAs", cluster.ctas))
-                .note("one thread of one CTA of the pair issues it for both (PTX ISA, 9.7.16.5, Table 46)")
-                .help("issue it in the CTA whose `%cluster_ctarank` is even"),
+                through_calls(finding, &reached)
+                    .label(cluster.span, format!("the cluster has {} CTAs", cluster.ctas))
+                    .note(
+                        "one thread of one CTA of the pair issues it for both (PTX ISA, 9.7.16.5, Table 46)",
+                    )
+                    .help("issue it in the CTA whose `%cluster_ctarank` is even"),
             );
         }
     }
