@@ -342,7 +342,8 @@ impl Lane {
         if let Some(lane) = known.shifted_right(16).constant(5) {
             return Some(Self { in_warp: lane as u32, distance: None });
         }
-        let distance = checker.flow(decoded)?.distance(decoded, address)?;
+        let flow = checker.flow(decoded)?;
+        let distance = flow.distance(decoded, address).or_else(|| flow.distance_in_warp(decoded, address))?;
         Some(Self { in_warp: distance.lanes % 32, distance: Some(distance) })
     }
 

@@ -49,6 +49,21 @@ impl Flow<'_> {
         self.distance_of(self.places().of(decoded.index, register.id).plus(by))
     }
 
+    /// The same of an address whose distance is not known, but which of the 32 lanes of a warp it is in:
+    /// `lanes` are these, and columns are not counted.
+    pub fn distance_in_warp(&self, decoded: &Decoded<'_>, address: &Address<'_>) -> Option<Distance> {
+        let Base::Register(register) = address.base else { return None };
+        let by = Known::from(address.offset as u64);
+        let place = self.places().of(decoded.index, register.id).plus(by);
+        let slot = place.slot()?;
+        let lanes = place.offset.shifted_right(16).constant(5)? as u32;
+        let Known { mask, value } = place.offset;
+        // No column may carry into the lanes.
+        let carries = (value | !mask) & 0xFFFF >= 0x8000;
+        let alloc = *self.slots().allocs.get(&slot)?.first()?;
+        (!carries).then(|| Distance { lanes, columns: 0, alloc: self.span(alloc), slot, load: place.load })
+    }
+
     /// The same of an address that is given without brackets.
     pub fn scalar_distance(&self, decoded: &Decoded<'_>, scalar: &Scalar<'_>) -> Option<Distance> {
         let Scalar::Register(register) = scalar else { return None };

@@ -19,7 +19,7 @@ use crate::isa::asynchrony::{Access, Condition, pipelined};
 use crate::isa::data_movement::SHIFT_COLUMNS;
 use crate::isa::datapath;
 use crate::isa::mma_shapes;
-use crate::isa::vocabulary::CpShape;
+use crate::isa::vocabulary::{CpShape, CtaGroup};
 
 /// The address in Tensor Memory that an instruction is about, and whether it is written.
 pub fn accessed<'i, 's>(instruction: &'i Instruction<'s>) -> Option<(&'i Address<'s>, bool)> {
@@ -135,6 +135,11 @@ impl Columns {
     /// As many that are counted from another place.
     pub fn at(&self, place: Place) -> Self {
         Self { place, sum: None, ..*self }
+    }
+
+    /// How far behind the first of them others begin, or before it: the other half of `.16x32bx2`.
+    pub fn second_half(&self) -> Option<i64> {
+        self.second
     }
 
     /// How many there are at least.
@@ -379,12 +384,25 @@ pub fn operands_read(flow: &Flow<'_>, event: Event) -> Vec<Option<Columns>> {
         .map(|address| {
             let place = flow.place(event, address)?;
             let is_a = mma.a.address().is_some_and(|a| a.span == address.span);
-            let least = if is_a { least_of_a } else { 1 };
+            let least = if is_a { least_of_a } else { columns_of_scales(flow, event, mma, address) };
             let most = Some(if is_a { mma_shapes::columns_of_a(mma.kind.value) } else { MOST });
             let sum = sum(flow, event, address, &place);
             Some(Columns { place, lanes: ALL_LANES, all_lanes: false, second: None, least, most, sum })
         })
         .collect()
+}
+
+/// How many columns an operand has at least that may be scale factors: a word for each row of the matrix, in
+/// 32 lanes (9.7.16.10.7.2 and .3).
+fn columns_of_scales(flow: &Flow<'_>, event: Event, mma: &Mma<'_>, address: &Address<'_>) -> u32 {
+    const LANES: u32 = 32;
+    let Some(scales) = &mma.scales else { return 1 };
+    let Some(at) = scales.iter().position(|scale| scale.span == address.span) else { return 1 };
+    let facts = facts(flow, event);
+    let rows = if at == 0 { facts.and_then(|it| it.m) } else { facts.and_then(legal_n) };
+    // Each CTA of a pair has half of them at least.
+    let ctas = if mma.cta_group.value == CtaGroup::Two { 2 } else { 1 };
+    rows.map_or(1, |rows| (rows / ctas).div_ceil(LANES).max(1))
 }
 
 /// The addresses of what a multiply reads beside its accumulator: A, its metadata, the scales.

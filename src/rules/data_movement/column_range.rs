@@ -2,10 +2,10 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::analysis::events::{Action, Event};
 use crate::analysis::flow::Flow;
-use crate::analysis::footprint;
+use crate::analysis::footprint::{self, Columns};
 use crate::analysis::places::{Root, Slot};
 use crate::diagnostic::{Diagnostic, Findings};
-use crate::instruction::Instruction;
+use crate::instruction::{Address, Instruction};
 use crate::isa::vocabulary::Operation;
 use crate::rules::{Checker, Code, rule};
 use crate::source::Span;
@@ -16,6 +16,8 @@ rule! {
     /// known column plus the columns that the shape covers is over 512 (576 on `sm_107`). Finds
     /// those, accumulators, A, metadata and scales, too, that reach past the end of the allocation from
     /// which their address is derived, also in functions that are given the address.
+    ///
+    /// A second half of `.16x32bx2` that begins before it counts, too.
     ///
     /// ## Why is this bad?
     /// There are no such columns to access, or they belong to another CTA. The assembler does not
@@ -97,6 +99,14 @@ fn past_allocation(checker: &Checker<'_>, flow: &Flow<'_>, findings: &mut Findin
         // Where it is not known which column it is, the least that it can be.
         let (column, _) = place.columns_between();
         let Some((size, alloc)) = allocs.get(&slot).copied().flatten() else { continue };
+        // The other half of `.16x32bx2` may lie before the first.
+        let half = columns.second_half().unwrap_or_default();
+        if place.column().is_some_and(|column| i64::from(column) + half < 0) {
+            if said.insert((address.span, 0)) {
+                before_allocation(checker, flow, (event, address), &columns, alloc, findings);
+            }
+            continue;
+        }
         let end = column + columns.reach();
         if end <= size || !said.insert((address.span, end)) {
             continue;
@@ -123,6 +133,37 @@ fn past_allocation(checker: &Checker<'_>, flow: &Flow<'_>, findings: &mut Findin
             .help("allocate more columns, or access fewer"),
         );
     }
+}
+
+/// A second half that begins before the allocation which the first is in.
+fn before_allocation(
+    checker: &Checker<'_>,
+    flow: &Flow<'_>,
+    (event, address): (Event, &Address<'_>),
+    columns: &Columns,
+    alloc: Event,
+    findings: &mut Findings<'_>,
+) {
+    let place = columns.place();
+    let (Some(slot), Some(column), Some(half)) = (place.slot(), place.column(), columns.second_half()) else {
+        return;
+    };
+    let load = place.load.filter(|_| flow.is_own(alloc));
+    if flow.slots().is_overwritten(flow, slot, load) {
+        return;
+    }
+    let name = checker.unit.source.slice(flow.span(event));
+    let before = (i64::from(column) + half).unsigned_abs();
+    findings.push(
+        Diagnostic::new(
+            Code::ColumnRange,
+            address.span,
+            format!("`{name}` reaches before the allocation that its address is in"),
+            format!("the second half begins {} before it", count(before as u32)),
+        )
+        .label(flow.span(alloc), "this is allocated")
+        .help("the second half is as far from the first as `immHalfSplitoff` says"),
+    );
 }
 
 /// Accesses that the only allocation of the kernel is too small for, wherever it starts: more columns than

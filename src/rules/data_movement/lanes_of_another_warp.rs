@@ -10,6 +10,8 @@ rule! {
     /// Finds loads and stores that every warp of a block executes at the same known lane, in a kernel
     /// whose `.reqntid` gives its blocks several warps.
     ///
+    /// Finds those, too, that a condition lets a warp execute which has other lanes.
+    ///
     /// ## Why is this bad?
     /// Each warp of a warpgroup can access its own 32 lanes only: warp i those from 32 i on. The lane of
     /// an address that `alloc` returned is 0, which is right for the first warp and for no other.
@@ -47,6 +49,14 @@ rule! {
     LanesOfAnotherWarp Kernel check
 }
 
+/// The warps that access lanes of others.
+enum Warps {
+    /// All but one of four do.
+    Every,
+    /// This one does.
+    Some(u32),
+}
+
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     for flow in checker.flows().filter(Flow::is_entry) {
         let Some(Spanned { value: threads, span: directive }) =
@@ -57,6 +67,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
         if threads <= THREADS_OF_WARP.into() {
             continue;
         }
+        let executing = flow.executing(None);
         for event in flow.events() {
             let Some(Instruction::Ld(Ld { taddr, .. }) | Instruction::St(St { taddr, .. })) =
                 flow.instruction(*event)
@@ -68,17 +79,40 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             let distance = flow.distance(decoded, taddr);
             // Which quarter of the lanes: bits 21 and 22 of the address.
             let known = known.shifted_right(21).constant(2);
-            if known.is_none() && distance.is_none() || !is_always_executed(&flow, *event) {
+            if known.is_none() && distance.is_none() {
                 continue;
             }
-            let distance = distance.filter(|distance| distance.is_certain(&flow));
             let quarter = known.or(distance.map(|distance| u64::from(distance.lanes / 32 % 4)));
             let Some(quarter) = quarter else { continue };
+            let warps = executing.of(event.instruction).and_then(|it| it.warp_sets());
+            let warps = match warps {
+                Some((yes, may)) => {
+                    // Warp by warp of a warpgroup.
+                    let own = 0x1111_1111 << quarter;
+                    match (yes & !own, may & own) {
+                        (0, 0) if may != 0 => Warps::Some(may.trailing_zeros()),
+                        (0, _) => continue,
+                        _ if is_always_executed(&flow, *event) => Warps::Every,
+                        (wrong, _) => Warps::Some(wrong.trailing_zeros()),
+                    }
+                }
+                None if is_always_executed(&flow, *event) => Warps::Every,
+                None => continue,
+            };
+            let certain = distance.filter(|distance| distance.is_certain(&flow));
+            if known.is_none() && certain.is_none() {
+                continue;
+            }
+            let distance = certain;
+            let by = match warps {
+                Warps::Every => "every warp".to_owned(),
+                Warps::Some(warp) => format!("warp {warp}"),
+            };
             let finding = Diagnostic::new(
                 Code::LanesOfAnotherWarp,
                 taddr.span,
                 "a warp can access its own 32 lanes only",
-                format!("lanes {} to {} in every warp", 32 * quarter, 32 * quarter + 31),
+                format!("lanes {} to {} in {by}", 32 * quarter, 32 * quarter + 31),
             )
             .origins(&checker.address_origins(decoded, taddr));
             let finding = match distance {
