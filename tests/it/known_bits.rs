@@ -43,8 +43,13 @@ enum Op {
     Mov(Reg, Src),
     Not(Reg, Src),
     Neg(Reg, Src),
-    /// and, or, xor, add, sub, min, `mul.lo`
+    /// and, or, xor, add, sub, `mul.lo`
     Binary(&'static str, Reg, Src, Src),
+    /// min, max, div, rem, of numbers with a sign or without.
+    Whole(&'static str, bool, Reg, Src, Src),
+    Brev(Reg, Src),
+    /// To the left, or to the right; a position that is too large is cut, or counts as 32.
+    Shf(bool, bool, Reg, Src, Src, Src),
     AddSat(Reg, Src, Src),
     MulHi(Reg, Src, Src),
     /// An addition with carry out, and one with carry in, to the next register.
@@ -136,6 +141,13 @@ impl Op {
                 let letter = if matches!(*name, "and" | "or" | "xor") { 'b' } else { 'u' };
                 format!("{name}.{letter}{} {d}, {a}, {b};", d.0)
             }
+            Self::Whole(name, signed, d, a, b) => format!("{name}.{}{} {d}, {a}, {b};", sign(*signed), d.0),
+            Self::Brev(d, a) => format!("brev.b{} {d}, {a};", d.0),
+            Self::Shf(left, wrap, d, a, b, by) => {
+                let direction = if *left { 'l' } else { 'r' };
+                let overflow = if *wrap { "wrap" } else { "clamp" };
+                format!("shf.{direction}.{overflow}.b32 {d}, {a}, {b}, {by};")
+            }
             Self::AddSat(d, a, b) => format!("add.sat.s32 {d}, {a}, {b};"),
             Self::MulHi(d, a, b) => format!("mul.hi.u{} {d}, {a}, {b};", d.0),
             Self::AddCarry(d, e, a, b) => {
@@ -181,6 +193,9 @@ impl Op {
             | Self::Not(d, ..)
             | Self::Neg(d, ..)
             | Self::Binary(_, d, ..)
+            | Self::Whole(_, _, d, ..)
+            | Self::Brev(d, ..)
+            | Self::Shf(_, _, d, ..)
             | Self::AddSat(d, ..)
             | Self::MulHi(d, ..)
             | Self::Shl(d, ..)
@@ -396,7 +411,6 @@ impl State {
                     "xor" => a ^ b,
                     "add" => a.wrapping_add(b),
                     "sub" => a.wrapping_sub(b),
-                    "min" => a.min(b),
                     "mul.lo" => a.wrapping_mul(b),
                     other => unreachable!("{other}"),
                 };
@@ -405,6 +419,30 @@ impl State {
                     *carried |= left(a) || *name != "sub" && left(b);
                 }
                 self.set(*d, result);
+            }
+            Op::Whole(name, signed, d, a, b) => {
+                let number = |src: Src| {
+                    let word = self.src(src);
+                    if *signed { i128::from(extend(word, d.0, true).cast_signed()) } else { i128::from(word) }
+                };
+                let (a, b) = (number(*a), number(*b));
+                let result = match *name {
+                    "min" => a.min(b),
+                    "max" => a.max(b),
+                    // Whatever that is.
+                    "div" | "rem" if b == 0 => -1,
+                    "div" => a / b,
+                    "rem" => a % b,
+                    other => unreachable!("{other}"),
+                };
+                self.set(*d, result as u64);
+            }
+            Op::Brev(d, a) => self.set(*d, self.src(*a).reverse_bits() >> (64 - d.0)),
+            Op::Shf(left, wrap, d, a, b, by) => {
+                let both = self.src(*b) << 32 | self.src(*a);
+                let by = self.src(*by);
+                let by = if *wrap { by % 32 } else { by.min(32) };
+                self.set(*d, if *left { (both << by) >> 32 } else { both >> by });
             }
             Op::AddSat(d, a, b) => {
                 let [a, b] = [*a, *b].map(|src| sign_extend(self.src(src), 32) as i32);
@@ -673,6 +711,14 @@ fn followed() -> impl Strategy<Value = Op> {
                 .prop_map(|(d, a, b, at, len)| Op::Bfi(d, a, b, at, len))
         }),
         2 => (reg(32), src(32), src(32), src(32)).prop_map(|(d, a, b, c)| Op::Prmt(d, a, b, c)),
+        2 => (select(vec!["min", "max", "div", "rem"]), any::<bool>(), width()).prop_flat_map(
+            |(name, signed, w)| {
+                (reg(w), src(w), src(w)).prop_map(move |(d, a, b)| Op::Whole(name, signed, d, a, b))
+            }
+        ),
+        1 => wide().prop_flat_map(|w| (reg(w), src(w)).prop_map(|(d, a)| Op::Brev(d, a))),
+        1 => (any::<bool>(), any::<bool>(), reg(32), src(32), src(32), count())
+            .prop_map(|(left, wrap, d, a, b, by)| Op::Shf(left, wrap, d, a, b, by)),
         1 => (reg(32), src(32), src(32), src(32), any::<u8>())
             .prop_map(|(d, a, b, c, table)| Op::Lop3(d, a, b, c, table)),
         1 => width().prop_flat_map(|w| {
@@ -730,9 +776,6 @@ fn unpack() -> impl Strategy<Value = Op> {
 fn other() -> impl Strategy<Value = Op> {
     let width = || select(vec![16u32, 32, 64]);
     prop_oneof![
-        1 => width().prop_flat_map(|w| {
-            (reg(w), src(w), src(w)).prop_map(|(d, a, b)| Op::Binary("min", d, a, b))
-        }),
         1 => width().prop_flat_map(|w| (reg(w), src(w), src(w)).prop_map(|(d, a, b)| Op::MulHi(d, a, b))),
         1 => (reg(32), src(32), src(32)).prop_map(|(d, a, b)| Op::AddSat(d, a, b)),
         1 => (0..3usize, 3..6usize, src(32), src(32))
