@@ -98,7 +98,10 @@ impl Op {
             Self::Commit => {
                 "@e tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [mbar];".to_owned()
             }
-            Self::MbarrierWait => "mbarrier.try_wait.parity.shared::cta.b64 q, [mbar], 0;".to_owned(),
+            // Who does not look at what it returns has not waited.
+            Self::MbarrierWait => {
+                "mbarrier.try_wait.parity.shared::cta.b64 q, [mbar], 0; selp.b32 w, 1, 0, q;".to_owned()
+            }
             Self::Arrive => "mbarrier.arrive.shared::cta.b64 _, [mbar];".to_owned(),
             Self::Barrier => "bar.sync 0;".to_owned(),
             Self::FenceBefore => "tcgen05.fence::before_thread_sync;".to_owned(),
@@ -116,7 +119,7 @@ impl Op {
 
 const PROLOGUE: &str = ".version 9.0\n.target sm_100a\n.address_size 64\n\
     .visible .entry k(.param .u64 o, .param .u64 a, .param .u32 m)\n{\n\
-    .reg .pred p<32>, q, e;\n.reg .b32 r<4>, s, taddr, c, n, copy;\n.reg .b64 d, out;\n\
+    .reg .pred p<32>, q, e;\n.reg .b32 r<4>, s, taddr, c, n, copy, w;\n.reg .b64 d, out;\n\
     .shared .b32 slot, tile[64];\n.shared .b64 mbar;\n\
     ld.param.u64 out, [o];\nld.param.u64 d, [a];\nld.param.u32 c, [m];\nld.param.u32 n, [m];\n\
     and.b32 n, n, 3;\nmov.u32 s, c;\nmov.u32 r0, c;\nmov.u32 r1, c;\n\
