@@ -26,7 +26,8 @@ mod warps;
 pub use warps::Warps;
 
 use evaluate::Value;
-use threads::{Holds, MOST, ThreadSet};
+pub use threads::ThreadSet;
+use threads::{Holds, MOST};
 
 /// What it takes to evaluate something for all threads, in steps of the budget.
 const ALL_THREADS: u64 = 64;
@@ -119,6 +120,22 @@ impl Executes {
         self.holds.yes.warps().zip(other.possible()).any(|(one, (other, _))| one != 0 && other == 0)
     }
 
+    /// The same of several others, none of which the warp executes.
+    pub fn is_of_more_warps_than_all(&self, others: &[Self]) -> bool {
+        let is_none = |warp: usize| others.iter().all(|it| it.possible_lanes(warp) == 0);
+        self.holds.yes.warps().enumerate().any(|(warp, yes)| yes != 0 && is_none(warp))
+    }
+
+    /// The warps that certainly execute it, if blocks are as large as they can be.
+    pub fn certain_warps(&self) -> impl Iterator<Item = usize> + '_ {
+        self.holds.yes.warps().enumerate().filter(|(_, lanes)| *lanes != 0).map(|(warp, _)| warp)
+    }
+
+    /// The lanes of a warp that may execute it.
+    pub fn possible_lanes(&self, warp: usize) -> u32 {
+        self.all.without(self.holds.no).warps().nth(warp).unwrap_or_default()
+    }
+
     /// How many warps certainly execute it.
     pub fn warps(&self) -> usize {
         self.certain().filter(|lanes| *lanes != 0).count()
@@ -203,6 +220,23 @@ impl<'a> Executing<'a> {
             None => reached,
         };
         Some(Executes { holds, all: self.all, is_exact: self.is_exact })
+    }
+
+    /// The threads for which the guard of an instruction may hold, and those for which it may not, where
+    /// that tells threads apart. Which thread of a warp is elected is not known.
+    pub fn by_guard(&self, instruction: u32) -> Option<(ThreadSet, ThreadSet)> {
+        let guard = self
+            .function
+            .unit
+            .module
+            .guard(self.function.unit.module.instructions.get(instruction as usize)?)?;
+        let holds = self.guard(instruction).not_if(guard.negated);
+        let without = |set: ThreadSet| {
+            let rest = self.all.without(set);
+            if holds.elects.is_some() { rest.whole_warps(self.all) } else { rest }
+        };
+        let (may, may_not) = (without(holds.no), without(holds.yes));
+        (may != self.all || may_not != self.all).then_some((may, may_not))
     }
 
     /// The threads that get to a block.

@@ -356,7 +356,8 @@ impl<'a> Flow<'a> {
                 self.unit.module.guard(&self.unit.module.instructions[*index as usize]).is_some()
             };
             let guarded = self.events().iter().map(|event| event.instruction).filter(is_guarded);
-            Paths::new(&self.facts.view(self.unit), guarded)
+            let executing = self.executing(None);
+            Paths::new(&self.facts.view(self.unit), guarded, |guarded| executing.by_guard(guarded))
         })
     }
 

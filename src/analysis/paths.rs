@@ -8,15 +8,20 @@
 //! [set](range) of numbers, and as long as nothing that the term is made of is written again, no path goes
 //! on that needs another number.
 //!
+//! What is made of the number of a thread alone needs no algebra: each branch leaves a [set of
+//! threads](ThreadSet), by whatever arithmetic, and where none is left, no path goes on.
+//!
 //! This decides only that a path *cannot* be taken. What is not understood can hold or not.
 
 use std::ops::Range;
 
+use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::bit_set::BitSet;
 use super::budget::Budget;
 use super::cfg::{BlockId, Cfg};
+use super::executing::ThreadSet;
 use super::function::Function;
 use crate::isa::generic::Control;
 
@@ -31,6 +36,8 @@ use terms::{Inverse, TermId, Terms, Test};
 pub(super) struct Knowledge {
     /// By term.
     sets: SmallVec<[(TermId, ValueSet); 4]>,
+    /// The threads that can have taken the path; all, if nothing is said.
+    threads: Option<Box<ThreadSet>>,
 }
 
 /// More terms than these are not remembered at once.
@@ -67,26 +74,43 @@ impl Knowledge {
         }
     }
 
+    /// That the thread is one of these; false when it is not.
+    fn narrow_threads(&mut self, threads: &ThreadSet) -> bool {
+        let both = self.threads.as_ref().map_or(*threads, |known| known.and(*threads));
+        self.threads = Some(Box::new(both));
+        !both.is_empty()
+    }
+
     /// What is known besides; false when both cannot be.
     pub(super) fn and(&mut self, more: &Self) -> bool {
+        if !more.threads.as_ref().is_none_or(|threads| self.narrow_threads(threads)) {
+            return false;
+        }
         more.sets.iter().all(|(term, set)| self.narrow(*term, set))
     }
 
     /// How much is known.
     pub(super) fn len(&self) -> usize {
-        self.sets.len()
+        self.sets.len() + usize::from(self.threads.is_some())
     }
 
     /// What is known on one of two paths.
     fn join(&self, other: &Self) -> Self {
         let both = |(term, set): &(TermId, ValueSet)| Some((*term, set.or(other.get(*term)?)));
-        Self { sets: self.sets.iter().filter_map(both).collect() }
+        let threads = self.threads.as_ref().zip(other.threads.as_ref());
+        Self {
+            sets: self.sets.iter().filter_map(both).collect(),
+            threads: threads.map(|(one, other)| Box::new(one.or(**other))),
+        }
     }
 
     /// What both say in the same way.
     fn common(&self, other: &Self) -> Self {
         let same = |(term, set): &&(TermId, ValueSet)| other.get(*term) == Some(set);
-        Self { sets: self.sets.iter().filter(same).cloned().collect() }
+        Self {
+            sets: self.sets.iter().filter(same).cloned().collect(),
+            threads: self.threads.clone().filter(|_| self.threads == other.threads),
+        }
     }
 }
 
@@ -128,6 +152,9 @@ pub struct Paths {
     terms: Terms,
     /// Terms that more than one condition is about: what is known of another one decides nothing.
     shared: BitSet,
+    /// By guarded instruction: the threads for which the guard may hold, and those for which it may not,
+    /// where that tells them apart.
+    threads: FxHashMap<u32, (ThreadSet, ThreadSet)>,
     /// By block: what holds on all paths to it that a run can take.
     entered: Vec<Entered>,
     /// Whether there is nothing to know.
@@ -136,15 +163,22 @@ pub struct Paths {
 
 impl Paths {
     /// Understands the conditions of a function: of its branches, and of the instructions in `guarded`.
-    pub fn new(function: &Function<'_>, guarded: impl Iterator<Item = u32>) -> Self {
+    /// `threads` says for which threads a guard may hold, and for which it may not.
+    pub fn new(
+        function: &Function<'_>,
+        guarded: impl Iterator<Item = u32>,
+        threads: impl Fn(u32) -> Option<(ThreadSet, ThreadSet)>,
+    ) -> Self {
         let cfg = function.cfg;
         let branches = cfg.blocks().filter_map(|(_, block)| block.branch);
         let mut guards: Vec<u32> = branches.chain(guarded).collect();
         guards.sort_unstable();
         guards.dedup();
         let (terms, shared) = Terms::new(function, &guards);
-        let is_trivial = shared.first_from(0).is_none() && !terms.decides();
-        let mut this = Self { terms, shared, entered: vec![Entered::default(); cfg.len()], is_trivial };
+        let threads: FxHashMap<_, _> = guards.iter().filter_map(|at| Some((*at, threads(*at)?))).collect();
+        let is_trivial = shared.first_from(0).is_none() && !terms.decides() && threads.is_empty();
+        let mut this =
+            Self { terms, shared, threads, entered: vec![Entered::default(); cfg.len()], is_trivial };
         if !is_trivial {
             this.follow(function);
         }
@@ -209,7 +243,7 @@ impl Paths {
     /// where it is made of the thread's number.
     pub(super) fn of_all_threads(&self, knowledge: &Knowledge) -> Knowledge {
         let sets = knowledge.sets.iter().filter(|(term, _)| !self.terms.varies(*term));
-        Knowledge { sets: sets.cloned().collect() }
+        Knowledge { sets: sets.cloned().collect(), threads: None }
     }
 
     /// Whether a block can be left to another one, with what is known then.
@@ -237,9 +271,20 @@ impl Paths {
     pub(super) fn learn(&self, instruction: u32, holds: bool, knowledge: &mut Knowledge) -> bool {
         /// What is longer is not understood to its end.
         const FUEL: u32 = 64;
+        if let Some((may, may_not)) = self.threads.get(&instruction)
+            && !knowledge.narrow_threads(if holds { may } else { may_not })
+        {
+            return false;
+        }
         let Some((term, negated)) = self.terms.guard(instruction) else { return true };
         let mut learner = Learner { paths: self, knowledge, fuel: FUEL };
-        learner.narrow(term, &ValueSet::truth(holds != negated))
+        learner.narrow(term, &ValueSet::truth(holds != negated)) && learner.agrees()
+    }
+
+    /// Whether the guard of an instruction may be another one in other threads of a CTA by its nature.
+    pub fn varies(&self, instruction: u32) -> bool {
+        self.threads.contains_key(&instruction)
+            || self.terms.guard(instruction).is_none_or(|(term, _)| self.terms.varies(term))
     }
 }
 
@@ -282,6 +327,18 @@ impl Learner<'_> {
 
     fn truth(&mut self, term: TermId, holds: bool) -> bool {
         self.narrow(term, &ValueSet::truth(holds))
+    }
+
+    /// Whether what was learnt before of two predicates together can still be so: that not both hold, say,
+    /// where it was not known which one does not.
+    fn agrees(&mut self) -> bool {
+        let paths = self.paths;
+        let of_two = |(term, set): &(TermId, ValueSet)| {
+            let test = paths.terms.test(*term).filter(|test| matches!(test, Test::And(..) | Test::Or(..)))?;
+            set.single().filter(|truth| *truth < 2).map(|truth| (test, truth == 1))
+        };
+        let known: SmallVec<[(&Test, bool); 4]> = self.knowledge.sets.iter().filter_map(of_two).collect();
+        known.into_iter().all(|(test, holds)| self.fuel == 0 || self.test(test, holds))
     }
 
     /// Whether a predicate can be so.

@@ -44,16 +44,25 @@ impl ThreadSet {
         Self(words)
     }
 
-    pub(super) fn and(self, other: Self) -> Self {
+    /// Those that are in both.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
         self.zip(other, |one, other| one & other)
     }
 
-    pub(super) fn or(self, other: Self) -> Self {
+    /// Those that are in either.
+    #[must_use]
+    pub fn or(self, other: Self) -> Self {
         self.zip(other, |one, other| one | other)
     }
 
     pub(super) fn without(self, other: Self) -> Self {
         self.zip(other, |one, other| one & !other)
+    }
+
+    /// The warps of which some thread is in it, with all their threads that there are.
+    pub(super) fn whole_warps(self, all: Self) -> Self {
+        self.zip(all, |some, all| if some == 0 { 0 } else { all })
     }
 
     pub(super) fn contains(&self, thread: usize) -> bool {

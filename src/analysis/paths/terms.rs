@@ -781,6 +781,21 @@ impl Builder<'_> {
                 writes.extend(facts.leaves.iter().map(|id| (instruction(id), term)));
             }
         }
+        // What two predicates are together may be known before what each of them is.
+        if shared.first_from(0).is_some() {
+            for (term, test) in &self.terms.tests {
+                let index = term.index();
+                if mentioned[index] == 1
+                    && matches!(test, Test::And(..) | Test::Or(..))
+                    && !shared.contains(index)
+                {
+                    shared.insert(index);
+                    let leaves = &self.facts[index].leaves;
+                    let instruction = |id: &DefinitionId| self.function.definitions.get(*id).instruction;
+                    writes.extend(leaves.iter().map(|id| (instruction(id), *term)));
+                }
+            }
+        }
         writes.sort_unstable();
         writes.dedup();
         self.terms.writes = writes;

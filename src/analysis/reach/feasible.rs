@@ -39,6 +39,8 @@ pub struct Feasible<'a> {
     /// By fact, and where another thread's way parts from that of the fact's: the queries that this
     /// thread gets to.
     parted: FxHashMap<(Fact, BlockId), FxHashSet<Query>>,
+    /// By fact: the queries that a thread gets to whose guard keeps it from generating it.
+    passed_by: FxHashMap<Fact, FxHashSet<Query>>,
 }
 
 /// What a path has gone through.
@@ -105,6 +107,7 @@ impl<'a> Feasible<'a> {
             position,
             found: FxHashMap::default(),
             parted: FxHashMap::default(),
+            passed_by: FxHashMap::default(),
         }
     }
 
@@ -138,6 +141,11 @@ impl<'a> Feasible<'a> {
             }
         }
         let Some(parting) = parting else { return false };
+        if parting == from
+            && let Some(found) = self.passing_by(fact)
+        {
+            return found.contains(&query);
+        }
         if !self.parted.contains_key(&(fact, parting)) {
             let from = cfg.block(parting).instructions.end;
             let begin = self.begin(fact).into_iter().filter_map(|way| {
@@ -152,6 +160,33 @@ impl<'a> Feasible<'a> {
             self.parted.insert((fact, parting), found);
         }
         self.parted[&(fact, parting)].contains(&query)
+    }
+
+    /// The queries that a thread gets to which comes to where a fact is generated, and whose guard keeps it
+    /// from generating it; `None` where there is no such thread, or that is too much.
+    fn passing_by(&mut self, fact: Fact) -> Option<&FxHashSet<Query>> {
+        let Function { unit, cfg, .. } = self.function;
+        let &instruction = self.generated.get(&fact)?.first()?;
+        let block = cfg.block_of(instruction)?;
+        unit.module.guard(&unit.module.instructions[instruction as usize])?;
+        if !self.passed_by.contains_key(&fact) {
+            let begin = self.begin(fact).into_iter().filter_map(|way| {
+                let mut knowledge = self.paths.entering(block)?.clone();
+                self.paths.pass(&mut knowledge, cfg.block(block).instructions.start..instruction);
+                let is_possible = self.paths.learn(instruction, false, &mut knowledge)
+                    && knowledge.and(&self.paths.of_all_threads(&way.knowledge));
+                is_possible.then(|| Way {
+                    block,
+                    from: instruction + 1,
+                    passed: Passed::default(),
+                    knowledge,
+                })
+            });
+            let begin = begin.collect();
+            let found = self.follow(fact, begin, true)?;
+            self.passed_by.insert(fact, found);
+        }
+        self.passed_by.get(&fact)
     }
 
     /// Where a fact is generated, and what is known there.
@@ -313,7 +348,7 @@ mod tests {
         if same_thread {
             reach.same_thread();
         }
-        let paths = Paths::new(&function, guarded.into_iter());
+        let paths = Paths::new(&function, guarded.into_iter(), |_| None);
         let mut found = false;
         reach.solve_feasible(function, || &paths, &mut |_, _| u64::MAX, &mut |_, _, can_happen| {
             found = can_happen();
