@@ -26,6 +26,7 @@
 //! | which bits are known of what functions give each other? | [`given`], behind constants |
 //! | what can have happened before what, with nothing between? | [`flow::Flow::pairs`], on top of [`reach`] |
 //! | which columns are handed over to whom before they are complete? | [`handovers`] |
+//! | what lies between two instructions, before the second is reached for the first time? | [`rounds`] |
 //! | what is still pending where something happens? | [`pending`]; loads are followed by [`loads`] |
 //! | which threads of a block, warp by warp? of which CTA of a pair? | [`executing::Executing`], through [`flow::Flow::executing`] |
 //! | what does a kernel execute in functions that it calls, and who? | [`reached`], through [`flow::Flow::reached`] |
@@ -64,6 +65,7 @@ pub mod ranges;
 pub mod reach;
 pub mod reached;
 pub mod registers;
+pub mod rounds;
 pub mod shared;
 pub mod sums;
 pub mod uniformity;

@@ -1,8 +1,14 @@
-//! Which shared memory a matrix lies in, and which a store writes: variables, as far as they are known.
+//! Which shared memory a matrix lies in, and which a store writes: variables, and the bytes of them, as far as
+//! they are known.
 
-use super::events::Event;
+use std::ops::Range;
+
+use rustc_hash::FxHashSet;
+
+use super::events::{Action, Event};
 use super::flow::Flow;
 use super::places::Root;
+use crate::descriptor::shared_memory::{self, SwizzleMode};
 use crate::instruction::{Instruction, MatrixA, Scalar};
 use crate::isa::generic::{Computation, Flag, Space};
 use crate::resolve::symbols::{RegisterId, Resolution, SymbolId, SymbolKind};
@@ -102,7 +108,92 @@ impl Flow<'_> {
         let is_other = |read: &Option<SymbolId>| {
             read.is_some_and(|read| read != stored && !(self.is_external(read) && self.is_external(stored)))
         };
-        !read.is_empty() && read.iter().all(is_other)
+        !read.is_empty() && read.iter().all(is_other) || self.stores_beside(store, reader)
+    }
+
+    /// Whether a store writes bytes of a variable that the matrices of a multiply do not have, where it is
+    /// known of all which they have: rows of swizzled K-major matrices lie one behind the other, in groups of
+    /// eight.
+    fn stores_beside(&self, store: Event, reader: Event) -> bool {
+        /// No store of one thread is longer.
+        const LONGEST: u64 = 32;
+        let (Some((variable, first)), Action::Tensor { index, .. }) =
+            (self.stored_byte(store), reader.action)
+        else {
+            return false;
+        };
+        let (Some(Instruction::Mma(mma)), Some(known)) =
+            (self.instruction(reader), self.descriptors_of(index))
+        else {
+            return false;
+        };
+        let layout = shared_memory::layout(false);
+        let bytes = |name: &str, scalar: &Scalar<'_>, rows: Option<u32>| -> Option<(SymbolId, Range<u64>)> {
+            let (read, start) = self.start(reader, scalar)?;
+            let word = known.descriptors.iter().find(|it| it.name == name)?.word;
+            let (_, stride) = layout.known("sbo", word)?;
+            let (swizzle, mode) = layout.known("swizzle", word)?;
+            let group = match swizzle.name_of(mode)?.parse().ok()? {
+                mode @ (SwizzleMode::Bytes128 | SwizzleMode::Bytes64) => mode.eight_rows()?,
+                SwizzleMode::None | SwizzleMode::Bytes32 | SwizzleMode::Bytes128Atom32 => return None,
+            };
+            let more = u64::from(rows?.div_ceil(8).saturating_sub(1));
+            // The field is in units of 16 bytes.
+            Some((read, start..start + more * stride * 16 + group))
+        };
+        let is_beside = |matrix: Option<(SymbolId, Range<u64>)>| {
+            matrix.is_some_and(|(read, bytes)| {
+                let is_other = !(self.is_external(read) && self.is_external(variable));
+                if read == variable { first + LONGEST <= bytes.start || bytes.end <= first } else { is_other }
+            })
+        };
+        let a = match &mma.a {
+            MatrixA::Descriptor(a) if known.facts.transpose_a == Some(false) => {
+                is_beside(bytes("a-desc", a, known.facts.m))
+            }
+            MatrixA::Descriptor(_) => false,
+            MatrixA::TensorMemory(_) => true,
+        };
+        a && known.facts.transpose_b == Some(false) && is_beside(bytes("b-desc", &mma.b, known.facts.n))
+    }
+
+    /// The byte of a variable that a store begins with, if it is the same for all threads.
+    pub fn stored_byte(&self, store: Event) -> Option<(SymbolId, u64)> {
+        if !self.is_own(store) {
+            return None;
+        }
+        let operands = self.unit.module.instructions[store.instruction as usize].operands;
+        let is_address =
+            |index: &usize| matches!(self.unit.module.operands[*index].kind(), OperandKind::Address(_));
+        let address = operands.range().find(is_address)?;
+        self.byte(store.instruction, address as u32)
+    }
+
+    /// The byte of a variable that an address is, if it is the same for all threads.
+    fn byte(&self, instruction: u32, address: u32) -> Option<(SymbolId, u64)> {
+        let place = self.places().address(instruction, address)?;
+        match place.root {
+            Root::Variable(variable) => Some((variable, place.offset.constant(32)?)),
+            Root::Literal | Root::Slot(_) | Root::Parameter(_) | Root::Register(_) => None,
+        }
+    }
+
+    /// The bytes of variables in shared memory that the function itself loads, each the same for all
+    /// threads.
+    pub fn loaded_bytes(&self) -> FxHashSet<(SymbolId, u64)> {
+        let mut loaded = FxHashSet::default();
+        for at in self.cfg().instructions() {
+            let opcode = self.unit.operations.of(at);
+            if !self.facts.budget.take(1) {
+                break;
+            }
+            if opcode.computes() == Computation::Load && opcode.spaces().next().is_some_and(Space::is_shared)
+            {
+                let operands = self.unit.module.instructions[at as usize].operands;
+                loaded.extend((operands.len == 2).then(|| self.byte(at, operands.start + 1)).flatten());
+            }
+        }
+        loaded
     }
 
     /// Whether something writes to shared memory exactly where a matrix that a multiply or copy reads
@@ -111,15 +202,7 @@ impl Flow<'_> {
         if !self.is_own(writer) || !self.is_own(reader) {
             return false;
         }
-        let operands = self.unit.module.instructions[writer.instruction as usize].operands;
-        let is_address =
-            |index: &usize| matches!(self.unit.module.operands[*index].kind(), OperandKind::Address(_));
-        let Some(address) = operands.range().find(is_address) else { return false };
-        let place = self.places().address(writer.instruction, address as u32);
-        let written = place.and_then(|place| match place.root {
-            Root::Variable(variable) => Some((variable, place.offset.constant(32)?)),
-            Root::Literal | Root::Slot(_) | Root::Parameter(_) | Root::Register(_) => None,
-        });
+        let written = self.stored_byte(writer);
         let starts: Vec<Option<(SymbolId, u64)>> = match self.instruction(reader) {
             Some(Instruction::Mma(mma)) => {
                 let a = match &mma.a {

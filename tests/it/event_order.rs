@@ -483,6 +483,14 @@ fn hazards_for(program: &[Op], parameter: Option<u32>) -> Hazards {
                 certain.insert("TC703");
             }
         }
+        // In a loop, what is waited for behind the access is waited for too late.
+        for access in after.iter().copied().filter(|access| reached.contains(access)) {
+            if matches!(program.get(access), Some(Op::Ld(_) | Op::St))
+                && is_first_reached_unwaited(program, at, access, &waited_at, &passes_on)
+            {
+                found.entry("TC703").or_default().insert(access);
+            }
+        }
     }
     // Where conditions are known, that is something else.
     if parameter.is_none() && loaded_for_certain(program) {
@@ -493,6 +501,29 @@ fn hazards_for(program: &[Op], parameter: Option<u32>) -> Hazards {
         certain.insert("TC308");
     }
     Hazards { found, certain, races }
+}
+
+/// Whether paths lead from an operation to an access, and none of them past a wait before it comes there,
+/// or to the operation again.
+fn is_first_reached_unwaited(
+    program: &[Op],
+    from: usize,
+    to: usize,
+    waits: &[usize],
+    passes_on: &impl Fn(usize) -> bool,
+) -> bool {
+    let mut seen: BTreeSet<(usize, bool)> = BTreeSet::new();
+    let mut work: Vec<(usize, bool)> =
+        successors_for(program, from, None).into_iter().map(|next| (next, false)).collect();
+    while let Some((at, waited)) = work.pop() {
+        if at == from || !seen.insert((at, waited)) || at == to {
+            continue;
+        }
+        let is_barrier = program.get(at) == Some(&Op::Barrier) && passes_on(at);
+        let waited = waited || waits.contains(&at) || is_barrier;
+        work.extend(successors_for(program, at, None).into_iter().map(|next| (next, waited)));
+    }
+    seen.contains(&(to, false)) && !seen.contains(&(to, true))
 }
 
 /// Rules that the programs are about.

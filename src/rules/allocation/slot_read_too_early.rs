@@ -5,14 +5,17 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::analysis::cfg::{Block, BlockId};
 use crate::analysis::dominance::DominatorTree;
 use crate::analysis::events::{Action, Event};
-use crate::analysis::executing::Executing;
+use crate::analysis::executing::{Executes, Executing};
 use crate::analysis::flow::Flow;
 use crate::analysis::footprint::{accessed, slot};
 use crate::analysis::places::Slot;
-use crate::analysis::reach::Reach;
+use crate::analysis::reach::{Direction, Passed, Reach};
 use crate::diagnostic::{Diagnostic, Findings};
 use crate::instruction::Instruction;
+use crate::isa::generic::Synchronization;
 use crate::rules::{Checker, Code, rule};
+use crate::syntax::ast::Operand;
+use crate::syntax::literal;
 
 rule! {
     /// ## What it does
@@ -20,7 +23,9 @@ rule! {
     /// the kernel's start with neither that `alloc` nor a barrier or wait on an mbarrier before, nor
     /// the read of a flag that acquires, by itself or by a fence behind it. An
     /// `alloc` of one warp is none of another one, and a barrier that all of them pass before it orders
-    /// nothing behind it.
+    /// nothing behind it; nor does a barrier of one warp (`bar.warp.sync`), or a named one in which the warp
+    /// that allocates, or the one that reads, has no part. Where the load and the `alloc` are under
+    /// conditions of which it is not known how they go together, nothing is said.
     ///
     /// ## Why is this bad?
     /// Another warp executes the `alloc`; without a barrier its result may not be there yet.
@@ -87,20 +92,24 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             }
         }
         let executing = OnceCell::new();
-        let barriers = barriers(&flow);
+        let between = barriers(&flow);
         for slot in order {
             let (Some(allocs), Some(loads)) = (written.get(&slot), loads.get(&slot)) else { continue };
-            let start = Start::new(&flow, &executing, &barriers, allocs);
-            let early: Vec<u32> = match allocs[..] {
-                [only] => {
-                    let early =
-                        |load: &u32| start.reaches(*load) && !start.leads_through(only.instruction, *load);
-                    loads.iter().copied().filter(early).collect()
-                }
-                _ => loads.clone(),
-            };
-            // What the graph says of one allocation, a run may not do.
-            let early = if early.is_empty() { early } else { start.reaches_past(allocs, &early) };
+            let barriers = with_warp_barriers(&flow, &between, allocs);
+            let certain: Vec<u32> =
+                barriers.iter().copied().filter(|barrier| !is_of_some(&flow, *barrier)).collect();
+            let mut early = Start::new(&flow, &executing, &certain, allocs).early(allocs, loads);
+            if certain.len() < barriers.len() {
+                early.retain(|load| {
+                    let mut barriers = barriers.clone();
+                    barriers.retain(|barrier| {
+                        certain.binary_search(barrier).is_ok()
+                            || is_met(&flow, &executing, *barrier, allocs, *load)
+                    });
+                    !Start::new(&flow, &executing, &barriers, allocs).early(allocs, &[*load]).is_empty()
+                });
+            }
+            early.retain(|load| is_certain(&flow, &executing, allocs, *load));
             for load in early {
                 let finding = Diagnostic::new(
                     Code::SlotReadTooEarly,
@@ -137,9 +146,9 @@ struct Start<'a> {
 fn barriers(flow: &Flow<'_>) -> Vec<u32> {
     let mut waiting: FxHashMap<u32, bool> = FxHashMap::default();
     let waits = |event: &&Event| match event.action {
-        Action::Barrier | Action::WarpBarrier | Action::MbarrierWait | Action::Acquire | Action::Unknown => {
-            true
-        }
+        Action::Barrier | Action::MbarrierWait | Action::Acquire | Action::Unknown => true,
+        // It orders the threads of one warp only.
+        Action::WarpBarrier => false,
         Action::Call(callee) => *waiting.entry(callee).or_insert_with(|| may_wait(flow, callee)),
         Action::Tensor { .. }
         | Action::MbarrierArrive
@@ -151,6 +160,116 @@ fn barriers(flow: &Flow<'_>) -> Vec<u32> {
         | Action::BulkLoad => false,
     };
     flow.events().iter().filter(waits).map(|event| event.instruction).collect()
+}
+
+/// With those barriers of a warp behind which all of its threads know what one of them has waited for.
+fn with_warp_barriers(flow: &Flow<'_>, barriers: &[u32], allocs: &[Event]) -> Vec<u32> {
+    let warp_barriers: Vec<u32> = flow
+        .events()
+        .iter()
+        .filter(|event| event.action == Action::WarpBarrier)
+        .map(|event| event.instruction)
+        .collect();
+    let mut all = barriers.to_vec();
+    if !warp_barriers.is_empty() {
+        let waits = barriers.iter().copied().filter(|barrier| !is_before_all(flow, *barrier, allocs));
+        let behind = Passed::new(flow.cfg(), Direction::Forward, waits);
+        all.extend(warp_barriers.into_iter().filter(|it| behind.has(flow.cfg(), *it)));
+        all.sort_unstable();
+    }
+    all
+}
+
+/// Whether perhaps not all threads have part in a barrier: it has a name, or a guard.
+fn is_of_some(flow: &Flow<'_>, barrier: u32) -> bool {
+    let unit = flow.unit;
+    let raw = &unit.module.instructions[barrier as usize];
+    if unit.operations.of(barrier).synchronization() != Synchronization::BarrierSync {
+        return false;
+    }
+    let is_first = |operand: &Operand| literal::evaluate(&unit.source, &unit.module, operand) == Some(0);
+    let operands = unit.module.operands(raw.operands);
+    unit.module.guard(raw).is_some() || operands.len() > 1 || !operands.first().is_none_or(is_first)
+}
+
+/// Whether the warp that allocates has part in such a barrier, by waiting or by arriving only, and every
+/// warp that reads the slot.
+fn is_met<'a>(
+    flow: &Flow<'a>,
+    executing: &OnceCell<Executing<'a>>,
+    barrier: u32,
+    allocs: &[Event],
+    load: u32,
+) -> bool {
+    let executing = executing.get_or_init(|| flow.executing(None));
+    // Others may wait at the same barrier elsewhere.
+    let name = |at: u32| {
+        let unit = flow.unit;
+        let operands = unit.module.operands(unit.module.instructions[at as usize].operands);
+        operands.first().and_then(|operand| literal::evaluate(&unit.source, &unit.module, operand))
+    };
+    let named = name(barrier);
+    let is_same = |event: &&Event| {
+        event.action == Action::Barrier
+            && (named.is_none() || name(event.instruction).is_none_or(|other| Some(other) == named))
+    };
+    let waits: Option<Vec<Executes>> =
+        flow.events().iter().filter(is_same).map(|event| executing.of(event.instruction)).collect();
+    let Some(mut known) = waits else { return true };
+    let arrives = |event: &Event| event.action == Action::BarrierArrive;
+    let allocates = |alloc: &Event| {
+        executing
+            .of(alloc.instruction)
+            .is_none_or(|allocates| known.iter().any(|waits| !allocates.is_of_other_warps(waits)))
+    };
+    if !allocs.iter().any(allocates) && !flow.events().iter().any(arrives) {
+        return false;
+    }
+    let allocating: Option<Vec<Executes>> =
+        allocs.iter().map(|alloc| executing.of(alloc.instruction)).collect();
+    let Some(allocating) = allocating else { return true };
+    known.extend(allocating);
+    executing.of(load).is_none_or(|loads| !loads.is_of_more_warps_than_all(&known))
+}
+
+/// Whether the conditions of a load and of the allocations say that one is executed without the other:
+/// the load has none that the allocations do not have, but for what is the same for the whole CTA, or a
+/// warp is known that loads and allocates nothing.
+fn is_certain<'a>(flow: &Flow<'a>, executing: &OnceCell<Executing<'a>>, allocs: &[Event], load: u32) -> bool {
+    let cfg = flow.cfg();
+    let Some(own) = cfg.block_of(load) else { return false };
+    let leads_to_all = |above: BlockId| {
+        allocs
+            .iter()
+            .all(|alloc| cfg.block_of(alloc.instruction).is_some_and(|block| cfg.dominates(above, block)))
+    };
+    let is_guarded = flow.unit.module.guard(&flow.unit.module.instructions[load as usize]).is_some();
+    let mut is_conditional = is_guarded;
+    // From the inside out: what is executed under a condition, and then that condition.
+    let mut inner = own;
+    for above in cfg.dominating(own) {
+        if is_conditional || !flow.facts.budget.take(1) {
+            break;
+        }
+        if !cfg.post_dominates(inner, above) {
+            is_conditional = cfg.block(above).branch.is_some_and(|branch| flow.paths().varies(branch));
+            inner = above;
+        }
+        if leads_to_all(above) {
+            break;
+        }
+    }
+    if !is_conditional {
+        return true;
+    }
+    let executing = executing.get_or_init(|| flow.executing(None));
+    let Some(loads) = executing.of(load) else { return false };
+    allocs.iter().all(|alloc| {
+        let allocates = executing.of(alloc.instruction);
+        allocates.is_some_and(|allocates| {
+            loads.is_of_other_warps(&allocates) || loads.is_of_more_warps_than(&allocates)
+        })
+    })
 }
 
 /// Whether the thread that allocates has passed a barrier before, and never does so again.
@@ -186,6 +305,19 @@ impl<'a> Start<'a> {
             |to| block(to).predecessors.iter().filter(|from| passes(from)).map(|block| block.0),
         );
         Self { flow, barriers, tree, executing }
+    }
+
+    /// The loads that can be executed before their slot is written.
+    fn early(&self, allocs: &[Event], loads: &[u32]) -> Vec<u32> {
+        let early: Vec<u32> = match allocs {
+            [only] => {
+                let early = |load: &u32| self.reaches(*load) && !self.leads_through(only.instruction, *load);
+                loads.iter().copied().filter(early).collect()
+            }
+            _ => loads.to_vec(),
+        };
+        // What the graph says of one allocation, a run may not do.
+        if early.is_empty() { early } else { self.reaches_past(allocs, &early) }
     }
 
     /// Whether a path without a barrier leads to `load`.
@@ -255,10 +387,8 @@ fn may_wait(flow: &Flow<'_>, callee: u32) -> bool {
     flow.all.summary(callee).is_none_or(|summary| {
         summary.unknown
             || summary.events.iter().any(|event| {
-                matches!(
-                    event.action,
-                    Action::Barrier | Action::WarpBarrier | Action::MbarrierWait | Action::Acquire
-                ) || matches!(flow.instruction(*event), Some(Instruction::Alloc(_)))
+                matches!(event.action, Action::Barrier | Action::MbarrierWait | Action::Acquire)
+                    || matches!(flow.instruction(*event), Some(Instruction::Alloc(_)))
             })
     })
 }

@@ -13,7 +13,9 @@ rule! {
     /// Finds an allocation that is used or deallocated again after its `dealloc`: the address comes
     /// from the same slot in shared memory, or is the same value, and no `alloc` lies between. Two
     /// instructions that stand under different conditions, as those of two warp roles do, are left
-    /// alone: no run may execute both.
+    /// alone: no run may execute both. But where the numbers of the threads say that two warps execute
+    /// them, every run does: of two that deallocate, one is the second, and what one warp deallocates
+    /// before a barrier, another one does not use behind it.
     ///
     /// ## Why is this bad?
     /// The columns may belong to another CTA by then.
@@ -85,6 +87,32 @@ fn same_allocation(flow: &Flow<'_>, pair: Pair, freed: &Place, columns: Option<u
     }
 }
 
+/// Whether some warp certainly executes the one, and some warp the other.
+fn both_happen(flow: &Flow<'_>, pair: Pair) -> bool {
+    let executing = flow.executing(None);
+    let happens = |at: u32| executing.of(at).is_some_and(|it| it.warps() > 0);
+    happens(pair.from) && happens(pair.to)
+}
+
+/// Whether both deallocate, so that it does not matter which one comes first, or a barrier of all threads
+/// lies between.
+fn is_ordered(flow: &Flow<'_>, pair: Pair) -> bool {
+    let cfg = flow.cfg();
+    if flow.operation(pair.then) == Some(Operation::Dealloc) {
+        return true;
+    }
+    let (Some(from), Some(to)) = (cfg.block_of(pair.from), cfg.block_of(pair.to)) else { return false };
+    let is_between = |event: &Event| {
+        let at = event.instruction;
+        let raw = &flow.unit.module.instructions[at as usize];
+        let Some(block) = cfg.block_of(at).filter(|block| !cfg.is_in_loop(*block)) else { return false };
+        let is_behind = if block == from { pair.from < at } else { cfg.post_dominates(block, from) };
+        let is_before = if block == to { at < pair.to } else { cfg.dominates(block, to) };
+        flow.unit.module.guard(raw).is_none() && is_behind && is_before
+    };
+    flow.events().iter().filter(|event| event.action == Action::Barrier).any(is_between)
+}
+
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     for flow in checker.flows() {
         let role = |event: Event| match flow.operation(event) {
@@ -117,7 +145,8 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
                 freed_place(&flow, pair.first).is_some_and(|freed| {
                     let same = |used: &Place| same_allocation(&flow, pair, &freed, columns(), used);
                     places(&flow, pair.then).iter().any(same)
-                        && !flow.mutually_exclusive(pair.first, pair.then)
+                        && (!flow.mutually_exclusive(pair.first, pair.then)
+                            || both_happen(&flow, pair) && is_ordered(&flow, pair))
                 })
             },
         );

@@ -1,3 +1,5 @@
+use std::cell::LazyCell;
+
 use crate::analysis::events::{Action, Event};
 use crate::analysis::flow::{Pair, Role};
 use crate::diagnostic::{Diagnostic, Findings};
@@ -8,7 +10,8 @@ rule! {
     /// ## What it does
     /// Finds a `mma` or `cp` behind a store or a `cp.async` to shared memory in the same thread with no
     /// `fence.proxy.async` between, in kernels that load nothing into shared memory in bulk. A store to
-    /// another variable than those that the descriptors point to is left alone, and so is one to a variable
+    /// another variable than those that the descriptors point to is left alone, and so is one to other bytes
+    /// than theirs, where it is known which those are, to a word that the kernel itself loads, and to a variable
     /// that no matrix fits into; an atomic operation or a reduction is one only on such a variable as they
     /// point to.
     ///
@@ -51,10 +54,16 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             (_, Some(Operation::Mma | Operation::MmaWs | Operation::Cp)) => Role::Query,
             _ => Role::None,
         };
+        let loaded = LazyCell::new(|| flow.loaded_bytes());
         let relates = |pair: Pair| match pair.first.action {
             // Counters and flags are updated, too.
             Action::SharedUpdate => flow.stores_into(pair.first, pair.then),
-            _ => !flow.stores_elsewhere(pair.first, pair.then),
+            // What is loaded again is a word for other threads, if it is not certainly one of a matrix.
+            _ => {
+                let is_loaded = || flow.stored_byte(pair.first).is_some_and(|byte| loaded.contains(&byte));
+                !flow.stores_elsewhere(pair.first, pair.then)
+                    && (!is_loaded() || flow.stores_into(pair.first, pair.then))
+            }
         };
         for pair in flow.first_pairs(role, relates) {
             let written = match pair.first.action {

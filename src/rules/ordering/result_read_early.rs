@@ -1,18 +1,28 @@
 use std::cell::LazyCell;
 
+use rustc_hash::FxHashSet;
+
+use crate::analysis::cfg::BlockId;
 use crate::analysis::events::{Action, Event};
-use crate::analysis::flow::{Role, first_of_each_cause};
+use crate::analysis::flow::{Flow, Role, first_of_each_cause};
 use crate::analysis::footprint::{Columns, columns, operands_read};
 use crate::analysis::pending::{Pending, barriers_behind_waits};
+use crate::analysis::places::Root;
+use crate::analysis::rounds::Round;
 use crate::diagnostic::{Diagnostic, Findings};
+use crate::isa::generic::Computation;
 use crate::isa::vocabulary::Operation;
+use crate::resolve::symbols::Resolution;
 use crate::rules::{Checker, Code, labelled, rule};
 
 rule! {
     /// ## What it does
     /// Finds loads and stores of Tensor Memory behind a `mma`, `cp` or `shift` of the same thread
     /// with no wait on an mbarrier and no barrier on any path between. A barrier counts only if a thread
-    /// can have waited on an mbarrier before it. Accesses that are provably disjoint are left alone.
+    /// can have waited on an mbarrier before it. Accesses that are provably disjoint are left alone. In a
+    /// loop, a wait behind the load is none for what is issued again in the next round: there, loads and
+    /// stores of the same columns are found that are always reached before the first wait; and elsewhere
+    /// those that a warp gets to which executes none of the waits.
     ///
     /// ## Why is this bad?
     /// The operation is asynchronous: `ld` reads the accumulator before the multiply is done, `st`
@@ -41,6 +51,79 @@ rule! {
     /// ## References
     /// PTX ISA, sections 9.7.16.6.2.1.1 and 9.7.16.6.4.2
     ResultReadEarly Function check
+}
+
+/// Whether threads may go past a wait.
+fn is_waited_for_in_part(flow: &Flow<'_>) -> bool {
+    let cfg = flow.cfg();
+    flow.events().iter().filter(|event| event.action == Action::MbarrierWait).any(|event| {
+        cfg.block_of(event.instruction).is_some_and(|block| !cfg.post_dominates(block, BlockId(0)))
+    })
+}
+
+/// Whether an operation is started in a loop.
+fn happens_in_loop(flow: &Flow<'_>) -> bool {
+    let starts = |event: &Event| {
+        flow.operation(*event).is_some_and(|operation| Pending::Operation.started_by(operation))
+    };
+    let is_in_loop = |event: &Event| {
+        flow.cfg().block_of(event.instruction).is_some_and(|block| flow.cfg().is_in_loop(block))
+    };
+    flow.events().iter().any(|event| starts(event) && is_in_loop(event))
+}
+
+/// The instructions at which something may be waited for, in the order of the text.
+fn waiting(flow: &Flow<'_>, role: impl Fn(Event) -> Role) -> Vec<u32> {
+    let waits = |event: &&Event| match event.action {
+        Action::Call(callee) => flow.all.summary(callee).is_none_or(|summary| {
+            summary.unknown || summary.events.iter().any(|inner| role(*inner) == Role::Discharge)
+        }),
+        _ => role(**event) == Role::Discharge,
+    };
+    flow.events().iter().filter(waits).map(|event| event.instruction).collect()
+}
+
+/// Whether a warp is known that gets to the end of a round and executes none of what waits on the way.
+fn is_unordered_in_warp(flow: &Flow<'_>, round: Round, waits: &[u32]) -> bool {
+    let executing = flow.executing(None);
+    let cfg = flow.cfg();
+    let Some(from) = cfg.block_of(round.from) else { return false };
+    // The thread that issues the operation arrives at a barrier of all without having waited for it; at
+    // another one, somebody else may arrive who has.
+    let hands_over = |event: &&Event| {
+        let raw = &flow.unit.module.instructions[event.instruction as usize];
+        let is_of_all = flow.unit.module.guard(raw).is_none()
+            && cfg.block_of(event.instruction).is_some_and(|block| cfg.post_dominates(block, from));
+        event.action == Action::Barrier && !is_of_all
+    };
+    let barriers = flow.events().iter().filter(hands_over).map(|event| event.instruction);
+    let mut waits: Vec<u32> = waits.iter().copied().chain(barriers).collect();
+    waits.sort_unstable();
+    let Some(reads) = executing.of(round.to) else { return false };
+    let waiting: Option<Vec<_>> = waits.iter().map(|wait| executing.of(*wait)).collect();
+    let Some(waiting) = waiting else { return false };
+    let mut judged: FxHashSet<Vec<u32>> = FxHashSet::default();
+    reads.certain_warps().any(|warp| {
+        let of_warp = waits.iter().zip(&waiting).filter(|(_, it)| it.possible_lanes(warp) != 0);
+        let waits: Vec<u32> = of_warp.map(|(wait, _)| *wait).collect();
+        let is_new = judged.insert(waits.clone());
+        is_new && !round.passes(flow.cfg(), &flow.facts.budget, &waits)
+    })
+}
+
+/// Whether an instruction is executed whenever control comes to it again: its guard, if it has one, is
+/// the same in each round, or an election.
+fn is_repeated(flow: &Flow<'_>, instruction: u32) -> bool {
+    let module = &flow.unit.module;
+    if module.guard(&module.instructions[instruction as usize]).is_none() {
+        return true;
+    }
+    let Resolution::Register(register) = flow.unit.symbols.guard(instruction) else { return false };
+    let view = flow.facts.view(flow.unit);
+    let Some(only) = view.only(instruction, register) else { return false };
+    let made = view.definitions.get(only).instruction;
+    flow.unit.operations.of(made).computes() == Computation::Elect
+        || flow.cfg().block_of(made).is_some_and(|block| !flow.cfg().is_in_loop(block))
 }
 
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
@@ -77,6 +160,45 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             let disjoint = |other: &Option<Columns>| other.is_some_and(|it| flow.are_disjoint(access, &it));
             !(disjoint(result) && (!stores || operands.iter().all(disjoint)))
         });
+        let mut pairs = pairs;
+        let mut by_warp: FxHashSet<(u32, u32)> = FxHashSet::default();
+        if happens_in_loop(&flow) || is_waited_for_in_part(&flow) {
+            // Of what may be waited for and may be not: what comes first is what counts.
+            let at_once = flow.pairs_of_kinds_killing(
+                |event| match role(event) {
+                    Role::Discharge => Role::Kill,
+                    // What another thread has waited for may be told by a flag.
+                    _ if event.action == Action::Acquire => Role::Kill,
+                    role => role,
+                },
+                |reach, operations| {
+                    let addressed = operations.iter().filter_map(|(fact, event)| {
+                        match columns(&flow, *event)?.place().root {
+                            Root::Register(register) => Some((*fact, register)),
+                            Root::Literal | Root::Variable(_) | Root::Slot(_) | Root::Parameter(_) => None,
+                        }
+                    });
+                    flow.kill_at_writes(reach, addressed);
+                },
+                |event| columns(&flow, event),
+                |result, access| result.zip(*access).is_some_and(|(result, access)| result.overlaps(&access)),
+            );
+            let known: FxHashSet<u32> = pairs.iter().map(|pair| pair.first.instruction).collect();
+            let waits = LazyCell::new(|| waiting(&flow, role));
+            for pair in at_once {
+                let round =
+                    Round { from: pair.from, to: pair.to, begins_again: is_repeated(&flow, pair.from) };
+                if known.contains(&pair.first.instruction) {
+                    continue;
+                }
+                if !round.passes(flow.cfg(), &flow.facts.budget, &waits) {
+                    pairs.push(pair);
+                } else if is_unordered_in_warp(&flow, round, &waits) {
+                    by_warp.insert((pair.from, pair.to));
+                    pairs.push(pair);
+                }
+            }
+        }
         for pair in first_of_each_cause(pairs) {
             let first = flow.operation(pair.first).map_or("", Operation::name);
             let then = flow.operation(pair.then).map_or("", Operation::name);
@@ -84,7 +206,11 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
                 Code::ResultReadEarly,
                 flow.span(pair.then),
                 format!("`tcgen05.{then}` can execute before the `tcgen05.{first}` is complete"),
-                "no wait on an mbarrier and no barrier on any path to here",
+                if by_warp.contains(&(pair.from, pair.to)) {
+                    "a warp gets here that waits on no mbarrier before"
+                } else {
+                    "no wait on an mbarrier and no barrier on any path to here"
+                },
             )
             .label(flow.span(pair.first), "still under way");
             // Of what the function is given, it depends on the call.
