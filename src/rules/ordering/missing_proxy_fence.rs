@@ -55,15 +55,15 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             _ => Role::None,
         };
         let loaded = LazyCell::new(|| flow.loaded_bytes());
-        let relates = |pair: Pair| match pair.first.action {
+        let relates = |pair: Pair| {
             // Counters and flags are updated, too.
-            Action::SharedUpdate => flow.stores_into(pair.first, pair.then),
-            // What is loaded again is a word for other threads, if it is not certainly one of a matrix.
-            _ => {
-                let is_loaded = || flow.stored_byte(pair.first).is_some_and(|byte| loaded.contains(&byte));
-                !flow.stores_elsewhere(pair.first, pair.then)
-                    && (!is_loaded() || flow.stores_into(pair.first, pair.then))
+            if pair.first.action == Action::SharedUpdate {
+                return flow.stores_into(pair.first, pair.then);
             }
+            // What is loaded again is a word for other threads, if it is not certainly one of a matrix.
+            let is_loaded = || flow.stored_byte(pair.first).is_some_and(|byte| loaded.contains(&byte));
+            !flow.stores_elsewhere(pair.first, pair.then)
+                && (!is_loaded() || flow.stores_into(pair.first, pair.then))
         };
         for pair in flow.first_pairs(role, relates) {
             let written = match pair.first.action {
