@@ -181,9 +181,9 @@ pub(super) fn is_given(function: &Function<'_>, instruction: u32) -> bool {
     let Some(OperandKind::Address(parts)) = module.operands(raw.operands).get(1).map(Operand::kind) else {
         return false;
     };
-    let named = parts.range().find_map(|index| match module.operands[index].kind() {
-        OperandKind::Binary(_, sum) => Some(sum.start),
-        _ => Some(index as u32),
+    let named = parts.range().next().map(|index| match module.operands[index].kind() {
+        OperandKind::Binary(_, sum) => sum.start,
+        _ => index as u32,
     });
     match named.map(|index| function.unit.symbols.operand(index)) {
         Some(Resolution::Symbol(id)) => !function.is_of_kernel(function.unit.symbols.symbol(id)),

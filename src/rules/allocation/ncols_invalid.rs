@@ -56,7 +56,8 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
                 let message = must_be(operation, exclusive.is_some(), memory);
                 findings.push(
                     Diagnostic::new(Code::NcolsInvalid, n_cols.span(), message, why)
-                        .origins(&checker.origins(decoded, &n_cols)),
+                        .origins(&checker.origins(decoded, &n_cols))
+                        .ptxas(Ptxas::Silent),
                 );
             }
             continue;
