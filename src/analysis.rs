@@ -25,6 +25,7 @@
 //! | what are addresses in a function that is called, or that it gives back, as its caller sees them? | [`arguments`], through [`flow::Flow::place`] |
 //! | which bits are known of what functions give each other? | [`given`], behind constants |
 //! | what can have happened before what, with nothing between? | [`flow::Flow::pairs`], on top of [`reach`] |
+//! | which barrier is an instruction about? | [`channels`] |
 //! | which columns are handed over to whom before they are complete? | [`handovers`] |
 //! | what lies between two instructions, before the second is reached for the first time? | [`rounds`] |
 //! | what is still pending where something happens? | [`pending`]; loads are followed by [`loads`] |
@@ -41,6 +42,7 @@ pub mod bit_set;
 pub mod budget;
 pub mod calls;
 pub mod cfg;
+pub mod channels;
 pub mod constants;
 mod control;
 mod decided;

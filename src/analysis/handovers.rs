@@ -13,6 +13,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::budget::Budget;
 use super::cfg::BlockId;
+use super::channels::Channel;
 use super::events::{Action, Event};
 use super::executing::{Executing, Warps};
 use super::flow::{Flow, Pair, Role};
@@ -23,8 +24,6 @@ use super::pending::{Threads, Transfer, pending_loads, pending_stores, pending_s
 use super::places::Root;
 use crate::isa::generic::Synchronization;
 use crate::isa::vocabulary::Operation;
-use crate::resolve::symbols::{RegisterId, Resolution};
-use crate::syntax::literal;
 
 /// A signal while a load or store may be under way.
 #[derive(Clone, Copy, Debug)]
@@ -36,26 +35,6 @@ pub struct Handover {
     /// What another warp does to its columns behind a wait for this signal, if that is known: it writes what is
     /// loaded, or accesses what is stored.
     pub then: Option<Event>,
-}
-
-/// Where threads wait for others.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Channel {
-    /// The barrier of the CTA with this number.
-    Barrier(u64),
-    /// The barrier of the cluster.
-    Cluster,
-}
-
-/// Where the number of a barrier is written.
-#[derive(Clone, Copy, Debug)]
-enum Number {
-    /// There is one barrier for the whole cluster.
-    Cluster,
-    /// In the instruction.
-    Is(u64),
-    /// In a register.
-    In(RegisterId),
 }
 
 impl<'a> Flow<'a> {
@@ -97,54 +76,6 @@ impl<'a> Flow<'a> {
             | Action::BulkLoad
             | Action::Call(_)
             | Action::Unknown => false,
-        }
-    }
-
-    fn synchronization(&self, event: Event) -> Synchronization {
-        self.unit.operations.of(event.instruction).synchronization()
-    }
-
-    /// Which barriers its instructions mean.
-    fn channels(&self) -> Vec<(Event, Option<Channel>)> {
-        let is_barrier = |event: &&Event| matches!(event.action, Action::Barrier | Action::BarrierArrive);
-        let events = self.events().iter().filter(is_barrier);
-        let numbers: Vec<(Event, Option<Number>)> =
-            events.map(|event| (*event, self.number_of_barrier(*event))).collect();
-        let uses: Vec<(u32, RegisterId)> = numbers
-            .iter()
-            .filter_map(|(event, number)| match number {
-                Some(Number::In(register)) => Some((event.instruction, *register)),
-                Some(Number::Cluster | Number::Is(_)) | None => None,
-            })
-            .collect();
-        let mut known = self.known(&uses).into_iter();
-        let mut channel = |number: Number| match number {
-            Number::Cluster => Some(Channel::Cluster),
-            Number::Is(number) => Some(Channel::Barrier(number)),
-            Number::In(_) => known.next()?.constant(32).map(Channel::Barrier),
-        };
-        numbers.into_iter().map(|(event, number)| (event, number.and_then(&mut channel))).collect()
-    }
-
-    /// Where the number of a barrier is written.
-    fn number_of_barrier(&self, event: Event) -> Option<Number> {
-        match self.synchronization(event) {
-            Synchronization::ClusterArrive | Synchronization::ClusterWait => Some(Number::Cluster),
-            Synchronization::BarrierArrive | Synchronization::BarrierSync => {
-                // Those that reduce have a type, and a result first.
-                let reduces = !self.unit.operations.of(event.instruction).types.is_empty();
-                let operands = self.unit.module.instructions[event.instruction as usize].operands;
-                let operand = operands.range().nth(usize::from(reduces))? as u32;
-                let found = &self.unit.module.operands[operand as usize];
-                match literal::evaluate(&self.unit.source, &self.unit.module, found) {
-                    Some(value) => u64::try_from(value).ok().map(Number::Is),
-                    None => match self.unit.symbols.operand(operand) {
-                        Resolution::Register(register) => Some(Number::In(register)),
-                        Resolution::Symbol(_) | Resolution::Special(_) | Resolution::Undeclared => None,
-                    },
-                }
-            }
-            _ => None,
         }
     }
 

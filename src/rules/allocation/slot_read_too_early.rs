@@ -14,8 +14,6 @@ use crate::diagnostic::{Diagnostic, Findings};
 use crate::instruction::Instruction;
 use crate::isa::generic::Synchronization;
 use crate::rules::{Checker, Code, rule};
-use crate::syntax::ast::Operand;
-use crate::syntax::literal;
 
 rule! {
     /// ## What it does
@@ -187,9 +185,7 @@ fn is_of_some(flow: &Flow<'_>, barrier: u32) -> bool {
     if unit.operations.of(barrier).synchronization() != Synchronization::BarrierSync {
         return false;
     }
-    let is_first = |operand: &Operand| literal::evaluate(&unit.source, &unit.module, operand) == Some(0);
-    let operands = unit.module.operands(raw.operands);
-    unit.module.guard(raw).is_some() || operands.len() > 1 || !operands.first().is_none_or(is_first)
+    unit.module.guard(raw).is_some() || raw.operands.len > 1 || flow.written_barrier(barrier) != Some(0)
 }
 
 /// Whether the warp that allocates has part in such a barrier, by waiting or by arriving only, and every
@@ -203,15 +199,11 @@ fn is_met<'a>(
 ) -> bool {
     let executing = executing.get_or_init(|| flow.executing(None));
     // Others may wait at the same barrier elsewhere.
-    let name = |at: u32| {
-        let unit = flow.unit;
-        let operands = unit.module.operands(unit.module.instructions[at as usize].operands);
-        operands.first().and_then(|operand| literal::evaluate(&unit.source, &unit.module, operand))
-    };
-    let named = name(barrier);
+    let named = flow.written_barrier(barrier);
     let is_same = |event: &&Event| {
         event.action == Action::Barrier
-            && (named.is_none() || name(event.instruction).is_none_or(|other| Some(other) == named))
+            && (named.is_none()
+                || flow.written_barrier(event.instruction).is_none_or(|other| Some(other) == named))
     };
     let waits: Option<Vec<Executes>> =
         flow.events().iter().filter(is_same).map(|event| executing.of(event.instruction)).collect();

@@ -1,7 +1,7 @@
 use crate::analysis::flow::Flow;
 use crate::diagnostic::{Diagnostic, Findings};
 use crate::isa::generic::Operation;
-use crate::isa::hierarchy::{THREADS_OF_CTA, THREADS_OF_WARP};
+use crate::isa::hierarchy::{THREADS_OF_CTA, THREADS_OF_WARP, WARPS_OF_WARPGROUP};
 use crate::rules::{Checker, Code, rule};
 use crate::source::Spanned;
 use crate::syntax::literal;
@@ -86,8 +86,11 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
         };
         let Some(changes) = changes.into_iter().map(known).collect::<Option<Vec<Change>>>() else { continue };
         let warps = u32::try_from(threads.div_ceil(THREADS_OF_WARP.into())).unwrap_or_default();
-        for group in 0..warps.div_ceil(4) {
-            let all = (0xF << (4 * group)) & 1u32.checked_shl(warps).unwrap_or(0).wrapping_sub(1);
+        for group in 0..warps.div_ceil(WARPS_OF_WARPGROUP) {
+            let start = WARPS_OF_WARPGROUP * group;
+            let end = start + WARPS_OF_WARPGROUP;
+            let all = (((1 << WARPS_OF_WARPGROUP) - 1) << start)
+                & 1u32.checked_shl(warps).unwrap_or(0).wrapping_sub(1);
             let of_group: Vec<&Change> = changes.iter().filter(|it| it.possible & all != 0).collect();
             let Some(first) = of_group.iter().find(|it| it.certain & all != 0) else { continue };
             let possible = of_group.iter().fold(0, |warps, it| warps | it.possible) & all;
@@ -95,13 +98,13 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             let numbers = |warp: u32| {
                 of_group.iter().filter(move |it| it.certain >> warp & 1 == 1).map(|it| it.registers)
             };
-            let members = || (4 * group..4 * group + 4).filter(|warp| all >> warp & 1 == 1);
+            let members = || (start..end).filter(|warp| all >> warp & 1 == 1);
             let found = if possible != all {
                 match ((all & !possible).count_ones(), all.count_ones()) {
                     (1, warps) => format!("1 of its {warps} warps gets to no `setmaxnreg`"),
                     (missing, warps) => format!("{missing} of its {warps} warps get to no `setmaxnreg`"),
                 }
-            } else if is_known && members().any(|warp| !numbers(warp).eq(numbers(4 * group))) {
+            } else if is_known && members().any(|warp| !numbers(warp).eq(numbers(start))) {
                 "its warps change to different numbers of registers".to_owned()
             } else {
                 continue;
@@ -111,7 +114,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
                     Code::SetmaxnregPartOfWarpgroup,
                     unit.module.instructions[first.instruction as usize].opcode,
                     "all warps of a warpgroup must execute the same `setmaxnreg`",
-                    format!("executed in the warpgroup of the warps {} to {}", 4 * group, 4 * group + 3),
+                    format!("executed in the warpgroup of the warps {start} to {}", end - 1),
                 )
                 .label(directive, found)
                 .help("let whole warpgroups change their registers, each with one number"),
