@@ -480,7 +480,7 @@ impl<'u> Kernel<'u> {
             cluster: launch.cluster,
             index: settings.cluster_index,
             dynamic_shared: launch.dynamic_smem,
-            registers: launch.registers.or(said).unwrap_or(fair).clamp(24, 255),
+            registers: launch.registers.or(said).unwrap_or(fair).clamp(24, 256),
         };
         let conditions = Conditions {
             schedule: settings.schedule,

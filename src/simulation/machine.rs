@@ -137,7 +137,7 @@ struct Cta {
     generations: Vec<cta_barrier::Generation>,
     tensor: TensorMemory,
     layouts: layouts::Layouts,
-    /// Registers that no warp has.
+    /// Registers that no warp has: at its start a CTA has those of its warps, and others those that are left.
     registers: u32,
 }
 
@@ -340,7 +340,7 @@ impl<'p> Machine<'p> {
             generations: vec![cta_barrier::Generation::default(); 16],
             tensor: TensorMemory::new(self.features.tensor_memory()),
             layouts: layouts::Layouts::default(),
-            registers: (1u32 << 16).saturating_sub(registers * warps * 32),
+            registers: 0,
         });
         for warp in 0..warps {
             let live = if threads - warp * 32 >= 32 { u32::MAX } else { (1 << (threads % 32)) - 1 };
@@ -374,6 +374,7 @@ impl<'p> Machine<'p> {
                 register_count: registers,
                 register_changes: 0,
                 register_step: NOWHERE,
+                answered: smallvec::SmallVec::new(),
             };
             fresh.reserve(kernel.registers as usize);
             self.warps.push(fresh);
@@ -502,6 +503,9 @@ impl<'p> Machine<'p> {
                 continue;
             }
             // Nobody can go on: what is under way may help.
+            if self.schedule == Schedule::Late && self.answers_in_time() {
+                continue;
+            }
             if let Some(index) = (0..self.pending.len()).find(|index| self.is_ready(*index)) {
                 self.perform(index);
                 continue;
@@ -557,6 +561,27 @@ impl<'p> Machine<'p> {
                 strand.wait = Wait::None;
                 any = true;
             }
+        }
+        any
+    }
+
+    /// Lets the first `try_wait` of a place and a warp end without success while what it waits for is still under
+    /// way: so it may, and who does not ask again has not waited.
+    fn answers_in_time(&mut self) -> bool {
+        if self.pending.is_empty() {
+            return false;
+        }
+        let mut any = false;
+        for strand in &mut self.strands {
+            let Wait::Mbarrier { may_give_up: true, .. } = strand.wait else { continue };
+            let answered = &mut self.warps[strand.warp as usize].answered;
+            if answered.contains(&strand.step) {
+                continue;
+            }
+            answered.push(strand.step);
+            strand.expired = true;
+            strand.wait = Wait::None;
+            any = true;
         }
         any
     }

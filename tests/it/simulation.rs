@@ -254,7 +254,19 @@ fn wrong_launches_are_refused() {
     }
 }
 
-/// Wild programs end with a verdict.
+/// A `try_wait` may end in vain: who does not ask again has not waited, and the schedule that ends everything as
+/// late as it may shows what comes of it.
+#[test]
+fn a_single_try_wait_may_end_in_vain() {
+    let path = root().join("fixtures/simulation/clean/SIM202_unordered_scales.ptx");
+    let looping = fs::read_to_string(path).unwrap();
+    let single = looping.replace("    @!q bra wait;\n", "");
+    assert_ne!(single, looping);
+    assert_eq!(codes(&simulate(&looping, Schedule::Late)), [] as [&str; 0]);
+    let found = codes(&simulate(&single, Schedule::Late));
+    assert!(found.contains(&"SIM202"), "the memory is freed under the multiply: {found:?}");
+}
+
 /// What goes on beside the threads takes of the budget, too: a thread that starts copies for ever would
 /// otherwise start one for each lane with each of its instructions.
 #[test]
@@ -270,6 +282,7 @@ fn operations_take_of_the_budget() {
     }
 }
 
+/// Wild programs end with a verdict.
 #[test]
 fn nothing_panics() {
     let bodies = [

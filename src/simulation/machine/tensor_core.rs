@@ -283,11 +283,18 @@ impl Machine<'_> {
             }
             let matrix = (b_word, n / ctas, b_bytes, transposed(transpose_b, element(b), k));
             shared.extend(self.matrix_in(strand, *cta, matrix, fours(b)));
-            // How many columns these have depends on much; the first one they have always.
-            let others = multiply.metadata.into_iter().chain(multiply.scales.into_iter().flatten());
-            for address in others.collect::<Vec<_>>() {
+            // How many columns these have depends on much; the first one they have always. Each quarter of the lanes
+            // holds all scales (9.7.16.10.7), and the metadata of the rows that A has there.
+            let of_metadata = match () {
+                () if half => groups,
+                () if m >= 128 => ALL,
+                () => 0b11,
+            };
+            let metadata = multiply.metadata.into_iter().map(|address| (address, of_metadata));
+            let scales = multiply.scales.into_iter().flatten().map(|address| (address, ALL));
+            for (address, groups) in metadata.chain(scales).collect::<Vec<_>>() {
                 let (column, _) = self.tensor_address(strand, address, lane)?;
-                reads.push(Region { cta: *cta, groups: 0b11, column, columns: 1 });
+                reads.push(Region { cta: *cta, groups, column, columns: 1 });
             }
         }
         let accumulator = u64::from(d_lane << 16 | d_column) << 32 | u64::from(m) << 16 | u64::from(n);

@@ -49,6 +49,8 @@ pub(super) struct Warp {
     /// How often it has changed them, and where it last did.
     pub(super) register_changes: u32,
     pub(super) register_step: u32,
+    /// Where a `try_wait` has ended in vain, for the schedule that has operations end as late as they may.
+    pub(super) answered: SmallVec<[u32; 4]>,
 }
 
 /// Where threads that went different ways meet.
