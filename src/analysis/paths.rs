@@ -8,6 +8,9 @@
 //! [set](range) of numbers, and as long as nothing that the term is made of is written again, no path goes
 //! on that needs another number.
 //!
+//! A register that is set to a constant is that constant from there on, and one that is counted up is one more:
+//! so flags are followed, and what only the first round of a loop does.
+//!
 //! What is made of the number of a thread alone needs no algebra: each branch leaves a [set of
 //! threads](ThreadSet), by whatever arithmetic, and where none is left, no path goes on.
 //!
@@ -15,7 +18,7 @@
 
 use std::ops::Range;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
 use super::bit_set::BitSet;
@@ -29,7 +32,7 @@ mod range;
 mod terms;
 
 use range::ValueSet;
-use terms::{Inverse, TermId, Terms, Test};
+use terms::{Becomes, Inverse, TermId, Terms, Test, Write};
 
 /// What is known of terms on a path.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -43,8 +46,8 @@ pub(super) struct Knowledge {
 /// More terms than these are not remembered at once.
 const REMEMBERED: usize = 48;
 
-/// How often what is known where a block is entered may change by and by; then what changes is
-/// forgotten.
+/// How often what is known where a block is entered may change by and by; then what grows has no end
+/// where it grows.
 const CHANGES: u32 = 6;
 
 /// What it takes to follow an edge, in steps of the budget.
@@ -104,12 +107,39 @@ impl Knowledge {
         }
     }
 
-    /// What both say in the same way.
-    fn common(&self, other: &Self) -> Self {
-        let same = |(term, set): &&(TermId, ValueSet)| other.get(*term) == Some(set);
+    /// What includes both, so that it does not go on growing.
+    fn widened(&self, grown: &Self) -> Self {
+        let widened = |(term, set): &(TermId, ValueSet)| {
+            let grown = grown.get(*term)?;
+            if grown == set {
+                return Some((*term, set.clone()));
+            }
+            let widened = set.widened(grown);
+            (widened != ValueSet::range(0, u64::MAX)).then_some((*term, widened))
+        };
         Self {
-            sets: self.sets.iter().filter(same).cloned().collect(),
-            threads: self.threads.clone().filter(|_| self.threads == other.threads),
+            sets: self.sets.iter().filter_map(widened).collect(),
+            threads: self.threads.clone().filter(|_| self.threads == grown.threads),
+        }
+    }
+
+    /// That an instruction writes a term.
+    fn write(&mut self, write: &Write) {
+        let at = self.sets.binary_search_by_key(&write.term, |(term, _)| *term);
+        let known = at.ok().map(|at| &self.sets[at].1);
+        let set = match write.becomes {
+            Becomes::Constant(value) => Some(ValueSet::only(value)),
+            Becomes::Perhaps(value) => known.map(|set| set.or(&ValueSet::only(value))),
+            Becomes::More { by, width } => known.map(|set| set.behind_sum(by, width)),
+            Becomes::Other => None,
+        };
+        match (at, set) {
+            (Ok(at), Some(set)) => self.sets[at].1 = set,
+            (Ok(at), None) => {
+                self.sets.remove(at);
+            }
+            (Err(at), Some(set)) if self.sets.len() < REMEMBERED => self.sets.insert(at, (write.term, set)),
+            (Err(_), _) => {}
         }
     }
 }
@@ -139,7 +169,7 @@ impl Entered {
         }
         self.changes += 1;
         if self.changes > CHANGES {
-            joined = known.common(&joined);
+            joined = known.widened(&joined);
         }
         self.knowledge = Some(joined);
         true
@@ -157,6 +187,8 @@ pub struct Paths {
     threads: FxHashMap<u32, (ThreadSet, ThreadSet)>,
     /// By block: what holds on all paths to it that a run can take.
     entered: Vec<Entered>,
+    /// Instructions that set a register to a constant, or count it, in all threads of a CTA alike.
+    alike: FxHashSet<u32>,
     /// Whether there is nothing to know.
     is_trivial: bool,
 }
@@ -177,12 +209,52 @@ impl Paths {
         let (terms, shared) = Terms::new(function, &guards);
         let threads: FxHashMap<_, _> = guards.iter().filter_map(|at| Some((*at, threads(*at)?))).collect();
         let is_trivial = shared.first_from(0).is_none() && !terms.decides() && threads.is_empty();
-        let mut this =
-            Self { terms, shared, threads, entered: vec![Entered::default(); cfg.len()], is_trivial };
+        let alike = terms.counted().flatten().copied().collect();
+        let entered = vec![Entered::default(); cfg.len()];
+        let mut this = Self { terms, shared, threads, entered, alike, is_trivial };
         if !is_trivial {
+            this.find_alike(function);
             this.follow(function);
         }
         this
+    }
+
+    /// Finds out which registers all threads of a CTA set and count in the same way: no branch that some of them
+    /// take decides on that.
+    fn find_alike(&mut self, function: &Function<'_>) {
+        let cfg = function.cfg;
+        let is_decided_alike = |this: &Self, at: u32| {
+            let Some(block) = cfg.block_of(at) else { return false };
+            let is_guarded =
+                function.unit.module.guard(&function.unit.module.instructions[at as usize]).is_some();
+            (!is_guarded || this.is_alike(at))
+                && cfg
+                    .dominating(block)
+                    .filter(|above| *above != block && !cfg.post_dominates(block, *above))
+                    .all(|above| {
+                        function.budget.take(1)
+                            && cfg.block(above).branch.is_none_or(|branch| this.is_alike(branch))
+                    })
+        };
+        loop {
+            let differs = |all: &&[u32]| all.iter().any(|at| !is_decided_alike(self, *at));
+            let different: Vec<u32> = self.terms.counted().filter(differs).flatten().copied().collect();
+            let before = self.alike.len();
+            for at in different {
+                self.alike.remove(&at);
+            }
+            if self.alike.len() == before {
+                return;
+            }
+        }
+    }
+
+    /// Whether the guard of an instruction is the same in all threads of a CTA for certain.
+    pub(super) fn is_alike(&self, instruction: u32) -> bool {
+        let term = self.terms.guard(instruction).map(|(term, _)| term);
+        term.is_some_and(|term| !self.terms.varies(term))
+            && !self.threads.contains_key(&instruction)
+            && self.terms.leaves(instruction).iter().all(|leaf| self.alike.contains(leaf))
     }
 
     /// Whether every path of the graph may be one that a run takes.
@@ -230,19 +302,18 @@ impl Paths {
         }
     }
 
-    /// Forgets what instructions write.
+    /// What instructions write is not what it was.
     pub(super) fn pass(&self, knowledge: &mut Knowledge, instructions: Range<u32>) {
-        if !knowledge.sets.is_empty() {
-            for term in self.terms.written_in(instructions) {
-                knowledge.sets.retain(|(known, _)| *known != term);
-            }
+        if !knowledge.sets.is_empty() || self.terms.assigns() {
+            self.terms.written_in(instructions).iter().for_each(|write| knowledge.write(write));
         }
     }
 
     /// What of it holds for all threads of a CTA, or none: what is known of one says nothing of others
-    /// where it is made of the thread's number.
+    /// where it is made of the thread's number, or where the thread may have set it since they parted.
     pub(super) fn of_all_threads(&self, knowledge: &Knowledge) -> Knowledge {
-        let sets = knowledge.sets.iter().filter(|(term, _)| !self.terms.varies(*term));
+        let is_own = |term: TermId| self.terms.varies(term) || self.terms.is_flag(term);
+        let sets = knowledge.sets.iter().filter(|(term, _)| !is_own(*term));
         Knowledge { sets: sets.cloned().collect(), threads: None }
     }
 

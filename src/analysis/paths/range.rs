@@ -173,6 +173,25 @@ impl ValueSet {
         Self::of(self.ranges.iter().chain(&other.ranges).copied(), known)
     }
 
+    /// What `x + by` may be where `x` is in this set.
+    pub(super) fn behind_sum(&self, by: u64, width: u32) -> Self {
+        self.within(width).before_sum(by.wrapping_neg() & ones(width), width)
+    }
+
+    /// A set that includes both, of which no chain grows for long: where the second goes beyond an end of the
+    /// first, it is as if it went far beyond.
+    pub(super) fn widened(&self, grown: &Self) -> Self {
+        /// Ends that loops hardly pass: each leaves room for one more, for signed and unsigned numbers.
+        const FAR: [u64; 6] = [0, 63, 1023, 0xFFFF, (1 << 31) - 2, (1 << 32) - 2];
+        let ends = |set: &Self| Some((set.ranges.first()?.0, set.ranges.last()?.1));
+        let (Some((first, end)), Some((lower, higher))) = (ends(self), ends(grown)) else {
+            return grown.clone();
+        };
+        let below = || FAR.into_iter().rev().find(|far| *far <= lower).unwrap_or(0);
+        let above = || FAR.into_iter().find(|far| *far >= higher).unwrap_or(u64::MAX);
+        Self::range(if lower < first { below() } else { first }, if higher > end { above() } else { end })
+    }
+
     /// What `x` may be where `x + by` is in this set.
     pub(super) fn before_sum(&self, by: u64, width: u32) -> Self {
         let last = ones(width);

@@ -76,6 +76,27 @@ pub(super) enum Inverse {
     Select { yes: u64, no: u64 },
 }
 
+/// What an instruction makes of a term.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Write {
+    instruction: u32,
+    pub(super) term: TermId,
+    pub(super) becomes: Becomes,
+}
+
+/// What a term is behind a write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Becomes {
+    /// This number.
+    Constant(u64),
+    /// This number, where a guard holds, and otherwise what it was.
+    Perhaps(u64),
+    /// So much more than it was.
+    More { by: u64, width: u32 },
+    /// Something else.
+    Other,
+}
+
 /// The terms of the conditions of one function.
 #[derive(Debug, Default)]
 pub(super) struct Terms {
@@ -86,8 +107,16 @@ pub(super) struct Terms {
     constants: FxHashMap<TermId, u64>,
     /// What terms are at most, by the way they are made.
     bounds: FxHashMap<TermId, u64>,
-    /// Instructions that write a leaf of a term.
-    writes: Vec<(u32, TermId)>,
+    /// What instructions make of a term.
+    writes: Vec<Write>,
+    /// Whether some of them say what it is then.
+    assigns: bool,
+    /// Registers that are set to constants only.
+    flags: BitSet,
+    /// By guarded instruction: what changes its guard.
+    leaves: FxHashMap<u32, SmallVec<[u32; 2]>>,
+    /// For each register that is only set to constants and counted up or down: where that is.
+    counted: Vec<SmallVec<[u32; 4]>>,
     /// Terms that differ between the threads of a CTA by their nature.
     varying: BitSet,
 }
@@ -154,15 +183,31 @@ impl Terms {
         self.inverses.get(&term).copied()
     }
 
-    fn writes_in(&self, instructions: Range<u32>) -> &[(u32, TermId)] {
-        let start = self.writes.partition_point(|(at, _)| *at < instructions.start);
-        let end = self.writes.partition_point(|(at, _)| *at < instructions.end);
+    /// What these instructions make of terms, one after the other.
+    pub(super) fn written_in(&self, instructions: Range<u32>) -> &[Write] {
+        let start = self.writes.partition_point(|write| write.instruction < instructions.start);
+        let end = self.writes.partition_point(|write| write.instruction < instructions.end);
         &self.writes[start..end.max(start)]
     }
 
-    /// The terms that change where one of these instructions is executed.
-    pub(super) fn written_in(&self, instructions: Range<u32>) -> impl Iterator<Item = TermId> {
-        self.writes_in(instructions).iter().map(|(_, term)| *term)
+    /// Whether writes say what terms are then.
+    pub(super) fn assigns(&self) -> bool {
+        self.assigns
+    }
+
+    /// The instructions that change the guard of another one.
+    pub(super) fn leaves(&self, guarded: u32) -> &[u32] {
+        self.leaves.get(&guarded).map_or(&[], |leaves| leaves)
+    }
+
+    /// For each register that is only set to constants and counted up or down: the instructions that do that.
+    pub(super) fn counted(&self) -> impl Iterator<Item = &[u32]> {
+        self.counted.iter().map(|all| &all[..])
+    }
+
+    /// Whether a term is a register that is set to constants only.
+    pub(super) fn is_flag(&self, term: TermId) -> bool {
+        self.flags.contains(term.index())
     }
 }
 
@@ -246,9 +291,37 @@ impl Builder<'_> {
         if found.carried.iter().all(|(reader, join)| self.is_kept(*reader, *join, instruction)) {
             return Some((found.term, guard.negated));
         }
+        if let Some(term) = self.moved_on(&found, instruction) {
+            return Some((term, guard.negated));
+        }
         // The predicate itself is what it is.
         let value = self.function.value(instruction, register)?;
         Some((self.value(value, instruction)?.term, guard.negated))
+    }
+
+    /// The same of a predicate about the next value of what a loop carries, which it has become meanwhile.
+    fn moved_on(&mut self, found: &Found, until: u32) -> Option<TermId> {
+        let Function { cfg, definitions, budget, .. } = self.function;
+        let &(reader, join) = found.carried.first()?;
+        let from = found.carried.iter().map(|(reader, _)| *reader).min()?;
+        if found.carried.iter().any(|(_, other)| *other != join)
+            || cfg.block_of(reader) != cfg.block_of(until)
+        {
+            return None;
+        }
+        let all = definitions.all(ValueId::Join(join), budget)?;
+        let mut between = all.iter().filter(|id| (from..until).contains(&definitions.get(**id).instruction));
+        let (Some(written), None) = (between.next(), between.next()) else { return None };
+        let carried = *self.known.get(&Key::Value(ValueId::Join(join)))?;
+        let Becomes::More { by, width } = self.becomes(*written, carried) else { return None };
+        let Some(Test::Within { atoms }) = self.terms.test(found.term) else { return None };
+        let is_next = |term: TermId| self.terms.inverse(term) == Some((carried, Inverse::Sum { by, width }));
+        let atoms: Vec<_> = atoms
+            .iter()
+            .filter(|(term, ..)| is_next(*term))
+            .map(|(_, yes, no)| (carried, yes.clone(), no.clone()))
+            .collect();
+        (!atoms.is_empty()).then(|| self.anonymous(Test::Within { atoms }, &[carried]))
     }
 
     /// Whether nothing between two instructions writes what the first one reads.
@@ -283,7 +356,10 @@ impl Builder<'_> {
                 if !self.dominates(id, reader) {
                     return None;
                 }
-                self.definition(id, depth)
+                match self.counted(id) {
+                    Some(counted) => self.value(counted, reader),
+                    None => self.definition(id, depth),
+                }
             }
             value @ ValueId::Join(_) => self.value(value, reader),
         }
@@ -602,6 +678,16 @@ impl Builder<'_> {
                     // They are equal or not, in whatever order.
                     atoms.push((self.order(true, first, second), yes, no));
                 }
+                // What is less than something is not the last number, and that is not the first.
+                let ends = [(first, relation), (second, relation.mirrored())];
+                atoms.extend(ends.into_iter().filter_map(|(term, relation)| {
+                    let at = |relation: Relation| beyond_end(relation, width);
+                    let (yes, no) = (at(relation), at(relation.negated()));
+                    (yes.is_some() || no.is_some()).then(|| {
+                        let any = || ValueSet::range(0, u64::MAX);
+                        (term, yes.unwrap_or_else(any), no.unwrap_or_else(any))
+                    })
+                }));
                 return Test::Within { atoms };
             }
         };
@@ -766,41 +852,128 @@ impl Builder<'_> {
                 }
             }
         }
+        let registers = self.registers();
         let mut shared = BitSet::new(self.facts.len());
         let mut varying = BitSet::new(self.facts.len());
-        let mut writes: Vec<(u32, TermId)> = Vec::new();
-        for (index, facts) in self.facts.iter().enumerate() {
+        let mut flags = BitSet::new(self.facts.len());
+        let mut writes: Vec<Write> = Vec::new();
+        for index in 0..self.facts.len() {
             let term = TermId(index as u32);
-            if facts.varies {
+            if self.facts[index].varies {
                 varying.insert(index);
             }
-            let counts = mentioned[index] > 1 || again.contains(&term);
-            if counts && facts.constant.is_none() {
+            if self.facts[index].constant.is_some() || mentioned[index] == 0 && !again.contains(&term) {
+                continue;
+            }
+            let written = self.writes_of(term, registers.contains(&term));
+            if written.len() > 1 && written.iter().all(|write| write.becomes != Becomes::Other) {
+                self.terms.counted.push(written.iter().map(|write| write.instruction).collect());
+            }
+            let is_flag = written.len() > 1
+                && written
+                    .iter()
+                    .all(|write| matches!(write.becomes, Becomes::Constant(_) | Becomes::Perhaps(_)));
+            if is_flag {
+                flags.insert(index);
+            }
+            if mentioned[index] > 1 || again.contains(&term) || is_flag {
                 shared.insert(index);
-                let instruction = |id: &DefinitionId| self.function.definitions.get(*id).instruction;
-                writes.extend(facts.leaves.iter().map(|id| (instruction(id), term)));
+                writes.extend(written);
             }
         }
         // What two predicates are together may be known before what each of them is.
         if shared.first_from(0).is_some() {
-            for (term, test) in &self.terms.tests {
+            let is_of_two = |(_, test): &(&TermId, &Test)| matches!(test, Test::And(..) | Test::Or(..));
+            let of_two: Vec<TermId> =
+                self.terms.tests.iter().filter(is_of_two).map(|(term, _)| *term).collect();
+            for term in of_two {
                 let index = term.index();
-                if mentioned[index] == 1
-                    && matches!(test, Test::And(..) | Test::Or(..))
-                    && !shared.contains(index)
-                {
+                if mentioned.get(index) == Some(&1) && !shared.contains(index) {
                     shared.insert(index);
-                    let leaves = &self.facts[index].leaves;
-                    let instruction = |id: &DefinitionId| self.function.definitions.get(*id).instruction;
-                    writes.extend(leaves.iter().map(|id| (instruction(id), *term)));
+                    writes.extend(self.writes_of(term, false));
                 }
+            }
+        }
+        for guard in guards {
+            if let Some((term, _)) = self.terms.guard(*guard) {
+                let instruction = |id: &DefinitionId| self.function.definitions.get(*id).instruction;
+                let leaves = self.facts[term.index()].leaves.iter().map(instruction).collect();
+                self.terms.leaves.insert(*guard, leaves);
             }
         }
         writes.sort_unstable();
         writes.dedup();
+        self.terms.assigns = writes.iter().any(|write| write.becomes != Becomes::Other);
         self.terms.writes = writes;
         self.terms.varying = varying;
+        self.terms.flags = flags;
         (self.terms, shared)
+    }
+
+    /// The terms that are what a register holds where several definitions meet.
+    fn registers(&self) -> FxHashSet<TermId> {
+        let is_join = |(key, _): &(&Key, &TermId)| matches!(key, Key::Value(ValueId::Join(_)));
+        self.known.iter().filter(is_join).map(|(_, term)| *term).collect()
+    }
+
+    /// What writes the leaves of a term, and what it is then: that is said where the term is a register.
+    fn writes_of(&mut self, term: TermId, is_register: bool) -> Vec<Write> {
+        let leaves = self.facts[term.index()].leaves.clone();
+        let mut writes = Vec::with_capacity(leaves.len());
+        for id in leaves {
+            let instruction = self.function.definitions.get(id).instruction;
+            let becomes = if is_register { self.becomes(id, term) } else { Becomes::Other };
+            writes.push(Write { instruction, term, becomes });
+        }
+        writes
+    }
+
+    /// What a register is behind one of the definitions that a term of it has.
+    fn becomes(&mut self, id: DefinitionId, term: TermId) -> Becomes {
+        let Function { unit, definitions, .. } = self.function;
+        let definition = *definitions.get(id);
+        if definition.guarded {
+            let raw = &unit.module.instructions[definition.instruction as usize];
+            let is_move = unit.operations.of(definition.instruction).computes() == Computation::Move;
+            let is_one = is_move && raw.operands.len == 2 && definition.operand == raw.operands.start;
+            let of =
+                is_one.then(|| self.operand(definition.instruction, raw.operands.start + 1, 0)).flatten();
+            return match of.and_then(|of| self.facts[of.term.index()].constant) {
+                Some(value) => Becomes::Perhaps(value),
+                None => Becomes::Other,
+            };
+        }
+        let Some(found) = self.definition(id, 0) else { return Becomes::Other };
+        if let Some(value) = self.facts[found.term.index()].constant {
+            return Becomes::Constant(value);
+        }
+        match self.terms.inverse(found.term) {
+            Some((base, Inverse::Sum { by, width }))
+                if base == term
+                    && found
+                        .carried
+                        .iter()
+                        .all(|(reader, join)| self.is_kept(*reader, *join, definition.instruction)) =>
+            {
+                Becomes::More { by, width }
+            }
+            _ => Becomes::Other,
+        }
+    }
+
+    /// Where a definition counts a register up or down: what it counts, which the register is behind it, too.
+    fn counted(&self, id: DefinitionId) -> Option<ValueId> {
+        let Function { unit, definitions, budget, .. } = self.function;
+        let definition = definitions.get(id);
+        let opcode = unit.operations.of(definition.instruction);
+        let first = unit.module.instructions[definition.instruction as usize].operands.start;
+        let counts = matches!(opcode.computes(), Computation::Add | Computation::Subtract)
+            && !definition.guarded
+            && definition.operand == first
+            && unit.symbols.operand(first + 1) == Resolution::Register(definition.register);
+        let value = counts.then(|| self.function.value(definition.instruction, definition.register))??;
+        let is_own = matches!(value, ValueId::Join(_)) && definitions.all(value, budget)?.contains(&id);
+        is_own.then_some(value)
     }
 
     /// Whether a term is the same in each round of the loops that a block is in.
@@ -811,6 +984,18 @@ impl Builder<'_> {
             from.is_some_and(|from| !self.share_circle(from, block))
         })
     }
+}
+
+/// What a number is that is less, or more, than some other one.
+fn beyond_end(relation: Relation, width: u32) -> Option<ValueSet> {
+    let [less, equal, greater] =
+        [Ordering::Less, Ordering::Equal, Ordering::Greater].map(|outcome| relation.holds(outcome));
+    if equal || less == greater {
+        return None;
+    }
+    let sign = if relation.is_signed { 1 << (width - 1) } else { 0 };
+    let end = if less { ones(width) ^ sign } else { sign };
+    Some(ValueSet::compared(relation, end, width))
 }
 
 /// With the predicate that a comparison is joined with.

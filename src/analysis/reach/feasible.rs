@@ -135,7 +135,10 @@ impl<'a> Feasible<'a> {
             if !self.allowance.take(1) {
                 return true;
             }
-            if cfg.dominates(above, to) {
+            // Where all threads go the same way, they do not part.
+            let go_together =
+                above != from && cfg.block(above).branch.is_some_and(|branch| self.paths.is_alike(branch));
+            if cfg.dominates(above, to) && !go_together {
                 parting = Some(above);
                 break;
             }
@@ -484,6 +487,63 @@ mod tests {
             "mov.u32 r3, 0; L: setp.eq.u32 p1, r3, 0; add.u32 r3, r3, 1; @!p1 bra A; membar.gl; A: \
              setp.eq.u32 p2, r3, 0; @p2 bra B; membar.sys; B: @p4 bra L;"
         ));
+    }
+
+    #[test]
+    fn flags() {
+        let flag = "mov.u32 r3, 0; ld.global.u32 r4, [d1]; setp.eq.u32 p1, r4, 7; @p1 bra A; membar.gl; \
+                    mov.u32 r3, {set}; A: setp.eq.u32 p2, r3, 0; @p2 bra B; membar.cta; B: membar.sys;";
+        assert!(!possible(&flag.replace("{set}", "1")));
+        assert!(possible(&flag.replace("{set}", "0")));
+        assert!(possible(&flag.replace("{set}", "r4")));
+        let predicate =
+            "mov.pred p3, 0; @p1 bra A; membar.gl; {set} A: @!p3 bra B; membar.cta; B: membar.sys;";
+        assert!(!possible(&predicate.replace("{set}", "mov.pred p3, 1;")));
+        assert!(possible(&predicate.replace("{set}", "mov.pred p3, 0;")));
+        assert!(possible(&predicate.replace("{set}", "@p4 mov.pred p3, 1;")));
+        assert!(!possible(&predicate.replace("{set}", "mov.pred p3, 1; @p4 mov.pred p3, 1;")));
+        // In a loop, before and behind the first time.
+        let once =
+            "mov.u32 r3, 0; L: setp.ne.u32 p1, r3, 0; @p1 bra A; membar.sys; membar.gl; {set} A: @p4 bra L;";
+        assert!(!possible(&once.replace("{set}", "mov.u32 r3, 1;")));
+        assert!(possible(&once.replace("{set}", "@p5 mov.u32 r3, 1;")));
+    }
+
+    #[test]
+    fn rounds() {
+        // Something in the first round only, or in the last one.
+        let counter = "mov.u32 r3, 0; L: setp.ne.u32 p1, r3, {when}; @p1 bra A; membar.sys; membar.gl; \
+                       A: add.u32 r3, r3, {by}; setp.lt.{ty} p2, r3, {end}; @p2 bra L;";
+        let with = |when: &str, by: &str, ty: &str, end: &str| {
+            let body = counter.replace("{when}", when).replace("{by}", by);
+            possible(&body.replace("{ty}", ty).replace("{end}", end))
+        };
+        assert!(!with("0", "1", "u32", "16"));
+        assert!(!with("0", "1", "s32", "16"));
+        assert!(!with("0", "1", "u32", "r2"));
+        assert!(!with("0", "1", "s32", "r2"));
+        assert!(!with("15", "1", "u32", "16"));
+        assert!(with("0", "0", "u32", "16"));
+        // In all rounds, or as soon as the number comes round again.
+        assert!(possible(
+            "mov.u32 r3, 0; L: membar.sys; membar.gl; add.u32 r3, r3, 1; setp.lt.u32 p2, r3, 9; @p2 bra L;"
+        ));
+        assert!(possible(
+            "mov.u32 r3, 0; L: setp.ne.u32 p1, r3, 0; @p1 bra A; membar.sys; membar.gl; A: add.u32 r3, r3, 1; @p2 bra L;"
+        ));
+        // By way of another register.
+        assert!(!possible(
+            "mov.u32 r3, 0; L: setp.ne.u32 p1, r3, 0; @p1 bra A; membar.sys; membar.gl; A: add.u32 r4, r3, 1; \
+             setp.lt.u32 p2, r4, 16; mov.u32 r3, r4; @p2 bra L;"
+        ));
+    }
+
+    #[test]
+    fn all_threads_go_together() {
+        let body = "mov.u32 r3, 0; setp.eq.u32 p1, {of}, 7; @p1 bra A; membar.gl; mov.u32 r3, 1; \
+                    A: setp.eq.u32 p2, r3, 0; @p2 bra B; membar.cta; B: membar.sys;";
+        assert!(gets_through(&body.replace("{of}", "r1"), false), "another thread goes past both");
+        assert!(!gets_through(&body.replace("{of}", "r2"), false), "all do the same");
     }
 
     #[test]
