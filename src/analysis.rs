@@ -20,6 +20,7 @@
 //! | who waits, and does not look whether the phase is over? | [`waits`] |
 //! | which mbarriers are waited on, and which are signalled? | [`mbarriers`] |
 //! | which paths can a run take? | [`paths`], behind all questions about order |
+//! | what does a descriptor lose of the addresses that it is made of? | [`truncated`] |
 //! | what does a descriptor say, and what is wrong with it? | [`descriptors`]; in words, [`description`] |
 //! | what happens in a function, and in what it calls? | [`events::Events`] |
 //! | what are addresses in a function that is called, or that it gives back, as its caller sees them? | [`arguments`], through [`flow::Flow::place`] |
@@ -70,6 +71,7 @@ pub mod registers;
 pub mod rounds;
 pub mod shared;
 pub mod sums;
+pub mod truncated;
 pub mod uniformity;
 pub mod values;
 pub mod waits;

@@ -259,6 +259,8 @@ rules! {
     descriptors::lane_alignment,
     descriptors::transposed_a_in_tensor_memory,
     descriptors::swizzled_stride,
+    descriptors::smem_desc_alignment,
+    descriptors::swizzle_start,
     // TC7 Ordering
     ordering::tmem_reused_before_wait_ld,
     ordering::missing_wait_st,

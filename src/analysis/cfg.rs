@@ -48,6 +48,15 @@ pub struct Block {
     pub leaves: bool,
 }
 
+/// A jump to one of the labels of a list, by its number in it.
+#[derive(Clone, Debug)]
+pub struct Choice {
+    /// The instruction.
+    pub instruction: u32,
+    /// The blocks at the labels, in the order of the list.
+    pub targets: Vec<BlockId>,
+}
+
 /// The control-flow graph of one function.
 #[derive(Clone, Debug)]
 pub struct Cfg {
@@ -58,6 +67,8 @@ pub struct Cfg {
     /// The block of each instruction, from the first instruction of the function on.
     block_of: Vec<BlockId>,
     first_instruction: u32,
+    /// The blocks that end with a choice between listed labels, in their order.
+    choices: Vec<(BlockId, Choice)>,
     /// Whether the function says nothing of other CTAs, once that was asked.
     alone: OnceCell<bool>,
     order: OnceCell<Vec<BlockId>>,
@@ -100,6 +111,12 @@ impl Cfg {
     /// Whether the guard of an instruction holds always or never.
     pub fn guard_holds(&self, instruction: u32) -> Option<bool> {
         holds(&self.decided, instruction)
+    }
+
+    /// The choice that a block ends with, where nothing guards it.
+    pub fn choice(&self, block: BlockId) -> Option<&Choice> {
+        let at = self.choices.binary_search_by_key(&block, |(block, _)| *block).ok()?;
+        Some(&self.choices[at].1)
     }
 
     /// Whether an instruction of the function can be executed, as far as guards say that never hold.
@@ -429,6 +446,7 @@ impl Builder<'_> {
             }
         }
         let mut hubs: FxHashMap<u32, BlockId> = FxHashMap::default();
+        let mut choices = Vec::new();
         let count = blocks.len();
         for index in 0..count {
             let next = (index + 1 < count).then_some(BlockId(index as u32 + 1));
@@ -442,7 +460,14 @@ impl Builder<'_> {
                 if let Some(list) = self.list(last, &targets) {
                     let all = || self.blocks_of(list, &labels);
                     if jumps_to[&list.start] < 2 {
-                        successors.extend(all());
+                        let targets = all();
+                        // Where a label is missing, the others have other numbers.
+                        let is_whole = list != EVERY_LABEL && targets.len() == list.len as usize;
+                        if is_whole && self.unit.module.guard(raw).is_none() {
+                            let choice = Choice { instruction: last, targets: targets.to_vec() };
+                            choices.push((BlockId(index as u32), choice));
+                        }
+                        successors.extend(targets);
                     } else {
                         successors.push(*hubs.entry(list.start).or_insert_with(|| {
                             let hub = BlockId(blocks.len() as u32);
@@ -475,6 +500,7 @@ impl Builder<'_> {
             blocks,
             block_of,
             first_instruction: first_instruction.unwrap_or_default(),
+            choices,
             alone: OnceCell::new(),
             order: OnceCell::new(),
             positions: OnceCell::new(),

@@ -10,7 +10,7 @@ use std::cell::RefCell;
 
 use rustc_hash::FxHashMap;
 
-use super::cfg::BlockId;
+use super::cfg::{BlockId, Choice};
 use super::control::{Deciding, Way};
 use super::definitions::DefinitionId;
 use super::function::Function;
@@ -22,6 +22,7 @@ mod evaluate;
 mod numbers;
 mod threads;
 mod warps;
+mod whole;
 
 pub use warps::Warps;
 
@@ -270,7 +271,7 @@ impl<'a> Executing<'a> {
                 let from = self.found.blocks.borrow()[branch];
                 let through = match way {
                     Way::Only(successor) => from.and(self.edge(*branch, *successor), self.all),
-                    Way::Several => from,
+                    Way::Several => from.and(self.several(*branch, at), self.all),
                 };
                 reached = Some(reached.map_or(through, |other| other.or(through, self.all)));
             }
@@ -284,6 +285,9 @@ impl<'a> Executing<'a> {
         let function = &self.function;
         let content = function.cfg.block(block);
         let next = BlockId(block.0 + 1);
+        if let Some(choice) = function.cfg.choice(block) {
+            return self.chooses(choice, |target| target == successor);
+        }
         let Some(branch) = content.branch else { return Holds::NEVER_KNOWN };
         let raw = &function.unit.module.instructions[branch as usize];
         let control = function.unit.operations.of(branch).control();
@@ -300,6 +304,27 @@ impl<'a> Executing<'a> {
             | Control::Call => return Holds::NEVER_KNOWN,
         };
         self.guard(branch).not_if(guard.negated == taken)
+    }
+
+    /// The threads that get from a block to another one by several of its edges.
+    fn several(&self, branch: BlockId, to: BlockId) -> Holds {
+        let cfg = self.function.cfg;
+        match cfg.choice(branch) {
+            Some(choice) => self.chooses(choice, |target| cfg.post_dominates(to, target)),
+            // By both.
+            None if cfg.block(branch).successors.len() == 2 => {
+                Holds { yes: self.all, no: ThreadSet::EMPTY, agrees: true, elects: None }
+            }
+            None => Holds::NEVER_KNOWN,
+        }
+    }
+
+    /// The threads that go to some of the labels of a list.
+    fn chooses(&self, choice: &Choice, is_wanted: impl Fn(BlockId) -> bool) -> Holds {
+        let wanted: Vec<bool> = choice.targets.iter().map(|target| is_wanted(*target)).collect();
+        self.chosen(choice.instruction, |number| {
+            usize::try_from(number).is_ok_and(|number| wanted.get(number) == Some(&true))
+        })
     }
 
     /// The threads for which the guard register of an instruction is true.
@@ -335,7 +360,10 @@ impl<'a> Executing<'a> {
             if let Way::Only(successor) = way
                 && parts(self.edge(branch, successor))
             {
-                return made(function.cfg.block(branch).branch?);
+                return match function.cfg.choice(branch) {
+                    Some(choice) => Some(choice.instruction),
+                    None => made(function.cfg.block(branch).branch?),
+                };
             }
             block = branch;
         }

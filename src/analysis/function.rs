@@ -54,7 +54,7 @@ impl Function<'_> {
     }
 
     /// How the function is declared.
-    fn declared(&self) -> Option<&ast::Function> {
+    pub(super) fn declared(&self) -> Option<&ast::Function> {
         let module = &self.unit.module;
         let before = (self.cfg.body().start as usize).checked_sub(1)?;
         match module.statements.get(before)?.kind() {

@@ -251,6 +251,11 @@ pub fn overwritten_loads(flow: &Flow<'_>) -> Vec<Pair> {
     )
 }
 
+/// The stores that something of the same thread is not ordered behind.
+pub fn stores_unordered(flow: &Flow<'_>) -> FxHashSet<u32> {
+    unordered_stores(flow).iter().map(|pair| pair.first.instruction).collect()
+}
+
 /// Pending stores and what is not ordered behind them.
 pub fn unordered_stores(flow: &Flow<'_>) -> Vec<Pair> {
     let role = |event: Event| match (event.action, flow.operation(event)) {

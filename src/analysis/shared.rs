@@ -12,7 +12,7 @@ use crate::descriptor::shared_memory::{self, SwizzleMode};
 use crate::instruction::{Instruction, MatrixA, Scalar};
 use crate::isa::generic::{Computation, Flag, Space};
 use crate::resolve::symbols::{RegisterId, Resolution, SymbolId, SymbolKind};
-use crate::syntax::ast::{Module, OperandKind, StateSpace, Type};
+use crate::syntax::ast::{OperandKind, StateSpace, Type};
 use crate::syntax::literal;
 
 /// Deeper than this, nothing is followed.
@@ -285,20 +285,14 @@ impl Flow<'_> {
     fn is_too_small(&self, variable: SymbolId) -> bool {
         const LEAST: i128 = 8 * 16;
         let unit = self.unit;
-        let name = unit.symbols.symbol(variable).span;
-        // Both are in the order of the text: a module may have very many, and this is asked for each pair.
-        let Module { declarations, declarators, .. } = &unit.module;
-        let Ok(at) = declarators.binary_search_by_key(&name.start, |it| it.name.start) else { return false };
-        let behind = declarations.partition_point(|it| it.declarators.start as usize <= at);
-        let Some(declaration) = behind.checked_sub(1).map(|last| &declarations[last]) else { return false };
-        let is_shared =
-            declaration.space == StateSpace::Shared && declaration.declarators.range().contains(&at);
-        if !is_shared || self.is_external(variable) {
+        let declared = unit.declaration(unit.symbols.symbol(variable));
+        let Some((declaration, declarator)) = declared else { return false };
+        if declaration.space != StateSpace::Shared || self.is_external(variable) {
             return false;
         }
         let Some(bits) = declaration.ty.and_then(Type::bits) else { return false };
         let mut bytes = i128::from(bits / 8) * i128::from(declaration.vector);
-        for size in unit.module.operands(declarators[at].dimensions) {
+        for size in unit.module.operands(declarator.dimensions) {
             let Some(size) = literal::evaluate(&unit.source, &unit.module, size) else { return false };
             bytes = bytes.saturating_mul(size);
         }

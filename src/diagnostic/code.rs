@@ -151,6 +151,8 @@ codes! {
     LaneAlignment "TC617" "lane-alignment" Error Silent,
     TransposedAInTensorMemory "TC618" "transposed-a-in-tensor-memory" Warning Silent,
     SwizzledStride "TC619" "swizzled-stride" Warning Silent,
+    SmemDescAlignment "TC620" "smem-desc-alignment" Error Silent,
+    SwizzleStart "TC621" "swizzle-start" Warning Silent,
     // TC7 Ordering
     TmemReusedBeforeWaitLd "TC701" "tmem-reused-before-wait-ld" Error Silent,
     MissingWaitSt "TC702" "missing-wait-st" Error Silent,

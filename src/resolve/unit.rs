@@ -2,10 +2,10 @@
 
 use super::launch_bounds::{AllBounds, LaunchBounds};
 use super::operations::Operations;
-use super::symbols::Symbols;
+use super::symbols::{Symbol, Symbols};
 use crate::host::{Binding, Fragment, UNKNOWN_TEXT, fragment_at};
 use crate::source::{Source, Span};
-use crate::syntax::ast::{Function, Module, Statement};
+use crate::syntax::ast::{Declaration, Declarator, Function, Module, Statement};
 use crate::syntax::parser::{self, SyntaxError};
 
 /// A module, parsed and resolved. Everything behind this stage reads it, and nothing changes it.
@@ -59,6 +59,16 @@ impl Unit {
     /// What a function of the module says about how it is launched.
     pub fn launch_bounds(&self, function: &Function) -> &LaunchBounds {
         self.bounds.of(function)
+    }
+
+    /// How a variable is declared, and which of the declarators is its own.
+    pub fn declaration(&self, variable: &Symbol) -> Option<(&Declaration, &Declarator)> {
+        // Both are in the order of the text, and a module may have very many.
+        let Module { declarations, declarators, .. } = &self.module;
+        let at = declarators.binary_search_by_key(&variable.span.start, |it| it.name.start).ok()?;
+        let behind = declarations.partition_point(|it| it.declarators.start as usize <= at);
+        let declaration = declarations.get(behind.checked_sub(1)?)?;
+        declaration.declarators.range().contains(&at).then(|| (declaration, &declarators[at]))
     }
 
     /// The fragment that a place stands in.

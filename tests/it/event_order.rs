@@ -559,9 +559,10 @@ fn compare(program: &[Op]) -> Result<(), TestCaseError> {
             "{rule} found at {found:?}, but only {due:?} have a path to it:\n{}",
             module(program)
         );
-        // What has the same cause is reported once.
+        // What has the same cause is reported once, and a store that the same thread goes on with only as that.
+        let is_said = *rule == "TC706" && findings.contains_key("TC702");
         prop_assert!(
-            !found.is_empty() || !certain.contains(rule),
+            !found.is_empty() || !certain.contains(rule) || is_said,
             "{} at {:?}, found at {:?}:\n{}",
             rule,
             due,

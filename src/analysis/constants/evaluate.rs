@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use rustc_hash::FxHashMap;
 
-use super::initial::loads_constant;
+use super::initial::{address_of, loads_constant};
 use super::{Inputs, Known, UNKNOWN, VISIT, bits, join};
 use crate::analysis::definitions::DefinitionId;
 use crate::analysis::function::Function;
@@ -12,7 +12,7 @@ use crate::analysis::values::ValueId;
 use crate::isa::generic::{BooleanOperator, Computation, Direction, Flag, Modifier, Overflow, Part, Type};
 use crate::resolve::operations::Opcode;
 use crate::resolve::symbols::{RegisterId, Resolution, Symbol, SymbolKind};
-use crate::syntax::ast::{self, Operand, OperandKind, Slice, UnaryOperator};
+use crate::syntax::ast::{self, BinaryOperator, Operand, OperandKind, Slice, UnaryOperator};
 use crate::syntax::literal;
 
 impl Function<'_> {
@@ -64,8 +64,19 @@ impl Function<'_> {
                     let value = self.in_cluster_of_one(special);
                     value.map_or(UNKNOWN, |value| bits::cut(Known::from(value), width))
                 }
-                Resolution::Register(_) | Resolution::Symbol(_) | Resolution::Undeclared => UNKNOWN,
+                Resolution::Symbol(variable) => bits::cut(address_of(self.unit, variable), width),
+                Resolution::Register(_) | Resolution::Undeclared => UNKNOWN,
             },
+            // `variable+8`
+            OperandKind::Binary(BinaryOperator::Add, sum) if sum.len == 2 => {
+                let by = self.operand(inputs, sum.start + 1, width);
+                match self.unit.symbols.operand(sum.start) {
+                    Resolution::Symbol(variable) => {
+                        bits::cut(bits::add(address_of(self.unit, variable), by, false), width)
+                    }
+                    Resolution::Register(_) | Resolution::Special(_) | Resolution::Undeclared => UNKNOWN,
+                }
+            }
             // Packing: the elements from the lowest bits up.
             OperandKind::Vector(parts) if parts.len > 0 && width <= 64 && width.is_multiple_of(parts.len) => {
                 let part = width / parts.len;
@@ -210,6 +221,7 @@ impl Function<'_> {
                 }
                 None => UNKNOWN,
             },
+            Computation::ConvertAddress => in_window(a),
             Computation::Load if loads_constant(opcode) => self.constant_word(raw.operands, ty_width),
             Computation::Select => match argument(3, 1).constant(1) {
                 Some(0) => argument(2, ty_width),
@@ -238,7 +250,6 @@ impl Function<'_> {
             }
             Computation::Other
             | Computation::Convert
-            | Computation::ConvertAddress
             | Computation::Add
             | Computation::Subtract
             | Computation::MultiplyAdd
@@ -425,7 +436,7 @@ fn compared(opcode: &Opcode, a: Known, b: Known, width: u32) -> Known {
 /// Whether something can be known of what an operation makes, from what it reads.
 pub(super) fn is_evaluated(opcode: &Opcode) -> bool {
     match opcode.computes() {
-        Computation::Move | Computation::Select | Computation::Shuffle => true,
+        Computation::Move | Computation::Select | Computation::Shuffle | Computation::ConvertAddress => true,
         // Numbers that are computed here are whole, and one in each register.
         Computation::Convert
         | Computation::And
@@ -451,8 +462,15 @@ pub(super) fn is_evaluated(opcode: &Opcode) -> bool {
         | Computation::FunnelShift
         | Computation::Compare => !opcode.types.iter().any(|ty| ty.is_float() || ty.is_packed()),
         Computation::Load => loads_constant(opcode),
-        Computation::Other | Computation::ConvertAddress | Computation::Elect => false,
+        Computation::Other | Computation::Elect => false,
     }
+}
+
+/// What is known of an address that is converted from a window to the generic one, or back: windows begin at
+/// multiples of far more than anything in them is aligned to.
+fn in_window(address: Known) -> Known {
+    const ALIGNED: u64 = 0xFFFF;
+    Known::new(address.mask & ALIGNED, address.value)
 }
 
 /// Which part of a product an opcode asks for.

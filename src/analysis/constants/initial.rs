@@ -1,10 +1,11 @@
-//! What variables in constant memory hold: their initialisers say it, and no kernel can change it.
+//! What declarations say of variables: what those in constant memory hold, because no kernel can change it,
+//! and which bits of the addresses of those in shared memory are zero.
 
 use super::{Known, UNKNOWN};
 use crate::analysis::function::Function;
 use crate::isa::generic::{Computation, Space};
 use crate::resolve::operations::Opcode;
-use crate::resolve::symbols::{Resolution, SymbolKind};
+use crate::resolve::symbols::{Resolution, SymbolId, SymbolKind};
 use crate::resolve::unit::Unit;
 use crate::syntax::ast::{BinaryOperator, OperandKind, Slice, StateSpace, Type};
 use crate::syntax::literal;
@@ -38,6 +39,18 @@ impl Function<'_> {
     }
 }
 
+/// The known bits of the address of a variable in shared memory: zeros, as far as it is aligned.
+pub(super) fn address_of(unit: &Unit, variable: SymbolId) -> Known {
+    let symbol = unit.symbols.symbol(variable);
+    let declared = unit.declaration(symbol).map(|(declaration, _)| declaration);
+    let Some(declaration) = declared.filter(|it| it.space == StateSpace::Shared) else { return UNKNOWN };
+    let natural = declaration.ty.and_then(Type::bits).map(|bits| bits / 8 * u32::from(declaration.vector));
+    match declaration.align.or(natural) {
+        Some(bytes) if bytes.is_power_of_two() => Known::new(u64::from(bytes) - 1, 0),
+        _ => UNKNOWN,
+    }
+}
+
 /// What bytes of a variable in constant memory hold that nobody outside of the module can change.
 fn initial_word(unit: &Unit, name: u32, offset: usize, bytes: usize) -> Option<u64> {
     /// Longer tables hold no descriptors.
@@ -48,16 +61,11 @@ fn initial_word(unit: &Unit, name: u32, offset: usize, bytes: usize) -> Option<u
     if !matches!(symbol.kind, SymbolKind::Variable { space: StateSpace::Const, is_external: false, .. }) {
         return None;
     }
-    let at = module.declarators.binary_search_by_key(&symbol.span.start, |it| it.name.start).ok()?;
-    let behind = module.declarations.partition_point(|it| it.declarators.start as usize <= at);
-    let declaration = module.declarations.get(behind.checked_sub(1)?)?;
-    if declaration.linkage.is_some() || !declaration.declarators.range().contains(&at) {
-        return None;
-    }
+    let (declaration, declarator) = unit.declaration(symbol).filter(|(it, _)| it.linkage.is_none())?;
     let element = declaration.ty.and_then(bytes_of_number)?;
     let end = offset.checked_add(bytes).filter(|end| *end <= MOST)?;
     let mut data = Vec::new();
-    let mut work = vec![module.declarators[at].initializer?];
+    let mut work = vec![declarator.initializer?];
     while let Some(index) = work.pop().filter(|_| data.len() < end) {
         let operand = &module.operands[index as usize];
         if let OperandKind::Vector(parts) = operand.kind() {

@@ -9,7 +9,7 @@ use super::{ALL_THREADS, Executing};
 use crate::analysis::cfg::BlockId;
 use crate::analysis::definitions::{Definition, DefinitionId};
 use crate::analysis::values::ValueId;
-use crate::isa::generic::{BooleanOperator, Computation, Flag, Modifier, Part, ShuffleMode, Type};
+use crate::isa::generic::{BooleanOperator, Computation, Flag, Modifier, Operation, Part, ShuffleMode, Type};
 use crate::isa::special_registers::{Extent, Lasting, Part as Which, Special, SpecialRegister};
 use crate::resolve::operations::Opcode;
 use crate::resolve::symbols::{RegisterId, Resolution};
@@ -34,6 +34,19 @@ impl Executing<'_> {
             Some(Value::Number(numbers)) => self.known_of(&numbers, |number| number != 0),
             None => Holds { agrees: self.agrees(instruction, register), ..Holds::NEVER_KNOWN },
         }
+    }
+
+    /// The threads for which something holds of the number that an instruction reads first.
+    pub(super) fn chosen(&self, instruction: u32, holds: impl Fn(u64) -> bool) -> Holds {
+        let raw = &self.function.unit.module.instructions[instruction as usize];
+        if let Some(numbers) = self.number(instruction, raw, 0, 0) {
+            return self.known_of(&numbers, |number| holds(number & u64::from(u32::MAX)));
+        }
+        let agrees = match self.function.unit.symbols.operand(raw.operands.start) {
+            Resolution::Register(register) => self.agrees(instruction, register),
+            _ => false,
+        };
+        Holds { agrees, ..Holds::NEVER_KNOWN }
     }
 
     /// Whether those threads of a warp that read a register read the same, whatever it is.
@@ -304,9 +317,63 @@ impl Executing<'_> {
             (SpecialRegister::ClusterCtarank, Which::Whole) => {
                 self.rank.map(|rank| Numbers::Same(u64::from(rank)))
             }
+            // The first two of a cluster lie beside each other, if it is that wide.
+            (SpecialRegister::ClusterCtaid, Which::Component(component)) => {
+                let rank = self.rank.filter(|_| self.width_of_cluster().is_some_and(|width| width > 1))?;
+                Some(Numbers::Same(if component == 0 { rank.into() } else { 0 }))
+            }
             // What the size of a CTA and the rank do not say; a new one says nothing either.
             _ => None,
         }
+    }
+
+    /// How many CTAs lie beside each other in a cluster, where every launch has the same.
+    fn width_of_cluster(&self) -> Option<u32> {
+        let function = self.function.declared()?;
+        let [width, ..] = self.function.unit.launch_bounds(function).required_cluster?.value?;
+        Some(width)
+    }
+
+    /// `%ctaid.x & 1`: what the number of a CTA in the grid says of its place in the cluster, because a grid
+    /// consists of whole clusters.
+    fn place_in_cluster(&self, at: u32, raw: &RawInstruction) -> Option<Numbers> {
+        let unit = self.function.unit;
+        let number = |position: u32| {
+            let operand = unit.module.operands(raw.operands).get(position as usize)?;
+            u64::try_from(literal::evaluate(&unit.source, &unit.module, operand)?).ok()
+        };
+        let below = match unit.operations.of(at).computes() {
+            Computation::And => number(2)?.checked_add(1).filter(|below| below.is_power_of_two())?,
+            Computation::Remainder => number(2)?,
+            _ => return None,
+        };
+        let rank = self.rank?;
+        let width = self.width_of_cluster().filter(|width| *width > 1)?;
+        if below < 2 || !u64::from(width).is_multiple_of(below) {
+            return None;
+        }
+        let (mut at, mut index) = (at, raw.operands.start + 1);
+        for _ in 0..DEEP {
+            match unit.symbols.operand(index) {
+                Resolution::Special(Special {
+                    register: SpecialRegister::Ctaid,
+                    part: Which::Component(0),
+                }) => {
+                    return Some(Numbers::Same(u64::from(rank)));
+                }
+                Resolution::Register(register) => {
+                    let definition = *self.function.definitions.get(self.function.only(at, register)?);
+                    let made = &unit.module.instructions[definition.instruction as usize];
+                    let is_copy = unit.operations.of(definition.instruction).computes() == Computation::Move;
+                    if !is_copy || definition.guarded || made.operands.len != 2 {
+                        return None;
+                    }
+                    (at, index) = (definition.instruction, made.operands.start + 1);
+                }
+                Resolution::Symbol(_) | Resolution::Special(_) | Resolution::Undeclared => return None,
+            }
+        }
+        None
     }
 
     fn evaluate(&self, definition: Definition, depth: u32) -> Option<Value> {
@@ -354,6 +421,9 @@ impl Executing<'_> {
             }
             self.numbers(&[&a, &b], |[a, b]| cut(combine(cut(a), cut(b))))
         };
+        if let Some(place) = self.place_in_cluster(at, raw) {
+            return Some(Value::Number(place));
+        }
         let number = match opcode.computes() {
             Computation::Move => match argument(1)? {
                 a if a.firsts(width).is_some() => a,
@@ -410,6 +480,19 @@ impl Executing<'_> {
                     cut(a).checked_shr(start as u32).unwrap_or(0) & ((1 << len) - 1)
                 })?
             }
+            Computation::Minimum | Computation::Maximum if !opcode.has_flag(Flag::Relu) => {
+                let is_least = opcode.computes() == Computation::Minimum;
+                of_two(&|a, b| {
+                    let less = if is_signed { signed(a) < signed(b) } else { a < b };
+                    if less == is_least { a } else { b }
+                })?
+            }
+            Computation::ReverseBits => {
+                self.numbers(&[&argument(1)?], |[a]| cut(a).reverse_bits() >> (64 - width))?
+            }
+            Computation::Other if opcode.operation() == Some(Operation::Popc) => {
+                self.numbers(&[&argument(1)?], |[a]| u64::from(cut(a).count_ones()))?
+            }
             Computation::Select => {
                 let (a, b) = (argument(1)?, argument(2)?);
                 self.select(&a, &b, &self.predicate(at, raw.operands.start + 3, depth))?
@@ -447,7 +530,6 @@ impl Executing<'_> {
             | Computation::Permute
             | Computation::Minimum
             | Computation::Maximum
-            | Computation::ReverseBits
             | Computation::FunnelShift
             | Computation::Compare
             | Computation::Shuffle

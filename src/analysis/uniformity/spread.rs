@@ -19,6 +19,9 @@ use crate::resolve::symbols::{RegisterId, Resolution};
 /// The bits of `%laneid` and `%tid.x` that number the threads of a warp.
 const LANE: u64 = 31;
 
+/// The lane of an address in Tensor Memory within its half warp: 0 in each address that a warp may use.
+const LANES_OF_ADDRESS: u64 = 0xF << 16;
+
 /// What a step does to the bits that differ.
 #[derive(Clone, Copy, Debug)]
 enum Step {
@@ -154,6 +157,9 @@ impl Uniformity {
             (Computation::ShiftRight, 1) => Step::Right(u32::try_from(number(2)?).ok()?),
             (Computation::And, 1) => Step::Mask(number(2)? as u64),
             (Computation::Or, 1) if number(2).is_some() => Step::Mask(!(number(2)? as u64)),
+            // A base with lanes of its own: if it hides that the lanes differ, the address is of none of
+            // those that a whole warp may start at.
+            (Computation::Or, 1 | 2) => Step::Mask(LANES_OF_ADDRESS),
             (Computation::Xor, 1) if number(2).is_some() => Step::Keep,
             (Computation::Add | Computation::Subtract, 1 | 2) => Step::Sum,
             (Computation::Multiply, 1) if opcode.has(Modifier::Part(Part::Lo)) => {

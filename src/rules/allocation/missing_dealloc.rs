@@ -1,8 +1,11 @@
+use rustc_hash::FxHashSet;
+
 use crate::analysis::allocated::is_stored_to;
 use crate::analysis::events::Event;
-use crate::analysis::flow::Flow;
+use crate::analysis::flow::{Flow, Pair, Role};
 use crate::analysis::footprint;
 use crate::analysis::places::{Slot, SlotRoot};
+use crate::analysis::reach::{Direction, Passed};
 use crate::diagnostic::{Diagnostic, Findings};
 use crate::instruction::Instruction;
 use crate::isa::vocabulary::Operation;
@@ -11,13 +14,15 @@ use crate::rules::{Checker, Code, rule};
 rule! {
     /// ## What it does
     /// Finds kernels that allocate Tensor Memory and never deallocate, neither themselves nor in a
-    /// function that they call; and of several allocations one whose address no `dealloc` is given.
+    /// function that they call; and of several allocations one whose address no `dealloc` is given, or
+    /// another allocation overwrites. A kernel that deallocates at its end must not leave before by a `ret`
+    /// that all threads of a block execute together.
     ///
     /// ## Why is this bad?
     /// All Tensor Memory that a kernel allocates must be deallocated before the kernel exits: the
     /// next kernel on the multiprocessor waits for columns that never come back.
     ///
-    /// It is not a matter of paths: one role of warps may allocate and another deallocate.
+    /// It is not a matter of the paths of one thread: one role of warps may allocate and another deallocate.
     ///
     /// ## Example
     /// ```ptx
@@ -37,12 +42,17 @@ rule! {
     MissingDealloc Kernel check
 }
 
+const FREED: &str = "all Tensor Memory that a kernel allocates must be deallocated before the kernel exits \
+                     (PTX ISA, 9.7.16.7.1)";
+
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     for flow in checker.flows().filter(Flow::is_entry) {
         let Some(summary) = flow.summary().filter(|summary| !summary.unknown) else { continue };
         let of = |operation| summary.events.iter().find(|event| flow.operation(**event) == Some(operation));
         let (Some(alloc), None) = (of(Operation::Alloc), of(Operation::Dealloc)) else {
             one_of_several(&flow, findings);
+            overwritten(&flow, findings);
+            returns_before(&flow, findings);
             continue;
         };
         let kernel = checker.unit.module.functions[flow.facts.function as usize].name;
@@ -55,12 +65,103 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
                 "allocated here",
             )
             .label(kernel, "neither the kernel nor what it calls has a `tcgen05.dealloc`")
-            .note(
-                "all Tensor Memory that a kernel allocates must be deallocated before the kernel exits \
-                 (PTX ISA, 9.7.16.7.1)",
-            )
+            .note(FREED)
             .help("let one warp execute `tcgen05.dealloc` with the same number of columns before it exits"),
         );
+    }
+}
+
+/// An allocation whose address the next one overwrites, where only one address is ever deallocated.
+fn overwritten(flow: &Flow<'_>, findings: &mut Findings<'_>) {
+    let Some(summary) = flow.summary() else { return };
+    let of =
+        |operation| summary.events.iter().filter(move |event| flow.operation(**event) == Some(operation));
+    let (mut allocs, mut deallocs) = (of(Operation::Alloc), of(Operation::Dealloc));
+    let (Some(dealloc), None) = (deallocs.next(), deallocs.next()) else { return };
+    if allocs.clone().count() < 2 || !flow.is_own(*dealloc) || !allocs.all(|event| flow.is_own(*event)) {
+        return;
+    }
+    // One instruction that frees one address, once.
+    let is_once = flow.cfg().block_of(dealloc.instruction).is_some_and(|block| !flow.cfg().is_in_loop(block));
+    let place = match flow.instruction(*dealloc) {
+        Some(Instruction::Dealloc(it)) => flow.scalar_place(*dealloc, &it.taddr),
+        _ => None,
+    };
+    let Some(slot) = place.filter(|place| is_once && place.load.is_some()).and_then(|place| place.slot())
+    else {
+        return;
+    };
+    let into = |event: Event| match flow.instruction(event) {
+        Some(Instruction::Alloc(alloc)) => footprint::slot(flow, event, &alloc.dst) == Some(slot),
+        _ => false,
+    };
+    let role = |event: Event| match flow.operation(event) {
+        Some(Operation::Alloc) => Role::QueryAndGen.only_if(into(event)),
+        Some(Operation::Dealloc) => Role::Kill,
+        _ => Role::None,
+    };
+    let is_other = |pair: Pair| pair.first.instruction != pair.then.instruction;
+    // Behind the one that is freed there is no other.
+    let executing = flow.executing(None);
+    let happens = |event: Event| executing.of(event.instruction).is_some_and(|it| it.warps() > 0);
+    for pair in flow.first_pairs(role, is_other) {
+        if !happens(pair.first) || !happens(pair.then) || is_stored_to(flow, slot) {
+            continue;
+        }
+        findings.push(
+            Diagnostic::new(
+                Code::MissingDealloc,
+                flow.span(pair.first),
+                "Tensor Memory is allocated and never deallocated",
+                "the address of this allocation is lost",
+            )
+            .label(flow.span(pair.then), "this one writes its address to the same slot")
+            .label(flow.span(*dealloc), "and only one is deallocated")
+            .note(FREED)
+            .help("deallocate each allocation, and give each a slot of its own"),
+        );
+    }
+}
+
+/// A condition that is the same for all threads of the block, and a `ret` behind it before anything is
+/// deallocated.
+fn returns_before(flow: &Flow<'_>, findings: &mut Findings<'_>) {
+    let Some(summary) = flow.summary() else { return };
+    let is = |event: &Event, operation| flow.operation(*event) == Some(operation);
+    let deallocs = || summary.events.iter().filter(|event| is(event, Operation::Dealloc));
+    if !deallocs().all(|event| flow.is_own(*event)) {
+        return;
+    }
+    let cfg = flow.cfg();
+    let executing = flow.executing(None);
+    let behind = |at: u32| Passed::new(cfg, Direction::Forward, std::iter::once(at));
+    let freed = Passed::new(cfg, Direction::Forward, deallocs().map(|event| event.instruction));
+    let mut said: FxHashSet<u32> = FxHashSet::default();
+    for alloc in flow.events().iter().filter(|event| is(event, Operation::Alloc)) {
+        if !flow.facts.budget.take(cfg.instructions().len() as u64) {
+            return;
+        }
+        let behind = behind(alloc.instruction);
+        let leaves = |at: &u32| executing.leaves(*at) && behind.has(cfg, *at) && !freed.has(cfg, *at);
+        for at in cfg.instructions().filter(leaves) {
+            // Who certainly allocates has done so before all threads leave.
+            let allocates = executing.of(alloc.instruction).is_some_and(|it| it.warps() > 0);
+            if !allocates || !executing.is_for_whole_block(at) || !said.insert(at) {
+                continue;
+            }
+            let leaving = &flow.unit.module.instructions[at as usize];
+            findings.push(
+                Diagnostic::new(
+                    Code::MissingDealloc,
+                    leaving.opcode,
+                    "all threads leave the kernel before its Tensor Memory is deallocated",
+                    "the condition is the same for all threads of a block",
+                )
+                .label(flow.span(*alloc), "allocated here")
+                .note(FREED)
+                .help("leave before the `tcgen05.alloc`, or deallocate before leaving"),
+            );
+        }
     }
 }
 
@@ -112,10 +213,7 @@ fn one_of_several(flow: &Flow<'_>, findings: &mut Findings<'_>) {
                 "no `tcgen05.dealloc` is given the address that this writes",
             )
             .label(flow.span(other.0), "what is deallocated is allocated here")
-            .note(
-                "all Tensor Memory that a kernel allocates must be deallocated before the kernel exits \
-                 (PTX ISA, 9.7.16.7.1)",
-            )
+            .note(FREED)
             .help("deallocate each allocation"),
         );
     }

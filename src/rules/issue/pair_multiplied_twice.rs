@@ -13,7 +13,7 @@ rule! {
     /// `.reqnctapercluster` says that there are pairs: no condition on the way depends on which of them
     /// it is. Kernels that never ask which CTA they are in are left alone.
     ///
-    /// The same goes for `cp` and `shift`.
+    /// The same goes for `cp`, `shift` and `commit`.
     ///
     /// ## Why is this bad?
     /// One thread of one CTA of the pair issues the operation for both. When each of them does, both
@@ -75,7 +75,9 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
         let issued = flow.reached(|event| {
             matches!(
                 flow.operation(event),
-                Some(Operation::Mma | Operation::MmaWs | Operation::Cp | Operation::Shift)
+                Some(
+                    Operation::Mma | Operation::MmaWs | Operation::Cp | Operation::Shift | Operation::Commit
+                )
             ) && flow
                 .decoded(event)
                 .is_some_and(|it| it.qualifiers.get::<CtaGroup>().is_some_and(|it| it.value == CtaGroup::Two))

@@ -1,7 +1,11 @@
+use std::cell::LazyCell;
+
+use rustc_hash::FxHashSet;
+
 use crate::analysis::events::{Action, Event};
 use crate::analysis::flow::{Flow, Role};
 use crate::analysis::loads::Concern;
-use crate::analysis::pending::{Pending, Threads, Transfer, pending_loads, pending_stores};
+use crate::analysis::pending::{Pending, Threads, Transfer, pending_loads, pending_stores, stores_unordered};
 use crate::diagnostic::{Diagnostic, Findings};
 use crate::isa::vocabulary::Operation;
 use crate::rules::ordering::must_be_waited_for;
@@ -13,6 +17,9 @@ rule! {
     /// A load is complete when one of its registers has been used, or one of a later load of the same
     /// columns. One that stands under a condition of its own is left alone where nothing will use
     /// what it loaded.
+    ///
+    /// Where it is known who is handed what is not complete, or the same thread goes on with it, the rules for
+    /// that say it.
     ///
     /// A `wait::ld` that follows the fence before the thread signals is as good: a load has nothing that
     /// another thread would have to see.
@@ -68,7 +75,11 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
                 pending_stores(&flow, Threads::Same, role)
             };
             let (name, wait) = (transfer.name(), transfer.wait());
+            let said = LazyCell::new(|| said_otherwise(&flow, transfer));
             for pair in pairs {
+                if said.contains(&pair.first.instruction) {
+                    continue;
+                }
                 if loads && is_waited_for_before_signal(&flow, pair.then, access) {
                     continue;
                 }
@@ -88,6 +99,16 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             }
         }
     }
+}
+
+/// The loads or stores of which it is known for whom they should have been waited for: that is said there.
+fn said_otherwise(flow: &Flow<'_>, transfer: Transfer) -> FxHashSet<u32> {
+    let handed_over = flow.handovers().iter().filter(|it| it.transfer == transfer && it.then.is_some());
+    let mut said: FxHashSet<u32> = handed_over.map(|it| it.pair.first.instruction).collect();
+    if transfer == Transfer::Store {
+        said.extend(stores_unordered(flow));
+    }
+    said
 }
 
 /// Whether the wait stands behind the fence, in the same block, and still before anything that another

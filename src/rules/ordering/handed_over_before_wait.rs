@@ -1,4 +1,6 @@
-use crate::analysis::pending::Transfer;
+use std::cell::LazyCell;
+
+use crate::analysis::pending::{Transfer, stores_unordered};
 use crate::diagnostic::{Diagnostic, Findings};
 use crate::isa::vocabulary::Operation;
 use crate::rules::ordering::must_be_waited_for;
@@ -76,8 +78,13 @@ rule! {
 
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     for flow in checker.flows() {
+        let unordered = LazyCell::new(|| stores_unordered(&flow));
         for handover in flow.handovers() {
             let Some(then) = handover.then else { continue };
+            // What the same thread needs the wait for is an error of its own.
+            if handover.transfer == Transfer::Store && unordered.contains(&handover.pair.first.instruction) {
+                continue;
+            }
             let name = flow.operation(handover.pair.first).map_or("", Operation::name);
             let wait = handover.transfer.wait();
             let does = match handover.transfer {

@@ -40,6 +40,9 @@ rule! {
 
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     for flow in checker.flows().filter(Flow::is_entry) {
+        if mixes_groups(&flow) {
+            continue;
+        }
         for group in [CtaGroup::One, CtaGroup::Two] {
             let is_started = |event: &Event| starts(&flow, *event, group).is_some();
             if !flow.events().iter().any(is_started) {
@@ -90,6 +93,13 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             );
         }
     }
+}
+
+/// Whether a kernel has instructions of both groups: then the one that is wrong is what has to be said.
+fn mixes_groups(flow: &Flow<'_>) -> bool {
+    let events = || flow.summary().into_iter().flat_map(|summary| &summary.events);
+    let has = |group| events().any(|event| is_of_group(flow, *event, group) == Some(true));
+    has(CtaGroup::One) && has(CtaGroup::Two)
 }
 
 /// Whether an instruction is of a CTA group, if it says of which it is.

@@ -48,7 +48,9 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
                     "`tcgen05.st` and `tcgen05.{name}` are not pipelined; `wait::st` orders them \
                      (PTX ISA, 9.7.16.6.2)"
                 ))
-                .help(format!("put `tcgen05.wait::st.sync.aligned;` before the `tcgen05.{name}`")),
+                .help(format!(
+                    "put `tcgen05.wait::st.sync.aligned;` behind the last `tcgen05.st`, before the `tcgen05.{name}`"
+                )),
             );
         }
     }

@@ -1,0 +1,145 @@
+//! What all threads of a block do together, whatever it is that decides about it.
+
+use super::{BlockId, Control, Executing, Resolution, Way};
+use crate::analysis::values::ValueId;
+use crate::isa::generic::{Computation, Space};
+use crate::isa::special_registers::{Extent, Lasting};
+use crate::resolve::symbols::RegisterId;
+use crate::syntax::ast::{Operand, OperandKind};
+use crate::syntax::literal;
+
+/// How long a chain of definitions is followed.
+const DEEP: u32 = 16;
+
+impl Executing<'_> {
+    /// Whether either all threads of a block execute an instruction or none of them, which depends only on what
+    /// is the same for all of them: parameters and the number of the block.
+    pub fn is_for_whole_block(&self, instruction: u32) -> bool {
+        let function = &self.function;
+        let Some(block) = function.cfg.block_of(instruction) else { return false };
+        if !self.deciding.is_complete || self.deciding.goes_back {
+            return false;
+        }
+        let raw = &function.unit.module.instructions[instruction as usize];
+        if function.unit.module.guard(raw).is_some() && !self.is_agreed(instruction) {
+            return false;
+        }
+        let mut work = vec![block];
+        let mut seen: Vec<BlockId> = Vec::new();
+        while let Some(at) = work.pop() {
+            if seen.contains(&at) {
+                continue;
+            }
+            seen.push(at);
+            for (branch, way) in &self.deciding.blocks[at.index()] {
+                // Loops go round for some threads longer than for others.
+                if *way == Way::Several || !function.budget.take(1) {
+                    return false;
+                }
+                match function.cfg.block(*branch).branch {
+                    Some(branch) if self.is_agreed(branch) => {}
+                    _ => return false,
+                }
+                work.push(*branch);
+            }
+        }
+        true
+    }
+
+    /// Whether an instruction leaves the kernel, as far as it gets there.
+    pub fn leaves(&self, instruction: u32) -> bool {
+        match self.function.unit.operations.of(instruction).control() {
+            Control::Return | Control::Exit => true,
+            Control::Trap | Control::Branch | Control::IndexedBranch | Control::Next | Control::Call => false,
+        }
+    }
+
+    /// Whether the guard of an instruction is the same for all threads of a block.
+    fn is_agreed(&self, instruction: u32) -> bool {
+        match self.function.unit.symbols.guard(instruction) {
+            Resolution::Register(register) => self.is_same(instruction, register, 0),
+            Resolution::Symbol(_) | Resolution::Special(_) | Resolution::Undeclared => false,
+        }
+    }
+
+    fn is_same(&self, instruction: u32, register: RegisterId, depth: u32) -> bool {
+        let function = &self.function;
+        if depth == DEEP || !function.budget.take(1) {
+            return false;
+        }
+        let Some(ValueId::Definition(id)) = function.value(instruction, register) else { return false };
+        let definition = *function.definitions.get(id);
+        let at = definition.instruction;
+        if definition.guarded || at == instruction || function.cfg.block_of(at).is_none() {
+            return false;
+        }
+        let unit = function.unit;
+        let opcode = unit.operations.of(at);
+        match opcode.computes() {
+            Computation::Load => {
+                return matches!(
+                    opcode.spaces().next(),
+                    Some(Space::Param | Space::ParamEntry | Space::Const)
+                ) && self.is_named(at);
+            }
+            Computation::Other | Computation::Shuffle | Computation::Elect => return false,
+            Computation::Convert
+            | Computation::ConvertAddress
+            | Computation::Move
+            | Computation::And
+            | Computation::Or
+            | Computation::Xor
+            | Computation::Not
+            | Computation::Lop3
+            | Computation::ShiftLeft
+            | Computation::ShiftRight
+            | Computation::Add
+            | Computation::Subtract
+            | Computation::Negate
+            | Computation::Multiply
+            | Computation::MultiplyAdd
+            | Computation::Divide
+            | Computation::Remainder
+            | Computation::ExtractBits
+            | Computation::InsertBits
+            | Computation::Permute
+            | Computation::Minimum
+            | Computation::Maximum
+            | Computation::ReverseBits
+            | Computation::FunnelShift
+            | Computation::Select
+            | Computation::Compare => {}
+        }
+        let operands = unit.module.instructions[at as usize].operands.range().skip(1);
+        operands.into_iter().all(|index| {
+            let operand = &unit.module.operands[index];
+            if literal::evaluate(&unit.source, &unit.module, operand).is_some() {
+                return true;
+            }
+            if operand.kind() != OperandKind::Name {
+                return false;
+            }
+            match unit.symbols.operand(index as u32) {
+                Resolution::Register(register) => self.is_same(at, register, depth + 1),
+                Resolution::Special(special) => {
+                    let facts = special.facts();
+                    facts.same_in >= Extent::Cta && facts.lasting == Lasting::Always
+                }
+                Resolution::Symbol(_) => true,
+                Resolution::Undeclared => false,
+            }
+        })
+    }
+
+    /// Whether a load names what it loads.
+    fn is_named(&self, instruction: u32) -> bool {
+        let unit = self.function.unit;
+        let operands = unit.module.operands(unit.module.instructions[instruction as usize].operands);
+        let Some(OperandKind::Address(parts)) = operands.get(1).map(Operand::kind) else { return false };
+        let first = match unit.module.operands(parts).first().map(Operand::kind) {
+            Some(OperandKind::Binary(_, sum)) => sum.start,
+            _ => parts.start,
+        };
+        matches!(unit.symbols.operand(first), Resolution::Symbol(_))
+    }
+}

@@ -1,0 +1,171 @@
+//! What a shared memory descriptor loses of the addresses and offsets that it is made of: its fields are in
+//! units of 16 bytes, and what lies below is shifted out without a word. And what constants are added to.
+
+use rustc_hash::FxHashSet;
+
+use super::constants::Known;
+use super::definitions::DefinitionId;
+use super::function::Function;
+use super::functions::FunctionFacts;
+use crate::instruction::Scalar;
+use crate::instruction::decode::Decoded;
+use crate::isa::generic::Computation;
+use crate::resolve::symbols::{RegisterId, Resolution};
+use crate::resolve::unit::Unit;
+use crate::syntax::ast::{OperandKind, RawInstruction};
+use crate::syntax::literal;
+
+/// Bits that the fields leave out.
+const UNIT: u32 = 4;
+const LOW: u64 = (1 << UNIT) - 1;
+
+/// A number of bytes that is no multiple of 16, where it is made one of units.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Truncated {
+    /// The instruction that shifts it.
+    pub at: u32,
+    /// The lowest bit of the field that it gets to.
+    pub field: u32,
+    /// What it is modulo 16, as far as that is known: never 0.
+    pub rest: Known,
+}
+
+/// The ways that were gone already: a definition, and how far its value is shifted in the descriptor.
+pub type Seen = FxHashSet<(DefinitionId, u32)>;
+
+impl FunctionFacts {
+    /// What is lost in the descriptor that `instruction` reads from `register`, besides what was `seen`.
+    pub fn truncated(
+        &self,
+        unit: &Unit,
+        instruction: u32,
+        register: RegisterId,
+        seen: &mut Seen,
+    ) -> Vec<Truncated> {
+        let view = self.view(unit);
+        let mut found = Vec::new();
+        let mut work = vec![(instruction, register, 0)];
+        while let Some((reader, register, shift)) = work.pop() {
+            let Some(id) = view.only(reader, register) else { continue };
+            if !seen.insert((id, shift)) || !view.budget.take(1) {
+                continue;
+            }
+            let definition = view.definitions.get(id);
+            let at = definition.instruction;
+            let raw = &unit.module.instructions[at as usize];
+            if definition.operand != raw.operands.start {
+                continue;
+            }
+            let step = Step { view: &view, raw };
+            let mut part = |position: u32, more: u32| {
+                let operand = raw.operands.start + position;
+                work.extend(step.registers(operand).map(|(register, by)| (at, register, shift + more + by)));
+            };
+            match unit.operations.of(at).computes() {
+                Computation::Move | Computation::Convert => part(1, 0),
+                Computation::And if step.number(2).is_some() => part(1, 0),
+                Computation::Or | Computation::Add => {
+                    part(1, 0);
+                    part(2, 0);
+                }
+                Computation::ShiftLeft => match step.number(2).and_then(|by| u32::try_from(by).ok()) {
+                    Some(by @ (16 | 32)) => part(1, by),
+                    _ => {}
+                },
+                Computation::InsertBits => {
+                    if let Some(by @ (0 | 16 | 32)) = step.number(3) {
+                        part(1, by as u32);
+                    }
+                    part(2, 0);
+                }
+                Computation::ShiftRight | Computation::ExtractBits
+                    if step.number(2) == Some(i128::from(UNIT)) =>
+                {
+                    let rest = step.register(1).map(|register| self.rest(&view, at, register));
+                    // Fifteen more, and then whole units: that is how one rounds up.
+                    let is_rounded = rest.is_some_and(|rest| rest.mask & rest.value == LOW);
+                    if let Some(rest) = rest.filter(|rest| rest.value != 0 && !is_rounded) {
+                        found.push(Truncated { at, field: shift, rest });
+                    }
+                }
+                _ => {}
+            }
+        }
+        found
+    }
+
+    /// What is known of the word that a small constant is added to, if that is what makes a descriptor.
+    pub fn stepped_from(&self, unit: &Unit, decoded: &Decoded<'_>, descriptor: &Scalar<'_>) -> Option<Known> {
+        /// Units of 16 bytes: what lies further on is another matrix, perhaps.
+        const NEAR: u128 = 128;
+        let Scalar::Register(register) = descriptor else { return None };
+        let view = self.view(unit);
+        let definition = *view.definitions.get(view.only(decoded.index, register.id)?);
+        let at = definition.instruction;
+        let step = Step { view: &view, raw: &unit.module.instructions[at as usize] };
+        let adds = unit.operations.of(at).computes() == Computation::Add
+            && step.number(2).is_some_and(|by| by.unsigned_abs() < NEAR);
+        (adds && !definition.guarded).then(|| Some(self.constants.at(&view, at, step.register(1)?)))?
+    }
+
+    /// What is known of a number modulo 16, before it is cut to the bits of a field.
+    fn rest(&self, view: &Function<'_>, instruction: u32, register: RegisterId) -> Known {
+        /// The bits that 9.7.16.4.1 takes of an address.
+        const TAKEN: i128 = 0x3_FFF0;
+        let (mut at, mut register) = (instruction, register);
+        if let Some(made) = view.only(at, register).map(|id| view.definitions.get(id).instruction) {
+            let raw = &view.unit.module.instructions[made as usize];
+            let step = Step { view, raw };
+            if view.unit.operations.of(made).computes() == Computation::And
+                && step.number(2) == Some(TAKEN)
+                && let Some(whole) = step.register(1)
+            {
+                (at, register) = (made, whole);
+            }
+        }
+        let known = self.constants.at(view, at, register);
+        Known::new(known.mask & LOW, known.value)
+    }
+}
+
+/// An instruction on the way from a descriptor to what it is made of.
+struct Step<'a> {
+    view: &'a Function<'a>,
+    raw: &'a RawInstruction,
+}
+
+impl Step<'_> {
+    fn number(&self, position: u32) -> Option<i128> {
+        let Unit { source, module, .. } = self.view.unit;
+        let operand = module.operands(self.raw.operands).get(position as usize)?;
+        literal::evaluate(source, module, operand)
+    }
+
+    fn register(&self, position: u32) -> Option<RegisterId> {
+        if position >= self.raw.operands.len {
+            return None;
+        }
+        match self.view.unit.symbols.operand(self.raw.operands.start + position) {
+            Resolution::Register(register) => Some(register),
+            Resolution::Symbol(_) | Resolution::Special(_) | Resolution::Undeclared => None,
+        }
+    }
+
+    /// The registers of an operand, and how far they are shifted in it: two halves, perhaps.
+    fn registers(&self, operand: u32) -> impl Iterator<Item = (RegisterId, u32)> + use<> {
+        let Unit { module, symbols, .. } = self.view.unit;
+        let own = self.raw.operands.range().contains(&(operand as usize));
+        let parts = match module.operands.get(operand as usize).filter(|_| own).map(|it| it.kind()) {
+            Some(OperandKind::Vector(parts)) if parts.len == 2 => {
+                [Some((parts.start, 0)), Some((parts.start + 1, 32))]
+            }
+            Some(OperandKind::Name) => [Some((operand, 0)), None],
+            _ => [None, None],
+        };
+        let registers = parts.map(|part| match part.map(|(index, by)| (symbols.operand(index), by)) {
+            Some((Resolution::Register(register), by)) => Some((register, by)),
+            _ => None,
+        });
+        registers.into_iter().flatten()
+    }
+}

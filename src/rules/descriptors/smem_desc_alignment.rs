@@ -1,0 +1,86 @@
+use rustc_hash::FxHashMap;
+
+use crate::analysis::truncated::Seen;
+use crate::diagnostic::{Diagnostic, Findings};
+use crate::instruction::{Instruction, MatrixA, Scalar};
+use crate::rules::{Checker, Code, rule};
+
+rule! {
+    /// ## What it does
+    /// Finds descriptors of matrices in shared memory that are made of an address or a stride that is no
+    /// multiple of 16 bytes.
+    ///
+    /// ## Why is this bad?
+    /// The fields of a descriptor are in units of 16 bytes: what lies below is shifted out. The matrix
+    /// that is multiplied starts before the one that was meant, or has other strides, and nothing says so.
+    ///
+    /// ## Example
+    /// ```ptx
+    /// .shared .align 1024 .b8 tiles[16384];
+    /// mov.u32 r1, tiles+8;
+    /// shr.u32 r1, r1, 4;
+    /// cvt.u64.u32 adesc, r1;
+    /// or.b64 adesc, adesc, 0x4000404000010000;
+    /// tcgen05.cp.cta_group::1.128x256b [taddr], adesc;
+    /// ```
+    ///
+    /// ## Use instead
+    /// ```ptx
+    /// .shared .align 1024 .b8 tiles[16384];
+    /// mov.u32 r1, tiles+32;
+    /// shr.u32 r1, r1, 4;
+    /// cvt.u64.u32 adesc, r1;
+    /// or.b64 adesc, adesc, 0x4000404000010000;
+    /// tcgen05.cp.cta_group::1.128x256b [taddr], adesc;
+    /// ```
+    ///
+    /// ## References
+    /// PTX ISA, section 9.7.16.4.1
+    SmemDescAlignment Statement check
+}
+
+fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
+    // What many descriptors are made of is one mistake.
+    let mut seen: FxHashMap<u32, Seen> = FxHashMap::default();
+    for multiply in checker.descriptors {
+        let decoded = &checker.instructions[multiply.instruction];
+        let operands = match &decoded.instruction {
+            Some(Instruction::Mma(mma)) => {
+                let a = match &mma.a {
+                    MatrixA::Descriptor(a) => Some(("a-desc", a)),
+                    MatrixA::TensorMemory(_) => None,
+                };
+                [a, Some(("b-desc", &mma.b))]
+            }
+            Some(Instruction::Cp(cp)) => [Some(("s-desc", &cp.s_desc)), None],
+            _ => continue,
+        };
+        let Some(function) = checker.function(decoded) else { continue };
+        for (name, operand) in operands.into_iter().flatten() {
+            let Scalar::Register(register) = operand else { continue };
+            let seen = seen.entry(function.function).or_default();
+            for lost in function.truncated(checker.unit, decoded.index, register.id, seen) {
+                let what = match lost.field {
+                    0 => "start address",
+                    16 => "leading dimension",
+                    _ => "stride dimension",
+                };
+                let found = match lost.rest.constant(4) {
+                    Some(rest) => format!("{rest} bytes over a multiple of 16 are shifted out here"),
+                    None => String::from("bits that are not all 0 are shifted out here"),
+                };
+                let shift = checker.unit.module.instructions[lost.at as usize].opcode;
+                findings.push(
+                    Diagnostic::new(
+                        Code::SmemDescAlignment,
+                        operand.span(),
+                        format!("`{name}`: the {what} is not a multiple of 16 bytes"),
+                        "the field counts units of 16 bytes",
+                    )
+                    .label(shift, found)
+                    .help("align it: what is below 16 bytes does not get into the descriptor"),
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,118 @@
+use crate::analysis::constants::Known;
+use crate::descriptor::shared_memory::{self, SwizzleMode};
+use crate::diagnostic::{Diagnostic, Findings};
+use crate::instruction::{Instruction, MatrixA};
+use crate::rules::{Checker, Code, rule};
+
+rule! {
+    /// ## What it does
+    /// Finds descriptors of swizzled matrices whose start address cannot be that of a matrix in the pattern:
+    /// - the matrix starts so far in the rows of a matrix that is not transposed that the bytes along K
+    ///   reach past the swizzled ones: K was stepped out of the atom;
+    /// - a small constant is added to the descriptor of a matrix that is not transposed, and the sum starts at
+    ///   another row of the pattern;
+    /// - it starts on the boundary of the pattern, and the base offset is not 0.
+    ///
+    /// Only the bits of an address that are known count, such as those of a variable that is aligned.
+    ///
+    /// ## Why is this bad?
+    /// The swizzle permutes 16 bytes by the row that they are in, and the pattern comes again after eight rows. A
+    /// step along K stays in the rows where it starts, or leads to the next atom, a multiple of eight rows further
+    /// on; other steps read other rows, or other bytes of them, than were meant. Most often such a step is
+    /// counted in bytes instead of units of 16. A buffer that starts in the middle of a pattern is left alone:
+    /// where its data is swizzled by the address as well, as copies do, both go together.
+    ///
+    /// ## Example
+    /// ```ptx
+    /// mov.b64 adesc, 0x4000404000010047;
+    /// tcgen05.mma.cta_group::1.kind::f16 [taddr], adesc, bdesc, 0x08200490, p;
+    /// ```
+    ///
+    /// ## Use instead
+    /// ```ptx
+    /// mov.b64 adesc, 0x4000404000010046;
+    /// tcgen05.mma.cta_group::1.kind::f16 [taddr], adesc, bdesc, 0x08200490, p;
+    /// ```
+    ///
+    /// ## References
+    /// PTX ISA, sections 9.7.16.4.1 and 9.7.16.5
+    SwizzleStart Statement check
+}
+
+/// Bytes along K that every multiply takes at least; of a matrix that is compressed, twice as many of the
+/// other one.
+const ALONG_K: u64 = 32;
+
+fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
+    let layout = shared_memory::layout(false);
+    for multiply in checker.descriptors {
+        let decoded = &checker.instructions[multiply.instruction];
+        let Some(Instruction::Mma(mma)) = &decoded.instruction else { continue };
+        for descriptor in &multiply.descriptors {
+            let (operand, transposed, along_k) = match (descriptor.name, &mma.a) {
+                ("a-desc", MatrixA::Descriptor(a)) => (a, multiply.facts.transpose_a, ALONG_K),
+                ("b-desc", _) => {
+                    let more = if mma.sparse.is_some() { 2 } else { 1 };
+                    (&mma.b, multiply.facts.transpose_b, ALONG_K * more)
+                }
+                _ => continue,
+            };
+            let known = |name: &str| layout.known(name, descriptor.word);
+            let (Some((_, base)), Some((_, 0)), Some((swizzle, raw))) =
+                (known("base-offset"), known("lbo-mode"), known("swizzle"))
+            else {
+                continue;
+            };
+            let Some(mode) = swizzle.name_of(raw).and_then(|it| it.parse::<SwizzleMode>().ok()) else {
+                continue;
+            };
+            let (span, Some(group)) = (mode.span(), mode.eight_rows()) else { continue };
+            // The field is in units of 16 bytes.
+            let start = |bytes: u64| Some(descriptor.word.constant(bytes.trailing_zeros() - 4)? * 16);
+            let row_of = |word: Known| {
+                let row = word.shifted_right(span.trailing_zeros() - 4);
+                row.constant((group / span).trailing_zeros())
+            };
+            let row = || {
+                let stepped_from = checker.function(decoded)?.stepped_from(checker.unit, decoded, operand)?;
+                let (before, row) = (row_of(stepped_from)?, row_of(descriptor.word)?);
+                (transposed == Some(false) && before != row).then_some((before, row))
+            };
+            let in_row = start(span).filter(|it| transposed == Some(false) && it + along_k > span);
+            let (problem, found, help) = if let Some(in_row) = in_row.filter(|_| along_k <= span) {
+                (
+                    format!(
+                        "the matrix starts {in_row} bytes in rows of {span}, and takes {along_k} of each"
+                    ),
+                    format!("{} bytes are left in each row", span - in_row),
+                    "stay in the atom while stepping along K: behind its end, the next one starts",
+                )
+            } else if let Some((before, row)) = row() {
+                (
+                    format!("the step to it leads from row {before} of the swizzled pattern to row {row}"),
+                    format!("rows have {span} bytes, and a pattern {} of them", group / span),
+                    "steps along K are in units of 16 bytes here: 2 for the 32 bytes of a multiply",
+                )
+            } else if base != 0 && start(mode.pattern_alignment()) == Some(0) {
+                (
+                    format!("the base offset is {base}, but the matrix starts where a pattern does"),
+                    format!("a multiple of {} bytes", mode.pattern_alignment()),
+                    "the base offset is 0 where the pattern starts on its boundary",
+                )
+            } else {
+                continue;
+            };
+            findings.push(
+                Diagnostic::new(
+                    Code::SwizzleStart,
+                    descriptor.span,
+                    format!("`{}`: {problem}", descriptor.name),
+                    found,
+                )
+                .origins(&checker.origins(decoded, operand))
+                .note(format!("the swizzling mode is {}", swizzle.show(raw)))
+                .help(help),
+            );
+        }
+    }
+}
