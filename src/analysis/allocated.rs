@@ -5,6 +5,7 @@
 //! start there; the column is not.
 
 use std::cell::{OnceCell, RefCell};
+use std::ops::Range;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -17,8 +18,12 @@ use super::reach::{Direction, Passed};
 use crate::descriptor::Known;
 use crate::instruction::decode::Decoded;
 use crate::instruction::{Address, Base, Instruction, Scalar};
-use crate::resolve::symbols::SymbolId;
+use crate::isa::generic::{Computation, Modifier, Operation, Vector};
+use crate::resolve::operations::Opcode;
+use crate::resolve::symbols::{RegisterId, Resolution, SymbolId};
 use crate::source::Span;
+use crate::syntax::ast::{BinaryOperator, OperandKind};
+use crate::syntax::literal;
 
 /// How far an address lies behind the start of an allocation, if the slot that it comes from still holds what
 /// `alloc` wrote there; [`Distance::is_certain`] says whether it does.
@@ -74,6 +79,15 @@ impl Flow<'_> {
         self.distance_of(self.places().of(decoded.index, register.id).plus(by))
     }
 
+    /// An address counted from the allocation that it is in, where a word handed it on: what a warp loads from
+    /// shared memory that another one has stored there, and nothing else may be stored.
+    pub fn handed_on(&self, place: Place) -> Place {
+        match place.slot().and_then(|slot| self.slots().origin(self, slot)) {
+            Some(origin) => origin.followed_by(&place),
+            None => place,
+        }
+    }
+
     fn distance_of(&self, place: Place) -> Option<Distance> {
         let slot = place.slot()?;
         let alloc = *self.slots().allocs.get(&slot)?.first()?;
@@ -95,6 +109,10 @@ pub struct Slots {
     /// By slot, as far as it was asked for: what stores to it are made at all, and what follows those that
     /// follow an `alloc`.
     overwritten: RefCell<FxHashMap<Slot, (bool, Passed)>>,
+    /// By word: the address in an allocation that is stored there, as far as it was asked for.
+    origins: RefCell<FxHashMap<Slot, Option<Place>>>,
+    /// By store of which the word is not known: the bytes that it may write, when that is first asked for.
+    bytes: OnceCell<FxHashMap<u32, (SymbolId, Range<u64>)>>,
 }
 
 /// A store to shared memory.
@@ -103,6 +121,8 @@ struct Store {
     instruction: u32,
     /// The word where it starts, if that is known.
     to: Option<Slot>,
+    /// How many bytes it writes at most.
+    size: u64,
     /// The variable that it writes, if at least that is.
     variable: Option<SymbolId>,
 }
@@ -118,7 +138,73 @@ impl Slots {
                 allocs.entry(slot).or_default().push(*event);
             }
         }
-        Self { allocs, stores: OnceCell::new(), overwritten: RefCell::default() }
+        let (overwritten, origins) = (RefCell::default(), RefCell::default());
+        Self { allocs, stores: OnceCell::new(), overwritten, origins, bytes: OnceCell::new() }
+    }
+
+    /// The address in an allocation that a word holds: all that is ever stored there.
+    fn origin(&self, flow: &Flow<'_>, slot: Slot) -> Option<Place> {
+        if self.allocs.is_empty() || self.allocs.contains_key(&slot) {
+            return None;
+        }
+        if let Some(known) = self.origins.borrow().get(&slot) {
+            return *known;
+        }
+        let found = self.find_origin(flow, slot);
+        self.origins.borrow_mut().insert(slot, found);
+        found
+    }
+
+    fn find_origin(&self, flow: &Flow<'_>, slot: Slot) -> Option<Place> {
+        let stores = self.stores(flow);
+        if !flow.facts.budget.take(stores.len() as u64) {
+            return None;
+        }
+        let mut origin: Option<Place> = None;
+        for store in stores.iter().filter(|store| store.to == Some(slot)) {
+            let place = stored_word(flow, store.instruction)?;
+            let of = place.slot().filter(|of| self.allocs.contains_key(of))?;
+            place.offset.constant(32)?;
+            let is_other = |known: Place| (known.root, known.offset) != (place.root, place.offset);
+            if origin.is_some_and(is_other) || self.is_overwritten(flow, of, place.load) {
+                return None;
+            }
+            origin = Some(place);
+        }
+        let may_write = |store: &&Store| store.to != Some(slot) && store.may_write(flow, slot);
+        let is_elsewhere = |store: &Store| match (store.to, slot.root) {
+            (None, SlotRoot::Variable(variable)) => {
+                let bytes = self.bytes(flow).get(&store.instruction);
+                bytes.is_some_and(|(written, bytes)| {
+                    *written == variable && (bytes.end <= slot.offset || slot.offset + WORD <= bytes.start)
+                })
+            }
+            _ => false,
+        };
+        origin.filter(|_| stores.iter().filter(may_write).all(is_elsewhere))
+    }
+
+    /// The bytes of a variable that stores may write of which the word is not known.
+    fn bytes(&self, flow: &Flow<'_>) -> &FxHashMap<u32, (SymbolId, Range<u64>)> {
+        self.bytes.get_or_init(|| {
+            let open = self.stores(flow).iter().filter(|store| store.to.is_none());
+            let sums: Vec<(u32, BytesOf)> = open
+                .filter_map(|store| Some((store.instruction, BytesOf::stored(flow, store.instruction)?)))
+                .collect();
+            let uses: Vec<(u32, RegisterId)> =
+                sums.iter().flat_map(|(_, sum)| sum.added.iter().copied()).collect();
+            let mut known = flow.known(&uses).into_iter();
+            let mut range = |sum: &BytesOf| {
+                let added: Vec<Known> = known.by_ref().take(sum.added.len()).collect();
+                let ends = added.iter().map(|it| {
+                    (it.value & it.mask & u64::from(u32::MAX), (it.value | !it.mask) & u64::from(u32::MAX))
+                });
+                let (first, last) =
+                    ends.fold((sum.offset, sum.offset), |all, it| (all.0 + it.0, all.1 + it.1));
+                (last <= u64::from(u32::MAX)).then_some((sum.variable, first..last + sum.size))
+            };
+            sums.iter().filter_map(|(store, sum)| Some((*store, range(sum)?))).collect()
+        })
     }
 
     /// Whether what `load` reads there may be something else than what `alloc` wrote: a store that may be
@@ -168,6 +254,116 @@ impl Slots {
     }
 }
 
+/// Bytes of the word of a slot.
+const WORD: u64 = 4;
+
+/// The address that a store writes to a word in shared memory.
+fn stored_word(flow: &Flow<'_>, store: u32) -> Option<Place> {
+    let raw = &flow.unit.module.instructions[store as usize];
+    let opcode = flow.unit.operations.of(store);
+    let is_word = opcode.operation() == Some(Operation::St) && stored_size(opcode) == Some(WORD);
+    if raw.operands.len != 2 || !is_word || flow.unit.module.guard(raw).is_some() {
+        return None;
+    }
+    match flow.unit.symbols.operand(raw.operands.start + 1) {
+        Resolution::Register(register) => Some(flow.places().of(store, register)),
+        Resolution::Symbol(_) | Resolution::Special(_) | Resolution::Undeclared => None,
+    }
+}
+
+/// How many bytes a thread stores at an address, where that is the same each time.
+fn stored_size(opcode: &Opcode) -> Option<u64> {
+    /// Of a row of any matrix.
+    const ROW: u64 = 16;
+    let elements = opcode.modifier(|modifier| match modifier {
+        Modifier::Vector(Vector::V2) => Some(2),
+        Modifier::Vector(Vector::V4) => Some(4),
+        Modifier::Vector(Vector::V8) => Some(8),
+        _ => None,
+    });
+    match opcode.operation()? {
+        Operation::St => Some(u64::from(opcode.types.last()?.bits()?) / 8 * elements.unwrap_or(1)),
+        // Each thread names a row.
+        Operation::Stmatrix => Some(ROW),
+        _ => None,
+    }
+}
+
+/// Where a store writes to a variable: a constant, and registers that are added.
+struct BytesOf {
+    variable: SymbolId,
+    offset: u64,
+    added: Vec<(u32, RegisterId)>,
+    size: u64,
+}
+
+impl BytesOf {
+    /// Deeper than this, nothing is followed.
+    const DEEP: usize = 24;
+
+    fn stored(flow: &Flow<'_>, store: u32) -> Option<Self> {
+        let module = &flow.unit.module;
+        let view = flow.facts.view(flow.unit);
+        let raw = &module.instructions[store as usize];
+        let OperandKind::Address(parts) = module.operands.get(raw.operands.start as usize)?.kind() else {
+            return None;
+        };
+        let number = |index: u32| {
+            let value = literal::evaluate(&flow.unit.source, module, &module.operands[index as usize])?;
+            u64::try_from(value).ok()
+        };
+        let (mut operand, mut offset) = match module.operands[parts.start as usize].kind() {
+            OperandKind::Binary(BinaryOperator::Add, sum) if sum.len == 2 => {
+                (sum.start, number(sum.start + 1)?)
+            }
+            _ => (parts.start, 0),
+        };
+        let mut at = store;
+        let mut added = Vec::new();
+        for _ in 0..Self::DEEP {
+            let register = match flow.unit.symbols.operand(operand) {
+                Resolution::Register(register) => register,
+                Resolution::Symbol(variable) => {
+                    let size = stored_size(flow.unit.operations.of(store))?;
+                    return Some(Self { variable, offset, added, size });
+                }
+                Resolution::Special(_) | Resolution::Undeclared => return None,
+            };
+            let definition = *view.definitions.get(view.only(at, register)?);
+            let made = definition.instruction;
+            let raw = &module.instructions[made as usize];
+            if made == at || definition.guarded || definition.operand != raw.operands.start {
+                return None;
+            }
+            let first = raw.operands.start;
+            operand = match flow.unit.operations.of(made).computes() {
+                Computation::Move if raw.operands.len == 2 => first + 1,
+                Computation::Add if raw.operands.len == 3 => {
+                    // The one that is made of a variable is the address.
+                    let is_address = |index: u32| match flow.unit.symbols.operand(index) {
+                        Resolution::Register(register) => flow.variable_of(made, register).is_some(),
+                        Resolution::Symbol(_) => true,
+                        Resolution::Special(_) | Resolution::Undeclared => false,
+                    };
+                    let (address, other) = match (is_address(first + 1), is_address(first + 2)) {
+                        (true, false) => (first + 1, first + 2),
+                        (false, true) => (first + 2, first + 1),
+                        (true, true) | (false, false) => return None,
+                    };
+                    match flow.unit.symbols.operand(other) {
+                        Resolution::Register(register) => added.push((made, register)),
+                        _ => offset = offset.checked_add(number(other)?)?,
+                    }
+                    address
+                }
+                _ => return None,
+            };
+            at = made;
+        }
+        None
+    }
+}
+
 /// Where an address is read that was loaded from a slot.
 #[derive(Clone, Copy, Debug)]
 pub struct Read {
@@ -208,14 +404,14 @@ impl Store {
         let address = (raw.operands.len > 0).then_some(raw.operands.start);
         let place = address.and_then(|address| flow.places().address(event.instruction, address));
         let to = place.and_then(|place| place.as_slot());
-        Self { instruction: event.instruction, to, variable: flow.stored_variable(event) }
+        let size = stored_size(flow.unit.operations.of(event.instruction)).unwrap_or(Self::MOST_BYTES);
+        Self { instruction: event.instruction, to, size, variable: flow.stored_variable(event) }
     }
 
     /// Whether it can write to a slot.
     fn may_write(&self, flow: &Flow<'_>, slot: Slot) -> bool {
         if let Some(to) = self.to.filter(|to| to.root == slot.root) {
-            // The word of a slot has 4 bytes.
-            return to.offset < slot.offset + 4 && slot.offset < to.offset + Self::MOST_BYTES;
+            return to.offset < slot.offset + WORD && slot.offset < to.offset + self.size;
         }
         // Another variable is another place, unless both have no size, so that they begin at the same.
         match (self.variable, slot.root) {

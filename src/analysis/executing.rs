@@ -288,7 +288,7 @@ impl<'a> Executing<'a> {
         if let Some(choice) = function.cfg.choice(block) {
             return self.chooses(choice, |target| target == successor);
         }
-        let Some(branch) = content.branch else { return Holds::NEVER_KNOWN };
+        let Some(branch) = content.branch else { return self.by_list(block) };
         let raw = &function.unit.module.instructions[branch as usize];
         let control = function.unit.operations.of(branch).control();
         let Some(guard) = function.unit.module.guard(raw) else { return Holds::NEVER_KNOWN };
@@ -301,7 +301,7 @@ impl<'a> Executing<'a> {
             | Control::Trap
             | Control::IndexedBranch
             | Control::Next
-            | Control::Call => return Holds::NEVER_KNOWN,
+            | Control::Call => return self.by_list(block),
         };
         self.guard(branch).not_if(guard.negated == taken)
     }
@@ -315,16 +315,27 @@ impl<'a> Executing<'a> {
             None if cfg.block(branch).successors.len() == 2 => {
                 Holds { yes: self.all, no: ThreadSet::EMPTY, agrees: true, elects: None }
             }
-            None => Holds::NEVER_KNOWN,
+            None => self.by_list(branch),
         }
     }
 
     /// The threads that go to some of the labels of a list.
     fn chooses(&self, choice: &Choice, is_wanted: impl Fn(BlockId) -> bool) -> Holds {
         let wanted: Vec<bool> = choice.targets.iter().map(|target| is_wanted(*target)).collect();
-        self.chosen(choice.instruction, |number| {
+        let chosen = self.chosen(choice.instruction, |number| {
             usize::try_from(number).is_ok_and(|number| wanted.get(number) == Some(&true))
-        })
+        });
+        let together = || {
+            let block = self.function.cfg.block_of(choice.instruction);
+            block.is_some_and(|block| self.uniformity.goes_together(&self.function, block))
+        };
+        Holds { agrees: chosen.agrees || together(), ..chosen }
+    }
+
+    /// The threads that leave a block by one label of a list: which these are is not known, but perhaps that
+    /// all of a warp take the same.
+    fn by_list(&self, block: BlockId) -> Holds {
+        Holds { agrees: self.uniformity.goes_together(&self.function, block), ..Holds::NEVER_KNOWN }
     }
 
     /// The threads for which the guard register of an instruction is true.
@@ -426,6 +437,10 @@ mod tests {
         assert_eq!(in_two("div.u32 r2, r0, 32; setp.ne.u32 p1, r2, 1; @p1 trap;"), known(&[ALL]));
         assert_eq!(in_two("elect.sync _|p1, -1; @p1 trap;"), known(&[1, 1]));
         assert_eq!(in_two("elect.sync _|p1, -1; @!p1 trap;"), known(&[!1, !1]));
+        // Where the one warp elects is behind where the others of another one come along.
+        let both = "setp.ge.u32 p1, r0, 32; @p1 bra M; L: setp.lt.u32 p2, r0, 32; @!p2 bra N; \
+                    elect.sync _|p3, -1; @!p3 trap; N: ret; M: elect.sync _|p4, -1; @!p4 bra L; ret;";
+        assert_eq!(in_two(both), known(&[!1]));
         let shuffled = "shr.u32 r2, r0, 5; shfl.sync.idx.b32 r3, r2, 0, 31, -1; setp.eq.u32 p1, r3, 1;";
         assert_eq!(in_two(&format!("{shuffled} @p1 trap;")), known(&[0, ALL]));
         assert_eq!(in_two("setp.lt.u32 p1, r0, 8; setp.eq.or.u32 p2, r0, 9, p1; @p2 trap;"), known(&[0x2FF]));
@@ -451,6 +466,12 @@ mod tests {
         assert_eq!(in_two(nested), known(&[0xF, 0xF]));
         let either = "setp.eq.u32 p1, r0, 3; setp.eq.u32 p2, r0, 40; @p1 bra M; @!p2 bra L; M: trap; L: ret;";
         assert_eq!(in_two(either), known(&[8, 0x100]));
+        // Who takes which label of a list is not known, but that a warp takes one.
+        let list = "T: .branchtargets A, B, C; shr.u32 r2, r0, 5; brx.idx r2, T; \
+                    A: mov.u32 r3, 0; B: setp.lt.u32 p1, r1, 2; @p1 trap; C: ret;";
+        assert_eq!(in_two(list), (vec![0, 0], vec![3, 3]));
+        assert_eq!(trap(".reqntid 64", None, list).threads_of_warp(), Some(2));
+        assert_eq!(trap(".reqntid 64", None, &list.replace("r0, 5", "r0, 4")).threads_of_warp(), None);
     }
 
     #[test]

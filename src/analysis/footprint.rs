@@ -13,13 +13,17 @@ use super::events::{Action, Event};
 use super::flow::Flow;
 use super::places::{Place, Root, Slot};
 use super::sums::Sum;
+use super::values::ValueId;
 use crate::descriptor::idesc_check::Facts;
 use crate::instruction::{Address, Base, Instruction, Ld, MatrixA, Mma, Scalar, St};
 use crate::isa::asynchrony::{Access, Condition, pipelined};
 use crate::isa::data_movement::SHIFT_COLUMNS;
 use crate::isa::datapath;
+use crate::isa::generic::Computation;
 use crate::isa::mma_shapes;
 use crate::isa::vocabulary::{CpShape, CtaGroup};
+use crate::resolve::symbols::{RegisterId, Resolution};
+use crate::syntax::ast::OperandKind;
 
 /// The address in Tensor Memory that an instruction is about, and whether it is written.
 pub fn accessed<'i, 's>(instruction: &'i Instruction<'s>) -> Option<(&'i Address<'s>, bool)> {
@@ -251,7 +255,7 @@ pub fn columns(flow: &Flow<'_>, event: Event) -> Option<Columns> {
 fn find_columns(flow: &Flow<'_>, event: Event) -> Option<Columns> {
     let instruction = flow.instruction(event)?;
     let address = accessed(instruction)?.0;
-    let place = flow.place(event, address)?;
+    let place = flow.handed_on(flow.place(event, address)?);
     let sum = sum(flow, event, address, &place);
     if let Instruction::Mma(mma) = instruction {
         let (least, most) = accumulator_columns(flow, event, mma);
@@ -382,7 +386,7 @@ pub fn operands_read(flow: &Flow<'_>, event: Event) -> Vec<Option<Columns>> {
     let least_of_a = layout.and_then(|it| it.organization.columns_of_a()).unwrap_or(1);
     addresses_read(mma)
         .map(|address| {
-            let place = flow.place(event, address)?;
+            let place = flow.handed_on(flow.place(event, address)?);
             let is_a = mma.a.address().is_some_and(|a| a.span == address.span);
             let least = if is_a { least_of_a } else { columns_of_scales(flow, event, mma, address) };
             let most = Some(if is_a { mma_shapes::columns_of_a(mma.kind.value) } else { MOST });
@@ -424,8 +428,58 @@ pub struct Touched {
     pub accesses: SmallVec<[(Access, Columns); 4]>,
     /// M and N of a multiply.
     pub shape: Option<(u32, u32)>,
-    /// Whether the multiply leaves some lanes of its accumulator alone.
-    pub is_masked: bool,
+    /// What says which lanes of its accumulator a multiply leaves alone, if something does.
+    mask: Mask,
+}
+
+/// The lanes of its accumulator that a multiply leaves alone.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+enum Mask {
+    /// None.
+    #[default]
+    None,
+    /// What these words say.
+    Words(SmallVec<[MaskWord; 4]>),
+    /// Some that are not known.
+    Unknown,
+}
+
+/// A register that a mask of lanes comes from, with its value there, and the word of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct MaskWord {
+    register: RegisterId,
+    value: ValueId,
+    word: u32,
+}
+
+impl MaskWord {
+    /// What an instruction reads from a register.
+    fn of(flow: &Flow<'_>, instruction: u32, register: RegisterId) -> Option<Self> {
+        let view = flow.facts.view(flow.unit);
+        let itself = Self { register, value: view.value(instruction, register)?, word: 0 };
+        Some(Self::unpacked(flow, instruction, register).unwrap_or(itself))
+    }
+
+    /// What `mov.b64 {a, b}, both` makes it of.
+    fn unpacked(flow: &Flow<'_>, instruction: u32, register: RegisterId) -> Option<Self> {
+        let view = flow.facts.view(flow.unit);
+        let module = &flow.unit.module;
+        let definition = *view.definitions.get(view.only(instruction, register)?);
+        let made = definition.instruction;
+        let raw = &module.instructions[made as usize];
+        let is_move = flow.unit.operations.of(made).computes() == Computation::Move;
+        if !is_move || raw.operands.len != 2 || definition.guarded {
+            return None;
+        }
+        let OperandKind::Vector(parts) = module.operands[raw.operands.start as usize].kind() else {
+            return None;
+        };
+        let Resolution::Register(both) = flow.unit.symbols.operand(raw.operands.start + 1) else {
+            return None;
+        };
+        let word = definition.operand.checked_sub(parts.start)?;
+        Some(Self { register: both, value: view.value(made, both)?, word })
+    }
 }
 
 /// What a `mma`, `cp` or `shift` does to cells that are known.
@@ -437,7 +491,15 @@ pub fn touched(flow: &Flow<'_>, event: Event) -> Touched {
     match instruction {
         Instruction::Mma(mma) => {
             touched.shape = facts(flow, event).and_then(|facts| facts.m.zip(legal_n(facts)));
-            touched.is_masked = mma.disable_output_lane.is_some();
+            touched.mask = mma.disable_output_lane.as_ref().map_or(Mask::None, |mask| {
+                let word = |scalar: &Scalar<'_>| match scalar {
+                    Scalar::Register(it) if !it.component && it.plus.is_none() && flow.is_own(event) => {
+                        MaskWord::of(flow, event.instruction, it.id)
+                    }
+                    _ => None,
+                };
+                mask.elements.iter().map(word).collect::<Option<_>>().map_or(Mask::Unknown, Mask::Words)
+            });
             touched.accesses.push((Access::MultiplyWritesD, own));
             let starts_from_zero = mma
                 .enable_input_d
@@ -473,6 +535,21 @@ impl Touched {
         self.accesses.iter().map(|(_, columns)| columns.place.root)
     }
 
+    /// The registers that say which lanes of the accumulator are left alone. What is known of them holds
+    /// until they are written again.
+    pub fn masks(&self) -> impl Iterator<Item = RegisterId> + '_ {
+        let words = match &self.mask {
+            Mask::Words(words) => words.as_slice(),
+            Mask::None | Mask::Unknown => &[],
+        };
+        words.iter().map(|word| word.register)
+    }
+
+    /// Whether two multiplies certainly write the same lanes of their accumulators.
+    fn is_masked_like(&self, other: &Self) -> bool {
+        self.mask == other.mask && self.mask != Mask::Unknown
+    }
+
     /// What two instructions of one thread do to the same cells, for certain, in an order that nothing
     /// gives them: an access of the first and one of the second that are not pipelined.
     pub fn races_with(&self, then: &Self) -> Option<(Access, Access)> {
@@ -487,7 +564,7 @@ impl Touched {
                     // Of what starts elsewhere, the shapes do not matter.
                     let is_same = first.1.starts_with(&second.1);
                     let differs = self.shape.zip(then.shape).is_some_and(|(shape, other)| shape != other);
-                    (!is_same || differs) && !self.is_masked && !then.is_masked
+                    (!is_same || differs) && self.is_masked_like(then)
                 }
                 None => true,
             }

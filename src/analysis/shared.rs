@@ -329,6 +329,11 @@ impl Flow<'_> {
         }
     }
 
+    /// The only variable that an address is made of.
+    pub(super) fn variable_of(&self, instruction: u32, register: RegisterId) -> Option<SymbolId> {
+        self.variable(instruction, register, 0)
+    }
+
     /// The only variable that an address or a descriptor is made of.
     fn variable(&self, instruction: u32, register: RegisterId, depth: u32) -> Option<SymbolId> {
         let view = self.facts.view(self.unit);

@@ -464,6 +464,42 @@ impl Uniformity {
     }
 }
 
+/// Calls `found` with each value that says where control goes behind a block which has several ways out, and
+/// with the block where that is asked: the guard of its last instruction, the number of a label in a list;
+/// false where one of them is not known.
+fn tested(
+    function: &Function<'_>,
+    block: BlockId,
+    budget: &Budget,
+    found: &mut dyn FnMut(BlockId, ValueId),
+) -> bool {
+    let Function { unit, cfg, .. } = *function;
+    let content = cfg.block(block);
+    let Some(at) = content.instructions.clone().next_back() else {
+        // Blocks that jump by the same list of labels meet in one without instructions.
+        return budget.take(content.predecessors.len() as u64)
+            && content.predecessors.iter().all(|from| {
+                cfg.block(*from).instructions.start < cfg.block(*from).instructions.end
+                    && tested(function, *from, budget, found)
+            });
+    };
+    let raw = &unit.module.instructions[at as usize];
+    let value = |resolution: Resolution| match resolution {
+        Resolution::Register(register) => function.value(at, register),
+        Resolution::Symbol(_) | Resolution::Special(_) | Resolution::Undeclared => None,
+    };
+    let guard = unit.module.guard(raw).map(|_| value(unit.symbols.guard(at)));
+    let index = match unit.operations.of(at).control() {
+        Control::IndexedBranch if constant(function, raw.operands, 0).is_none() => {
+            Some(raw.operands.range().next().and_then(|index| value(unit.symbols.operand(index as u32))))
+        }
+        _ => None,
+    };
+    let asked = [guard, index];
+    asked.iter().flatten().for_each(|value| value.iter().for_each(|value| found(block, *value)));
+    asked.iter().any(Option::is_some) && asked.iter().flatten().all(Option::is_some)
+}
+
 /// Whether a result divides a warp as its operands do.
 fn divides_like_operands(computes: Computation) -> bool {
     match computes {
@@ -618,6 +654,19 @@ mod tests {
         // Each thread has another part of a matrix.
         let matrix = "movmatrix.sync.aligned.m8n8.trans.b16 r2, 1; setp.ne.s32 p1, r2, 0;";
         assert_eq!(trap(&format!("{matrix} @p1 trap;")), PERHAPS);
+        // What all of a warp load from one address is the same, unless it is polled.
+        let load = "ld.param.u64 d1, [n]; ld.global.u32 r1, [d1]; setp.ne.s32 p1, r1, 0; @p1 trap;";
+        assert_eq!(trap(load), ALL);
+        assert_eq!(trap(&load.replace("ld.global", "ld.relaxed.gpu.global")), PERHAPS);
+        assert_eq!(trap(&load.replace("ld.global", "ld.local")), PERHAPS);
+        // So is the label that all of them find in a list.
+        let list = "T: .branchtargets L, M; mov.u32 r1, %ctaid.x; brx.idx r1, T; M: trap; L: ret;";
+        assert_eq!(trap(list), ALL);
+        assert_eq!(trap(&list.replace("%ctaid.x", "%tid.x")), PERHAPS);
+        let twice = "T: .branchtargets L, M; mov.u32 r1, %ctaid.x; elect.sync _|p1, -1; selp.u32 r2, 1, 0, p1; \
+                     setp.eq.u32 p2, r1, 3; @p2 bra N; brx.idx r1, T; N: brx.idx r1, T; M: trap; L: ret;";
+        assert_eq!(trap(twice), ALL);
+        assert_eq!(trap(&twice.replace("N: brx.idx r1", "N: brx.idx r2")), PERHAPS);
         let (_, perhaps) = trap(
             "elect.sync r0|p0, -1; mov.u32 r1, 0; @!p0 bra M; mov.u32 r1, 1; M: setp.ne.s32 p1, r1, 0; @p1 trap;",
         );

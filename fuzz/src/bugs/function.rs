@@ -155,13 +155,21 @@ impl Function<'_> {
     }
 
     /// Whether instructions right behind a `wait::ld` read every register that it waits for, before control
-    /// parts, and before anything that another thread or operation could notice.
+    /// parts, and before anything that another thread or operation could notice; and the threads meet at a
+    /// barrier between that and where Tensor Memory is freed.
     pub(super) fn reads_all_loads(&self, wait: usize) -> bool {
         /// What something else could notice, or where control parts.
         const ENDS: &[&str] = &[
             "bra", "brx", "ret", "exit", "call", "bar", "mbarrier", "tcgen05", "fence", "membar", "red",
             "atom", "cp", "elect", "cluster",
         ];
+        // At a barrier the others learn that they may go on: where nobody writes to Tensor Memory any more,
+        // only what frees it matters.
+        let is_last = self.is_behind_writes(wait);
+        let ends = |opcode: &str| {
+            let word = opcode.split('.').next().unwrap_or_default();
+            !(is_last && word == "bar") && ENDS.iter().any(|end| word.starts_with(end))
+        };
         let words = |text: &'_ str| -> BTreeSet<String> {
             let is_part = |it: char| it.is_ascii_alphanumeric() || matches!(it, '_' | '%' | '$');
             text.split(|it: char| !is_part(it)).filter(|it| !it.is_empty()).map(str::to_owned).collect()
@@ -179,7 +187,7 @@ impl Function<'_> {
         let first = previous.map_or(0, |it| it + 1);
         let mut end = wait + 1;
         for (span, opcode, _) in &self.instructions[wait + 1..] {
-            if ENDS.iter().any(|end| opcode.split('.').next().is_some_and(|it| it.starts_with(end))) {
+            if open.is_empty() || ends(opcode) {
                 break;
             }
             end += 1;
@@ -199,11 +207,31 @@ impl Function<'_> {
         }
         // What is read nowhere does not matter.
         let mut others = self.instructions[..first].iter().chain(&self.instructions[end..]);
-        open.is_empty() || others.all(|(span, ..)| words(self.text(*span)).is_disjoint(&open))
+        (open.is_empty() || others.all(|(span, ..)| words(self.text(*span)).is_disjoint(&open)))
+            && self.meets_before_dealloc(end)
+    }
+
+    /// Whether nothing behind an instruction, in the text or by a branch back, writes to Tensor Memory.
+    fn is_behind_writes(&self, at: usize) -> bool {
+        let start = self.instructions[at].0.range().start;
+        self.instructions[at..].iter().all(|(span, opcode, decoded)| {
+            let operation = decoded.and_then(|it| it.form).map(|form| form.operation);
+            let writes = matches!(
+                operation,
+                Some(Operation::Mma | Operation::MmaWs | Operation::Cp | Operation::Shift | Operation::St)
+            );
+            let goes_back = opcode.starts_with("br") && {
+                let target =
+                    self.text(*span).trim_end_matches(';').rsplit([' ', '\t']).next().unwrap_or_default();
+                let label = format!("\n{target}:");
+                self.source.text().find(&label).is_none_or(|label| label < start)
+            };
+            !writes && !goes_back
+        })
     }
 
     /// Whether the threads meet at a barrier behind an instruction before Tensor Memory is freed.
-    pub(super) fn meets_before_dealloc(&self, from: usize) -> bool {
+    fn meets_before_dealloc(&self, from: usize) -> bool {
         let is_barrier = |opcode: &str| opcode.starts_with("bar") && !opcode.starts_with("bar.warp");
         let is_dealloc = |opcode: &str| opcode.starts_with("tcgen05.dealloc");
         let mut behind = self.instructions[from..].iter().map(|(_, opcode, _)| *opcode);

@@ -124,12 +124,14 @@ impl Holds {
         if let Some(no) = no {
             return Self { no, elects, ..Self::NEVER_KNOWN };
         }
-        Self {
+        let both = Self {
             yes: self.yes.and(other.yes),
             no: self.no.or(other.no),
             agrees: self.agrees_with(&other, all),
             elects,
-        }
+        };
+        // Of whole warps it does not matter which thread is elected.
+        Self { elects: both.elects.filter(|_| !both.is_of_warps(all)), ..both }
     }
 
     pub(super) fn or(self, other: Self, all: ThreadSet) -> Self {

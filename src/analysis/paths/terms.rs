@@ -857,12 +857,12 @@ impl Builder<'_> {
         let mut varying = BitSet::new(self.facts.len());
         let mut flags = BitSet::new(self.facts.len());
         let mut writes: Vec<Write> = Vec::new();
-        for index in 0..self.facts.len() {
+        for (index, &mentions) in mentioned.iter().enumerate() {
             let term = TermId(index as u32);
             if self.facts[index].varies {
                 varying.insert(index);
             }
-            if self.facts[index].constant.is_some() || mentioned[index] == 0 && !again.contains(&term) {
+            if self.facts[index].constant.is_some() || mentions == 0 && !again.contains(&term) {
                 continue;
             }
             let written = self.writes_of(term, registers.contains(&term));
@@ -876,7 +876,7 @@ impl Builder<'_> {
             if is_flag {
                 flags.insert(index);
             }
-            if mentioned[index] > 1 || again.contains(&term) || is_flag {
+            if mentions > 1 || again.contains(&term) || is_flag {
                 shared.insert(index);
                 writes.extend(written);
             }

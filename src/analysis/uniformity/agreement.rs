@@ -6,9 +6,10 @@
 //! edge tells none of them apart.
 
 use rustc_hash::FxHashSet;
+use smallvec::{SmallVec, smallvec};
 
-use super::Uniformity;
 use super::lanes::{Lanes, lanes};
+use super::{Uniformity, tested};
 use crate::analysis::budget::Budget;
 use crate::analysis::cfg::BlockId;
 use crate::analysis::control::Decides;
@@ -44,6 +45,24 @@ impl Uniformity {
         let budget = self.agreement.get_or_init(|| Budget::new(STEPS));
         let mut search = Search { uniformity: self, function, budget, block, seen: FxHashSet::default() };
         search.agrees(value)
+    }
+}
+
+impl Uniformity {
+    /// Whether all threads of a warp that leave a block together leave it to the same one.
+    pub(in crate::analysis) fn goes_together(&self, function: &Function<'_>, block: BlockId) -> bool {
+        if !self.may_part(function, block, function.budget) {
+            return true;
+        }
+        let budget = self.agreement.get_or_init(|| Budget::new(STEPS));
+        let mut search = Search { uniformity: self, function, budget, block, seen: FxHashSet::default() };
+        let mut values: SmallVec<[ValueId; 2]> = SmallVec::new();
+        let mut is_here = true;
+        let is_known = tested(function, block, budget, &mut |from, value| {
+            values.push(value);
+            is_here &= from == block;
+        });
+        is_known && is_here && values.into_iter().all(|value| search.agrees(value))
     }
 }
 
@@ -114,9 +133,14 @@ impl Search<'_> {
     }
 
     fn branch(&self, block: BlockId, work: &mut Vec<Needed>) -> bool {
-        let guard = self.function.cfg.block(block).branch.and_then(|branch| self.guard(branch));
-        work.extend(guard.map(Needed::Value));
-        guard.is_some() && self.decided(block, &[block], work)
+        let mut blocks: SmallVec<[BlockId; 2]> = smallvec![block];
+        let is_known = tested(self.function, block, self.budget, &mut |from, value| {
+            work.push(Needed::Value(value));
+            if !blocks.contains(&from) {
+                blocks.push(from);
+            }
+        });
+        is_known && blocks.iter().all(|block| self.decided(*block, &[*block], work))
     }
 
     /// What has to be the same for a block to be executed by all or none of the threads; `within` are the

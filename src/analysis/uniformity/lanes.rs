@@ -2,7 +2,7 @@
 
 use crate::analysis::function::Function;
 use crate::isa::generic::{
-    self, Change, Comparison, Computation, Modifier, ShuffleMode, Space, Synchronization,
+    self, Change, Comparison, Computation, Flag, Modifier, Semantics, ShuffleMode, Space, Synchronization,
 };
 use crate::isa::special_registers::{Extent, Special, SpecialRegister};
 use crate::resolve::operations::Opcode;
@@ -119,6 +119,7 @@ pub(super) fn lanes(function: &Function<'_>, instruction: u32) -> Lanes {
                 space.is_shared()
                     || is_parameter(space) && !is_given(function, instruction)
                     || space == Space::Const
+                    || space == Space::Global && is_weak(opcode)
             };
             if !opcode.spaces().next().is_some_and(is_uniform) {
                 return Lanes::Differ;
@@ -148,6 +149,16 @@ pub(super) fn lanes(function: &Function<'_>, instruction: u32) -> Lanes {
     // Registers of the machine that differ between the threads of a warp.
     let differs = raw.operands.range().any(|index| reads_lane(function, index as u32));
     if differs { Lanes::Differ } else { Lanes::AsOperands }
+}
+
+/// Whether a load is one that nobody may write to meanwhile: that would be a data race. What loads to
+/// synchronise, such as a poll of a flag, may see another value in each thread.
+fn is_weak(opcode: &Opcode) -> bool {
+    let semantics = opcode.modifier(|modifier| match modifier {
+        Modifier::Semantics(semantics) => Some(semantics),
+        _ => None,
+    });
+    semantics.is_none_or(|semantics| semantics == Semantics::Weak) && !opcode.has_flag(Flag::Mmio)
 }
 
 /// For a result that is the same for all threads that take part: whether these are the whole warp.

@@ -11,7 +11,7 @@ use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 use smallvec::{SmallVec, smallvec};
 
 use super::lanes::{Lanes, lanes};
-use super::{Uniformity, VISIT};
+use super::{Uniformity, VISIT, tested};
 use crate::analysis::budget::Budget;
 use crate::analysis::cfg::BlockId;
 use crate::analysis::control::{Branches, Edges};
@@ -49,6 +49,12 @@ impl Uniformity {
     ) -> bool {
         let known = &mut self.selection().borrow_mut();
         Search { function, budget, control: &self.control, known }.is_selected(Step::Value(value))
+    }
+
+    /// Whether threads of a warp may leave a block to different ones, or not all of them get there.
+    pub(super) fn may_part(&self, function: &Function<'_>, block: BlockId, budget: &Budget) -> bool {
+        let known = &mut self.selection().borrow_mut();
+        Search { function, budget, control: &self.control, known }.is_selected(Step::Branch(block))
     }
 
     fn selection(&self) -> &RefCell<Selection> {
@@ -200,9 +206,9 @@ impl Search<'_> {
 
     fn branch(&mut self, block: BlockId, needs: &mut Needs) -> bool {
         needs.push(Step::Block(block));
-        let guard = self.function.cfg.block(block).branch.and_then(|branch| self.guard(branch));
-        needs.extend(guard.map(Step::Value));
-        guard.is_some()
+        tested(self.function, block, self.budget, &mut |from, value| {
+            needs.extend([Step::Block(from), Step::Value(value)]);
+        })
     }
 
     fn join(&mut self, join: JoinId, needs: &mut Needs) -> bool {

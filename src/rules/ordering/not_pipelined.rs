@@ -125,7 +125,9 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
                     }
                     let summed = flow.facts.sums.registers(event.instruction);
                     addressed.extend(summed.into_iter().map(|register| (*fact, register)));
-                    for (_, columns) in of(*event).accesses {
+                    let touched = of(*event);
+                    addressed.extend(touched.masks().map(|register| (*fact, register)));
+                    for (_, columns) in touched.accesses {
                         if let Root::Register(register) = columns.place().root {
                             addressed.push((*fact, register));
                         }
