@@ -51,7 +51,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
         let of = |operation| summary.events.iter().find(|event| flow.operation(**event) == Some(operation));
         let (Some(alloc), None) = (of(Operation::Alloc), of(Operation::Dealloc)) else {
             one_of_several(&flow, findings);
-            overwritten(&flow, findings);
+            overwritten(checker, &flow, findings);
             returns_before(&flow, findings);
             continue;
         };
@@ -72,7 +72,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
 }
 
 /// An allocation whose address the next one overwrites, where only one address is ever deallocated.
-fn overwritten(flow: &Flow<'_>, findings: &mut Findings<'_>) {
+fn overwritten(checker: &Checker<'_>, flow: &Flow<'_>, findings: &mut Findings<'_>) {
     let Some(summary) = flow.summary() else { return };
     let of =
         |operation| summary.events.iter().filter(move |event| flow.operation(**event) == Some(operation));
@@ -104,7 +104,18 @@ fn overwritten(flow: &Flow<'_>, findings: &mut Findings<'_>) {
     // Behind the one that is freed there is no other.
     let executing = flow.executing(None);
     let happens = |event: Event| executing.of(event.instruction).is_some_and(|it| it.warps() > 0);
+    let size = |event: Event| flow.decoded(event).and_then(|decoded| checker.columns(decoded));
+    // More columns than before, or than there are, is another rule's.
+    let is_too_large = |pair: Pair| {
+        let sizes = size(pair.first).zip(size(pair.then));
+        sizes.is_some_and(|(first, then)| {
+            then > first || first + then > checker.environment.tensor_memory().columns
+        })
+    };
     for pair in flow.first_pairs(role, is_other) {
+        if is_too_large(pair) {
+            continue;
+        }
         if !happens(pair.first) || !happens(pair.then) || is_stored_to(flow, slot) {
             continue;
         }
