@@ -1,5 +1,3 @@
-use rustc_hash::FxHashSet;
-
 use crate::analysis::allocated::is_stored_to;
 use crate::analysis::events::Event;
 use crate::analysis::flow::{Flow, Pair, Role};
@@ -134,6 +132,9 @@ fn overwritten(checker: &Checker<'_>, flow: &Flow<'_>, findings: &mut Findings<'
     }
 }
 
+/// Ways out of a kernel that are looked at.
+const MOST_WAYS_OUT: usize = 8;
+
 /// A condition that is the same for all threads of the block, and a `ret` behind it before anything is
 /// deallocated.
 fn returns_before(flow: &Flow<'_>, findings: &mut Findings<'_>) {
@@ -145,21 +146,20 @@ fn returns_before(flow: &Flow<'_>, findings: &mut Findings<'_>) {
     }
     let cfg = flow.cfg();
     let executing = flow.executing(None);
-    let behind = |at: u32| Passed::new(cfg, Direction::Forward, std::iter::once(at));
     let freed = Passed::new(cfg, Direction::Forward, deallocs().map(|event| event.instruction));
-    let mut said: FxHashSet<u32> = FxHashSet::default();
-    for alloc in flow.events().iter().filter(|event| is(event, Operation::Alloc)) {
-        if !flow.facts.budget.take(cfg.instructions().len() as u64) {
-            return;
-        }
-        let behind = behind(alloc.instruction);
-        let leaves = |at: &u32| executing.leaves(*at) && behind.has(cfg, *at) && !freed.has(cfg, *at);
-        for at in cfg.instructions().filter(leaves) {
-            // Who certainly allocates has done so before all threads leave.
-            let allocates = executing.of(alloc.instruction).is_some_and(|it| it.warps() > 0);
-            if !allocates || !executing.is_for_whole_block(at) || !said.insert(at) {
-                continue;
-            }
+    flow.facts.budget.take(2 * cfg.instructions().len() as u64);
+    let leaves = |at: &u32| executing.leaves(*at) && !freed.has(cfg, *at);
+    let leaving = cfg.instructions().filter(leaves).filter(|at| executing.is_for_whole_block(*at));
+    for at in leaving.take(MOST_WAYS_OUT) {
+        let before = Passed::new(cfg, Direction::Backward, std::iter::once(at));
+        flow.facts.budget.take(cfg.len() as u64);
+        // Who certainly allocates has done so before all threads leave.
+        let allocates = |event: &&Event| {
+            is(event, Operation::Alloc)
+                && before.has(cfg, event.instruction)
+                && executing.of(event.instruction).is_some_and(|it| it.warps() > 0)
+        };
+        if let Some(alloc) = flow.events().iter().find(allocates) {
             let leaving = &flow.unit.module.instructions[at as usize];
             findings.push(
                 Diagnostic::new(
