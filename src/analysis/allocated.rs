@@ -201,7 +201,7 @@ impl Slots {
                 });
                 let (first, last) =
                     ends.fold((sum.offset, sum.offset), |all, it| (all.0 + it.0, all.1 + it.1));
-                (last <= u64::from(u32::MAX)).then_some((sum.variable, first..last + sum.size))
+                u32::try_from(last).is_ok().then_some((sum.variable, first..last + sum.size))
             };
             sums.iter().filter_map(|(store, sum)| Some((*store, range(sum)?))).collect()
         })

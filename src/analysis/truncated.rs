@@ -12,7 +12,7 @@ use crate::instruction::decode::Decoded;
 use crate::isa::generic::Computation;
 use crate::resolve::symbols::{RegisterId, Resolution};
 use crate::resolve::unit::Unit;
-use crate::syntax::ast::{OperandKind, RawInstruction};
+use crate::syntax::ast::{Operand, OperandKind, RawInstruction};
 use crate::syntax::literal;
 
 /// Bits that the fields leave out.
@@ -68,10 +68,11 @@ impl FunctionFacts {
                     part(1, 0);
                     part(2, 0);
                 }
-                Computation::ShiftLeft => match step.number(2).and_then(|by| u32::try_from(by).ok()) {
-                    Some(by @ (16 | 32)) => part(1, by),
-                    _ => {}
-                },
+                Computation::ShiftLeft => {
+                    if let Some(by @ (16 | 32)) = step.number(2) {
+                        part(1, by as u32);
+                    }
+                }
                 Computation::InsertBits => {
                     if let Some(by @ (0 | 16 | 32)) = step.number(3) {
                         part(1, by as u32);
@@ -155,7 +156,7 @@ impl Step<'_> {
     fn registers(&self, operand: u32) -> impl Iterator<Item = (RegisterId, u32)> + use<> {
         let Unit { module, symbols, .. } = self.view.unit;
         let own = self.raw.operands.range().contains(&(operand as usize));
-        let parts = match module.operands.get(operand as usize).filter(|_| own).map(|it| it.kind()) {
+        let parts = match module.operands.get(operand as usize).filter(|_| own).map(Operand::kind) {
             Some(OperandKind::Vector(parts)) if parts.len == 2 => {
                 [Some((parts.start, 0)), Some((parts.start + 1, 32))]
             }

@@ -221,7 +221,6 @@ impl Function<'_> {
                 }
                 None => UNKNOWN,
             },
-            Computation::ConvertAddress => in_window(a),
             Computation::Load if loads_constant(opcode) => self.constant_word(raw.operands, ty_width),
             Computation::Select => match argument(3, 1).constant(1) {
                 Some(0) => argument(2, ty_width),
@@ -250,6 +249,7 @@ impl Function<'_> {
             }
             Computation::Other
             | Computation::Convert
+            | Computation::ConvertAddress
             | Computation::Add
             | Computation::Subtract
             | Computation::MultiplyAdd
@@ -436,7 +436,7 @@ fn compared(opcode: &Opcode, a: Known, b: Known, width: u32) -> Known {
 /// Whether something can be known of what an operation makes, from what it reads.
 pub(super) fn is_evaluated(opcode: &Opcode) -> bool {
     match opcode.computes() {
-        Computation::Move | Computation::Select | Computation::Shuffle | Computation::ConvertAddress => true,
+        Computation::Move | Computation::Select | Computation::Shuffle => true,
         // Numbers that are computed here are whole, and one in each register.
         Computation::Convert
         | Computation::And
@@ -462,15 +462,8 @@ pub(super) fn is_evaluated(opcode: &Opcode) -> bool {
         | Computation::FunnelShift
         | Computation::Compare => !opcode.types.iter().any(|ty| ty.is_float() || ty.is_packed()),
         Computation::Load => loads_constant(opcode),
-        Computation::Other | Computation::Elect => false,
+        Computation::Other | Computation::ConvertAddress | Computation::Elect => false,
     }
-}
-
-/// What is known of an address that is converted from a window to the generic one, or back: windows begin at
-/// multiples of far more than anything in them is aligned to.
-fn in_window(address: Known) -> Known {
-    const ALIGNED: u64 = 0xFFFF;
-    Known::new(address.mask & ALIGNED, address.value)
 }
 
 /// Which part of a product an opcode asks for.

@@ -1,5 +1,3 @@
-use rustc_hash::FxHashSet;
-
 use crate::analysis::allocated::is_stored_to;
 use crate::analysis::events::Event;
 use crate::analysis::flow::{Flow, Pair, Role};
@@ -51,7 +49,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
         let of = |operation| summary.events.iter().find(|event| flow.operation(**event) == Some(operation));
         let (Some(alloc), None) = (of(Operation::Alloc), of(Operation::Dealloc)) else {
             one_of_several(&flow, findings);
-            overwritten(&flow, findings);
+            overwritten(checker, &flow, findings);
             returns_before(&flow, findings);
             continue;
         };
@@ -72,7 +70,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
 }
 
 /// An allocation whose address the next one overwrites, where only one address is ever deallocated.
-fn overwritten(flow: &Flow<'_>, findings: &mut Findings<'_>) {
+fn overwritten(checker: &Checker<'_>, flow: &Flow<'_>, findings: &mut Findings<'_>) {
     let Some(summary) = flow.summary() else { return };
     let of =
         |operation| summary.events.iter().filter(move |event| flow.operation(**event) == Some(operation));
@@ -104,7 +102,18 @@ fn overwritten(flow: &Flow<'_>, findings: &mut Findings<'_>) {
     // Behind the one that is freed there is no other.
     let executing = flow.executing(None);
     let happens = |event: Event| executing.of(event.instruction).is_some_and(|it| it.warps() > 0);
+    let size = |event: Event| flow.decoded(event).and_then(|decoded| checker.columns(decoded));
+    // More columns than before, or than there are, is another rule's.
+    let is_too_large = |pair: Pair| {
+        let sizes = size(pair.first).zip(size(pair.then));
+        sizes.is_some_and(|(first, then)| {
+            then > first || first + then > checker.environment.tensor_memory().columns
+        })
+    };
     for pair in flow.first_pairs(role, is_other) {
+        if is_too_large(pair) {
+            continue;
+        }
         if !happens(pair.first) || !happens(pair.then) || is_stored_to(flow, slot) {
             continue;
         }
@@ -123,6 +132,9 @@ fn overwritten(flow: &Flow<'_>, findings: &mut Findings<'_>) {
     }
 }
 
+/// Ways out of a kernel that are looked at.
+const MOST_WAYS_OUT: usize = 8;
+
 /// A condition that is the same for all threads of the block, and a `ret` behind it before anything is
 /// deallocated.
 fn returns_before(flow: &Flow<'_>, findings: &mut Findings<'_>) {
@@ -134,21 +146,20 @@ fn returns_before(flow: &Flow<'_>, findings: &mut Findings<'_>) {
     }
     let cfg = flow.cfg();
     let executing = flow.executing(None);
-    let behind = |at: u32| Passed::new(cfg, Direction::Forward, std::iter::once(at));
     let freed = Passed::new(cfg, Direction::Forward, deallocs().map(|event| event.instruction));
-    let mut said: FxHashSet<u32> = FxHashSet::default();
-    for alloc in flow.events().iter().filter(|event| is(event, Operation::Alloc)) {
-        if !flow.facts.budget.take(cfg.instructions().len() as u64) {
-            return;
-        }
-        let behind = behind(alloc.instruction);
-        let leaves = |at: &u32| executing.leaves(*at) && behind.has(cfg, *at) && !freed.has(cfg, *at);
-        for at in cfg.instructions().filter(leaves) {
-            // Who certainly allocates has done so before all threads leave.
-            let allocates = executing.of(alloc.instruction).is_some_and(|it| it.warps() > 0);
-            if !allocates || !executing.is_for_whole_block(at) || !said.insert(at) {
-                continue;
-            }
+    flow.facts.budget.take(2 * cfg.instructions().len() as u64);
+    let leaves = |at: &u32| executing.leaves(*at) && !freed.has(cfg, *at);
+    let leaving = cfg.instructions().filter(leaves).filter(|at| executing.is_for_whole_block(*at));
+    for at in leaving.take(MOST_WAYS_OUT) {
+        let before = Passed::new(cfg, Direction::Backward, std::iter::once(at));
+        flow.facts.budget.take(cfg.len() as u64);
+        // Who certainly allocates has done so before all threads leave.
+        let allocates = |event: &&Event| {
+            is(event, Operation::Alloc)
+                && before.has(cfg, event.instruction)
+                && executing.of(event.instruction).is_some_and(|it| it.warps() > 0)
+        };
+        if let Some(alloc) = flow.events().iter().find(allocates) {
             let leaving = &flow.unit.module.instructions[at as usize];
             findings.push(
                 Diagnostic::new(

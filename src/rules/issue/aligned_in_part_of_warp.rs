@@ -3,6 +3,7 @@ use std::collections::BTreeMap;
 use crate::analysis::events::{Action, Event};
 use crate::analysis::flow::Flow;
 use crate::diagnostic::{Diagnostic, Findings};
+use crate::isa::generic::Control;
 use crate::isa::vocabulary::{Operation, Slot};
 use crate::rules::{Checker, Code, rule};
 
@@ -94,8 +95,15 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             );
             if let Some(cause) = cause {
                 let made = checker.unit.module.instructions[cause as usize].opcode;
-                finding =
-                    finding.label(made, "this is true for some threads of the warp, and false for others");
+                let chooses = checker.unit.operations.of(cause).control() == Control::IndexedBranch;
+                finding = finding.label(
+                    made,
+                    if chooses {
+                        "threads of one warp go to different labels here"
+                    } else {
+                        "this is true for some threads of the warp, and false for others"
+                    },
+                );
             }
             if event != inner {
                 finding = finding.label(flow.span(*inner), "the instruction, in the function that is called");
