@@ -141,13 +141,14 @@ fn returns_before(flow: &Flow<'_>, findings: &mut Findings<'_>) {
     let Some(summary) = flow.summary() else { return };
     let is = |event: &Event, operation| flow.operation(*event) == Some(operation);
     let deallocs = || summary.events.iter().filter(|event| is(event, Operation::Dealloc));
-    if !deallocs().all(|event| flow.is_own(*event)) {
+    let has_alloc = flow.events().iter().any(|event| is(event, Operation::Alloc));
+    if !has_alloc || !deallocs().all(|event| flow.is_own(*event)) {
         return;
     }
     let cfg = flow.cfg();
     let executing = flow.executing(None);
     let freed = Passed::new(cfg, Direction::Forward, deallocs().map(|event| event.instruction));
-    flow.facts.budget.take(2 * cfg.instructions().len() as u64);
+    flow.facts.budget.take(cfg.len() as u64);
     let leaves = |at: &u32| executing.leaves(*at) && !freed.has(cfg, *at);
     let leaving = cfg.instructions().filter(leaves).filter(|at| executing.is_for_whole_block(*at));
     for at in leaving.take(MOST_WAYS_OUT) {
