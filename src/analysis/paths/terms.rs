@@ -278,6 +278,8 @@ struct Builder<'a> {
 const DEEP: u32 = 16;
 /// Terms that more definitions change are not looked into.
 const LEAVES: usize = 8;
+/// A condition is not followed through more blocks.
+const BETWEEN: usize = 64;
 /// What a term takes, in steps of the budget.
 const VISIT: u64 = 4;
 
@@ -324,14 +326,41 @@ impl Builder<'_> {
         (!atoms.is_empty()).then(|| self.anonymous(Test::Within { atoms }, &[carried]))
     }
 
-    /// Whether nothing between two instructions writes what the first one reads.
+    /// Whether nothing writes what an instruction reads on the way from there to another one, which control
+    /// comes to behind it only.
     fn is_kept(&self, reader: u32, join: JoinId, until: u32) -> bool {
         let Function { cfg, definitions, budget, .. } = self.function;
-        cfg.block_of(reader) == cfg.block_of(until)
-            && reader <= until
-            && definitions.all(ValueId::Join(join), budget).is_some_and(|all| {
-                all.iter().all(|id| !(reader..until).contains(&definitions.get(*id).instruction))
-            })
+        let (Some(from), Some(to)) = (cfg.block_of(reader), cfg.block_of(until)) else { return false };
+        let Some(all) = definitions.all(ValueId::Join(join), budget) else { return false };
+        let mut written = all.iter().map(|id| definitions.get(*id).instruction);
+        if from == to {
+            return reader <= until && !written.any(|at| (reader..until).contains(&at));
+        }
+        if !cfg.dominates(from, to) {
+            return false;
+        }
+        // What leads to the second one, up to the block of the first one.
+        let mut between: FxHashSet<BlockId> = FxHashSet::default();
+        let mut work = vec![to];
+        let mut is_met_again = false;
+        while let Some(block) = work.pop() {
+            if !budget.take(VISIT) || between.len() > BETWEEN {
+                return false;
+            }
+            for &before in &cfg.block(block).predecessors {
+                is_met_again |= before == to;
+                if before != from && before != to && between.insert(before) {
+                    work.push(before);
+                }
+            }
+        }
+        let is_between = |at: u32| match cfg.block_of(at) {
+            Some(block) if block == from => at >= reader,
+            Some(block) if block == to => at < until || is_met_again,
+            Some(block) => between.contains(&block),
+            None => true,
+        };
+        !written.any(is_between)
     }
 
     fn term(&mut self, key: Key, facts: impl FnOnce() -> Facts) -> TermId {

@@ -1,4 +1,7 @@
+use rustc_hash::FxHashSet;
+
 use crate::analysis::allocated::Read;
+use crate::analysis::cfg::BlockId;
 use crate::analysis::events::{Action, Event};
 use crate::analysis::flow::{Flow, Pair, Role, first_of_each_cause};
 use crate::analysis::footprint::{accessed, addresses_read};
@@ -113,6 +116,80 @@ fn is_ordered(flow: &Flow<'_>, pair: Pair) -> bool {
     flow.events().iter().filter(|event| event.action == Action::Barrier).any(is_between)
 }
 
+/// Where a thread has gone past an `alloc` that another one may execute, on the way to a barrier at which both
+/// meet: behind the barrier, all of these may use what was allocated. `between` are the blocks on the way.
+fn passed_by(flow: &Flow<'_>, alloc: u32, barrier: BlockId, between: &FxHashSet<BlockId>) -> Vec<u32> {
+    let cfg = flow.cfg();
+    let Some(block) = cfg.block_of(alloc) else { return Vec::new() };
+    let mut passed = Vec::new();
+    let guard = |at: u32| flow.unit.module.guard(&flow.unit.module.instructions[at as usize]);
+    let is_followed = cfg.block_of(alloc + 1) == Some(block);
+    if is_followed && guard(alloc).is_some() && flow.paths().varies(alloc) {
+        passed.push(alloc + 1);
+    }
+    let above = cfg.dominating(block).skip(1);
+    for above in above.take_while(|above| flow.facts.budget.take(1) && cfg.post_dominates(barrier, *above)) {
+        let Some(branch) = cfg.block(above).branch.filter(|_| !cfg.post_dominates(block, above)) else {
+            continue;
+        };
+        if !flow.paths().varies(branch) {
+            continue;
+        }
+        for &successor in &cfg.block(above).successors {
+            let content = cfg.block(successor);
+            // What comes from elsewhere has not met the `alloc`.
+            let is_behind = content.predecessors.iter().all(|it| *it == above || between.contains(it));
+            passed.push(if is_behind { content.instructions.start } else { branch });
+        }
+    }
+    passed
+}
+
+/// Where threads have gone past an `alloc` of another one, in front of the barrier at which they meet.
+fn beside_allocs(flow: &Flow<'_>) -> Vec<u32> {
+    let cfg = flow.cfg();
+    let is = |event: &Event, wanted: Operation| match event.action {
+        Action::Call(callee) => flow
+            .all
+            .summary(callee)
+            .is_some_and(|it| it.events.iter().any(|inner| flow.operation(*inner) == Some(wanted))),
+        _ => flow.operation(*event) == Some(wanted),
+    };
+    let ends = |event: &&Event| {
+        event.action == Action::Barrier || is(event, Operation::Dealloc) || is(event, Operation::Alloc)
+    };
+    let events = flow.events();
+    let mut passed = Vec::new();
+    for (at, alloc) in events.iter().enumerate().filter(|(_, event)| is(event, Operation::Alloc)) {
+        let Some(block) = cfg.block_of(alloc.instruction) else { continue };
+        let mut between = FxHashSet::from_iter([block]);
+        let mut barriers = Vec::new();
+        let mut work = vec![(block, at + 1)];
+        while let Some((block, from)) = work.pop() {
+            if !flow.facts.budget.take(1) {
+                return passed;
+            }
+            let end = cfg.block(block).instructions.end;
+            let met = events[from..].iter().take_while(|event| event.instruction < end).find(ends);
+            match met {
+                Some(event) if event.action == Action::Barrier => barriers.push(block),
+                Some(_) => {}
+                None => {
+                    let successors = cfg.block(block).successors.iter().copied();
+                    work.extend(successors.filter(|it| between.insert(*it)).map(|it| {
+                        let start = cfg.block(it).instructions.start;
+                        (it, events.partition_point(|event| event.instruction < start))
+                    }));
+                }
+            }
+        }
+        for barrier in barriers {
+            passed.extend(passed_by(flow, alloc.instruction, barrier, &between));
+        }
+    }
+    passed
+}
+
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     for flow in checker.flows() {
         let role = |event: Event| match flow.operation(event) {
@@ -139,6 +216,9 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
                         Root::Literal | Root::Variable(_) | Root::Slot(_) | Root::Parameter(_) => None,
                     });
                 flow.kill_at_writes(reach, addressed);
+                if flow.cfg().blocks().any(|(block, _)| flow.cfg().is_in_loop(block)) {
+                    beside_allocs(&flow).into_iter().for_each(|at| reach.kill_all(at));
+                }
             },
             |pair| {
                 let columns = || flow.decoded(pair.first).and_then(|freed| checker.columns(freed));
