@@ -96,8 +96,15 @@ fn check(
     suppressions.lock().unwrap_or_else(PoisonError::into_inner).complain(&options.rules, &mut findings);
     let Found { mut diagnostics, omitted, fixes: omitted_fixes } = findings.finish();
     if host.is_some() {
-        // Several readings of a statement are wrong in the same way.
-        diagnostics.dedup();
+        // Several readings of a statement, and several uses of a macro, are wrong in the same way.
+        let mut kept: Vec<Diagnostic> = Vec::with_capacity(diagnostics.len());
+        for finding in diagnostics {
+            let beside = kept.iter().rev().take_while(|it| it.primary.span == finding.primary.span);
+            if !beside.into_iter().any(|it| it.code == finding.code && it.message == finding.message) {
+                kept.push(finding);
+            }
+        }
+        diagnostics = kept;
     }
     if unit.is_module {
         let mut labels = CallLabels::new(unit, &calls);

@@ -69,6 +69,12 @@ pub(super) fn in_host(unit: &Unit, host: &Host, mut finding: Diagnostic) -> Opti
         // Where a macro is used, or a branch of the preprocessor, two places are one.
         label.span != finding.primary.span
     });
+    if let Some(used) = unit.fragment(place.start).and_then(|fragment| fragment.used) {
+        let is_there = |span: Span| used.start <= span.start && span.end <= used.end;
+        if !is_there(finding.primary.span) && !finding.labels.iter().any(|label| is_there(label.span)) {
+            finding = finding.label(used, "with the arguments of this use");
+        }
+    }
     Some(finding)
 }
 

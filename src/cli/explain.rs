@@ -63,10 +63,13 @@ impl Explain {
 
 fn unknown_rule(wanted: &str) -> UnknownRule {
     let nearest = selection::UnknownRule::new(wanted).nearest;
-    UnknownRule {
-        wanted: wanted.to_owned(),
-        help: format!("did you mean `{nearest}`? `ptx-tc rules` lists all"),
-    }
+    let distance = strsim::damerau_levenshtein(&nearest.to_lowercase(), &wanted.to_lowercase());
+    let help = if distance <= 2.max(wanted.len() / 3) && distance < nearest.len() - 2 {
+        format!("did you mean `{nearest}`? `ptx-tc rules` lists all")
+    } else {
+        "`ptx-tc rules` lists all".to_owned()
+    };
+    UnknownRule { wanted: wanted.to_owned(), help }
 }
 
 fn ptxas(ptxas: Ptxas) -> &'static str {

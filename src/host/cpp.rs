@@ -11,7 +11,7 @@ use crate::source::{Source, Span};
 mod macros;
 mod tokens;
 
-use macros::{Constants, Macros};
+use macros::{Constants, Macros, Scope, arguments_from};
 use tokens::{Directive, Token, Tokens};
 
 /// Of a statement in which the preprocessor decides, so many readings are looked at.
@@ -30,7 +30,10 @@ pub(super) fn find_in(source: &Source, part: Span) -> Found {
     let mut macros = Macros::new(own);
     let mut constants = Constants::new(own);
     let mut guards = Guards::default();
+    // The body of a macro that is being read: where it ends, and its parameters.
+    let mut body: Option<(u32, Scope<'_>)> = None;
     while let Some(token) = tokens.next_of_interest() {
+        let scope = body.as_ref().filter(|(end, _)| tokens.at() <= *end as usize).map(|(_, scope)| scope);
         match token {
             Token::Word(word) if is_keyword(&text[word.range()]) => {
                 let behind = tokens.at();
@@ -48,6 +51,8 @@ pub(super) fn find_in(source: &Source, part: Span) -> Found {
                         reading,
                         readings: 1,
                         decisions: 0,
+                        scope,
+                        depends: false,
                     };
                     let statement = reader.statement();
                     readings = readings.max(reader.readings.min(MOST_READINGS));
@@ -63,7 +68,25 @@ pub(super) fn find_in(source: &Source, part: Span) -> Found {
                 // What is not a statement is looked at again: it may have one in it.
                 tokens.go_to(end.map_or(behind, |end| end as usize));
             }
-            Token::Directive(Directive::Define) => macros.define(&mut tokens),
+            Token::Word(word) if macros.has_assembly() => {
+                let behind = tokens.at();
+                if let Some(Token::Other(b'(', open)) = tokens.next()
+                    && let Some(arguments) = arguments_from(text, open.end)
+                {
+                    let mut uses = Uses {
+                        text,
+                        macros: &macros,
+                        constants: &mut constants,
+                        span: word.to(Span::at(arguments.end + 1)),
+                        is_of_another_machine: guards.ask_for_another_machine(),
+                        statements: &mut found.statements,
+                    };
+                    uses.look_at(word, arguments, scope, 0);
+                }
+                // The arguments may have statements in them.
+                tokens.go_to(behind);
+            }
+            Token::Directive(Directive::Define) => body = macros.define(&mut tokens),
             Token::Directive(Directive::Undefine) => macros.forget(&mut tokens),
             Token::Directive(directive) => {
                 let line = tokens.at();
@@ -76,6 +99,69 @@ pub(super) fn find_in(source: &Source, part: Span) -> Found {
     found.steps = tokens.steps();
     found.comments = tokens.comments();
     found
+}
+
+/// Reads the assembly of a macro with the arguments of a use.
+struct Uses<'r, 's> {
+    text: &'s str,
+    macros: &'r Macros<'s>,
+    constants: &'r mut Constants<'s>,
+    /// The use in the text.
+    span: Span,
+    is_of_another_machine: bool,
+    statements: &'r mut Vec<Statement>,
+}
+
+/// How deep the uses of macros in macros are looked into.
+const DEEPEST_USE: usize = 4;
+
+impl<'s> Uses<'_, 's> {
+    fn look_at(&mut self, name: Span, arguments: Span, around: Option<&Scope<'s>>, depth: usize) {
+        let text = self.text;
+        let Some((body, scope)) = self.macros.assembly(text, name, arguments, around) else { return };
+        let mut tokens = Tokens::new(&text[..body.end as usize]);
+        tokens.go_to(body.start as usize);
+        while let Some(token) = tokens.next_of_interest() {
+            let Token::Word(word) = token else { continue };
+            let behind = tokens.at();
+            if is_keyword(&text[word.range()]) {
+                let mut reader = Reader {
+                    text,
+                    tokens: &mut tokens,
+                    macros: self.macros,
+                    constants: self.constants,
+                    keyword: word,
+                    reading: 0,
+                    readings: 1,
+                    decisions: 0,
+                    scope: Some(&scope),
+                    depends: false,
+                };
+                let statement = reader.statement();
+                let depends = reader.depends;
+                match statement {
+                    // What says the same in all uses has been looked at where the macro is defined.
+                    Some(mut statement) if depends => {
+                        statement.span = self.span;
+                        if statement.machine == Machine::Any && self.is_of_another_machine {
+                            statement.machine = Machine::Guarded;
+                        }
+                        self.statements.push(statement);
+                    }
+                    Some(_) => {}
+                    None => tokens.go_to(behind),
+                }
+            } else if depth < DEEPEST_USE {
+                if let Some(Token::Other(b'(', open)) = tokens.next()
+                    && let Some(arguments) =
+                        arguments_from(text, open.end).filter(|arguments| arguments.end < body.end)
+                {
+                    self.look_at(word, arguments, Some(&scope), depth + 1);
+                }
+                tokens.go_to(behind);
+            }
+        }
+    }
 }
 
 /// The conditions of the preprocessor around a place.
@@ -172,6 +258,10 @@ struct Reader<'r, 's> {
     readings: usize,
     /// How often the preprocessor has decided.
     decisions: usize,
+    /// The parameters of the macro in whose body the statement stands.
+    scope: Option<&'r Scope<'s>>,
+    /// Whether what the statement says depends on them.
+    depends: bool,
 }
 
 /// No statement has more.
@@ -231,7 +321,7 @@ impl Section {
     }
 }
 
-impl Reader<'_, '_> {
+impl<'s> Reader<'_, 's> {
     fn statement(&mut self) -> Option<Statement> {
         let mut is_volatile = false;
         let first = loop {
@@ -246,12 +336,16 @@ impl Reader<'_, '_> {
                 Token::Literal(_) | Token::Other(..) | Token::Directive(_) => return None,
             }
         };
+        let scoped = match self.scope {
+            Some(scope) => self.template_of_macro(first, scope)?,
+            None => Vec::new(),
+        };
         let mut statement = Statement {
             span: self.keyword.to(first),
             keyword: self.keyword,
             language: Language::Cpp,
             placeholders: Placeholders::Percent,
-            template: Vec::new(),
+            template: scoped,
             operands: Vec::new(),
             is_volatile,
             clobbers_memory: false,
@@ -348,9 +442,11 @@ impl Reader<'_, '_> {
                         statement.machine = Machine::Other;
                     }
                     let constraint = match text {
-                        Some(text) => self.constraint(text, value, &statement.operands),
+                        Some(text) => self.constraint(text, self.value(value), &statement.operands),
                         None => Constraint::Other,
                     };
+                    self.depends |= matches!(constraint, Constraint::Immediate(_))
+                        && self.scope.is_some_and(|scope| scope.has(value));
                     let is_output = section == Section::Outputs;
                     let span = written.span.to(close);
                     statement.operands.push(Operand {
@@ -497,6 +593,27 @@ impl Reader<'_, '_> {
         }
     }
 
+    /// The template of a statement in the body of a macro.
+    fn template_of_macro(&mut self, open: Span, scope: &Scope<'s>) -> Option<Vec<Piece>> {
+        let start = open.end;
+        let end = loop {
+            let behind = self.tokens.at();
+            match self.next()? {
+                Token::Other(b':' | b')', _) => break behind,
+                Token::Other(open @ (b'(' | b'[' | b'{'), _) => {
+                    self.skip(open)?;
+                }
+                Token::Word(_) | Token::Literal(_) | Token::Other(..) | Token::Directive(_) => {}
+            }
+        };
+        self.tokens.go_to(end);
+        let template = Span::new(start, end as u32);
+        let known = self.macros.template(self.text, template, scope);
+        let (pieces, depends) = known.unwrap_or_else(|| (vec![Piece::Hole(template)], false));
+        self.depends |= depends;
+        Some(pieces)
+    }
+
     /// A name among the literals of a template.
     fn named_piece(&mut self, word: Span, pieces: &mut Vec<Piece>) -> Option<()> {
         let behind = self.tokens.at();
@@ -553,6 +670,14 @@ impl Reader<'_, '_> {
             }
         }
         count
+    }
+
+    /// What an operand is: for the parameter of a macro, what that stands for.
+    fn value<'t>(&self, expression: &'t str) -> &'t str
+    where
+        's: 't,
+    {
+        self.scope.map_or(Some(expression), |scope| scope.value(self.text, expression)).unwrap_or_default()
     }
 
     /// What a constraint says about its operand.

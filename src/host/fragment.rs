@@ -78,6 +78,8 @@ pub struct Fragment {
     pub stray_braces: Vec<Span>,
     /// Whether its labels are made unique.
     pub has_unique_labels: bool,
+    /// The use of a macro, in the host file, whose arguments it was read with.
+    pub used: Option<Span>,
 }
 
 /// An operand of a fragment.
@@ -287,6 +289,7 @@ impl Builder<'_> {
             placeholder_errors: errors,
             stray_braces,
             has_unique_labels: unique,
+            used: Some(span).filter(|span| keyword.start < span.start || span.end < keyword.end),
         })
     }
 }

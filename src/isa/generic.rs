@@ -981,6 +981,25 @@ pub fn rows() -> impl Iterator<Item = &'static Row> {
     CHAPTERS.iter().copied().flatten()
 }
 
+/// Operations that may be written without a dot.
+const BARE: &[&str] = &["ret", "exit", "trap", "brkpt"];
+
+/// Whether a word is an operation with its qualifiers, and so the start of an instruction.
+pub(crate) fn is_opcode(word: &str) -> bool {
+    match word.split_once('.') {
+        Some(("tcgen05", _)) => true,
+        Some((operation, rest)) => {
+            let meaning = |it: &str| !Modifier::meanings(it).is_empty();
+            !rows_starting_with(operation).is_empty()
+                && (rest.split('.').all(meaning)
+                    || rows_starting_with(operation)
+                        .iter()
+                        .any(|(name, _)| word.starts_with(name) && name.contains('.')))
+        }
+        None => BARE.contains(&word),
+    }
+}
+
 /// The rows whose names start with a word, the longest names first.
 pub(crate) fn rows_starting_with(word: &str) -> &'static [(&'static str, &'static Row)] {
     type Rows = Vec<(&'static str, &'static Row)>;

@@ -6,6 +6,7 @@ use super::text::difference;
 use crate::diagnostic::{Applicability, Diagnostic, Edit, Fix};
 use crate::fix;
 use crate::source::Span;
+use crate::suppression::addition;
 
 /// Something to do about a finding.
 pub(super) enum Action<'a> {
@@ -43,7 +44,8 @@ pub(super) fn actions<'s>(
         actions.extend((count > 0).then_some(Action::FixAll { edits, count }));
     }
     for &diagnostic in &found {
-        actions.push(Action::Suppress { diagnostic, edit: suppression(snapshot, diagnostic) });
+        let edit = suppression(snapshot, diagnostic);
+        actions.extend(edit.map(|edit| Action::Suppress { diagnostic, edit }));
     }
     actions.extend(found.iter().map(|diagnostic| Action::Explain { diagnostic }));
     actions
@@ -66,22 +68,27 @@ fn all_safe(snapshot: &Snapshot) -> (Vec<Edit>, usize) {
     (edits, fixes.len())
 }
 
-/// A comment on the line above the finding. One that is there already takes the code in.
-fn suppression(snapshot: &Snapshot, diagnostic: &Diagnostic) -> Edit {
+/// A comment on the line above the finding. One that is there already takes the code in. In another language,
+/// the line may stand in a string: there, it is above the statement.
+fn suppression(snapshot: &Snapshot, diagnostic: &Diagnostic) -> Option<Edit> {
+    if let Some(host) = &snapshot.document.host {
+        let edits = addition::edits(&snapshot.document.unit, Some(host), std::slice::from_ref(diagnostic));
+        let (name, code) = (diagnostic.code.name(), diagnostic.code.as_str());
+        return edits.into_iter().next().map(|edit| Edit { text: edit.text.replace(name, code), ..edit });
+    }
     let code = diagnostic.code.as_str();
     let number = snapshot.text.line_of(diagnostic.primary.span.start);
     let line = snapshot.text.line(number);
     let source = snapshot.document.source();
-    let marker = snapshot.document.host.as_ref().map_or("//", |host| host.language.line_comment());
-    let opening = format!("{marker} ptx-tc: allow(");
+    let opening = "// ptx-tc: allow(";
     if let Some(above) = number.checked_sub(1).map(|above| snapshot.text.line(above)) {
         let text = source.slice(above).trim_end();
-        if text.trim_start().starts_with(&opening) && text.ends_with(')') {
+        if text.trim_start().starts_with(opening) && text.ends_with(')') {
             let at = above.start + text.len() as u32 - 1;
-            return Edit { span: Span::at(at), text: format!(", {code}") };
+            return Some(Edit { span: Span::at(at), text: format!(", {code}") });
         }
     }
     let text = source.slice(line);
     let indent = &text[..text.len() - text.trim_start().len()];
-    Edit { span: Span::at(line.start), text: format!("{indent}{opening}{code})\n") }
+    Some(Edit { span: Span::at(line.start), text: format!("{indent}{opening}{code})\n") })
 }

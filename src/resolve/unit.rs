@@ -4,6 +4,7 @@ use super::launch_bounds::{AllBounds, LaunchBounds};
 use super::operations::Operations;
 use super::symbols::{Symbol, Symbols};
 use crate::host::{Binding, Fragment, UNKNOWN_TEXT, fragment_at};
+use crate::isa::generic;
 use crate::source::{Source, Span};
 use crate::syntax::ast::{Declaration, Declarator, Function, Module, Statement};
 use crate::syntax::parser::{self, SyntaxError};
@@ -81,6 +82,37 @@ impl Unit {
         let fragment = self.fragment(span.start)?;
         let at = fragment.operands.binary_search_by_key(&span.start, |operand| operand.span.start).ok()?;
         fragment.operands.get(at)
+    }
+
+    /// Where a `;` is missing if the statement that starts at a place stands in the one before it: the end of
+    /// that one. None if nothing starts here, or nothing is open.
+    pub fn missing_end(&self, offset: u32) -> Option<u32> {
+        /// Nobody writes more between two statements.
+        const FAR: usize = 1024;
+        let text = self.source.text();
+        let behind = text.get(offset as usize..)?;
+        let len = behind.find(|c: char| !c.is_ascii_alphanumeric() && !"._:$".contains(c));
+        let word = &behind[..len.unwrap_or(behind.len()).min(behind.len())];
+        if !behind.starts_with('@') && !generic::is_opcode(word) {
+            return None;
+        }
+        let mut end = offset as usize;
+        let mut has_newline = false;
+        loop {
+            let from = (offset as usize).saturating_sub(FAR);
+            let before = text.get(from..end)?;
+            let trimmed = before.trim_end();
+            has_newline |= before[trimmed.len()..].contains('\n');
+            end = from + trimmed.len();
+            let line = trimmed.rfind('\n').map_or(0, |at| at + 1);
+            match trimmed[line..].find("//") {
+                Some(comment) => end = from + line + comment,
+                None if trimmed.is_empty() || trimmed.ends_with("*/") => return None,
+                None => break,
+            }
+        }
+        let is_open = !text[..end].ends_with([';', '{', '}', ':', ',', '(', '[', '=']);
+        (has_newline && is_open).then_some(end as u32)
     }
 
     /// The statements that start within `span`.

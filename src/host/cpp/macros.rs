@@ -4,6 +4,7 @@ use std::cell::Cell;
 
 use rustc_hash::FxHashMap;
 
+use super::Literal;
 use super::tokens::{Token, Tokens};
 use crate::host::Piece;
 use crate::host::template::{Backslash, Escapes};
@@ -15,6 +16,10 @@ pub(super) struct Macros<'s> {
     known: FxHashMap<&'s str, Option<Macro<'s>>>,
     /// How much text may still come out of macros: a short name can stand for much.
     left: Cell<usize>,
+    /// How much of their bodies may still be read with the arguments of a use.
+    uses: Cell<usize>,
+    /// Whether a macro with parameters has assembly.
+    has_assembly: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,6 +28,7 @@ struct Macro<'s> {
     parameters: Option<Vec<&'s str>>,
     body: Span,
     text: &'s str,
+    has_assembly: bool,
 }
 
 /// How deep macros are looked into, and how many pieces they may make.
@@ -35,20 +41,20 @@ const GROWTH: usize = 8;
 
 impl<'s> Macros<'s> {
     pub(super) fn new(text: &str) -> Self {
-        Self { left: Cell::new((text.len() + PIECES) * GROWTH), ..Self::default() }
+        let most = (text.len() + PIECES) * GROWTH;
+        Self { left: Cell::new(most), uses: Cell::new(most), ..Self::default() }
     }
 
-    /// Reads a definition, from behind `#define` to its body, which is left to be read.
-    pub(super) fn define(&mut self, tokens: &mut Tokens<'s>) {
+    /// Reads a definition, from behind `#define` to its body, which is left to be read: where it ends, and
+    /// what is known in it of the parameters.
+    pub(super) fn define(&mut self, tokens: &mut Tokens<'s>) -> Option<(u32, Scope<'s>)> {
         let text = tokens.text();
-        let Some(name) = tokens.word_on_line() else { return };
+        let name = tokens.word_on_line()?;
         let mut parameters = None;
         if text.as_bytes().get(tokens.at()) == Some(&b'(') {
             let open = tokens.at() + 1;
             let rest = &text.as_bytes()[open..];
-            let Some(len) = memchr::memchr2(b')', b'\n', rest).filter(|len| rest[*len] == b')') else {
-                return;
-            };
+            let len = memchr::memchr2(b')', b'\n', rest).filter(|len| rest[*len] == b')')?;
             parameters = Some(text[open..open + len].split(',').map(str::trim).collect());
             tokens.go_to(open + len + 1);
         }
@@ -57,7 +63,11 @@ impl<'s> Macros<'s> {
         end.go_to(start);
         end.skip_line();
         let body = Span::new(start as u32, end.at() as u32);
-        let defined = Macro { parameters, body, text: text[body.range()].trim() };
+        let scope = parameters.as_deref().map(|it| (body.end, Scope::unknown(it, name)));
+        let has_assembly =
+            parameters.is_some() && memchr::memmem::find(text[body.range()].as_bytes(), b"asm").is_some();
+        self.has_assembly |= has_assembly;
+        let defined = Macro { parameters, body, text: text[body.range()].trim(), has_assembly };
         let known = self.known.entry(&text[name.range()]);
         // Two meanings are none: which holds depends on what is not known.
         known
@@ -70,6 +80,7 @@ impl<'s> Macros<'s> {
                 }
             })
             .or_insert(Some(defined));
+        scope
     }
 
     /// Forgets a definition, from behind `#undef`.
@@ -169,102 +180,428 @@ impl<'s> Macros<'s> {
         arguments: Option<Span>,
         pieces: &mut Vec<Piece>,
     ) -> bool {
-        let before = pieces.len();
-        let is_known = self.left.get() > 0 && self.expand_within(text, name, arguments, pieces, 0).is_some();
-        let len = |piece: &Piece| match piece {
-            Piece::Text { span, .. } | Piece::Hole(span) => span.len() as usize + 16,
-            Piece::Line(_) => 16,
-        };
-        let made: usize = pieces[before..].iter().map(len).sum();
-        self.left.set(self.left.get().saturating_sub(made + 16));
-        if !is_known {
-            pieces.truncate(before);
+        let Some(Macro { parameters, .. }) = self.get(&text[name.range()]) else { return false };
+        if parameters.is_some() != arguments.is_some() {
+            return false;
         }
-        is_known
+        let written = arguments.map_or(name, |it| name.to(Span::at(it.end + 1)));
+        let Some(parts) = self.parts(text, written).and_then(|parts| self.expanded(text, parts, 0)) else {
+            return false;
+        };
+        // It was given other arguments than it takes.
+        if matches!(parts[..], [Part::Unknown(_)]) {
+            return false;
+        }
+        pieces.extend(pieces_of(&parts));
+        true
     }
 
-    fn expand_within(
+    /// The pieces of a template in the body of a macro, and whether they depend on what its parameters stand for.
+    pub(super) fn template(
+        &self,
+        text: &'s str,
+        template: Span,
+        scope: &Scope<'s>,
+    ) -> Option<(Vec<Piece>, bool)> {
+        let parts = self.parts(text, template)?;
+        let depends = parts.iter().any(|part| scope.get(text, part).is_some());
+        let parts = self.substitute(text, &parts, scope)?;
+        Some((pieces_of(&self.expanded(text, parts, 0)?), depends))
+    }
+
+    /// The macros whose bodies have assembly and parameters: what their uses say is looked at.
+    pub(super) fn has_assembly(&self) -> bool {
+        self.has_assembly
+    }
+
+    /// Where the body of a macro stands that has assembly, and what its parameters stand for where it is
+    /// used with the arguments between parentheses. The use may be in the body of another macro.
+    pub(super) fn assembly(
         &self,
         text: &'s str,
         name: Span,
-        arguments: Option<Span>,
-        pieces: &mut Vec<Piece>,
-        depth: usize,
-    ) -> Option<()> {
-        let Macro { parameters, body, .. } = self.get(&text[name.range()])?;
-        let given = match (parameters, arguments) {
-            (None, None) => Vec::new(),
-            (Some(_), Some(arguments)) => split(text, arguments),
-            _ => return None,
-        };
-        let mut tokens = Tokens::new(&text[..body.end as usize]);
-        tokens.go_to(body.start as usize);
-        let argument = |word: Span| {
-            let at = parameters.iter().flatten().position(|it| *it == &text[word.range()])?;
-            given.get(at).copied()
-        };
-        while let Some(token) = tokens.next() {
-            if depth > DEPTH || pieces.len() > PIECES {
-                return None;
-            }
-            match token {
-                Token::Literal(literal) => pieces.push(literal.piece()),
-                // `#name`: the argument as it is written.
-                Token::Other(b'#', hash) => {
-                    let Some(Token::Word(word)) = tokens.next() else { return None };
-                    match argument(word) {
-                        Some(span) => {
-                            pieces.push(Piece::Text { span, escapes: Escapes::of(Backslash::Plain) });
-                        }
-                        None => pieces.push(Piece::Hole(hash.to(word))),
-                    }
-                }
-                Token::Word(word) => {
-                    if let Some(span) = argument(word) {
-                        self.argument(text, span, pieces, depth)?;
-                    } else {
-                        let behind = tokens.at();
-                        let arguments = match tokens.next() {
-                            Some(Token::Other(b'(', open)) => Some(arguments_from(text, open.end)?),
-                            _ => None,
-                        };
-                        tokens.go_to(arguments.map_or(behind, |it| it.end as usize + 1));
-                        if self.expand_within(text, word, arguments, pieces, depth + 1).is_none() {
-                            pieces.push(Piece::Hole(word));
-                        }
-                    }
-                }
-                Token::Other(_, _) | Token::Directive(_) => return None,
-            }
+        arguments: Span,
+        around: Option<&Scope<'s>>,
+    ) -> Option<(Span, Scope<'s>)> {
+        let it = self.get(&text[name.range()]).filter(|it| it.has_assembly)?;
+        let parameters = it.parameters.as_ref()?;
+        self.uses.set(self.uses.get().checked_sub(it.body.len() as usize + 16)?);
+        let mut parts = self.parts(text, Span::new(arguments.start - 1, arguments.end + 1))?;
+        if let Some(around) = around {
+            parts = self.substitute(text, &parts, around)?;
         }
-        Some(())
+        let (given, behind) = arguments_among(&parts, 0)?;
+        let scope = self.scope(text, parameters, given, 0).filter(|_| behind == parts.len())?;
+        Some((it.body, scope))
     }
 
-    /// The pieces of an argument.
-    fn argument(&self, text: &'s str, span: Span, pieces: &mut Vec<Piece>, depth: usize) -> Option<()> {
+    /// The names, literals and signs of a text.
+    fn parts(&self, text: &'s str, span: Span) -> Option<Vec<Part>> {
         let mut tokens = Tokens::new(&text[..span.end as usize]);
         tokens.go_to(span.start as usize);
+        let mut parts = Vec::new();
         while let Some(token) = tokens.next() {
-            match token {
-                Token::Literal(literal) => pieces.push(literal.piece()),
-                Token::Word(word) => {
-                    if depth > DEPTH
-                        || pieces.len() > PIECES
-                        || self.expand_within(text, word, None, pieces, depth + 1).is_none()
-                    {
-                        pieces.push(Piece::Hole(word));
-                    }
-                }
-                Token::Other(_, span) => pieces.push(Piece::Hole(span)),
+            parts.push(match token {
+                Token::Word(word) => Part::Name(word),
+                Token::Literal(literal) => Part::Literal(literal),
+                Token::Other(byte, span) => Part::Sign(byte, span),
                 Token::Directive(_) => return None,
+            });
+        }
+        self.charge(&parts)?;
+        Some(parts)
+    }
+
+    /// None once there is no more to be made.
+    fn charge(&self, parts: &[Part]) -> Option<()> {
+        self.left.set(self.left.get().checked_sub(parts.len() * 4 + 4)?);
+        (parts.len() <= PIECES).then_some(())
+    }
+
+    /// What stands for the parameters of a macro; none if it does not take these arguments.
+    fn scope(
+        &self,
+        text: &'s str,
+        parameters: &[&'s str],
+        mut given: Vec<Vec<Part>>,
+        depth: usize,
+    ) -> Option<Scope<'s>> {
+        let mut parameters = parameters.to_vec();
+        if let Some(last) = parameters.last_mut()
+            && let Some(name) = last.strip_suffix("...")
+        {
+            *last = if name.is_empty() { "__VA_ARGS__" } else { name.trim_end() };
+            // All that there is, with the commas.
+            let others = parameters.len() - 1;
+            if given.len() < others {
+                return None;
+            }
+            let rest = given.split_off(others);
+            given.push(rest.concat());
+        } else {
+            for argument in &mut given {
+                // The comma behind it.
+                argument.pop_if(|it| matches!(it, Part::Sign(b',', _)));
             }
         }
-        Some(())
+        let others = given.len().saturating_sub(1);
+        for argument in &mut given[..others] {
+            argument.pop_if(|it| matches!(it, Part::Sign(b',', _)));
+        }
+        if given.len() != parameters.len() {
+            return None;
+        }
+        let argument = |written: Vec<Part>| {
+            let mut expanded = self.expanded(text, written.clone(), depth + 1)?;
+            for part in &mut expanded {
+                if let Part::Name(name) = *part
+                    && self.is_of_another_file(&text[name.range()])
+                {
+                    *part = Part::Unknown(name);
+                }
+            }
+            Some(Argument { written, expanded })
+        };
+        let given = given.into_iter().map(argument).collect::<Option<_>>()?;
+        Some(Scope { parameters, given })
+    }
+
+    /// Whether a name that no line here defines is likely to be a macro: they are written in capitals.
+    fn is_of_another_file(&self, name: &str) -> bool {
+        !self.known.contains_key(name) && name.bytes().any(|byte| byte.is_ascii_uppercase())
+    }
+
+    /// The body of a macro with its arguments.
+    fn substitute(&self, text: &'s str, body: &[Part], scope: &Scope<'s>) -> Option<Vec<Part>> {
+        let is_hash = |at: usize| matches!(body.get(at), Some(Part::Sign(b'#', _)));
+        let is_paste = |at: usize| is_hash(at) && is_hash(at + 1);
+        let mut made: Vec<Part> = Vec::new();
+        let mut at = 0;
+        // Where the operand of `##` to its left starts.
+        let mut left = 0;
+        let mut pastes = false;
+        while let Some(part) = body.get(at) {
+            if is_paste(at) {
+                pastes = true;
+                at += 2;
+                continue;
+            }
+            at += 1;
+            let operand = match (part, scope.get(text, part)) {
+                (Part::Sign(b'#', hash), _) if !scope.parameters.is_empty() => {
+                    let next = body.get(at);
+                    at += 1;
+                    match next.and_then(|it| scope.get(text, it)) {
+                        Some(argument) => vec![Part::Quoted(spelling(text, &argument.written))],
+                        None => vec![Part::Unknown(*hash)],
+                    }
+                }
+                (_, Some(argument)) if pastes || is_paste(at) => argument.written.clone(),
+                (_, Some(argument)) => argument.expanded.clone(),
+                (part, None) => vec![part.clone()],
+            };
+            let start = made.len();
+            let mut operand = operand.into_iter();
+            if std::mem::take(&mut pastes) && made.len() > left {
+                // `, ## __VA_ARGS__`: without arguments, there is no comma.
+                let is_comma = matches!(made.last(), Some(Part::Sign(b',', _)));
+                match operand.next() {
+                    None if is_comma => made.truncate(made.len() - 1),
+                    None => {}
+                    Some(first) if is_comma => made.push(first),
+                    Some(first) => {
+                        let last = made.pop()?;
+                        made.push(joined(last, first));
+                    }
+                }
+                // What is pasted may be pasted again.
+                left = left.min(made.len().saturating_sub(1));
+            } else {
+                left = start;
+            }
+            made.extend(operand);
+            self.charge(&made[start.min(made.len())..])?;
+        }
+        (made.len() <= PIECES).then_some(made)
+    }
+
+    /// What is left once every macro has been replaced by what it stands for.
+    fn expanded(&self, text: &'s str, parts: Vec<Part>, depth: usize) -> Option<Vec<Part>> {
+        let is_name = |part: &Part| matches!(part, Part::Name(_) | Part::Joined(_));
+        if !parts.iter().any(is_name) {
+            return Some(parts);
+        }
+        self.charge(&parts)?;
+        let mut made = Vec::new();
+        let mut at = 0;
+        while let Some(part) = parts.get(at) {
+            at += 1;
+            let (known, span) = match part {
+                Part::Name(name) => (self.known.get(&text[name.range()]), *name),
+                Part::Joined(spans) => {
+                    let name: String = spans.iter().map(|span| &text[span.range()]).collect();
+                    (self.known.get(name.as_str()), spans[0])
+                }
+                Part::Literal(_) | Part::Sign(..) | Part::Quoted(_) | Part::Unknown(_) => (None, Span::at(0)),
+            };
+            let Some(known) = known else {
+                made.push(part.clone());
+                continue;
+            };
+            let is_call = known.as_ref().is_none_or(|it| it.parameters.is_some());
+            let given = if is_call { arguments_among(&parts, at) } else { None };
+            if let Some((_, behind)) = given {
+                at = behind;
+            }
+            let scope = match (known, given) {
+                (Some(Macro { parameters: None, .. }), _) => Some(Scope::default()),
+                (Some(Macro { parameters: Some(parameters), .. }), Some((given, _))) => {
+                    self.scope(text, parameters, given, depth + 1)
+                }
+                // A name only.
+                (Some(Macro { parameters: Some(_), .. }), None) => {
+                    made.push(part.clone());
+                    continue;
+                }
+                // Two meanings are none.
+                (None, _) => None,
+            };
+            match (known, scope) {
+                (Some(known), Some(scope)) if depth < DEPTH => {
+                    let body = self.parts(text, known.body)?;
+                    let body = self.substitute(text, &body, &scope)?;
+                    made.extend(self.expanded(text, body, depth + 1)?);
+                }
+                _ => made.push(Part::Unknown(span)),
+            }
+            if made.len() > PIECES {
+                return None;
+            }
+        }
+        Some(made)
     }
 }
 
+/// A part of what a macro stands for.
+#[derive(Clone, Debug)]
+enum Part {
+    /// A literal as it is written.
+    Literal(Literal),
+    /// A name, which may stand for more.
+    Name(Span),
+    /// What `##` has made one of.
+    Joined(Vec<Span>),
+    /// A number or a sign.
+    Sign(u8, Span),
+    /// What `#` makes of an argument.
+    Quoted(Vec<Piece>),
+    /// What may be anything.
+    Unknown(Span),
+}
+
+/// What the parameters of a macro stand for.
+#[derive(Debug, Default)]
+pub(super) struct Scope<'s> {
+    parameters: Vec<&'s str>,
+    given: Vec<Argument>,
+}
+
+#[derive(Debug)]
+struct Argument {
+    /// As it is written, which `#` and `##` ask for.
+    written: Vec<Part>,
+    /// With what the macros in it stand for.
+    expanded: Vec<Part>,
+}
+
+impl<'s> Scope<'s> {
+    /// The body of a macro that is not used: its parameters may be anything.
+    fn unknown(parameters: &[&'s str], place: Span) -> Self {
+        let parameters: Vec<&str> = parameters
+            .iter()
+            .map(|name| match name.strip_suffix("...") {
+                Some("") => "__VA_ARGS__",
+                Some(name) => name.trim_end(),
+                None => name,
+            })
+            .collect();
+        let unknown = || vec![Part::Unknown(place)];
+        let given = parameters.iter().map(|_| Argument { written: unknown(), expanded: unknown() }).collect();
+        Self { parameters, given }
+    }
+
+    fn named(&self, name: &str) -> Option<&Argument> {
+        let at = self.parameters.iter().position(|it| *it == name)?;
+        self.given.get(at)
+    }
+
+    fn get(&self, text: &str, part: &Part) -> Option<&Argument> {
+        match part {
+            Part::Name(name) => self.named(&text[name.range()]),
+            _ => None,
+        }
+    }
+
+    /// What an expression is that may be the name of a parameter; none if that is not known.
+    pub(super) fn value<'t>(&self, text: &'t str, expression: &'t str) -> Option<&'t str> {
+        match self.named(expression.trim_matches(['(', ')', ' '])) {
+            None => Some(expression),
+            Some(argument) => match argument.expanded[..] {
+                [Part::Name(span) | Part::Sign(_, span)] => Some(&text[span.range()]),
+                _ => None,
+            },
+        }
+    }
+
+    /// Whether it is the name of a parameter.
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.named(name).is_some()
+    }
+}
+
+/// The pieces of a template.
+fn pieces_of(parts: &[Part]) -> Vec<Piece> {
+    let mut pieces: Vec<Piece> = Vec::with_capacity(parts.len());
+    for part in parts {
+        let hole = match part {
+            Part::Literal(literal) => {
+                pieces.push(literal.piece());
+                continue;
+            }
+            Part::Quoted(quoted) => {
+                pieces.extend_from_slice(quoted);
+                continue;
+            }
+            Part::Name(span) | Part::Sign(_, span) | Part::Unknown(span) => *span,
+            Part::Joined(spans) => spans[0],
+        };
+        if !matches!(pieces.last(), Some(Piece::Hole(_))) {
+            pieces.push(Piece::Hole(hole));
+        }
+    }
+    pieces
+}
+
+/// What `#` makes of an argument.
+fn spelling(text: &str, parts: &[Part]) -> Vec<Piece> {
+    let escapes = Escapes::of(Backslash::Plain);
+    let mut pieces: Vec<Piece> = Vec::with_capacity(parts.len());
+    for part in parts {
+        let spans = match part {
+            Part::Name(span) | Part::Sign(_, span) => std::slice::from_ref(span),
+            Part::Literal(literal) => std::slice::from_ref(&literal.span),
+            Part::Joined(spans) => spans,
+            Part::Quoted(_) => {
+                pieces.push(Piece::Hole(Span::at(0)));
+                continue;
+            }
+            Part::Unknown(span) => {
+                pieces.push(Piece::Hole(*span));
+                continue;
+            }
+        };
+        for &next in spans {
+            // With the blanks between them.
+            match pieces.last_mut() {
+                Some(Piece::Text { span, .. })
+                    if span.end <= next.start
+                        && text[span.end as usize..next.start as usize].trim().is_empty() =>
+                {
+                    span.end = next.end;
+                }
+                _ => pieces.push(Piece::Text { span: next, escapes }),
+            }
+        }
+    }
+    pieces
+}
+
+/// What `##` makes of two parts.
+fn joined(left: Part, right: Part) -> Part {
+    let place = |part: &Part| match part {
+        Part::Name(span) | Part::Sign(_, span) | Part::Unknown(span) => *span,
+        Part::Literal(literal) => literal.span,
+        Part::Joined(spans) => spans[0],
+        Part::Quoted(_) => Span::at(0),
+    };
+    let unknown = Part::Unknown(place(&left));
+    let mut all = Vec::new();
+    for part in [left, right] {
+        match part {
+            Part::Name(span) | Part::Sign(_, span) => all.push(span),
+            Part::Joined(spans) => all.extend(spans),
+            Part::Literal(_) | Part::Quoted(_) | Part::Unknown(_) => return unknown,
+        }
+    }
+    Part::Joined(all)
+}
+
+/// The arguments of a call whose parenthesis stands here, each with the comma behind it, and where it ends.
+fn arguments_among(parts: &[Part], open: usize) -> Option<(Vec<Vec<Part>>, usize)> {
+    let Some(Part::Sign(b'(', _)) = parts.get(open) else { return None };
+    let mut given = Vec::new();
+    let mut start = open + 1;
+    let mut depth = 0;
+    for (at, part) in parts.iter().enumerate().skip(start) {
+        match part {
+            Part::Sign(b'(', _) => depth += 1,
+            Part::Sign(b')', _) if depth == 0 => {
+                given.push(parts[start..at].to_vec());
+                return Some((given, at + 1));
+            }
+            Part::Sign(b')', _) => depth -= 1,
+            Part::Sign(b',', _) if depth == 0 => {
+                given.push(parts[start..=at].to_vec());
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
 /// The arguments between a parenthesis before `open` and the one that closes it.
-fn arguments_from(text: &str, open: u32) -> Option<Span> {
+pub(super) fn arguments_from(text: &str, open: u32) -> Option<Span> {
     let mut tokens = Tokens::new(text);
     tokens.go_to(open as usize);
     let mut depth = 0;
@@ -277,33 +614,6 @@ fn arguments_from(text: &str, open: u32) -> Option<Span> {
             Token::Word(_) | Token::Literal(_) | Token::Other(..) => {}
         }
     }
-}
-
-/// The arguments of a macro, without the blanks around them.
-fn split(text: &str, arguments: Span) -> Vec<Span> {
-    let mut tokens = Tokens::new(&text[..arguments.end as usize]);
-    tokens.go_to(arguments.start as usize);
-    let mut depth = 0;
-    let mut found = Vec::new();
-    let mut start = arguments.start;
-    let trimmed = |start: u32, end: u32| {
-        let inside = &text[start as usize..end as usize];
-        let from = start + (inside.len() - inside.trim_start().len()) as u32;
-        Span::new(from, from + inside.trim().len() as u32)
-    };
-    while let Some(token) = tokens.next() {
-        match token {
-            Token::Other(b'(' | b'[' | b'{', _) => depth += 1,
-            Token::Other(b')' | b']' | b'}', _) => depth -= 1,
-            Token::Other(b',', comma) if depth == 0 => {
-                found.push(trimmed(start, comma.start));
-                start = comma.end;
-            }
-            Token::Word(_) | Token::Literal(_) | Token::Other(..) | Token::Directive(_) => {}
-        }
-    }
-    found.push(trimmed(start, arguments.end));
-    found
 }
 
 /// The constants that a file defines.

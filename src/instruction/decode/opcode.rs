@@ -63,6 +63,7 @@ pub(super) fn qualifiers(decoded: &mut Decoded<'_>, form: &'static InstructionFo
         }
         decoded.qualifiers.push(qualifier);
     }
+    give_meaning(decoded, form);
     for slot in form.qualifiers {
         if slot.required && decoded.qualifiers.in_slot(slot.slot).is_none() {
             let choices = slot.choices();
@@ -78,6 +79,28 @@ pub(super) fn qualifiers(decoded: &mut Decoded<'_>, form: &'static InstructionFo
                 decoded.problems.push(Problem::Missing { slot: slot.slot, choices, insert_at });
             }
         }
+    }
+}
+
+/// Where one word is not known and one is missing, the one stands for the other: `.up` for `.down`.
+fn give_meaning(decoded: &mut Decoded<'_>, form: &'static InstructionForm) {
+    /// More choices say nothing.
+    const MOST: usize = 2;
+    let mut missing = form
+        .qualifiers
+        .iter()
+        .filter(|slot| slot.required && decoded.qualifiers.in_slot(slot.slot).is_none());
+    let (Some(slot), None) = (missing.next(), missing.next()) else { return };
+    let choices = slot.choices();
+    let mut unknown = decoded.problems.iter_mut().filter_map(|problem| match problem {
+        Problem::UnknownQualifier { similar, ignored_by_ptxas: false, .. } => Some(similar),
+        _ => None,
+    });
+    if let (Some(similar), None) = (unknown.next(), unknown.next())
+        && similar.is_empty()
+        && choices.len() <= MOST
+    {
+        *similar = choices;
     }
 }
 

@@ -1,9 +1,10 @@
-use crate::diagnostic::{Diagnostic, Findings};
+use crate::diagnostic::{Diagnostic, Findings, Fix};
 use crate::instruction::decode::Decoded;
 use crate::instruction::form::Problem;
 use crate::isa::tensor::{Condition, InstructionForm, OperandSlot};
 use crate::isa::vocabulary::{Qualifier, Sparse};
 use crate::rules::{Checker, Code, rule};
+use crate::source::Span;
 
 rule! {
     /// ## What it does
@@ -32,6 +33,17 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
         let Some(form) = decoded.form else { continue };
         for problem in &decoded.problems {
             match problem {
+                Problem::Count { span, .. } if checker.unit.missing_end(span.start).is_some() => {
+                    let Some(end) = checker.unit.missing_end(span.start) else { continue };
+                    let finding = Diagnostic::new(
+                        Code::OperandCount,
+                        Span::at(end),
+                        "a `;` is missing",
+                        format!("`tcgen05.{}` is not ended here", form.operation),
+                    )
+                    .label(*span, "this is read as an operand of it");
+                    findings.push(finding.fix(Some(Fix::safe("Insert `;`", Span::at(end), ";"))));
+                }
                 Problem::Count { span, found, least, most } => {
                     let takes = match (least, most) {
                         (0, 0) => "no operands".to_owned(),

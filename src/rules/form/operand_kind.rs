@@ -54,7 +54,25 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
                     ],
                 });
             }
+            let text = checker.unit.source.slice(*span).trim();
+            let inside = text.strip_prefix('[').and_then(|it| it.strip_suffix(']'));
+            let inside = inside.map(str::trim).filter(|it| is_name(it));
+            let is_address = noun.ends_with("in brackets");
+            if let Some(inside) = inside.filter(|_| noun.contains("register") && !is_address) {
+                finding.help = Some(format!("write `{inside}`: no memory is read here"));
+                finding.fix = Some(Fix::guess("Remove the brackets", *span, inside.to_owned()));
+            } else if is_address && is_name(text) {
+                finding.help = Some(format!("write `[{text}]`"));
+                finding.fix = Some(Fix::guess("Put brackets around it", *span, format!("[{text}]")));
+            }
             findings.push(finding);
         }
     }
+}
+
+/// Whether an operand is a name and nothing else.
+fn is_name(text: &str) -> bool {
+    let is_first = |c: char| c.is_ascii_alphabetic() || "_$%".contains(c);
+    text.starts_with(is_first)
+        && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_$%".contains(&byte))
 }

@@ -78,16 +78,24 @@ fn reduction_flags(instruction: &Instruction<'_>, findings: &mut Findings<'_>) {
         return;
     }
     let flags = [reduction.abs.map(|it| (it.span, "abs")), reduction.nan.map(|it| (it.span, "NaN"))];
-    for (span, word) in flags.into_iter().flatten() {
-        findings.push(
-            Diagnostic::new(
-                Code::QualifierNotAllowed,
-                span,
-                format!("`.{word}` is not allowed with `.{}`", reduction.ty.value),
-                "for floating point only",
-            )
-            .label(reduction.ty.span, "the type of the reduction")
-            .help(format!("remove `.{word}`, or reduce as `.f32`")),
-        );
+    let mut flags = flags.into_iter().flatten();
+    let Some((span, word)) = flags.next() else { return };
+    let second = flags.next();
+    // Both are one mistake.
+    let (words, verb) = match second {
+        Some((_, other)) => (format!("`.{word}` and `.{other}`"), "are"),
+        None => (format!("`.{word}`"), "is"),
+    };
+    let mut finding = Diagnostic::new(
+        Code::QualifierNotAllowed,
+        span,
+        format!("{words} {verb} not allowed with `.{}`", reduction.ty.value),
+        "for floating point only",
+    )
+    .label(reduction.ty.span, "the type of the reduction")
+    .help(format!("remove {words}, or reduce as `.f32`"));
+    if let Some((other, _)) = second {
+        finding = finding.label(other, "for floating point only, too");
     }
+    findings.push(finding);
 }

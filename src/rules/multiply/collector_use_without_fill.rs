@@ -2,6 +2,8 @@ use crate::analysis::events::{Action, Event};
 use crate::analysis::flow::{Flow, Role};
 use crate::analysis::reach::Direction;
 use crate::diagnostic::{Diagnostic, Findings};
+use crate::instruction::decode::Decoded;
+use crate::instruction::form::Problem;
 use crate::isa::vocabulary::{CollectorAction, CollectorBuffer, Operation, Qualifier, Slot};
 use crate::rules::{Checker, Code, rule};
 use crate::source::Spanned;
@@ -59,8 +61,13 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             let does = |event: Event, actions: &[CollectorAction]| {
                 collectors(&flow, event).any(|(of, action, _)| of == buffer && actions.contains(&action))
             };
+            // One that is written wrong is meant to fill some buffer.
+            let is_unclear = |event: Event| {
+                flow.decoded(event).is_some_and(|decoded| has_wrong_collector(checker, decoded))
+            };
             let role = |event: Event| match event.action {
                 Action::Unknown => Role::Gen,
+                _ if is_unclear(event) => Role::Gen,
                 _ if does(event, &[CollectorAction::Fill]) => Role::Gen,
                 // In which order a function does what it does is not asked.
                 _ if !flow.is_own(event) => Role::None,
@@ -71,6 +78,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             };
             let is_filled = |event: Event| match event.action {
                 Action::Unknown => Role::Gen,
+                _ if is_unclear(event) => Role::Gen,
                 _ if does(event, &[CollectorAction::Fill]) => Role::Gen,
                 _ if does(event, &[CollectorAction::Use, CollectorAction::LastUse]) => {
                     Role::Query.only_if(flow.is_own(event))
@@ -109,6 +117,15 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             }
         }
     }
+}
+
+/// Whether an instruction names a buffer that it cannot have.
+fn has_wrong_collector(checker: &Checker<'_>, decoded: &Decoded<'_>) -> bool {
+    decoded.problems.iter().any(|problem| match problem {
+        Problem::UnknownQualifier { span, .. } => checker.unit.source.slice(*span).starts_with(".collector"),
+        Problem::NotAllowed { qualifier, .. } => qualifier.value.collector().is_some(),
+        _ => false,
+    })
 }
 
 /// Whether a multiply discards a buffer because it names no use of one: that of A, or the first of B if

@@ -56,13 +56,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
                     finding.help(format!("use {}", choices()))
                 }
             }
-            Some(size) if mma.block_scale.is_none() => Diagnostic::new(
-                Code::ScaleVectorSize,
-                size.span,
-                format!("`.{}` without `.block_scale`", size.value),
-                "nothing before it says that anything is scaled",
-            )
-            .help("write `.block_scale` before it"),
+            // That `.block_scale` is missing is said of the kind.
             None | Some(_) => continue,
         };
         findings.push(finding);

@@ -1,4 +1,5 @@
 use crate::diagnostic::{Diagnostic, Findings, Fix};
+use crate::resolve::unit::Unit;
 use crate::rules::{Checker, Code, rule};
 use crate::source::Span;
 use crate::syntax::parser::SyntaxError;
@@ -30,8 +31,32 @@ rule! {
 
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     for error in &checker.unit.syntax_errors {
-        findings.extend(diagnostic(error));
+        findings.extend(missing_end(checker.unit, error).or_else(|| diagnostic(error)));
     }
+}
+
+/// The error, if a `;` is missing.
+fn missing_end(unit: &Unit, error: &SyntaxError) -> Option<Diagnostic> {
+    let SyntaxError::Unexpected { span, expected } = error else { return None };
+    if !expected.iter().any(|it| it.contains(';')) {
+        return None;
+    }
+    // The operation of the next statement may stand where an operand can, and is read as one.
+    let text = unit.source.text();
+    let line = text[..span.start as usize].rfind('\n').map_or(0, |at| at + 1);
+    let before = &text[line..span.start as usize];
+    let first = line + (before.len() - before.trim_start().len());
+    let end = unit.missing_end(span.start).or_else(|| {
+        let is_word = !before.trim().is_empty() && !before.trim().contains(char::is_whitespace);
+        unit.missing_end(first as u32).filter(|_| is_word)
+    })?;
+    let finding = Diagnostic::new(
+        Code::SyntaxError,
+        Span::at(end),
+        "syntax error: a `;` is missing",
+        "the statement is not ended here",
+    );
+    Some(finding.fix(Some(Fix::safe("Insert `;`", Span::at(end), ";"))))
 }
 
 fn diagnostic(error: &SyntaxError) -> Option<Diagnostic> {

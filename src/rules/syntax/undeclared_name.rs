@@ -42,6 +42,10 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
         for decoded in checker.instructions {
             for problem in &decoded.problems {
                 let Problem::Undeclared { span, guard } = problem else { continue };
+                // It starts a statement: what is wrong is said of the one before it.
+                if unit.missing_end(span.start).is_some() {
+                    continue;
+                }
                 findings.push(finding(unit, *span, *guard));
             }
         }

@@ -1,6 +1,6 @@
 use crate::diagnostic::{Diagnostic, Findings, Fix};
 use crate::instruction::decode::Decoded;
-use crate::instruction::gates::portable_scale_vector;
+use crate::instruction::gates::{Refusal, portable_scale_vector};
 use crate::isa::targets::{Target, Unavailable};
 use crate::resolve::environment::Declared;
 use crate::rules::targets::{names, unavailable};
@@ -44,7 +44,13 @@ rule! {
 
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     for (decoded, availability) in unavailable(checker) {
-        for refusal in availability.refusals.iter().filter(|it| it.reason == Unavailable::Target) {
+        let refusals: Vec<_> =
+            availability.refusals.iter().filter(|it| it.reason == Unavailable::Target).collect();
+        for (index, refusal) in refusals.iter().enumerate() {
+            let is_same = |it: &&&Refusal| it.span == refusal.span && it.feature == refusal.feature;
+            if refusals[..index].iter().any(|it| is_same(&it)) {
+                continue;
+            }
             let mut finding = Diagnostic::new(
                 Code::FeatureUnsupportedOnTarget,
                 refusal.span,
@@ -54,18 +60,32 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             if let Some(span) = availability.targets.first().and_then(|target| target.span) {
                 finding = finding.label(span, "the module's target");
             }
-            let has = list_words(refusal.gate.targets.iter().map(Target::to_string), "and");
-            let fix = repair(checker, decoded, refusal.span)
-                .or_else(|| retarget(&availability.targets, refusal.gate.targets));
-            findings.push(finding.help(format!("targets that have it: {has}")).fix(fix));
+            // Several gates may be about one word: it needs what all of them have.
+            let having: Vec<Target> = refusal
+                .gate
+                .targets
+                .iter()
+                .copied()
+                .filter(|target| refusals.iter().filter(is_same).all(|it| it.gate.targets.contains(target)))
+                .collect();
+            let has = list_words(having.iter().map(Target::to_string), "and");
+            let mut help = format!("targets that have it: {has}");
+            let fix = match other_spelling(checker, decoded, refusal.span) {
+                Some((size, portable)) => {
+                    help = format!("write `.{portable}`, which this target has; {help}");
+                    Some(Fix::word(size, &portable))
+                }
+                None => retarget(&availability.targets, &having),
+            };
+            findings.push(finding.help(help).fix(fix));
         }
     }
 }
 
 /// Another spelling that the target has.
-fn repair(checker: &Checker<'_>, decoded: &Decoded<'_>, refused: Span) -> Option<Fix> {
+fn other_spelling(checker: &Checker<'_>, decoded: &Decoded<'_>, refused: Span) -> Option<(Span, String)> {
     let (size, portable) = portable_scale_vector(checker.environment, decoded)?;
-    (size.span == refused).then(|| Fix::word(size.span, &portable.to_string()))
+    (size.span == refused).then(|| (size.span, portable.to_string()))
 }
 
 /// The architecture-specific target of the same GPU, where that has the feature.

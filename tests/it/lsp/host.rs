@@ -55,6 +55,27 @@ fn findings_and_their_repairs() {
     client.stop();
 }
 
+/// A comment of Python within a string would be text of the program that stands there.
+#[test]
+fn programs_in_strings_are_silenced_in_front_of_them() {
+    const URI: &str = "file:///project/kernels.py";
+    const TEXT: &str = "import cupy\nSOURCE = r'''\n__device__ void f(unsigned t) {\n  \
+        asm volatile(\"tcgen05.dealloc.cta_group::1.sync.b32 %0, 64;\" :: \"r\"(t));\n}\n'''\n";
+    let mut client = Client::start();
+    client.open_as(URI, TEXT);
+    let range = json!({ "start": { "line": 3, "character": 0 }, "end": { "line": 3, "character": 80 } });
+    let actions = client.request(
+        "textDocument/codeAction",
+        json!({ "textDocument": { "uri": URI }, "range": range, "context": { "diagnostics": [] } }),
+    );
+    let is_suppression = |it: &&Value| it["title"].as_str().unwrap().starts_with("Suppress TC104");
+    let action = actions.as_array().unwrap().iter().find(is_suppression).unwrap();
+    let edit = action.pointer("/edit/changes").unwrap().as_object().unwrap().values().next().unwrap();
+    assert_eq!(edit[0]["newText"], "# ptx-tc: allow(TC104)\n");
+    assert_eq!(edit[0]["range"]["start"], json!({ "line": 1, "character": 0 }));
+    client.stop();
+}
+
 #[test]
 fn hover_inside_and_outside_of_templates() {
     let inside = ask("textDocument/hover", &TEXT.replace("32x32b.x1", "32x$032b.x1"));
