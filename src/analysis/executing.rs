@@ -466,12 +466,18 @@ mod tests {
         assert_eq!(in_two(nested), known(&[0xF, 0xF]));
         let either = "setp.eq.u32 p1, r0, 3; setp.eq.u32 p2, r0, 40; @p1 bra M; @!p2 bra L; M: trap; L: ret;";
         assert_eq!(in_two(either), known(&[8, 0x100]));
-        // Who takes which label of a list is not known, but that a warp takes one.
-        let list = "T: .branchtargets A, B, C; shr.u32 r2, r0, 5; brx.idx r2, T; \
+        // Each warp takes one label of a list.
+        let list = "T: .branchtargets A, B, C; {number} brx.idx r2, T; \
                     A: mov.u32 r3, 0; B: setp.lt.u32 p1, r1, 2; @p1 trap; C: ret;";
-        assert_eq!(in_two(list), (vec![0, 0], vec![3, 3]));
-        assert_eq!(trap(".reqntid 64", None, list).threads_of_warp(), Some(2));
-        assert_eq!(trap(".reqntid 64", None, &list.replace("r0, 5", "r0, 4")).threads_of_warp(), None);
+        let by = |number: &str| list.replace("{number}", number);
+        assert_eq!(in_two(&by("shr.u32 r2, r0, 5;")), known(&[3, 3]));
+        assert_eq!(in_two(&by("shr.u32 r2, r0, 4;")), known(&[3]));
+        // Which one it takes may not be known, but that it is one.
+        let param = by("ld.param.u32 r2, [n];");
+        assert_eq!(in_two(&param), (vec![0, 0], vec![3, 3]));
+        assert_eq!(trap(".reqntid 64", None, &param).threads_of_warp(), Some(2));
+        let loaded = by("ld.global.u32 r2, [r0];");
+        assert_eq!(trap(".reqntid 64", None, &loaded).threads_of_warp(), None);
     }
 
     #[test]

@@ -217,7 +217,9 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
                     });
                 flow.kill_at_writes(reach, addressed);
                 if flow.cfg().blocks().any(|(block, _)| flow.cfg().is_in_loop(block)) {
-                    beside_allocs(&flow).into_iter().for_each(|at| reach.kill_all(at));
+                    for at in beside_allocs(&flow) {
+                        reach.kill_all(at);
+                    }
                 }
             },
             |pair| {
