@@ -232,8 +232,10 @@ impl Paths {
                     .dominating(block)
                     .filter(|above| *above != block && !cfg.post_dominates(block, *above))
                     .all(|above| {
+                        // Where control goes on by a list of labels, there is no guard that says where.
+                        let goes_one_way = cfg.block(above).successors.len() < 2;
                         function.budget.take(1)
-                            && cfg.block(above).branch.is_none_or(|branch| this.is_alike(branch))
+                            && cfg.block(above).branch.map_or(goes_one_way, |branch| this.is_alike(branch))
                     })
         };
         loop {

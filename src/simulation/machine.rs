@@ -502,10 +502,10 @@ impl<'p> Machine<'p> {
                 }
                 continue;
             }
-            // Nobody can go on: what is under way may help.
             if self.schedule == Schedule::Late && self.answers_in_time() {
                 continue;
             }
+            // Nobody can go on: what is under way may help.
             if let Some(index) = (0..self.pending.len()).find(|index| self.is_ready(*index)) {
                 self.perform(index);
                 continue;

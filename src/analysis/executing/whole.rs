@@ -2,7 +2,7 @@
 
 use super::{BlockId, Control, Executing, Resolution, Way};
 use crate::analysis::values::ValueId;
-use crate::isa::generic::{Computation, Space};
+use crate::isa::generic::{Computation, Lanes, Space};
 use crate::isa::special_registers::{Extent, Lasting};
 use crate::resolve::symbols::RegisterId;
 use crate::syntax::ast::{Operand, OperandKind};
@@ -75,40 +75,13 @@ impl Executing<'_> {
         }
         let unit = function.unit;
         let opcode = unit.operations.of(at);
-        match opcode.computes() {
-            Computation::Load => {
-                return matches!(
-                    opcode.spaces().next(),
-                    Some(Space::Param | Space::ParamEntry | Space::Const)
-                ) && self.is_named(at);
-            }
-            Computation::Other | Computation::Shuffle | Computation::Elect => return false,
-            Computation::Convert
-            | Computation::ConvertAddress
-            | Computation::Move
-            | Computation::And
-            | Computation::Or
-            | Computation::Xor
-            | Computation::Not
-            | Computation::Lop3
-            | Computation::ShiftLeft
-            | Computation::ShiftRight
-            | Computation::Add
-            | Computation::Subtract
-            | Computation::Negate
-            | Computation::Multiply
-            | Computation::MultiplyAdd
-            | Computation::Divide
-            | Computation::Remainder
-            | Computation::ExtractBits
-            | Computation::InsertBits
-            | Computation::Permute
-            | Computation::Minimum
-            | Computation::Maximum
-            | Computation::ReverseBits
-            | Computation::FunnelShift
-            | Computation::Select
-            | Computation::Compare => {}
+        if opcode.computes() == Computation::Load {
+            let is_constant =
+                matches!(opcode.spaces().next(), Some(Space::Param | Space::ParamEntry | Space::Const));
+            return is_constant && self.is_named(at);
+        }
+        if opcode.lanes() != Lanes::AsSources || opcode.computes() == Computation::Other {
+            return false;
         }
         let operands = unit.module.instructions[at as usize].operands.range().skip(1);
         operands.into_iter().all(|index| {

@@ -285,10 +285,12 @@ impl Machine<'_> {
             shared.extend(self.matrix_in(strand, *cta, matrix, fours(b)));
             // How many columns these have depends on much; the first one they have always. Each quarter of the lanes
             // holds all scales (9.7.16.10.7), and the metadata of the rows that A has there.
-            let of_metadata = match () {
-                () if half => groups,
-                () if m >= 128 => ALL,
-                () => 0b11,
+            let of_metadata = if half {
+                groups
+            } else if m >= 128 {
+                ALL
+            } else {
+                0b11
             };
             let metadata = multiply.metadata.into_iter().map(|address| (address, of_metadata));
             let scales = multiply.scales.into_iter().flatten().map(|address| (address, ALL));
