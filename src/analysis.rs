@@ -11,6 +11,7 @@
 //! | which registers does an instruction write and read? | [`registers::accesses`], from the instruction tables |
 //! | which value is in a register? where was it made? | [`function::Function::value`], [`values`]; [`function::Function::origins`] |
 //! | which bits of a register are known? | [`constants::Constants`], through [`functions::FunctionFacts::value`] |
+//! | which loads from local memory are copies of a register? | [`local`], behind [`function::Function::value`] |
 //! | what is an address made of? are two the same? | [`places::Places`], through [`flow::Flow::place`] |
 //! | which numbers can a register hold, where kernels go round? | [`ranges`], behind places |
 //! | what does a register certainly hold, round by round of a counted loop? | [`unrolled`], through [`flow::Flow::in_rounds`] |
@@ -64,6 +65,7 @@ pub mod functions;
 pub mod given;
 pub mod handovers;
 pub mod loads;
+mod local;
 pub mod mbarriers;
 pub mod paths;
 pub mod pending;

@@ -10,6 +10,7 @@ use smallvec::{SmallVec, smallvec};
 
 use super::budget::Budget;
 use super::cfg::Cfg;
+use super::local::{self, Forwarded};
 use super::registers::{self, Access};
 use super::values::{JoinId, ValueId, Values, Written};
 use crate::isa::generic::Computation;
@@ -42,6 +43,8 @@ pub struct Definitions {
     values: Values,
     /// Instructions that read a watched register.
     reads: Vec<(u32, RegisterId)>,
+    /// Loads that are copies of what was stored.
+    forwarded: Forwarded,
 }
 
 /// Where in their order the definitions of a register are.
@@ -117,6 +120,7 @@ impl Definitions {
         }
         let mut this = Self { definitions, reads, ..Self::default() };
         this.sort();
+        this.forwarded = local::forwarded(unit, cfg, &this);
         this
     }
 
@@ -189,6 +193,25 @@ impl Definitions {
     /// What `register` holds where `instruction` reads it: nothing where none of its definitions gets
     /// there, or the `budget` is not enough to know.
     pub(super) fn value(
+        &self,
+        cfg: &Cfg,
+        instruction: u32,
+        register: RegisterId,
+        budget: &Budget,
+    ) -> Option<ValueId> {
+        /// What was stored may have been loaded itself, but not often.
+        const STORES: usize = 16;
+        let mut value = self.value_of(cfg, instruction, register, budget)?;
+        for _ in 0..self.forwarded.len().min(STORES) {
+            let ValueId::Definition(id) = value else { break };
+            let Some((store, stored)) = self.forwarded.get(&id) else { break };
+            let Some(before) = self.value_of(cfg, *store, *stored, budget) else { break };
+            value = before;
+        }
+        Some(value)
+    }
+
+    fn value_of(
         &self,
         cfg: &Cfg,
         instruction: u32,

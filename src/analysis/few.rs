@@ -7,6 +7,7 @@ use super::function::Function;
 use super::values::ValueId;
 use crate::isa::generic::Computation;
 use crate::resolve::symbols::{RegisterId, Resolution};
+use crate::resolve::unit::Unit;
 use crate::syntax::literal;
 
 /// The numbers.
@@ -92,10 +93,58 @@ impl Flow<'_> {
         let Resolution::Register(predicate) = self.unit.symbols.operand(raw.operands.start + 3) else {
             return None;
         };
+        if !self.is_open(&view, made, predicate) {
+            return None;
+        }
         let few = self.one_of(at, register)?;
         let executing = self.executing(None);
         let by = executing.of(at)?.by_warps();
         (by.certain() == by.possible() && executing.is_unknown(made, predicate)).then_some(few)
+    }
+}
+
+impl Flow<'_> {
+    /// Whether a predicate compares what a launch or memory says with a number, and may come out either way.
+    fn is_open(&self, view: &Function<'_>, at: u32, predicate: RegisterId) -> bool {
+        let Unit { module, symbols, operations, source, .. } = self.unit;
+        let plain = |at: u32, register: RegisterId| {
+            let definition = *view.definitions.get(view.only(at, register)?);
+            let raw = &module.instructions[definition.instruction as usize];
+            (!definition.guarded && definition.operand == raw.operands.start)
+                .then_some((definition.instruction, raw))
+        };
+        let compared = || {
+            let (made, raw) = plain(at, predicate)?;
+            let opcode = operations.of(made);
+            let ty = *opcode.types.last()?;
+            let is_compare = opcode.computes() == Computation::Compare && raw.operands.len == 3;
+            if !is_compare || opcode.boolean_operator().is_some() || ty.bits() != Some(32) {
+                return None;
+            }
+            let relation = opcode.comparison()?.of_integers(ty)?;
+            let with = literal::evaluate(source, module, &module.operands[raw.operands.start as usize + 2])?;
+            let Resolution::Register(register) = symbols.operand(raw.operands.start + 1) else { return None };
+            let (from, raw) = plain(made, register)?;
+            let is_given = match operations.of(from).computes() {
+                Computation::Load => true,
+                Computation::Move => {
+                    matches!(symbols.operand(raw.operands.start + 1), Resolution::Special(_))
+                }
+                _ => false,
+            };
+            is_given.then_some((relation, with as u32))
+        };
+        let Some((relation, with)) = compared() else { return false };
+        let holds = |value: u32| {
+            relation.holds(if relation.is_signed {
+                value.cast_signed().cmp(&with.cast_signed())
+            } else {
+                value.cmp(&with)
+            })
+        };
+        let some =
+            [0, 1, with.wrapping_sub(1), with, with.wrapping_add(1), i32::MAX as u32, 1 << 31, u32::MAX];
+        some.iter().any(|value| holds(*value)) && !some.iter().all(|value| holds(*value))
     }
 }
 

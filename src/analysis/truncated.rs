@@ -5,8 +5,10 @@ use rustc_hash::FxHashSet;
 
 use super::constants::Known;
 use super::definitions::DefinitionId;
+use super::flow::Flow;
 use super::function::Function;
 use super::functions::FunctionFacts;
+use super::places::Place;
 use crate::instruction::Scalar;
 use crate::instruction::decode::Decoded;
 use crate::isa::generic::Computation;
@@ -126,6 +128,70 @@ impl FunctionFacts {
         }
         let known = self.constants.at(view, at, register);
         Known::new(known.mask & LOW, known.value)
+    }
+}
+
+impl Flow<'_> {
+    /// The place in shared memory where the matrix of a descriptor starts that an instruction reads from a register,
+    /// if the descriptor is made of that and constants.
+    pub fn start_of_matrix(&self, instruction: u32, register: RegisterId) -> Option<Place> {
+        const DEEP: u32 = 16;
+        /// The bits of the field.
+        const FIELD: i128 = 0x3FFF;
+        let view = self.facts.view(self.unit);
+        let (mut at, mut register, mut units) = (instruction, register, 0);
+        for _ in 0..DEEP {
+            let definition = *view.definitions.get(view.only(at, register)?);
+            let raw = &self.unit.module.instructions[definition.instruction as usize];
+            if definition.guarded || definition.operand != raw.operands.start || !view.budget.take(1) {
+                return None;
+            }
+            at = definition.instruction;
+            let step = Step { view: &view, raw };
+            let known = |position: u32| {
+                let register = step.register(position);
+                let known = || self.facts.constants.at(&view, at, register?).constant(64).map(i128::from);
+                step.number(position).or_else(known)
+            };
+            match (self.unit.operations.of(at).computes(), raw.operands.len) {
+                (Computation::Move | Computation::Convert, 2) => {
+                    // The low word of two.
+                    register = step.registers(raw.operands.start + 1).next()?.0;
+                }
+                (Computation::Or | Computation::Add, 3) => {
+                    let (other, by) = match (known(1), known(2)) {
+                        (_, Some(by)) => (1, by),
+                        (Some(by), None) => (2, by),
+                        (None, None) => return None,
+                    };
+                    units += by & FIELD;
+                    register = step.register(other)?;
+                }
+                (Computation::And, 3) if step.number(2)? & FIELD == FIELD => register = step.register(1)?,
+                (Computation::ShiftRight, 3) | (Computation::ExtractBits, 4)
+                    if step.number(2) == Some(i128::from(UNIT)) =>
+                {
+                    let place = self.places().of(at, self.whole(&view, at, step.register(1)?));
+                    let bytes = u64::try_from(units).ok()? << UNIT;
+                    return Some(place.plus(Known::from(bytes)));
+                }
+                _ => return None,
+            }
+        }
+        None
+    }
+
+    /// The number of bytes of which the field takes its bits.
+    #[expect(clippy::unused_self, reason = "it belongs to the question above")]
+    fn whole(&self, view: &Function<'_>, at: u32, register: RegisterId) -> RegisterId {
+        let made = view.only(at, register).map(|id| view.definitions.get(id).instruction);
+        let masked = made.and_then(|made| {
+            let step = Step { view, raw: &view.unit.module.instructions[made as usize] };
+            let is_mask = view.unit.operations.of(made).computes() == Computation::And
+                && matches!(step.number(2), Some(0x3_FFFF | 0x3_FFF0));
+            if is_mask { step.register(1) } else { None }
+        });
+        masked.unwrap_or(register)
     }
 }
 

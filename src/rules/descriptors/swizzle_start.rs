@@ -1,8 +1,13 @@
 use crate::analysis::constants::Known;
+use crate::analysis::places::Root;
 use crate::descriptor::shared_memory::{self, SwizzleMode};
 use crate::diagnostic::{Diagnostic, Findings};
-use crate::instruction::{Instruction, MatrixA};
+use crate::instruction::decode::Decoded;
+use crate::instruction::{Instruction, MatrixA, Scalar};
+use crate::resolve::symbols::SymbolKind;
 use crate::rules::{Checker, Code, rule};
+use crate::source::Span;
+use crate::syntax::ast::StateSpace;
 
 rule! {
     /// ## What it does
@@ -11,7 +16,8 @@ rule! {
     ///   reach past the swizzled ones: K was stepped out of the atom;
     /// - a small constant is added to the descriptor of a matrix that is not transposed, and the sum starts at
     ///   another row of the pattern;
-    /// - it starts on the boundary of the pattern, and the base offset is not 0.
+    /// - it starts on the boundary of the pattern, and the base offset is not 0;
+    /// - it starts in a variable whose `.align` is less than that of the pattern, and the base offset is 0.
     ///
     /// Only the bits of an address that are known count, such as those of a variable that is aligned.
     ///
@@ -99,6 +105,25 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
                     format!("a multiple of {} bytes", mode.pattern_alignment()),
                     "the base offset is 0 where the pattern starts on its boundary",
                 )
+            } else if let Some(found) = (base == 0).then(|| loose(checker, decoded, operand, mode)).flatten()
+            {
+                let (name, align, declared) = found;
+                let pattern = mode.pattern_alignment();
+                findings.push(
+                    Diagnostic::new(
+                        Code::SwizzleStart,
+                        descriptor.span,
+                        format!(
+                            "`{}`: the pattern starts at a multiple of {pattern} bytes, and `{name}` of {align}",
+                            descriptor.name
+                        ),
+                        "the base offset is 0",
+                    )
+                    .label(declared, format!("aligned to {align} bytes"))
+                    .note(format!("the swizzling mode is {}", swizzle.show(raw)))
+                    .help(format!("write `.align {pattern}`, or say in the base offset where the pattern starts")),
+                );
+                continue;
             } else {
                 continue;
             };
@@ -115,4 +140,25 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             );
         }
     }
+}
+
+/// The variable that a matrix starts in, what it is aligned to, and where it is declared, if that is less than the
+/// pattern's alignment: then it is chance where in the pattern it starts.
+fn loose<'a>(
+    checker: &Checker<'a>,
+    decoded: &Decoded<'a>,
+    operand: &Scalar<'_>,
+    mode: SwizzleMode,
+) -> Option<(&'a str, u32, Span)> {
+    let Scalar::Register(register) = operand else { return None };
+    let place = checker.flow(decoded)?.start_of_matrix(decoded.index, register.id)?;
+    let Root::Variable(variable) = place.root else { return None };
+    place.offset.constant(32)?;
+    let symbol = checker.unit.symbols.symbol(variable);
+    let SymbolKind::Variable { space: StateSpace::Shared, is_external: false, .. } = symbol.kind else {
+        return None;
+    };
+    let (declaration, _) = checker.unit.declaration(symbol)?;
+    let align = declaration.align.filter(|align| u64::from(*align) < mode.pattern_alignment())?;
+    Some((checker.unit.source.slice(symbol.span), align, symbol.span))
 }
