@@ -10,7 +10,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::cfg::Cfg;
 use super::definitions::{DefinitionId, Definitions};
-use crate::isa::generic::{Computation, Modifier, Operation};
+use crate::isa::generic::{Arithmetic, Computation, Modifier, Operation};
 use crate::resolve::symbols::{RegisterId, Resolution, Symbol, SymbolId, SymbolKind};
 use crate::resolve::unit::Unit;
 use crate::syntax::ast::{BinaryOperator, Declaration, OperandKind, StateSpace, Type};
@@ -120,7 +120,7 @@ impl Search<'_> {
         let first = raw.operands.start;
         let (from, by) = match (operations.of(instruction).computes(), raw.operands.len) {
             (Computation::Move | Computation::ConvertAddress, 2) => (first + 1, 0),
-            (Computation::Add, 3) => {
+            (Computation::Arithmetic(Arithmetic::Add), 3) => {
                 (first + 1, literal::evaluate(source, module, &module.operands[first as usize + 2])?)
             }
             _ => return None,
