@@ -16,7 +16,7 @@ use super::flow::Flow;
 use super::function::Function;
 use super::places::Place;
 use super::values::{JoinId, ValueId};
-use crate::isa::generic::{Computation, Control, Flag, Modifier, Part, Type};
+use crate::isa::generic::{Arithmetic, Bits, Computation, Control, Flag, Modifier, Part, Type};
 use crate::resolve::symbols::{RegisterId, Resolution};
 use crate::syntax::ast::OperandKind;
 use crate::syntax::literal;
@@ -346,7 +346,7 @@ impl Run<'_, '_> {
                 place @ Value::At(_) => Some(place),
                 Value::Number(_) | Value::Bits(_) => None,
             },
-            (Computation::Add, 3) => match (operand(1)?, operand(2)?) {
+            (Computation::Arithmetic(Arithmetic::Add), 3) => match (operand(1)?, operand(2)?) {
                 (Value::At(place), Value::Number(by)) | (Value::Number(by), Value::At(place)) => {
                     Some(Value::At(place.plus(Known::from(by))))
                 }
@@ -355,34 +355,38 @@ impl Run<'_, '_> {
                 }
                 (a, b) => number(a, b, &|a, b| Some(a.wrapping_add(b))),
             },
-            (Computation::Subtract, 3) => match (operand(1)?, operand(2)?) {
+            (Computation::Arithmetic(Arithmetic::Subtract), 3) => match (operand(1)?, operand(2)?) {
                 (Value::At(place), Value::Number(by)) => {
                     Some(Value::At(place.plus(Known::from(cut(by.wrapping_neg())))))
                 }
                 (a, b) => number(a, b, &|a, b| Some(a.wrapping_sub(b))),
             },
-            (Computation::MultiplyAdd, 4) if opcode.has(Modifier::Part(Part::Lo)) => {
+            (Computation::Arithmetic(Arithmetic::MultiplyAdd), 4) if opcode.has(Modifier::Part(Part::Lo)) => {
                 let product = number(operand(1)?, operand(2)?, &|a, b| Some(a.wrapping_mul(b)))?;
                 match (product, operand(3)?) {
                     (Value::Number(by), Value::At(place)) => Some(Value::At(place.plus(Known::from(by)))),
                     (a, b) => number(a, b, &|a, b| Some(a.wrapping_add(b))),
                 }
             }
-            (Computation::Multiply, 3) if opcode.has(Modifier::Part(Part::Lo)) => {
+            (Computation::Arithmetic(Arithmetic::Multiply), 3) if opcode.has(Modifier::Part(Part::Lo)) => {
                 number(operand(1)?, operand(2)?, &|a, b| Some(a.wrapping_mul(b)))
             }
             (Computation::And, 3) => number(operand(1)?, operand(2)?, &|a, b| Some(a & b)),
             (Computation::Or, 3) => number(operand(1)?, operand(2)?, &|a, b| Some(a | b)),
             (Computation::Xor, 3) => number(operand(1)?, operand(2)?, &|a, b| Some(a ^ b)),
-            (Computation::ShiftLeft, 3) => number(operand(1)?, operand(2)?, &|a, by| {
+            (Computation::Bits(Bits::ShiftLeft), 3) => number(operand(1)?, operand(2)?, &|a, by| {
                 Some(if by < u64::from(width) { a << by } else { 0 })
             }),
-            (Computation::ShiftRight, 3) => number(operand(1)?, operand(2)?, &|a, by| {
+            (Computation::Bits(Bits::ShiftRight), 3) => number(operand(1)?, operand(2)?, &|a, by| {
                 let by = by.min(u64::from(width) - 1) as u32;
                 Some(if is_signed { (signed(a) >> by).cast_unsigned() } else { a >> by })
             }),
-            (Computation::Remainder, 3) if !is_signed => number(operand(1)?, operand(2)?, &u64::checked_rem),
-            (Computation::Divide, 3) if !is_signed => number(operand(1)?, operand(2)?, &u64::checked_div),
+            (Computation::Arithmetic(Arithmetic::Remainder), 3) if !is_signed => {
+                number(operand(1)?, operand(2)?, &u64::checked_rem)
+            }
+            (Computation::Arithmetic(Arithmetic::Divide), 3) if !is_signed => {
+                number(operand(1)?, operand(2)?, &u64::checked_div)
+            }
             (Computation::Select, 4) => match operand(3)? {
                 Value::Number(0) => operand(2),
                 Value::Number(_) => operand(1),

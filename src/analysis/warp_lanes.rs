@@ -18,7 +18,7 @@ use super::function::Function;
 use super::ranges::{Base as CountedFrom, Numbers};
 use super::values::{JoinId, ValueId};
 use crate::instruction::{Address, Base};
-use crate::isa::generic::{Computation, Flag, Modifier, Part, ShuffleMode};
+use crate::isa::generic::{Arithmetic, Computation, Flag, Modifier, Part, ShuffleMode};
 use crate::isa::hierarchy::{THREADS_OF_WARP, WARPS_OF_CTA};
 use crate::resolve::symbols::{RegisterId, Resolution};
 use crate::source::Span;
@@ -289,8 +289,10 @@ impl Way<'_, '_> {
             (Computation::Shuffle, _) if opcode.has(Modifier::ShuffleMode(ShuffleMode::Idx)) => {
                 self.operand(at, first + 1)
             }
-            (Computation::Add, 3) => plus(self.operand(at, first + 1)?, self.operand(at, first + 2)?),
-            (Computation::Subtract, 3) => {
+            (Computation::Arithmetic(Arithmetic::Add), 3) => {
+                plus(self.operand(at, first + 1)?, self.operand(at, first + 2)?)
+            }
+            (Computation::Arithmetic(Arithmetic::Subtract), 3) => {
                 let Lanes::Known(by, starts) = self.operand(at, first + 2)? else { return None };
                 let by = Lanes::Known(Box::new(by.map(u32::wrapping_neg)), SmallVec::new());
                 if starts.is_empty() { plus(self.operand(at, first + 1)?, by) } else { None }
@@ -303,7 +305,7 @@ impl Way<'_, '_> {
                 starts.extend(others);
                 Some(Lanes::Known(a, starts))
             }
-            (Computation::MultiplyAdd, 4) if opcode.has(Modifier::Part(Part::Lo)) => {
+            (Computation::Arithmetic(Arithmetic::MultiplyAdd), 4) if opcode.has(Modifier::Part(Part::Lo)) => {
                 plus(self.product(at, first + 1, first + 2)?, self.operand(at, first + 3)?)
             }
             (Computation::Load, 2) => {
