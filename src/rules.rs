@@ -16,6 +16,7 @@ use crate::analysis::descriptors::Descriptors;
 use crate::analysis::events::{Event, Events};
 use crate::analysis::flow::{Flow, Pair};
 use crate::analysis::functions::FunctionFacts;
+use crate::analysis::reached::Reached;
 pub use crate::diagnostic::Code;
 use crate::diagnostic::{Diagnostic, Findings, Severity};
 use crate::instruction::decode::Decoded;
@@ -293,6 +294,8 @@ rules! {
     barriers::barrier_number,
     barriers::mbarrier_never_signalled,
     barriers::commit_not_waited_for,
+    barriers::wrong_parity,
+    barriers::mbarrier_not_initialised,
     // TC9 Style
     style::qualifier_order,
     style::family_portability,
@@ -318,6 +321,14 @@ pub fn is_always_executed(flow: &Flow<'_>, event: Event) -> bool {
     let block = flow.cfg().block_of(event.instruction);
     flow.unit.module.guard(raw).is_none()
         && block.is_some_and(|block| flow.cfg().post_dominates(block, BlockId(0)))
+}
+
+/// A finding with the calls that lead to the instruction which it is about.
+pub fn through_calls(finding: Diagnostic, reached: &Reached<'_>) -> Diagnostic {
+    let source = &reached.flow().unit.source;
+    reached.calls().fold(finding, |finding, (call, callee)| {
+        finding.label(call, format!("`{}` is called here", source.slice(callee)))
+    })
 }
 
 /// A finding with the calls through which the function reaches what it names.

@@ -418,7 +418,7 @@ fn action(opcode: &Opcode) -> Option<Action> {
 }
 
 /// Whether an instruction reads what other threads may write meanwhile, and says so.
-fn is_strong_read(opcode: &Opcode) -> bool {
+pub(super) fn is_strong_read(opcode: &Opcode) -> bool {
     let is_strong = |semantics: Semantics| opcode.has(Modifier::Semantics(semantics));
     let reads = |wanted: Access| {
         opcode.slots.iter().any(|slot| matches!(slot.role, Role::Address(access, _) if access == wanted))
