@@ -26,7 +26,9 @@ impl Flow<'_> {
     /// it are followed by one.
     pub fn untracked(&self, operations: &[u32], commits: &[u32]) -> Option<Untracked> {
         let cfg = self.cfg();
-        let is_repeated = |at: &u32| cfg.block_of(*at).is_some_and(|block| cfg.is_in_loop(block));
+        let is_repeated = |at: &u32| {
+            cfg.block_of(*at).is_some_and(|block| cfg.is_reachable(block) && cfg.is_in_loop(block))
+        };
         let operations: Vec<u32> = operations.iter().copied().filter(is_repeated).collect();
         // Where all commits are outside of loops, they are behind, or missing altogether.
         if operations.is_empty() || !commits.iter().any(is_repeated) {
