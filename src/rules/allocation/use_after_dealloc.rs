@@ -207,32 +207,35 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             | None => Role::None,
             Some(_) => Role::Query,
         };
-        let pairs = flow.pairs_killing(
-            role,
-            |reach, freed| {
-                let addressed =
-                    freed.iter().filter_map(|(fact, event)| match freed_place(&flow, *event)?.root {
-                        Root::Register(register) => Some((*fact, register)),
-                        Root::Literal | Root::Variable(_) | Root::Slot(_) | Root::Parameter(_) => None,
-                    });
-                flow.kill_at_writes(reach, addressed);
-                if flow.cfg().blocks().any(|(block, _)| flow.cfg().is_in_loop(block)) {
-                    for at in beside_allocs(&flow) {
-                        reach.kill_all(at);
-                    }
-                }
-            },
-            |pair| {
-                let columns = || flow.decoded(pair.first).and_then(|freed| checker.columns(freed));
-                freed_place(&flow, pair.first).is_some_and(|freed| {
-                    let same = |used: &Place| same_allocation(&flow, pair, &freed, columns(), used);
-                    places(&flow, pair.then).iter().any(same)
-                        && (!flow.mutually_exclusive(pair.first, pair.then)
-                            || both_happen(&flow, pair) && is_ordered(&flow, pair))
-                })
-            },
-        );
-        for pair in first_of_each_cause(pairs) {
+        let pairs = |passed: &[u32]| {
+            flow.pairs_killing(
+                role,
+                |reach, freed| {
+                    let addressed =
+                        freed.iter().filter_map(|(fact, event)| match freed_place(&flow, *event)?.root {
+                            Root::Register(register) => Some((*fact, register)),
+                            Root::Literal | Root::Variable(_) | Root::Slot(_) | Root::Parameter(_) => None,
+                        });
+                    flow.kill_at_writes(reach, addressed);
+                    passed.iter().for_each(|at| reach.kill_all(*at));
+                },
+                |pair| {
+                    let columns = || flow.decoded(pair.first).and_then(|freed| checker.columns(freed));
+                    freed_place(&flow, pair.first).is_some_and(|freed| {
+                        let same = |used: &Place| same_allocation(&flow, pair, &freed, columns(), used);
+                        places(&flow, pair.then).iter().any(same)
+                            && (!flow.mutually_exclusive(pair.first, pair.then)
+                                || both_happen(&flow, pair) && is_ordered(&flow, pair))
+                    })
+                },
+            )
+        };
+        let mut found = pairs(&[]);
+        // Who goes past an `alloc` takes long to find out, and matters only where something was found.
+        if !found.is_empty() && flow.cfg().blocks().any(|(block, _)| flow.cfg().is_in_loop(block)) {
+            found = pairs(&beside_allocs(&flow));
+        }
+        for pair in first_of_each_cause(found) {
             let again = flow.operation(pair.then) == Some(Operation::Dealloc);
             let what = if again { "deallocated again" } else { "used after it was deallocated" };
             let label = if again { "deallocates it again" } else { "uses it" };
