@@ -525,7 +525,9 @@ mod tests {
     #[test]
     fn flags_are_alike_where_no_branch_parts_threads() {
         let flag = |by: &str| {
-            format!("mov.u32 r3, 0; {by} G: mov.u32 r3, 1; A: setp.eq.u32 p2, r3, 0; @p2 bra B; membar.cta; B:")
+            format!(
+                "mov.u32 r3, 0; {by} G: mov.u32 r3, 1; A: setp.eq.u32 p2, r3, 0; @p2 bra B; membar.cta; B:"
+            )
         };
         assert!(go_together(&flag("setp.eq.u32 p1, r2, 7; @p1 bra A;")));
         assert!(!go_together(&flag("setp.eq.u32 p1, r1, 7; @p1 bra A;")));

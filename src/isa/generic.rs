@@ -981,8 +981,17 @@ pub fn rows() -> impl Iterator<Item = &'static Row> {
     CHAPTERS.iter().copied().flatten()
 }
 
-/// Operations that may be written without a dot.
-const BARE: &[&str] = &["ret", "exit", "trap", "brkpt"];
+/// The rows of what may be written without a dot: `ret`.
+fn bare(word: &str) -> impl Iterator<Item = &'static Row> {
+    let rows = rows_starting_with(word).iter().filter(move |(name, _)| *name == word);
+    let needs_none = |row: &&Row| !row.modifiers.iter().any(|group| group.required);
+    rows.map(|(_, row)| *row).filter(|row| row.operation != Operation::Tensor).filter(needs_none)
+}
+
+/// Whether a word is an instruction by itself, and so may be one of another machine, too: `trap`.
+pub(crate) fn stands_alone(word: &str) -> bool {
+    bare(word).any(|row| row.operands.is_empty())
+}
 
 /// Whether a word is an operation with its qualifiers, and so the start of an instruction.
 pub(crate) fn is_opcode(word: &str) -> bool {
@@ -996,7 +1005,7 @@ pub(crate) fn is_opcode(word: &str) -> bool {
                         .iter()
                         .any(|(name, _)| word.starts_with(name) && name.contains('.')))
         }
-        None => BARE.contains(&word),
+        None => bare(word).next().is_some(),
     }
 }
 
