@@ -217,7 +217,9 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
                             Root::Literal | Root::Variable(_) | Root::Slot(_) | Root::Parameter(_) => None,
                         });
                     flow.kill_at_writes(reach, addressed);
-                    passed.iter().for_each(|at| reach.kill_all(*at));
+                    for at in passed {
+                        reach.kill_all(*at);
+                    }
                 },
                 |pair| {
                     let columns = || flow.decoded(pair.first).and_then(|freed| checker.columns(freed));
