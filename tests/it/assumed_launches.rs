@@ -232,3 +232,47 @@ fn an_index_that_leads_nowhere_else() {
     let report = simulate(&text("bar.sync 0;"));
     assert_eq!(report.verdict, Verdict::Clean, "{:?} {:?}", codes(&report), report.reasons);
 }
+
+#[test]
+fn a_byte_of_a_parameter_may_be_a_flag_that_is_not_set() {
+    // Libraries hand the first `enable-input-d` over with the launch.
+    let body = |flag: &str| {
+        format!(
+            "    .reg .pred p, q, e;
+    .reg .b16 f;
+    .reg .b32 t, tid, r;
+    .reg .b64 d;
+    .shared .align 1024 .b8 tile[32768];
+    .shared .align 8 .b64 bar;
+    .shared .align 4 .b32 slot;
+
+    mov.u32 tid, %tid.x;
+    setp.eq.u32 q, tid, 0;
+    tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [slot], 32;
+    @q mbarrier.init.shared::cta.b64 [bar], 1;
+    @q st.bulk.weak.shared::cta [tile], 32768, 0;
+    fence.proxy.async.shared::cta;
+    bar.sync 0;
+    ld.shared.b32 t, [slot];
+    {flag}
+    mov.u32 r, tile;
+    shr.u32 r, r, 4;
+    cvt.u64.u32 d, r;
+    or.b64 d, d, 0x4000404000010000;
+    @q tcgen05.mma.cta_group::1.kind::f16 [t], d, d, 0x08040010, e;
+    @q tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [bar];
+wait:
+    mbarrier.try_wait.parity.shared::cta.b64 p, [bar], 0;
+    @!p bra wait;
+    tcgen05.dealloc.cta_group::1.sync.aligned.b32 t, 32;
+    tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned;
+    ret;
+"
+        )
+    };
+    let run = |flag: &str| simulate(&kernel(".param .align 8 .b8 options[16]", 32, &body(flag)));
+    let given = run("ld.param.b8 f, [options+1]; and.b16 f, f, 1; setp.ne.b16 e, f, 0;");
+    assert_eq!((given.verdict, codes(&given)), (Verdict::Incomplete, vec![]));
+    let set = run("setp.eq.u32 e, tid, tid;");
+    assert_eq!(codes(&set), ["SIM306"]);
+}
