@@ -18,7 +18,7 @@ use super::reach::{Direction, Passed};
 use crate::descriptor::Known;
 use crate::instruction::decode::Decoded;
 use crate::instruction::{Address, Base, Instruction, Scalar};
-use crate::isa::generic::{Computation, Modifier, Operation, Vector};
+use crate::isa::generic::{Arithmetic, Computation, Modifier, Operation, Vector};
 use crate::resolve::operations::Opcode;
 use crate::resolve::symbols::{RegisterId, Resolution, SymbolId};
 use crate::source::Span;
@@ -338,7 +338,7 @@ impl BytesOf {
             let first = raw.operands.start;
             operand = match flow.unit.operations.of(made).computes() {
                 Computation::Move if raw.operands.len == 2 => first + 1,
-                Computation::Add if raw.operands.len == 3 => {
+                Computation::Arithmetic(Arithmetic::Add) if raw.operands.len == 3 => {
                     // The one that is made of a variable is the address.
                     let is_address = |index: u32| match flow.unit.symbols.operand(index) {
                         Resolution::Register(register) => flow.variable_of(made, register).is_some(),

@@ -22,7 +22,7 @@ mod operation;
 mod relation;
 mod words;
 
-pub use meaning::{Change, Computation, Control, Lanes, Synchronization};
+pub use meaning::{Arithmetic, Bits, Change, Computation, Control, Lanes, Synchronization};
 pub use operation::Operation;
 pub use relation::Relation;
 pub use words::{

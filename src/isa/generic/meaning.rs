@@ -19,40 +19,10 @@ pub enum Computation {
     Xor,
     /// `not`
     Not,
-    /// `lop3`
-    Lop3,
-    /// `shl`
-    ShiftLeft,
-    /// `shr`
-    ShiftRight,
-    /// The sum of integers.
-    Add,
-    /// The difference of integers.
-    Subtract,
-    /// The negative of an integer.
-    Negate,
-    /// The product of integers.
-    Multiply,
-    /// The sum of a product of integers and a third one.
-    MultiplyAdd,
-    /// The quotient of integers.
-    Divide,
-    /// What a division of integers leaves.
-    Remainder,
-    /// `bfe`
-    ExtractBits,
-    /// `bfi`
-    InsertBits,
-    /// `prmt`
-    Permute,
-    /// `min` of integers.
-    Minimum,
-    /// `max` of integers.
-    Maximum,
-    /// `brev`
-    ReverseBits,
-    /// `shf`
-    FunnelShift,
+    /// Of the bits of a number.
+    Bits(Bits),
+    /// Of integers.
+    Arithmetic(Arithmetic),
     /// `selp`
     Select,
     /// `setp`
@@ -63,6 +33,50 @@ pub enum Computation {
     Load,
     /// `elect`
     Elect,
+}
+
+/// What is made of the bits of a number, or of several.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bits {
+    /// `lop3`
+    Lop3,
+    /// `shl`
+    ShiftLeft,
+    /// `shr`
+    ShiftRight,
+    /// `shf`
+    FunnelShift,
+    /// `bfe`
+    Extract,
+    /// `bfi`
+    Insert,
+    /// `prmt`
+    Permute,
+    /// `brev`
+    Reverse,
+}
+
+/// What is computed of integers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arithmetic {
+    /// The sum.
+    Add,
+    /// The difference.
+    Subtract,
+    /// The negative.
+    Negate,
+    /// The product.
+    Multiply,
+    /// The sum of a product and a third one.
+    MultiplyAdd,
+    /// The quotient.
+    Divide,
+    /// What a division leaves.
+    Remainder,
+    /// The less of two.
+    Minimum,
+    /// The greater of two.
+    Maximum,
 }
 
 /// What becomes of a number in a computation whose other operands are constants.
@@ -89,27 +103,18 @@ impl Computation {
     pub const fn change(self) -> Change {
         match self {
             Self::Move | Self::Convert => Change::Copied,
-            Self::Add | Self::Subtract => Change::Moved,
+            Self::Arithmetic(Arithmetic::Add | Arithmetic::Subtract) => Change::Moved,
             Self::And => Change::Masked,
-            Self::ShiftRight | Self::ExtractBits => Change::High,
-            Self::Divide => Change::Divided,
-            Self::Remainder => Change::Left,
+            Self::Bits(Bits::ShiftRight | Bits::Extract) => Change::High,
+            Self::Arithmetic(Arithmetic::Divide) => Change::Divided,
+            Self::Arithmetic(Arithmetic::Remainder) => Change::Left,
             Self::Other
             | Self::ConvertAddress
             | Self::Or
             | Self::Xor
             | Self::Not
-            | Self::Lop3
-            | Self::ShiftLeft
-            | Self::Negate
-            | Self::Multiply
-            | Self::MultiplyAdd
-            | Self::InsertBits
-            | Self::Permute
-            | Self::Minimum
-            | Self::Maximum
-            | Self::ReverseBits
-            | Self::FunnelShift
+            | Self::Bits(_)
+            | Self::Arithmetic(_)
             | Self::Select
             | Self::Compare
             | Self::Shuffle
