@@ -209,7 +209,7 @@ impl Assumption {
         }
     }
 
-    /// What a byte of a parameter is.
+    /// What a byte among the parameters is.
     pub(crate) const fn flag(self) -> u64 {
         match self.content {
             Content::Zeros => 0,
