@@ -408,13 +408,15 @@ impl Rule {
 
 impl<'a> Checker<'a> {
     /// Runs some rules, or stops between two of them once `cancelled` says so.
-    pub fn run(&self, rules: &[Chosen], findings: &mut Findings<'_>, cancelled: &dyn Fn() -> bool) {
+    pub fn run(all: &[Self], rules: &[Chosen], findings: &mut Findings<'_>, cancelled: &dyn Fn() -> bool) {
         for Chosen { rule, severity } in rules {
             if cancelled() {
                 return;
             }
             findings.set_severity(*severity);
-            (rule.check)(self, findings);
+            for checker in all {
+                (rule.check)(checker, findings);
+            }
         }
         findings.set_severity(None);
     }
