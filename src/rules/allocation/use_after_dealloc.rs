@@ -6,6 +6,7 @@ use crate::analysis::events::{Action, Event};
 use crate::analysis::flow::{Flow, Pair, Role, first_of_each_cause};
 use crate::analysis::footprint::{accessed, addresses_read};
 use crate::analysis::places::{Place, Root};
+use crate::analysis::values::ValueId;
 use crate::diagnostic::{Diagnostic, Findings};
 use crate::instruction::{Instruction, Scalar};
 use crate::isa::generic::Computation;
@@ -107,8 +108,15 @@ fn is_of_this_round(flow: &Flow<'_>, event: Event) -> bool {
         blocks.is_some_and(|(own, at)| if own == at { one < other } else { cfg.dominates(own, at) })
     };
     let (mut at, mut register) = (event.instruction, taddr.id);
+    if cfg.block_of(at).is_none_or(|block| !cfg.is_in_loop(block)) {
+        return true;
+    }
     for _ in 0..MOST {
-        let Some(id) = view.only(at, register) else { return false };
+        let id = match view.value(at, register) {
+            Some(ValueId::Definition(id)) => id,
+            Some(ValueId::Join(_)) => return false,
+            None => return true,
+        };
         let made = flow.facts.definitions.get(id).instruction;
         if !is_before(made, at) {
             return false;
