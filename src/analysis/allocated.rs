@@ -19,7 +19,7 @@ use crate::descriptor::Known;
 use crate::instruction::decode::Decoded;
 use crate::instruction::{Address, Base, Instruction, Scalar};
 use crate::isa::generic::{
-    Access, Computation, Modifier, Operation, Role, SpaceRule, Synchronization, Vector,
+    Access, Arithmetic, Computation, Modifier, Operation, Role, SpaceRule, Synchronization, Vector,
 };
 use crate::isa::vocabulary::Operation as TensorOperation;
 use crate::resolve::operations::Opcode;
@@ -407,7 +407,7 @@ impl BytesOf {
             let first = raw.operands.start;
             operand = match flow.unit.operations.of(made).computes() {
                 Computation::Move if raw.operands.len == 2 => first + 1,
-                Computation::Add if raw.operands.len == 3 => {
+                Computation::Arithmetic(Arithmetic::Add) if raw.operands.len == 3 => {
                     // The one that is made of a variable is the address.
                     let is_address = |index: u32| match flow.unit.symbols.operand(index) {
                         Resolution::Register(register) => flow.variable_of(made, register).is_some(),

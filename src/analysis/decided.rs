@@ -9,7 +9,7 @@ use rustc_hash::{FxBuildHasher, FxHashMap};
 use super::constants::Constants;
 use super::definitions::Definition;
 use super::function::Function;
-use crate::isa::generic::Computation;
+use crate::isa::generic::{Arithmetic, Bits, Computation};
 use crate::resolve::symbols::{RegisterId, Resolution};
 use crate::syntax::ast::{OperandKind, UnaryOperator};
 use crate::syntax::literal;
@@ -109,9 +109,9 @@ impl Search<'_, '_> {
             | Computation::Shuffle
             | Computation::Convert
             | Computation::Not
-            | Computation::Negate => part(1),
+            | Computation::Arithmetic(Arithmetic::Negate) => part(1),
             // One is enough if it is nothing, or everything.
-            Computation::And | Computation::Or | Computation::Multiply => {
+            Computation::And | Computation::Or | Computation::Arithmetic(Arithmetic::Multiply) => {
                 let absorbs = |position: u32| {
                     let operand = raw.operands.range().nth(position as usize);
                     let operand = operand.map(|index| &unit.module.operands[index]);
@@ -125,23 +125,14 @@ impl Search<'_, '_> {
             Computation::Compare => part(1) && part(2) || opcode.boolean_operator().is_some() && part(3),
             Computation::Select => part(3) || part(1) && part(2),
             Computation::Xor
-            | Computation::ShiftLeft
-            | Computation::ShiftRight
-            | Computation::Add
-            | Computation::Subtract => part(1) && part(2),
-            Computation::Lop3 | Computation::MultiplyAdd | Computation::ExtractBits => {
-                part(1) && part(2) && part(3)
-            }
+            | Computation::Bits(Bits::ShiftLeft | Bits::ShiftRight)
+            | Computation::Arithmetic(Arithmetic::Add | Arithmetic::Subtract) => part(1) && part(2),
+            Computation::Bits(Bits::Lop3 | Bits::Extract)
+            | Computation::Arithmetic(Arithmetic::MultiplyAdd) => part(1) && part(2) && part(3),
             Computation::Other
             | Computation::ConvertAddress
-            | Computation::Divide
-            | Computation::Remainder
-            | Computation::InsertBits
-            | Computation::Permute
-            | Computation::Minimum
-            | Computation::Maximum
-            | Computation::ReverseBits
-            | Computation::FunnelShift
+            | Computation::Arithmetic(_)
+            | Computation::Bits(_)
             | Computation::Load
             | Computation::Elect => false,
         }

@@ -15,7 +15,7 @@ use super::definitions::DefinitionId;
 use super::flow::Flow;
 use super::function::Function;
 use super::ranges::{Base, Numbers, Ranges};
-use crate::isa::generic::{Computation, Flag, Modifier, Space};
+use crate::isa::generic::{Arithmetic, Computation, Flag, Modifier, Space};
 use crate::resolve::operations::Opcode;
 use crate::resolve::symbols::{RegisterId, Resolution, SymbolId, SymbolKind};
 use crate::syntax::ast::{BinaryOperator, Operand, OperandKind, RawInstruction, StateSpace};
@@ -323,10 +323,10 @@ impl Places<'_> {
             {
                 self.value(instruction, raw.operands.start + 1)
             }
-            Computation::Add | Computation::Or if raw.operands.len == 3 => {
+            Computation::Arithmetic(Arithmetic::Add) | Computation::Or if raw.operands.len == 3 => {
                 self.sum(instruction, raw, opcode.computes() == Computation::Or)
             }
-            Computation::Subtract if raw.operands.len == 3 => {
+            Computation::Arithmetic(Arithmetic::Subtract) if raw.operands.len == 3 => {
                 match self.value(instruction, raw.operands.start + 2) {
                     Next::Root(Root::Literal, by, None) if by.constant(32).is_some() => {
                         self.value(instruction, raw.operands.start + 1).plus(by.negated())
@@ -342,23 +342,8 @@ impl Places<'_> {
             | Computation::Or
             | Computation::Xor
             | Computation::Not
-            | Computation::Lop3
-            | Computation::ShiftLeft
-            | Computation::ShiftRight
-            | Computation::Add
-            | Computation::Subtract
-            | Computation::Negate
-            | Computation::Multiply
-            | Computation::MultiplyAdd
-            | Computation::Divide
-            | Computation::Remainder
-            | Computation::ExtractBits
-            | Computation::InsertBits
-            | Computation::Permute
-            | Computation::Minimum
-            | Computation::Maximum
-            | Computation::ReverseBits
-            | Computation::FunnelShift
+            | Computation::Bits(_)
+            | Computation::Arithmetic(_)
             | Computation::Select
             | Computation::Compare
             | Computation::Load

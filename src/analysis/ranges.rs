@@ -18,7 +18,7 @@ use super::cfg::BlockId;
 use super::definitions::{Definition, DefinitionId};
 use super::function::Function;
 use super::values::ValueId;
-use crate::isa::generic::Computation;
+use crate::isa::generic::{Arithmetic, Computation};
 use crate::resolve::symbols::{RegisterId, Resolution};
 
 use conditions::{Test, branch_test, is_passed, literal};
@@ -106,7 +106,7 @@ impl Ranges {
         let Definition { instruction, register, .. } = *definitions.get(id);
         let raw = &unit.module.instructions[instruction as usize];
         let first = raw.operands.start;
-        unit.operations.of(instruction).computes() == Computation::Add
+        unit.operations.of(instruction).computes() == Computation::Arithmetic(Arithmetic::Add)
             && raw.operands.len == 3
             && unit.symbols.operand(first + 1) == Resolution::Register(register)
             && literal(function, first + 2).is_some_and(|by| by != 0)

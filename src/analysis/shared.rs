@@ -11,7 +11,7 @@ use super::places::Root;
 use super::ranges::Numbers;
 use crate::descriptor::shared_memory::{self, SwizzleMode};
 use crate::instruction::{Instruction, MatrixA, Scalar};
-use crate::isa::generic::{Computation, Flag, Space};
+use crate::isa::generic::{Arithmetic, Bits, Computation, Flag, Space};
 use crate::resolve::symbols::{RegisterId, Resolution, SymbolId, SymbolKind};
 use crate::syntax::ast::{OperandKind, StateSpace, Type};
 use crate::syntax::literal;
@@ -75,7 +75,7 @@ impl Flow<'_> {
                 // Made wider, it is the same number.
                 Computation::Convert
                     if !opcode.has_flag(Flag::Sat) && !opcode.types.iter().any(|ty| ty.is_float()) => {}
-                Computation::Add | Computation::Subtract if number(2).is_some() => {}
+                Computation::Arithmetic(Arithmetic::Add | Arithmetic::Subtract) if number(2).is_some() => {}
                 _ => return None,
             }
             match self.unit.symbols.operand(raw.operands.start + 1) {
@@ -243,12 +243,16 @@ impl Flow<'_> {
                 Computation::Move | Computation::Convert | Computation::ConvertAddress
                     if raw.operands.len == 2 => {}
                 // Walked from the descriptor back to the address, where a unit is 16 bytes.
-                Computation::ShiftRight if shift == 0 && number(2) == Some(u64::from(UNIT)) => shift = UNIT,
-                Computation::ExtractBits if shift == 0 && number(2) == Some(u64::from(UNIT)) => shift = UNIT,
+                Computation::Bits(Bits::ShiftRight) if shift == 0 && number(2) == Some(u64::from(UNIT)) => {
+                    shift = UNIT
+                }
+                Computation::Bits(Bits::Extract) if shift == 0 && number(2) == Some(u64::from(UNIT)) => {
+                    shift = UNIT
+                }
                 Computation::And
                     if number(2).is_some_and(|mask| mask & 0x3FFF == 0x3FFF || mask == 0x3_FFF0) => {}
                 Computation::Or if number(2).is_some_and(|more| more.trailing_zeros() >= 14) => {}
-                Computation::Add => {
+                Computation::Arithmetic(Arithmetic::Add) => {
                     bytes = bytes.wrapping_add(number(2)? << if shift == 0 { UNIT } else { 0 });
                 }
                 _ => return None,
@@ -385,30 +389,21 @@ impl Flow<'_> {
             Computation::Move
             | Computation::Convert
             | Computation::ConvertAddress
-            | Computation::ShiftRight
-            | Computation::ExtractBits => part(1),
+            | Computation::Bits(Bits::ShiftRight | Bits::Extract) => part(1),
             // What is added is no address; if both are, nothing is known.
-            Computation::And | Computation::Or | Computation::Add => match (part(1), part(2)) {
-                (Some(variable), None) | (None, Some(variable)) => Some(variable),
-                _ => None,
-            },
-            Computation::Subtract => part(1),
-            Computation::MultiplyAdd => part(3),
+            Computation::And | Computation::Or | Computation::Arithmetic(Arithmetic::Add) => {
+                match (part(1), part(2)) {
+                    (Some(variable), None) | (None, Some(variable)) => Some(variable),
+                    _ => None,
+                }
+            }
+            Computation::Arithmetic(Arithmetic::Subtract) => part(1),
+            Computation::Arithmetic(Arithmetic::MultiplyAdd) => part(3),
             Computation::Other
             | Computation::Xor
             | Computation::Not
-            | Computation::Lop3
-            | Computation::ShiftLeft
-            | Computation::Negate
-            | Computation::Multiply
-            | Computation::Divide
-            | Computation::Remainder
-            | Computation::InsertBits
-            | Computation::Permute
-            | Computation::Minimum
-            | Computation::Maximum
-            | Computation::ReverseBits
-            | Computation::FunnelShift
+            | Computation::Bits(_)
+            | Computation::Arithmetic(_)
             | Computation::Select
             | Computation::Compare
             | Computation::Shuffle

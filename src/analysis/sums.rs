@@ -17,7 +17,7 @@ use super::cfg::BlockId;
 use super::definitions::{Definition, DefinitionId};
 use super::function::Function;
 use super::values::ValueId;
-use crate::isa::generic::{Computation, Flag, Modifier, Part};
+use crate::isa::generic::{Arithmetic, Bits, Computation, Flag, Modifier, Part};
 use crate::resolve::symbols::{RegisterId, Resolution};
 use crate::syntax::ast::OperandKind;
 use crate::syntax::literal;
@@ -145,14 +145,16 @@ impl Way<'_, '_> {
         let mut value = |position: u32| self.operand(instruction, first + position, depth + 1);
         match (opcode.computes(), raw.operands.len) {
             (Computation::Move, 2) => value(1),
-            (Computation::Add, 3) => plus(value(1)?, value(2)?),
-            (Computation::Subtract, 3) => plus(value(1)?, times(value(2)?, u32::MAX)),
-            (Computation::ShiftLeft, 3) => {
+            (Computation::Arithmetic(Arithmetic::Add), 3) => plus(value(1)?, value(2)?),
+            (Computation::Arithmetic(Arithmetic::Subtract), 3) => plus(value(1)?, times(value(2)?, u32::MAX)),
+            (Computation::Bits(Bits::ShiftLeft), 3) => {
                 let by = constant(&value(2)?).filter(|by| *by < 32)?;
                 Some(times(value(1)?, 1 << by))
             }
-            (Computation::Multiply, 3) if is_low() => product(value(1)?, value(2)?),
-            (Computation::MultiplyAdd, 4) if is_low() => plus(product(value(1)?, value(2)?)?, value(3)?),
+            (Computation::Arithmetic(Arithmetic::Multiply), 3) if is_low() => product(value(1)?, value(2)?),
+            (Computation::Arithmetic(Arithmetic::MultiplyAdd), 4) if is_low() => {
+                plus(product(value(1)?, value(2)?)?, value(3)?)
+            }
             _ => None,
         }
     }

@@ -9,7 +9,7 @@ use super::function::Function;
 use super::functions::FunctionFacts;
 use crate::instruction::Scalar;
 use crate::instruction::decode::Decoded;
-use crate::isa::generic::Computation;
+use crate::isa::generic::{Arithmetic, Bits, Computation};
 use crate::resolve::symbols::{RegisterId, Resolution};
 use crate::resolve::unit::Unit;
 use crate::syntax::ast::{Operand, OperandKind, RawInstruction};
@@ -64,22 +64,22 @@ impl FunctionFacts {
             match unit.operations.of(at).computes() {
                 Computation::Move | Computation::Convert => part(1, 0),
                 Computation::And if step.number(2).is_some() => part(1, 0),
-                Computation::Or | Computation::Add => {
+                Computation::Or | Computation::Arithmetic(Arithmetic::Add) => {
                     part(1, 0);
                     part(2, 0);
                 }
-                Computation::ShiftLeft => {
+                Computation::Bits(Bits::ShiftLeft) => {
                     if let Some(by @ (16 | 32)) = step.number(2) {
                         part(1, by as u32);
                     }
                 }
-                Computation::InsertBits => {
+                Computation::Bits(Bits::Insert) => {
                     if let Some(by @ (0 | 16 | 32)) = step.number(3) {
                         part(1, by as u32);
                     }
                     part(2, 0);
                 }
-                Computation::ShiftRight | Computation::ExtractBits
+                Computation::Bits(Bits::ShiftRight | Bits::Extract)
                     if step.number(2) == Some(i128::from(UNIT)) =>
                 {
                     let rest = step.register(1).map(|register| self.rest(&view, at, register));
@@ -104,7 +104,7 @@ impl FunctionFacts {
         let definition = *view.definitions.get(view.only(decoded.index, register.id)?);
         let at = definition.instruction;
         let step = Step { view: &view, raw: &unit.module.instructions[at as usize] };
-        let adds = unit.operations.of(at).computes() == Computation::Add
+        let adds = unit.operations.of(at).computes() == Computation::Arithmetic(Arithmetic::Add)
             && step.number(2).is_some_and(|by| by.unsigned_abs() < NEAR);
         (adds && !definition.guarded).then(|| Some(self.constants.at(&view, at, step.register(1)?)))?
     }

@@ -280,23 +280,8 @@ impl Uniformity {
             | Computation::ConvertAddress
             | Computation::Not
             | Computation::Xor
-            | Computation::Lop3
-            | Computation::ShiftLeft
-            | Computation::ShiftRight
-            | Computation::Add
-            | Computation::Subtract
-            | Computation::Negate
-            | Computation::Multiply
-            | Computation::MultiplyAdd
-            | Computation::Divide
-            | Computation::Remainder
-            | Computation::ExtractBits
-            | Computation::InsertBits
-            | Computation::Permute
-            | Computation::Minimum
-            | Computation::Maximum
-            | Computation::ReverseBits
-            | Computation::FunnelShift
+            | Computation::Bits(_)
+            | Computation::Arithmetic(_)
             | Computation::Shuffle
             | Computation::Load => Partition::TOP,
         }
@@ -513,23 +498,8 @@ fn divides_like_operands(computes: Computation) -> bool {
         | Computation::Compare => true,
         Computation::Other
         | Computation::ConvertAddress
-        | Computation::Lop3
-        | Computation::ShiftLeft
-        | Computation::ShiftRight
-        | Computation::Add
-        | Computation::Subtract
-        | Computation::Negate
-        | Computation::Multiply
-        | Computation::MultiplyAdd
-        | Computation::Divide
-        | Computation::Remainder
-        | Computation::ExtractBits
-        | Computation::InsertBits
-        | Computation::Permute
-        | Computation::Minimum
-        | Computation::Maximum
-        | Computation::ReverseBits
-        | Computation::FunnelShift
+        | Computation::Bits(_)
+        | Computation::Arithmetic(_)
         | Computation::Shuffle
         | Computation::Load
         | Computation::Elect => false,

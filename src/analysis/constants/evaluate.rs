@@ -9,7 +9,9 @@ use super::{Inputs, Known, UNKNOWN, VISIT, bits, join};
 use crate::analysis::definitions::DefinitionId;
 use crate::analysis::function::Function;
 use crate::analysis::values::ValueId;
-use crate::isa::generic::{BooleanOperator, Computation, Direction, Flag, Modifier, Overflow, Part, Type};
+use crate::isa::generic::{
+    Arithmetic, Bits, BooleanOperator, Computation, Direction, Flag, Modifier, Overflow, Part, Type,
+};
 use crate::resolve::operations::Opcode;
 use crate::resolve::symbols::{RegisterId, Resolution, Symbol, SymbolKind};
 use crate::syntax::ast::{self, BinaryOperator, Operand, OperandKind, Slice, UnaryOperator};
@@ -155,18 +157,22 @@ impl Function<'_> {
             }
             Computation::Xor => bits::xor(a, argument(2, ty_width)),
             Computation::Not => bits::not(a),
-            Computation::Lop3 => match constant(4) {
+            Computation::Bits(Bits::Lop3) => match constant(4) {
                 Some(table) => bits::lop3(a, argument(2, 32), argument(3, 32), table),
                 None => UNKNOWN,
             },
-            Computation::ShiftLeft => constant(2).map_or(UNKNOWN, |by| bits::shl(a, by, ty_width)),
-            Computation::ShiftRight => constant(2).map_or(UNKNOWN, |by| bits::shr(a, by, ty_width, signed)),
-            Computation::Add if !saturates => {
+            Computation::Bits(Bits::ShiftLeft) => {
+                constant(2).map_or(UNKNOWN, |by| bits::shl(a, by, ty_width))
+            }
+            Computation::Bits(Bits::ShiftRight) => {
+                constant(2).map_or(UNKNOWN, |by| bits::shr(a, by, ty_width, signed))
+            }
+            Computation::Arithmetic(Arithmetic::Add) if !saturates => {
                 let b = argument(2, ty_width);
                 let sum = bits::add(a, b, false);
                 if ty_width == 64 { self.descriptor_sum(raw.operands, instruction, a, b, sum) } else { sum }
             }
-            Computation::Subtract if !saturates => {
+            Computation::Arithmetic(Arithmetic::Subtract) if !saturates => {
                 let b = argument(2, ty_width);
                 let difference = bits::add(a, Known::new(b.mask, !b.value), true);
                 if ty_width == 64 && bits::is_descriptor(a) {
@@ -175,8 +181,10 @@ impl Function<'_> {
                     difference
                 }
             }
-            Computation::Negate => bits::add(Known::from(0u64), Known::new(a.mask, !a.value), true),
-            Computation::Multiply => match part {
+            Computation::Arithmetic(Arithmetic::Negate) => {
+                bits::add(Known::from(0u64), Known::new(a.mask, !a.value), true)
+            }
+            Computation::Arithmetic(Arithmetic::Multiply) => match part {
                 Some(Part::Lo) => bits::multiply(a, argument(2, ty_width), ty_width, false),
                 // The product of numbers of 64 bits would be too wide.
                 Some(Part::Wide) if ty_width <= 32 => {
@@ -184,7 +192,7 @@ impl Function<'_> {
                 }
                 Some(Part::Hi | Part::Wide) | None => UNKNOWN,
             },
-            Computation::MultiplyAdd if !saturates => {
+            Computation::Arithmetic(Arithmetic::MultiplyAdd) if !saturates => {
                 let (product, sum_width) = match part {
                     Some(Part::Lo) => (bits::multiply(a, argument(2, ty_width), ty_width, false), ty_width),
                     Some(Part::Wide) if ty_width <= 32 => {
@@ -194,25 +202,31 @@ impl Function<'_> {
                 };
                 bits::add(product, argument(3, sum_width), false)
             }
-            Computation::ExtractBits => match (constant(2), constant(3)) {
+            Computation::Bits(Bits::Extract) => match (constant(2), constant(3)) {
                 (Some(at), Some(len)) => bits::bfe(a, at, len, ty_width, signed),
                 _ => UNKNOWN,
             },
-            Computation::InsertBits => match (constant(3), constant(4)) {
+            Computation::Bits(Bits::Insert) => match (constant(3), constant(4)) {
                 (Some(at), Some(len)) => bits::bfi(a, argument(2, ty_width), at, len, ty_width),
                 _ => UNKNOWN,
             },
-            Computation::Permute => {
+            Computation::Bits(Bits::Permute) => {
                 constant(3).map_or(UNKNOWN, |selector| bits::prmt(a, argument(2, 32), selector))
             }
-            Computation::Divide => bits::divide(a, argument(2, ty_width), ty_width, signed),
-            Computation::Remainder => bits::remainder(a, argument(2, ty_width), ty_width, signed),
-            Computation::Minimum | Computation::Maximum if !opcode.has_flag(Flag::Relu) => {
-                let is_least = computes == Computation::Minimum;
+            Computation::Arithmetic(Arithmetic::Divide) => {
+                bits::divide(a, argument(2, ty_width), ty_width, signed)
+            }
+            Computation::Arithmetic(Arithmetic::Remainder) => {
+                bits::remainder(a, argument(2, ty_width), ty_width, signed)
+            }
+            Computation::Arithmetic(Arithmetic::Minimum | Arithmetic::Maximum)
+                if !opcode.has_flag(Flag::Relu) =>
+            {
+                let is_least = computes == Computation::Arithmetic(Arithmetic::Minimum);
                 bits::extreme(a, argument(2, ty_width), ty_width, signed, is_least)
             }
-            Computation::ReverseBits => bits::reverse(a, ty_width),
-            Computation::FunnelShift => match constant(3) {
+            Computation::Bits(Bits::Reverse) => bits::reverse(a, ty_width),
+            Computation::Bits(Bits::FunnelShift) => match constant(3) {
                 Some(by) => {
                     let by =
                         if opcode.has(Modifier::Overflow(Overflow::Wrap)) { by & 31 } else { by.min(32) };
@@ -250,11 +264,7 @@ impl Function<'_> {
             Computation::Other
             | Computation::Convert
             | Computation::ConvertAddress
-            | Computation::Add
-            | Computation::Subtract
-            | Computation::MultiplyAdd
-            | Computation::Minimum
-            | Computation::Maximum
+            | Computation::Arithmetic(_)
             | Computation::Shuffle
             | Computation::Load
             | Computation::Elect => UNKNOWN,
@@ -342,32 +352,26 @@ impl Function<'_> {
         };
         match opcode.computes() {
             Computation::Convert => narrow,
-            Computation::Multiply if is_wide => narrow,
-            Computation::MultiplyAdd => is_wide && narrow && part(3),
-            Computation::Move | Computation::Negate | Computation::ShiftRight => part(1),
+            Computation::Arithmetic(Arithmetic::Multiply) if is_wide => narrow,
+            Computation::Arithmetic(Arithmetic::MultiplyAdd) => is_wide && narrow && part(3),
+            Computation::Move
+            | Computation::Arithmetic(Arithmetic::Negate)
+            | Computation::Bits(Bits::ShiftRight) => part(1),
             // What a mask of 32 bits leaves is a number of 32 bits.
             Computation::And => self.is_mask(raw.operands.start + 2) || part(1) && part(2),
-            Computation::Add
-            | Computation::Subtract
+            Computation::Arithmetic(Arithmetic::Add | Arithmetic::Subtract | Arithmetic::Multiply)
             | Computation::Or
-            | Computation::Select
-            | Computation::Multiply => part(1) && part(2),
+            | Computation::Select => part(1) && part(2),
             // Not into the high word.
-            Computation::ShiftLeft => part(1) && self.shifts_by_less_than(raw.operands.start + 2, 16),
+            Computation::Bits(Bits::ShiftLeft) => {
+                part(1) && self.shifts_by_less_than(raw.operands.start + 2, 16)
+            }
             Computation::Other
             | Computation::ConvertAddress
             | Computation::Xor
             | Computation::Not
-            | Computation::Lop3
-            | Computation::Divide
-            | Computation::Remainder
-            | Computation::ExtractBits
-            | Computation::InsertBits
-            | Computation::Permute
-            | Computation::Minimum
-            | Computation::Maximum
-            | Computation::ReverseBits
-            | Computation::FunnelShift
+            | Computation::Bits(_)
+            | Computation::Arithmetic(_)
             | Computation::Compare
             | Computation::Shuffle
             | Computation::Load
@@ -443,23 +447,8 @@ pub(super) fn is_evaluated(opcode: &Opcode) -> bool {
         | Computation::Or
         | Computation::Xor
         | Computation::Not
-        | Computation::Lop3
-        | Computation::ShiftLeft
-        | Computation::ShiftRight
-        | Computation::Add
-        | Computation::Subtract
-        | Computation::Negate
-        | Computation::Multiply
-        | Computation::MultiplyAdd
-        | Computation::Divide
-        | Computation::Remainder
-        | Computation::ExtractBits
-        | Computation::InsertBits
-        | Computation::Permute
-        | Computation::Minimum
-        | Computation::Maximum
-        | Computation::ReverseBits
-        | Computation::FunnelShift
+        | Computation::Bits(_)
+        | Computation::Arithmetic(_)
         | Computation::Compare => !opcode.types.iter().any(|ty| ty.is_float() || ty.is_packed()),
         Computation::Load => loads_constant(opcode),
         Computation::Other | Computation::ConvertAddress | Computation::Elect => false,

@@ -9,7 +9,9 @@ use super::{ALL_THREADS, Executing};
 use crate::analysis::cfg::BlockId;
 use crate::analysis::definitions::{Definition, DefinitionId};
 use crate::analysis::values::ValueId;
-use crate::isa::generic::{BooleanOperator, Computation, Flag, Modifier, Operation, Part, ShuffleMode, Type};
+use crate::isa::generic::{
+    Arithmetic, Bits, BooleanOperator, Computation, Flag, Modifier, Operation, Part, ShuffleMode, Type,
+};
 use crate::isa::special_registers::{Extent, Lasting, Part as Which, Special, SpecialRegister};
 use crate::resolve::operations::Opcode;
 use crate::resolve::symbols::{RegisterId, Resolution};
@@ -344,7 +346,7 @@ impl Executing<'_> {
         };
         let below = match unit.operations.of(at).computes() {
             Computation::And => number(2)?.checked_add(1).filter(|below| below.is_power_of_two())?,
-            Computation::Remainder => number(2)?,
+            Computation::Arithmetic(Arithmetic::Remainder) => number(2)?,
             _ => return None,
         };
         let rank = self.rank?;
@@ -445,8 +447,10 @@ impl Executing<'_> {
             Computation::Or => of_two(&|a, b| a | b)?,
             Computation::Xor => of_two(&|a, b| a ^ b)?,
             Computation::Not => self.numbers(&[&argument(1)?], |[a]| cut(!a))?,
-            Computation::ShiftLeft => of_two(&|a, by| if by < u64::from(width) { a << by } else { 0 })?,
-            Computation::ShiftRight => of_two(&|a, by| {
+            Computation::Bits(Bits::ShiftLeft) => {
+                of_two(&|a, by| if by < u64::from(width) { a << by } else { 0 })?
+            }
+            Computation::Bits(Bits::ShiftRight) => of_two(&|a, by| {
                 let by = by.min(u64::from(width));
                 if is_signed {
                     (signed(a) >> by.min(63)).cast_unsigned()
@@ -454,15 +458,17 @@ impl Executing<'_> {
                     a.checked_shr(by as u32).unwrap_or(0)
                 }
             })?,
-            Computation::Add => of_two(&u64::wrapping_add)?,
-            Computation::Subtract => of_two(&u64::wrapping_sub)?,
-            Computation::Multiply if part == Some(Part::Lo) => of_two(&u64::wrapping_mul)?,
-            Computation::MultiplyAdd if part == Some(Part::Lo) => {
+            Computation::Arithmetic(Arithmetic::Add) => of_two(&u64::wrapping_add)?,
+            Computation::Arithmetic(Arithmetic::Subtract) => of_two(&u64::wrapping_sub)?,
+            Computation::Arithmetic(Arithmetic::Multiply) if part == Some(Part::Lo) => {
+                of_two(&u64::wrapping_mul)?
+            }
+            Computation::Arithmetic(Arithmetic::MultiplyAdd) if part == Some(Part::Lo) => {
                 let of = [&argument(1)?, &argument(2)?, &argument(3)?];
                 self.numbers(&of, |[a, b, c]| cut(a.wrapping_mul(b).wrapping_add(c)))?
             }
             // Numbers of threads are not negative.
-            Computation::Divide | Computation::Remainder => {
+            Computation::Arithmetic(Arithmetic::Divide | Arithmetic::Remainder) => {
                 let (a, b) = (argument(1)?, argument(2)?);
                 if !a.all(|number| signed(number) >= 0) || !b.all(|number| signed(number) > 0) {
                     return None;
@@ -470,24 +476,26 @@ impl Executing<'_> {
                 if let Some(number) = of_lanes(opcode.computes(), &a, &b, width) {
                     return Some(Value::Number(number));
                 }
-                let divides = opcode.computes() == Computation::Divide;
+                let divides = opcode.computes() == Computation::Arithmetic(Arithmetic::Divide);
                 self.numbers(&[&a, &b], |[a, b]| if divides { a / b } else { a % b })?
             }
-            Computation::ExtractBits if !is_signed => {
+            Computation::Bits(Bits::Extract) if !is_signed => {
                 let of = [&argument(1)?, &argument(2)?, &argument(3)?];
                 self.numbers(&of, |[a, start, len]| {
                     let len = len.min(63) as u32;
                     cut(a).checked_shr(start as u32).unwrap_or(0) & ((1 << len) - 1)
                 })?
             }
-            Computation::Minimum | Computation::Maximum if !opcode.has_flag(Flag::Relu) => {
-                let is_least = opcode.computes() == Computation::Minimum;
+            Computation::Arithmetic(Arithmetic::Minimum | Arithmetic::Maximum)
+                if !opcode.has_flag(Flag::Relu) =>
+            {
+                let is_least = opcode.computes() == Computation::Arithmetic(Arithmetic::Minimum);
                 of_two(&|a, b| {
                     let less = if is_signed { signed(a) < signed(b) } else { a < b };
                     if less == is_least { a } else { b }
                 })?
             }
-            Computation::ReverseBits => {
+            Computation::Bits(Bits::Reverse) => {
                 self.numbers(&[&argument(1)?], |[a]| cut(a).reverse_bits() >> (64 - width))?
             }
             Computation::Other if opcode.operation() == Some(Operation::Popc) => {
@@ -521,16 +529,8 @@ impl Executing<'_> {
             }
             Computation::Other
             | Computation::ConvertAddress
-            | Computation::Lop3
-            | Computation::Negate
-            | Computation::Multiply
-            | Computation::MultiplyAdd
-            | Computation::ExtractBits
-            | Computation::InsertBits
-            | Computation::Permute
-            | Computation::Minimum
-            | Computation::Maximum
-            | Computation::FunnelShift
+            | Computation::Bits(_)
+            | Computation::Arithmetic(_)
             | Computation::Compare
             | Computation::Shuffle
             | Computation::Load
@@ -558,23 +558,8 @@ impl Executing<'_> {
             Computation::Other
             | Computation::Convert
             | Computation::ConvertAddress
-            | Computation::Lop3
-            | Computation::ShiftLeft
-            | Computation::ShiftRight
-            | Computation::Add
-            | Computation::Subtract
-            | Computation::Negate
-            | Computation::Multiply
-            | Computation::MultiplyAdd
-            | Computation::Divide
-            | Computation::Remainder
-            | Computation::ExtractBits
-            | Computation::InsertBits
-            | Computation::Permute
-            | Computation::Minimum
-            | Computation::Maximum
-            | Computation::ReverseBits
-            | Computation::FunnelShift
+            | Computation::Bits(_)
+            | Computation::Arithmetic(_)
             | Computation::Select
             | Computation::Compare
             | Computation::Shuffle

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::threads::Holds;
-use crate::isa::generic::Computation;
+use crate::isa::generic::{Arithmetic, Bits, Computation};
 
 /// A number in each thread, as short as it can be said: most are the same for a whole warp, or count
 /// its lanes.
@@ -103,20 +103,20 @@ pub(super) fn of_lanes(computes: Computation, a: &Numbers, b: &Numbers, width: u
                 _ => None,
             }
         }
-        Computation::ShiftRight => {
+        Computation::Bits(Bits::ShiftRight) => {
             let by = same(b).filter(|by| (5..u64::from(width)).contains(by))?;
             Some(Numbers::Warps(each(aligned(a)?, &|first| first >> by)))
         }
-        Computation::Divide => {
+        Computation::Arithmetic(Arithmetic::Divide) => {
             let by = same(b).filter(|by| *by > 0 && by.is_multiple_of(32))?;
             Some(Numbers::Warps(each(aligned(a)?, &|first| first / by)))
         }
-        Computation::Remainder => {
+        Computation::Arithmetic(Arithmetic::Remainder) => {
             let by = same(b).filter(|by| *by > 0 && by.is_multiple_of(32))?;
             Some(Numbers::Lanes(each(aligned(a)?, &|first| first % by)))
         }
-        Computation::Add | Computation::Subtract => {
-            let adds = computes == Computation::Add;
+        Computation::Arithmetic(Arithmetic::Add | Arithmetic::Subtract) => {
+            let adds = computes == Computation::Arithmetic(Arithmetic::Add);
             let (lanes, other) = if adds && b.firsts(width).is_some() { (b, a) } else { (a, b) };
             let firsts = lanes.firsts(width).filter(|_| other.grain() < Grain::Thread)?;
             let moved = firsts.iter().enumerate().map(|(warp, first)| {

@@ -25,7 +25,8 @@ use crate::analysis::definitions::DefinitionId;
 use crate::analysis::function::Function;
 use crate::analysis::values::{JoinId, ValueId};
 use crate::isa::generic::{
-    BooleanOperator, Computation, Flag, Lanes, Modifier, Relation, ShuffleMode, Space, Synchronization, Type,
+    Arithmetic, Bits, BooleanOperator, Computation, Flag, Lanes, Modifier, Relation, ShuffleMode, Space,
+    Synchronization, Type,
 };
 use crate::isa::special_registers::{Extent, Lasting, Special};
 use crate::resolve::operations::Opcode;
@@ -598,7 +599,9 @@ impl Builder<'_> {
         }
         let Some(width @ (32 | 64)) = ty.and_then(Type::bits) else { return };
         let is_signed = ty.is_some_and(Type::is_signed);
-        if opcode.computes() == Computation::ShiftRight && constant(self, 1).is_some_and(|by| by >= 2) {
+        if opcode.computes() == Computation::Bits(Bits::ShiftRight)
+            && constant(self, 1).is_some_and(|by| by >= 2)
+        {
             self.facts[term.index()].is_small = true;
         }
         let chooses_numbers = constant(self, 0).is_some() && constant(self, 1).is_some();
@@ -609,9 +612,13 @@ impl Builder<'_> {
         }
         let wide = opcode.modifier(|it| matches!(it, Modifier::Part(_)).then_some(())).is_some();
         let inverse = match (opcode.computes(), constant(self, 0), constant(self, 1)) {
-            (Computation::Add, None, Some(by)) => Some((0, Inverse::Sum { by, width })),
-            (Computation::Add, Some(by), None) => Some((1, Inverse::Sum { by, width })),
-            (Computation::Subtract, None, Some(by)) => {
+            (Computation::Arithmetic(Arithmetic::Add), None, Some(by)) => {
+                Some((0, Inverse::Sum { by, width }))
+            }
+            (Computation::Arithmetic(Arithmetic::Add), Some(by), None) => {
+                Some((1, Inverse::Sum { by, width }))
+            }
+            (Computation::Arithmetic(Arithmetic::Subtract), None, Some(by)) => {
                 Some((0, Inverse::Sum { by: by.wrapping_neg(), width }))
             }
             (Computation::And, None, Some(mask)) => {
@@ -619,13 +626,13 @@ impl Builder<'_> {
                 self.facts[term.index()].is_small = mask >> (width - 2) == 0;
                 Some((0, Inverse::Mask { mask, width }))
             }
-            (Computation::ShiftRight, None, Some(by))
+            (Computation::Bits(Bits::ShiftRight), None, Some(by))
                 if by < u64::from(width) && (!is_signed || self.facts[of[0].index()].is_positive) =>
             {
                 self.facts[term.index()].is_positive = by > 0;
                 Some((0, Inverse::Shift { by: by as u32, width }))
             }
-            (Computation::ExtractBits, None, Some(at)) if !is_signed => constant(self, 2)
+            (Computation::Bits(Bits::Extract), None, Some(at)) if !is_signed => constant(self, 2)
                 .filter(|len| at < u64::from(width) && (1..64).contains(len))
                 .map(|len| (0, Inverse::Field { at: at as u32, len: len as u32, width })),
             (Computation::Convert, None, _) => match opcode.types[..] {
@@ -996,10 +1003,11 @@ impl Builder<'_> {
         let definition = definitions.get(id);
         let opcode = unit.operations.of(definition.instruction);
         let first = unit.module.instructions[definition.instruction as usize].operands.start;
-        let counts = matches!(opcode.computes(), Computation::Add | Computation::Subtract)
-            && !definition.guarded
-            && definition.operand == first
-            && unit.symbols.operand(first + 1) == Resolution::Register(definition.register);
+        let counts =
+            matches!(opcode.computes(), Computation::Arithmetic(Arithmetic::Add | Arithmetic::Subtract))
+                && !definition.guarded
+                && definition.operand == first
+                && unit.symbols.operand(first + 1) == Resolution::Register(definition.register);
         let value = counts.then(|| self.function.value(definition.instruction, definition.register))??;
         let is_own = matches!(value, ValueId::Join(_)) && definitions.all(value, budget)?.contains(&id);
         is_own.then_some(value)

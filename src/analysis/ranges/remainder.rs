@@ -6,7 +6,7 @@
 
 use crate::analysis::definitions::Definition;
 use crate::analysis::function::Function;
-use crate::isa::generic::{Computation, Modifier, Part, Type};
+use crate::isa::generic::{Arithmetic, Bits, Computation, Modifier, Part, Type};
 use crate::resolve::symbols::{RegisterId, Resolution};
 use crate::syntax::literal;
 
@@ -32,13 +32,13 @@ struct Made {
 pub(super) fn remainder(function: &Function<'_>, subtraction: u32) -> Option<Remainder> {
     let way = Way { function };
     let made = way.instruction(subtraction)?;
-    if made.computes != Computation::Subtract || made.count != 3 {
+    if made.computes != Computation::Arithmetic(Arithmetic::Subtract) || made.count != 3 {
         return None;
     }
     let x = way.register(made.first + 1)?;
     let multiple = way.made(subtraction, made.first + 2)?;
     match multiple.computes {
-        Computation::Multiply if !multiple.is_high && multiple.count == 3 => {
+        Computation::Arithmetic(Arithmetic::Multiply) if !multiple.is_high && multiple.count == 3 => {
             let by = way.number(multiple.first + 2)?;
             let is_signed = way.is_quotient(&multiple, subtraction, x, by)?;
             Some(Remainder { by, is_signed })
@@ -54,7 +54,7 @@ pub(super) fn remainder(function: &Function<'_>, subtraction: u32) -> Option<Rem
             }
             // Towards 0, where it is negative.
             let sum = way.made(multiple.instruction, multiple.first + 1)?;
-            let is_sum = sum.computes == Computation::Add && sum.count == 3;
+            let is_sum = sum.computes == Computation::Arithmetic(Arithmetic::Add) && sum.count == 3;
             if !is_sum || !way.is_same(&sum, sum.first + 1, subtraction, x) {
                 return None;
             }
@@ -79,7 +79,7 @@ pub(super) fn remainder(function: &Function<'_>, subtraction: u32) -> Option<Rem
 impl Made {
     /// Whether it shifts to the right by so many bits.
     fn is_shift(&self, way: &Way<'_, '_>, by: i64, is_signed: bool) -> bool {
-        self.computes == Computation::ShiftRight
+        self.computes == Computation::Bits(Bits::ShiftRight)
             && self.ty.is_signed() == is_signed
             && self.count == 3
             && way.number(self.first + 2) == Some(by)
@@ -150,7 +150,7 @@ impl Way<'_, '_> {
         let quotient = self.made(product.instruction, product.first + 1)?;
         let (shifted, is_signed) = match quotient.computes {
             // One more where it is negative.
-            Computation::Add if quotient.count == 3 => {
+            Computation::Arithmetic(Arithmetic::Add) if quotient.count == 3 => {
                 let [one, other] = [1, 2].map(|at| self.made(quotient.instruction, quotient.first + at));
                 let (one, other) = (one?, other?);
                 let (sign, rest) = if one.is_shift(self, 31, false) { (one, other) } else { (other, one) };
@@ -167,7 +167,7 @@ impl Way<'_, '_> {
             }
             _ => (quotient, false),
         };
-        let (high, shift) = if shifted.computes == Computation::ShiftRight && shifted.count == 3 {
+        let (high, shift) = if shifted.computes == Computation::Bits(Bits::ShiftRight) && shifted.count == 3 {
             let shift = self.number(shifted.first + 2).filter(|by| (0..32).contains(by))?;
             if shifted.ty.is_signed() != is_signed {
                 return None;
@@ -176,7 +176,8 @@ impl Way<'_, '_> {
         } else {
             (shifted, 0)
         };
-        let is_high = high.computes == Computation::Multiply && high.is_high && high.count == 3;
+        let is_high =
+            high.computes == Computation::Arithmetic(Arithmetic::Multiply) && high.is_high && high.count == 3;
         if !is_high || high.ty.is_signed() != is_signed || !self.is_same(&high, high.first + 1, reader, x) {
             return None;
         }

@@ -12,7 +12,7 @@ use crate::analysis::definitions::{Definition, DefinitionId};
 use crate::analysis::function::Function;
 use crate::analysis::registers::{self, Access};
 use crate::analysis::values::{JoinId, ValueId};
-use crate::isa::generic::{Computation, Flag, Modifier, Part, Type};
+use crate::isa::generic::{Arithmetic, Bits, Computation, Flag, Modifier, Part, Type};
 use crate::resolve::operations::Opcode;
 use crate::resolve::symbols::{RegisterId, Resolution, SymbolKind};
 use crate::syntax::ast::{BinaryOperator, OperandKind, RawInstruction};
@@ -372,8 +372,10 @@ impl<'a, 'f> Solver<'a, 'f> {
                 Some(a).filter(|it| keeps && it.base != Base::Unknown)
             }
             Computation::ConvertAddress => Some(a).filter(|it| it.base != Base::Unknown),
-            Computation::Add if count == 3 => a.plus(self.operand(instruction, first + 2, ty)?),
-            Computation::Subtract
+            Computation::Arithmetic(Arithmetic::Add) if count == 3 => {
+                a.plus(self.operand(instruction, first + 2, ty)?)
+            }
+            Computation::Arithmetic(Arithmetic::Subtract)
                 if count == 3
                     && let Some(remainder) = remainder::remainder(self.function, instruction) =>
             {
@@ -381,7 +383,7 @@ impl<'a, 'f> Solver<'a, 'f> {
                 let is_negative = remainder.is_signed && a.number().first().is_none_or(|first| first < 0);
                 Some(Counted::of(Numbers::between(if is_negative { -last } else { 0 }, last)))
             }
-            Computation::Subtract if count == 3 => {
+            Computation::Arithmetic(Arithmetic::Subtract) if count == 3 => {
                 self.operand(instruction, first + 2, ty)?.negated().and_then(|by| a.plus(by))
             }
             Computation::Or if count == 3 => {
@@ -403,17 +405,17 @@ impl<'a, 'f> Solver<'a, 'f> {
                 let bits = |it: Counted| (0..32).find(|bits| it.number().fits(*bits));
                 bits(a).zip(bits(b)).map(|(a, b)| Counted::of(Numbers::between(0, (1 << a.max(b)) - 1)))
             }
-            Computation::ShiftLeft => single(self.operand(instruction, first + 2, ty)?)
+            Computation::Bits(Bits::ShiftLeft) => single(self.operand(instruction, first + 2, ty)?)
                 .filter(|by| (0..32).contains(by) && a.base == Base::Nothing)
                 .map(|by| Counted { numbers: a.numbers.times(1 << by), ..a }),
-            Computation::ShiftRight => single(self.operand(instruction, first + 2, ty)?)
+            Computation::Bits(Bits::ShiftRight) => single(self.operand(instruction, first + 2, ty)?)
                 .filter(|by| {
                     (0..i64::from(width)).contains(by) && (!ty.is_signed() || a.number().fits(width - 1))
                 })
                 .filter(|by| *by < 48 && (width <= 32 || a.number().fits(width)))
                 .map(|by| Counted::of(a.number().divided(1 << by, width))),
-            Computation::Divide | Computation::Remainder => {
-                let is_rest = opcode.computes() == Computation::Remainder;
+            Computation::Arithmetic(Arithmetic::Divide | Arithmetic::Remainder) => {
+                let is_rest = opcode.computes() == Computation::Arithmetic(Arithmetic::Remainder);
                 let fits = !ty.is_signed() || a.number().fits(width - 1);
                 single(self.operand(instruction, first + 2, ty)?).filter(|by| *by > 0 && fits).and_then(
                     |by| {
@@ -429,16 +431,16 @@ impl<'a, 'f> Solver<'a, 'f> {
                     },
                 )
             }
-            Computation::Multiply if part != Some(Part::Hi) => {
+            Computation::Arithmetic(Arithmetic::Multiply) if part != Some(Part::Hi) => {
                 let b = self.operand(instruction, first + 2, ty)?;
                 product(a, b)
             }
-            Computation::MultiplyAdd if part != Some(Part::Hi) && count == 4 => {
+            Computation::Arithmetic(Arithmetic::MultiplyAdd) if part != Some(Part::Hi) && count == 4 => {
                 let b = self.operand(instruction, first + 2, ty)?;
                 let c = self.operand(instruction, first + 3, ty)?;
                 product(a, b).and_then(|product| product.plus(c))
             }
-            Computation::ExtractBits if !ty.is_signed() => {
+            Computation::Bits(Bits::Extract) if !ty.is_signed() => {
                 let at = single(self.operand(instruction, first + 2, ty)?);
                 let len = single(self.operand(instruction, first + 3, ty)?);
                 match (at, len) {
@@ -523,7 +525,9 @@ impl<'a, 'f> Solver<'a, 'f> {
             let by = match opcode.computes() {
                 _ if last.guarded || opcode.has_flag(Flag::Sat) => None,
                 Computation::Move if raw.operands.len == 2 => Some(0),
-                Computation::Add if raw.operands.len == 3 && opcode.types.len() == 1 => {
+                Computation::Arithmetic(Arithmetic::Add)
+                    if raw.operands.len == 3 && opcode.types.len() == 1 =>
+                {
                     literal(self.function, raw.operands.start + 2).and_then(|by| signed(by, opcode.types[0]))
                 }
                 _ => None,
@@ -637,27 +641,21 @@ fn is_followed(computes: Computation) -> bool {
         | Computation::And
         | Computation::Or
         | Computation::Xor
-        | Computation::ShiftLeft
-        | Computation::ShiftRight
-        | Computation::Add
-        | Computation::Subtract
-        | Computation::Multiply
-        | Computation::MultiplyAdd
-        | Computation::Divide
-        | Computation::Remainder
-        | Computation::ExtractBits
+        | Computation::Bits(Bits::ShiftLeft | Bits::ShiftRight | Bits::Extract)
+        | Computation::Arithmetic(
+            Arithmetic::Add
+            | Arithmetic::Subtract
+            | Arithmetic::Multiply
+            | Arithmetic::MultiplyAdd
+            | Arithmetic::Divide
+            | Arithmetic::Remainder,
+        )
         | Computation::Select
         | Computation::Shuffle => true,
         Computation::Other
         | Computation::Not
-        | Computation::Lop3
-        | Computation::Negate
-        | Computation::InsertBits
-        | Computation::Permute
-        | Computation::Minimum
-        | Computation::Maximum
-        | Computation::ReverseBits
-        | Computation::FunnelShift
+        | Computation::Bits(_)
+        | Computation::Arithmetic(_)
         | Computation::Compare
         | Computation::Load
         | Computation::Elect => false,

@@ -12,7 +12,7 @@ use crate::analysis::budget::Budget;
 use crate::analysis::definitions::DefinitionId;
 use crate::analysis::function::Function;
 use crate::analysis::registers::{self, Access};
-use crate::isa::generic::{Computation, Modifier, Part};
+use crate::isa::generic::{Arithmetic, Bits, Computation, Modifier, Part};
 use crate::isa::special_registers::{Extent, Lasting};
 use crate::resolve::symbols::{RegisterId, Resolution};
 
@@ -153,16 +153,19 @@ impl Uniformity {
         let opcode = function.unit.operations.of(at);
         let step = match (opcode.computes(), position) {
             (Computation::Move | Computation::Convert, 1) if raw.operands.len == 2 => Step::Keep,
-            (Computation::ShiftLeft, 1) => Step::Left(u32::try_from(number(2)?).ok()?),
-            (Computation::ShiftRight, 1) => Step::Right(u32::try_from(number(2)?).ok()?),
+            (Computation::Bits(Bits::ShiftLeft), 1) => Step::Left(u32::try_from(number(2)?).ok()?),
+            (Computation::Bits(Bits::ShiftRight), 1) => Step::Right(u32::try_from(number(2)?).ok()?),
             (Computation::And, 1) => Step::Mask(number(2)? as u64),
             (Computation::Or, 1) if number(2).is_some() => Step::Mask(!(number(2)? as u64)),
             // A base with lanes of its own: if it hides that the lanes differ, the address is of none of
             // those that a whole warp may start at.
             (Computation::Or, 1 | 2) => Step::Mask(LANES_OF_ADDRESS),
             (Computation::Xor, 1) if number(2).is_some() => Step::Keep,
-            (Computation::Add | Computation::Subtract, 1 | 2) => Step::Sum,
-            (Computation::Multiply, 1) if opcode.has(Modifier::Part(Part::Lo)) => {
+            (
+                Computation::Arithmetic(Arithmetic::Add) | Computation::Arithmetic(Arithmetic::Subtract),
+                1 | 2,
+            ) => Step::Sum,
+            (Computation::Arithmetic(Arithmetic::Multiply), 1) if opcode.has(Modifier::Part(Part::Lo)) => {
                 let by = number(2)?;
                 if by == 0 {
                     return None;
@@ -170,8 +173,10 @@ impl Uniformity {
                 Step::Product(by.trailing_zeros())
             }
             // `d = a * b + c`, cut to the width of the three.
-            (Computation::MultiplyAdd, 3) => Step::Sum,
-            (Computation::MultiplyAdd, 1 | 2) if opcode.has(Modifier::Part(Part::Lo)) => {
+            (Computation::Arithmetic(Arithmetic::MultiplyAdd), 3) => Step::Sum,
+            (Computation::Arithmetic(Arithmetic::MultiplyAdd), 1 | 2)
+                if opcode.has(Modifier::Part(Part::Lo)) =>
+            {
                 let by = number(3 - position)?;
                 if by == 0 {
                     return None;

@@ -13,12 +13,12 @@ rows! { "Logic and Shift Instructions";
     Not "not" [(Type: Pred B16 B32 B64)] (d(T1), a(T1)) {computes: Computation::Not}
     Cnot "cnot" [(Type: B16 B32 B64)] (d(T1), a(T1)) {}
     Lop3 "lop3" [(Type: B32)]
-        (d(T1), a(T1), b(T1), c(T1), immediate("immLut", B32)) {computes: Computation::Lop3}
+        (d(T1), a(T1), b(T1), c(T1), immediate("immLut", B32)) {computes: Computation::Bits(Bits::Lop3)}
     Lop3Predicate "lop3" [(COMBINED) (Type: B32)]
         (d(T1).pair(Pair::Required), a(T1), b(T1), c(T1), immediate("immLut", B32), predicate("q")) {}
     Shf "shf" [(Direction: Left Right) (Overflow: Clamp Wrap) (Type: B32)]
-        (d(T1), a(T1), b(T1), c(B32)) {computes: Computation::FunnelShift}
-    Shl "shl" [(Type: B16 B32 B64)] (d(T1), a(T1), b(B32)) {computes: Computation::ShiftLeft}
+        (d(T1), a(T1), b(T1), c(B32)) {computes: Computation::Bits(Bits::FunnelShift)}
+    Shl "shl" [(Type: B16 B32 B64)] (d(T1), a(T1), b(B32)) {computes: Computation::Bits(Bits::ShiftLeft)}
     Shr "shr" [(Type: B16 B32 B64 U16 U32 U64 S16 S32 S64)]
-        (d(T1), a(T1), b(B32)) {computes: Computation::ShiftRight}
+        (d(T1), a(T1), b(B32)) {computes: Computation::Bits(Bits::ShiftRight)}
 }
