@@ -13,8 +13,11 @@
 //! | which bits of a register are known? | [`constants::Constants`], through [`functions::FunctionFacts::value`] |
 //! | what is an address made of? are two the same? | [`places::Places`], through [`flow::Flow::place`] |
 //! | which numbers can a register hold, where kernels go round? | [`ranges`], behind places |
+//! | what does a register certainly hold, round by round of a counted loop? | [`unrolled`], through [`flow::Flow::in_rounds`] |
+//! | which of a few constants is it? | [`few`], through [`flow::Flow::one_of`] |
 //! | how far are two addresses from each other of which neither is known? | [`sums`] |
 //! | how far is an address from the start of its allocation? | [`allocated`] |
+//! | which lanes does each warp name? | [`warp_lanes`], through [`flow::Flow::lanes_of_warps`] |
 //! | which lanes and columns does an instruction touch? do two overlap? | [`footprint`] |
 //! | which variable in shared memory does a store write, or a descriptor point to? | [`flow::Flow::stores_elsewhere`] |
 //! | who waits, and does not look whether the phase is over? | [`waits`] |
@@ -57,6 +60,7 @@ pub mod descriptors;
 pub mod dominance;
 pub mod events;
 pub mod executing;
+pub mod few;
 pub mod flow;
 pub mod footprint;
 pub mod freed;
@@ -80,6 +84,8 @@ pub mod shared;
 pub mod sums;
 pub mod truncated;
 pub mod uniformity;
+pub mod unrolled;
 pub mod untracked;
 pub mod values;
 pub mod waits;
+pub mod warp_lanes;

@@ -10,10 +10,9 @@ use serde::Serialize;
 
 use crate::analysis::allocated::Distance;
 use crate::analysis::calls::{CallGraph, Component};
-use crate::analysis::cfg::BlockId;
 use crate::analysis::constants::Known;
 use crate::analysis::descriptors::Descriptors;
-use crate::analysis::events::{Event, Events};
+use crate::analysis::events::Events;
 use crate::analysis::flow::{Flow, Pair};
 use crate::analysis::functions::FunctionFacts;
 use crate::analysis::reached::Reached;
@@ -231,6 +230,7 @@ rules! {
     data_movement::lane_restriction,
     data_movement::outside_tensor_memory,
     data_movement::lanes_of_another_warp,
+    data_movement::lanes_of_first_warp,
     // TC5 Matrix multiply
     multiply::block_scale,
     multiply::scale_vector_size,
@@ -312,15 +312,6 @@ rules! {
     inline_assembly::scope_not_closed,
     inline_assembly::missing_sideeffect,
     inline_assembly::missing_convergent,
-}
-
-/// Whether every thread that does not leave the kernel before executes an instruction: nothing guards
-/// it, and every way through the function leads to it.
-pub fn is_always_executed(flow: &Flow<'_>, event: Event) -> bool {
-    let raw = &flow.unit.module.instructions[event.instruction as usize];
-    let block = flow.cfg().block_of(event.instruction);
-    flow.unit.module.guard(raw).is_none()
-        && block.is_some_and(|block| flow.cfg().post_dominates(block, BlockId(0)))
 }
 
 /// A finding with the calls that lead to the instruction which it is about.
@@ -408,13 +399,15 @@ impl Rule {
 
 impl<'a> Checker<'a> {
     /// Runs some rules, or stops between two of them once `cancelled` says so.
-    pub fn run(&self, rules: &[Chosen], findings: &mut Findings<'_>, cancelled: &dyn Fn() -> bool) {
+    pub fn run(all: &[Self], rules: &[Chosen], findings: &mut Findings<'_>, cancelled: &dyn Fn() -> bool) {
         for Chosen { rule, severity } in rules {
             if cancelled() {
                 return;
             }
             findings.set_severity(*severity);
-            (rule.check)(self, findings);
+            for checker in all {
+                (rule.check)(checker, findings);
+            }
         }
         findings.set_severity(None);
     }

@@ -43,6 +43,11 @@ pub struct Distance {
 }
 
 impl Distance {
+    /// The start of the allocation, as what was loaded.
+    pub fn place(&self) -> Place {
+        Place::of_slot(self.slot, self.load)
+    }
+
     /// Whether nothing else was stored to the slot: to be asked last, because it takes looking at all stores.
     pub fn is_certain(&self, flow: &Flow<'_>) -> bool {
         !flow.slots().is_overwritten(flow, self.slot, self.load)
@@ -89,6 +94,25 @@ impl Flow<'_> {
             Some(origin) => origin.followed_by(&place),
             None => place,
         }
+    }
+
+    /// The start of the allocation whose address a register holds, if `alloc` of this function wrote the slot that
+    /// it was loaded from.
+    pub fn start_of_allocation(&self, at: u32, register: RegisterId) -> Option<Distance> {
+        self.distance_of(self.places().of(at, register)).filter(|it| (it.lanes, it.columns) == (0, 0))
+    }
+
+    /// The start of the allocation whose address an instruction loads, in the same way.
+    pub fn start_of_loaded(&self, load: u32) -> Option<Distance> {
+        let opcode = self.unit.operations.of(load);
+        let is_vector = opcode.modifiers.iter().any(|it| matches!(it.modifier, Modifier::Vector(_)));
+        if is_vector || !opcode.spaces().next()?.is_shared() {
+            return None;
+        }
+        let address = self.unit.module.instructions[load as usize].operands.start + 1;
+        let slot = self.places().address(load, address)?.as_slot()?;
+        let alloc = *self.slots().allocs.get(&slot)?.first()?;
+        Some(Distance { lanes: 0, columns: 0, alloc: self.span(alloc), slot, load: Some(load) })
     }
 
     fn distance_of(&self, place: Place) -> Option<Distance> {

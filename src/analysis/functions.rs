@@ -25,6 +25,7 @@ use super::places::KnownPlaces;
 use super::ranges::Ranges;
 use super::sums::Sums;
 use super::uniformity::Uniformity;
+use super::warp_lanes::FoundLanes;
 use crate::instruction::decode::{Decoded, Value};
 use crate::instruction::{Address, Base, Instruction, Scalar};
 use crate::isa::generic::Control;
@@ -67,6 +68,8 @@ pub struct FunctionFacts {
     pub sums: Sums,
     /// Which columns its tcgen05 instructions touch, as far as it was asked for.
     pub columns: RefCell<KnownColumns>,
+    /// Which lanes its warps name, as far as it was asked for.
+    pub lanes: RefCell<FoundLanes>,
     /// What it gives to functions that it calls, as far as it was asked for.
     pub arguments: Arguments,
     /// What other functions give it, if something is known of that.
@@ -190,6 +193,7 @@ impl FunctionFacts {
             places: RefCell::new(KnownPlaces::with_capacity_and_hasher(instructions.len(), FxBuildHasher)),
             ranges: Ranges::default(),
             sums: Sums::default(),
+            lanes: RefCell::default(),
             columns: RefCell::new(KnownColumns::with_capacity_and_hasher(instructions.len(), FxBuildHasher)),
             arguments: Arguments::default(),
             given,

@@ -85,6 +85,11 @@ impl Place {
         Self::new(Root::Literal, Known::from(value), None)
     }
 
+    /// The word that a slot holds.
+    pub fn of_slot(slot: Slot, load: Option<u32>) -> Self {
+        Self::new(Root::Slot(slot), Known::from(0u64), load)
+    }
+
     /// The place that is so far behind it.
     #[must_use]
     pub fn plus(self, by: Known) -> Self {
@@ -125,6 +130,11 @@ impl Place {
             Root::Slot(slot) => Some(slot),
             _ => None,
         }
+    }
+
+    /// The number that it is, where it is counted from nothing.
+    pub fn number(&self) -> Option<u64> {
+        (self.root == Root::Literal).then(|| self.offset.constant(32)).flatten()
     }
 
     /// The column of Tensor Memory, counted from the root.
@@ -209,7 +219,7 @@ impl Places<'_> {
             let instruction = view.definitions.get(only).instruction;
             if instruction == at || path.len() > view.definitions.len() {
                 // It is made of itself alone: nothing gave it a first value.
-                break Place::opaque(register);
+                break Place::opaque(view.definitions.get(only).register);
             }
             if let Some(known) = self.known.borrow().get(&(only, loads)) {
                 break *known;
@@ -246,13 +256,18 @@ impl Places<'_> {
     ) -> Result<Place, (RegisterId, Known)> {
         let view = &self.function;
         let definition = view.definitions.get(definition);
+        // What it holds may have come through memory.
+        let own = definition.register;
         let raw = &view.unit.module.instructions[definition.instruction as usize];
         if let Some(result) = self.calling.and_then(|flow| flow.result_in_register(definition.operand)) {
             return Ok(result);
         }
+        if let Some(place) = self.element(definition.instruction, raw, definition.operand, loads) {
+            return Ok(place);
+        }
         // Another destination than the first, such as one half of an unpacked word.
         if definition.operand != raw.operands.start && !self.is_pair(raw, definition.operand) {
-            return Ok(Place::opaque(register));
+            return Ok(Place::opaque(own));
         }
         match self.step(definition.instruction, raw, loads) {
             Next::Register(next, more) => Err((next, more)),
@@ -276,7 +291,8 @@ impl Places<'_> {
         const COLUMN: u32 = 16;
         let view = &self.function;
         let found = self.ranges.at(view, instruction, register);
-        let opaque = Place::opaque(register);
+        let own = view.only(instruction, register).map(|id| view.definitions.get(id).register);
+        let opaque = Place::opaque(own.unwrap_or(register));
         let start = match found.base {
             Base::Variable(variable) if !found.lanes => {
                 Place::new(Root::Variable(variable), Known::from(0u64), None)
@@ -284,10 +300,11 @@ impl Places<'_> {
             Base::Made(id) => {
                 let made = view.definitions.get(id).instruction;
                 let raw = &view.unit.module.instructions[made as usize];
-                if view.unit.operations.of(made).computes() != Computation::Load {
+                let element = self.element(made, raw, view.definitions.get(id).operand, loads);
+                if element.is_none() && view.unit.operations.of(made).computes() != Computation::Load {
                     return opaque;
                 }
-                match self.step(made, raw, loads) {
+                match element.map_or_else(|| self.step(made, raw, loads), Next::Place) {
                     Next::Root(root, offset, load) => Place::new(root, offset, load),
                     // Of what a call gives back, only the start counts.
                     Next::Place(place) if place.numbers.is_none() => place,
@@ -303,6 +320,41 @@ impl Places<'_> {
         };
         let behind = Place { offset, numbers, ..start };
         if start.offset == Known::from(0u64) { behind } else { behind.plus(start.offset) }
+    }
+
+    /// One of several words that are loaded at once: by a vector, or as a word of 64 bits that is unpacked.
+    fn element(&self, instruction: u32, raw: &RawInstruction, operand: u32, loads: Loads) -> Option<Place> {
+        let view = &self.function;
+        let module = &view.unit.module;
+        let OperandKind::Vector(parts) = module.operands(raw.operands).first()?.kind() else { return None };
+        let at = u64::from(operand.checked_sub(parts.start).filter(|at| *at < parts.len)?);
+        let opcode = view.unit.operations.of(instruction);
+        let start = match opcode.computes() {
+            Computation::Load if loads == Loads::Count => {
+                let is_words = matches!(opcode.types[..], [ty] if ty.bits() == Some(32));
+                let start = is_words.then(|| self.loaded(instruction, raw, opcode)).flatten()?;
+                Slot { offset: start.offset.wrapping_add(at * 4), ..start }
+            }
+            // `mov.b64 {low, high}, loaded`
+            Computation::Move if parts.len == 2 && raw.operands.len == 2 => {
+                let Resolution::Register(register) = view.unit.symbols.operand(raw.operands.start + 1) else {
+                    return None;
+                };
+                let from = view.only(instruction, register)?;
+                let load = view.definitions.get(from).instruction;
+                let loaded = &module.instructions[load as usize];
+                let from = view.unit.operations.of(load);
+                let is_pair = from.computes() == Computation::Load
+                    && matches!(from.types[..], [ty] if ty.bits() == Some(64))
+                    && !from.modifiers.iter().any(|it| matches!(it.modifier, Modifier::Vector(_)))
+                    && loads == Loads::Count;
+                let start = is_pair.then(|| self.loaded(load, loaded, from)).flatten()?;
+                let slot = Slot { offset: start.offset.wrapping_add(at * 4), ..start };
+                return Some(Place::new(Root::Slot(slot), Known::from(0u64), Some(load)));
+            }
+            _ => return None,
+        };
+        Some(Place::new(Root::Slot(start), Known::from(0u64), Some(instruction)))
     }
 
     /// Whether `operand` is the `d` of `d|p`.
@@ -358,17 +410,20 @@ impl Places<'_> {
             return self.loaded_parameter(instruction, raw, opcode);
         }
         let is_vector = opcode.modifiers.iter().any(|it| matches!(it.modifier, Modifier::Vector(_)));
+        match if is_vector { None } else { self.loaded(instruction, raw, opcode) } {
+            Some(slot) => Next::Root(Root::Slot(slot), Known::from(0u64), Some(instruction)),
+            None => Next::Opaque,
+        }
+    }
+
+    /// The word in shared memory where a load begins.
+    fn loaded(&self, instruction: u32, raw: &RawInstruction, opcode: &Opcode) -> Option<Slot> {
         let space = opcode.spaces().next();
-        if is_vector || space.is_some_and(|space| !space.is_shared()) {
-            return Next::Opaque;
+        if raw.operands.len < 2 || space.is_some_and(|space| !space.is_shared()) {
+            return None;
         }
-        match self.address_with(instruction, raw.operands.start + 1, Loads::AreOpaque) {
-            Some(place) if space.is_some() || self.is_shared(&place) => match place.as_slot() {
-                Some(slot) => Next::Root(Root::Slot(slot), Known::from(0u64), Some(instruction)),
-                None => Next::Opaque,
-            },
-            _ => Next::Opaque,
-        }
+        let place = self.address_with(instruction, raw.operands.start + 1, Loads::AreOpaque)?;
+        if space.is_some() || self.is_shared(&place) { place.as_slot() } else { None }
     }
 
     /// What a register holds that is a parameter, where nothing in the function writes it.

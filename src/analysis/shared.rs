@@ -244,10 +244,10 @@ impl Flow<'_> {
                     if raw.operands.len == 2 => {}
                 // Walked from the descriptor back to the address, where a unit is 16 bytes.
                 Computation::Bits(Bits::ShiftRight) if shift == 0 && number(2) == Some(u64::from(UNIT)) => {
-                    shift = UNIT
+                    shift = UNIT;
                 }
                 Computation::Bits(Bits::Extract) if shift == 0 && number(2) == Some(u64::from(UNIT)) => {
-                    shift = UNIT
+                    shift = UNIT;
                 }
                 Computation::And
                     if number(2).is_some_and(|mask| mask & 0x3FFF == 0x3FFF || mask == 0x3_FFF0) => {}

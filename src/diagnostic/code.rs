@@ -122,6 +122,7 @@ codes! {
     LaneRestriction "TC408" "lane-restriction" Error Silent,
     OutsideTensorMemory "TC409" "outside-tensor-memory" Error Silent,
     LanesOfAnotherWarp "TC410" "lanes-of-another-warp" Error Silent,
+    LanesOfFirstWarp "TC411" "lanes-of-first-warp" Info Silent,
     // TC5 Matrix multiply
     BlockScale "TC501" "block-scale" Error Rejects,
     ScaleVectorSize "TC502" "scale-vector-size" Error Rejects,

@@ -90,6 +90,11 @@ impl LaunchBounds {
         Some(Spanned::new(product(block.value)?, block.span))
     }
 
+    /// How many threads a CTA has, or has at most.
+    pub fn most(&self) -> Option<u64> {
+        product(known(self.required_threads).or_else(|| known(self.most_threads))?.value)
+    }
+
     /// How many CTAs the clusters have, or have at most.
     pub fn cluster(&self) -> Option<Cluster> {
         match (self.required_cluster, self.most_cluster) {

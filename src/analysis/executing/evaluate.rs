@@ -12,6 +12,7 @@ use crate::analysis::values::ValueId;
 use crate::isa::generic::{
     Arithmetic, Bits, BooleanOperator, Computation, Flag, Modifier, Operation, Part, ShuffleMode, Type,
 };
+use crate::isa::hierarchy::WARPS_OF_CTA;
 use crate::isa::special_registers::{Extent, Lasting, Part as Which, Special, SpecialRegister};
 use crate::resolve::operations::Opcode;
 use crate::resolve::symbols::{RegisterId, Resolution};
@@ -20,6 +21,9 @@ use crate::syntax::literal;
 
 /// How long a chain of definitions is followed.
 const DEEP: u32 = 40;
+
+/// The most warps that a block can have.
+const WARPS: usize = WARPS_OF_CTA as usize;
 
 /// What is known of a value in each thread.
 #[derive(Clone, Debug)]
@@ -38,6 +42,12 @@ impl Executing<'_> {
         }
     }
 
+    /// Whether nothing is known of a predicate, whatever the thread.
+    pub fn is_unknown(&self, instruction: u32, register: RegisterId) -> bool {
+        let holds = self.truth(instruction, register, 0);
+        holds.yes.is_empty() && holds.no.is_empty()
+    }
+
     /// The threads for which something holds of the number that an instruction reads first.
     pub(super) fn chosen(&self, instruction: u32, holds: impl Fn(u64) -> bool) -> Holds {
         let raw = &self.function.unit.module.instructions[instruction as usize];
@@ -49,6 +59,15 @@ impl Executing<'_> {
             _ => false,
         };
         Holds { agrees, ..Holds::NEVER_KNOWN }
+    }
+
+    /// What a register holds in each warp where an instruction reads it, if that is the same for all threads of
+    /// a warp.
+    pub fn in_warps(&self, instruction: u32, register: RegisterId) -> Option<[u64; WARPS]> {
+        let Value::Number(numbers) = self.read(instruction, register, 0)? else { return None };
+        let at = |warp: usize| numbers.at(Grain::Warp, warp);
+        let last = self.threads().div_ceil(32).checked_sub(1)?;
+        (numbers.grain() < Grain::Thread).then(|| std::array::from_fn(|warp| at(warp.min(last))))
     }
 
     /// Whether those threads of a warp that read a register read the same, whatever it is.

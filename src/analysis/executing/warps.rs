@@ -12,6 +12,16 @@ pub struct Warps {
 }
 
 impl Warps {
+    /// Those that certainly execute it, one bit each.
+    pub fn certain(self) -> u32 {
+        self.certain
+    }
+
+    /// Those that may.
+    pub fn possible(self) -> u32 {
+        self.possible
+    }
+
     /// Whether some warp may execute it.
     pub fn are_some(self) -> bool {
         self.possible != 0

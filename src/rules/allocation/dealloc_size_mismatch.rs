@@ -3,11 +3,13 @@ use std::collections::BTreeMap;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::analysis::allocated::is_stored_to;
+use crate::analysis::few::Few;
 use crate::analysis::flow::Flow;
 use crate::analysis::footprint;
 use crate::analysis::places::{Slot, SlotRoot};
 use crate::diagnostic::{Diagnostic, Findings, Fix};
-use crate::instruction::Instruction;
+use crate::instruction::decode::Decoded;
+use crate::instruction::{Alloc, Instruction, Scalar};
 use crate::rules::{Checker, Code, rule};
 use crate::source::Span;
 
@@ -106,6 +108,23 @@ fn of_its_own(
     }
 }
 
+/// The sizes that an `alloc` can ask for; none where they are not known.
+fn sizes(checker: &Checker<'_>, decoded: &Decoded<'_>, alloc: &Alloc<'_>) -> Few {
+    if let Some(size) = checker.columns(decoded) {
+        return Few::from_slice(&[size]);
+    }
+    let few = match (&alloc.n_cols, checker.flow(decoded)) {
+        (Scalar::Register(register), Some(flow)) if !register.component && register.plus.is_none() => {
+            flow.one_of(decoded.index, register.id)
+        }
+        _ => None,
+    };
+    // Of those that cannot be allocated, only that is said.
+    let memory = checker.environment.tensor_memory();
+    let can_be = |few: &Few| few.iter().all(|size| memory.allocates(*size, alloc.exclusive.is_some()));
+    few.filter(can_be).unwrap_or_default()
+}
+
 /// Deallocations of a size that nothing allocates.
 fn of_any(checker: &Checker<'_>, reported: &mut FxHashSet<u32>, findings: &mut Findings<'_>) {
     for flow in checker.flows().filter(Flow::is_entry) {
@@ -117,14 +136,15 @@ fn of_any(checker: &Checker<'_>, reported: &mut FxHashSet<u32>, findings: &mut F
         for event in &summary.events {
             let Some(decoded) = flow.decoded(*event) else { continue };
             match &decoded.instruction {
-                Some(Instruction::Alloc(_)) => match checker.columns(decoded) {
-                    Some(size) => {
+                Some(Instruction::Alloc(alloc)) => {
+                    let sizes = sizes(checker, decoded, alloc);
+                    all_known &= !sizes.is_empty();
+                    for size in sizes {
                         let (first, count) = allocated.entry(size).or_insert((decoded.name, 0));
                         *first = decoded.name.min(*first);
                         *count += 1;
                     }
-                    None => all_known = false,
-                },
+                }
                 Some(Instruction::Dealloc(dealloc)) => freed.push((decoded, dealloc)),
                 _ => {}
             }

@@ -1,10 +1,10 @@
 use std::collections::BTreeMap;
 
 use crate::analysis::events::{Event, Summary};
-use crate::analysis::flow::Role;
+use crate::analysis::flow::{Flow, Role};
 use crate::analysis::reach::Group;
 use crate::diagnostic::{Diagnostic, Findings};
-use crate::instruction::Instruction;
+use crate::instruction::{Instruction, Scalar};
 use crate::rules::allocation::{allocated, allocating};
 use crate::rules::{Checker, Code, rule};
 
@@ -35,8 +35,13 @@ rule! {
     NcolsIncreases Function check
 }
 
+/// What the ISA says.
+const NOTE: &str = "the number of columns must not increase between two allocations in the execution order of a CTA \
+                    (PTX ISA, 9.7.16.7.1)";
+
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     for flow in checker.flows() {
+        in_rounds(checker, &flow, findings);
         // One allocation follows only itself.
         let allocates = |event: &&Event| matches!(flow.instruction(**event), Some(Instruction::Alloc(_)));
         let several = |summary: &Summary| summary.events.iter().filter(allocates).nth(1).is_some();
@@ -71,12 +76,37 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
                     format!("{after} columns"),
                 )
                 .label(flow.span(pair.first), format!("{before} columns are allocated here before"))
-                .note(
-                    "the number of columns must not increase between two allocations in the execution \
-                     order of a CTA (PTX ISA, 9.7.16.7.1)",
-                )
+                .note(NOTE)
                 .help("allocate the larger piece first, or both at once"),
             );
         }
+    }
+}
+
+/// An allocation that is larger in a round of a counted loop than in the round before.
+fn in_rounds(checker: &Checker<'_>, flow: &Flow<'_>, findings: &mut Findings<'_>) {
+    for event in flow.events() {
+        let Some(Instruction::Alloc(alloc)) = flow.instruction(*event) else { continue };
+        let Scalar::Register(register) = alloc.n_cols else { continue };
+        let is_open = !register.component && register.plus.is_none() && flow.is_own(*event);
+        if !is_open || allocated(checker, flow, *event).is_some() {
+            continue;
+        }
+        let rounds = flow.in_rounds(event.instruction, register.id);
+        let sizes: Vec<u64> = rounds.iter().map_while(|it| it.number()).collect();
+        let grows = sizes.windows(2).position(|sizes| sizes[0] < sizes[1]);
+        let Some(round) = grows else { continue };
+        let (before, after) = (sizes[round], sizes[round + 1]);
+        findings.push(
+            Diagnostic::new(
+                Code::NcolsIncreases,
+                alloc.n_cols.span(),
+                format!("an allocation of {after} columns follows one of {before}"),
+                format!("{before} columns in round {} of the loop, {after} in the next", round + 1),
+            )
+            .origins(&flow.decoded(*event).map_or_else(Vec::new, |it| checker.origins(it, &alloc.n_cols)))
+            .note(NOTE)
+            .help("allocate the larger piece first, or both at once"),
+        );
     }
 }

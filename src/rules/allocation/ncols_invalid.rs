@@ -1,5 +1,6 @@
 use crate::diagnostic::{Diagnostic, Findings, Fix, Ptxas};
-use crate::instruction::{Immediate, Instruction};
+use crate::instruction::decode::Decoded;
+use crate::instruction::{Immediate, Instruction, Scalar};
 use crate::isa::tensor_memory::TensorMemory;
 use crate::rules::{Checker, Code, rule};
 use crate::source::Span;
@@ -59,6 +60,9 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
                         .origins(&checker.origins(decoded, &n_cols))
                         .ptxas(Ptxas::Silent),
                 );
+            } else if let Some(finding) = either(checker, decoded, (operation, &n_cols), exclusive.is_some())
+            {
+                findings.push(finding);
             }
             continue;
         };
@@ -72,6 +76,26 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             findings.push(finding.origins(&checker.origins(decoded, &n_cols)));
         }
     }
+}
+
+/// One of two numbers, of which one cannot be one of columns.
+fn either(
+    checker: &Checker<'_>,
+    decoded: &Decoded<'_>,
+    (operation, n_cols): (&str, &Scalar<'_>),
+    exclusive: bool,
+) -> Option<Diagnostic> {
+    let Scalar::Register(register) = n_cols else { return None };
+    if register.component || register.plus.is_some() {
+        return None;
+    }
+    let memory = checker.environment.tensor_memory();
+    let few = checker.flow(decoded)?.either_of(decoded.index, register.id)?;
+    let value = *few.iter().find(|value| !memory.allocates(**value, exclusive))?;
+    let columns = Columns { value, written: value.into(), span: n_cols.span(), is_immediate: false };
+    let others: Vec<String> = few.iter().filter(|it| **it != value).map(u32::to_string).collect();
+    let finding = judge(operation, &columns, exclusive, memory)?.origins(&checker.origins(decoded, n_cols));
+    Some(finding.note(format!("it is {value} or {}, whatever else is known", others.join(" or "))))
 }
 
 /// Why a number cannot be one of columns in which certainly these bits are set, whatever the others are.

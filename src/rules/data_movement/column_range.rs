@@ -4,8 +4,9 @@ use crate::analysis::events::{Action, Event};
 use crate::analysis::flow::Flow;
 use crate::analysis::footprint::{self, Columns};
 use crate::analysis::places::{Root, Slot};
+use crate::descriptor::Known;
 use crate::diagnostic::{Diagnostic, Findings};
-use crate::instruction::{Address, Instruction};
+use crate::instruction::{Address, Base, Instruction};
 use crate::isa::vocabulary::Operation;
 use crate::rules::{Checker, Code, rule};
 use crate::source::Span;
@@ -107,10 +108,20 @@ fn past_allocation(checker: &Checker<'_>, flow: &Flow<'_>, findings: &mut Findin
             }
             continue;
         }
+        // Or the first that is too large, of those that a loop goes through.
+        let counted = || past_in_rounds(flow, (event, address), &columns, size);
+        let (column, round) = match column + columns.reach() {
+            end if end <= size => match counted() {
+                Some((column, round)) => (column, Some(round)),
+                None => continue,
+            },
+            _ => (column, None),
+        };
         let end = column + columns.reach();
-        if end <= size || !said.insert((address.span, end)) {
+        if !said.insert((address.span, end)) {
             continue;
         }
+        let in_round = round.map(|round| format!(", in round {round} of the loop")).unwrap_or_default();
         let name = checker.unit.source.slice(flow.span(event));
         // What is stored behind an `alloc` of another function is not followed: nothing may be.
         let load = place.load.filter(|_| flow.is_own(alloc));
@@ -127,12 +138,37 @@ fn past_allocation(checker: &Checker<'_>, flow: &Flow<'_>, findings: &mut Findin
                 Code::ColumnRange,
                 address.span,
                 message,
-                format!("covers {} from column {column} on", count(columns.reach())),
+                format!("covers {} from column {column} on{in_round}", count(columns.reach())),
             )
             .label(flow.span(alloc), format!("{size} columns are allocated here"))
             .help("allocate more columns, or access fewer"),
         );
     }
+}
+
+/// The first column of an access in the first round of a counted loop in which it reaches past its allocation, and
+/// which round that is.
+fn past_in_rounds(
+    flow: &Flow<'_>,
+    (event, address): (Event, &Address<'_>),
+    columns: &Columns,
+    size: u32,
+) -> Option<(u32, usize)> {
+    let place = columns.place();
+    let Base::Register(register) = address.base else { return None };
+    let is_open = place.column().is_none() && place.columns_between().1 + columns.reach() > size;
+    if !is_open || event.through.is_some() || !flow.is_own(event) {
+        return None;
+    }
+    let rounds = flow.in_rounds(event.instruction, register.id).into_iter().enumerate();
+    let columns_of = rounds.filter_map(|(round, value)| {
+        let value = value.plus(Known::from(address.offset as u64));
+        (value.slot() == place.slot()).then_some(())?;
+        Some((value.column()?, round + 1))
+    });
+    // What is more counts backwards.
+    let is_past = |column: u32| column < 1 << 15 && column + columns.reach() > size;
+    columns_of.into_iter().find(|(column, _)| is_past(*column))
 }
 
 /// A second half that begins before the allocation which the first is in.

@@ -1,3 +1,4 @@
+use super::lanes_of_another_warp::accesses;
 use crate::diagnostic::{Diagnostic, Findings};
 use crate::instruction::{Instruction, Ld, St};
 use crate::rules::{Checker, Code, Lane, rule};
@@ -43,19 +44,50 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
         if lane.in_warp + lanes <= LANES_OF_A_WARP || !lane.is_certain(checker, decoded) {
             continue;
         }
-        let due = match LANES_OF_A_WARP - lanes {
-            0 => "a multiple of 32".to_owned(),
-            last => format!("at most {last} over a multiple of 32"),
-        };
         findings.push(
             lane.explain(Diagnostic::new(
                 Code::LaneRestriction,
                 taddr.span,
-                format!("the lane of `taddr` must be {due}"),
+                format!("the lane of `taddr` must be {}", due(lanes)),
                 lane.found(),
             ))
             .origins(&checker.address_origins(decoded, taddr))
             .label(shape.span, format!("accesses {lanes} lanes"))
+            .help("lanes are bits 16 to 31 of the address"),
+        );
+    }
+    of_warps(checker, findings);
+}
+
+fn due(lanes: u32) -> String {
+    match LANES_OF_A_WARP - lanes {
+        0 => "a multiple of 32".to_owned(),
+        last => format!("at most {last} over a multiple of 32"),
+    }
+}
+
+/// The same of lanes that are known warp by warp.
+fn of_warps(checker: &Checker<'_>, findings: &mut Findings<'_>) {
+    for (flow, event, address, shape) in accesses(checker) {
+        let Some(decoded) = flow.decoded(event) else { continue };
+        let Some(named) = flow.lanes_of_warps(event, address) else { continue };
+        let lanes = shape.lanes();
+        let in_warp = |warp: u32| named.lane(warp) % LANES_OF_A_WARP;
+        let Some(warp) = named.first(|warp| in_warp(warp) + lanes > LANES_OF_A_WARP) else { continue };
+        // Of lanes that are not the warp's anyway, `lanes-of-another-warp` speaks.
+        let is_said = named.wrong(false).is_some() || Lane::of(checker, decoded, address).is_some();
+        if is_said || !named.is_certain(&flow) {
+            continue;
+        }
+        findings.push(
+            Diagnostic::new(
+                Code::LaneRestriction,
+                address.span,
+                format!("the lane of `taddr` must be {}", due(lanes)),
+                format!("the lane is {} over a multiple of 32 in warp {warp}", in_warp(warp)),
+            )
+            .origins(&checker.address_origins(decoded, address))
+            .label(decoded.name, format!("accesses {lanes} lanes"))
             .help("lanes are bits 16 to 31 of the address"),
         );
     }

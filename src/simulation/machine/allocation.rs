@@ -62,7 +62,17 @@ impl Machine<'_> {
             self.ctas[*cta as usize].tensor.allocations.push((start, columns, strand.step));
         }
         let warp = &self.warps[strand.warp as usize];
-        self.ctas[own as usize].tensor.allocated.push((warp.agent, warp.clock.of(warp.agent), strand.step));
+        let (agent, clock) = (warp.agent, &warp.clock);
+        let allocated = &self.ctas[own as usize].tensor.allocated;
+        let is_smaller = |(agent, tick, _, before): &&(Agent, u32, u32, u32)| {
+            *before < columns && clock.of(*agent) >= *tick
+        };
+        let smaller = allocated.iter().find(is_smaller).map(|(.., step, before)| (*step, *before));
+        let tick = clock.of(agent);
+        self.ctas[own as usize].tensor.allocated.push((agent, tick, strand.step, columns));
+        if let Some(smaller) = smaller {
+            self.allocates_more(strand.step, columns, smaller);
+        }
         self.epoch += 1;
         self.write_allocation(strand, (space, destination), lane, start)?;
         if let Some(index) = peer {
@@ -87,8 +97,8 @@ impl Machine<'_> {
         let warp = &self.warps[strand.warp as usize];
         let memory = &mut self.ctas[warp.cta as usize].tensor;
         memory.relinquished = memory.relinquished.or(Some(strand.step));
-        let is_later = |(agent, tick, _): &&(Agent, u32, u32)| warp.clock.of(*agent) < *tick;
-        let later: Vec<u32> = memory.allocated.iter().filter(is_later).map(|(_, _, step)| *step).collect();
+        let is_later = |(agent, tick, ..): &&(Agent, u32, u32, u32)| warp.clock.of(*agent) < *tick;
+        let later: Vec<u32> = memory.allocated.iter().filter(is_later).map(|(_, _, step, _)| *step).collect();
         for step in later {
             self.allocates_late(step, strand.step);
         }
@@ -102,6 +112,17 @@ impl Machine<'_> {
             "nothing orders this before the `relinquish_alloc_permit`",
         )
         .label(relinquished, "the right is given up here");
+        self.report(finding);
+    }
+
+    fn allocates_more(&mut self, step: u32, columns: u32, (before, fewer): (u32, u32)) {
+        let finding = Finding::new(
+            Code::AllocationNeverSatisfied,
+            step,
+            "the number of columns must not increase from one allocation of a CTA to the next",
+            format!("{columns} columns are allocated"),
+        )
+        .label(before, format!("{fewer} were allocated here before"));
         self.report(finding);
     }
 

@@ -31,8 +31,8 @@ pub(super) struct TensorMemory {
     pub(super) allocations: Vec<(u32, u32, u32)>,
     /// What was freed: start, length, and by whom and when.
     pub(super) freed: Vec<(u32, u32, Agent, u32)>,
-    /// Who has allocated, when, and where.
-    pub(super) allocated: Vec<(Agent, u32, u32)>,
+    /// Who has allocated, when, where, and how many columns.
+    pub(super) allocated: Vec<(Agent, u32, u32, u32)>,
     /// Where the CTA gave up the right to allocate.
     pub(super) relinquished: Option<u32>,
     /// By column and group of lanes.

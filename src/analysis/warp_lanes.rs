@@ -1,0 +1,388 @@
+//! Which lanes of Tensor Memory each warp names.
+//!
+//! A warp adds its lanes to an address that is the same for all of them: what an `alloc` returned, perhaps with
+//! a column that nobody knows. So an address is taken apart. What is made of the number of the thread by plain
+//! arithmetic is [evaluated](Executing::in_warps) for each warp; an allocation starts at lane 0; and columns, however
+//! many are added, do not carry into the lanes.
+
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+use super::allocated::Distance;
+use super::cfg::BlockId;
+use super::definitions::{Definition, DefinitionId};
+use super::events::Event;
+use super::executing::Executing;
+use super::flow::Flow;
+use super::function::Function;
+use super::ranges::{Base as CountedFrom, Numbers};
+use super::values::{JoinId, ValueId};
+use crate::instruction::{Address, Base};
+use crate::isa::generic::{Arithmetic, Computation, Flag, Modifier, Part, ShuffleMode};
+use crate::isa::hierarchy::{THREADS_OF_WARP, WARPS_OF_CTA};
+use crate::resolve::symbols::{RegisterId, Resolution};
+use crate::source::Span;
+use crate::syntax::ast::OperandKind;
+use crate::syntax::literal;
+
+/// The most warps of a block.
+const WARPS: usize = WARPS_OF_CTA as usize;
+
+/// Warps of a warpgroup, each of which has as many lanes of its own.
+const WARPS_OF_GROUP: u32 = 4;
+
+/// By warp: the lanes of an address, in bits 16 to 31.
+type Words = [u32; WARPS];
+
+/// The lanes that the warps name which execute an instruction.
+#[derive(Clone, Debug)]
+pub struct Named {
+    words: Words,
+    /// The warps that certainly execute the instruction, one bit each, where the block has them.
+    certain: u32,
+    /// Those that may.
+    possible: u32,
+    /// Whether every block has the warps that it is said to have.
+    pub is_exact: bool,
+    /// The allocations that the address is counted from.
+    starts: SmallVec<[Distance; 1]>,
+}
+
+impl Named {
+    /// The lane that a warp names, of the 128 that there are.
+    pub fn lane(&self, warp: u32) -> u32 {
+        self.words[warp as usize] >> 16 & (WARPS_OF_GROUP * THREADS_OF_WARP - 1)
+    }
+
+    /// The first warp that certainly executes it and for whose lane something holds.
+    pub fn first(&self, holds: impl Fn(u32) -> bool) -> Option<u32> {
+        (0..WARPS_OF_CTA).find(|warp| self.certain >> warp & 1 == 1 && holds(*warp))
+    }
+
+    /// Whether a warp names lanes of another one.
+    pub fn is_of_another_warp(&self, warp: u32) -> bool {
+        self.lane(warp) / THREADS_OF_WARP != warp % WARPS_OF_GROUP
+    }
+
+    /// A warp that names lanes of another one, which are those of the first, or are not: certainly, or because
+    /// whichever executes the instruction does.
+    pub fn wrong(&self, of_first: bool) -> Option<u32> {
+        let is_wrong =
+            |warp: u32| self.is_of_another_warp(warp) && (self.lane(warp) < THREADS_OF_WARP) == of_first;
+        let mut may = (0..WARPS_OF_CTA).filter(|warp| self.possible >> warp & 1 == 1);
+        let first = may.clone().next();
+        self.first(is_wrong).or_else(|| first.filter(|_| may.all(is_wrong)))
+    }
+
+    /// Whether it is said of all warps of every block at once: they execute it, and name the same lane.
+    pub fn is_everybody(&self) -> bool {
+        let mut there = (0..WARPS_OF_CTA).filter(|warp| self.certain >> warp & 1 == 1);
+        let first = there.next().map(|warp| self.lane(warp));
+        self.is_exact
+            && self.certain & 1 == 1
+            && there.all(|warp| Some(self.lane(warp)) == first)
+            && self.certain.count_ones() > 1
+    }
+
+    /// Whether the slots that the allocations were loaded from hold what `alloc` wrote: to be asked last.
+    pub fn is_certain(&self, flow: &Flow<'_>) -> bool {
+        self.starts.iter().all(|start| start.is_certain(flow))
+    }
+
+    /// The `alloc` that an address is counted from, if there is one.
+    pub fn alloc(&self) -> Option<Span> {
+        self.starts.first().map(|start| start.alloc)
+    }
+}
+
+/// What was found out about the lanes that warps name in a kernel, as far as it was asked for.
+#[derive(Debug, Default)]
+pub struct FoundLanes {
+    /// By definition.
+    known: FxHashMap<DefinitionId, Option<Lanes>>,
+    /// By instruction.
+    named: FxHashMap<u32, Option<Named>>,
+}
+
+impl Flow<'_> {
+    /// The lanes that each warp names which loads or stores at an address, in a kernel.
+    pub fn lanes_of_warps(&self, event: Event, address: &Address<'_>) -> Option<Named> {
+        if !self.is_entry() || !self.is_own(event) {
+            return None;
+        }
+        let mut found = self.facts.lanes.borrow_mut();
+        let FoundLanes { known, named } = &mut *found;
+        let find = || {
+            let view = self.facts.view(self.unit);
+            let executing = self.executing(None);
+            let mut way = Way { flow: self, view, executing, known, around: SmallVec::new(), depth: 0 };
+            way.named(event, address)
+        };
+        named.entry(event.instruction).or_insert_with(find).clone()
+    }
+}
+
+/// Takes addresses apart.
+struct Way<'f, 'a> {
+    flow: &'f Flow<'a>,
+    view: Function<'a>,
+    executing: Executing<'a>,
+    known: &'f mut FxHashMap<DefinitionId, Option<Lanes>>,
+    /// What is being looked into.
+    around: SmallVec<[JoinId; 4]>,
+    depth: u32,
+}
+
+/// The lanes of a value.
+#[derive(Clone, Debug)]
+enum Lanes {
+    /// By warp, and what the columns are counted from.
+    Known(Box<Words>, SmallVec<[Distance; 1]>),
+    /// Those of the value before, in a round.
+    Before,
+}
+
+/// Longer chains are not followed.
+const DEEP: u32 = 40;
+/// What one instruction takes, in steps of the budget.
+const VISIT: u64 = 4;
+/// No columns carry into the lanes that are fewer.
+const COLUMNS: i64 = 1 << 15;
+
+impl Way<'_, '_> {
+    fn named(&mut self, event: Event, address: &Address<'_>) -> Option<Named> {
+        let bounds = self.flow.unit.launch_bounds(self.view.declared()?);
+        let most = bounds.most().map(|threads| {
+            let warps = threads.div_ceil(THREADS_OF_WARP.into()).clamp(1, WARPS as u64) as u32;
+            u32::MAX >> (u32::BITS - warps)
+        });
+        let (certain, possible) = match self.executing.of(event.instruction).map(|it| it.by_warps()) {
+            Some(by) => {
+                // Without a bound, whoever a condition lets execute it is there: the first of them.
+                let there = match most {
+                    Some(most) => most,
+                    None if by.possible() == u32::MAX => return None,
+                    None => by.certain() & by.certain().wrapping_neg(),
+                };
+                (by.certain() & there, by.possible() & there)
+            }
+            None if self.is_always_executed(event) => (most?, most?),
+            None => return None,
+        };
+        if possible == 0 {
+            return None;
+        }
+        let mut named = |address: &Address<'_>| {
+            let Base::Register(register) = address.base else { return None };
+            let lanes = plus(self.register(event.instruction, register.id)?, number(address.offset as u32))?;
+            let Lanes::Known(words, starts) = lanes else { return None };
+            Some((*words, starts))
+        };
+        let (words, starts) = named(address).or_else(|| {
+            // Of the rest of an address nothing may be known.
+            let known = self.flow.facts.address(self.flow.unit, self.flow.decoded(event)?, address);
+            let group = known.shifted_right(21).constant(2)? as u32;
+            Some(([group << 21; WARPS], SmallVec::new()))
+        })?;
+        Some(Named { words, certain, possible, is_exact: bounds.threads().is_some(), starts })
+    }
+
+    /// Whether every thread that does not leave the kernel before executes an instruction: nothing guards
+    /// it, and every way through the function leads to it.
+    fn is_always_executed(&self, event: Event) -> bool {
+        let (unit, cfg) = (self.flow.unit, self.flow.cfg());
+        let raw = &unit.module.instructions[event.instruction as usize];
+        unit.module.guard(raw).is_none()
+            && cfg.block_of(event.instruction).is_some_and(|block| cfg.post_dominates(block, BlockId(0)))
+    }
+
+    fn register(&mut self, at: u32, register: RegisterId) -> Option<Lanes> {
+        if self.depth >= DEEP || !self.view.budget.take(VISIT) {
+            return None;
+        }
+        let value = self.view.value(at, register)?;
+        if let ValueId::Definition(id) = value
+            && let Some(known) = self.known.get(&id)
+        {
+            return known.clone();
+        }
+        self.depth += 1;
+        let found = self.find(at, register, value);
+        self.depth -= 1;
+        // What was found in a round holds there only.
+        if let (ValueId::Definition(id), true) = (value, self.around.is_empty()) {
+            self.known.insert(id, found.clone());
+        }
+        found
+    }
+
+    fn find(&mut self, at: u32, register: RegisterId, value: ValueId) -> Option<Lanes> {
+        if let Some(numbers) = self.executing.in_warps(at, register) {
+            return Some(Lanes::Known(Box::new(numbers.map(|number| lanes(number as u32))), SmallVec::new()));
+        }
+        let made = match value {
+            ValueId::Definition(id) => self.made(id, false),
+            ValueId::Join(join) => self.joined(join),
+        };
+        if made.is_some() {
+            return made;
+        }
+        if let Some(start) = self.flow.start_of_allocation(at, register) {
+            return Some(Lanes::Known(Box::new([0; WARPS]), SmallVec::from_slice(&[start])));
+        }
+        self.are_columns(at, register, 1).then(|| number(0))
+    }
+
+    /// Whether a register times a factor is a number of columns.
+    fn are_columns(&self, at: u32, register: RegisterId, factor: u32) -> bool {
+        let found = self.flow.facts.ranges.at(&self.view, at, register);
+        let numbers = found.numbers.times(factor.cast_signed().into());
+        let few = Numbers::between(1 - COLUMNS, COLUMNS - 1);
+        found.base == CountedFrom::Nothing && !found.lanes && numbers.is_within(few)
+    }
+
+    /// What comes from several sides, if it has the same lanes on all of them.
+    fn joined(&mut self, join: JoinId) -> Option<Lanes> {
+        if self.around.contains(&join) {
+            return Some(Lanes::Before);
+        }
+        self.around.push(join);
+        let mut all: Option<Lanes> = None;
+        let mut agree = true;
+        for input in self.view.definitions.joined(join).iter() {
+            let found = match *input {
+                ValueId::Definition(id) => self.made(id, true),
+                ValueId::Join(inner) => self.joined(inner),
+            };
+            match (&all, found) {
+                (_, Some(Lanes::Before)) => {}
+                (Some(Lanes::Known(known, _)), Some(Lanes::Known(found, _))) if *known == found => {}
+                (None, Some(found)) => all = Some(found),
+                (Some(_), Some(_)) | (_, None) => agree = false,
+            }
+            if !agree {
+                break;
+            }
+        }
+        self.around.pop();
+        // Where all of it goes round, nothing gave it a first value; it is that of an outer round, then.
+        let before = || (!self.around.is_empty()).then_some(Lanes::Before);
+        if agree { all.or_else(before) } else { None }
+    }
+
+    /// What an instruction makes.
+    fn made(&mut self, id: DefinitionId, may_be_guarded: bool) -> Option<Lanes> {
+        let Definition { instruction: at, operand, guarded, .. } = *self.view.definitions.get(id);
+        let unit = self.view.unit;
+        let raw = &unit.module.instructions[at as usize];
+        let opcode = unit.operations.of(at);
+        if guarded && !may_be_guarded
+            || operand != raw.operands.start
+            || opcode.has_flag(Flag::Sat)
+            || opcode.types.iter().any(|ty| ty.is_float() || ty.is_packed() || ty.bits() != Some(32))
+        {
+            return None;
+        }
+        let first = raw.operands.start;
+        match (opcode.computes(), raw.operands.len) {
+            (Computation::Move, 2) => self.operand(at, first + 1),
+            (Computation::Shuffle, _) if opcode.has(Modifier::ShuffleMode(ShuffleMode::Idx)) => {
+                self.operand(at, first + 1)
+            }
+            (Computation::Arithmetic(Arithmetic::Add), 3) => {
+                plus(self.operand(at, first + 1)?, self.operand(at, first + 2)?)
+            }
+            (Computation::Arithmetic(Arithmetic::Subtract), 3) => {
+                let Lanes::Known(by, starts) = self.operand(at, first + 2)? else { return None };
+                let by = Lanes::Known(Box::new(by.map(u32::wrapping_neg)), SmallVec::new());
+                if starts.is_empty() { plus(self.operand(at, first + 1)?, by) } else { None }
+            }
+            // Where columns have no bit in common, neither has what they carry.
+            (Computation::Or, 3) => {
+                let (a, b) = (self.operand(at, first + 1)?, self.operand(at, first + 2)?);
+                let (Lanes::Known(mut a, mut starts), Lanes::Known(b, others)) = (a, b) else { return None };
+                a.iter_mut().zip(*b).for_each(|(a, b)| *a |= b);
+                starts.extend(others);
+                Some(Lanes::Known(a, starts))
+            }
+            (Computation::Arithmetic(Arithmetic::MultiplyAdd), 4) if opcode.has(Modifier::Part(Part::Lo)) => {
+                plus(self.product(at, first + 1, first + 2)?, self.operand(at, first + 3)?)
+            }
+            (Computation::Load, 2) => {
+                let start = self.flow.start_of_loaded(at)?;
+                Some(Lanes::Known(Box::new([0; WARPS]), SmallVec::from_slice(&[start])))
+            }
+            _ => None,
+        }
+    }
+
+    /// What a factor makes of a number that is known by warp, or of a number of columns.
+    fn product(&self, at: u32, a: u32, b: u32) -> Option<Lanes> {
+        let factor = |index: u32| self.literal(index).or_else(|| self.constant(at, index));
+        let (of, factor) = match (factor(a), factor(b)) {
+            (_, Some(factor)) => (a, factor),
+            (Some(factor), None) => (b, factor),
+            (None, None) => return None,
+        };
+        let Resolution::Register(register) = self.view.unit.symbols.operand(of) else { return None };
+        if let Some(numbers) = self.executing.in_warps(at, register) {
+            let lanes = numbers.map(|number| lanes((number as u32).wrapping_mul(factor)));
+            return Some(Lanes::Known(Box::new(lanes), SmallVec::new()));
+        }
+        self.are_columns(at, register, factor).then(|| number(0))
+    }
+
+    fn operand(&mut self, at: u32, index: u32) -> Option<Lanes> {
+        if let Some(value) = self.literal(index) {
+            return Some(number(value));
+        }
+        let unit = self.view.unit;
+        if unit.module.operands[index as usize].kind() != OperandKind::Name {
+            return None;
+        }
+        match unit.symbols.operand(index) {
+            Resolution::Register(register) => self.register(at, register),
+            Resolution::Symbol(_) | Resolution::Special(_) | Resolution::Undeclared => None,
+        }
+    }
+
+    fn literal(&self, index: u32) -> Option<u32> {
+        let unit = self.view.unit;
+        let value = literal::evaluate(&unit.source, &unit.module, &unit.module.operands[index as usize])?;
+        Some((value & i128::from(u32::MAX)) as u32)
+    }
+
+    /// A register that holds one number.
+    fn constant(&self, at: u32, index: u32) -> Option<u32> {
+        let Resolution::Register(register) = self.view.unit.symbols.operand(index) else { return None };
+        let numbers = self.executing.in_warps(at, register)?;
+        let first = numbers[0];
+        numbers.iter().all(|number| *number == first).then_some(first as u32)
+    }
+}
+
+/// The lanes of a number that is the same for all warps.
+fn number(value: u32) -> Lanes {
+    Lanes::Known(Box::new([lanes(value); WARPS]), SmallVec::new())
+}
+
+/// The lanes of an address; columns that count backwards take nothing from them.
+fn lanes(word: u32) -> u32 {
+    let column = i32::from((word as u16).cast_signed());
+    word.wrapping_sub(column.cast_unsigned())
+}
+
+fn plus(a: Lanes, b: Lanes) -> Option<Lanes> {
+    let is_none = |words: &Words| words.iter().all(|lanes| *lanes == 0);
+    match (a, b) {
+        (Lanes::Known(mut a, mut starts), Lanes::Known(b, others)) => {
+            a.iter_mut().zip(*b).for_each(|(a, b)| *a = a.wrapping_add(b));
+            starts.extend(others);
+            Some(Lanes::Known(a, starts))
+        }
+        (Lanes::Before, Lanes::Known(by, starts)) | (Lanes::Known(by, starts), Lanes::Before) => {
+            (is_none(&by) && starts.is_empty()).then_some(Lanes::Before)
+        }
+        (Lanes::Before, Lanes::Before) => None,
+    }
+}
