@@ -87,6 +87,10 @@ struct Told {
     passed: Vec<(Channel, u32)>,
 }
 
+/// For some warps that access: what can still be told to who frees, and by barrier of all threads at how many the
+/// warps have arrived at least before each block.
+type Behind = (Passed, Vec<Vec<u32>>);
+
 /// What has been looked at.
 #[derive(Default)]
 struct Seen {
@@ -237,7 +241,7 @@ impl<'a> Kernel<'a> {
             return None;
         }
         let told = self.told_before(site, by, &before)?;
-        let mut behind: FxHashMap<Warps, Option<(Passed, Vec<Vec<u32>>)>> = FxHashMap::default();
+        let mut behind: FxHashMap<Warps, Option<Behind>> = FxHashMap::default();
         for access in flow.reached(is_access) {
             if !sites.contains(&access.site()) || access.way().iter().skip(1).any(tells_behind) {
                 continue;

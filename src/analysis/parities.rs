@@ -37,7 +37,7 @@ pub enum Why {
     BeforeFirst,
 }
 
-impl<'a> Flow<'a> {
+impl Flow<'_> {
     /// The waits of this kernel for a wrong parity, for each mbarrier the first.
     pub fn wrong_parities(&self) -> Vec<WrongParity> {
         let used = self.mbarriers();
@@ -99,11 +99,7 @@ impl<'a> Flow<'a> {
                             } else {
                                 round.blocks.is_disjoint(&other.blocks)
                                     && self.does_something(round)
-                                    && self.are_of_other_warps(
-                                        &executing,
-                                        arrival.instruction,
-                                        wait.instruction,
-                                    )
+                                    && are_of_other_warps(&executing, arrival.instruction, wait.instruction)
                             }
                     })
             })
@@ -143,9 +139,10 @@ impl<'a> Flow<'a> {
         let (Some(own), Some(other)) = blocks else { return true };
         rounds.iter().any(|round| round.blocks.contains(&own) && !round.blocks.contains(&other))
     }
+}
 
-    fn are_of_other_warps(&self, executing: &Executing<'_>, one: u32, other: u32) -> bool {
-        let both = executing.of(one).zip(executing.of(other));
-        both.is_some_and(|(one, other)| one.is_of_other_warps(&other))
-    }
+/// Whether no warp executes both.
+fn are_of_other_warps(executing: &Executing<'_>, one: u32, other: u32) -> bool {
+    let both = executing.of(one).zip(executing.of(other));
+    both.is_some_and(|(one, other)| one.is_of_other_warps(&other))
 }

@@ -8,6 +8,7 @@ use rustc_hash::FxHashSet;
 use super::events::{Action, Event};
 use super::flow::Flow;
 use super::places::Root;
+use super::ranges::Numbers;
 use crate::descriptor::shared_memory::{self, SwizzleMode};
 use crate::instruction::{Instruction, MatrixA, Scalar};
 use crate::isa::generic::{Arithmetic, Bits, Computation, Flag, Space};
@@ -340,7 +341,7 @@ impl Flow<'_> {
         let Some(place) = self.places().address(event.instruction, address as u32) else { return false };
         match place.root {
             Root::Variable(written) if written == variable => {
-                let first = place.bytes().and_then(|bytes| bytes.first());
+                let first = place.bytes().and_then(Numbers::first);
                 first.is_some_and(|first| u64::try_from(first).is_ok_and(|first| first > word))
             }
             Root::Variable(written) => !self.is_external(written) || !self.is_external(variable),

@@ -52,7 +52,7 @@ rule! {
     /// ```
     ///
     /// ## References
-    /// PTX ISA, section 9.7.16.6.2.1.1; *mbarrier.test_wait, mbarrier.try_wait*
+    /// PTX ISA, section 9.7.16.6.2.1.1; *Phase of the mbarrier object*
     WrongParity Kernel check
 }
 
