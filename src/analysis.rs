@@ -23,6 +23,7 @@
 //! | which variable in shared memory does a store write, or a descriptor point to? | [`flow::Flow::stores_elsewhere`] |
 //! | who waits, and does not look whether the phase is over? | [`waits`] |
 //! | which mbarriers are waited on, and which are signalled? | [`mbarriers`] |
+//! | which waits are for a parity that cannot be the phase's? | [`parities`] |
 //! | which paths can a run take? | [`paths`], behind all questions about order |
 //! | what does a descriptor lose of the addresses that it is made of? | [`truncated`] |
 //! | what does a descriptor say, and what is wrong with it? | [`descriptors`]; in words, [`description`] |
@@ -32,6 +33,9 @@
 //! | what can have happened before what, with nothing between? | [`flow::Flow::pairs`], on top of [`reach`] |
 //! | which barrier is an instruction about? | [`channels`] |
 //! | which columns are handed over to whom before they are complete? | [`handovers`] |
+//! | which accesses does nothing order before another warp frees what they access? | [`freed`] |
+//! | where does control go round? what does some thread execute in each round? | [`loops`] |
+//! | what does no commit track in the last round of a loop? | [`untracked`] |
 //! | what lies between two instructions, before the second is reached for the first time? | [`rounds`] |
 //! | what is still pending where something happens? | [`pending`]; loads are followed by [`loads`] |
 //! | which threads of a block, warp by warp? of which CTA of a pair? | [`executing::Executing`], through [`flow::Flow::executing`] |
@@ -60,13 +64,16 @@ pub mod executing;
 pub mod few;
 pub mod flow;
 pub mod footprint;
+pub mod freed;
 pub mod function;
 pub mod functions;
 pub mod given;
 pub mod handovers;
 pub mod loads;
 mod local;
+pub mod loops;
 pub mod mbarriers;
+pub mod parities;
 pub mod paths;
 pub mod pending;
 pub mod places;
@@ -80,6 +87,7 @@ pub mod sums;
 pub mod truncated;
 pub mod uniformity;
 pub mod unrolled;
+pub mod untracked;
 pub mod values;
 pub mod waits;
 pub mod warp_lanes;

@@ -13,19 +13,20 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::analysis::calls::{CallGraph, Component};
 use crate::analysis::description::{self, Description};
-use crate::analysis::descriptors;
+use crate::analysis::descriptors::{self, Descriptors};
 use crate::analysis::events::Events;
 use crate::analysis::functions::FunctionFacts;
 use crate::analysis::waits;
 use crate::diagnostic::{Diagnostic, Findings, Found};
 use crate::host::Host;
-use crate::instruction::decode::Decoder;
+use crate::instruction::decode::{Decoded, Decoder};
 use crate::instruction::gates::Gates;
 use crate::resolve::environment::Environment;
 use crate::resolve::provenance::Provenance;
 use crate::resolve::unit::Unit;
 use crate::rules::{Checker, Chosen, Scope};
 use crate::suppression::Suppressions;
+use crate::syntax::ast::Module;
 use crate::{Options, Report};
 use call_labels::CallLabels;
 pub use document::Document;
@@ -140,28 +141,51 @@ pub(crate) fn locate(unit: &Unit, diagnostics: &mut [Diagnostic]) {
     }
 }
 
+/// How many statements are looked at together. The code of all rules is larger than the caches next to a
+/// processor, and so is what they remember of many statements: in between lies what costs least.
+const TOGETHER: u32 = 1500;
+
 /// Looks at the components, side by side if that is possible.
 fn look_at_all<'a>(
     context: Context<'a>,
     tasks: &mut [Task],
     cancelled: &(dyn Fn() -> bool + Sync),
 ) -> Worker<'a> {
-    let look = |mut worker: Worker<'a>, task: &mut Task| {
-        worker.work_on(task, cancelled);
+    let look = |mut worker: Worker<'a>, tasks: &mut [Task]| {
+        worker.work_on(tasks, cancelled);
         worker
     };
     #[cfg(feature = "parallel")]
-    if tasks.iter().filter(|task| task.findings.is_none()).nth(1).is_some()
-        && rayon::current_num_threads() > 1
-    {
+    let open = tasks.iter().filter(|task| task.findings.is_none()).count();
+    let batches = batches(&context.unit.module, tasks);
+    #[cfg(feature = "parallel")]
+    if open > 1 && batches.len() > 1 && rayon::current_num_threads() > 1 {
         use rayon::prelude::*;
-        return tasks
-            .par_iter_mut()
+        return batches
+            .into_par_iter()
             .fold(|| Worker::new(context), look)
             .reduce_with(Worker::and)
             .unwrap_or_else(|| Worker::new(context));
     }
-    tasks.iter_mut().fold(Worker::new(context), look)
+    batches.into_iter().fold(Worker::new(context), look)
+}
+
+/// The components, as many of them at once as are looked at together.
+fn batches<'t>(module: &Module, mut tasks: &'t mut [Task]) -> Vec<&'t mut [Task]> {
+    let mut batches = Vec::new();
+    while !tasks.is_empty() {
+        let mut statements = 0;
+        let fits = |task: &&Task| {
+            let fits = statements < TOGETHER;
+            let functions = task.component.functions.iter();
+            statements += functions.map(|it| module.functions[*it as usize].body.len).sum::<u32>();
+            fits
+        };
+        let (batch, others) = tasks.split_at_mut(tasks.iter().take_while(fits).count());
+        batches.push(batch);
+        tasks = others;
+    }
+    batches
 }
 
 /// What all workers share.
@@ -235,61 +259,66 @@ impl<'a> Worker<'a> {
         } else {
             &[Scope::Text, Scope::Fragment, Scope::Statement]
         };
-        checker.run(&Chosen::of(&options.rules, scopes), &mut self.findings, cancelled);
+        Checker::run(&[checker], &Chosen::of(&options.rules, scopes), &mut self.findings, cancelled);
     }
 
-    /// Adds what is found in a component; looks at it unless that is known.
-    fn work_on(&mut self, task: &mut Task, cancelled: &dyn Fn() -> bool) {
-        if let Some(findings) = &task.findings {
-            self.findings.extend(findings.iter().cloned());
-        } else if self.context.records {
+    /// Adds what is found in components; looks at those of which that is not known.
+    fn work_on(&mut self, tasks: &mut [Task], cancelled: &dyn Fn() -> bool) {
+        if !self.context.records {
+            self.look_at(tasks, cancelled);
+            return;
+        }
+        for task in tasks {
+            if let Some(findings) = &task.findings {
+                self.findings.extend(findings.iter().cloned());
+                continue;
+            }
             self.findings.start_record();
-            self.look_at(&task.component, cancelled);
+            self.look_at(std::slice::from_ref(task), cancelled);
             // What is cut short is not all.
             task.findings = self.findings.end_record().filter(|_| !cancelled());
-        } else {
-            self.look_at(&task.component, cancelled);
         }
     }
 
-    /// Runs all other rules on the functions of a component.
-    fn look_at(&mut self, component: &Component, cancelled: &dyn Fn() -> bool) {
-        let Context { unit, options, environment, gates, calls, .. } = self.context;
+    /// Runs all other rules on the functions of components. Each stage, and each rule, looks at one after
+    /// the other: what takes the time with small kernels is to fetch the code of all rules for each.
+    fn look_at(&mut self, tasks: &[Task], cancelled: &dyn Fn() -> bool) {
+        let Context { unit, options, environment, .. } = self.context;
         if cancelled() {
             return;
         }
-        let instructions = self.decoder.decode(&component.functions);
-        if instructions.is_empty() {
-            return;
+        let context = self.context;
+        let mut looked: Vec<Looked<'_>> = Vec::with_capacity(tasks.len());
+        for Task { component, .. } in tasks {
+            let instructions = self.decoder.decode(&component.functions);
+            if !instructions.is_empty() {
+                looked.push(Looked {
+                    component,
+                    instructions,
+                    events: Events::default(),
+                    functions: Vec::new(),
+                    descriptors: Vec::new(),
+                });
+            }
         }
-        let mut events = Events::new(unit, component, &instructions, &|_, _| true);
-        let functions =
-            FunctionFacts::all(unit, (calls, component), &instructions, &events, options.analysis_budget);
-        let unread = waits::unread(unit, &events, &functions);
-        if !unread.is_empty() || functions.iter().any(|facts| facts.cfg.is_pruned()) {
-            events = Events::new(unit, component, &instructions, &|function, instruction| {
-                let facts = functions.iter().find(|facts| facts.function == function);
-                !unread.contains(&instruction) && facts.is_none_or(|facts| facts.cfg.is_executed(instruction))
-            });
+        for it in &mut looked {
+            it.events = Events::new(unit, it.component, &it.instructions, &|_, _| true);
         }
-        let descriptors = descriptors::find(unit, &instructions, &functions, environment);
-        let checker = Checker {
-            unit,
-            instructions: &instructions,
-            environment,
-            gates,
-            calls,
-            component,
-            events: &events,
-            functions: &functions,
-            descriptors: &descriptors,
-        };
-        checker.run(&self.rules, &mut self.findings, cancelled);
-        self.steps += functions.iter().map(|facts| facts.budget.taken()).sum::<u64>();
-        if options.describe {
-            let features = environment.features();
-            let described = description::describe(unit, &instructions, &functions, &descriptors, features);
-            self.descriptions.extend(described);
+        for it in &mut looked {
+            it.analyse(&context);
+        }
+        for it in &mut looked {
+            it.descriptors = descriptors::find(unit, &it.instructions, &it.functions, environment);
+        }
+        let checkers: Vec<Checker<'_>> = looked.iter().map(|it| it.checker(&context)).collect();
+        Checker::run(&checkers, &self.rules, &mut self.findings, cancelled);
+        for Looked { instructions, functions, descriptors, .. } in &looked {
+            self.steps += functions.iter().map(|facts| facts.budget.taken()).sum::<u64>();
+            if options.describe {
+                let features = environment.features();
+                let described = description::describe(unit, instructions, functions, descriptors, features);
+                self.descriptions.extend(described);
+            }
         }
     }
 
@@ -299,5 +328,38 @@ impl<'a> Worker<'a> {
         self.descriptions.extend(other.descriptions);
         self.steps += other.steps;
         self
+    }
+}
+
+/// What rules are told of one component.
+struct Looked<'a> {
+    component: &'a Component,
+    instructions: Vec<Decoded<'a>>,
+    events: Events,
+    functions: Vec<FunctionFacts>,
+    descriptors: Vec<Descriptors>,
+}
+
+impl Looked<'_> {
+    /// Finds what holds in its functions, and leaves out the events that do not happen.
+    fn analyse(&mut self, context: &Context<'_>) {
+        let Context { unit, options, calls, .. } = *context;
+        let Self { component, instructions, events, .. } = self;
+        let functions =
+            FunctionFacts::all(unit, (calls, component), instructions, events, options.analysis_budget);
+        let unread = waits::unread(unit, events, &functions);
+        if !unread.is_empty() || functions.iter().any(|facts| facts.cfg.is_pruned()) {
+            *events = Events::new(unit, component, instructions, &|function, instruction| {
+                let facts = functions.iter().find(|facts| facts.function == function);
+                !unread.contains(&instruction) && facts.is_none_or(|facts| facts.cfg.is_executed(instruction))
+            });
+        }
+        self.functions = functions;
+    }
+
+    fn checker<'b>(&'b self, context: &'b Context<'_>) -> Checker<'b> {
+        let Context { unit, environment, gates, calls, .. } = *context;
+        let Self { component, instructions, events, functions, descriptors } = self;
+        Checker { unit, instructions, environment, gates, calls, component, events, functions, descriptors }
     }
 }

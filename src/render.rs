@@ -2,6 +2,8 @@
 
 use std::io::{self, Write};
 
+use clap::ValueEnum;
+
 use crate::Report;
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::source::Source;
@@ -39,12 +41,12 @@ impl Checked {
     }
 }
 
-/// How to write findings.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// How to write findings. What is said of a format is its help on the command line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Format {
     /// Source excerpts with labels.
     Human,
-    /// One line each.
+    /// One line for each finding.
     Concise,
     /// One JSON document.
     Json,
@@ -52,12 +54,22 @@ pub enum Format {
     Sarif,
     /// Annotations of GitHub Actions.
     Github,
-    /// A report of GitLab's Code Quality.
+    /// A report for GitLab's Code Quality.
     Gitlab,
-    /// A report of tests, in the XML of `JUnit`.
+    /// A report of tests, as `JUnit` writes it.
     Junit,
-    /// The Reviewdog Diagnostic Format.
+    /// Reviewdog's format.
     Rdjson,
+}
+
+impl Format {
+    /// Whether a program reads it, which wants a document even where there is nothing to say.
+    pub(crate) fn is_document(self) -> bool {
+        match self {
+            Self::Json | Self::Sarif | Self::Gitlab | Self::Junit | Self::Rdjson => true,
+            Self::Human | Self::Concise | Self::Github => false,
+        }
+    }
 }
 
 /// Totals over several sources.

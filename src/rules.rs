@@ -15,6 +15,7 @@ use crate::analysis::descriptors::Descriptors;
 use crate::analysis::events::Events;
 use crate::analysis::flow::{Flow, Pair};
 use crate::analysis::functions::FunctionFacts;
+use crate::analysis::reached::Reached;
 pub use crate::diagnostic::Code;
 use crate::diagnostic::{Diagnostic, Findings, Severity};
 use crate::instruction::decode::Decoded;
@@ -293,6 +294,8 @@ rules! {
     barriers::barrier_number,
     barriers::mbarrier_never_signalled,
     barriers::commit_not_waited_for,
+    barriers::wrong_parity,
+    barriers::mbarrier_not_initialised,
     // TC9 Style
     style::qualifier_order,
     style::family_portability,
@@ -309,6 +312,14 @@ rules! {
     inline_assembly::scope_not_closed,
     inline_assembly::missing_sideeffect,
     inline_assembly::missing_convergent,
+}
+
+/// A finding with the calls that lead to the instruction which it is about.
+pub fn through_calls(finding: Diagnostic, reached: &Reached<'_>) -> Diagnostic {
+    let source = &reached.flow().unit.source;
+    reached.calls().fold(finding, |finding, (call, callee)| {
+        finding.label(call, format!("`{}` is called here", source.slice(callee)))
+    })
 }
 
 /// A finding with the calls through which the function reaches what it names.
@@ -388,13 +399,15 @@ impl Rule {
 
 impl<'a> Checker<'a> {
     /// Runs some rules, or stops between two of them once `cancelled` says so.
-    pub fn run(&self, rules: &[Chosen], findings: &mut Findings<'_>, cancelled: &dyn Fn() -> bool) {
+    pub fn run(all: &[Self], rules: &[Chosen], findings: &mut Findings<'_>, cancelled: &dyn Fn() -> bool) {
         for Chosen { rule, severity } in rules {
             if cancelled() {
                 return;
             }
             findings.set_severity(*severity);
-            (rule.check)(self, findings);
+            for checker in all {
+                (rule.check)(checker, findings);
+            }
         }
         findings.set_severity(None);
     }

@@ -20,10 +20,9 @@
 //! it does at an instruction that the machine does not know: nothing is skipped, and a kernel is
 //! called clean only if all of it was seen.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 
 use rustc_hash::FxHashMap;
-use serde::Serialize;
 
 pub mod addresses;
 pub mod arithmetic;
@@ -34,20 +33,20 @@ pub mod launch;
 mod machine;
 mod program;
 pub mod record;
+mod report;
 pub mod schedules;
 mod shadow;
 pub mod tensor_map;
 
 use crate::descriptor::Features;
-use crate::diagnostic::selection::RuleSettings;
-use crate::diagnostic::{Diagnostic, Severity};
+use crate::diagnostic::Diagnostic;
 use crate::resolve::environment::Environment;
 use crate::resolve::unit::Unit;
-use crate::source::Span;
 use launch::{Argument, Launch, LaunchError, LaunchFile};
 use machine::{Buffer, Bytes, Conditions, Fill, Global, Machine, Shape};
 use program::{Action, Program, Shared};
-use record::Record;
+use report::verdict;
+pub use report::{KernelReport, Progress, Reason, Verdict};
 
 /// When asynchronous operations take effect, and in which order threads run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -86,59 +85,6 @@ impl Default for Settings {
             records: false,
         }
     }
-}
-
-/// What became of a kernel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Verdict {
-    /// All of it ran, and nothing is wrong.
-    Clean,
-    /// Something could not be judged.
-    Incomplete,
-    /// Something is wrong.
-    Findings,
-}
-
-/// Why something could not be judged, and where.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Reason {
-    /// The place, if there is one.
-    pub span: Option<Span>,
-    /// Why.
-    pub text: String,
-}
-
-/// What is known of a kernel.
-#[derive(Clone, Debug)]
-pub struct KernelReport {
-    /// Its name.
-    pub kernel: String,
-    /// What became of it.
-    pub verdict: Verdict,
-    /// Why it could not be judged.
-    pub reasons: Vec<Reason>,
-    /// What was taken for granted.
-    pub assumed: Vec<String>,
-    /// What is wrong.
-    pub diagnostics: Vec<Diagnostic>,
-    /// Instructions that warps executed.
-    pub warp_instructions: u64,
-    /// Asynchronous operations.
-    pub operations: u64,
-    /// By argument that is a buffer: its bytes in the end, if all are known.
-    pub buffers: Vec<(usize, Option<Vec<u8>>)>,
-    /// What happened, if that was wanted.
-    pub record: Option<Record>,
-}
-
-/// How far runs are, for whoever looks at them from another thread.
-#[derive(Debug, Default)]
-pub struct Progress {
-    /// Instructions that warps executed.
-    pub instructions: AtomicU64,
-    /// Runs that have begun.
-    pub runs: AtomicU64,
 }
 
 /// What became of one run, and what it shows about the launch.
@@ -654,57 +600,7 @@ fn clusters(launch: &Launch) -> u64 {
 /// Clusters of a grid whose reports are kept at the same time.
 const AT_A_TIME: u32 = 64;
 
-impl KernelReport {
-    /// Adds what became of another cluster of the same launch.
-    fn add(&mut self, report: Self) {
-        if self.verdict == Verdict::Clean && report.verdict != Verdict::Clean {
-            self.record = report.record;
-        }
-        self.warp_instructions += report.warp_instructions;
-        self.operations += report.operations;
-        for finding in report.diagnostics {
-            let is_known = self
-                .diagnostics
-                .iter()
-                .any(|known| known.code == finding.code && known.primary.span == finding.primary.span);
-            if !is_known {
-                self.diagnostics.push(finding);
-            }
-        }
-        for reason in report.reasons {
-            if !self.reasons.contains(&reason) {
-                self.reasons.push(reason);
-            }
-        }
-        self.verdict = verdict(&self.diagnostics, &self.reasons);
-    }
-
-    /// Forgets findings that nobody wants to see.
-    pub fn retain(&mut self, is_wanted: impl FnMut(&Diagnostic) -> bool) {
-        self.diagnostics.retain(is_wanted);
-        self.verdict = verdict(&self.diagnostics, &self.reasons);
-    }
-
-    /// Lets findings matter as much as the settings say.
-    pub fn weigh(&mut self, settings: &RuleSettings) {
-        for finding in &mut self.diagnostics {
-            finding.severity = settings.severity(finding.code);
-        }
-        self.retain(|finding| finding.severity != Severity::Off);
-    }
-}
-
 /// What needs more memory is not run: 16 CTAs of 1024 threads with 5000 registers each take half of it.
 const MOST_BYTES: u64 = 3 << 29;
 /// Larger buffers are not written to files.
 const MOST_WRITTEN: usize = 1 << 26;
-
-fn verdict(diagnostics: &[Diagnostic], reasons: &[Reason]) -> Verdict {
-    if !diagnostics.is_empty() {
-        Verdict::Findings
-    } else if reasons.is_empty() {
-        Verdict::Clean
-    } else {
-        Verdict::Incomplete
-    }
-}

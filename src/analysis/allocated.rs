@@ -18,7 +18,10 @@ use super::reach::{Direction, Passed};
 use crate::descriptor::Known;
 use crate::instruction::decode::Decoded;
 use crate::instruction::{Address, Base, Instruction, Scalar};
-use crate::isa::generic::{Arithmetic, Computation, Modifier, Operation, Vector};
+use crate::isa::generic::{
+    Access, Arithmetic, Computation, Modifier, Operation, Role, SpaceRule, Synchronization, Vector,
+};
+use crate::isa::vocabulary::Operation as TensorOperation;
 use crate::resolve::operations::Opcode;
 use crate::resolve::symbols::{RegisterId, Resolution, SymbolId};
 use crate::source::Span;
@@ -196,7 +199,12 @@ impl Slots {
             origin = Some(place);
         }
         let may_write = |store: &&Store| store.to != Some(slot) && store.may_write(flow, slot);
-        let is_elsewhere = |store: &Store| match (store.to, slot.root) {
+        origin.filter(|_| stores.iter().filter(may_write).all(|store| self.is_elsewhere(flow, store, slot)))
+    }
+
+    /// Whether a store of which the word is not known certainly writes other bytes of the same variable.
+    fn is_elsewhere(&self, flow: &Flow<'_>, store: &Store, slot: Slot) -> bool {
+        match (store.to, slot.root) {
             (None, SlotRoot::Variable(variable)) => {
                 let bytes = self.bytes(flow).get(&store.instruction);
                 bytes.is_some_and(|(written, bytes)| {
@@ -204,8 +212,53 @@ impl Slots {
                 })
             }
             _ => false,
+        }
+    }
+
+    /// Whether nothing in a kernel ever writes a word of its shared memory: no allocation, no store, no copy. It
+    /// is so only of kernels that call nothing, and write to no address of which the memory is not known.
+    pub fn is_never_written(&self, flow: &Flow<'_>, slot: Slot) -> bool {
+        let SlotRoot::Variable(variable) = slot.root else { return false };
+        let is_apart = |other: Slot| match other.root {
+            SlotRoot::Variable(written) if written == variable => {
+                other.offset.saturating_add(WORD) <= slot.offset || slot.offset + WORD <= other.offset
+            }
+            // An address in other memory than shared is another mistake.
+            SlotRoot::Variable(written) => {
+                flow.is_shared_variable(written)
+                    && (!flow.is_external(written) || !flow.is_external(variable))
+            }
+            SlotRoot::Literal | SlotRoot::Parameter(_) | SlotRoot::Register(_) => false,
         };
-        origin.filter(|_| stores.iter().filter(may_write).all(is_elsewhere))
+        let leaves_alone = |event: &Event| match event.action {
+            Action::Tensor { .. } => match flow.instruction(*event) {
+                Some(Instruction::Alloc(alloc)) => {
+                    footprint::slot(flow, *event, &alloc.dst).is_some_and(is_apart)
+                }
+                Some(_) => true,
+                None => flow.operation(*event) != Some(TensorOperation::Alloc),
+            },
+            Action::SharedUpdate | Action::AsyncCopy | Action::BulkLoad => {
+                flow.is_written_apart(*event, variable, slot.offset)
+            }
+            Action::Call(_) | Action::Unknown => false,
+            Action::MbarrierWait
+            | Action::MbarrierArrive
+            | Action::Barrier
+            | Action::BarrierArrive
+            | Action::WarpBarrier
+            | Action::ProxyFence
+            | Action::SharedStore
+            | Action::Acquire => true,
+        };
+        let stores = self.stores(flow);
+        flow.events().iter().all(leaves_alone)
+            && flow.facts.budget.take(stores.len() as u64)
+            && stores
+                .iter()
+                .filter(|store| store.may_write(flow, slot))
+                .all(|store| self.is_elsewhere(flow, store, slot))
+            && !flow.cfg().instructions().any(|at| may_write_anywhere(flow.unit.operations.of(at)))
     }
 
     /// The bytes of a variable that stores may write of which the word is not known.
@@ -276,6 +329,22 @@ impl Slots {
         let is_between = !leads(flow, first.at, then.at, Some(then.load));
         !differs(first.load, then.load) && (is_between || !differs(then.load, first.load))
     }
+}
+
+/// Whether an instruction writes to a generic address, or to another CTA's shared memory: what that is, is not
+/// looked at.
+fn may_write_anywhere(opcode: &Opcode) -> bool {
+    let is_remote = matches!(
+        opcode.synchronization(),
+        Synchronization::AsyncStore | Synchronization::FabricStart | Synchronization::ClusterLaunch
+    );
+    let is_generic = opcode.slots.iter().any(|slot| match slot.role {
+        Role::Address(Access::Write | Access::ReadWrite, SpaceRule::Nth(nth)) => {
+            opcode.spaces().nth(usize::from(nth)).is_none()
+        }
+        _ => false,
+    });
+    is_remote || is_generic && opcode.synchronization() == Synchronization::None
 }
 
 /// Bytes of the word of a slot.

@@ -238,12 +238,10 @@ impl Events {
         let mut callees: Vec<u32> = Vec::new();
         // What is not called need not be short.
         let is_kernel = matches!(circle, [only] if kinds.unit.module.functions[*only as usize].is_entry);
-        let mut calls = false;
         for function in circle {
             for event in self.of(*function) {
                 match event.action {
                     Action::Call(callee) => {
-                        calls = true;
                         if circle.binary_search(&callee).is_err() {
                             callees.push(callee);
                         }
@@ -257,9 +255,6 @@ impl Events {
                     }
                 }
             }
-        }
-        if is_kernel && calls {
-            seen.extend(summary.events.iter().map(|event| kinds.of(*event)));
         }
         callees.sort_unstable();
         callees.dedup();
@@ -418,7 +413,7 @@ fn action(opcode: &Opcode) -> Option<Action> {
 }
 
 /// Whether an instruction reads what other threads may write meanwhile, and says so.
-fn is_strong_read(opcode: &Opcode) -> bool {
+pub(super) fn is_strong_read(opcode: &Opcode) -> bool {
     let is_strong = |semantics: Semantics| opcode.has(Modifier::Semantics(semantics));
     let reads = |wanted: Access| {
         opcode.slots.iter().any(|slot| matches!(slot.role, Role::Address(access, _) if access == wanted))

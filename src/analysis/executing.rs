@@ -63,6 +63,11 @@ impl Executes {
         Self { holds: self.holds.and(inner, self.all), ..*self }
     }
 
+    /// Whether the block has exactly as many threads as are looked at.
+    pub fn is_exact(&self) -> bool {
+        self.is_exact
+    }
+
     /// Whether nobody executes it.
     pub fn is_nobody(&self) -> bool {
         self.all.without(self.holds.no).is_empty()
@@ -238,6 +243,13 @@ impl<'a> Executing<'a> {
         };
         let (may, may_not) = (without(holds.no), without(holds.yes));
         (may != self.all || may_not != self.all).then_some((may, may_not))
+    }
+
+    /// Whether it is known for every thread whether the guard of an instruction holds, but for which one of
+    /// a warp is elected: then nothing else decides about it.
+    pub fn is_by_thread(&self, instruction: u32) -> bool {
+        let Holds { yes, no, .. } = self.guard(instruction);
+        self.all.without(yes.or(no)).is_empty()
     }
 
     /// The threads that get to a block.

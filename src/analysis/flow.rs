@@ -395,6 +395,14 @@ impl<'a> Flow<'a> {
         Passed::new(self.cfg(), direction, at.facts.iter().copied())
     }
 
+    /// What paths pass that go from some instructions forward, or backward; nothing if the budget does not
+    /// suffice.
+    pub(super) fn passed_from(&self, direction: Direction, instructions: &[u32]) -> Option<Passed> {
+        let steps = self.cfg().len() as u64 + instructions.len() as u64;
+        let enough = self.facts.budget.take(steps);
+        enough.then(|| Passed::new(self.cfg(), direction, instructions.iter().copied()))
+    }
+
     /// Whether a fact can get to a query, as far as the graph alone tells, where nothing kills it.
     fn may_reach(&self, reach: &Reach, at: &Sites) -> bool {
         if !reach.only_generates() {

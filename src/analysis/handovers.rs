@@ -79,7 +79,8 @@ impl<'a> Flow<'a> {
         }
     }
 
-    fn mbarrier_of(&self, instruction: u32) -> Option<&'a Used> {
+    /// The use of an mbarrier that an instruction is.
+    pub(super) fn mbarrier_of(&self, instruction: u32) -> Option<&'a Used> {
         let used = self.mbarriers();
         let at = used.binary_search_by_key(&instruction, |it| it.instruction).ok()?;
         Some(&used[at])

@@ -3,11 +3,13 @@
 //! An mbarrier is the place of its word in shared memory. Where a kernel chooses among several, it is not
 //! known which one an instruction means, but which ones it can be.
 
+use super::cfg::Cfg;
 use super::flow::Flow;
 use super::places::Root;
 use super::ranges::Numbers;
-use crate::isa::generic::{Flag, Synchronization};
+use crate::isa::generic::{Computation, Flag, Synchronization};
 use crate::isa::vocabulary::Operation;
+use crate::resolve::operations::Opcode;
 use crate::resolve::symbols::Resolution;
 use crate::source::Span;
 use crate::syntax::ast::OperandKind;
@@ -32,6 +34,16 @@ impl Mbarrier {
     /// Whether two instructions may mean the same.
     pub fn may_be(&self, other: &Self) -> bool {
         self.root == other.root && !self.bytes.is_disjoint(other.bytes)
+    }
+
+    /// Whether it is in a variable of the module.
+    pub fn is_variable(&self) -> bool {
+        matches!(self.root, Root::Variable(_))
+    }
+
+    /// Whether it is known which one it is.
+    pub fn is_one(&self) -> bool {
+        self.bytes.single().is_some()
     }
 
     /// Whether two instructions mean one of the same mbarriers, which are few.
@@ -98,44 +110,7 @@ impl<'a> Flow<'a> {
                 continue;
             }
             self.facts.budget.take(1);
-            let how = match opcode.synchronization() {
-                Synchronization::MbarrierWait | Synchronization::MbarrierQuery => Use::Waits,
-                Synchronization::MbarrierCompleteTransactions
-                | Synchronization::MbarrierArrive
-                | Synchronization::AsyncCopyArrive
-                | Synchronization::BulkCopy
-                | Synchronization::AsyncStore
-                | Synchronization::FabricStart
-                | Synchronization::ClusterLaunch => Use::Signals,
-                Synchronization::MbarrierInit => Use::Initialises,
-                Synchronization::Tensor if opcode.tensor == Some(Operation::Commit) => Use::Commits,
-                Synchronization::Tensor
-                | Synchronization::None
-                | Synchronization::BarrierSync
-                | Synchronization::BarrierArrive
-                | Synchronization::ClusterArrive
-                | Synchronization::ClusterWait
-                | Synchronization::WarpBarrier
-                | Synchronization::WarpCollective
-                | Synchronization::MbarrierInvalidate
-                | Synchronization::MbarrierExpectTransactions
-                | Synchronization::Fence
-                | Synchronization::MbarrierInitFence
-                | Synchronization::ProxyFence
-                | Synchronization::AsyncCopy
-                | Synchronization::AsyncCopyCommit
-                | Synchronization::AsyncCopyWait
-                | Synchronization::BulkCommit
-                | Synchronization::BulkWait
-                | Synchronization::FabricSubmit
-                | Synchronization::FabricWait
-                | Synchronization::WarpgroupFence
-                | Synchronization::WarpgroupMultiply
-                | Synchronization::WarpgroupCommit
-                | Synchronization::WarpgroupWait
-                | Synchronization::RegisterChange
-                | Synchronization::DependentGrids => continue,
-            };
+            let Some(how) = used_as(opcode) else { continue };
             let operands = self.unit.module.instructions[instruction as usize].operands;
             // It is the last address, where there are several.
             let is_address =
@@ -154,6 +129,17 @@ impl<'a> Flow<'a> {
         used
     }
 
+    /// Whether something that this function calls initialises mbarriers.
+    pub fn calls_initialise_mbarriers(&self) -> bool {
+        let initialises = |at: u32| used_as(self.unit.operations.of(at)) == Some(Use::Initialises);
+        let module = &self.unit.module;
+        let mut callees = self.all.reachable([self.facts.function]).into_iter();
+        callees.any(|function| {
+            let mut all = Cfg::instruction_range(module, module.functions[function as usize].body);
+            !self.facts.budget.take(all.len() as u64) || all.any(initialises)
+        })
+    }
+
     /// The parity that a wait is for, if it is known.
     pub fn parity(&self, wait: &Used) -> Option<bool> {
         let operand = wait.parity?;
@@ -169,4 +155,72 @@ impl<'a> Flow<'a> {
         };
         number.map(|number| number & 1 == 1)
     }
+
+    /// Whether a wait is for the first phase at some time: its parity is 0, or begins with 0 where a loop
+    /// turns it.
+    pub fn waits_for_first(&self, wait: &Used) -> bool {
+        if let Some(parity) = self.parity(wait) {
+            return !parity;
+        }
+        let Some(operand) = wait.parity else { return false };
+        let Resolution::Register(register) = self.unit.symbols.operand(operand) else { return false };
+        let view = self.facts.view(self.unit);
+        let value = view.value(wait.instruction, register);
+        let all = value.and_then(|value| view.definitions.all(value, &self.facts.budget));
+        let is_even = |instruction: u32| {
+            let made = self.unit.module.instructions[instruction as usize].operands;
+            let moved = self.unit.module.operands.get(made.start as usize + 1);
+            let number = moved.and_then(|it| literal::evaluate(&self.unit.source, &self.unit.module, it));
+            self.unit.operations.of(instruction).computes() == Computation::Move
+                && number.is_some_and(|number| number & 1 == 0)
+        };
+        all.is_some_and(|all| {
+            all.iter().any(|id| {
+                let made = view.definitions.get(*id);
+                !made.guarded && is_even(made.instruction)
+            })
+        })
+    }
+}
+
+/// What an instruction does with an mbarrier.
+pub(super) fn used_as(opcode: &Opcode) -> Option<Use> {
+    Some(match opcode.synchronization() {
+        Synchronization::MbarrierWait | Synchronization::MbarrierQuery => Use::Waits,
+        Synchronization::MbarrierCompleteTransactions
+        | Synchronization::MbarrierArrive
+        | Synchronization::AsyncCopyArrive
+        | Synchronization::BulkCopy
+        | Synchronization::AsyncStore
+        | Synchronization::FabricStart
+        | Synchronization::ClusterLaunch => Use::Signals,
+        Synchronization::MbarrierInit => Use::Initialises,
+        Synchronization::Tensor if opcode.tensor == Some(Operation::Commit) => Use::Commits,
+        Synchronization::Tensor
+        | Synchronization::None
+        | Synchronization::BarrierSync
+        | Synchronization::BarrierArrive
+        | Synchronization::ClusterArrive
+        | Synchronization::ClusterWait
+        | Synchronization::WarpBarrier
+        | Synchronization::WarpCollective
+        | Synchronization::MbarrierInvalidate
+        | Synchronization::MbarrierExpectTransactions
+        | Synchronization::Fence
+        | Synchronization::MbarrierInitFence
+        | Synchronization::ProxyFence
+        | Synchronization::AsyncCopy
+        | Synchronization::AsyncCopyCommit
+        | Synchronization::AsyncCopyWait
+        | Synchronization::BulkCommit
+        | Synchronization::BulkWait
+        | Synchronization::FabricSubmit
+        | Synchronization::FabricWait
+        | Synchronization::WarpgroupFence
+        | Synchronization::WarpgroupMultiply
+        | Synchronization::WarpgroupCommit
+        | Synchronization::WarpgroupWait
+        | Synchronization::RegisterChange
+        | Synchronization::DependentGrids => return None,
+    })
 }

@@ -492,3 +492,47 @@ impl<'a> Allowance<'a> {
         self.left > 0 && self.budget.take(steps)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Paths;
+    use crate::analysis::budget::Budget;
+    use crate::analysis::cfg::Cfg;
+    use crate::analysis::definitions::{Definitions, RegisterSet};
+    use crate::analysis::function::Function;
+    use crate::resolve::unit::Unit;
+    use crate::source::Source;
+
+    /// Whether the last branch is the same for all threads of a CTA. `r1` is the number of a thread, and `r2`
+    /// what all of them are given.
+    fn go_together(body: &str) -> bool {
+        let text = format!(
+            ".version 9.0\n.target sm_100a\n.entry k(.param .u32 n) {{ .reg .pred p<9>; .reg .b32 r<9>; \
+             mov.u32 r1, %tid.x; ld.param.u32 r2, [n]; {body} ret; }}"
+        );
+        let unit = Unit::new(&Source::new("t", text).unwrap());
+        let (_, kernel) = unit.module.bodies().next().unwrap();
+        let cfg = Cfg::new(&unit, kernel.body);
+        let budget = Budget::default();
+        let definitions = Definitions::new(&unit, &cfg, &mut RegisterSet::default());
+        let function =
+            Function { unit: &unit, cfg: &cfg, definitions: &definitions, budget: &budget, given: None };
+        let paths = Paths::new(&function, std::iter::empty(), |_| None);
+        let last = cfg.blocks().filter_map(|(_, block)| block.branch).max().unwrap();
+        paths.is_alike(last)
+    }
+
+    #[test]
+    fn flags_are_alike_where_no_branch_parts_threads() {
+        let flag = |by: &str| {
+            format!(
+                "mov.u32 r3, 0; {by} G: mov.u32 r3, 1; A: setp.eq.u32 p2, r3, 0; @p2 bra B; membar.cta; B:"
+            )
+        };
+        assert!(go_together(&flag("setp.eq.u32 p1, r2, 7; @p1 bra A;")));
+        assert!(!go_together(&flag("setp.eq.u32 p1, r1, 7; @p1 bra A;")));
+        // A list of labels has no guard that says who takes which of them.
+        assert!(!go_together(&flag("T: .branchtargets G, A; and.b32 r5, r1, 1; brx.idx r5, T;")));
+        assert!(go_together(&flag("T: .branchtargets G; brx.idx r2, T;")));
+    }
+}

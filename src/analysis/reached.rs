@@ -180,6 +180,16 @@ impl<'a> Reached<'a> {
         Event { through: None, ..self.event }
     }
 
+    /// Each function on the way with the instruction that a thread has to get to.
+    pub(super) fn way(&self) -> &[(Flow<'a>, u32)] {
+        &self.way
+    }
+
+    /// The instruction of the kernel that it is executed at: itself, or a call.
+    pub fn site(&self) -> u32 {
+        self.way[0].1
+    }
+
     fn last(&self) -> (Flow<'a>, u32) {
         // There is at least the instruction itself.
         self.way[self.way.len() - 1]

@@ -8,6 +8,7 @@ use rustc_hash::FxHashSet;
 use super::events::{Action, Event};
 use super::flow::Flow;
 use super::places::Root;
+use super::ranges::Numbers;
 use crate::descriptor::shared_memory::{self, SwizzleMode};
 use crate::instruction::{Instruction, MatrixA, Scalar};
 use crate::isa::generic::{Arithmetic, Bits, Computation, Flag, Space};
@@ -243,10 +244,10 @@ impl Flow<'_> {
                     if raw.operands.len == 2 => {}
                 // Walked from the descriptor back to the address, where a unit is 16 bytes.
                 Computation::Bits(Bits::ShiftRight) if shift == 0 && number(2) == Some(u64::from(UNIT)) => {
-                    shift = UNIT
+                    shift = UNIT;
                 }
                 Computation::Bits(Bits::Extract) if shift == 0 && number(2) == Some(u64::from(UNIT)) => {
-                    shift = UNIT
+                    shift = UNIT;
                 }
                 Computation::And
                     if number(2).is_some_and(|mask| mask & 0x3FFF == 0x3FFF || mask == 0x3_FFF0) => {}
@@ -307,6 +308,13 @@ impl Flow<'_> {
         matches!(self.unit.symbols.symbol(variable).kind, SymbolKind::Variable { is_external: true, .. })
     }
 
+    pub(super) fn is_shared_variable(&self, variable: SymbolId) -> bool {
+        matches!(
+            self.unit.symbols.symbol(variable).kind,
+            SymbolKind::Variable { space: StateSpace::Shared, .. }
+        )
+    }
+
     /// The variable that a store writes.
     pub(super) fn stored_variable(&self, store: Event) -> Option<SymbolId> {
         if !self.is_own(store) {
@@ -320,6 +328,29 @@ impl Flow<'_> {
             Root::Variable(variable) => Some(variable),
             Root::Register(register) => self.variable(store.instruction, register, 0),
             Root::Literal | Root::Slot(_) | Root::Parameter(_) => None,
+        }
+    }
+
+    /// Whether a copy or an atomic operation certainly leaves some word of a variable alone: it begins in another
+    /// variable, or behind that word.
+    pub(super) fn is_written_apart(&self, event: Event, variable: SymbolId, word: u64) -> bool {
+        let operands = self.unit.module.instructions[event.instruction as usize].operands;
+        let is_address =
+            |index: &usize| matches!(self.unit.module.operands[*index].kind(), OperandKind::Address(_));
+        let Some(address) = operands.range().find(is_address) else { return false };
+        let Some(place) = self.places().address(event.instruction, address as u32) else { return false };
+        match place.root {
+            Root::Variable(written) if written == variable => {
+                let first = place.bytes().and_then(Numbers::first);
+                first.is_some_and(|first| u64::try_from(first).is_ok_and(|first| first > word))
+            }
+            Root::Variable(written) => !self.is_external(written) || !self.is_external(variable),
+            Root::Register(register) => {
+                self.variable(event.instruction, register, 0).is_some_and(|written| {
+                    written != variable && (!self.is_external(written) || !self.is_external(variable))
+                })
+            }
+            Root::Literal | Root::Slot(_) | Root::Parameter(_) => false,
         }
     }
 

@@ -6,7 +6,6 @@ use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use clap::ValueEnum;
 use indicatif::{ProgressBar, ProgressDrawTarget};
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 
@@ -36,8 +35,8 @@ pub(super) struct Check {
     #[arg(long, value_name = "VERSION")]
     ptx_version: Option<PtxVersion>,
     /// How to write the findings.
-    #[arg(long, value_enum, default_value_t = FormatArgument::Human)]
-    format: FormatArgument,
+    #[arg(long, value_enum, default_value_t = Format::Human)]
+    format: Format,
     /// Write the findings to this file instead of standard output.
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -121,36 +120,6 @@ struct FixArguments {
     /// Show what would be changed, and change nothing.
     #[arg(long)]
     diff: bool,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum FormatArgument {
-    /// Source excerpts with labels.
-    Human,
-    /// One line for each finding.
-    Concise,
-    /// One JSON document.
-    Json,
-    /// SARIF 2.1.0, for code scanning.
-    Sarif,
-    /// Annotations of GitHub Actions.
-    Github,
-    /// A report for GitLab's Code Quality.
-    Gitlab,
-    /// A report of tests, as `JUnit` writes it.
-    Junit,
-    /// Reviewdog's format.
-    Rdjson,
-}
-
-impl FormatArgument {
-    /// Whether a program reads it, which wants a document even where there is nothing to say.
-    fn is_document(self) -> bool {
-        match self {
-            Self::Json | Self::Sarif | Self::Gitlab | Self::Junit | Self::Rdjson => true,
-            Self::Human | Self::Concise | Self::Github => false,
-        }
-    }
 }
 
 /// More files than this take long enough for someone to wonder.
@@ -336,9 +305,9 @@ impl Check {
 
     fn render(&self, files: &[Checked], color: bool, out: &mut dyn Write) -> io::Result<()> {
         if self.statistics {
-            return statistics::render(files, self.format == FormatArgument::Json, out);
+            return statistics::render(files, self.format == Format::Json, out);
         }
-        render::render(files, self.format.into(), color, out)
+        render::render(files, self.format, color, out)
     }
 }
 
@@ -377,19 +346,4 @@ fn severity(text: &str) -> Result<(Selector, Severity), String> {
     let level = Severity::from_str(level)
         .map_err(|_| format!("`{level}` is not a severity; write off, info, warning or error"))?;
     Ok((rule, level))
-}
-
-impl From<FormatArgument> for Format {
-    fn from(format: FormatArgument) -> Self {
-        match format {
-            FormatArgument::Human => Self::Human,
-            FormatArgument::Concise => Self::Concise,
-            FormatArgument::Json => Self::Json,
-            FormatArgument::Sarif => Self::Sarif,
-            FormatArgument::Github => Self::Github,
-            FormatArgument::Gitlab => Self::Gitlab,
-            FormatArgument::Junit => Self::Junit,
-            FormatArgument::Rdjson => Self::Rdjson,
-        }
-    }
 }

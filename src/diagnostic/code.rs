@@ -186,6 +186,8 @@ codes! {
     BarrierNumber "TC832" "barrier-number" Error Silent,
     MbarrierNeverSignalled "TC833" "mbarrier-never-signalled" Warning Silent,
     CommitNotWaitedFor "TC834" "commit-not-waited-for" Warning Silent,
+    WrongParity "TC835" "wrong-parity" Warning Silent,
+    MbarrierNotInitialised "TC836" "mbarrier-not-initialised" Error Silent,
     // TC9 Style
     QualifierOrder "TC901" "qualifier-order" Info Silent,
     FamilyPortability "TC902" "family-portability" Off Silent,

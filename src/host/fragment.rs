@@ -379,9 +379,6 @@ enum Reading {
 const DIRECTIVES: &[&str] =
     &[".reg", ".shared", ".pragma", ".branchtargets", ".callprototype", ".calltargets"];
 
-/// Operations that are written without a dot.
-const BARE: &[&str] = &["trap", "exit", "brkpt", "ret"];
-
 /// What a template is. Host files have assembly of other machines as well.
 fn read(text: &str) -> Reading {
     let mut found = None;
@@ -401,7 +398,7 @@ fn read(text: &str) -> Reading {
         if is_word_of_ptx(word) {
             return Reading::Ptx;
         }
-        let is_shared = BARE.contains(&word) && words.next().is_none();
+        let is_shared = generic::stands_alone(word) && words.next().is_none();
         let reading = if is_shared { Reading::Shared } else { Reading::Other };
         // One that PTX has not: what stands beside it is of that machine, too.
         found = Some(if found.is_none_or(|found| found == reading) { reading } else { Reading::Other });

@@ -193,7 +193,9 @@ impl<'s> Decoder<'s> {
     }
 
     fn decode_range(&mut self, statements: Range<usize>, function: Option<u32>, all: &mut Vec<Decoded<'s>>) {
-        for &(statement, instruction) in self.operations.tensor_within(statements) {
+        let within = self.operations.tensor_within(statements);
+        all.reserve(within.len());
+        for &(statement, instruction) in within {
             let raw = &self.module.instructions[instruction as usize];
             let number = self.operations.number(instruction);
             let mut decoded = if let Some(same) = self.known.get(&number) {

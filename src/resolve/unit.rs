@@ -115,6 +115,16 @@ impl Unit {
         (has_newline && is_open).then_some(end as u32)
     }
 
+    /// Where the line starts that a place stands in, if one word is before it: the operation of a statement may
+    /// stand where an operand can, and is read as one where the `;` before it is missing.
+    pub fn first_word(&self, offset: u32) -> Option<u32> {
+        let before = self.source.text().get(..offset as usize)?;
+        let line = &before[before.rfind('\n').map_or(0, |at| at + 1)..];
+        let mut words = line.split_whitespace();
+        let is_one = words.next().is_some() && words.next().is_none();
+        is_one.then(|| offset - line.trim_start().len() as u32)
+    }
+
     /// The statements that start within `span`.
     pub fn statements_in(&self, span: Span) -> &[Statement] {
         let statements = &self.module.statements;

@@ -4,3 +4,5 @@ pub(super) mod barrier_number;
 pub(super) mod commit_not_waited_for;
 pub(super) mod mbarrier_count;
 pub(super) mod mbarrier_never_signalled;
+pub(super) mod mbarrier_not_initialised;
+pub(super) mod wrong_parity;

@@ -91,7 +91,7 @@ pub(super) fn together(mut runs: Vec<Run>) -> Option<KernelReport> {
                 Some(Doubt::Ways | Doubt::Address) => {
                     !(is_race && is_everywhere && runs.len() == launch::MOST_SETS)
                 }
-                Some(Doubt::Cluster) => true,
+                Some(Doubt::Addition | Doubt::Cluster) => true,
             };
             if is_denied && !counts(run) || found[..before].iter().any(|known| self::key(known) == key) {
                 continue;

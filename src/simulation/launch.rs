@@ -209,6 +209,14 @@ impl Assumption {
         }
     }
 
+    /// What a byte among the parameters is.
+    pub(crate) const fn flag(self) -> u64 {
+        match self.content {
+            Content::Zeros => 0,
+            Content::Rising | Content::Ones | Content::Equal | Content::Indices => 1,
+        }
+    }
+
     /// What an instruction results in that is not computed, and what copies bring that are not made.
     pub(crate) const fn result(self) -> u64 {
         match self.content {

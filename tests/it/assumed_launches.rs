@@ -232,3 +232,124 @@ fn an_index_that_leads_nowhere_else() {
     let report = simulate(&text("bar.sync 0;"));
     assert_eq!(report.verdict, Verdict::Clean, "{:?} {:?}", codes(&report), report.reasons);
 }
+
+/// Whether the first multiply adds to what nobody has written is for whoever launches the kernel to say.
+#[test]
+fn a_flag_that_says_whether_to_add() {
+    let text = |parameter: &str, flag: &str| {
+        let body = format!(
+            "    .reg .pred p, adds, done;
+    .reg .b16 flag;
+    .reg .b32 tid, warp, taddr, idesc, word;
+    .reg .b64 a, b;
+    .shared .align 4 .b32 slot;
+    .shared .align 8 .b64 full;
+    .shared .align 1024 .b8 tile[8192];
+
+    {flag}
+    mov.u32 tid, %tid.x;
+    shr.u32 warp, tid, 5;
+    setp.ne.u32 p, warp, 0;
+    @p bra allocated;
+    tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [slot], 64;
+    tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned;
+allocated:
+    setp.ne.u32 p, tid, 0;
+    @!p mbarrier.init.shared::cta.b64 [full], 1;
+    @!p fence.mbarrier_init.release.cluster;
+    mov.u32 word, tile;
+    mad.lo.u32 word, tid, 16, word;
+    st.shared.v4.u32 [word], {{tid, tid, tid, tid}};
+    st.shared.v4.u32 [word+2048], {{tid, tid, tid, tid}};
+    st.shared.v4.u32 [word+4096], {{tid, tid, tid, tid}};
+    fence.proxy.async.shared::cta;
+    tcgen05.fence::before_thread_sync;
+    bar.sync 0;
+    tcgen05.fence::after_thread_sync;
+    ld.shared.b32 taddr, [slot];
+    @p bra issued;
+    mov.b32 idesc, 0x08100010;
+    mov.u32 word, tile;
+    shr.u32 word, word, 4;
+    cvt.u64.u32 a, word;
+    or.b64 a, a, 0x0000401000080000;
+    add.u64 b, a, 256;
+    tcgen05.mma.cta_group::1.kind::f16 [taddr], a, b, idesc, adds;
+    tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [full];
+issued:
+    mbarrier.try_wait.parity.shared::cta.b64 done, [full], 0;
+    @!done bra issued;
+    bar.sync 0;
+    setp.ne.u32 p, warp, 0;
+    @p bra freed;
+    tcgen05.dealloc.cta_group::1.sync.aligned.b32 taddr, 64;
+freed:
+    ret;
+"
+        );
+        kernel(parameter, 128, &body)
+    };
+    let bit = "and.b16 flag, flag, 1; setp.ne.b16 adds, flag, 0;";
+    let report = simulate(&text(".param .align 4 .b8 mma[4]", &format!("ld.param.b8 flag, [mma+2]; {bit}")));
+    assert_eq!(report.verdict, Verdict::Clean, "{:?} {:?}", codes(&report), report.reasons);
+    // A word is never zero where a launch is assumed.
+    let word = "ld.param.u32 word, [adding]; setp.ne.u32 adds, word, 0;";
+    let report = simulate(&text(".param .u32 adding", word));
+    assert_eq!(report.verdict, Verdict::Incomplete, "{:?} {:?}", codes(&report), report.reasons);
+    // What the kernel itself says is found.
+    let report = simulate(&text("", "mov.pred adds, 1;"));
+    assert_eq!(codes(&report), ["SIM306"], "{:?}", report.reasons);
+}
+
+/// A descriptor that is a parameter is no address, and where it leads nobody knows.
+#[test]
+fn a_descriptor_that_is_a_parameter() {
+    let text = |descriptor: &str| {
+        let body = format!(
+            "    .reg .pred p, done;
+    .reg .b32 tid, warp, taddr;
+    .reg .b64 matrix, low;
+    .shared .align 4 .b32 slot;
+    .shared .align 8 .b64 full;
+    .shared .align 1024 .b8 tile[4096];
+
+    ld.param.u64 matrix, [template];
+    {descriptor}
+    mov.u32 tid, %tid.x;
+    shr.u32 warp, tid, 5;
+    setp.ne.u32 p, warp, 0;
+    @p bra allocated;
+    tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [slot], 32;
+    tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned;
+allocated:
+    setp.ne.u32 p, tid, 0;
+    @!p mbarrier.init.shared::cta.b64 [full], 1;
+    @!p fence.mbarrier_init.release.cluster;
+    tcgen05.fence::before_thread_sync;
+    bar.sync 0;
+    tcgen05.fence::after_thread_sync;
+    ld.shared.b32 taddr, [slot];
+    @p bra issued;
+    tcgen05.cp.cta_group::1.128x256b [taddr], matrix;
+    tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [full];
+issued:
+    mbarrier.try_wait.parity.shared::cta.b64 done, [full], 0;
+    @!done bra issued;
+    bar.sync 0;
+    setp.ne.u32 p, warp, 0;
+    @p bra freed;
+    tcgen05.dealloc.cta_group::1.sync.aligned.b32 taddr, 32;
+freed:
+    ret;
+"
+        );
+        kernel(".param .u64 template", 128, &body)
+    };
+    for descriptor in ["", "mov.u64 low, 64; or.b64 matrix, matrix, low;", "add.u64 matrix, matrix, 0x100;"] {
+        let report = simulate(&text(descriptor));
+        assert!(report.diagnostics.is_empty(), "{descriptor}: {:?} {:?}", codes(&report), report.reasons);
+    }
+    // What the kernel itself says is found.
+    let report = simulate(&text("mov.b64 matrix, 0x0000400800013FFF;"));
+    assert_eq!(codes(&report), ["SIM503"], "{:?}", report.reasons);
+}

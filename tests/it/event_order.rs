@@ -471,6 +471,11 @@ fn hazards_for(program: &[Op], parameter: Option<u32>) -> Hazards {
             found.entry("TC704").or_default().insert(at);
             certain.insert("TC704");
         }
+        // In a loop, none may follow the last time.
+        let mut commits = after.iter().filter(|at| program.get(**at) == Some(&Op::Commit));
+        if !copies && commits.all(|commit| !ends_without(program, *commit, at)) {
+            found.entry("TC704").or_default().insert(at);
+        }
         let waits = after.iter().filter(|at| match program.get(**at) {
             Some(Op::MbarrierWait) => true,
             Some(Op::Barrier) => passes_on(**at),
@@ -501,6 +506,20 @@ fn hazards_for(program: &[Op], parameter: Option<u32>) -> Hazards {
         certain.insert("TC308");
     }
     Hazards { found, certain, races }
+}
+
+/// Whether a path leads from an operation to the end and does not pass another one.
+fn ends_without(program: &[Op], from: usize, other: usize) -> bool {
+    let mut seen = BTreeSet::new();
+    let mut work = successors(program, from);
+    while let Some(at) = work.pop() {
+        match program.get(at) {
+            None | Some(Op::Exit) => return true,
+            Some(_) if at == other || !seen.insert(at) => {}
+            Some(_) => work.extend(successors(program, at)),
+        }
+    }
+    false
 }
 
 /// Whether paths lead from an operation to an access, and none of them past a wait before it comes there,

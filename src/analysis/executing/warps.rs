@@ -37,6 +37,18 @@ impl Warps {
         self.certain & !other.possible != 0
     }
 
+    /// Those of these warps that execute something in a run in which others execute the other instruction, if
+    /// there are such runs for certain: these, or the others, execute it always. In a block that may be smaller
+    /// than it can be (`is_exact` is false), each warp of several may be missing.
+    pub fn beside(self, other: Self, is_exact: bool) -> Option<Self> {
+        let are_apart = self.are_others_than(other);
+        let certain = self.certain & !other.possible;
+        if certain != 0 && (is_exact || are_apart) {
+            return Some(Self { certain, possible: certain });
+        }
+        (are_apart && self.are_some() && other.certain != 0).then_some(self)
+    }
+
     /// Whether one of the first may execute the one and one of the second the other instruction where both
     /// access the same lanes of Tensor Memory: those of their rank among four.
     pub fn share_lanes_with(self, other: Self) -> bool {
@@ -74,6 +86,19 @@ mod tests {
         assert!(!first.are_others_than(warps(0, 0b11)) && !first.are_more_than(warps(0, 0b11)));
         assert!(warps(0b11, 0b11).are_more_than(first) && !first.are_more_than(warps(0b11, 0b11)));
         assert!(first.are_some() && !warps(0, 0).are_some());
+    }
+
+    #[test]
+    fn warps_that_certainly_go_beside_others() {
+        let (all, first, second) = (warps(0b11, 0b11), warps(0b01, 0b01), warps(0b10, 0b10));
+        assert_eq!(all.beside(first, true), Some(second));
+        // There may be one warp only.
+        assert_eq!(all.beside(first, false), None);
+        assert_eq!(second.beside(first, false), Some(second));
+        let perhaps = warps(0, 0b10);
+        assert_eq!(perhaps.beside(first, false), Some(perhaps));
+        assert_eq!(perhaps.beside(warps(0, 0b01), true), None);
+        assert_eq!(perhaps.beside(all, true), None);
     }
 
     #[test]

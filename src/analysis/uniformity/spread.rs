@@ -161,10 +161,7 @@ impl Uniformity {
             // those that a whole warp may start at.
             (Computation::Or, 1 | 2) => Step::Mask(LANES_OF_ADDRESS),
             (Computation::Xor, 1) if number(2).is_some() => Step::Keep,
-            (
-                Computation::Arithmetic(Arithmetic::Add) | Computation::Arithmetic(Arithmetic::Subtract),
-                1 | 2,
-            ) => Step::Sum,
+            (Computation::Arithmetic(Arithmetic::Add | Arithmetic::Subtract), 1 | 2) => Step::Sum,
             (Computation::Arithmetic(Arithmetic::Multiply), 1) if opcode.has(Modifier::Part(Part::Lo)) => {
                 let by = number(2)?;
                 if by == 0 {

@@ -3,17 +3,20 @@ use std::collections::BTreeSet;
 
 use crate::analysis::events::{Action, Event};
 use crate::analysis::flow::{Flow, Role};
+use crate::analysis::freed::Freed;
 use crate::analysis::pending::{Pending, Threads, overwritten_loads, pending_stores, unordered_stores};
 use crate::diagnostic::{Diagnostic, Findings};
 use crate::instruction::Instruction;
 use crate::isa::vocabulary::Operation;
-use crate::rules::{Checker, Code, rule};
+use crate::rules::{Checker, Code, rule, through_calls};
 
 rule! {
     /// ## What it does
     /// Finds a `dealloc` that can execute while an access of Tensor Memory is still under way:
     /// behind `ld` or `st` with no `wait`, barrier or wait on an mbarrier between, or behind `mma`,
-    /// `cp` or `shift` with no barrier or wait on an mbarrier between.
+    /// `cp` or `shift` with no barrier or wait on an mbarrier between. Where another warp accesses it, the
+    /// warp that deallocates has to learn, at a barrier or through an mbarrier, that this is over: a barrier
+    /// that both pass before the access, or at which the other warp does not arrive, says nothing of it.
     ///
     /// ## Why is this bad?
     /// The columns can be handed to another CTA while they are still read or written. A barrier is
@@ -45,6 +48,7 @@ rule! {
 }
 
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
+    let mut all_reported: BTreeSet<u32> = BTreeSet::new();
     for flow in checker.flows() {
         let mut reported: BTreeSet<u32> = BTreeSet::new();
         for access in [Pending::Load, Pending::Store, Pending::Operation] {
@@ -106,13 +110,51 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             }
         }
         if flow.is_entry() {
-            loaded_by_other_warps(&flow, &reported, findings);
+            reported.extend(loaded_by_other_warps(&flow, &reported, findings));
+        }
+        all_reported.extend(reported);
+    }
+    for flow in checker.flows().filter(Flow::is_entry) {
+        for found in flow.freed_meanwhile(|dealloc| !all_reported.contains(&dealloc)) {
+            if all_reported.insert(found.frees.event.instruction) {
+                findings.push(freed_meanwhile(&flow, &found));
+            }
         }
     }
 }
 
+/// What another warp accesses, and nothing orders with the deallocation.
+fn freed_meanwhile(flow: &Flow<'_>, found: &Freed<'_>) -> Diagnostic {
+    let Freed { access, frees, barrier } = found;
+    let name = flow.operation(access.event).map_or("", Operation::name);
+    let finding = Diagnostic::new(
+        Code::DeallocRacesAccess,
+        flow.span(frees.event),
+        format!("Tensor Memory can be deallocated while `tcgen05.{name}` of another warp accesses it"),
+        "nothing before this waits for the other warp",
+    )
+    .label(
+        flow.span(access.event),
+        "another warp executes this, and nothing that it does afterwards is waited for",
+    );
+    let finding = match barrier {
+        Some(barrier) => finding.label(
+            flow.unit.module.instructions[*barrier as usize].opcode,
+            "the last barrier before the `dealloc` comes before the access, too",
+        ),
+        None => finding,
+    };
+    let finding = through_calls(through_calls(finding, frees), access);
+    finding
+        .note(
+            "accesses of Tensor Memory must be synchronised with `dealloc` \
+             (PTX ISA, 9.7.16.6.2 and 9.7.16.7.1)",
+        )
+        .help("put a barrier of all these warps behind their last access and before the `dealloc`")
+}
+
 /// Loads that more warps execute than the deallocation: `wait::ld` waits for those of its own warp only.
-fn loaded_by_other_warps(flow: &Flow<'_>, reported: &BTreeSet<u32>, findings: &mut Findings<'_>) {
+fn loaded_by_other_warps(flow: &Flow<'_>, reported: &BTreeSet<u32>, findings: &mut Findings<'_>) -> Vec<u32> {
     let role = |event: Event| match (event.action, flow.operation(event)) {
         (Action::Barrier | Action::MbarrierWait | Action::Acquire | Action::Unknown, _) => Role::Kill,
         (_, Some(Operation::Dealloc)) => {
@@ -127,7 +169,7 @@ fn loaded_by_other_warps(flow: &Flow<'_>, reported: &BTreeSet<u32>, findings: &m
         let of = |event: Event| executing.of(event.instruction);
         of(pair.first).zip(of(pair.then)).is_some_and(|(loads, frees)| loads.is_of_more_warps_than(&frees))
     });
-    for pair in pairs {
+    for pair in &pairs {
         let name = flow.operation(pair.first).map_or("", Operation::name);
         findings.push(
             Diagnostic::new(
@@ -146,4 +188,5 @@ fn loaded_by_other_warps(flow: &Flow<'_>, reported: &BTreeSet<u32>, findings: &m
             .help("put `tcgen05.wait::ld` and a barrier of all these warps before the `dealloc`"),
         );
     }
+    pairs.iter().map(|pair| pair.then.instruction).collect()
 }

@@ -5,6 +5,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::analysis::events::{Action, Event};
 use crate::analysis::flow::{Flow, Role};
+use crate::analysis::loops::Loop;
 use crate::analysis::reach::{self, Fact, Passed, Reach};
 use crate::diagnostic::{Diagnostic, Findings};
 use crate::isa::tensor_memory::TensorMemory;
@@ -123,6 +124,27 @@ fn are_alone(flow: &Flow<'_>, memory: TensorMemory, size: impl Fn(Event) -> Opti
     !sites().any(|site| passed.has(flow.cfg(), site))
 }
 
+/// Whether each round of a loop certainly allocates, and none deallocates. What a round does under a condition of
+/// its own, it may do a few times only.
+fn goes_on(flow: &Flow<'_>, sites: &[u32]) -> bool {
+    let cfg = flow.cfg();
+    let Some(loops) = flow.loops() else { return false };
+    let has = |it: &Loop, at: u32| cfg.block_of(at).is_some_and(|block| it.blocks.contains(&block));
+    let around = loops.iter().filter(|it| sites.iter().all(|at| has(it, *at)));
+    let Some(inner) = around.min_by_key(|it| it.blocks.len()) else { return false };
+    let frees = |event: &Event| match event.action {
+        Action::Call(callee) => {
+            let summary = flow.all.summary(callee);
+            summary
+                .is_none_or(|it| it.events.iter().any(|it| flow.operation(*it) == Some(Operation::Dealloc)))
+        }
+        _ => flow.operation(*event) == Some(Operation::Dealloc),
+    };
+    let executing = flow.executing(None);
+    sites.iter().all(|at| flow.is_in_each(inner, *at, &executing))
+        && !flow.events().iter().any(|event| has(inner, event.instruction) && frees(event))
+}
+
 /// A path on which more is allocated than Tensor Memory has.
 fn worst_path(checker: &Checker<'_>, flow: &Flow<'_>, memory: TensorMemory) -> Option<Path> {
     let size = |event: Event| allocated(checker, flow, event);
@@ -181,7 +203,17 @@ fn worst_path(checker: &Checker<'_>, flow: &Flow<'_>, memory: TensorMemory) -> O
             members.iter().filter_map(|node| flow.facts.ranges.rounds(&view, graph[*node].site)).min()
         };
         let until_full = u64::from(memory.columns) / round.max(1) + 1;
-        let rounds = if in_loop { counted().map_or(until_full, |it| it.min(until_full)) } else { 1 };
+        let sites: Vec<u32> = members.iter().map(|node| graph[*node].site).collect();
+        let rounds = if !in_loop {
+            1
+        } else if goes_on(flow, &sites) {
+            counted().map_or(until_full, |it| it.min(until_full))
+        } else if sites.len() == 1 {
+            // One that follows itself does so once at least.
+            2
+        } else {
+            1
+        };
         let total = before.map_or(0, |before| circles[before].total) + rounds * round;
         circles.push(Circle { members, rounds, before, total });
         if total > u64::from(memory.columns) {

@@ -1,7 +1,7 @@
-use crate::analysis::events::Action;
+use crate::analysis::events::{Action, Event};
 use crate::analysis::flow::Flow;
 use crate::analysis::footprint::accessed;
-use crate::analysis::places::Root;
+use crate::analysis::places::{Place, Root, Slot};
 use crate::diagnostic::{Diagnostic, Findings};
 use crate::instruction::Instruction;
 use crate::isa::vocabulary::Operation;
@@ -10,7 +10,9 @@ use crate::rules::{Checker, Code, rule};
 rule! {
     /// ## What it does
     /// Finds kernels that use Tensor Memory through an address from their own shared memory, or through
-    /// a constant, while neither they nor a function that they call allocates.
+    /// a constant, while neither they nor a function that they call allocates; and those that allocate, and
+    /// load an address from another word of their shared memory than `alloc` writes, which nothing else
+    /// writes either.
     ///
     /// ## Why is this bad?
     /// Nobody wrote the address there, and the columns may be another kernel's. Tensor Memory has to be
@@ -40,17 +42,11 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     for flow in checker.flows().filter(Flow::is_entry) {
         let Some(summary) = flow.summary().filter(|summary| !summary.unknown) else { continue };
         if summary.events.iter().any(|event| flow.operation(*event) == Some(Operation::Alloc)) {
+            beside_slot(checker, &flow, findings);
             continue;
         }
         let found = flow.events().iter().find_map(|event| {
-            if !matches!(event.action, Action::Tensor { .. }) {
-                return None;
-            }
-            let instruction = flow.instruction(*event)?;
-            let place = match instruction {
-                Instruction::Dealloc(dealloc) => flow.scalar_place(*event, &dealloc.taddr),
-                _ => accessed(instruction).and_then(|(address, _)| flow.place(*event, address)),
-            }?;
+            let place = place_of(&flow, *event)?;
             // Where else an address comes from, nobody here knows.
             match place.root {
                 Root::Slot(_) => Some((*event, Some(place.load?))),
@@ -84,5 +80,52 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
                     .help("execute `tcgen05.alloc` in one warp, and load the address after a barrier"),
             );
         }
+    }
+}
+
+/// What an instruction's address in Tensor Memory is made of.
+fn place_of(flow: &Flow<'_>, event: Event) -> Option<Place> {
+    if !matches!(event.action, Action::Tensor { .. }) {
+        return None;
+    }
+    let instruction = flow.instruction(event)?;
+    match instruction {
+        Instruction::Dealloc(dealloc) => flow.scalar_place(event, &dealloc.taddr),
+        _ => accessed(instruction).and_then(|(address, _)| flow.place(event, address)),
+    }
+}
+
+/// Addresses that are loaded from a word which nothing in the kernel writes, while `alloc` writes to others.
+fn beside_slot(checker: &Checker<'_>, flow: &Flow<'_>, findings: &mut Findings<'_>) {
+    let mut judged: Vec<Slot> = Vec::new();
+    for event in flow.events() {
+        let Some((slot, load)) = place_of(flow, *event).and_then(|place| Some((place.slot()?, place.load?)))
+        else {
+            continue;
+        };
+        if judged.contains(&slot) {
+            continue;
+        }
+        judged.push(slot);
+        let alloc = |event: &Event| match flow.instruction(*event) {
+            Some(Instruction::Alloc(alloc)) => Some(alloc.dst.span),
+            _ => None,
+        };
+        let Some(written) = flow.events().iter().find_map(alloc) else { return };
+        if !flow.slots().is_never_written(flow, slot) {
+            continue;
+        }
+        findings.push(
+            Diagnostic::new(
+                Code::TensorMemoryWithoutAlloc,
+                checker.unit.module.instructions[load as usize].opcode,
+                "an address of Tensor Memory is loaded from a word that nothing in the kernel writes",
+                "what is here is no address that `tcgen05.alloc` returned",
+            )
+            .label(written, "the address is written here")
+            .label(flow.span(*event), "uses what was loaded")
+            .note("`tcgen05.alloc` writes the address into shared memory, at `dst` (PTX ISA, 9.7.16.7.1)")
+            .help("load the word that `tcgen05.alloc` writes"),
+        );
     }
 }

@@ -6,9 +6,12 @@ use crate::analysis::events::{Action, Event};
 use crate::analysis::flow::{Flow, Pair, Role, first_of_each_cause};
 use crate::analysis::footprint::{accessed, addresses_read};
 use crate::analysis::places::{Place, Root};
+use crate::analysis::values::ValueId;
 use crate::diagnostic::{Diagnostic, Findings};
-use crate::instruction::Instruction;
+use crate::instruction::{Instruction, Scalar};
+use crate::isa::generic::Computation;
 use crate::isa::vocabulary::Operation;
+use crate::resolve::symbols::Resolution;
 use crate::rules::{Checker, Code, rule};
 
 rule! {
@@ -90,6 +93,44 @@ fn same_allocation(flow: &Flow<'_>, pair: Pair, freed: &Place, columns: Option<u
     }
 }
 
+/// Whether what an instruction frees was loaded in the round of a loop that it stands in, as far as that can be
+/// seen: what a register carries from one round to the next is another allocation's address.
+fn is_of_this_round(flow: &Flow<'_>, event: Event) -> bool {
+    /// Copies of a register of a register.
+    const MOST: usize = 8;
+    let Some(Instruction::Dealloc(dealloc)) = flow.instruction(event).filter(|_| flow.is_own(event)) else {
+        return true;
+    };
+    let Scalar::Register(taddr) = dealloc.taddr else { return true };
+    let (cfg, view) = (flow.cfg(), flow.facts.view(flow.unit));
+    let is_before = |one: u32, other: u32| {
+        let blocks = cfg.block_of(one).zip(cfg.block_of(other));
+        blocks.is_some_and(|(own, at)| if own == at { one < other } else { cfg.dominates(own, at) })
+    };
+    let (mut at, mut register) = (event.instruction, taddr.id);
+    if cfg.block_of(at).is_none_or(|block| !cfg.is_in_loop(block)) {
+        return true;
+    }
+    for _ in 0..MOST {
+        let id = match view.value(at, register) {
+            Some(ValueId::Definition(id)) => id,
+            Some(ValueId::Join(_)) => return false,
+            None => return true,
+        };
+        let made = flow.facts.definitions.get(id).instruction;
+        if !is_before(made, at) {
+            return false;
+        }
+        let operands = flow.unit.module.instructions[made as usize].operands;
+        let copied = flow.unit.symbols.operand(operands.start + 1);
+        match (flow.unit.operations.of(made).computes(), copied) {
+            (Computation::Move, Resolution::Register(source)) => (at, register) = (made, source),
+            _ => return true,
+        }
+    }
+    true
+}
+
 /// Whether some warp certainly executes the one, and some warp the other.
 fn both_happen(flow: &Flow<'_>, pair: Pair) -> bool {
     let executing = flow.executing(None);
@@ -148,16 +189,17 @@ fn passed_by(flow: &Flow<'_>, alloc: u32, barrier: BlockId, between: &FxHashSet<
 /// Where threads have gone past an `alloc` of another one, in front of the barrier at which they meet.
 fn beside_allocs(flow: &Flow<'_>) -> Vec<u32> {
     let cfg = flow.cfg();
-    let is = |event: &Event, wanted: Operation| match event.action {
-        Action::Call(callee) => flow
-            .all
-            .summary(callee)
-            .is_some_and(|it| it.events.iter().any(|inner| flow.operation(*inner) == Some(wanted))),
-        _ => flow.operation(*event) == Some(wanted),
+    let has = |event: &Event, wanted: &dyn Fn(Event) -> bool| match event.action {
+        Action::Call(callee) => {
+            flow.all.summary(callee).is_some_and(|it| it.events.iter().any(|inner| wanted(*inner)))
+        }
+        _ => wanted(*event),
     };
-    let ends = |event: &&Event| {
-        event.action == Action::Barrier || is(event, Operation::Dealloc) || is(event, Operation::Alloc)
-    };
+    let is =
+        |event: &Event, wanted: Operation| has(event, &|inner: Event| flow.operation(inner) == Some(wanted));
+    let is_barrier = |event: &Event| has(event, &|inner: Event| inner.action == Action::Barrier);
+    let ends =
+        |event: &&Event| is_barrier(event) || is(event, Operation::Dealloc) || is(event, Operation::Alloc);
     let events = flow.events();
     let mut passed = Vec::new();
     for (at, alloc) in events.iter().enumerate().filter(|(_, event)| is(event, Operation::Alloc)) {
@@ -172,7 +214,7 @@ fn beside_allocs(flow: &Flow<'_>) -> Vec<u32> {
             let end = cfg.block(block).instructions.end;
             let met = events[from..].iter().take_while(|event| event.instruction < end).find(ends);
             match met {
-                Some(event) if event.action == Action::Barrier => barriers.push(block),
+                Some(event) if is_barrier(event) => barriers.push(block),
                 Some(_) => {}
                 None => {
                     let successors = cfg.block(block).successors.iter().copied();
@@ -207,32 +249,39 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             | None => Role::None,
             Some(_) => Role::Query,
         };
-        let pairs = flow.pairs_killing(
-            role,
-            |reach, freed| {
-                let addressed =
-                    freed.iter().filter_map(|(fact, event)| match freed_place(&flow, *event)?.root {
-                        Root::Register(register) => Some((*fact, register)),
-                        Root::Literal | Root::Variable(_) | Root::Slot(_) | Root::Parameter(_) => None,
-                    });
-                flow.kill_at_writes(reach, addressed);
-                if flow.cfg().blocks().any(|(block, _)| flow.cfg().is_in_loop(block)) {
-                    for at in beside_allocs(&flow) {
-                        reach.kill_all(at);
+        let pairs = |passed: &[u32]| {
+            flow.pairs_killing(
+                role,
+                |reach, freed| {
+                    let addressed =
+                        freed.iter().filter_map(|(fact, event)| match freed_place(&flow, *event)?.root {
+                            Root::Register(register) => Some((*fact, register)),
+                            Root::Literal | Root::Variable(_) | Root::Slot(_) | Root::Parameter(_) => None,
+                        });
+                    flow.kill_at_writes(reach, addressed);
+                    for at in passed {
+                        reach.kill_all(*at);
                     }
-                }
-            },
-            |pair| {
-                let columns = || flow.decoded(pair.first).and_then(|freed| checker.columns(freed));
-                freed_place(&flow, pair.first).is_some_and(|freed| {
-                    let same = |used: &Place| same_allocation(&flow, pair, &freed, columns(), used);
-                    places(&flow, pair.then).iter().any(same)
-                        && (!flow.mutually_exclusive(pair.first, pair.then)
-                            || both_happen(&flow, pair) && is_ordered(&flow, pair))
-                })
-            },
-        );
-        for pair in first_of_each_cause(pairs) {
+                },
+                |pair| {
+                    let columns = || flow.decoded(pair.first).and_then(|freed| checker.columns(freed));
+                    freed_place(&flow, pair.first).is_some_and(|freed| {
+                        let same = |used: &Place| same_allocation(&flow, pair, &freed, columns(), used);
+                        places(&flow, pair.then).iter().any(same)
+                            && is_of_this_round(&flow, pair.first)
+                            && is_of_this_round(&flow, pair.then)
+                            && (!flow.mutually_exclusive(pair.first, pair.then)
+                                || both_happen(&flow, pair) && is_ordered(&flow, pair))
+                    })
+                },
+            )
+        };
+        let mut found = pairs(&[]);
+        // Who goes past an `alloc` takes long to find out, and matters only where something was found.
+        if !found.is_empty() && flow.cfg().blocks().any(|(block, _)| flow.cfg().is_in_loop(block)) {
+            found = pairs(&beside_allocs(&flow));
+        }
+        for pair in first_of_each_cause(found) {
             let again = flow.operation(pair.then) == Some(Operation::Dealloc);
             let what = if again { "deallocated again" } else { "used after it was deallocated" };
             let label = if again { "deallocates it again" } else { "uses it" };

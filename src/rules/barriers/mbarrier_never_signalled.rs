@@ -8,7 +8,7 @@ use crate::rules::{Checker, Code, rule};
 rule! {
     /// ## What it does
     /// Finds a wait for the first phase of an mbarrier that nothing in the whole kernel signals: no
-    /// arrival, no `commit`, no copy. Kernels that signal an mbarrier of which it is not known which one
+    /// arrival, no `commit`, no copy. The parity of such a wait is 0, or begins with 0. Kernels that signal an mbarrier of which it is not known which one
     /// it is, are left alone.
     ///
     /// ## Why is this bad?
@@ -71,7 +71,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             let Some(mbarrier) = wait.mbarrier else { continue };
             // With the other parity, the phase before the first is over at once.
             let is_signalled = flow.may_be_one_of(&mbarrier, &signalled);
-            if is_signalled || flow.parity(wait) != Some(false) || !reported.insert(mbarrier) {
+            if is_signalled || !flow.waits_for_first(wait) || !reported.insert(mbarrier) {
                 continue;
             }
             findings.push(

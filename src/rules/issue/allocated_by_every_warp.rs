@@ -1,6 +1,5 @@
 use std::collections::BTreeSet;
 
-use super::through_calls;
 use crate::analysis::flow::Flow;
 use crate::analysis::footprint;
 use crate::analysis::places::{Root, SlotRoot};
@@ -8,7 +7,7 @@ use crate::diagnostic::{Diagnostic, Findings};
 use crate::instruction::{Base, Instruction};
 use crate::isa::hierarchy::THREADS_OF_WARP;
 use crate::isa::vocabulary::Operation;
-use crate::rules::{Checker, Code, rule};
+use crate::rules::{Checker, Code, rule, through_calls};
 use crate::source::Spanned;
 
 rule! {

@@ -1,10 +1,9 @@
 use std::collections::BTreeSet;
 
-use super::through_calls;
 use crate::analysis::flow::Flow;
 use crate::diagnostic::{Diagnostic, Findings};
 use crate::isa::vocabulary::Operation;
-use crate::rules::{Checker, Code, rule};
+use crate::rules::{Checker, Code, rule, through_calls};
 
 rule! {
     /// ## What it does

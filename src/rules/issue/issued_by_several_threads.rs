@@ -1,6 +1,5 @@
 use std::collections::BTreeSet;
 
-use super::through_calls;
 use crate::analysis::events::Event;
 use crate::analysis::executing::Executes;
 use crate::analysis::flow::Flow;
@@ -9,7 +8,7 @@ use crate::analysis::places::Root;
 use crate::analysis::reached::Conditions;
 use crate::diagnostic::{Diagnostic, Findings};
 use crate::isa::vocabulary::Operation;
-use crate::rules::{Checker, Code, rule};
+use crate::rules::{Checker, Code, rule, through_calls};
 
 rule! {
     /// ## What it does

@@ -1,11 +1,10 @@
 use std::collections::BTreeSet;
 
-use super::through_calls;
 use crate::analysis::flow::Flow;
 use crate::diagnostic::{Diagnostic, Findings};
 use crate::isa::vocabulary::{CtaGroup, Operation};
 use crate::resolve::symbols::Resolution;
-use crate::rules::{Checker, Code, rule};
+use crate::rules::{Checker, Code, rule, through_calls};
 
 rule! {
     /// ## What it does

@@ -8,6 +8,7 @@ use crate::analysis::executing::Executes;
 use crate::analysis::flow::{Flow, Role};
 use crate::analysis::pending::Pending;
 use crate::analysis::reach::Direction;
+use crate::analysis::untracked::Untracked;
 use crate::diagnostic::{Diagnostic, Findings};
 use crate::isa::vocabulary::{CtaGroup, Operation};
 use crate::rules::{Checker, Code, rule};
@@ -15,7 +16,8 @@ use crate::rules::{Checker, Code, rule};
 rule! {
     /// ## What it does
     /// Finds a `mma`, `cp` or `shift` of a kernel from which no `tcgen05.commit` of the same
-    /// `.cta_group` can be reached, or which is issued by other threads than every one of them.
+    /// `.cta_group` can be reached, or which is issued by other threads than every one of them; and a `mma` in
+    /// a loop whose rounds commit before they multiply, so that nothing follows that of the last one.
     ///
     /// ## Why is this bad?
     /// `commit` is the only way to learn that they are complete. A `cp` or `shift` may also be ordered
@@ -68,6 +70,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             }
             let Some((first, more)) = uncommitted.split_first() else {
                 by_other_threads(&flow, group, findings);
+                before_last_round(&flow, group, findings);
                 continue;
             };
             let name = flow.operation(*first).map_or("", Operation::name);
@@ -162,4 +165,54 @@ fn by_other_threads(flow: &Flow<'_>, group: CtaGroup, findings: &mut Findings<'_
             .help("let the thread that issues the operation commit it"),
         );
     }
+}
+
+/// What the last round of a loop issues, where each round commits before it issues.
+fn before_last_round(flow: &Flow<'_>, group: CtaGroup, findings: &mut Findings<'_>) {
+    let may_commit = |event: Event| match flow.operation(event) {
+        _ if event.action == Action::Unknown => true,
+        Some(Operation::Commit) => is_of_group(flow, event, group) != Some(false),
+        _ => false,
+    };
+    let commits = |event: &&Event| match event.action {
+        Action::Call(callee) => flow
+            .all
+            .summary(callee)
+            .is_none_or(|summary| summary.unknown || summary.events.iter().any(|inner| may_commit(*inner))),
+        _ => may_commit(**event),
+    };
+    let is_multiply =
+        |event: &&Event| matches!(starts(flow, **event, group), Some(Operation::Mma | Operation::MmaWs));
+    let all = |wanted: &dyn Fn(&&Event) -> bool| -> Vec<u32> {
+        flow.events().iter().filter(wanted).map(|event| event.instruction).collect()
+    };
+    // What a function returns with, its callers may commit.
+    if !flow.is_entry() {
+        return;
+    }
+    let Some(Untracked { operation, commit }) = flow.untracked(&all(&is_multiply), &all(&commits)) else {
+        return;
+    };
+    let event = |at: u32| flow.events().iter().find(|event| event.instruction == at);
+    let (Some(operation), Some(commit)) = (event(operation), event(commit)) else { return };
+    let name = flow.operation(*operation).map_or("", Operation::name);
+    findings.push(
+        Diagnostic::new(
+            Code::MissingCommit,
+            flow.span(*operation),
+            format!(
+                "no `tcgen05.commit.{group}` can follow this `tcgen05.{name}` in the last round of its loop"
+            ),
+            "its completion is never signalled",
+        )
+        .label(
+            flow.span(*commit),
+            "this stands before it in each round: it tracks what the round before has issued",
+        )
+        .note(
+            "`tcgen05.commit` tracks the completion of `mma`, `cp` and `shift` before it \
+             (PTX ISA, 9.7.16.6.2.1.1)",
+        )
+        .help("put the `tcgen05.commit` behind the last operation of the round"),
+    );
 }

@@ -41,15 +41,7 @@ fn missing_end(unit: &Unit, error: &SyntaxError) -> Option<Diagnostic> {
     if !expected.iter().any(|it| it.contains(';')) {
         return None;
     }
-    // The operation of the next statement may stand where an operand can, and is read as one.
-    let text = unit.source.text();
-    let line = text[..span.start as usize].rfind('\n').map_or(0, |at| at + 1);
-    let before = &text[line..span.start as usize];
-    let first = line + (before.len() - before.trim_start().len());
-    let end = unit.missing_end(span.start).or_else(|| {
-        let is_word = !before.trim().is_empty() && !before.trim().contains(char::is_whitespace);
-        unit.missing_end(first as u32).filter(|_| is_word)
-    })?;
+    let end = unit.missing_end(span.start).or_else(|| unit.missing_end(unit.first_word(span.start)?))?;
     let finding = Diagnostic::new(
         Code::SyntaxError,
         Span::at(end),

@@ -8,7 +8,6 @@ use crate::diagnostic::Code;
 use crate::isa::generic::{ReductionOperator, Type};
 use crate::simulation::arithmetic::Lanes;
 use crate::simulation::findings::Finding;
-use crate::simulation::launch::Assumption;
 use crate::simulation::program::{Access, Address, Atomic, Fragments, Operand, Slice, Where, windows};
 
 /// What is assumed of what is not computed.
@@ -111,13 +110,13 @@ impl Machine<'_> {
     /// long and the kernel shows nothing else, and a number otherwise.
     fn parameter(&mut self, at: u64, len: usize, expected: Expected) -> Option<Read> {
         let read = self.parameters.read(at, len)?;
-        let Some(Assumption { number, .. }) = self.assumes.filter(|_| read.unknown) else {
+        let Some(assumption) = self.assumes.filter(|_| read.unknown) else {
             return Some(read);
         };
         let value = match len {
             8 if expected == Expected::Pointer => self.assumed_buffer(),
-            8 | 4 | 2 => number,
-            _ => 1,
+            8 | 4 | 2 => assumption.number,
+            _ => assumption.flag(),
         };
         self.parameters.write(at, len, value, false);
         self.parameters.read(at, len)

@@ -112,16 +112,7 @@ impl Machine<'_> {
             *named = Named { expected: count, first: step, all: true, ..Named::default() };
         } else if named.expected != count {
             let (expected, first) = (named.expected, named.first);
-            let words =
-                |count: u32| if count == 0 { "all threads".to_owned() } else { format!("{count} threads") };
-            let finding = Finding::new(
-                Code::NamedBarrierMisuse,
-                step,
-                "those who take part in a barrier name different numbers of threads",
-                format!("barrier {id} awaits {} here", words(count)),
-            )
-            .label(first, format!("but {} here", words(expected)));
-            self.report(finding);
+            self.report(different_numbers(id as u32, (step, count), (first, expected), ""));
         }
         let named = &mut self.ctas[cta as usize].named[id as usize];
         for lane in lanes(active) {
@@ -252,16 +243,7 @@ impl Machine<'_> {
             (step != NOWHERE && before != now).then_some((strand.step, id, now, before, step))
         });
         let Some((step, id, now, before, other)) = found else { return false };
-        let words =
-            |count: u32| if count == 0 { "all threads".to_owned() } else { format!("{count} threads") };
-        let finding = Finding::new(
-            Code::NamedBarrierMisuse,
-            step,
-            "those who take part in a barrier name different numbers of threads",
-            format!("barrier {id} awaits {} here", words(now)),
-        )
-        .label(other, format!("but {} here, who have passed it already", words(before)));
-        self.report(finding);
+        self.report(different_numbers(id, (step, now), (other, before), ", who have passed it already"));
         true
     }
 
@@ -351,4 +333,16 @@ impl Machine<'_> {
         strand.wait = Wait::Cluster { generation: warp.cluster_generation };
         Flow::Blocked
     }
+}
+
+/// Two steps name different numbers of threads for a barrier; 0 are all.
+fn different_numbers(id: u32, one: (u32, u32), other: (u32, u32), of_others: &str) -> Finding {
+    let words = |count: u32| if count == 0 { "all threads".to_owned() } else { format!("{count} threads") };
+    Finding::new(
+        Code::NamedBarrierMisuse,
+        one.0,
+        "those who take part in a barrier name different numbers of threads",
+        format!("barrier {id} awaits {} here", words(one.1)),
+    )
+    .label(other.0, format!("but {} here{of_others}", words(other.1)))
 }

@@ -71,6 +71,8 @@ struct Decided {
     /// What it accesses in the CTA, and in global memory.
     address: Words,
     far: Words,
+    /// Whether it adds to what was there.
+    addition: Words,
 }
 
 /// What depends on which words.
@@ -97,6 +99,8 @@ struct Reads {
     addresses: SmallVec<[Operand; 6]>,
     /// The same in global memory.
     far: SmallVec<[Operand; 2]>,
+    /// What says whether a multiply adds to its accumulator.
+    addition: Option<Operand>,
 }
 
 impl Reads {
@@ -205,6 +209,7 @@ impl Reads {
                 self.addresses.extend([multiply.d.base, a, multiply.b]);
                 let scales = multiply.scales.iter().flatten().chain(&multiply.metadata);
                 self.addresses.extend(scales.map(|address| address.base));
+                self.addition = Some(multiply.enable_input.0);
             }
             Tensor::Commit { space, barrier, .. } => self.address(*space, *barrier),
             Tensor::Relinquish
@@ -279,6 +284,7 @@ impl Influence {
         for operand in &reads.far {
             far.join(self.of(strand, *operand));
         }
+        let addition = reads.addition.map_or(Words::default(), |operand| self.of(strand, operand));
         let guard =
             step.guard.map_or(Words::default(), |(register, _)| self.of(strand, Operand::Register(register)));
         let warp = strand.warp as usize;
@@ -302,11 +308,12 @@ impl Influence {
         if concerns_others(&step.action) {
             let mut way = self.ways[warp];
             way.join(guard);
-            if !way.is_none() || !address.is_none() || !far.is_none() {
+            if !way.is_none() || !address.is_none() || !far.is_none() || !addition.is_none() {
                 let known = self.decided.entry((strand.warp, strand.step)).or_default();
                 known.way.join(way);
                 known.address.join(address);
                 known.far.join(far);
+                known.addition.join(addition);
             }
         }
     }
@@ -452,6 +459,10 @@ impl Machine<'_> {
             // A loop over too many elements leaves an array whatever its addresses are computed from.
             Code::OutOfBounds => {
                 all.any(|it| !it.address.is_none() || !it.way.is_none()).then_some(Doubt::Address)
+            }
+            // Flags that say whether a multiply adds come from whoever launches the kernel, who knows.
+            Code::TensorMemoryUninitialized if all.clone().any(|it| !it.addition.is_none()) => {
+                Some(Doubt::Addition)
             }
             _ => all.any(|it| !it.address.is_none() || !it.far.is_none()).then_some(Doubt::Address),
         }

@@ -2,14 +2,14 @@
 //! assumed has to know of a parameter, and of a word in a buffer.
 //!
 //! A register whose value memory is accessed at holds an address; so does what it was moved from, and
-//! what else it was added to, unless that is multiplied, shifted or converted somewhere. Where nothing
-//! says that a word is a number, it is an address.
+//! what else it was added to, unless that is multiplied, shifted or converted somewhere. What a descriptor
+//! of a matrix is made of are numbers. Where nothing says that a word is a number, it is an address.
 
 use std::ops::Range;
 
 use rustc_hash::FxHashSet;
 
-use super::{Action, Address, Operand, Program, Where};
+use super::{Action, Address, Matrix, Operand, Program, Tensor, Where};
 use crate::isa::generic::Operation;
 
 /// Marks the addresses among the words that the steps of a function load. `computed` has the steps that
@@ -51,6 +51,8 @@ struct Flow {
     /// What addresses are added to, each perhaps an address.
     parts: FxHashSet<u32>,
     numbers: FxHashSet<u32>,
+    /// Descriptors of matrices, and what they are made of.
+    descriptors: FxHashSet<u32>,
 }
 
 fn register(operand: Operand) -> Option<u32> {
@@ -90,6 +92,16 @@ impl Flow {
             }
             Action::ReplaceTensorMap { address, space, .. } if is_global(*space) => self.address(*address),
             Action::CopyTensorMap { destination, .. } => self.address(*destination),
+            Action::Tensor(tensor) => match &**tensor {
+                Tensor::Multiply(multiply) => {
+                    if let Matrix::Shared(descriptor) = multiply.a {
+                        self.descriptors.extend(register(descriptor));
+                    }
+                    self.descriptors.extend(register(multiply.b));
+                }
+                Tensor::Copy { descriptor, .. } => self.descriptors.extend(register(*descriptor)),
+                _ => {}
+            },
             Action::Convert { to_generic, space, source, destination } if is_global(*space) => {
                 if let (Some(source), Some(destination)) = (register(*source), register(*destination)) {
                     if !to_generic {
@@ -159,6 +171,11 @@ impl Flow {
                         changes |= self.parts.insert(source);
                     }
                 }
+                if self.descriptors.contains(destination) {
+                    for source in sources {
+                        changes |= self.descriptors.insert(*source);
+                    }
+                }
                 if let [source] = sources[..]
                     && self.numbers.contains(destination)
                 {
@@ -169,6 +186,7 @@ impl Flow {
     }
 
     fn is_pointer(&self, register: u32) -> bool {
-        self.addresses.contains(&register) || !self.numbers.contains(&register)
+        let is_number = self.numbers.contains(&register) || self.descriptors.contains(&register);
+        self.addresses.contains(&register) || !is_number
     }
 }

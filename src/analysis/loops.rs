@@ -1,0 +1,97 @@
+//! Loops, and what decides in them which thread executes something.
+
+use rustc_hash::FxHashSet;
+
+use super::cfg::{BlockId, Cfg};
+use super::executing::Executing;
+use super::flow::Flow;
+
+/// A loop: where it begins, what leads back there, and its blocks.
+#[derive(Debug)]
+pub struct Loop {
+    /// Where each round begins.
+    pub first: BlockId,
+    /// Where one ends that another one follows.
+    pub last: BlockId,
+    /// All that a round may go through.
+    pub blocks: FxHashSet<BlockId>,
+}
+
+impl Flow<'_> {
+    /// The loops of this function; nothing where it takes too long to find them.
+    pub fn loops(&self) -> Option<Vec<Loop>> {
+        let cfg = self.cfg();
+        let mut loops = Vec::new();
+        for (last, block) in cfg.blocks().filter(|(block, _)| cfg.is_reachable(*block)) {
+            for first in block.successors.iter().filter(|first| cfg.dominates(**first, last)) {
+                let mut blocks: FxHashSet<BlockId> = FxHashSet::default();
+                blocks.insert(*first);
+                let mut work = vec![last];
+                while let Some(at) = work.pop() {
+                    self.facts.budget.take(1).then_some(())?;
+                    if blocks.insert(at) {
+                        work.extend(cfg.block(at).predecessors.iter().copied());
+                    }
+                }
+                loops.push(Loop { first: *first, last, blocks });
+            }
+        }
+        Some(loops)
+    }
+
+    /// Whether some thread executes an instruction in each round of a loop that does not leave it: what decides
+    /// about it is only which thread it is.
+    pub fn is_in_each(&self, round: &Loop, instruction: u32, executing: &Executing<'_>) -> bool {
+        let cfg = self.cfg();
+        let Some(own) = cfg.block_of(instruction).filter(|own| round.blocks.contains(own)) else {
+            return false;
+        };
+        let guarded = self.unit.module.guard(&self.unit.module.instructions[instruction as usize]).is_some();
+        if guarded && !executing.is_by_thread(instruction) {
+            return false;
+        }
+        if cfg.dominates(own, round.last) {
+            return true;
+        }
+        let mut inner = own;
+        for above in cfg.dominating(own).skip(1) {
+            if inner == round.first || !self.facts.budget.take(1) {
+                break;
+            }
+            let content = cfg.block(above);
+            let leaves = content.successors.iter().any(|next| !round.blocks.contains(next));
+            if !leaves && !cfg.post_dominates(inner, above) && !self.parts_threads(above, executing) {
+                return false;
+            }
+            inner = above;
+        }
+        inner == round.first
+    }
+
+    /// The block that all threads of a loop get to where only which thread it is decides about a block; itself
+    /// where something else does.
+    pub(super) fn common(&self, round: &Loop, block: BlockId, executing: &Executing<'_>) -> BlockId {
+        let cfg: &Cfg = self.cfg();
+        let (mut common, mut inner) = (block, block);
+        for above in cfg.dominating(block).skip(1) {
+            if inner == round.first || !self.facts.budget.take(1) {
+                break;
+            }
+            if !cfg.post_dominates(inner, above) {
+                if !self.parts_threads(above, executing) {
+                    break;
+                }
+                common = above;
+            }
+            inner = above;
+        }
+        common
+    }
+
+    /// Whether a branch goes one way for some threads and another one for the others, always the same.
+    fn parts_threads(&self, block: BlockId, executing: &Executing<'_>) -> bool {
+        let cfg = self.cfg();
+        cfg.choice(block).is_none()
+            && cfg.block(block).branch.is_some_and(|branch| executing.is_by_thread(branch))
+    }
+}

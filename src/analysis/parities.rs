@@ -1,0 +1,148 @@
+//! Waits for a phase of an mbarrier by a parity that cannot be its own.
+//!
+//! The phases of an mbarrier have the parities 0, 1, 0, 1 ... from its initialisation on, and a wait for a parity
+//! is over at once where the phase that goes on has the other one. What is said here is said of mbarriers of
+//! which all is known: one instruction arrives there, once in each round or once in all, and every wait is for the
+//! same parity.
+
+use rustc_hash::FxHashSet;
+
+use super::events::Action;
+use super::executing::Executing;
+use super::flow::Flow;
+use super::loops::Loop;
+use super::mbarriers::{Mbarrier, Use, Used};
+use super::reach::Direction;
+use crate::isa::generic::Synchronization;
+
+/// A wait for the wrong parity.
+#[derive(Clone, Copy, Debug)]
+pub struct WrongParity {
+    /// The wait.
+    pub wait: Used,
+    /// What completes the phase that is not waited for.
+    pub arrival: Used,
+    /// The parity.
+    pub parity: bool,
+    /// Why it is wrong.
+    pub why: Why,
+}
+
+/// What is wrong with a parity.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Why {
+    /// It stays the same, and each round completes a phase.
+    NeverTurns,
+    /// It is that of the phase before the first one, and there is only the first one.
+    BeforeFirst,
+}
+
+impl Flow<'_> {
+    /// The waits of this kernel for a wrong parity, for each mbarrier the first.
+    pub fn wrong_parities(&self) -> Vec<WrongParity> {
+        let used = self.mbarriers();
+        let is_known = |it: &Used| it.mbarrier.is_some() || it.how == Use::Initialises;
+        if !used.iter().any(|it| it.how == Use::Waits) || !used.iter().all(is_known) {
+            return Vec::new();
+        }
+        let mut seen: FxHashSet<Mbarrier> = FxHashSet::default();
+        let waits = used.iter().filter(|it| it.how == Use::Waits);
+        let first = waits.filter_map(|wait| Some((wait, wait.mbarrier.filter(|it| seen.insert(*it))?)));
+        first.filter_map(|(wait, mbarrier)| self.wrong_parity(wait, mbarrier)).collect()
+    }
+
+    fn wrong_parity(&self, wait: &Used, mbarrier: Mbarrier) -> Option<WrongParity> {
+        let used = self.mbarriers();
+        mbarrier.is_one().then_some(())?;
+        self.facts.budget.take(used.len() as u64).then_some(())?;
+        let this = self.several(std::iter::once((mbarrier, ())));
+        let may_be = |it: &&Used| it.mbarrier.is_none_or(|other| self.may_be_one_of(&other, &this));
+        let mut arrivals = used.iter().filter(may_be).filter(|it| self.arrives(it));
+        let arrival = *arrivals.next()?;
+        if arrivals.next().is_some() || arrival.mbarrier != Some(mbarrier) {
+            return None;
+        }
+        let parity = self.parity(wait)?;
+        let waits: Vec<&Used> = used.iter().filter(|it| it.how == Use::Waits).filter(may_be).collect();
+        let alike = |it: &&Used| it.mbarrier == Some(mbarrier) && self.parity(it) == Some(parity);
+        if !waits.iter().all(alike) {
+            return None;
+        }
+        let behind = self.passed_from(Direction::Forward, &[arrival.instruction])?;
+        let is_behind = |it: &Used| behind.has(self.cfg(), it.instruction);
+        if used.iter().filter(|it| it.how == Use::Initialises).filter(may_be).any(is_behind) {
+            return None;
+        }
+        if !is_behind(&arrival) {
+            let is_from_elsewhere =
+                arrival.how == Use::Commits || used.iter().filter(may_be).any(|it| self.completes(it));
+            // Who waits for others to have emptied a buffer begins with the phase before.
+            let executing = self.executing(None);
+            let arrives = executing.of(arrival.instruction)?;
+            let is_by_same = |wait: &Used| {
+                executing.of(wait.instruction).is_some_and(|waits| !waits.is_of_other_warps(&arrives))
+            };
+            let wait = waits.into_iter().find(|it| is_behind(it)).filter(|_| parity && is_from_elsewhere)?;
+            is_by_same(wait).then_some(())?;
+            return Some(WrongParity { wait: *wait, arrival, parity, why: Why::BeforeFirst });
+        }
+        let executing = self.executing(None);
+        let rounds = self.loops()?;
+        let is_repeated = |wait: &&Used| {
+            rounds.iter().any(|round| {
+                self.is_in_each(round, wait.instruction, &executing)
+                    && rounds.iter().any(|other| {
+                        let are_one = (round.first, round.last) == (other.first, other.last);
+                        self.is_in_each(other, arrival.instruction, &executing)
+                            && if are_one {
+                                !self.repeats_without(&rounds, arrival.instruction, wait.instruction)
+                            } else {
+                                round.blocks.is_disjoint(&other.blocks)
+                                    && self.does_something(round)
+                                    && are_of_other_warps(&executing, arrival.instruction, wait.instruction)
+                            }
+                    })
+            })
+        };
+        let wait = waits.into_iter().find(is_repeated)?;
+        Some(WrongParity { wait: *wait, arrival, parity, why: Why::NeverTurns })
+    }
+
+    /// Whether an instruction counts as an arrival.
+    fn arrives(&self, used: &Used) -> bool {
+        used.how.signals() && !self.completes(used)
+    }
+
+    /// Whether an instruction makes bytes arrive, or something that is counted with them.
+    fn completes(&self, used: &Used) -> bool {
+        matches!(
+            self.unit.operations.of(used.instruction).synchronization(),
+            Synchronization::MbarrierCompleteTransactions
+                | Synchronization::BulkCopy
+                | Synchronization::AsyncStore
+                | Synchronization::FabricStart
+                | Synchronization::ClusterLaunch
+        )
+    }
+
+    /// Whether a loop is one that works, not one that only waits.
+    fn does_something(&self, round: &Loop) -> bool {
+        self.events().iter().any(|event| {
+            matches!(event.action, Action::Tensor { .. } | Action::BulkLoad | Action::MbarrierArrive)
+                && self.cfg().block_of(event.instruction).is_some_and(|block| round.blocks.contains(&block))
+        })
+    }
+
+    /// Whether a loop goes round an instruction and not round another one.
+    fn repeats_without(&self, rounds: &[Loop], instruction: u32, other: u32) -> bool {
+        let blocks = (self.cfg().block_of(instruction), self.cfg().block_of(other));
+        let (Some(own), Some(other)) = blocks else { return true };
+        rounds.iter().any(|round| round.blocks.contains(&own) && !round.blocks.contains(&other))
+    }
+}
+
+/// Whether no warp executes both.
+fn are_of_other_warps(executing: &Executing<'_>, one: u32, other: u32) -> bool {
+    let both = executing.of(one).zip(executing.of(other));
+    both.is_some_and(|(one, other)| one.is_of_other_warps(&other))
+}

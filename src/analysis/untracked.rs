@@ -1,0 +1,131 @@
+//! Operations of the last round of a loop that no commit tracks.
+//!
+//! A commit tracks what its thread has issued before it. Where the commit of each round stands before what the
+//! round issues, that of the last round stays behind: nothing learns when it is complete.
+
+use rustc_hash::FxHashSet;
+
+use super::cfg::BlockId;
+use super::executing::{Executes, Executing};
+use super::flow::Flow;
+use super::loops::Loop;
+use super::reach::{Direction, Passed};
+use crate::isa::generic::Control;
+
+/// An operation, and the commit that stands before it in each round.
+#[derive(Clone, Copy, Debug)]
+pub struct Untracked {
+    /// The operation.
+    pub operation: u32,
+    /// The commit.
+    pub commit: u32,
+}
+
+impl Flow<'_> {
+    /// Of these operations, the first whose last execution none of these commits can follow, though those before
+    /// it are followed by one.
+    pub fn untracked(&self, operations: &[u32], commits: &[u32]) -> Option<Untracked> {
+        let cfg = self.cfg();
+        let is_repeated = |at: &u32| {
+            cfg.block_of(*at).is_some_and(|block| cfg.is_reachable(block) && cfg.is_in_loop(block))
+        };
+        let operations: Vec<u32> = operations.iter().copied().filter(is_repeated).collect();
+        // Where all commits are outside of loops, they are behind, or missing altogether.
+        if operations.is_empty() || !commits.iter().any(is_repeated) {
+            return None;
+        }
+        let executing = self.executing(None);
+        let loops = self.loops()?;
+        let mut judged: FxHashSet<BlockId> = FxHashSet::default();
+        // The last of each block has the others before it.
+        for operation in operations.into_iter().rev() {
+            let Some(block) = cfg.block_of(operation).filter(|block| judged.insert(*block)) else { continue };
+            let inner = loops.iter().filter(|it| it.blocks.contains(&block)).min_by_key(|it| it.blocks.len());
+            let Some(inner) = inner else { continue };
+            if let Some(commit) = self.stays_behind(operation, block, inner, commits, &executing) {
+                return Some(Untracked { operation, commit });
+            }
+        }
+        None
+    }
+
+    /// The commit that stands before an operation in each round of a loop, if none can follow the last one.
+    fn stays_behind(
+        &self,
+        operation: u32,
+        block: BlockId,
+        inner: &Loop,
+        commits: &[u32],
+        executing: &Executing<'_>,
+    ) -> Option<u32> {
+        let cfg = self.cfg();
+        let issues = executing.of(operation).filter(Executes::is_somebody)?;
+        let may_be_by_same =
+            |commit: &u32| executing.of(*commit).is_none_or(|commits| !issues.is_of_other_warps(&commits));
+        let follows = self.passed_from(Direction::Forward, &[operation])?;
+        let commits: Vec<u32> =
+            commits.iter().copied().filter(|it| follows.has(cfg, *it)).filter(may_be_by_same).collect();
+        let &first =
+            commits.iter().find(|it| cfg.block_of(**it).is_some_and(|own| inner.blocks.contains(&own)))?;
+        let common = self.common(inner, block, executing);
+        let passed = Passing { block: common, at: if common == block { operation } else { u32::MAX } };
+        let mut seen: FxHashSet<BlockId> = FxHashSet::default();
+        for commit in &commits {
+            if self.ends_without(*commit, passed, &mut seen)? {
+                return None;
+            }
+        }
+        // Control has to end at all.
+        let ends = self.ends_from(operation)?;
+        ends.then_some(first)
+    }
+
+    /// Whether a path leads from an instruction to the function's end and does not pass a place.
+    fn ends_without(&self, from: u32, place: Passing, seen: &mut FxHashSet<BlockId>) -> Option<bool> {
+        let cfg = self.cfg();
+        let start = cfg.block_of(from)?;
+        if start == place.block && from < place.at {
+            return Some(false);
+        }
+        let mut work = vec![start];
+        while let Some(block) = work.pop() {
+            self.facts.budget.take(1).then_some(())?;
+            if self.is_end(block) {
+                return Some(true);
+            }
+            let next = cfg.block(block).successors.iter().copied();
+            work.extend(next.filter(|next| *next != place.block && seen.insert(*next)));
+        }
+        Some(false)
+    }
+
+    /// Whether control can get from an instruction to the function's end.
+    fn ends_from(&self, from: u32) -> Option<bool> {
+        let behind: Passed = self.passed_from(Direction::Forward, &[from])?;
+        let cfg = self.cfg();
+        Some(cfg.blocks().any(|(block, content)| {
+            self.is_end(block) && behind.has(cfg, content.instructions.end.saturating_sub(1))
+        }))
+    }
+
+    /// Whether a function may end behind a block, other than by a trap.
+    fn is_end(&self, block: BlockId) -> bool {
+        let content = self.cfg().block(block);
+        let last = content.instructions.end.checked_sub(1).filter(|last| content.instructions.contains(last));
+        let control = last.map(|last| self.unit.operations.of(last).control());
+        match control {
+            Some(Control::Return | Control::Exit) => true,
+            Some(Control::Trap) => false,
+            Some(Control::Branch | Control::IndexedBranch | Control::Next | Control::Call) | None => {
+                content.successors.is_empty()
+            }
+        }
+    }
+}
+
+/// A place on the way: an instruction of a block, or its end.
+#[derive(Clone, Copy)]
+struct Passing {
+    block: BlockId,
+    at: u32,
+}

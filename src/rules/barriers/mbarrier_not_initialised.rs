@@ -1,0 +1,89 @@
+use crate::analysis::flow::Flow;
+use crate::analysis::mbarriers::Use;
+use crate::diagnostic::{Diagnostic, Findings};
+use crate::rules::{Checker, Code, rule};
+
+rule! {
+    /// ## What it does
+    /// Finds kernels that wait for an mbarrier in their shared memory, or commit to one, while neither they nor
+    /// a function that they call has any `mbarrier.init`.
+    ///
+    /// ## Why is this bad?
+    /// Shared memory holds anything when a kernel starts, and nobody but its own threads can make an mbarrier
+    /// there. What a wait does on a word that is none is not defined: it ends at once, or never.
+    ///
+    /// ## Example
+    /// ```ptx
+    /// .version 9.0
+    /// .target sm_100a
+    /// .visible .entry k()
+    /// {
+    ///     .reg .pred done, elected;
+    ///     .shared .align 8 .b64 full;
+    ///     elect.sync _|elected, -1;
+    ///     @elected tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [full];
+    /// WAIT:
+    ///     mbarrier.try_wait.parity.shared::cta.b64 done, [full], 0;
+    ///     @!done bra WAIT;
+    ///     ret;
+    /// }
+    /// ```
+    ///
+    /// ## Use instead
+    /// ```ptx
+    /// .version 9.0
+    /// .target sm_100a
+    /// .visible .entry k()
+    /// {
+    ///     .reg .pred done, elected;
+    ///     .shared .align 8 .b64 full;
+    ///     elect.sync _|elected, -1;
+    ///     @elected mbarrier.init.shared::cta.b64 [full], 1;
+    ///     bar.sync 0;
+    ///     @elected tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [full];
+    /// WAIT:
+    ///     mbarrier.try_wait.parity.shared::cta.b64 done, [full], 0;
+    ///     @!done bra WAIT;
+    ///     ret;
+    /// }
+    /// ```
+    ///
+    /// ## References
+    /// PTX ISA, section 9.7.16.6.2.1.1; *mbarrier.init*
+    MbarrierNotInitialised Kernel check
+}
+
+fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
+    for flow in checker.flows().filter(Flow::is_entry) {
+        if flow.summary().is_none_or(|summary| summary.unknown) {
+            continue;
+        }
+        let used = flow.mbarriers();
+        let of_its_own = |how: Use| {
+            used.iter().find(|it| it.how == how && it.mbarrier.is_some_and(|mbarrier| mbarrier.is_variable()))
+        };
+        let Some(first) = of_its_own(Use::Waits).or_else(|| of_its_own(Use::Commits)) else { continue };
+        if used.iter().any(|it| it.how == Use::Initialises) || flow.calls_initialise_mbarriers() {
+            continue;
+        }
+        let kernel =
+            checker.unit.source.slice(checker.unit.module.functions[flow.facts.function as usize].name);
+        let found = match first.how {
+            Use::Waits => "what is waited for here is no mbarrier",
+            Use::Commits | Use::Signals | Use::Initialises => "what is signalled here is no mbarrier",
+        };
+        findings.push(
+            Diagnostic::new(
+                Code::MbarrierNotInitialised,
+                first.span,
+                format!("nothing in kernel `{kernel}` initialises an mbarrier"),
+                found,
+            )
+            .note("an mbarrier must be initialised before it is used (PTX ISA, *mbarrier.init*)")
+            .help(
+                "let one thread execute `mbarrier.init.shared::cta.b64` with the number of arrivals, and put a \
+                 barrier behind it",
+            ),
+        );
+    }
+}

@@ -1,0 +1,93 @@
+use crate::analysis::flow::Flow;
+use crate::analysis::parities::{Why, WrongParity};
+use crate::diagnostic::{Diagnostic, Findings};
+use crate::rules::{Checker, Code, rule};
+
+rule! {
+    /// ## What it does
+    /// Finds waits for an mbarrier with a parity that cannot be that of the phase which is meant: one that stays
+    /// the same in a loop of which each round completes a phase, and 1 where the one phase that there is has not
+    /// been waited for. Every wait on that mbarrier has to have the same parity, and one instruction arrives at it.
+    ///
+    /// ## Why is this bad?
+    /// The phases of an mbarrier have the parities 0, 1, 0, 1 ... from its initialisation on. A wait for the parity
+    /// of the phase before the one that goes on is over at once: what is read behind it may not be there. With
+    /// parity 1, a wait on an mbarrier that is just initialised is over, which is what the first wait for an
+    /// *empty* buffer wants, and not that for a full one.
+    ///
+    /// ## Example
+    /// ```ptx
+    /// .version 9.0
+    /// .target sm_100a
+    /// .visible .entry k()
+    /// {
+    ///     .reg .pred done, elected;
+    ///     .shared .align 8 .b64 full;
+    ///     elect.sync _|elected, -1;
+    ///     @elected mbarrier.init.shared::cta.b64 [full], 1;
+    ///     @elected tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [full];
+    /// WAIT:
+    ///     mbarrier.try_wait.parity.shared::cta.b64 done, [full], 1;
+    ///     @!done bra WAIT;
+    ///     ret;
+    /// }
+    /// ```
+    ///
+    /// ## Use instead
+    /// ```ptx
+    /// .version 9.0
+    /// .target sm_100a
+    /// .visible .entry k()
+    /// {
+    ///     .reg .pred done, elected;
+    ///     .shared .align 8 .b64 full;
+    ///     elect.sync _|elected, -1;
+    ///     @elected mbarrier.init.shared::cta.b64 [full], 1;
+    ///     @elected tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [full];
+    /// WAIT:
+    ///     mbarrier.try_wait.parity.shared::cta.b64 done, [full], 0;
+    ///     @!done bra WAIT;
+    ///     ret;
+    /// }
+    /// ```
+    ///
+    /// ## References
+    /// PTX ISA, section 9.7.16.6.2.1.1; *Phase of the mbarrier object*
+    WrongParity Kernel check
+}
+
+fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
+    for flow in checker.flows().filter(Flow::is_entry) {
+        let Some(summary) = flow.summary().filter(|summary| !summary.unknown) else { continue };
+        // What is called may wait or arrive anywhere.
+        if summary.events.iter().any(|event| !flow.is_own(*event)) {
+            continue;
+        }
+        for WrongParity { wait, arrival, parity, why } in flow.wrong_parities() {
+            let parity = u8::from(parity);
+            let (message, found, other, help) = match why {
+                Why::NeverTurns => (
+                    "each round waits for the same parity, and the mbarrier completes a phase in each",
+                    format!("the parity is always {parity}: every other phase is not waited for"),
+                    "completes a phase in each round",
+                    "turn the parity behind each wait, as in `xor.b32 parity, parity, 1;`",
+                ),
+                Why::BeforeFirst => (
+                    "this waits for the phase before the first one, which is over at once",
+                    format!("the parity is {parity}, that of the phase before the initialisation"),
+                    "completes the first phase, whose parity is 0",
+                    "wait for parity 0",
+                ),
+            };
+            findings.push(
+                Diagnostic::new(Code::WrongParity, wait.span, message, found)
+                    .label(checker.unit.module.instructions[arrival.instruction as usize].opcode, other)
+                    .note(
+                        "the phases of an mbarrier have the parities 0, 1, 0, 1 ... from its initialisation on \
+                         (PTX ISA, *mbarrier.test_wait, mbarrier.try_wait*)",
+                    )
+                    .help(help),
+            );
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! What is said of a kernel that was run.
+
+use std::sync::atomic::AtomicU64;
+
+use serde::Serialize;
+
+use super::record::Record;
+use crate::diagnostic::selection::RuleSettings;
+use crate::diagnostic::{Diagnostic, Severity};
+use crate::source::Span;
+
+/// What became of a kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Verdict {
+    /// All of it ran, and nothing is wrong.
+    Clean,
+    /// Something could not be judged.
+    Incomplete,
+    /// Something is wrong.
+    Findings,
+}
+
+/// Why something could not be judged, and where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reason {
+    /// The place, if there is one.
+    pub span: Option<Span>,
+    /// Why.
+    pub text: String,
+}
+
+/// What is known of a kernel.
+#[derive(Clone, Debug)]
+pub struct KernelReport {
+    /// Its name.
+    pub kernel: String,
+    /// What became of it.
+    pub verdict: Verdict,
+    /// Why it could not be judged.
+    pub reasons: Vec<Reason>,
+    /// What was taken for granted.
+    pub assumed: Vec<String>,
+    /// What is wrong.
+    pub diagnostics: Vec<Diagnostic>,
+    /// Instructions that warps executed.
+    pub warp_instructions: u64,
+    /// Asynchronous operations.
+    pub operations: u64,
+    /// By argument that is a buffer: its bytes in the end, if all are known.
+    pub buffers: Vec<(usize, Option<Vec<u8>>)>,
+    /// What happened, if that was wanted.
+    pub record: Option<Record>,
+}
+
+/// How far runs are, for whoever looks at them from another thread.
+#[derive(Debug, Default)]
+pub struct Progress {
+    /// Instructions that warps executed.
+    pub instructions: AtomicU64,
+    /// Runs that have begun.
+    pub runs: AtomicU64,
+}
+
+impl KernelReport {
+    /// Adds what became of another cluster of the same launch.
+    pub(super) fn add(&mut self, report: Self) {
+        if self.verdict == Verdict::Clean && report.verdict != Verdict::Clean {
+            self.record = report.record;
+        }
+        self.warp_instructions += report.warp_instructions;
+        self.operations += report.operations;
+        for finding in report.diagnostics {
+            let is_known = self
+                .diagnostics
+                .iter()
+                .any(|known| known.code == finding.code && known.primary.span == finding.primary.span);
+            if !is_known {
+                self.diagnostics.push(finding);
+            }
+        }
+        for reason in report.reasons {
+            if !self.reasons.contains(&reason) {
+                self.reasons.push(reason);
+            }
+        }
+        self.verdict = verdict(&self.diagnostics, &self.reasons);
+    }
+
+    /// Forgets findings that nobody wants to see.
+    pub fn retain(&mut self, is_wanted: impl FnMut(&Diagnostic) -> bool) {
+        self.diagnostics.retain(is_wanted);
+        self.verdict = verdict(&self.diagnostics, &self.reasons);
+    }
+
+    /// Lets findings matter as much as the settings say.
+    pub fn weigh(&mut self, settings: &RuleSettings) {
+        for finding in &mut self.diagnostics {
+            finding.severity = settings.severity(finding.code);
+        }
+        self.retain(|finding| finding.severity != Severity::Off);
+    }
+}
+
+/// What findings and reasons make of it.
+pub(super) fn verdict(diagnostics: &[Diagnostic], reasons: &[Reason]) -> Verdict {
+    if !diagnostics.is_empty() {
+        Verdict::Findings
+    } else if reasons.is_empty() {
+        Verdict::Clean
+    } else {
+        Verdict::Incomplete
+    }
+}
