@@ -2,6 +2,7 @@ use std::collections::BTreeMap;
 
 use crate::analysis::events::{Event, Summary};
 use crate::analysis::flow::{Flow, Role};
+use crate::analysis::places::Place;
 use crate::analysis::reach::Group;
 use crate::diagnostic::{Diagnostic, Findings};
 use crate::instruction::{Instruction, Scalar};
@@ -93,7 +94,7 @@ fn in_rounds(checker: &Checker<'_>, flow: &Flow<'_>, findings: &mut Findings<'_>
             continue;
         }
         let rounds = flow.in_rounds(event.instruction, register.id);
-        let sizes: Vec<u64> = rounds.iter().map_while(|it| it.number()).collect();
+        let sizes: Vec<u64> = rounds.iter().map_while(Place::number).collect();
         let grows = sizes.windows(2).position(|sizes| sizes[0] < sizes[1]);
         let Some(round) = grows else { continue };
         let (before, after) = (sizes[round], sizes[round + 1]);
