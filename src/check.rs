@@ -11,6 +11,8 @@ mod incremental;
 
 use std::sync::{Mutex, PoisonError};
 
+use smallvec::SmallVec;
+
 use crate::analysis::calls::{CallGraph, Component};
 use crate::analysis::description::{self, Description};
 use crate::analysis::descriptors::{self, Descriptors};
@@ -37,7 +39,7 @@ use incremental::{Outline, Task};
 /// Checks a module that is parsed and resolved already, or gives up (`None`) as soon as `cancelled`
 /// says that nobody waits for the findings any more.
 pub fn check_unit(unit: &Unit, options: &Options, cancelled: &(dyn Fn() -> bool + Sync)) -> Option<Report> {
-    check((unit, None), options, None, cancelled)
+    check((unit, None), &[], options, None, cancelled)
 }
 
 /// Checks a module like [`check_unit`], but looks only at what is not as it was in the check before.
@@ -49,49 +51,41 @@ pub fn check_unit_again(
     cancelled: &(dyn Fn() -> bool + Sync),
 ) -> Option<Report> {
     // Descriptions are not remembered.
-    check((unit, None), options, Some(memory).filter(|_| !options.describe), cancelled)
+    check((unit, None), &[], options, Some(memory).filter(|_| !options.describe), cancelled)
 }
 
+/// Checks a unit, and the modules that stand in the same file.
 fn check(
     (unit, host): (&Unit, Option<&Host>),
+    modules: &[Document],
     options: &Options,
     mut memory: Option<&mut Memory>,
     cancelled: &(dyn Fn() -> bool + Sync),
 ) -> Option<Report> {
-    let environment = Environment::new(unit, options.ptx_version, &options.targets);
-    let gates = Gates::new(&environment);
+    // Comments silence what is found in either.
     let suppressions = Mutex::new(Suppressions::new(unit, host));
-    let calls = CallGraph::new(unit);
-    let context = Context {
-        unit,
-        host,
-        options,
-        environment: &environment,
-        gates: &gates,
-        suppressions: &suppressions,
-        calls: &calls,
-        records: memory.is_some(),
+    let units = std::iter::once((unit, host)).chain(modules.iter().map(|it| (&it.unit, it.host.as_ref())));
+    let units: SmallVec<[_; 1]> = units.collect();
+    let about = |(unit, _): &(&Unit, _)| {
+        (Environment::new(unit, options.ptx_version, &options.targets), CallGraph::new(unit))
     };
-
-    let decoder = Decoder::new(unit);
-    let tensor = decoder.functions();
-    let mut tasks: Vec<Task> = calls.components(&tensor).into_iter().map(Task::new).collect();
-    let outline = memory.as_mut().map(|memory| {
-        let outline = Outline::new(unit, &calls);
-        memory.recall(unit, options, &outline, &mut tasks);
-        outline
-    });
-    let mut whole = Worker::new(context);
-    whole.look_at_text(cancelled);
-    let Worker { mut findings, mut descriptions, mut steps, .. } =
-        whole.and(look_at_all(context, &mut tasks, cancelled));
-    if let (Some(memory), Some(outline)) = (memory, outline) {
-        memory.keep(unit, options, outline, tasks);
+    let known: SmallVec<[(Environment, CallGraph); 1]> = units.iter().map(about).collect();
+    let gates: SmallVec<[Gates; 1]> = known.iter().map(|(environment, _)| Gates::new(environment)).collect();
+    let mut found: Option<Worker> = None;
+    for (((unit, host), (environment, calls)), gates) in units.iter().zip(&known).zip(&gates) {
+        let memory = memory.take();
+        let records = memory.is_some();
+        let suppressions = &suppressions;
+        let context =
+            Context { unit, host: *host, options, environment, gates, suppressions, calls, records };
+        let more = look_at_unit(context, memory, cancelled)?;
+        found = Some(match found {
+            Some(found) => found.and(more),
+            None => more,
+        });
     }
-    if cancelled() {
-        return None;
-    }
-    steps += unit.steps() + host.map_or(0, |host| host.steps);
+    let Worker { mut findings, mut descriptions, mut steps, .. } = found?;
+    steps += units.iter().map(|(unit, _)| unit.steps()).sum::<u64>() + host.map_or(0, |host| host.steps);
 
     findings = findings.including_all();
     suppressions.lock().unwrap_or_else(PoisonError::into_inner).complain(&options.rules, &mut findings);
@@ -108,7 +102,7 @@ fn check(
         diagnostics = kept;
     }
     if unit.is_module {
-        let mut labels = CallLabels::new(unit, &calls);
+        let mut labels = CallLabels::new(unit, &known[0].1);
         for finding in &mut diagnostics {
             labels.add(finding);
         }
@@ -122,6 +116,30 @@ fn check(
     });
     let unknown_opcodes = unit.unknown_opcodes();
     Some(Report { diagnostics, omitted, omitted_fixes, descriptors, steps, unknown_opcodes })
+}
+
+/// Looks at one unit, or gives up.
+fn look_at_unit<'a>(
+    context: Context<'a>,
+    mut memory: Option<&mut Memory>,
+    cancelled: &(dyn Fn() -> bool + Sync),
+) -> Option<Worker<'a>> {
+    let Context { unit, options, calls, .. } = context;
+    let decoder = Decoder::new(unit);
+    let tensor = decoder.functions();
+    let mut tasks: Vec<Task> = calls.components(&tensor).into_iter().map(Task::new).collect();
+    let outline = memory.as_mut().map(|memory| {
+        let outline = Outline::new(unit, calls);
+        memory.recall(unit, options, &outline, &mut tasks);
+        outline
+    });
+    let mut whole = Worker::new(context);
+    whole.look_at_text(cancelled);
+    let whole = whole.and(look_at_all(context, &mut tasks, cancelled));
+    if let (Some(memory), Some(outline)) = (memory, outline) {
+        memory.keep(unit, options, outline, tasks);
+    }
+    (!cancelled()).then_some(whole)
 }
 
 /// Says of each place which lines it was compiled from.
@@ -314,7 +332,8 @@ impl<'a> Worker<'a> {
         Checker::run(&checkers, &self.rules, &mut self.findings, cancelled);
         for Looked { instructions, functions, descriptors, .. } in &looked {
             self.steps += functions.iter().map(|facts| facts.budget.taken()).sum::<u64>();
-            if options.describe {
+            // What is described is told by its number in the file.
+            if options.describe && (self.context.host.is_none() || !unit.is_module) {
                 let features = environment.features();
                 let described = description::describe(unit, instructions, functions, descriptors, features);
                 self.descriptions.extend(described);

@@ -11,6 +11,8 @@
 //! has to say about places in that text; the [`SpanMap`] alone knows which characters of the file
 //! those are.
 //!
+//! A string that is a whole [module](modules) is a text of its own.
+//!
 //! What a front cannot know - a macro of another file, a hole in a formatted string - stands in the
 //! text as `UNKNOWN_TEXT` or `UNKNOWN_IMMEDIATE`: whoever judges a statement that has it says
 //! only what holds whatever stands there.
@@ -25,6 +27,7 @@ mod fragment;
 mod llvm;
 mod map;
 mod mlir;
+mod modules;
 mod python;
 mod rust;
 mod template;
@@ -114,6 +117,8 @@ impl Language {
 struct Found {
     /// The statements, in the order of the file.
     statements: Vec<Statement>,
+    /// The modules that stand in one string each.
+    modules: Vec<modules::Module>,
     /// The comments that may be meant for this tool.
     comments: Vec<Span>,
     /// How much work it was.

@@ -16,16 +16,24 @@ pub struct Document {
     pub unit: Unit,
     /// The file that it was taken from, where it is not the file.
     pub host: Option<Host>,
+    /// The whole modules that the file has besides, each a text of its own.
+    pub modules: Vec<Document>,
 }
 
 impl Document {
     /// Parses a file. Its name says in which language it is.
     pub fn new(source: &Source) -> Self {
         match host::extract(source) {
-            Some(Extract { ptx, fragments, host }) => {
-                Self { unit: Unit::of_fragments(&ptx, fragments), host: Some(host) }
+            Some(Extract { ptx, fragments, host, modules }) => {
+                let modules = modules.into_iter().map(|Extract { ptx, host, .. }| Self {
+                    unit: Unit::new(&ptx),
+                    host: Some(host),
+                    modules: Vec::new(),
+                });
+                let modules = modules.collect();
+                Self { unit: Unit::of_fragments(&ptx, fragments), host: Some(host), modules }
             }
-            None => Self { unit: Unit::new(source), host: None },
+            None => Self { unit: Unit::new(source), host: None, modules: Vec::new() },
         }
     }
 
@@ -40,7 +48,7 @@ impl Document {
         if self.host.as_ref().is_some_and(|host| host.statements.is_empty() && host.comments.is_empty()) {
             return Some(Report::default());
         }
-        super::check((&self.unit, self.host.as_ref()), options, None, cancelled)
+        super::check((&self.unit, self.host.as_ref()), &self.modules, options, None, cancelled)
     }
 
     /// The same, but looks only at what is not as it was in the check before.
@@ -51,7 +59,7 @@ impl Document {
         cancelled: &(dyn Fn() -> bool + Sync),
     ) -> Option<Report> {
         let memory = Some(memory).filter(|_| !options.describe);
-        super::check((&self.unit, self.host.as_ref()), options, memory, cancelled)
+        super::check((&self.unit, self.host.as_ref()), &self.modules, options, memory, cancelled)
     }
 }
 

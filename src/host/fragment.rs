@@ -6,6 +6,7 @@ use std::path::Path;
 use rustc_hash::FxBuildHasher;
 
 use super::map::{Mapped, Place, SpanMap};
+use super::modules::Module;
 use super::template::{self, Escapes, Expanded, PlaceholderError, Placeholders};
 use super::{Constraint, Found, Language, Machine, Statement, UNKNOWN_TEXT};
 use crate::isa::generic;
@@ -22,6 +23,8 @@ pub struct Extract {
     pub fragments: Vec<Fragment>,
     /// Where it comes from.
     pub host: Host,
+    /// The whole modules that the file has besides.
+    pub modules: Vec<Extract>,
 }
 
 /// The file that PTX was taken from.
@@ -135,9 +138,39 @@ impl Extract {
         let Builder { text, known: regions, .. } = builder;
         let (text, map) = text.finish();
         let ptx = Source::new(source.name(), text).unwrap_or_else(|_| empty());
-        let Found { comments, steps, .. } = found;
+        let Found { comments, steps, modules, .. } = found;
+        let modules: Vec<Self> =
+            modules.iter().map(|module| Self::module(source, language, module)).collect();
+        statements.extend(modules.iter().flat_map(|module| &module.host.statements));
+        statements.sort_unstable();
         let host = Host { source: source.clone(), language, map, comments, statements, steps, regions };
-        Self { ptx, fragments, host }
+        Self { ptx, fragments, host, modules }
+    }
+
+    /// A module that stands in a literal.
+    fn module(source: &Source, language: Language, module: &Module) -> Self {
+        let mut regions: Vec<Region> = Vec::new();
+        let cooked = template::cook(source, &module.pieces, |_, escapes| {
+            let (placeholders, statement) = (Placeholders::None, Some(0));
+            let region = Region { escapes, placeholders, operands: 0, statement, start: 0 };
+            let known = regions.iter().position(|known| *known == region);
+            known.unwrap_or_else(|| {
+                regions.push(region);
+                regions.len() - 1
+            }) as u32
+        });
+        let (text, map) = cooked.text.finish();
+        let ptx = Source::new(source.name(), text).unwrap_or_else(|_| empty());
+        let host = Host {
+            source: source.clone(),
+            language,
+            map,
+            comments: Vec::new(),
+            statements: vec![module.span],
+            steps: 0,
+            regions,
+        };
+        Self { ptx, fragments: Vec::new(), host, modules: Vec::new() }
     }
 }
 

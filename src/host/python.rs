@@ -7,7 +7,7 @@
 //! cupy.RawKernel(r'''... asm volatile("..."); ...''', "kernel")
 //! ```
 //!
-//! Nothing is run. A template is what can be read: literals, their concatenation, the names that have
+//! A string that is a whole module of PTX is one. Nothing is run. A template is what can be read: literals, their concatenation, the names that have
 //! one value in the file. Where an `if` decides between values, each of them makes a reading, as for
 //! the preprocessor of C++. What else stands between literals is a hole. One pass finds the calls and
 //! what names are bound to, so that broken files take no longer than sound ones; a second one, where a
@@ -17,7 +17,7 @@ use rustc_hash::FxHashMap;
 
 use super::constraints;
 use super::template::{self, Backslash, Escapes, Placeholders};
-use super::{Constraint, Found, Language, Machine, Operand, Piece, Statement, cpp};
+use super::{Constraint, Found, Language, Machine, Operand, Piece, Statement, cpp, modules};
 use crate::source::{Source, Span};
 use crate::syntax::ast::Type;
 
@@ -30,7 +30,7 @@ use strings::{Strings, elements};
 use tokens::{Fields, Follower, Literal, Part, Token, Tokens};
 
 /// Words that no text without calls of assembly has.
-pub(super) const WORDS: [&str; 3] = ["asm", "inline_ptx", "InlineAsm"];
+pub(super) const WORDS: [&str; 4] = ["asm", "inline_ptx", "InlineAsm", modules::WORD];
 
 /// How long a token is, to count those that are read again.
 const BYTES_OF_TOKEN: u64 = 4;
@@ -48,7 +48,7 @@ pub(super) fn find(source: &Source) -> Found {
         reader.token(token);
     }
     reader.names.end();
-    let Reader { tokens, names, calls, programs, .. } = reader;
+    let Reader { tokens, names, calls, programs, modules, .. } = reader;
     let mut found = Found { steps: tokens.steps(), comments: tokens.comments(), ..Found::default() };
     let budget = text.len() + (1 << 20);
     let mut strings = Strings { text, names: &names, budget, choices: Vec::new() };
@@ -79,10 +79,18 @@ pub(super) fn find(source: &Source) -> Found {
     }
     found.steps += (budget - strings.budget) as u64 / BYTES_OF_TOKEN;
     for literal in programs {
-        let Found { statements, comments, steps } = program(source, literal);
+        let Found { statements, comments, steps, .. } = program(source, literal);
         found.statements.extend(statements);
         found.comments.extend(comments);
         found.steps += steps;
+    }
+    for literal in modules {
+        let inside = &text[literal.inside.range()];
+        found.steps += inside.len() as u64 / BYTES_OF_TOKEN;
+        if let Some(module) = module(text, literal) {
+            found.comments.extend(modules::comments(inside, literal.inside.start));
+            found.modules.push(module);
+        }
     }
     found.comments.sort_unstable();
     found.statements.sort_by_key(|statement| statement.span.start);
@@ -170,6 +178,8 @@ struct Reader<'s> {
     calls: Vec<Call>,
     /// The strings that may be programs.
     programs: Vec<Literal>,
+    /// The strings that may be modules of PTX.
+    modules: Vec<Literal>,
     /// The functions of which calls are calls of assembly, by their names.
     wrappers: FxHashMap<&'s str, Option<Wrapper>>,
     previous: Option<Token>,
@@ -186,6 +196,7 @@ impl<'s> Reader<'s> {
             open_calls: Vec::new(),
             calls: Vec::new(),
             programs: Vec::new(),
+            modules: Vec::new(),
             wrappers: FxHashMap::default(),
             previous: None,
         }
@@ -228,6 +239,12 @@ impl<'s> Reader<'s> {
                     self.brackets.is_empty() && matches!(previous, None | Some(Token::Line(_)));
                 if literal.is_closed && !is_documentation && memchr::memmem::find(inside, b"asm").is_some() {
                     self.programs.push(literal);
+                }
+                if literal.is_closed
+                    && !is_documentation
+                    && memchr::memmem::find(inside, modules::WORD.as_bytes()).is_some()
+                {
+                    self.modules.push(literal);
                 }
             }
             Token::Word(_) | Token::Number(_) | Token::Other(..) => {}
@@ -688,6 +705,56 @@ fn program(source: &Source, literal: Literal) -> Found {
         true
     });
     found
+}
+
+/// The module that a string is, if it is all of one and nothing is done with it that changes it.
+fn module(text: &str, literal: Literal) -> Option<modules::Module> {
+    /// What is done with a string that leaves what it says.
+    const HARMLESS: [&str; 4] = [".encode(", ".strip(", ".lstrip(", ".rstrip("];
+    let inside = &text[literal.inside.range()];
+    let blank = |character: char| character.is_ascii_whitespace() || matches!(character, '(' | ')' | '\\');
+    let (before, behind) = (&text[..literal.span.start as usize], &text[literal.span.end as usize..]);
+    let behind = behind.trim_start_matches(blank);
+    let is_changed = behind.starts_with(['%', '+', '.']) && !HARMLESS.iter().any(|it| behind.starts_with(it));
+    let before = before.trim_end_matches(blank);
+    let is_part = before.ends_with(['+', '"', '\'']) || behind.starts_with(['"', '\'']);
+    if is_changed || is_part || before.ends_with("Template") {
+        return None;
+    }
+    // The name that it gets may be that of something to be filled in.
+    if let Some(before) = before.strip_suffix('=') {
+        let before = before.trim_end_matches(' ');
+        let is_of_name = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
+        let len = before.bytes().rev().take_while(|byte| is_of_name(byte)).count();
+        let name = &before[before.len() - len..];
+        let is_filled = |text: &str| {
+            [".format", ".replace(", ".substitute(", ".safe_substitute(", " %", " +"]
+                .iter()
+                .any(|it| text.starts_with(it))
+        };
+        let mut uses = text.match_indices(name);
+        if len > 0 && uses.any(|(at, _)| text[..at].ends_with("Template(") || is_filled(&text[at + len..])) {
+            return None;
+        }
+    }
+    if !literal.is_formatted {
+        let escapes = Escapes { backslash: literal.backslash(), doubled_braces: false };
+        let pieces = vec![Piece::Text { span: literal.inside, escapes }];
+        return modules::is_whole(inside).then_some(modules::Module { span: literal.span, pieces });
+    }
+    // Without fields, it is a string with braces that are written twice.
+    let escapes = Escapes { backslash: literal.backslash(), doubled_braces: true };
+    let mut pieces = Vec::new();
+    let mut end = literal.inside.start;
+    let mut fields = Fields::of_format(text, literal.inside);
+    while let Some(part) = fields.next() {
+        let Part::Text(span) = part else { return None };
+        pieces.push(Piece::Text { span, escapes });
+        end = span.end;
+    }
+    let is_whole =
+        end == literal.inside.end && modules::is_whole(&inside.replace("{{", "{").replace("}}", "}"));
+    is_whole.then_some(modules::Module { span: literal.span, pieces })
 }
 
 /// Appends a part of a template of C++ in a string of Python; false if it is not known what it says.

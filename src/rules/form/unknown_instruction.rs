@@ -1,6 +1,8 @@
 use crate::diagnostic::{Diagnostic, Findings, Fix};
 use crate::instruction::form::Problem;
+use crate::isa::vocabulary::Operation;
 use crate::rules::{Checker, Code, rule};
+use crate::source::Span;
 use crate::words::list_words;
 
 rule! {
@@ -45,6 +47,24 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             }
             let Problem::UnknownInstruction { span, similar } = problem else { continue };
             let word = checker.unit.source.slice(*span).trim_start_matches('.');
+            if let Some((whole, name)) = with_dot(checker.unit.source.text(), *span, word, similar) {
+                let written = checker.unit.source.slice(whole).trim_start_matches('.');
+                findings.push(
+                    Diagnostic::new(
+                        Code::UnknownInstruction,
+                        whole,
+                        format!("unknown instruction `tcgen05.{written}`"),
+                        "two colons belong between the words, not a dot",
+                    )
+                    .help(format!("write `tcgen05.{name}`"))
+                    .fix(Some(Fix::safe(
+                        format!("Write `tcgen05.{name}`"),
+                        whole,
+                        format!(".{name}"),
+                    ))),
+                );
+                continue;
+            }
             let message = if word == "tcgen05" {
                 "`tcgen05` without an operation".to_owned()
             } else {
@@ -62,4 +82,14 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             findings.push(finding);
         }
     }
+}
+
+/// Where a dot stands in the name of an operation instead of two colons: all of the name, and the operation.
+fn with_dot(text: &str, span: Span, word: &str, similar: &[Operation]) -> Option<(Span, &'static str)> {
+    let behind = text.get(span.end as usize..)?.strip_prefix('.')?;
+    let len = behind.bytes().take_while(|byte| byte.is_ascii_alphanumeric() || *byte == b'_').count();
+    let second = &behind[..len];
+    let name =
+        similar.iter().map(|it| it.name()).find(|name| name.split_once("::") == Some((word, second)))?;
+    Some((Span::new(span.start, span.end + 1 + len as u32), name))
 }
