@@ -251,9 +251,11 @@ impl Slots {
             | Action::SharedStore
             | Action::Acquire => true,
         };
+        if !flow.events().iter().all(leaves_alone) {
+            return false;
+        }
         let stores = self.stores(flow);
-        flow.events().iter().all(leaves_alone)
-            && flow.facts.budget.take(stores.len() as u64)
+        flow.facts.budget.take(stores.len() as u64)
             && stores
                 .iter()
                 .filter(|store| store.may_write(flow, slot))

@@ -58,13 +58,86 @@ impl<'a> Flow<'a> {
             return Vec::new();
         }
         let frees = self.reached(is(Operation::Dealloc));
+        let asked = frees.into_iter().filter(|frees| asked(frees.event.instruction));
+        let open: Vec<(Reached<'a>, Open)> =
+            asked.filter_map(|frees| self.open_accesses(&frees).map(|open| (frees, open))).collect();
+        if open.is_empty() {
+            return Vec::new();
+        }
         let kernel = Kernel::new(*self);
-        frees
-            .into_iter()
-            .filter(|frees| asked(frees.event.instruction))
-            .filter_map(|frees| kernel.accessed_meanwhile(frees))
-            .collect()
+        open.into_iter().filter_map(|(frees, open)| kernel.accessed_meanwhile(frees, &open)).collect()
     }
+
+    /// The accesses of this kernel that no barrier of all threads certainly parts from a deallocation; nothing if
+    /// there are none.
+    fn open_accesses(&self, frees: &Reached<'a>) -> Option<Open> {
+        let flow = self;
+        let site = frees.site();
+        // What a callee waits for before it frees is not looked at.
+        let waits = |(callee, at): &(Flow<'a>, u32)| {
+            let before = Passed::new(callee.cfg(), Direction::Backward, std::iter::once(*at));
+            let may_wait = |event: &Event| may_wait(callee, *event);
+            callee.events().iter().any(|event| before.has(callee.cfg(), event.instruction) && may_wait(event))
+        };
+        if frees.way().iter().skip(1).any(waits) {
+            return None;
+        }
+        // Most deallocations stand behind a barrier that can be reached from all accesses.
+        let before = flow.passed_from(Direction::Backward, &[site])?;
+        let waited = flow.events().iter().filter(|event| match event.action {
+            Action::Barrier => flow.is_for_all_threads(**event),
+            Action::Call(_) => may_wait(flow, **event),
+            _ => false,
+        });
+        let waited: Vec<u32> =
+            waited.map(|event| event.instruction).filter(|at| before.has(flow.cfg(), *at)).collect();
+        let joined = flow.passed_from(Direction::Backward, &waited)?;
+        // What comes after the deallocation is another mistake.
+        let after = flow.passed_from(Direction::Forward, &[site])?;
+        let is_access = |event: Event| flow.operation(event).is_some_and(|it| Pending::of(it).is_some());
+        let sites: FxHashSet<u32> = flow
+            .events()
+            .iter()
+            .filter(|event| match event.action {
+                Action::Call(callee) => flow
+                    .all
+                    .summary(callee)
+                    .is_some_and(|summary| summary.events.iter().any(|inner| is_access(*inner))),
+                _ => is_access(**event),
+            })
+            .map(|event| event.instruction)
+            .filter(|at| !joined.has(flow.cfg(), *at) && !after.has(flow.cfg(), *at))
+            .collect();
+        (!sites.is_empty()).then_some(Open { before, waited, sites })
+    }
+
+    /// Whether all threads have part in the barrier of an event: that of the cluster, or one of the CTA which
+    /// names no number of threads, or that of all.
+    fn is_for_all_threads(&self, event: Event) -> bool {
+        let unit = self.unit;
+        match self.synchronization(event) {
+            Synchronization::ClusterArrive | Synchronization::ClusterWait => true,
+            Synchronization::BarrierSync => {
+                let operands = unit.module.instructions[event.instruction as usize].operands;
+                let reduces = !unit.operations.of(event.instruction).types.is_empty();
+                let Some(count) = operands.range().nth(1) else { return true };
+                let count = literal::evaluate(&unit.source, &unit.module, &unit.module.operands[count]);
+                let all = self.block_size().map(|[x, y, z]| x.saturating_mul(y).saturating_mul(z));
+                !reduces && count.zip(all).is_some_and(|(count, all)| count == i128::from(all))
+            }
+            _ => false,
+        }
+    }
+}
+
+/// What has to be looked at of a deallocation.
+struct Open {
+    /// What may have happened before it.
+    before: Passed,
+    /// The barriers of all threads, and the calls, before it.
+    waited: Vec<u32>,
+    /// The accesses from which none of these can be reached, or the calls that lead to them.
+    sites: FxHashSet<u32>,
 }
 
 /// The kernel that is looked at.
@@ -119,7 +192,7 @@ impl<'a> Kernel<'a> {
                 Action::Barrier | Action::BarrierArrive => {
                     let Some(channel) = this.channel(*event) else { continue };
                     this.counted.insert(channel);
-                    if !this.is_for_all(*event) {
+                    if !flow.is_for_all_threads(*event) {
                         not_counted.insert(channel);
                     }
                 }
@@ -151,24 +224,6 @@ impl<'a> Kernel<'a> {
         }
     }
 
-    /// Whether all threads have part in the barrier of an event: that of the cluster, or one of the CTA which
-    /// names no number of threads, or that of all.
-    fn is_for_all(&self, event: Event) -> bool {
-        let unit = self.flow.unit;
-        match self.flow.synchronization(event) {
-            Synchronization::ClusterArrive | Synchronization::ClusterWait => true,
-            Synchronization::BarrierSync => {
-                let operands = unit.module.instructions[event.instruction as usize].operands;
-                let reduces = !unit.operations.of(event.instruction).types.is_empty();
-                let Some(count) = operands.range().nth(1) else { return true };
-                let count = literal::evaluate(&unit.source, &unit.module, &unit.module.operands[count]);
-                let all = self.flow.block_size().map(|[x, y, z]| x.saturating_mul(y).saturating_mul(z));
-                !reduces && count.zip(all).is_some_and(|(count, all)| count == i128::from(all))
-            }
-            _ => false,
-        }
-    }
-
     /// The warps that execute an instruction of the kernel.
     fn warps(&self, instruction: u32) -> Option<Warps> {
         match self.warps.borrow_mut().entry(instruction) {
@@ -194,54 +249,18 @@ impl<'a> Kernel<'a> {
     }
 
     /// The first access of another warp that nothing orders with a deallocation.
-    fn accessed_meanwhile(&self, frees: Reached<'a>) -> Option<Freed<'a>> {
+    fn accessed_meanwhile(&self, frees: Reached<'a>, open: &Open) -> Option<Freed<'a>> {
+        let Open { before, waited, sites } = open;
         let flow = &self.flow;
         let site = frees.site();
-        // What a callee waits for before it frees is not looked at.
-        let waits = |(callee, at): &(Flow<'a>, u32)| {
-            let before = Passed::new(callee.cfg(), Direction::Backward, std::iter::once(*at));
-            let may_wait = |event: &Event| may_wait(callee, *event);
-            callee.events().iter().any(|event| before.has(callee.cfg(), event.instruction) && may_wait(event))
-        };
-        if frees.way().iter().skip(1).any(waits) {
-            return None;
-        }
         let executes = frees.executes(None)?;
         let by = executes.by_warps();
         if !by.are_some() {
             return None;
         }
-        // Most deallocations stand behind a barrier that can be reached from all accesses.
-        let before = flow.passed_from(Direction::Backward, &[site])?;
-        let waited = flow.events().iter().filter(|event| match event.action {
-            Action::Barrier => self.is_for_all(**event),
-            Action::Call(_) => may_wait(flow, **event),
-            _ => false,
-        });
-        let waited: Vec<u32> =
-            waited.map(|event| event.instruction).filter(|at| before.has(flow.cfg(), *at)).collect();
-        let joined = flow.passed_from(Direction::Backward, &waited)?;
-        // What comes after the deallocation is another mistake.
-        let after = flow.passed_from(Direction::Forward, &[site])?;
-        let is_access = |event: Event| flow.operation(event).is_some_and(|it| Pending::of(it).is_some());
-        let sites: FxHashSet<u32> = flow
-            .events()
-            .iter()
-            .filter(|event| match event.action {
-                Action::Call(callee) => flow
-                    .all
-                    .summary(callee)
-                    .is_some_and(|summary| summary.events.iter().any(|inner| is_access(*inner))),
-                _ => is_access(**event),
-            })
-            .map(|event| event.instruction)
-            .filter(|at| !joined.has(flow.cfg(), *at) && !after.has(flow.cfg(), *at))
-            .collect();
-        if sites.is_empty() {
-            return None;
-        }
-        let told = self.told_before(site, by, &before)?;
+        let told = self.told_before(site, by, before)?;
         let mut behind: FxHashMap<Warps, Option<Behind>> = FxHashMap::default();
+        let is_access = |event: Event| flow.operation(event).is_some_and(|it| Pending::of(it).is_some());
         for access in flow.reached(is_access) {
             if !sites.contains(&access.site()) || access.way().iter().skip(1).any(tells_behind) {
                 continue;
@@ -267,7 +286,7 @@ impl<'a> Kernel<'a> {
                     .zip(passed)
                     .all(|((channel, most), fewest)| *most <= self.passed_at(access.site(), *channel, fewest))
             };
-            if told_from.has(flow.cfg(), access.site()) || !is_counted() || self.reads_flags(&before) {
+            if told_from.has(flow.cfg(), access.site()) || !is_counted() || self.reads_flags(before) {
                 continue;
             }
             let last = waited.iter().copied().rfind(|at| *at < site && self.barriers.contains_key(at));
@@ -358,7 +377,7 @@ impl<'a> Kernel<'a> {
                     let own = self.channel(*event);
                     let arrives = self.flow.synchronization(*event) != Synchronization::ClusterWait;
                     // Who leaves the kernel has arrived at such a barrier for good.
-                    if own == Some(channel) && !is_counted && self.is_for_all(*event) {
+                    if own == Some(channel) && !is_counted && flow.is_for_all_threads(*event) {
                         return None;
                     }
                     arrives && own.is_none_or(|own| own == channel)

@@ -41,7 +41,7 @@ impl Flow<'_> {
 
     /// Whether some thread executes an instruction in each round of a loop that does not leave it: what decides
     /// about it is only which thread it is.
-    pub fn is_in_each(&self, round: &Loop, instruction: u32, executing: &Executing<'_>) -> bool {
+    pub(super) fn is_in_each(&self, round: &Loop, instruction: u32, executing: &Executing<'_>) -> bool {
         let cfg = self.cfg();
         let Some(own) = cfg.block_of(instruction).filter(|own| round.blocks.contains(own)) else {
             return false;

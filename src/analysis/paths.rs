@@ -354,6 +354,12 @@ impl Paths {
         learner.narrow(term, &ValueSet::truth(holds != negated)) && learner.agrees()
     }
 
+    /// Whether the guard of an instruction is decided by registers that only this function sets and counts.
+    pub fn depends_on_round(&self, instruction: u32) -> bool {
+        let counted = |leaf: &u32| self.terms.counted().any(|all| all.contains(leaf));
+        self.terms.leaves(instruction).iter().any(counted)
+    }
+
     /// Whether the guard of an instruction may be another one in other threads of a CTA by its nature.
     pub fn varies(&self, instruction: u32) -> bool {
         self.threads.contains_key(&instruction)

@@ -3,6 +3,7 @@ use petgraph::algo::kosaraju_scc;
 use petgraph::graph::{DiGraph, NodeIndex};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::analysis::cfg::BlockId;
 use crate::analysis::events::{Action, Event};
 use crate::analysis::flow::{Flow, Role};
 use crate::analysis::loops::Loop;
@@ -124,25 +125,19 @@ fn are_alone(flow: &Flow<'_>, memory: TensorMemory, size: impl Fn(Event) -> Opti
     !sites().any(|site| passed.has(flow.cfg(), site))
 }
 
-/// Whether each round of a loop certainly allocates, and none deallocates. What a round does under a condition of
-/// its own, it may do a few times only.
+/// Whether what happens in one round of a loop may happen in each: nothing in it is decided by what round it is.
 fn goes_on(flow: &Flow<'_>, sites: &[u32]) -> bool {
     let cfg = flow.cfg();
     let Some(loops) = flow.loops() else { return false };
     let has = |it: &Loop, at: u32| cfg.block_of(at).is_some_and(|block| it.blocks.contains(&block));
     let around = loops.iter().filter(|it| sites.iter().all(|at| has(it, *at)));
-    let Some(inner) = around.min_by_key(|it| it.blocks.len()) else { return false };
-    let frees = |event: &Event| match event.action {
-        Action::Call(callee) => {
-            let summary = flow.all.summary(callee);
-            summary
-                .is_none_or(|it| it.events.iter().any(|it| flow.operation(*it) == Some(Operation::Dealloc)))
-        }
-        _ => flow.operation(*event) == Some(Operation::Dealloc),
-    };
-    let executing = flow.executing(None);
-    sites.iter().all(|at| flow.is_in_each(inner, *at, &executing))
-        && !flow.events().iter().any(|event| has(inner, event.instruction) && frees(event))
+    let Some(inner) = around.min_by_key(|it| it.blocks.len()) else { return true };
+    let stays = |block: &BlockId| inner.blocks.contains(block);
+    let parts = |block: &BlockId| cfg.block(*block).successors.iter().filter(|it| stays(it)).count() > 1;
+    let branches = inner.blocks.iter().filter(|it| parts(it)).filter_map(|it| cfg.block(*it).branch);
+    let guarded = flow.events().iter().map(|event| event.instruction).filter(|at| has(inner, *at));
+    flow.facts.budget.take(inner.blocks.len() as u64 + flow.events().len() as u64)
+        && !branches.chain(guarded).any(|at| flow.paths().depends_on_round(at))
 }
 
 /// A path on which more is allocated than Tensor Memory has.
