@@ -37,6 +37,9 @@ pub enum Why {
     BeforeFirst,
 }
 
+/// mbarriers that are looked at: for each, all that happens to mbarriers is.
+const MOST: usize = 32;
+
 impl Flow<'_> {
     /// The waits of this kernel for a wrong parity, for each mbarrier the first.
     pub fn wrong_parities(&self) -> Vec<WrongParity> {
@@ -48,7 +51,7 @@ impl Flow<'_> {
         let mut seen: FxHashSet<Mbarrier> = FxHashSet::default();
         let waits = used.iter().filter(|it| it.how == Use::Waits);
         let first = waits.filter_map(|wait| Some((wait, wait.mbarrier.filter(|it| seen.insert(*it))?)));
-        first.filter_map(|(wait, mbarrier)| self.wrong_parity(wait, mbarrier)).collect()
+        first.take(MOST).filter_map(|(wait, mbarrier)| self.wrong_parity(wait, mbarrier)).collect()
     }
 
     fn wrong_parity(&self, wait: &Used, mbarrier: Mbarrier) -> Option<WrongParity> {

@@ -37,7 +37,9 @@ pub(super) fn is_whole(inside: &str) -> bool {
         start = comment.split_once('\n').map_or("", |(_, behind)| behind.trim_start_matches(is_blank));
     }
     let end = inside.trim_end().trim_end_matches("\\n").trim_end();
-    start.starts_with(".version") && end.ends_with('}') && !has_marks(inside)
+    // What is put together from several literals closes what another one opens.
+    let count = |brace: char| inside.matches(brace).count();
+    start.starts_with(".version") && end.ends_with('}') && count('{') == count('}') && !has_marks(inside)
 }
 
 fn is_blank(character: char) -> bool {
@@ -80,6 +82,7 @@ mod tests {
         assert!(is_whole(&format!("\\{module}")));
         assert!(!is_whole(&module.replace(".version 9.0", "")));
         assert!(!is_whole(&module.replace("L: }", "L:")));
+        assert!(!is_whole(&module.replace("k() {", "k()")));
         for mark in ["r<N>", "r<{n}{{>", "@COLUMNS@", "${columns}", "%(columns)d"] {
             assert!(!is_whole(&module.replace("r<4>", mark)), "{mark}");
         }

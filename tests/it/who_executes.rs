@@ -90,6 +90,7 @@ const PROLOGUE: &str = ".version 9.0\n.target sm_100a\n.address_size 64\n\
     .visible .entry k(.param .u64 o, .param .u32 n)\n{\n\
     .reg .pred p<4>;\n.reg .u32 r<4>;\n.reg .b64 d, e;\n.shared .b64 mbar;\n\
     ld.param.u64 d, [o];\nmov.u32 r0, %tid.x;\nmul.wide.u32 e, r0, 4;\nadd.s64 e, d, e;\nld.param.u32 r0, [n];\nmov.u32 r1, r0;\nmov.u32 r2, r0;\nmov.u32 r3, r0;\n\
+    mbarrier.init.shared::cta.b64 [mbar], 1;\n\
     setp.ne.u32 p0, r0, 0;\nmov.pred p1, p0;\nmov.pred p2, p0;\nmov.pred p3, p0;\n";
 
 /// Half of the kernels say how many threads they have.
