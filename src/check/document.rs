@@ -70,7 +70,9 @@ pub(super) fn in_host(unit: &Unit, host: &Host, mut finding: Diagnostic) -> Opti
     if unit.is_open(place.start) && !holds_in_part(unit, &finding) {
         return None;
     }
-    finding.fix = finding.fix.and_then(|fix| fix_in(host, fix));
+    // A guess about a module may leave a text that is none any more, so that nothing would be found in it.
+    let is_meant = |fix: &Fix| !unit.is_module || fix.applicability == Applicability::Safe;
+    finding.fix = finding.fix.filter(is_meant).and_then(|fix| fix_in(host, fix));
     finding.primary.span = host.map.host(place);
     finding.labels.retain_mut(|label| {
         label.span = host.map.host(label.span);

@@ -28,7 +28,10 @@ pub(super) const WORD: &str = ".entry";
 
 /// Whether the inside of a literal is a module, from its version to the end of its last function, and as it is.
 pub(super) fn is_whole(inside: &str) -> bool {
-    if !inside.contains(WORD) || !inside.contains(".target") {
+    let has = |word: &str| {
+        inside.match_indices(word).any(|(at, _)| inside[at + word.len()..].starts_with(is_blank))
+    };
+    if !has(WORD) || !has(".target") {
         return false;
     }
     // A literal may begin with its second line, and so may what it says.
