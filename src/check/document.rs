@@ -70,8 +70,9 @@ pub(super) fn in_host(unit: &Unit, host: &Host, mut finding: Diagnostic) -> Opti
     if unit.is_open(place.start) && !holds_in_part(unit, &finding) {
         return None;
     }
-    // A guess about a module may leave a text that is none any more, so that nothing would be found in it.
-    let is_meant = |fix: &Fix| !unit.is_module || fix.applicability == Applicability::Safe;
+    // A guess at what makes a text a module may leave one that is none, so that nothing would be found in it.
+    let may_end_it = unit.is_module && finding.code == Code::SyntaxError;
+    let is_meant = |fix: &Fix| !may_end_it || fix.applicability == Applicability::Safe;
     finding.fix = finding.fix.filter(is_meant).and_then(|fix| fix_in(host, fix));
     finding.primary.span = host.map.host(place);
     finding.labels.retain_mut(|label| {
