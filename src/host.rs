@@ -11,7 +11,7 @@
 //! has to say about places in that text; the [`SpanMap`] alone knows which characters of the file
 //! those are.
 //!
-//! A string that is a whole [module](modules) is a text of its own.
+//! A string that is a whole module is a text of its own.
 //!
 //! What a front cannot know - a macro of another file, a hole in a formatted string - stands in the
 //! text as `UNKNOWN_TEXT` or `UNKNOWN_IMMEDIATE`: whoever judges a statement that has it says
