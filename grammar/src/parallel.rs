@@ -43,20 +43,32 @@ pub(crate) fn cuts(text: &str, pieces: usize, worth: usize) -> Vec<u32> {
     cuts
 }
 
-/// Whether an item of a module seems to start here, behind blanks and line comments.
+/// Whether an item of a module seems to start here.
 fn starts_item(text: &str) -> bool {
+    let rest = behind_comments(text);
+    STARTS.iter().any(|start| rest.starts_with(start))
+}
+
+/// What stands behind blanks and line comments.
+fn behind_comments(text: &str) -> &str {
     let mut rest = text.trim_start();
     for _ in 0..32 {
         let Some(comment) = rest.strip_prefix("//") else { break };
         rest = comment.find('\n').map_or("", |end| &comment[end..]).trim_start();
     }
-    STARTS.iter().any(|start| rest.starts_with(start))
+    rest
 }
 
 /// Reads the pieces between `cuts`; `None` when one does not end where an item does.
 pub(crate) fn parse_pieces(source: &Source, cuts: &[u32]) -> Option<Parsed> {
     let text = source.text();
     let (&first, rest) = cuts.split_first()?;
+    // A `;` behind a function is read otherwise than one at the start of a text.
+    let may_start =
+        |cut: &u32| text.get(*cut as usize..).is_some_and(|it| behind_comments(it).starts_with('.'));
+    if !cuts.iter().all(may_start) {
+        return None;
+    }
     let ends = rest.iter().copied().chain([text.len() as u32]);
     let pieces: Vec<Option<Parsed>> = std::thread::scope(|scope| {
         let threads: Vec<_> = cuts
