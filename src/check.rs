@@ -367,7 +367,7 @@ impl Looked<'_> {
         let functions =
             FunctionFacts::all(unit, (calls, component), instructions, events, options.analysis_budget);
         let unread = waits::unread(unit, events, &functions);
-        if !unread.is_empty() || functions.iter().any(|facts| facts.cfg.is_pruned()) {
+        if !unread.is_empty() || functions.iter().any(|facts| !facts.cfg.is_executed_whole()) {
             *events = Events::new(unit, component, instructions, &|function, instruction| {
                 let facts = functions.iter().find(|facts| facts.function == function);
                 !unread.contains(&instruction) && facts.is_none_or(|facts| facts.cfg.is_executed(instruction))

@@ -119,11 +119,17 @@ impl Cfg {
         Some(&self.choices[at].1)
     }
 
-    /// Whether an instruction of the function can be executed, as far as guards say that never hold.
+    /// Whether an instruction of the function can be executed: a path leads to it, and its guard does not say
+    /// that it never is.
     pub fn is_executed(&self, instruction: u32) -> bool {
-        !self.is_pruned()
+        self.is_executed_whole()
             || self.guard_holds(instruction) != Some(false)
                 && self.block_of(instruction).is_some_and(|block| self.is_reachable(block))
+    }
+
+    /// Whether every instruction of the function can be executed.
+    pub fn is_executed_whole(&self) -> bool {
+        !self.is_pruned() && self.reachable().is_empty()
     }
 
     /// The statements of the function.
@@ -198,6 +204,12 @@ impl Cfg {
 
     /// Whether a path leads to the block from the function's start.
     pub fn is_reachable(&self, block: BlockId) -> bool {
+        self.reachable().get(block.index()).is_none_or(|reachable| *reachable)
+    }
+
+    /// By block: whether a path leads there from the function's start; nothing if one leads to every block with
+    /// instructions.
+    fn reachable(&self) -> &[bool] {
         self.reachable.get_or_init(|| {
             let mut reachable = vec![false; self.blocks.len()];
             let mut work = vec![BlockId(0)];
@@ -206,8 +218,12 @@ impl Cfg {
                     work.extend(&self.block(block).successors);
                 }
             }
+            let mut blocks = self.blocks.iter().zip(&reachable);
+            if blocks.all(|(block, reachable)| *reachable || block.instructions.is_empty()) {
+                reachable.clear();
+            }
             reachable
-        })[block.index()]
+        })
     }
 
     /// By block: whether a path of one edge or more leads there from one of these.

@@ -26,7 +26,8 @@ use super::budget::Budget;
 use super::cfg::{BlockId, Cfg};
 use super::executing::ThreadSet;
 use super::function::Function;
-use crate::isa::generic::Control;
+use crate::isa::generic::{Computation, Control, Space};
+use crate::resolve::unit::Unit;
 
 mod range;
 mod terms;
@@ -227,16 +228,19 @@ impl Paths {
             let Some(block) = cfg.block_of(at) else { return false };
             let is_guarded =
                 function.unit.module.guard(&function.unit.module.instructions[at as usize]).is_some();
-            (!is_guarded || this.is_alike(at))
-                && cfg
-                    .dominating(block)
-                    .filter(|above| *above != block && !cfg.post_dominates(block, *above))
-                    .all(|above| {
-                        // Where control goes on by a list of labels, there is no guard that says where.
-                        let goes_one_way = cfg.block(above).successors.len() < 2;
-                        function.budget.take(1)
-                            && cfg.block(above).branch.map_or(goes_one_way, |branch| this.is_alike(branch))
-                    })
+            if is_guarded && !this.is_alike(at) {
+                return false;
+            }
+            // What all ways from a branch lead to again, it does not decide.
+            let mut below = block;
+            cfg.dominating(block).filter(|above| *above != block).all(|above| {
+                let is_decided = !cfg.post_dominates(std::mem::replace(&mut below, above), above);
+                // Where control goes on by a list of labels, there is no guard that says where.
+                let goes_one_way = cfg.block(above).successors.len() < 2;
+                !is_decided
+                    || function.budget.take(1)
+                        && cfg.block(above).branch.map_or(goes_one_way, |branch| this.is_alike(branch))
+            })
         };
         loop {
             let differs = |all: &&[u32]| all.iter().any(|at| !is_decided_alike(self, *at));
@@ -364,6 +368,15 @@ impl Paths {
     pub fn varies(&self, instruction: u32) -> bool {
         self.threads.contains_key(&instruction)
             || self.terms.guard(instruction).is_none_or(|(term, _)| self.terms.varies(term))
+    }
+
+    /// Whether the guard of an instruction is made of something in shared memory: what the kernel itself put
+    /// there, such as a flag that says which way it went before.
+    pub fn is_of_shared_memory(&self, unit: &Unit, instruction: u32) -> bool {
+        self.terms.leaves(instruction).iter().any(|leaf| {
+            let opcode = unit.operations.of(*leaf);
+            opcode.computes() == Computation::Load && opcode.spaces().next().is_some_and(Space::is_shared)
+        })
     }
 }
 

@@ -136,11 +136,16 @@ impl<'a> Feasible<'a> {
                 return true;
             }
             // Where all threads go the same way, they do not part.
-            let go_together =
-                above != from && cfg.block(above).branch.is_some_and(|branch| self.paths.is_alike(branch));
-            if cfg.dominates(above, to) && !go_together {
-                parting = Some(above);
-                break;
+            let go_together = above != from && self.go_together(above);
+            if cfg.dominates(above, to) {
+                if !go_together {
+                    parting = Some(above);
+                    break;
+                }
+                // Who gets to the query was here, too, and then where the fact is generated.
+                if self.go_together_between(above, from) {
+                    return self.passing_by(fact).is_some_and(|found| found.contains(&query));
+                }
             }
         }
         let Some(parting) = parting else { return false };
@@ -163,6 +168,32 @@ impl<'a> Feasible<'a> {
             self.parted.insert((fact, parting), found);
         }
         self.parted[&(fact, parting)].contains(&query)
+    }
+
+    /// Whether all threads of a CTA that leave a block go the same way.
+    fn go_together(&self, block: BlockId) -> bool {
+        let content = self.function.cfg.block(block);
+        content.branch.map_or(content.successors.len() < 2, |branch| self.paths.is_alike(branch))
+    }
+
+    /// Whether all threads that leave a block together get together to one that it dominates, or none of them
+    /// does.
+    fn go_together_between(&mut self, above: BlockId, to: BlockId) -> bool {
+        let cfg = self.function.cfg;
+        let mut between: FxHashSet<BlockId> = FxHashSet::default();
+        let mut work = vec![to];
+        while let Some(block) = work.pop() {
+            for &before in &cfg.block(block).predecessors {
+                if before == above || !cfg.is_reachable(before) || !between.insert(before) {
+                    continue;
+                }
+                if !self.allowance.take(1) || before == to || !self.go_together(before) {
+                    return false;
+                }
+                work.push(before);
+            }
+        }
+        true
     }
 
     /// The queries that a thread gets to which comes to where a fact is generated, and whose guard keeps it

@@ -244,7 +244,10 @@ fn is_certain<'a>(flow: &Flow<'a>, executing: &OnceCell<Executing<'a>>, allocs: 
             break;
         }
         if !cfg.post_dominates(inner, above) {
-            is_conditional = cfg.block(above).branch.is_some_and(|branch| flow.paths().varies(branch));
+            // A flag in shared memory may say whether something was allocated.
+            is_conditional = cfg.block(above).branch.is_some_and(|branch| {
+                flow.paths().varies(branch) || flow.paths().is_of_shared_memory(flow.unit, branch)
+            });
             inner = above;
         }
         if leads_to_all(above) {
