@@ -74,6 +74,7 @@ pub struct Cfg {
     order: OnceCell<Vec<BlockId>>,
     positions: OnceCell<Vec<u32>>,
     reachable: OnceCell<Vec<bool>>,
+    /// By block; nothing if no edge goes back.
     in_loop: OnceCell<Vec<bool>>,
     dominators: OnceCell<DominatorTree>,
     post_dominators: OnceCell<DominatorTree>,
@@ -250,7 +251,13 @@ impl Cfg {
 
     /// Whether a path leads from the block back to it.
     pub fn is_in_loop(&self, block: BlockId) -> bool {
-        self.in_loop.get_or_init(|| {
+        let in_loop = self.in_loop.get_or_init(|| {
+            let mut goes_back = self
+                .blocks()
+                .flat_map(|(from, content)| content.successors.iter().map(move |to| *to <= from));
+            if !goes_back.any(|back| back) {
+                return Vec::new();
+            }
             let mut graph: DiGraph<(), ()> = DiGraph::with_capacity(self.blocks.len(), self.blocks.len() * 2);
             self.blocks.iter().for_each(|_| {
                 graph.add_node(());
@@ -272,7 +279,8 @@ impl Cfg {
                 }
             }
             in_loop
-        })[block.index()]
+        });
+        in_loop.get(block.index()).is_some_and(|in_loop| *in_loop)
     }
 
     /// The first block, and blocks that together reach all those that it does not reach; in their

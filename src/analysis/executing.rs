@@ -92,7 +92,8 @@ impl Executes {
 
     /// How many threads of one warp certainly execute it, where a warp does at all; the fewest.
     pub fn threads_of_warp(&self) -> Option<u32> {
-        if let Some(certain) = self.certain().map(u32::count_ones).filter(|count| *count > 1).max() {
+        let certain = self.certain().map(u32::count_ones).fold(0, u32::max);
+        if certain > 1 {
             return Some(certain);
         }
         if !self.holds.agrees {
@@ -139,7 +140,7 @@ impl Executes {
 
     /// The lanes of a warp that may execute it.
     pub fn possible_lanes(&self, warp: usize) -> u32 {
-        self.all.without(self.holds.no).warps().nth(warp).unwrap_or_default()
+        self.all.lanes(warp) & !self.holds.no.lanes(warp)
     }
 
     /// How many warps certainly execute it.
@@ -150,11 +151,7 @@ impl Executes {
     /// The warps that certainly execute it, and those that may, one bit each, where the number of
     /// threads is known.
     pub fn warp_sets(&self) -> Option<(u32, u32)> {
-        let bits = |set: &mut dyn Iterator<Item = bool>| {
-            set.enumerate().fold(0, |bits, (warp, holds)| bits | u32::from(holds) << warp)
-        };
-        let yes = bits(&mut self.holds.yes.warps().map(|lanes| lanes != 0));
-        let may = bits(&mut self.all.without(self.holds.no).warps().map(|lanes| lanes != 0));
+        let (yes, may) = (self.holds.yes.some_of_warps(), self.all.without(self.holds.no).some_of_warps());
         self.is_exact.then_some((yes, may))
     }
 }

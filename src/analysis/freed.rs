@@ -258,15 +258,19 @@ impl<'a> Kernel<'a> {
         if !by.are_some() {
             return None;
         }
+        let is_access = |event: Event| flow.operation(event).is_some_and(|it| Pending::of(it).is_some());
+        let by_others = |access: Reached<'a>| {
+            let is_open = sites.contains(&access.site()) && !access.way().iter().skip(1).any(tells_behind);
+            let executes = if is_open { access.executes(None)? } else { return None };
+            Some((access, executes.by_warps().beside(by, executes.is_exact())?))
+        };
+        let accesses: Vec<_> = flow.reached(is_access).into_iter().filter_map(by_others).collect();
+        if accesses.is_empty() {
+            return None;
+        }
         let told = self.told_before(site, by, before)?;
         let mut behind: FxHashMap<Warps, Option<Behind>> = FxHashMap::default();
-        let is_access = |event: Event| flow.operation(event).is_some_and(|it| Pending::of(it).is_some());
-        for access in flow.reached(is_access) {
-            if !sites.contains(&access.site()) || access.way().iter().skip(1).any(tells_behind) {
-                continue;
-            }
-            let Some(accesses) = access.executes(None) else { continue };
-            let Some(others) = accesses.by_warps().beside(by, accesses.is_exact()) else { continue };
+        for (access, others) in accesses {
             let (told_from, passed) = behind
                 .entry(others)
                 .or_insert_with(|| {

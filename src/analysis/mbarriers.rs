@@ -106,11 +106,11 @@ impl<'a> Flow<'a> {
         let mut used = Vec::new();
         for instruction in self.cfg().instructions() {
             let opcode = self.unit.operations.of(instruction);
-            if opcode.only_computes() || !self.cfg().is_executed(instruction) {
+            if opcode.only_computes() {
                 continue;
             }
             self.facts.budget.take(1);
-            let Some(how) = used_as(opcode) else { continue };
+            let Some(how) = used_as(opcode).filter(|_| self.cfg().is_executed(instruction)) else { continue };
             let operands = self.unit.module.instructions[instruction as usize].operands;
             // It is the last address, where there are several.
             let is_address =

@@ -74,6 +74,17 @@ impl ThreadSet {
         self.0.iter().all(|word| *word == 0)
     }
 
+    /// The warps of which some thread is in it, one bit each.
+    pub fn some_of_warps(&self) -> u32 {
+        let some = |(warp, lanes): (usize, &u32)| u32::from(*lanes != 0) << warp;
+        self.0.iter().enumerate().map(some).fold(0, |bits, bit| bits | bit)
+    }
+
+    /// The lanes of a warp that are in it, one bit each.
+    pub fn lanes(&self, warp: usize) -> u32 {
+        self.0.get(warp).copied().unwrap_or_default()
+    }
+
     /// The lanes of each warp that are in it, one bit each.
     pub fn warps(&self) -> impl Iterator<Item = u32> + '_ {
         self.0.iter().copied()

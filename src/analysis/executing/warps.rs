@@ -1,6 +1,7 @@
 //! Which warps of a block execute an instruction, whatever threads of them do.
 
 use super::Executes;
+use super::threads::Holds;
 
 /// The warps that execute an instruction, one bit each. Far fewer of these differ than instructions do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -60,14 +61,8 @@ impl Warps {
 impl Executes {
     /// The warps that execute it.
     pub fn by_warps(&self) -> Warps {
-        let bits = |set: &mut dyn Iterator<Item = bool>| {
-            set.enumerate().fold(0, |bits, (warp, holds)| bits | u32::from(holds) << warp)
-        };
-        let certain = self.holds.yes.warps().zip(self.all.warps());
-        Warps {
-            certain: bits(&mut certain.map(|(yes, all)| yes != 0 && all != 0)),
-            possible: bits(&mut self.possible().map(|(lanes, _)| lanes != 0)),
-        }
+        let Holds { yes, no, .. } = self.holds;
+        Warps { certain: yes.and(self.all).some_of_warps(), possible: self.all.without(no).some_of_warps() }
     }
 }
 
