@@ -93,11 +93,11 @@ impl Language {
         let has =
             |words: &[&str]| words.iter().any(|word| memchr::memmem::find(text, word.as_bytes()).is_some());
         match self {
-            Self::Cpp => has(&["asm"]),
+            Self::Cpp => has(&["asm"]) || modules::may_be_in(text),
             Self::Python => has(&python::WORDS),
             Self::Llvm => has(&["asm"]),
             Self::Mlir => has(&mlir::WORDS),
-            Self::Rust => has(&["asm!"]),
+            Self::Rust => has(&["asm!"]) || modules::may_be_in(text),
         }
     }
 
@@ -117,7 +117,7 @@ impl Language {
 struct Found {
     /// The statements, in the order of the file.
     statements: Vec<Statement>,
-    /// The modules that stand in one string each.
+    /// The modules that stand in strings.
     modules: Vec<modules::Module>,
     /// The comments that may be meant for this tool.
     comments: Vec<Span>,

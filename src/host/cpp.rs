@@ -4,21 +4,47 @@
 //! preprocessor's lines, and of the language only what an `asm` statement is made of. It never fails:
 //! what does not look like a statement is none.
 
-use super::template::{Backslash, Escapes, Placeholders};
-use super::{Constraint, Found, Language, Machine, Operand, Piece, Statement, constraints};
+use super::modules::{self, Part};
+use super::template::{Backslash, Escapes};
+use super::{Found, Machine, Piece, Statement};
 use crate::source::{Source, Span};
 
+mod constants;
+mod guards;
 mod macros;
+mod statement;
 mod tokens;
 
-use macros::{Constants, Macros, Scope, arguments_from};
+use constants::Constants;
+use guards::Guards;
+use macros::{Macros, Scope, arguments_from};
+use statement::Reader;
 use tokens::{Directive, Token, Tokens};
 
 /// Of a statement in which the preprocessor decides, so many readings are looked at.
 const MOST_READINGS: usize = 8;
 
 pub(super) fn find(source: &Source) -> Found {
-    find_in(source, Span::new(0, source.text().len() as u32))
+    let text = source.text();
+    let mut found = find_in(source, Span::new(0, text.len() as u32));
+    if modules::may_be_in(text.as_bytes()) {
+        let mut tokens = Tokens::new(text);
+        let parts = std::iter::from_fn(|| Some(part(text, tokens.next()?)));
+        modules::find(source, parts, &mut found);
+        found.steps += tokens.steps();
+    }
+    found
+}
+
+/// What a token is where modules are looked for.
+fn part(text: &str, token: Token) -> Part {
+    match token {
+        Token::Literal(literal) => Part::Literal(literal.span, literal.inside, literal.piece()),
+        Token::Word(word) if matches!(&text[word.range()], "return" | "co_return") => Part::Other,
+        // A macro, or something that is written to a stream.
+        Token::Word(_) | Token::Other(b'+' | b'%' | b'<', _) => Part::Changes,
+        Token::Other(..) | Token::Directive(_) => Part::Other,
+    }
 }
 
 /// What is found in a part of a text of another language.
@@ -164,67 +190,6 @@ impl<'s> Uses<'_, 's> {
     }
 }
 
-/// The conditions of the preprocessor around a place.
-#[derive(Debug, Default)]
-struct Guards {
-    /// Of each whether it asks for another machine.
-    open: Vec<bool>,
-}
-
-/// Parts of what compilers define for machines that run no PTX.
-const OTHER_MACHINES: &[&str] = &[
-    "__x86_64",
-    "__amd64",
-    "__i386",
-    "_M_X64",
-    "_M_IX86",
-    "_M_AMD64",
-    "_M_ARM",
-    "__aarch64",
-    "__arm",
-    "__ARM_",
-    "__riscv",
-    "__powerpc",
-    "__ppc",
-    "__PPC",
-    "__s390",
-    "__mips",
-    "__loongarch",
-    "__sparc",
-    "__AMDGCN",
-    "__HIP",
-];
-
-impl Guards {
-    fn read(&mut self, directive: Directive, line: &str) {
-        match directive {
-            Directive::If => self.open.push(asks_for_another_machine(line)),
-            Directive::ElseIf => {
-                self.open.pop();
-                self.open.push(asks_for_another_machine(line));
-            }
-            Directive::Else => {
-                self.open.pop();
-                self.open.push(false);
-            }
-            Directive::EndIf => {
-                self.open.pop();
-            }
-            Directive::Define | Directive::Undefine | Directive::Other => {}
-        }
-    }
-
-    fn ask_for_another_machine(&self) -> bool {
-        self.open.contains(&true)
-    }
-}
-
-/// Whether a condition holds on another machine; one that may hold on a GPU does not count.
-fn asks_for_another_machine(line: &str) -> bool {
-    let is_negated = line.contains('!') || line.trim_start().starts_with("ndef");
-    !is_negated && !line.contains("__CUDA") && OTHER_MACHINES.iter().any(|name| line.contains(name))
-}
-
 fn is_keyword(word: &str) -> bool {
     matches!(word, "asm" | "__asm__" | "__asm")
 }
@@ -242,466 +207,5 @@ impl Literal {
     fn piece(self) -> Piece {
         let backslash = if self.is_raw { Backslash::Plain } else { Backslash::C };
         Piece::Text { span: self.inside, escapes: Escapes::of(backslash) }
-    }
-}
-
-/// Reads one statement.
-struct Reader<'r, 's> {
-    text: &'s str,
-    tokens: &'r mut Tokens<'s>,
-    macros: &'r Macros<'s>,
-    constants: &'r mut Constants<'s>,
-    keyword: Span,
-    /// Which branch is taken wherever the preprocessor decides.
-    reading: usize,
-    /// How many readings there are.
-    readings: usize,
-    /// How often the preprocessor has decided.
-    decisions: usize,
-    /// The parameters of the macro in whose body the statement stands.
-    scope: Option<&'r Scope<'s>>,
-    /// Whether what the statement says depends on them.
-    depends: bool,
-}
-
-/// No statement has more.
-const MOST_DECISIONS: usize = 64;
-const MOST_OPERANDS: usize = 1024;
-
-/// What stands in front of the value of an operand.
-#[derive(Debug)]
-struct Written {
-    span: Span,
-    literals: String,
-    /// Whether there are names in it of which nothing is known.
-    has_names: bool,
-}
-
-impl Written {
-    fn new(span: Span) -> Self {
-        Self { span, literals: String::new(), has_names: false }
-    }
-
-    /// Whether it is the name of a macro, which may stand for any number of operands.
-    fn is_macro(&self) -> bool {
-        self.has_names && self.literals.is_empty()
-    }
-}
-
-/// Whether a constraint says that its operand is read and written, or in the place of another.
-fn is_tied(constraint: &str) -> bool {
-    constraint.contains(|c: char| c == '+' || c.is_ascii_digit())
-}
-
-/// Whether no compiler of CUDA knows a constraint: it has one letter for each kind of register.
-fn is_of_another_machine(constraint: &str) -> bool {
-    let letters = constraint.trim_matches(|c: char| "=+&% ".contains(c) || c.is_ascii_whitespace());
-    !matches!(letters, "" | "h" | "r" | "l" | "q" | "f" | "d" | "n" | "C" | "i" | "b" | "c" | "X")
-        && !letters.bytes().all(|byte| byte.is_ascii_digit())
-}
-
-/// The parts of a statement between colons.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Section {
-    Template,
-    Outputs,
-    Inputs,
-    Clobbers,
-    Labels,
-}
-
-impl Section {
-    fn next(self) -> Self {
-        match self {
-            Self::Template => Self::Outputs,
-            Self::Outputs => Self::Inputs,
-            Self::Inputs => Self::Clobbers,
-            Self::Clobbers | Self::Labels => Self::Labels,
-        }
-    }
-}
-
-impl<'s> Reader<'_, 's> {
-    fn statement(&mut self) -> Option<Statement> {
-        let mut is_volatile = false;
-        let first = loop {
-            match self.next()? {
-                Token::Word(word) => match &self.text[word.range()] {
-                    "volatile" | "__volatile__" | "__volatile" => is_volatile = true,
-                    "inline" | "__inline__" | "__inline" | "goto" => {}
-                    // Qualifiers come from macros, too.
-                    _ => return None,
-                },
-                Token::Other(b'(', open) => break open,
-                Token::Literal(_) | Token::Other(..) | Token::Directive(_) => return None,
-            }
-        };
-        let scoped = match self.scope {
-            Some(scope) => self.template_of_macro(first, scope)?,
-            None => Vec::new(),
-        };
-        let mut statement = Statement {
-            span: self.keyword.to(first),
-            keyword: self.keyword,
-            language: Language::Cpp,
-            placeholders: Placeholders::Percent,
-            template: scoped,
-            operands: Vec::new(),
-            is_volatile,
-            clobbers_memory: false,
-            is_convergent: None,
-            volatile_keyword: Some("volatile"),
-            memory_clobber: None,
-            machine: Machine::Any,
-        };
-        let mut section = Section::Template;
-        let mut constraint: Option<Written> = None;
-        // How many operands there are in front of those that a macro of another file has.
-        let mut listed: Option<usize> = None;
-        let mut name = None;
-        // Whether an operand has ended, and no comma has followed.
-        let mut comma_is_due = false;
-        let mut has_clobbers = false;
-        let end = loop {
-            match (section, self.next()?) {
-                (_, Token::Other(b')', span)) => {
-                    if constraint.is_some_and(|it| it.is_macro()) {
-                        listed = listed.or(Some(statement.operands.len()));
-                    }
-                    break span;
-                }
-                (_, Token::Other(b':', _)) => {
-                    if constraint.take().is_some_and(|it| it.is_macro()) {
-                        listed = listed.or(Some(statement.operands.len()));
-                    }
-                    section = section.next();
-                    comma_is_due = false;
-                }
-                (Section::Template, Token::Literal(literal)) => statement.template.push(literal.piece()),
-                (Section::Template, Token::Word(word)) => self.named_piece(word, &mut statement.template)?,
-                (Section::Template, Token::Other(open @ (b'(' | b'[' | b'{'), span)) => {
-                    let end = self.skip(open)?;
-                    statement.template.push(Piece::Hole(span.to(end)));
-                }
-                (Section::Template, Token::Other(_, span)) => statement.template.push(Piece::Hole(span)),
-                (Section::Outputs | Section::Inputs, Token::Other(b',', _)) => {
-                    if constraint.take().is_some_and(|it| it.is_macro()) {
-                        listed = listed.or(Some(statement.operands.len()));
-                    }
-                    comma_is_due = false;
-                }
-                (Section::Outputs | Section::Inputs, Token::Other(b'[', open)) => {
-                    let end = self.skip(b'[')?;
-                    name =
-                        self.text.get(open.end as usize..end.start as usize).map(|it| it.trim().to_owned());
-                }
-                (Section::Outputs | Section::Inputs, Token::Literal(literal)) => {
-                    let text = &self.text[literal.inside.range()];
-                    let written = constraint.get_or_insert_with(|| Written::new(literal.span));
-                    written.span = written.span.to(literal.span);
-                    written.literals.push_str(text);
-                }
-                (Section::Outputs | Section::Inputs, Token::Word(word)) => {
-                    let is_first = constraint.is_none();
-                    let written = constraint.get_or_insert_with(|| Written::new(word));
-                    written.span = written.span.to(word);
-                    if let Some(text) = self.macros.literal(&self.text[word.range()]) {
-                        written.literals.push_str(text);
-                    } else if is_first && let Some(operands) = self.operands_of_macro(word, section) {
-                        constraint = None;
-                        if let Some(first) = operands.first() {
-                            let lacks_comma = std::mem::replace(&mut comma_is_due, true);
-                            statement.operands.push(Operand { lacks_comma, ..first.clone() });
-                        }
-                        statement.operands.extend(operands.into_iter().skip(1));
-                    } else {
-                        written.has_names = true;
-                    }
-                }
-                // `"=" LETTER_##TYPE(value)`
-                (Section::Outputs | Section::Inputs, Token::Other(b'#', sign)) => {
-                    let written = constraint.get_or_insert_with(|| Written::new(sign));
-                    written.span = written.span.to(sign);
-                    written.has_names = true;
-                }
-                (Section::Outputs | Section::Inputs, Token::Other(b'(', open)) => {
-                    let close = self.skip(b'(')?;
-                    let written = constraint.take().unwrap_or_else(|| Written::new(open));
-                    if written.is_macro() {
-                        // It may stand for one operand or for several.
-                        listed = listed.or(Some(statement.operands.len()));
-                    }
-                    let lacks_comma = std::mem::replace(&mut comma_is_due, true);
-                    let inside = self.text.get(open.end as usize..close.start as usize).unwrap_or_default();
-                    let value = inside.trim();
-                    let at = open.end + (inside.len() - inside.trim_start().len()) as u32;
-                    let is_number = value.starts_with(|c: char| c.is_ascii_digit());
-                    let place = (Span::new(at, at + value.len() as u32), is_number);
-                    let text = Some(written.literals.as_str()).filter(|_| !written.has_names);
-                    if text.is_some_and(is_of_another_machine) {
-                        statement.machine = Machine::Other;
-                    }
-                    let constraint = match text {
-                        Some(text) => self.constraint(text, self.value(value), &statement.operands),
-                        None => Constraint::Other,
-                    };
-                    self.depends |= matches!(constraint, Constraint::Immediate(_))
-                        && self.scope.is_some_and(|scope| scope.has(value));
-                    let is_output = section == Section::Outputs;
-                    let span = written.span.to(close);
-                    statement.operands.push(Operand {
-                        span,
-                        constraint,
-                        value: place,
-                        is_output,
-                        is_tied: text.is_some_and(is_tied),
-                        lacks_comma,
-                        name: name.take(),
-                    });
-                }
-                (Section::Clobbers, Token::Literal(literal)) => {
-                    has_clobbers = true;
-                    if &self.text[literal.inside.range()] == "memory" {
-                        statement.clobbers_memory = true;
-                    } else {
-                        // The registers of PTX have no names that a compiler knows.
-                        statement.machine = Machine::Other;
-                    }
-                }
-                (Section::Clobbers, Token::Word(_)) => {
-                    // A macro: it may be the one.
-                    has_clobbers = true;
-                    statement.clobbers_memory = true;
-                }
-                (Section::Labels, Token::Word(_))
-                | (Section::Clobbers | Section::Labels, Token::Other(b',', _)) => {}
-                // It does not look like a statement.
-                _ => return None,
-            }
-        };
-        statement.span = self.keyword.to(end);
-        if let Some(listed) = listed {
-            statement.operands.truncate(listed);
-            let operand = Operand::new(self.keyword, Constraint::Other, false);
-            // Nobody knows what they are there for.
-            let operand = Operand { is_tied: true, ..operand };
-            let named = self.operands_named(&statement.template).min(MOST_OPERANDS);
-            statement.operands.resize(named.max(listed), operand);
-        }
-        if !statement.clobbers_memory {
-            let text = match (section, has_clobbers) {
-                (Section::Template, _) => " ::: \"memory\"",
-                (Section::Outputs, _) => " :: \"memory\"",
-                (Section::Inputs, _) => " : \"memory\"",
-                (Section::Clobbers, false) => " \"memory\"",
-                (Section::Clobbers, true) => ", \"memory\"",
-                (Section::Labels, _) => "",
-            };
-            statement.memory_clobber = Some((end.start, text)).filter(|_| !text.is_empty());
-        }
-        Some(statement)
-    }
-
-    /// The next token in the branch that is read.
-    fn next(&mut self) -> Option<Token> {
-        loop {
-            let directive = match self.tokens.next()? {
-                Token::Directive(directive) => directive,
-                // A statement in a statement: the first one is none.
-                Token::Word(word) if is_keyword(&self.text[word.range()]) => return None,
-                token => return Some(token),
-            };
-            match directive {
-                Directive::If => {
-                    self.decisions += 1;
-                    if self.decisions > MOST_DECISIONS {
-                        return None;
-                    }
-                    let mut left = self.reading;
-                    let mut branches = 1;
-                    let start = self.tokens.at();
-                    self.tokens.skip_line();
-                    while left > 0 {
-                        match self.skip_branch()? {
-                            Directive::EndIf => break,
-                            _ => left -= 1,
-                        }
-                    }
-                    let entered = self.tokens.at();
-                    if self.reading == 0 {
-                        // How many there are is counted once.
-                        let mut has_else = false;
-                        self.tokens.go_to(start);
-                        self.tokens.skip_line();
-                        loop {
-                            match self.skip_branch()? {
-                                Directive::EndIf => break,
-                                it => {
-                                    has_else |= it == Directive::Else;
-                                    branches += 1;
-                                }
-                            }
-                        }
-                        self.readings = self.readings.max(branches + usize::from(!has_else));
-                        self.tokens.go_to(entered);
-                    }
-                }
-                // The branch that is read ends here.
-                Directive::ElseIf | Directive::Else => while self.skip_branch()? != Directive::EndIf {},
-                Directive::EndIf | Directive::Define | Directive::Undefine | Directive::Other => {
-                    self.tokens.skip_line();
-                }
-            }
-        }
-    }
-
-    /// Skips the rest of a branch, up to the line of the directive that ends it.
-    fn skip_branch(&mut self) -> Option<Directive> {
-        let mut depth = 0;
-        loop {
-            match self.tokens.next_directive()? {
-                Directive::If => depth += 1,
-                Directive::EndIf if depth > 0 => depth -= 1,
-                it @ (Directive::EndIf | Directive::ElseIf | Directive::Else) if depth == 0 => {
-                    self.tokens.skip_line();
-                    return Some(it);
-                }
-                _ => {}
-            }
-            self.tokens.skip_line();
-        }
-    }
-
-    /// Skips to what closes a bracket; what is in between may be any expression.
-    fn skip(&mut self, open: u8) -> Option<Span> {
-        let mut closing = vec![closing(open)];
-        loop {
-            match self.next()? {
-                Token::Other(byte @ (b'(' | b'[' | b'{'), _) => closing.push(self::closing(byte)),
-                Token::Other(byte @ (b')' | b']' | b'}'), span) => {
-                    if closing.pop() != Some(byte) {
-                        return None;
-                    }
-                    if closing.is_empty() {
-                        return Some(span);
-                    }
-                }
-                // No expression goes beyond its statement, but for the bodies in it.
-                Token::Other(b';', _) if !closing.contains(&b'}') => return None,
-                Token::Word(_) | Token::Literal(_) | Token::Other(..) | Token::Directive(_) => {}
-            }
-        }
-    }
-
-    /// The template of a statement in the body of a macro.
-    fn template_of_macro(&mut self, open: Span, scope: &Scope<'s>) -> Option<Vec<Piece>> {
-        let start = open.end;
-        let end = loop {
-            let behind = self.tokens.at();
-            match self.next()? {
-                Token::Other(b':' | b')', _) => break behind,
-                Token::Other(open @ (b'(' | b'[' | b'{'), _) => {
-                    self.skip(open)?;
-                }
-                Token::Word(_) | Token::Literal(_) | Token::Other(..) | Token::Directive(_) => {}
-            }
-        };
-        self.tokens.go_to(end);
-        let template = Span::new(start, end as u32);
-        let known = self.macros.template(self.text, template, scope);
-        let (pieces, depends) = known.unwrap_or_else(|| (vec![Piece::Hole(template)], false));
-        self.depends |= depends;
-        Some(pieces)
-    }
-
-    /// A name among the literals of a template.
-    fn named_piece(&mut self, word: Span, pieces: &mut Vec<Piece>) -> Option<()> {
-        let behind = self.tokens.at();
-        // With its arguments, if it has any.
-        let arguments = if let Token::Other(b'(', open) = self.next()? {
-            let end = self.skip(b'(')?;
-            Some(Span::new(open.end, end.start))
-        } else {
-            self.tokens.go_to(behind);
-            None
-        };
-        let span = arguments.map_or(word, |it| word.to(Span::at(it.end + 1)));
-        if !self.macros.expand(self.text, word, arguments, pieces) {
-            pieces.push(Piece::Hole(span));
-        }
-        Some(())
-    }
-
-    /// The operands that a macro of this file stands for.
-    fn operands_of_macro(&mut self, word: Span, section: Section) -> Option<Vec<Operand>> {
-        let behind = self.tokens.at();
-        let mut span = word;
-        let has_arguments = match self.next()? {
-            Token::Other(b'(', _) => {
-                span = span.to(self.skip(b'(')?);
-                true
-            }
-            Token::Word(_) | Token::Literal(_) | Token::Other(..) | Token::Directive(_) => {
-                self.tokens.go_to(behind);
-                false
-            }
-        };
-        let constraints = self.macros.operands(self.text, word, has_arguments);
-        if constraints.is_none() {
-            self.tokens.go_to(behind);
-        }
-        let operands = constraints?.into_iter().map(|text| {
-            let constraint = text.as_deref().map_or(Constraint::Other, |text| self.constraint(text, "", &[]));
-            let is_tied = text.as_deref().is_none_or(is_tied);
-            Operand { is_tied, ..Operand::new(span, constraint, section == Section::Outputs) }
-        });
-        Some(operands.collect())
-    }
-
-    /// One more than the highest number of an operand that a template has.
-    fn operands_named(&self, template: &[Piece]) -> usize {
-        let mut count = 0;
-        for piece in template {
-            let Piece::Text { span, .. } = piece else { continue };
-            for behind in self.text[span.range()].split('%').skip(1) {
-                let digits = behind.bytes().take_while(u8::is_ascii_digit).count();
-                count =
-                    count.max(behind[..digits].parse::<usize>().map_or(0, |number| number.saturating_add(1)));
-            }
-        }
-        count
-    }
-
-    /// What an operand is: for the parameter of a macro, what that stands for.
-    fn value<'t>(&self, expression: &'t str) -> &'t str
-    where
-        's: 't,
-    {
-        self.scope.map_or(Some(expression), |scope| scope.value(self.text, expression)).unwrap_or_default()
-    }
-
-    /// What a constraint says about its operand.
-    fn constraint(&mut self, text: &str, value: &str, operands: &[Operand]) -> Constraint {
-        let letters = text.trim_matches(|c: char| "=+&% ".contains(c) || c.is_ascii_whitespace());
-        match letters {
-            "n" | "i" => Constraint::Immediate(self.constants.value(value, self.macros)),
-            // nvcc declares them all without a class: `.b32` for a `float`, too.
-            _ => match constraints::cuda_register(letters) {
-                Some(ty) => Constraint::Register(ty),
-                // The same place as another operand.
-                None => match letters.parse::<usize>().ok().and_then(|index| operands.get(index)) {
-                    Some(operand) => operand.constraint.clone(),
-                    None => Constraint::Other,
-                },
-            },
-        }
-    }
-}
-
-fn closing(open: u8) -> u8 {
-    match open {
-        b'(' => b')',
-        b'[' => b']',
-        _ => b'}',
     }
 }

@@ -12,13 +12,14 @@
 //! like one. What is made into a module only where it is used - with `format`, or with marks that something
 //! replaces - is left alone.
 
-use super::{MARK, Piece};
-use crate::source::Span;
+use super::template::cook;
+use super::{Found, MARK, Piece};
+use crate::source::{Source, Span};
 
 /// A text that is a module.
 #[derive(Clone, Debug)]
 pub(super) struct Module {
-    /// The literal, with its quotes.
+    /// The literal, with its quotes, or several from the first to the last.
     pub(super) span: Span,
     pub(super) pieces: Vec<Piece>,
 }
@@ -26,34 +27,116 @@ pub(super) struct Module {
 /// What a text with a kernel has.
 pub(super) const WORD: &str = ".entry";
 
-/// Whether the inside of a literal is a module, from its version to the end of its last function, and as it is.
-pub(super) fn is_whole(inside: &str) -> bool {
-    let has = |word: &str| {
-        inside.match_indices(word).any(|(at, _)| inside[at + word.len()..].starts_with(is_blank))
-    };
+/// Whether a text may have a module in it: what no other text is likely to say.
+pub(super) fn may_be_in(text: &[u8]) -> bool {
+    const TARGET: &[u8] = b".target";
+    memchr::memmem::find_iter(text, TARGET)
+        .any(|at| text[at + TARGET.len()..].trim_ascii_start().starts_with(b"sm_"))
+}
+
+impl Module {
+    /// The module that pieces say, if it is a whole one and nothing else.
+    pub(super) fn of(source: &Source, span: Span, mut pieces: Vec<Piece>) -> Option<Self> {
+        // The character that the driver knows its end by.
+        if let Some(Piece::Text { span, .. }) = pieces.last_mut()
+            && source.slice(*span).ends_with("\\0")
+        {
+            span.end -= 2;
+        }
+        let said = cook(source, &pieces, |_, _| 0);
+        (!said.has_holes && is_whole(said.text.text())).then_some(Self { span, pieces })
+    }
+}
+
+/// What stands in a text of a language whose strings are written one behind the other, or alone.
+pub(super) enum Part {
+    /// A string, what is in it, and what that says.
+    Literal(Span, Span, Piece),
+    /// What makes something else of a string beside it: an operator, the name of a macro, a method.
+    Changes,
+    /// Anything else.
+    Other,
+}
+
+/// Adds the modules that stand in the strings of a text.
+pub(super) fn find(source: &Source, parts: impl Iterator<Item = Part>, found: &mut Found) {
+    let text = source.text();
+    let mut run: Vec<(Span, Span, Piece)> = Vec::new();
+    let mut is_changed = false;
+    for part in parts.chain([Part::Other]) {
+        let changes = match part {
+            Part::Literal(span, inside, piece) => {
+                run.push((span, inside, piece));
+                continue;
+            }
+            Part::Changes => true,
+            Part::Other => false,
+        };
+        if let (Some(first), Some(last)) = (run.first(), run.last())
+            && !is_changed
+            && !changes
+            && !is_filled_in_later(text, &text[..first.0.start as usize])
+        {
+            let pieces = run.iter().map(|(.., piece)| *piece).collect();
+            if let Some(module) = Module::of(source, first.0.to(last.0), pieces) {
+                for (_, inside, _) in &run {
+                    found.comments.extend(comments(source.slice(*inside), inside.start));
+                }
+                found.modules.push(module);
+            }
+        }
+        run.clear();
+        is_changed = changes;
+    }
+    found.comments.sort_unstable();
+    found.comments.dedup();
+}
+
+/// Whether something is put into the string that a name stands for: one of those between here and the
+/// statement before.
+pub(super) fn is_filled_in_later(text: &str, before: &str) -> bool {
+    const FILLS: [&str; 6] = [".format", ".replace", ".substitute(", ".safe_substitute(", " %", " +"];
+    let is_of_name = |character: char| character.is_alphanumeric() || character == '_';
+    let Some(declared) = before.trim_end_matches(is_blank).strip_suffix('=') else { return false };
+    let start = declared.rfind(['\n', ';', '{', '}']).map_or(0, |at| at + 1);
+    let names = declared[start..].split(|character| !is_of_name(character)).filter(|name| !name.is_empty());
+    names.into_iter().any(|name| {
+        let mut uses = text.match_indices(name).filter(|(at, _)| !text[..*at].ends_with(is_of_name));
+        uses.any(|(at, _)| {
+            let behind = &text[at + name.len()..];
+            text[..at].ends_with("Template(") || FILLS.iter().any(|fills| behind.starts_with(fills))
+        })
+    })
+}
+
+/// Whether a text is a module, from its version to the end of its last function, and as it is.
+fn is_whole(text: &str) -> bool {
+    let has =
+        |word: &str| text.match_indices(word).any(|(at, _)| text[at + word.len()..].starts_with(is_blank));
     if !has(WORD) || !has(".target") {
         return false;
     }
-    // A literal may begin with its second line, and so may what it says.
-    let mut start = inside.trim_start_matches(is_blank);
+    let mut start = text.trim_start();
     while let Some(comment) = start.strip_prefix("//") {
-        start = comment.split_once('\n').map_or("", |(_, behind)| behind.trim_start_matches(is_blank));
+        start = comment.split_once('\n').map_or("", |(_, behind)| behind.trim_start());
     }
-    let end = inside.trim_end().trim_end_matches("\\n").trim_end();
     // What is put together from several literals closes what another one opens.
-    let count = |brace: char| inside.matches(brace).count();
-    start.starts_with(".version") && end.ends_with('}') && count('{') == count('}') && !has_marks(inside)
+    let count = |brace: char| text.matches(brace).count();
+    start.starts_with(".version")
+        && text.trim_end().ends_with('}')
+        && count('{') == count('}')
+        && !has_marks(text)
 }
 
 fn is_blank(character: char) -> bool {
-    character.is_ascii_whitespace() || character == '\\'
+    character.is_ascii_whitespace()
 }
 
 /// Whether a text has something that PTX does not have, but templates of texts: `{{`, `${name}`, `<NAME>`,
-/// `@NAME@`, `%(name)s`.
+/// `@NAME@`, `%(name)s`, and `%%` for `%`.
 fn has_marks(text: &str) -> bool {
     let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
-    ["{{", "}}", "${", "%("].iter().any(|mark| text.contains(mark))
+    ["{{", "}}", "${", "%(", "%%"].iter().any(|mark| text.contains(mark))
         || text.match_indices(['<', '@']).any(|(at, _)| {
             let behind = &text.as_bytes()[at + 1..];
             let len = behind.iter().take_while(|byte| is_part(byte)).count();
@@ -69,6 +152,7 @@ pub(super) fn comments(inside: &str, start: u32) -> impl Iterator<Item = Span> +
         at += line.len() as u32;
         let comment = line.find("//").filter(|from| line[*from..].contains(MARK))?;
         let text = line.trim_end();
+        let text = text.strip_suffix("\\n").map_or(text, str::trim_end);
         Some(Span::new(place + comment as u32, place + text.len() as u32))
     })
 }
@@ -82,11 +166,10 @@ mod tests {
         let module =
             "\n// A kernel.\n.version 9.0\n.target sm_100a\n.entry k() { .reg .b32 r<4>; @p bra L; L: }\n";
         assert!(is_whole(module));
-        assert!(is_whole(&format!("\\{module}")));
         assert!(!is_whole(&module.replace(".version 9.0", "")));
         assert!(!is_whole(&module.replace("L: }", "L:")));
         assert!(!is_whole(&module.replace("k() {", "k()")));
-        for mark in ["r<N>", "r<{n}{{>", "@COLUMNS@", "${columns}", "%(columns)d"] {
+        for mark in ["r<N>", "r<{n}{{>", "@COLUMNS@", "${columns}", "%(columns)d", "%%r"] {
             assert!(!is_whole(&module.replace("r<4>", mark)), "{mark}");
         }
     }

@@ -4,6 +4,7 @@
 //! asm!("mov.u32 {0}, %laneid;", "...", out(reg32) lane, options(pure, nomem, nostack));
 //! ```
 
+use super::modules::{self, Part};
 use super::template::{Backslash, Escapes, Placeholders};
 use super::{Constraint, Found, Language, Machine, Operand, Piece, Statement};
 use crate::source::{Source, Span};
@@ -31,6 +32,19 @@ pub(super) fn find(source: &Source) -> Found {
     }
     found.steps = tokens.steps();
     found.comments = tokens.comments();
+    if modules::may_be_in(text.as_bytes()) {
+        let mut tokens = Tokens::new(text);
+        let parts = std::iter::from_fn(|| {
+            Some(match tokens.next()? {
+                Token::Literal(literal) => Part::Literal(literal.span, literal.inside, piece(literal)),
+                Token::Other(b'+', _) => Part::Changes,
+                Token::Other(b'.', dot) if text[dot.end as usize..].starts_with("replace") => Part::Changes,
+                Token::Word(_) | Token::Other(..) => Part::Other,
+            })
+        });
+        modules::find(source, parts, &mut found);
+        found.steps += tokens.steps();
+    }
     found
 }
 

@@ -188,6 +188,7 @@ fn escape(text: &str, backslash: Backslash) -> (usize, Meaning) {
         b'\\' => simple('\\'),
         b'"' => simple('"'),
         b'\'' => simple('\''),
+        b'0' if backslash == Backslash::Rust => simple('\0'),
         b'v' | b'f' | b'a' | b'b' if backslash != Backslash::Rust => simple(' '),
         b'?' if backslash == Backslash::C => simple('?'),
         // A line that goes on.

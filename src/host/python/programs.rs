@@ -1,0 +1,96 @@
+//! Strings of Python that are programs of C++.
+
+use super::tokens::{Fields, Follower, Literal, Part};
+use crate::host::template::{Backslash, Escapes};
+use crate::host::{Found, Piece, Statement, cpp};
+use crate::source::{Source, Span};
+
+/// The statements of a program of C++ in a string.
+pub(super) fn program(source: &Source, literal: Literal) -> Found {
+    let text = source.text();
+    let inside = text[literal.inside.range()].as_bytes();
+    let has_fields = match literal.follower(text) {
+        // Names of registers are no conversions.
+        Follower::Percent => return Found::default(),
+        Follower::Format => true,
+        Follower::Other => literal.is_formatted,
+    };
+    if !literal.is_raw && has_escaped_quotes(inside) {
+        return Found::default();
+    }
+    let mut found = cpp::find_in(source, literal.inside);
+    found.statements.retain_mut(|statement| {
+        // For Python, it is one string: no comment of its own can stand in front of a part of it.
+        statement.span = literal.span;
+        let pieces = std::mem::take(&mut statement.template);
+        for piece in pieces {
+            match piece {
+                Piece::Text { span, escapes } => {
+                    let within = literal.inside.start <= span.start && span.end <= literal.inside.end;
+                    let is_known =
+                        within && program_text(text, literal, has_fields, (span, escapes), statement);
+                    if !is_known {
+                        return false;
+                    }
+                }
+                Piece::Line(_) | Piece::Hole(_) => statement.template.push(piece),
+            }
+        }
+        true
+    });
+    found
+}
+
+/// Appends a part of a template of C++ in a string of Python; false if it is not known what it says.
+fn program_text(
+    text: &str,
+    literal: Literal,
+    has_fields: bool,
+    (span, Escapes { backslash, .. }): (Span, Escapes),
+    statement: &mut Statement,
+) -> bool {
+    let backslash = match (literal.is_raw, backslash) {
+        (true, backslash) => backslash,
+        (false, Backslash::C) => Backslash::CInPython,
+        (false, _) => Backslash::Python,
+    };
+    let escapes = Escapes { backslash, doubled_braces: has_fields };
+    let written = &text[span.range()];
+    if !has_fields {
+        // It may be for `format`, or another program that makes texts.
+        if written.contains("{{") || written.contains("}}") || has_named_field(written) {
+            return false;
+        }
+        statement.template.push(Piece::Text { span, escapes });
+        return true;
+    }
+    let mut fields = Fields::of_format(text, span);
+    let mut end = span.start;
+    while let Some(part) = fields.next() {
+        match part {
+            Part::Text(span) => {
+                statement.template.push(Piece::Text { span, escapes });
+                end = span.end;
+            }
+            Part::Field(span, _) => {
+                statement.template.push(Piece::Hole(span));
+                end = span.end;
+            }
+        }
+    }
+    end == span.end
+}
+
+/// Whether a backslash stands before a quote: what is the end of a string, C++ and Python say
+/// differently.
+fn has_escaped_quotes(inside: &[u8]) -> bool {
+    memchr::memchr_iter(b'\\', inside).any(|at| matches!(inside.get(at + 1), Some(b'"' | b'\'')))
+}
+
+/// Whether a text has `{}` or `{name}`, which no vector of PTX in a program of C++ is likely to be.
+fn has_named_field(written: &str) -> bool {
+    written.split('{').skip(1).any(|behind| {
+        let inside = behind.split_once('}').map(|(inside, _)| inside);
+        inside.is_some_and(|it| it.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_'))
+    }) || written.contains("${")
+}
