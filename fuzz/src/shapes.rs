@@ -58,6 +58,7 @@ shapes! {
     "chain of loads" = chain_of_loads,
     "chain of predicates" = predicates,
     "stores read again" = stores_read_again,
+    "variables of a debugger" = local_variables,
     "multiplies, then loads" = multiplies_then_loads,
     "multiplies without commit" = uncommitted,
     "copies without commit" = uncommitted_copies,
@@ -504,6 +505,13 @@ fn stores_read_again(bytes: usize) -> String {
         )
     };
     kernel(&format!("{ALLOC}{}{DEALLOC}", repeat(bytes, unit)))
+}
+
+/// One word of local memory that is loaded often, and a register that is written often.
+fn local_variables(bytes: usize) -> String {
+    let again = |number: usize| format!("ld.local.b32 %r1, [%d0];\nmov.b32 %r0, {number};\n");
+    let store = ".local .align 4 .b8 frame[8];\nmov.b64 %d0, frame;\nst.local.b32 [%d0], %r0;\n";
+    kernel(&format!("{store}{}", repeat(bytes, again)))
 }
 
 fn multiplies_then_loads(bytes: usize) -> String {

@@ -51,7 +51,7 @@ impl Word {
 pub(super) fn forwarded(unit: &Unit, cfg: &Cfg, definitions: &Definitions) -> Forwarded {
     let Some(body) = with_locals(unit, cfg) else { return Forwarded::default() };
     let (based, escaped) = (FxHashMap::default(), FxHashSet::default());
-    let mut search = Search { unit, cfg, definitions, body, based, escaped };
+    let mut search = Search { unit, cfg, definitions, body, based, escaped, once: FxHashMap::default() };
     search.find_addresses();
     let (loads, stores) = search.accesses();
     // By four bytes: the only store that writes some of them.
@@ -62,7 +62,10 @@ pub(super) fn forwarded(unit: &Unit, cfg: &Cfg, definitions: &Definitions) -> Fo
         }
     }
     let mut forwarded = Forwarded::default();
-    for load in loads.iter().filter(|load| !search.escaped.contains(&load.place.0)) {
+    for load in &loads {
+        if search.escaped.contains(&load.place.0) {
+            continue;
+        }
         let writer = writers.get(&load.granule()).copied().flatten();
         let Some(store) = writer.and_then(|index| stores.get(index)) else { continue };
         let (Some(to), Some(from)) = (load.register, store.register) else { continue };
@@ -71,9 +74,10 @@ pub(super) fn forwarded(unit: &Unit, cfg: &Cfg, definitions: &Definitions) -> Fo
         if !is_alone || !is_whole || !search.is_before(store, load) || !search.is_steady(from, store, load) {
             continue;
         }
-        let of_load = |id: &&DefinitionId| definitions.get(**id).instruction == load.instruction;
-        if let Some(id) = definitions.of(to).iter().find(of_load) {
-            forwarded.insert(*id, (store.instruction, from));
+        let all = definitions.of(to);
+        if let Ok(index) = all.binary_search_by_key(&load.instruction, |id| definitions.get(*id).instruction)
+        {
+            forwarded.insert(all[index], (store.instruction, from));
         }
     }
     forwarded
@@ -101,6 +105,8 @@ struct Search<'a> {
     based: FxHashMap<RegisterId, Place>,
     /// Variables whose address may get anywhere.
     escaped: FxHashSet<SymbolId>,
+    /// Whether a register is written in no loop, as far as it was asked for.
+    once: FxHashMap<RegisterId, bool>,
 }
 
 impl Search<'_> {
@@ -241,15 +247,16 @@ impl Search<'_> {
 
     /// Whether what is loaded is what the register holds, as long as it is not loaded again: the register is never
     /// written anew, or whenever it is, the word is stored and loaded in the same block.
-    fn is_steady(&self, stored: RegisterId, store: &Word, load: &Word) -> bool {
-        let block = |instruction: u32| self.cfg.block_of(instruction);
-        let (at_store, at_load) = (block(store.instruction), block(load.instruction));
-        let all = self.definitions.of(stored);
-        all.iter().all(|id| {
-            let made = self.definitions.get(*id).instruction;
-            let at = block(made);
-            let is_together = all.len() == 1 && at == at_store && at == at_load && made < store.instruction;
-            is_together || at.is_some_and(|at| !self.cfg.is_in_loop(at))
-        })
+    fn is_steady(&mut self, stored: RegisterId, store: &Word, load: &Word) -> bool {
+        let Self { cfg, definitions, .. } = *self;
+        let all = definitions.of(stored);
+        let made = |id: &DefinitionId| definitions.get(*id).instruction;
+        let is_outside = |at: u32| cfg.block_of(at).is_some_and(|at| !cfg.is_in_loop(at));
+        let is_once = self.once.entry(stored).or_insert_with(|| all.iter().map(made).all(is_outside));
+        *is_once
+            || matches!(all, [only] if {
+                let at = [made(only), store.instruction, load.instruction].map(|at| cfg.block_of(at));
+                at[0] == at[1] && at[0] == at[2] && made(only) < store.instruction
+            })
     }
 }
