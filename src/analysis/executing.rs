@@ -92,6 +92,9 @@ impl Executes {
 
     /// How many threads of one warp certainly execute it, where a warp does at all; the fewest.
     pub fn threads_of_warp(&self) -> Option<u32> {
+        if self.certain().any(|lanes| lanes == u32::MAX) {
+            return Some(u32::BITS);
+        }
         let certain = self.certain().map(u32::count_ones).fold(0, u32::max);
         if certain > 1 {
             return Some(certain);

@@ -1,6 +1,6 @@
 //! What all threads of a block do together, whatever it is that decides about it.
 
-use super::{BlockId, Control, Executing, Resolution, Way};
+use super::{BlockId, Executing, Resolution, Way};
 use crate::analysis::values::ValueId;
 use crate::isa::generic::{Computation, Lanes, Space};
 use crate::isa::special_registers::{Extent, Lasting};
@@ -44,14 +44,6 @@ impl Executing<'_> {
             }
         }
         true
-    }
-
-    /// Whether an instruction leaves the kernel, as far as it gets there.
-    pub fn leaves(&self, instruction: u32) -> bool {
-        match self.function.unit.operations.of(instruction).control() {
-            Control::Return | Control::Exit => true,
-            Control::Trap | Control::Branch | Control::IndexedBranch | Control::Next | Control::Call => false,
-        }
     }
 
     /// Whether the guard of an instruction is the same for all threads of a block.

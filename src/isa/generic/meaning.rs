@@ -143,6 +143,16 @@ pub enum Control {
     Trap,
 }
 
+impl Control {
+    /// Whether a thread leaves the function by it, as one does that has done its work.
+    pub fn leaves(self) -> bool {
+        match self {
+            Self::Return | Self::Exit => true,
+            Self::Next | Self::Branch | Self::IndexedBranch | Self::Call | Self::Trap => false,
+        }
+    }
+}
+
 /// With whom an instruction synchronises, and how.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Synchronization {

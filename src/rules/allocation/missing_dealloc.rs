@@ -146,11 +146,15 @@ fn returns_before(flow: &Flow<'_>, findings: &mut Findings<'_>) {
         return;
     }
     let cfg = flow.cfg();
-    let executing = flow.executing(None);
     let freed = Passed::new(cfg, Direction::Forward, deallocs().map(|event| event.instruction));
     flow.facts.budget.take(cfg.len() as u64);
-    let leaves = |at: &u32| executing.leaves(*at) && !freed.has(cfg, *at);
-    let leaving = cfg.instructions().filter(leaves).filter(|at| executing.is_for_whole_block(*at));
+    let leaves = |at: &u32| flow.unit.operations.of(*at).control().leaves() && !freed.has(cfg, *at);
+    let leaving: Vec<u32> = cfg.instructions().filter(leaves).collect();
+    if leaving.is_empty() {
+        return;
+    }
+    let executing = flow.executing(None);
+    let leaving = leaving.into_iter().filter(|at| executing.is_for_whole_block(*at));
     for at in leaving.take(MOST_WAYS_OUT) {
         let before = Passed::new(cfg, Direction::Backward, std::iter::once(at));
         flow.facts.budget.take(cfg.len() as u64);
