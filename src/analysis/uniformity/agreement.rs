@@ -8,14 +8,13 @@
 use rustc_hash::FxHashSet;
 use smallvec::{SmallVec, smallvec};
 
-use super::lanes::{Lanes, lanes};
+use super::lanes::needed;
 use super::{Uniformity, tested};
 use crate::analysis::budget::Budget;
 use crate::analysis::cfg::BlockId;
 use crate::analysis::control::Decides;
 use crate::analysis::definitions::DefinitionId;
 use crate::analysis::function::Function;
-use crate::analysis::registers::{self, Access};
 use crate::analysis::values::ValueId;
 use crate::resolve::symbols::{RegisterId, Resolution};
 
@@ -104,21 +103,7 @@ impl Search<'_> {
             let Some(guard) = self.guard(at) else { return false };
             work.push(Needed::Value(guard));
         }
-        match lanes(function, at) {
-            Lanes::Differ => false,
-            Lanes::Same => true,
-            Lanes::AsOperands => {
-                let mut is_known = true;
-                registers::accesses(function.unit, at, &mut |register, _, access| {
-                    if access == Access::Read {
-                        let value = function.value(at, register);
-                        work.extend(value.map(Needed::Value));
-                        is_known &= value.is_some();
-                    }
-                });
-                is_known
-            }
-        }
+        needed(&function, at, &mut |value| work.push(Needed::Value(value)))
     }
 
     /// Which of several definitions it was has to be decided alike.

@@ -1,6 +1,8 @@
 //! What differs between the threads of a warp.
 
 use crate::analysis::function::Function;
+use crate::analysis::registers::{self, Access};
+use crate::analysis::values::ValueId;
 use crate::isa::generic::{
     self, Change, Comparison, Computation, Flag, Modifier, Semantics, ShuffleMode, Space, Synchronization,
 };
@@ -97,7 +99,7 @@ fn is_thread_index(function: &Function<'_>, instruction: u32, operand: u32) -> b
 }
 
 /// Whether something differs between the threads of a warp.
-pub(super) enum Lanes {
+enum Lanes {
     /// It may differ.
     Differ,
     /// It does not.
@@ -106,8 +108,29 @@ pub(super) enum Lanes {
     AsOperands,
 }
 
+/// Visits the values that what an instruction makes is the same for all threads of a warp with; false where it
+/// differs whatever they are, or they are not known.
+pub(super) fn needed(function: &Function<'_>, at: u32, visit: &mut dyn FnMut(ValueId)) -> bool {
+    match lanes(function, at) {
+        Lanes::Differ => false,
+        Lanes::Same => true,
+        Lanes::AsOperands => {
+            let mut is_known = true;
+            registers::accesses(function.unit, at, &mut |register, _, access| {
+                if access == Access::Read {
+                    match function.value(at, register) {
+                        Some(value) => visit(value),
+                        None => is_known = false,
+                    }
+                }
+            });
+            is_known
+        }
+    }
+}
+
 /// How what an instruction writes differs between the threads of a warp.
-pub(super) fn lanes(function: &Function<'_>, instruction: u32) -> Lanes {
+fn lanes(function: &Function<'_>, instruction: u32) -> Lanes {
     let raw = &function.unit.module.instructions[instruction as usize];
     let opcode = function.unit.operations.of(instruction);
     match opcode.lanes() {

@@ -10,14 +10,13 @@ use std::cell::RefCell;
 use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 use smallvec::{SmallVec, smallvec};
 
-use super::lanes::{Lanes, lanes};
+use super::lanes::needed;
 use super::{Uniformity, VISIT, tested};
 use crate::analysis::budget::Budget;
 use crate::analysis::cfg::BlockId;
 use crate::analysis::control::{Branches, Edges};
 use crate::analysis::definitions::DefinitionId;
 use crate::analysis::function::Function;
-use crate::analysis::registers::{self, Access};
 use crate::analysis::values::{JoinId, ValueId};
 use crate::resolve::symbols::Resolution;
 
@@ -229,20 +228,6 @@ impl Search<'_> {
         if function.definitions.of(definition.register).len() > 1 {
             needs.extend(function.cfg.block_of(at).map(Step::Block));
         }
-        match lanes(function, at) {
-            Lanes::Differ => false,
-            Lanes::Same => true,
-            Lanes::AsOperands => {
-                let mut is_known = true;
-                registers::accesses(function.unit, at, &mut |register, _, access| {
-                    if access == Access::Read {
-                        let value = function.value(at, register);
-                        needs.extend(value.map(Step::Value));
-                        is_known &= value.is_some();
-                    }
-                });
-                is_known
-            }
-        }
+        needed(&function, at, &mut |value| needs.push(Step::Value(value)))
     }
 }
