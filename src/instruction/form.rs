@@ -1,6 +1,6 @@
 //! An instruction against its row of the table, before it has types.
 
-use crate::isa::tensor::{Condition, InstructionForm, Misfit, OperandSlot};
+use crate::isa::tensor::{Condition, InstructionForm, Misfit, OperandSlot, Restriction};
 use crate::isa::vocabulary::{Kind, Multicast, Operation, Qualifier, Slot};
 use crate::source::{Span, Spanned};
 
@@ -187,7 +187,7 @@ pub enum Problem {
 }
 
 impl Problem {
-    /// Whether the instruction means the same without what is wrong; the assembler takes it then.
+    /// Whether the instruction means the same without what is wrong, so that the rest of it can be judged.
     pub fn is_harmless(&self, form: &InstructionForm) -> bool {
         match self {
             Self::UnknownQualifier { ignored_by_ptxas, .. } => *ignored_by_ptxas,
@@ -195,12 +195,13 @@ impl Problem {
             Self::Repeated { qualifier, first } => {
                 qualifier.value == first.value && matches!(qualifier.value.slot(), Slot::Sync | Slot::Nan)
             }
+            // Of integers, the assembler overlooks it (errata E15); of others, what else is wrong is worth saying.
+            Self::Unexpected { slot, .. } => slot.restriction == Some(Restriction::ScaleInputD),
             Self::SplitName { .. }
             | Self::UnknownInstruction { .. }
             | Self::Misplaced { .. }
             | Self::Missing { .. }
             | Self::Count { .. }
-            | Self::Unexpected { .. }
             | Self::Absent { .. }
             | Self::Kind { .. }
             | Self::Element { .. }

@@ -13,7 +13,7 @@ struct Fields<'a, 's>(&'a [Bound<'s>]);
 
 impl<'s> Fields<'_, 's> {
     fn value(&self, name: &str) -> Option<&Value<'s>> {
-        self.0.iter().find(|bound| bound.slot.name == name).map(|bound| &bound.value)
+        self.0.iter().find(|bound| bound.fits && bound.slot.name == name).map(|bound| &bound.value)
     }
 
     fn address(&self, name: &str) -> Option<Address<'s>> {
