@@ -33,7 +33,40 @@ pub(super) fn find(source: &Source) -> Found {
         modules::find(source, parts, &mut found);
         found.steps += tokens.steps();
     }
+    if memchr::memmem::find(text.as_bytes(), b"R\"").is_some() {
+        programs(source, &mut found);
+    }
     found
+}
+
+/// Adds what is found in strings that are programs for a compiler at run time. What is written in a raw string
+/// stands there as that compiler sees it.
+fn programs(source: &Source, found: &mut Found) {
+    let text = source.text();
+    let mut tokens = Tokens::new(text);
+    while let Some(token) = tokens.next() {
+        let Token::Literal(literal) = token else { continue };
+        let inside = source.slice(literal.inside);
+        let is_program = ["__global__", "__device__"].iter().any(|word| inside.contains(word));
+        if !literal.is_raw || !is_program || !inside.contains("asm") {
+            continue;
+        }
+        let Found { statements, comments, steps, .. } = find_in(source, literal.inside);
+        // Something may be put in before it is compiled.
+        let is_as_written = |statement: &Statement| {
+            statement.template.iter().all(|piece| match piece {
+                Piece::Text { span, .. } => !modules::has_marks(source.slice(*span)),
+                Piece::Line(_) | Piece::Hole(_) => true,
+            })
+        };
+        found.statements.extend(statements.into_iter().filter(is_as_written));
+        found.comments.extend(comments);
+        found.steps += steps;
+    }
+    found.steps += tokens.steps();
+    found.statements.sort_by_key(|statement| statement.span.start);
+    found.comments.sort_unstable();
+    found.comments.dedup();
 }
 
 /// What a token is where modules are looked for.

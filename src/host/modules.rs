@@ -125,6 +125,7 @@ fn is_whole(text: &str) -> bool {
     start.starts_with(".version")
         && text.trim_end().ends_with('}')
         && count('{') == count('}')
+        && !text.contains("%%")
         && !has_marks(text)
 }
 
@@ -133,10 +134,10 @@ fn is_blank(character: char) -> bool {
 }
 
 /// Whether a text has something that PTX does not have, but templates of texts: `{{`, `${name}`, `<NAME>`,
-/// `@NAME@`, `%(name)s`, and `%%` for `%`.
-fn has_marks(text: &str) -> bool {
+/// `@NAME@`, `%(name)s`.
+pub(super) fn has_marks(text: &str) -> bool {
     let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
-    ["{{", "}}", "${", "%(", "%%"].iter().any(|mark| text.contains(mark))
+    ["{{", "}}", "${", "%("].iter().any(|mark| text.contains(mark))
         || text.match_indices(['<', '@']).any(|(at, _)| {
             let behind = &text.as_bytes()[at + 1..];
             let len = behind.iter().take_while(|byte| is_part(byte)).count();
