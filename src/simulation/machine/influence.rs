@@ -86,6 +86,9 @@ pub(super) struct Influence {
     memory: FxHashMap<Spot, Words>,
     /// What the instruction at hand reads.
     now: Words,
+    /// Where it last read, and wrote: the threads of a warp often access the same place.
+    loaded: Option<Place>,
+    stored: Option<Place>,
     /// By warp and step.
     decided: FxHashMap<(u32, u32), Decided>,
 }
@@ -305,6 +308,7 @@ impl Influence {
         now.join(address);
         now.join(far);
         self.now = now;
+        (self.loaded, self.stored) = (None, None);
         if concerns_others(&step.action) {
             let mut way = self.ways[warp];
             way.join(guard);
@@ -349,6 +353,9 @@ impl Influence {
 
     /// Up to 8 bytes are read that are known.
     pub(super) fn load(&mut self, place: Place, warp: u32) {
+        if self.loaded.replace(place) == Some(place) {
+            return;
+        }
         if let Place::Parameter(at) = place {
             self.assume(Word::Parameter(at >> 2));
         } else if !self.memory.is_empty()
@@ -400,6 +407,9 @@ impl Influence {
 
     /// Up to 8 bytes are written.
     pub(super) fn store(&mut self, place: Place, warp: u32) {
+        if self.stored.replace(place) == Some(place) {
+            return;
+        }
         let Some(spot) = Self::spot(place, warp) else { return };
         if self.now != Words::default() {
             self.memory.insert(spot, self.now);
