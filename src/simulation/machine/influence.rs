@@ -209,7 +209,8 @@ impl Reads {
                     Matrix::Shared(descriptor) => descriptor,
                     Matrix::TensorMemory(address) => address.base,
                 };
-                self.addresses.extend([multiply.d.base, a, multiply.b]);
+                // How far the matrices reach the instruction's descriptor says.
+                self.addresses.extend([multiply.d.base, a, multiply.b, multiply.idesc]);
                 let scales = multiply.scales.iter().flatten().chain(&multiply.metadata);
                 self.addresses.extend(scales.map(|address| address.base));
                 self.addition = Some(multiply.enable_input.0);
@@ -464,8 +465,8 @@ impl Machine<'_> {
         let decided = |warp: u32| influence.decided.get(&(warp, step)).copied().unwrap_or_default();
         let mut all = (0..self.warps.len() as u32).map(decided);
         match code {
-            // What a fence is missing for is ordered, wherever it is.
-            Code::ProxyFenceMissing => None,
+            // What a fence is missing for is ordered, wherever it is; and what words are judged are not assumed.
+            Code::ProxyFenceMissing | Code::InvalidDescriptor => None,
             // A loop over too many elements leaves an array whatever its addresses are computed from.
             Code::OutOfBounds => {
                 all.any(|it| !it.address.is_none() || !it.way.is_none()).then_some(Doubt::Address)
@@ -476,6 +477,11 @@ impl Machine<'_> {
             }
             _ => all.any(|it| !it.address.is_none() || !it.far.is_none()).then_some(Doubt::Address),
         }
+    }
+
+    /// Whether a value depends on words that are assumed, or is where a buffer is.
+    pub(super) fn is_made_up(&self, strand: &Strand, operand: Operand) -> bool {
+        self.influence.as_deref().is_some_and(|influence| influence.of(strand, operand) != Words::default())
     }
 
     /// Whether some bytes depend on words that are assumed.
