@@ -178,6 +178,7 @@ rules! {
     simulation::descriptor_out_of_bounds,
     simulation::layout_mismatch,
     simulation::shared_memory_uninitialized,
+    simulation::invalid_descriptor,
     // TC0 Syntax
     syntax::syntax_error,
     syntax::invalid_token,

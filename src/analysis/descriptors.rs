@@ -11,7 +11,6 @@ use crate::descriptor::{Check, Known, Problem, shared_memory, zero_column_mask};
 use crate::instruction::decode::Decoded;
 use crate::instruction::{Instruction, MatrixA, Mma, Scalar};
 use crate::isa::targets::Target;
-use crate::isa::vocabulary::Kind;
 use crate::resolve::environment::Environment;
 use crate::resolve::unit::Unit;
 use crate::source::Span;
@@ -195,14 +194,11 @@ impl Finder<'_> {
         let facts = judged.facts;
         let idesc = self.judged(idesc, &mma.idesc, judged.problems.clone());
         *last = Some(judged);
-        let bits = |element: Option<crate::isa::element_types::ElementType>| {
-            element.map(|element| element.container_bits(kind)).or(fixed_bits(kind))
-        };
         let mut descriptors = Vec::new();
         if let MatrixA::Descriptor(a) = &mma.a {
-            descriptors.push(self.shared("a-desc", a, facts.transpose_a, bits(facts.a)));
+            descriptors.push(self.shared("a-desc", a, facts.transpose_a, facts.a_bits(kind)));
         }
-        descriptors.push(self.shared("b-desc", &mma.b, facts.transpose_b, bits(facts.b)));
+        descriptors.push(self.shared("b-desc", &mma.b, facts.transpose_b, facts.b_bits(kind)));
         descriptors.push(idesc);
         if let Some(scalar) = &mma.zero_column_mask {
             let mask = self.descriptor("zero-column-mask-desc", scalar, 64);
@@ -211,16 +207,6 @@ impl Finder<'_> {
             descriptors.push(self.judged(mask, scalar, problems));
         }
         (facts, descriptors)
-    }
-}
-
-/// Bits of an element where the kind alone decides.
-fn fixed_bits(kind: Kind) -> Option<u32> {
-    match kind {
-        Kind::F16 | Kind::Ti16 => Some(16),
-        Kind::Tf32 => Some(32),
-        Kind::I8 => Some(8),
-        Kind::F8f6f4 | Kind::Mxf8f6f4 | Kind::Mxf4 | Kind::Mxf4nvf4 => None,
     }
 }
 

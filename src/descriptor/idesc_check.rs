@@ -90,6 +90,28 @@ pub fn facts(kind: Kind, generation: Generation, word: Known) -> Facts {
     }
 }
 
+impl Facts {
+    /// Bits that an element of A takes in shared memory, where its type or the kind alone says it.
+    pub fn a_bits(&self, kind: Kind) -> Option<u32> {
+        bits(self.a, kind)
+    }
+
+    /// The same of B.
+    pub fn b_bits(&self, kind: Kind) -> Option<u32> {
+        bits(self.b, kind)
+    }
+}
+
+fn bits(element: Option<ElementType>, kind: Kind) -> Option<u32> {
+    let fixed = match kind {
+        Kind::F16 | Kind::Ti16 => Some(16),
+        Kind::Tf32 => Some(32),
+        Kind::I8 => Some(8),
+        Kind::F8f6f4 | Kind::Mxf8f6f4 | Kind::Mxf4 | Kind::Mxf4nvf4 => None,
+    };
+    element.map(|element| element.container_bits(kind)).or(fixed)
+}
+
 /// What is wrong with the known bits of a word, in the order of the bits.
 pub fn check(multiply: &Multiply, word: Known) -> Vec<Problem> {
     let Multiply { kind, features: Features { generation, .. }, .. } = *multiply;

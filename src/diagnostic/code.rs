@@ -10,6 +10,7 @@ use serde::{Serialize, Serializer};
 use strum::{EnumIter, IntoEnumIterator, IntoStaticStr};
 
 use super::{Ptxas, Severity};
+use crate::descriptor::Check;
 
 /// What is known of a code.
 struct Facts {
@@ -70,6 +71,7 @@ codes! {
     DescriptorOutOfBounds "SIM503" "descriptor-out-of-bounds" Error Silent,
     LayoutMismatch "SIM504" "layout-mismatch" Error Silent,
     SharedMemoryUninitialized "SIM505" "shared-memory-uninitialized" Error Silent,
+    InvalidDescriptor "SIM506" "invalid-descriptor" Error Silent,
     // TC0 Syntax
     SyntaxError "TC001" "syntax-error" Error Rejects,
     InvalidToken "TC002" "invalid-token" Error Rejects,
@@ -234,6 +236,28 @@ impl Code {
     /// What the assembler does with its findings, unless one says otherwise.
     pub fn ptxas(self) -> Ptxas {
         self.facts().ptxas
+    }
+
+    /// The rule that answers a question about descriptors.
+    pub fn of_descriptors(check: Check) -> Self {
+        match check {
+            Check::ReservedBits => Self::IdescReservedBits,
+            Check::Types => Self::IdescTypes,
+            Check::Shape => Self::IdescShape,
+            Check::Sparsity => Self::IdescSparsity,
+            Check::TransposeNegate => Self::IdescTransposeNegate,
+            Check::SaturateShift => Self::IdescSaturateShift,
+            Check::Scale => Self::IdescScale,
+            Check::K96 => Self::IdescK96,
+            Check::AshiftM => Self::IdescAshiftM,
+            Check::SparsitySelector => Self::SparsitySelector,
+            Check::FixedBits => Self::SmemDescFixedBits,
+            Check::Swizzle => Self::SmemDescSwizzle,
+            Check::AbsoluteStride => Self::SmemDescAbsoluteStride,
+            Check::SwizzleType => Self::SmemDescSwizzleType,
+            Check::ZeroColumnMask => Self::ZeroColumnMask,
+            Check::TensorMemoryAddress => Self::OutsideTensorMemory,
+        }
     }
 
     /// Whether it shows in runs of a kernel only, which no check makes.

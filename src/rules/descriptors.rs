@@ -30,7 +30,8 @@ pub(super) mod transposed_a_in_tensor_memory;
 pub(super) mod zero_column_mask;
 
 /// Reports the problems of one sort.
-fn report(checker: &Checker<'_>, check: Check, code: Code, findings: &mut Findings<'_>) {
+fn report(checker: &Checker<'_>, check: Check, findings: &mut Findings<'_>) {
+    let code = Code::of_descriptors(check);
     for multiply in checker.descriptors {
         let decoded = &checker.instructions[multiply.instruction];
         for descriptor in &multiply.descriptors {

@@ -34,6 +34,10 @@ pub(crate) struct Finding {
     pub(crate) step: u32,
     pub(crate) message: String,
     pub(crate) remark: String,
+    /// Of several things that may be wrong in one place: which.
+    pub(crate) which: u32,
+    /// The bytes of shared memory that it is about: what is about some of the same is due to the same.
+    pub(crate) bytes: Option<(u32, u32)>,
     pub(crate) labels: Vec<(u32, String)>,
     pub(crate) note: Option<String>,
     /// Why it may be due to what is assumed.
@@ -54,7 +58,30 @@ pub(crate) fn causes_first<T>(findings: Vec<Finding>, with: Vec<T>) -> (Vec<Find
 impl Finding {
     pub(crate) fn new(code: Code, step: u32, message: impl Into<String>, remark: impl Into<String>) -> Self {
         let (message, remark) = (message.into(), remark.into());
-        Self { code, step, message, remark, labels: Vec::new(), note: None, doubt: None, is_cause: false }
+        Self {
+            code,
+            step,
+            message,
+            remark,
+            which: 0,
+            bytes: None,
+            labels: Vec::new(),
+            note: None,
+            doubt: None,
+            is_cause: false,
+        }
+    }
+
+    #[must_use]
+    pub(crate) fn about(mut self, bytes: Option<(u32, u32)>) -> Self {
+        self.bytes = bytes;
+        self
+    }
+
+    #[must_use]
+    pub(crate) fn which(mut self, which: u32) -> Self {
+        self.which = which;
+        self
     }
 
     #[must_use]

@@ -17,6 +17,10 @@ pub(super) struct Shown {
     steps: [u32; 2],
     /// How often they had been executed.
     visits: [u32; 2],
+    /// Of several things that may be wrong in one place: which.
+    which: u32,
+    /// The bytes that it is about.
+    bytes: Option<(u32, u32)>,
     /// Why it may be due to what is assumed.
     doubt: Option<Doubt>,
 }
@@ -24,7 +28,13 @@ pub(super) struct Shown {
 impl Shown {
     pub(super) fn new(finding: &Finding, visits: [u32; 2]) -> Self {
         let other = finding.labels.first().map_or(NOWHERE, |(step, _)| *step);
-        Self { steps: [finding.step, other], visits, doubt: finding.doubt }
+        Self {
+            steps: [finding.step, other],
+            visits,
+            which: finding.which,
+            bytes: finding.bytes,
+            doubt: finding.doubt,
+        }
     }
 }
 
@@ -34,8 +44,14 @@ impl Run {
         !self.traps && self.shown.iter().all(|shown| shown.doubt.is_none())
     }
 
-    fn has(&self, key: (Code, Span)) -> bool {
-        self.report.diagnostics.iter().any(|finding| self::key(finding) == key)
+    /// What it shows.
+    fn found(&self) -> impl Iterator<Item = (Key, &Diagnostic, &Shown)> {
+        let found = self.report.diagnostics.iter().zip(&self.shown);
+        found.map(|(finding, shown)| ((finding.code, finding.primary.span, shown.which), finding, shown))
+    }
+
+    fn has(&self, key: Key) -> bool {
+        self.found().any(|(it, ..)| it == key)
     }
 
     /// Whether it came to where something showed in another run, as often. What is in doubt need not show
@@ -51,19 +67,39 @@ impl Run {
     }
 }
 
-fn key(finding: &Diagnostic) -> (Code, Span) {
-    (finding.code, finding.primary.span)
+/// Of what is due to the same bytes, the first.
+pub(super) fn once_for_each_cause(found: Vec<(Diagnostic, Shown)>) -> Vec<(Diagnostic, Shown)> {
+    let mut kept: Vec<(Diagnostic, Shown, u32)> = Vec::new();
+    for (finding, shown) in found {
+        let is_due = |(first, known, _): &&mut (Diagnostic, Shown, u32)| {
+            first.code == finding.code
+                && known.bytes.zip(shown.bytes).is_some_and(|(one, other)| one.0 < other.1 && other.0 < one.1)
+        };
+        match kept.iter_mut().find(is_due) {
+            Some((.., more)) => *more += 1,
+            None => kept.push((finding, shown, 0)),
+        }
+    }
+    let noted = kept.into_iter().map(|(finding, shown, more)| {
+        let finding = match more {
+            0 => finding,
+            1 => finding.note("one more instruction reads there"),
+            more => finding.note(format!("{more} more instructions read there")),
+        };
+        (finding, shown)
+    });
+    noted.collect()
 }
+
+/// What is found, and where.
+type Key = (Code, Span, u32);
 
 /// Whether nothing shows under one launch only, which another one might settle.
 pub(super) fn is_settled(runs: &[Run]) -> bool {
     let launches: Vec<&Run> = runs.iter().filter(|run| run.is_a_launch()).collect();
-    launches.iter().all(|run| {
-        run.report.diagnostics.iter().all(|finding| {
-            let key = key(finding);
-            launches.iter().filter(|other| other.has(key)).count() > 1
-        })
-    })
+    launches
+        .iter()
+        .all(|run| run.found().all(|(key, ..)| launches.iter().filter(|other| other.has(key)).count() > 1))
 }
 
 /// What is known of the kernel; nothing if there were no runs.
@@ -74,14 +110,13 @@ pub(super) fn together(mut runs: Vec<Run>) -> Option<KernelReport> {
     }
     let is_sure = runs.iter().any(Run::is_a_launch);
     let counts = |run: &Run| !is_sure || run.is_a_launch();
-    let mut found: Vec<Diagnostic> = Vec::new();
+    let mut found: Vec<(Key, Diagnostic, Shown)> = Vec::new();
     let mut reasons: Vec<Reason> = Vec::new();
     let mut left_out = 0;
     for run in &runs {
         left_out += usize::from(!counts(run));
         let before = found.len();
-        for (finding, shown) in run.report.diagnostics.iter().zip(&run.shown) {
-            let key = key(finding);
+        for (key, finding, shown) in run.found() {
             let is_denied = runs.iter().any(|other| counts(other) && !other.has(key) && other.reaches(shown));
             let is_everywhere = runs.iter().all(|run| run.has(key));
             // Two accesses that meet whatever the words are meet.
@@ -93,7 +128,7 @@ pub(super) fn together(mut runs: Vec<Run>) -> Option<KernelReport> {
                 }
                 Some(Doubt::Addition | Doubt::Cluster) => true,
             };
-            if is_denied && !counts(run) || found[..before].iter().any(|known| self::key(known) == key) {
+            if is_denied && !counts(run) || found[..before].iter().any(|(known, ..)| *known == key) {
                 continue;
             }
             let times = runs.iter().filter(|run| counts(run) && run.has(key)).count();
@@ -104,7 +139,7 @@ pub(super) fn together(mut runs: Vec<Run>) -> Option<KernelReport> {
                 || times > 1 && !matches!(key.0, Code::Deadlock | Code::TransactionMismatch)
                 || matches!(key.0, Code::ProxyFenceMissing | Code::TensorMemoryUnallocated);
             if !is_denied && !is_doubtful && is_sure == run.is_a_launch() && is_enough {
-                found.push(finding.clone());
+                found.push((key, finding.clone(), *shown));
                 continue;
             }
             let code = finding.code;
@@ -121,6 +156,8 @@ pub(super) fn together(mut runs: Vec<Run>) -> Option<KernelReport> {
             reasons.extend(run.report.reasons.iter().cloned());
         }
     }
+    let found = once_for_each_cause(found.into_iter().map(|(_, finding, shown)| (finding, shown)).collect());
+    let found: Vec<Diagnostic> = found.into_iter().map(|(finding, _)| finding).collect();
     let mut unique: Vec<Reason> = Vec::new();
     for reason in reasons {
         // What is found is no reason any more.

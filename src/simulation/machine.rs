@@ -17,6 +17,7 @@ mod bulk;
 mod calls;
 mod cta_barrier;
 mod deadlock;
+mod descriptors;
 mod influence;
 mod layouts;
 mod meeting;
@@ -188,6 +189,8 @@ pub(crate) struct Machine<'p> {
     barrier_agents: FxHashMap<(u32, u32), (Agent, u32)>,
     history: History,
     footprints: FxHashMap<tensor_core::Footprint, tensor_core::Pieces>,
+    /// Descriptors that were judged.
+    descriptors: descriptors::Judged,
     /// Steps in which several threads of a warp gave the tensor core something at once.
     many: FxHashSet<u32>,
     /// How often something happened that others can notice.
@@ -195,7 +198,7 @@ pub(crate) struct Machine<'p> {
     executed: u64,
     performed: u64,
     findings: Vec<Finding>,
-    reported: FxHashSet<(Code, u32, u32)>,
+    reported: FxHashSet<(Code, u32, u32, u32)>,
     assumed: Vec<(u32, &'static str)>,
     addressed_ctas: u32,
     random: u64,
@@ -283,6 +286,7 @@ impl<'p> Machine<'p> {
             barrier_agents: FxHashMap::default(),
             history: History::default(),
             footprints: FxHashMap::default(),
+            descriptors: descriptors::Judged::default(),
             many: FxHashSet::default(),
             epoch: 0,
             executed: 0,
@@ -714,7 +718,7 @@ impl<'p> Machine<'p> {
         let other = finding.labels.first().map_or(NOWHERE, |(step, _)| *step);
         let is_enough =
             || self.findings.iter().filter(|known| known.code == finding.code).count() >= MOST_FINDINGS;
-        if self.reported.insert((finding.code, finding.step, other)) && !is_enough() {
+        if self.reported.insert((finding.code, finding.step, other, finding.which)) && !is_enough() {
             let visited = |step: u32| self.visits.get(step as usize).copied().unwrap_or(0);
             self.shown.push([visited(finding.step), visited(other)]);
             self.record_finding(&finding);

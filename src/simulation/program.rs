@@ -5,7 +5,7 @@
 //! becomes [`Action::Unknown`]: a run that comes there ends.
 
 use crate::isa::generic::{ReductionOperator, Space, TensormapField, Type};
-use crate::isa::vocabulary::{CpShape, Kind, LdShape, Num};
+use crate::isa::vocabulary::{CpShape, Kind, LdShape, Num, ScaleVectorSize};
 use crate::simulation::arithmetic::{Arithmetic, Lanes};
 use crate::source::Span;
 
@@ -656,17 +656,21 @@ pub(crate) enum Tensor {
 
 /// A multiply.
 #[derive(Clone, Debug)]
+#[allow(clippy::struct_excessive_bools, reason = "each is a qualifier of its own")]
 pub(crate) struct Multiply {
     pub(crate) pair: bool,
     pub(crate) kind: Kind,
     pub(crate) sparse: bool,
     pub(crate) weight_stationary: bool,
+    pub(crate) ashift: bool,
+    pub(crate) scale_vector_size: Option<ScaleVectorSize>,
     pub(crate) d: Address,
     pub(crate) a: Matrix,
     pub(crate) b: Operand,
     pub(crate) metadata: Option<Address>,
     pub(crate) idesc: Operand,
     pub(crate) scales: Option<[Address; 2]>,
+    pub(crate) zero_column_mask: Option<Operand>,
     pub(crate) enable_input: (Operand, bool),
 }
 

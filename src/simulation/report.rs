@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::record::Record;
 use crate::diagnostic::selection::RuleSettings;
-use crate::diagnostic::{Diagnostic, Severity};
+use crate::diagnostic::{Code, Diagnostic, Severity};
 use crate::source::Span;
 
 /// What became of a kernel.
@@ -71,11 +71,7 @@ impl KernelReport {
         self.warp_instructions += report.warp_instructions;
         self.operations += report.operations;
         for finding in report.diagnostics {
-            let is_known = self
-                .diagnostics
-                .iter()
-                .any(|known| known.code == finding.code && known.primary.span == finding.primary.span);
-            if !is_known {
+            if !self.diagnostics.iter().any(|known| is_same(known, &finding)) {
                 self.diagnostics.push(finding);
             }
         }
@@ -100,6 +96,13 @@ impl KernelReport {
         }
         self.retain(|finding| finding.severity != Severity::Off);
     }
+}
+
+/// Whether two runs have found the same. Of a descriptor several fields may be wrong.
+pub(super) fn is_same(one: &Diagnostic, other: &Diagnostic) -> bool {
+    one.code == other.code
+        && one.primary.span == other.primary.span
+        && (one.code != Code::InvalidDescriptor || one.message == other.message)
 }
 
 /// What findings and reasons make of it.

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::launch::LaunchError;
+use super::report::is_same;
 use super::{KernelReport, Schedule, verdict};
 
 /// Runs a kernel under the random schedules of some seeds: what any of them shows is reported, and
@@ -32,10 +33,7 @@ pub fn under_seeds(
         all.operations += report.operations;
         let mut counted = vec![false; shown.len()];
         for finding in report.diagnostics {
-            let known = all
-                .diagnostics
-                .iter()
-                .position(|known| known.code == finding.code && known.primary.span == finding.primary.span);
+            let known = all.diagnostics.iter().position(|known| is_same(known, &finding));
             match known {
                 Some(at) if counted.get(at) == Some(&false) => {
                     counted[at] = true;

@@ -1,6 +1,6 @@
 use super::report;
 use crate::descriptor::Check;
-use crate::rules::{Code, rule};
+use crate::rules::rule;
 
 rule! {
     /// ## What it does
@@ -23,5 +23,5 @@ rule! {
     ///
     /// ## References
     /// PTX ISA, section 9.7.16.10.9.1
-    IdescAshiftM Statement |checker, findings| report(checker, Check::AshiftM, Code::IdescAshiftM, findings)
+    IdescAshiftM Statement |checker, findings| report(checker, Check::AshiftM, findings)
 }

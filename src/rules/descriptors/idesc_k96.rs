@@ -1,6 +1,6 @@
 use super::report;
 use crate::descriptor::Check;
-use crate::rules::{Code, rule};
+use crate::rules::rule;
 
 rule! {
     /// ## What it does
@@ -23,5 +23,5 @@ rule! {
     ///
     /// ## References
     /// PTX ISA, section 9.7.16.2.1.1
-    IdescK96 Statement |checker, findings| report(checker, Check::K96, Code::IdescK96, findings)
+    IdescK96 Statement |checker, findings| report(checker, Check::K96, findings)
 }

@@ -1,6 +1,6 @@
 use super::report;
 use crate::descriptor::Check;
-use crate::rules::{Code, rule};
+use crate::rules::rule;
 
 rule! {
     /// ## What it does
@@ -24,5 +24,5 @@ rule! {
     ///
     /// ## References
     /// PTX ISA, Tables 42, 43 and 44
-    IdescReservedBits Statement |checker, findings| report(checker, Check::ReservedBits, Code::IdescReservedBits, findings)
+    IdescReservedBits Statement |checker, findings| report(checker, Check::ReservedBits, findings)
 }

@@ -1,6 +1,6 @@
 use super::report;
 use crate::descriptor::Check;
-use crate::rules::{Code, rule};
+use crate::rules::rule;
 
 rule! {
     /// ## What it does
@@ -23,5 +23,5 @@ rule! {
     ///
     /// ## References
     /// PTX ISA, Table 42
-    IdescSaturateShift Statement |checker, findings| report(checker, Check::SaturateShift, Code::IdescSaturateShift, findings)
+    IdescSaturateShift Statement |checker, findings| report(checker, Check::SaturateShift, findings)
 }

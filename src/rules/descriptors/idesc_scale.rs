@@ -1,6 +1,6 @@
 use super::report;
 use crate::descriptor::Check;
-use crate::rules::{Code, rule};
+use crate::rules::rule;
 
 rule! {
     /// ## What it does
@@ -25,5 +25,5 @@ rule! {
     ///
     /// ## References
     /// PTX ISA, Tables 43, 44 and 55
-    IdescScale Statement |checker, findings| report(checker, Check::Scale, Code::IdescScale, findings)
+    IdescScale Statement |checker, findings| report(checker, Check::Scale, findings)
 }

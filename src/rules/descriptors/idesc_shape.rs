@@ -1,6 +1,6 @@
 use super::report;
 use crate::descriptor::Check;
-use crate::rules::{Code, rule};
+use crate::rules::rule;
 
 rule! {
     /// ## What it does
@@ -24,5 +24,5 @@ rule! {
     ///
     /// ## References
     /// PTX ISA, Table 39
-    IdescShape Statement |checker, findings| report(checker, Check::Shape, Code::IdescShape, findings)
+    IdescShape Statement |checker, findings| report(checker, Check::Shape, findings)
 }

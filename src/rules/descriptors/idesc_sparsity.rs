@@ -1,6 +1,6 @@
 use super::report;
 use crate::descriptor::Check;
-use crate::rules::{Code, rule};
+use crate::rules::rule;
 
 rule! {
     /// ## What it does
@@ -23,5 +23,5 @@ rule! {
     ///
     /// ## References
     /// PTX ISA, Tables 42, 43 and 44
-    IdescSparsity Statement |checker, findings| report(checker, Check::Sparsity, Code::IdescSparsity, findings)
+    IdescSparsity Statement |checker, findings| report(checker, Check::Sparsity, findings)
 }

@@ -1,6 +1,6 @@
 use super::report;
 use crate::descriptor::Check;
-use crate::rules::{Code, rule};
+use crate::rules::rule;
 
 rule! {
     /// ## What it does
@@ -25,5 +25,5 @@ rule! {
     ///
     /// ## References
     /// PTX ISA, Tables 49 and 50
-    IdescTransposeNegate Statement |checker, findings| report(checker, Check::TransposeNegate, Code::IdescTransposeNegate, findings)
+    IdescTransposeNegate Statement |checker, findings| report(checker, Check::TransposeNegate, findings)
 }

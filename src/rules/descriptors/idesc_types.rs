@@ -1,6 +1,6 @@
 use super::report;
 use crate::descriptor::Check;
-use crate::rules::{Code, rule};
+use crate::rules::rule;
 
 rule! {
     /// ## What it does
@@ -23,5 +23,5 @@ rule! {
     ///
     /// ## References
     /// PTX ISA, Tables 39, 42, 43 and 44
-    IdescTypes Statement |checker, findings| report(checker, Check::Types, Code::IdescTypes, findings)
+    IdescTypes Statement |checker, findings| report(checker, Check::Types, findings)
 }

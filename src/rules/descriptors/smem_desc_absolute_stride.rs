@@ -1,6 +1,6 @@
 use super::report;
 use crate::descriptor::Check;
-use crate::rules::{Code, rule};
+use crate::rules::rule;
 
 rule! {
     /// ## What it does
@@ -24,5 +24,5 @@ rule! {
     ///
     /// ## References
     /// PTX ISA, section 9.7.16.3.1.2.1
-    SmemDescAbsoluteStride Statement |checker, findings| report(checker, Check::AbsoluteStride, Code::SmemDescAbsoluteStride, findings)
+    SmemDescAbsoluteStride Statement |checker, findings| report(checker, Check::AbsoluteStride, findings)
 }

@@ -1,6 +1,6 @@
 use super::report;
 use crate::descriptor::Check;
-use crate::rules::{Code, rule};
+use crate::rules::rule;
 
 rule! {
     /// ## What it does
@@ -24,5 +24,5 @@ rule! {
     ///
     /// ## References
     /// PTX ISA, Table 40
-    SmemDescFixedBits Statement |checker, findings| report(checker, Check::FixedBits, Code::SmemDescFixedBits, findings)
+    SmemDescFixedBits Statement |checker, findings| report(checker, Check::FixedBits, findings)
 }

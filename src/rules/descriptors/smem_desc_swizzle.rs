@@ -1,6 +1,6 @@
 use super::report;
 use crate::descriptor::Check;
-use crate::rules::{Code, rule};
+use crate::rules::rule;
 
 rule! {
     /// ## What it does
@@ -23,5 +23,5 @@ rule! {
     ///
     /// ## References
     /// PTX ISA, Table 40
-    SmemDescSwizzle Statement |checker, findings| report(checker, Check::Swizzle, Code::SmemDescSwizzle, findings)
+    SmemDescSwizzle Statement |checker, findings| report(checker, Check::Swizzle, findings)
 }

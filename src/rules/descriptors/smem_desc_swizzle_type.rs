@@ -1,6 +1,6 @@
 use super::report;
 use crate::descriptor::Check;
-use crate::rules::{Code, rule};
+use crate::rules::rule;
 
 rule! {
     /// ## What it does
@@ -24,5 +24,5 @@ rule! {
     ///
     /// ## References
     /// PTX ISA, Table 52
-    SmemDescSwizzleType Statement |checker, findings| report(checker, Check::SwizzleType, Code::SmemDescSwizzleType, findings)
+    SmemDescSwizzleType Statement |checker, findings| report(checker, Check::SwizzleType, findings)
 }

@@ -1,6 +1,6 @@
 use super::report;
 use crate::descriptor::Check;
-use crate::rules::{Code, rule};
+use crate::rules::rule;
 
 rule! {
     /// ## What it does
@@ -21,5 +21,5 @@ rule! {
     ///
     /// ## References
     /// PTX ISA, section 9.7.16.10.8.4
-    SparsitySelector Statement |checker, findings| report(checker, Check::SparsitySelector, Code::SparsitySelector, findings)
+    SparsitySelector Statement |checker, findings| report(checker, Check::SparsitySelector, findings)
 }

@@ -1,6 +1,6 @@
 use super::report;
 use crate::descriptor::Check;
-use crate::rules::{Code, rule};
+use crate::rules::rule;
 
 rule! {
     /// ## What it does
@@ -21,5 +21,5 @@ rule! {
     ///
     /// ## References
     /// PTX ISA, Table 45
-    ZeroColumnMask Statement |checker, findings| report(checker, Check::ZeroColumnMask, Code::ZeroColumnMask, findings)
+    ZeroColumnMask Statement |checker, findings| report(checker, Check::ZeroColumnMask, findings)
 }

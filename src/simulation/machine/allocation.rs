@@ -1,6 +1,6 @@
 //! Who has which columns of Tensor Memory.
 
-use super::tensor::{ALL, Region};
+use super::tensor::{ALL, Freed, Region};
 use super::warp::{Strand, Wait};
 use super::{Flow, Machine, Stop};
 use crate::diagnostic::Code;
@@ -40,11 +40,7 @@ impl Machine<'_> {
         }
         let group = self.group(strand, pair);
         let peer = if group.len() == 2 {
-            let waits = |other: &Strand| {
-                matches!(other.wait, Wait::Alloc { columns: theirs, pair: true } if theirs == columns)
-                    && self.warps[other.warp as usize].cta == own ^ 1
-            };
-            let Some(index) = self.strands.iter().position(waits) else {
+            let Some(index) = self.allocates_with(own, columns) else {
                 strand.wait = Wait::Alloc { columns, pair };
                 return Ok(Flow::Blocked);
             };
@@ -74,9 +70,11 @@ impl Machine<'_> {
             self.allocates_more(strand.step, columns, smaller);
         }
         self.epoch += 1;
+        self.learn_freed(strand.warp, &group, (start, columns));
         self.write_allocation(strand, (space, destination), lane, start)?;
         if let Some(index) = peer {
             let mut other = self.strands[index].clone();
+            self.learn_freed(other.warp, &group, (start, columns));
             let lane = other.first_lane() as usize;
             if let crate::simulation::program::Action::Tensor(tensor) =
                 &self.program.steps[other.step as usize].action
@@ -90,6 +88,26 @@ impl Machine<'_> {
             self.strands[index] = other;
         }
         Ok(Flow::Next)
+    }
+
+    /// The strand of the other CTA of a pair that waits to allocate as many columns.
+    fn allocates_with(&self, own: u32, columns: u32) -> Option<usize> {
+        self.strands.iter().position(|other| {
+            matches!(other.wait, Wait::Alloc { columns: theirs, pair: true } if theirs == columns)
+                && self.warps[other.warp as usize].cta == own ^ 1
+        })
+    }
+
+    /// Who is given columns that were freed is behind that, and behind what was over by then: they are not given
+    /// before. Of what was written elsewhere that says nothing.
+    fn learn_freed(&mut self, warp: u32, group: &[u32], (column, columns): (u32, u32)) {
+        let Self { ctas, warps, .. } = self;
+        let clock = &mut warps[warp as usize].clock;
+        for freed in group.iter().flat_map(|cta| &ctas[*cta as usize].tensor.freed) {
+            if freed.meets(column, columns) {
+                clock.join_executed(&freed.clock);
+            }
+        }
     }
 
     /// A CTA gives up the right to allocate: what may be allocated later must not be.
@@ -166,8 +184,20 @@ impl Machine<'_> {
             self.epoch += 1;
             let region = Region { cta: own, groups: ALL, column, columns };
             let access = self.access_of(strand, Via::Tensor, true, active);
-            self.ctas[own as usize].tensor.freed.push((column, columns, access.agent, access.tick));
             self.touch_tensor(strand, access, &[region]);
+            let warp = &mut self.warps[strand.warp as usize];
+            let clock = warp.clock.clone();
+            // What comes behind it whoever is given the columns does not know.
+            warp.clock.advance(warp.agent);
+            let (agent, tick) = (access.agent, access.tick);
+            let freed = &mut self.ctas[own as usize].tensor.freed;
+            // Who is behind this is behind what it was behind.
+            let known = clock.executed();
+            freed.retain(|old| {
+                (old.column, old.columns) != (column, columns) || known.of(old.agent) < old.tick
+            });
+            drop(known);
+            freed.push(Freed { column, columns, agent, tick, clock });
             let written = &mut self.ctas[own as usize].tensor.written;
             written[column as usize..(column + columns) as usize].fill(0);
         } else {
@@ -192,8 +222,9 @@ impl Machine<'_> {
     /// Whether an allocation that waits can be made now.
     pub(super) fn alloc_ready(&self, strand: &Strand, columns: u32, pair: bool) -> bool {
         let group = self.group(strand, pair);
-        // The other CTA of the pair allocates for both.
-        group.len() == 1 && group.iter().all(|cta| self.ctas[*cta as usize].tensor.free(columns).is_some())
+        let own = self.warps[strand.warp as usize].cta;
+        let is_here = group.len() == 1 || self.allocates_with(own, columns).is_some();
+        is_here && group.iter().all(|cta| self.ctas[*cta as usize].tensor.free(columns).is_some())
     }
 
     /// What is still allocated when a CTA ends.

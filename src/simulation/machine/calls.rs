@@ -116,11 +116,10 @@ impl Machine<'_> {
     ) {
         let program = self.program;
         let mask = strand.mask;
+        let at =
+            |(base, local): (u32, u32)| Strand { base, local, ..Strand::new(strand.warp, mask, strand.step) };
+        let (reader, writer) = (at(from_at), at(to_at));
         for (from, to) in program.passed[from.range()].iter().zip(&program.passed[to.range()]) {
-            let mut reader = strand.clone();
-            (reader.base, reader.local) = from_at;
-            let mut writer = strand.clone();
-            (writer.base, writer.local) = to_at;
             match (*from, *to) {
                 (Passed::Value(source), Passed::Value(destination)) => {
                     let (value, unknown) = self.value(&reader, source);

@@ -86,6 +86,9 @@ pub(super) struct Influence {
     memory: FxHashMap<Spot, Words>,
     /// What the instruction at hand reads.
     now: Words,
+    /// Where it last read, and wrote: the threads of a warp often access the same place.
+    loaded: Option<Place>,
+    stored: Option<Place>,
     /// By warp and step.
     decided: FxHashMap<(u32, u32), Decided>,
 }
@@ -206,7 +209,8 @@ impl Reads {
                     Matrix::Shared(descriptor) => descriptor,
                     Matrix::TensorMemory(address) => address.base,
                 };
-                self.addresses.extend([multiply.d.base, a, multiply.b]);
+                // How far the matrices reach the instruction's descriptor says.
+                self.addresses.extend([multiply.d.base, a, multiply.b, multiply.idesc]);
                 let scales = multiply.scales.iter().flatten().chain(&multiply.metadata);
                 self.addresses.extend(scales.map(|address| address.base));
                 self.addition = Some(multiply.enable_input.0);
@@ -305,6 +309,7 @@ impl Influence {
         now.join(address);
         now.join(far);
         self.now = now;
+        (self.loaded, self.stored) = (None, None);
         if concerns_others(&step.action) {
             let mut way = self.ways[warp];
             way.join(guard);
@@ -349,6 +354,9 @@ impl Influence {
 
     /// Up to 8 bytes are read that are known.
     pub(super) fn load(&mut self, place: Place, warp: u32) {
+        if self.loaded.replace(place) == Some(place) {
+            return;
+        }
         if let Place::Parameter(at) = place {
             self.assume(Word::Parameter(at >> 2));
         } else if !self.memory.is_empty()
@@ -400,6 +408,9 @@ impl Influence {
 
     /// Up to 8 bytes are written.
     pub(super) fn store(&mut self, place: Place, warp: u32) {
+        if self.stored.replace(place) == Some(place) {
+            return;
+        }
         let Some(spot) = Self::spot(place, warp) else { return };
         if self.now != Words::default() {
             self.memory.insert(spot, self.now);
@@ -454,8 +465,8 @@ impl Machine<'_> {
         let decided = |warp: u32| influence.decided.get(&(warp, step)).copied().unwrap_or_default();
         let mut all = (0..self.warps.len() as u32).map(decided);
         match code {
-            // What a fence is missing for is ordered, wherever it is.
-            Code::ProxyFenceMissing => None,
+            // What a fence is missing for is ordered, wherever it is; and what words are judged are not assumed.
+            Code::ProxyFenceMissing | Code::InvalidDescriptor => None,
             // A loop over too many elements leaves an array whatever its addresses are computed from.
             Code::OutOfBounds => {
                 all.any(|it| !it.address.is_none() || !it.way.is_none()).then_some(Doubt::Address)
@@ -466,6 +477,11 @@ impl Machine<'_> {
             }
             _ => all.any(|it| !it.address.is_none() || !it.far.is_none()).then_some(Doubt::Address),
         }
+    }
+
+    /// Whether a value depends on words that are assumed, or is where a buffer is.
+    pub(super) fn is_made_up(&self, strand: &Strand, operand: Operand) -> bool {
+        self.influence.as_deref().is_some_and(|influence| influence.of(strand, operand) != Words::default())
     }
 
     /// Whether some bytes depend on words that are assumed.

@@ -13,7 +13,17 @@ impl Bits {
         Self(vec![if set { u64::MAX } else { 0 }; count.div_ceil(64)])
     }
 
+    /// The word and the bits in it of a range that lies in one, as nearly all do.
+    fn within_word(range: &Range<usize>) -> Option<(usize, u64)> {
+        let (word, len) = (range.start / 64, range.end.checked_sub(range.start)?);
+        let is_one = len > 0 && (range.end - 1) / 64 == word;
+        is_one.then(|| (word, u64::MAX >> (64 - len) << (range.start % 64)))
+    }
+
     fn any(&self, range: Range<usize>) -> bool {
+        if let Some((word, mask)) = Self::within_word(&range) {
+            return self.0[word] & mask != 0;
+        }
         self.words(range).any(|(word, mask)| self.0[word] & mask != 0)
     }
 
@@ -22,6 +32,14 @@ impl Bits {
     }
 
     fn set(&mut self, range: Range<usize>, to: bool) {
+        if let Some((word, mask)) = Self::within_word(&range) {
+            if to {
+                self.0[word] |= mask;
+            } else {
+                self.0[word] &= !mask;
+            }
+            return;
+        }
         for (word, mask) in Self::default().words(range) {
             if to {
                 self.0[word] |= mask;
@@ -49,6 +67,11 @@ pub(crate) struct Bytes {
     data: Vec<u8>,
     unknown: Bits,
     written: Bits,
+}
+
+/// The bits of so many bytes of a word.
+fn mask(len: usize) -> u64 {
+    u64::MAX.checked_shr(64 - 8 * len.min(8) as u32).unwrap_or(0)
 }
 
 /// What was read.
@@ -87,17 +110,32 @@ impl Bytes {
     /// Up to 8 bytes.
     pub(crate) fn read(&self, at: u64, len: usize) -> Option<Read> {
         let range = self.range(at, len)?;
+        Some(Read { value: self.word(range.start) & mask(len), unknown: self.unknown.any(range) })
+    }
+
+    /// Eight bytes, or what there is of them.
+    fn word(&self, start: usize) -> u64 {
         let mut bytes = [0; 8];
-        bytes[..len].copy_from_slice(&self.data[range.clone()]);
-        Some(Read { value: u64::from_le_bytes(bytes), unknown: self.unknown.any(range) })
+        if let Some(all) = self.data.get(start..start + 8) {
+            // Of a length that is known: no call.
+            bytes.copy_from_slice(all);
+        } else {
+            let rest = self.data.get(start..).unwrap_or_default();
+            bytes[..rest.len()].copy_from_slice(rest);
+        }
+        u64::from_le_bytes(bytes)
     }
 
     /// Up to 8 bytes; whether that changes anything.
     pub(crate) fn write(&mut self, at: u64, len: usize, value: u64, unknown: bool) -> Option<bool> {
         let range = self.range(at, len)?;
-        let bytes = &value.to_le_bytes()[..len];
-        let changes = unknown || self.unknown.any(range.clone()) || self.data[range.clone()] != *bytes;
-        self.data[range.clone()].copy_from_slice(bytes);
+        let (old, mask) = (self.word(range.start), mask(len));
+        let changes = unknown || self.unknown.any(range.clone()) || (old ^ value) & mask != 0;
+        let new = (old & !mask | value & mask).to_le_bytes();
+        match self.data.get_mut(range.start..range.start + 8) {
+            Some(all) => all.copy_from_slice(&new),
+            None => self.data[range.clone()].copy_from_slice(&new[..len]),
+        }
         self.unknown.set(range.clone(), unknown);
         self.written.set(range, true);
         Some(changes)
@@ -130,6 +168,15 @@ impl Bytes {
     /// Whether all of these bytes were written.
     pub(crate) fn is_written(&self, at: u64, len: usize) -> bool {
         self.range(at, len).is_some_and(|range| self.written.all(range))
+    }
+
+    /// The bytes around the first one of these that was not written, none of which was.
+    pub(crate) fn unwritten(&self, at: u64, len: usize) -> Option<Range<usize>> {
+        let mut range = self.range(at, len)?;
+        let first = range.find(|byte| !self.written.any(*byte..byte + 1))?;
+        let before = (0..first).rev().find(|byte| self.written.any(*byte..byte + 1));
+        let behind = (first..self.len()).find(|byte| self.written.any(*byte..byte + 1));
+        Some(before.map_or(0, |byte| byte + 1)..behind.unwrap_or(self.len()))
     }
 
     /// Takes for unwritten what a new frame has.

@@ -29,8 +29,8 @@ pub(super) struct TensorMemory {
     pub(super) sizes: Sizes,
     /// Start, length, and the instruction that made it.
     pub(super) allocations: Vec<(u32, u32, u32)>,
-    /// What was freed: start, length, and by whom and when.
-    pub(super) freed: Vec<(u32, u32, Agent, u32)>,
+    /// What was freed.
+    pub(super) freed: Vec<Freed>,
     /// Who has allocated, when, where, and how many columns.
     pub(super) allocated: Vec<(Agent, u32, u32, u32)>,
     /// Where the CTA gave up the right to allocate.
@@ -42,6 +42,16 @@ pub(super) struct TensorMemory {
     /// By column: what each lane holds, and which of these are known.
     pub(super) values: Vec<[u32; LANES as usize]>,
     pub(super) known: Vec<u128>,
+}
+
+/// Columns that were freed: by whom, when, and what was known then.
+#[derive(Debug)]
+pub(super) struct Freed {
+    pub(super) column: u32,
+    pub(super) columns: u32,
+    pub(super) agent: Agent,
+    pub(super) tick: u32,
+    pub(super) clock: Clock,
 }
 
 /// What a warp has to wait for, or may not yet use.
@@ -65,6 +75,13 @@ pub(super) struct Region {
     pub(super) groups: u8,
     pub(super) column: u32,
     pub(super) columns: u32,
+}
+
+impl Freed {
+    /// Whether some of these columns are among them.
+    pub(super) fn meets(&self, column: u32, columns: u32) -> bool {
+        column < self.column + self.columns && self.column < column + columns
+    }
 }
 
 impl TensorMemory {
@@ -441,10 +458,8 @@ impl Machine<'_> {
             let memory = &self.ctas[region.cta as usize].tensor;
             // What may have happened before it was freed is a race with that.
             let clock = clock.unwrap_or(&self.warps[warp as usize].clock).executed();
-            let is_race = memory.freed.iter().any(|(start, len, agent, tick)| {
-                region.column < start + len
-                    && *start < region.column + region.columns
-                    && clock.of(*agent) < *tick
+            let is_race = memory.freed.iter().any(|freed| {
+                freed.meets(region.column, region.columns) && clock.of(freed.agent) < freed.tick
             });
             if is_race {
                 continue;

@@ -139,12 +139,14 @@ impl Machine<'_> {
             && !self.has_open_copies
         {
             let name = self.place_name(cta, offset);
+            let around = self.ctas[cta as usize].shared.unwritten(offset.into(), bytes as usize);
             let finding = Finding::new(
                 Code::SharedMemoryUninitialized,
                 operation.step,
                 "a matrix is read where nothing was written",
                 format!("nothing was written to some of {bytes} bytes at {name}"),
-            );
+            )
+            .about(around.map(|bytes| (bytes.start as u32, bytes.end as u32)));
             self.report(finding);
         }
     }
@@ -154,13 +156,14 @@ impl Machine<'_> {
         strand: &Strand,
         (pair, shape): (bool, CpShape),
         address: Address,
-        descriptor: Operand,
+        operand: Operand,
         lane: usize,
     ) -> Result<Work, Stop> {
         let (column, _) = self.tensor_address(strand, address, lane)?;
-        let Some(descriptor) = self.value_at(strand, descriptor, lane) else {
+        let Some(descriptor) = self.value_at(strand, operand, lane) else {
             return Err(Self::stop(strand, "a descriptor is not known"));
         };
+        self.judge_copy(strand, operand, lane);
         let (rows, bytes, groups) = match shape {
             CpShape::S128x256b => (128, 32, ALL),
             CpShape::S4x256b => (4, 32, 0b0101_0101),
@@ -222,8 +225,9 @@ impl Machine<'_> {
             return Err(Self::stop(strand, "an instruction descriptor is not known"));
         };
         let features = self.features;
-        let Facts { m, n, k, a, b, transpose_a, transpose_b, .. } =
-            facts(multiply.kind, features.generation, u64::from(idesc as u32).into());
+        let facts = facts(multiply.kind, features.generation, u64::from(idesc as u32).into());
+        self.judge_multiply(strand, multiply, lane, &facts);
+        let Facts { m, n, k, a, b, transpose_a, transpose_b, .. } = facts;
         let (Some(m), Some(n)) = (m, n) else {
             return Err(Self::stop(strand, "an instruction descriptor without a shape"));
         };

@@ -98,6 +98,7 @@ impl Flow {
                         self.descriptors.extend(register(descriptor));
                     }
                     self.descriptors.extend(register(multiply.b));
+                    self.descriptors.extend(multiply.zero_column_mask.and_then(register));
                 }
                 Tensor::Copy { descriptor, .. } => self.descriptors.extend(register(*descriptor)),
                 _ => {}

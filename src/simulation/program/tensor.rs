@@ -70,6 +70,8 @@ impl Lowering<'_> {
                 kind: it.kind.value,
                 sparse: it.sparse.is_some(),
                 weight_stationary: it.weight_stationary,
+                ashift: it.ashift.is_some(),
+                scale_vector_size: it.scale_vector_size.map(|size| size.value),
                 d: self.tensor_address(&it.d)?,
                 a: match &it.a {
                     MatrixA::Descriptor(descriptor) => Matrix::Shared(self.scalar(descriptor)?),
@@ -83,6 +85,10 @@ impl Lowering<'_> {
                 idesc: self.scalar(&it.idesc)?,
                 scales: match it.scales.as_deref() {
                     Some([a, b]) => Some([self.tensor_address(a)?, self.tensor_address(b)?]),
+                    None => None,
+                },
+                zero_column_mask: match &it.zero_column_mask {
+                    Some(mask) => Some(self.scalar(mask)?),
                     None => None,
                 },
                 enable_input: self.predicate(&it.enable_input_d)?,
