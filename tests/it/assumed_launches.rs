@@ -336,7 +336,7 @@ fn a_shape_that_is_a_parameter() {
         assert_eq!(codes(&report), [""; 0], "{:?}", report.reasons);
     }
     let said = "mov.u32 word, %ntid.x; mul.lo.u32 word, word, 0x000C0000; or.b32 idesc, word, 0x00100010;";
-    let report = simulate(&one_multiply(".param .u32 n", start, said));
+    let report = simulate(&one_multiply(".param .u32 n", "mov.pred adds, 0;", said));
     assert_eq!(codes(&report), ["SIM506"], "{:?}", report.reasons);
 }
 
