@@ -22,7 +22,7 @@
 //! | which lanes and columns does an instruction touch? do two overlap? | [`footprint`] |
 //! | which variable in shared memory does a store write, or a descriptor point to? | [`flow::Flow::stores_elsewhere`] |
 //! | who waits, and does not look whether the phase is over? | [`waits`] |
-//! | which mbarriers are waited on, and which are signalled? | [`mbarriers`] |
+//! | which mbarriers are waited on, and which are signalled? | [`mbarriers`]; in what is called, [`flow::Flow::mbarriers_of_callees`] |
 //! | which waits are for a parity that cannot be the phase's? | [`parities`] |
 //! | which paths can a run take? | [`paths`], behind all questions about order |
 //! | what does a descriptor lose of the addresses that it is made of? | [`truncated`] |
@@ -30,6 +30,7 @@
 //! | what happens in a function, and in what it calls? | [`events::Events`] |
 //! | what are addresses in a function that is called, or that it gives back, as its caller sees them? | [`arguments`], through [`flow::Flow::place`] |
 //! | which bits are known of what functions give each other? | [`given`], behind constants |
+//! | what does a function execute and compute in one of its calls? | [`functions::FunctionFacts::by_call`] |
 //! | what can have happened before what, with nothing between? | [`flow::Flow::pairs`], on top of [`reach`] |
 //! | which barrier is an instruction about? | [`channels`] |
 //! | which columns are handed over to whom before they are complete? | [`handovers`] |

@@ -331,7 +331,10 @@ impl<'a> Worker<'a> {
         let checkers: Vec<Checker<'_>> = looked.iter().map(|it| it.checker(&context)).collect();
         Checker::run(&checkers, &self.rules, &mut self.findings, cancelled);
         for Looked { instructions, functions, descriptors, .. } in &looked {
-            self.steps += functions.iter().map(|facts| facts.budget.taken()).sum::<u64>();
+            let of_calls = |facts: &FunctionFacts| -> u64 {
+                facts.by_call.iter().map(|(_, facts)| facts.budget.taken()).sum()
+            };
+            self.steps += functions.iter().map(|facts| facts.budget.taken() + of_calls(facts)).sum::<u64>();
             // What is described is told by its number in the file.
             if options.describe && (self.context.host.is_none() || !unit.is_module) {
                 let features = environment.features();
@@ -367,10 +370,10 @@ impl Looked<'_> {
         let functions =
             FunctionFacts::all(unit, (calls, component), instructions, events, options.analysis_budget);
         let unread = waits::unread(unit, events, &functions);
-        if !unread.is_empty() || functions.iter().any(|facts| !facts.cfg.is_executed_whole()) {
+        if !unread.is_empty() || functions.iter().any(|facts| !facts.is_executed_whole()) {
             *events = Events::new(unit, component, instructions, &|function, instruction| {
                 let facts = functions.iter().find(|facts| facts.function == function);
-                !unread.contains(&instruction) && facts.is_none_or(|facts| facts.cfg.is_executed(instruction))
+                !unread.contains(&instruction) && facts.is_none_or(|facts| facts.is_executed(instruction))
             });
         }
         self.functions = functions;

@@ -205,6 +205,13 @@ pub enum Reason {
         /// The accumulator type.
         accumulator: &'static str,
     },
+    /// No accumulator of this type takes the elements of either matrix.
+    Elements {
+        /// The type of the elements.
+        elements: &'static str,
+        /// The accumulator type that takes them.
+        accumulator: &'static str,
+    },
     /// The bit says otherwise than the instruction.
     SparsityDiffers,
     /// B is transposed, and N is not a multiple of this step.
@@ -304,6 +311,9 @@ impl Problem {
                 format!("N must be {} with M = {m}", mma_shapes::list(allowed))
             }
             Reason::N { allowed, m: None } => format!("N must be {} here", mma_shapes::list(allowed)),
+            Reason::Elements { elements, accumulator } => {
+                format!("{elements} elements take an accumulator of type {accumulator}")
+            }
             Reason::Accumulator { accumulator } => {
                 format!("an accumulator of type {accumulator} takes {accumulator} elements only")
             }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use serde::Serialize;
+use smallvec::SmallVec;
 use strum::{Display, EnumString, IntoStaticStr};
 
 mod code;
@@ -67,6 +68,23 @@ pub struct Diagnostic {
     pub help: Option<String>,
     /// The repair.
     pub fix: Option<Fix>,
+    /// What other findings may have in common with it.
+    pub(crate) cause: Option<Box<Cause>>,
+    /// Where else the same mistake is met: see [`Cause`].
+    pub(crate) again: Vec<Span>,
+}
+
+/// The mistake that a finding is about, where others may be about the same one. All of them that are not silenced
+/// are one finding in the end: the first in the source, with labels at the others. What has a repair stands for
+/// itself.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Cause {
+    /// Where it was made.
+    pub(crate) made: SmallVec<[Span; 2]>,
+    /// What is wrong, if more than one thing may be.
+    problem: Option<String>,
+    /// What is said at the other places.
+    again: &'static str,
 }
 
 /// A remark on a place.
@@ -145,6 +163,8 @@ impl Diagnostic {
             note: None,
             help: None,
             fix: None,
+            cause: None,
+            again: Vec::new(),
         }
     }
 
@@ -165,8 +185,25 @@ impl Diagnostic {
                 let message = if index == 0 { "the value is made here" } else { "or here" };
                 self = self.label(*span, message);
             }
+            if !spans.is_empty() {
+                let problem = Some(self.primary.message.clone());
+                let cause = Cause { made: spans.into(), problem, again: "the same here" };
+                self.cause = Some(Box::new(cause));
+            }
         }
         self
+    }
+
+    /// Says that whatever this rule finds because of a place is one mistake; `again` is said where it is met again.
+    #[must_use]
+    pub(crate) fn caused_at(mut self, span: Span, again: &'static str) -> Self {
+        self.cause = Some(Box::new(Cause { made: SmallVec::from_slice(&[span]), problem: None, again }));
+        self
+    }
+
+    /// The places where the mistake is met.
+    pub(crate) fn places(&self) -> impl Iterator<Item = Span> + '_ {
+        std::iter::once(self.primary.span).chain(self.again.iter().copied())
     }
 
     /// Names the guarantee that is missing.
@@ -192,9 +229,22 @@ impl Diagnostic {
 
     /// Visits every place that the finding names.
     pub(crate) fn for_each_span(&mut self, visit: &mut dyn FnMut(&mut Span)) {
-        let Self { code: _, severity: _, ptxas: _, message: _, primary, labels, note: _, help: _, fix } =
-            self;
+        let Self {
+            code: _,
+            severity: _,
+            ptxas: _,
+            message: _,
+            primary,
+            labels,
+            note: _,
+            help: _,
+            fix,
+            cause,
+            again,
+        } = self;
         visit(&mut primary.span);
+        again.iter_mut().for_each(&mut *visit);
+        cause.iter_mut().flat_map(|cause| &mut cause.made).for_each(&mut *visit);
         for label in labels {
             visit(&mut label.span);
         }

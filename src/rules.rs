@@ -468,6 +468,12 @@ impl<'a> Checker<'a> {
         facts.map_or_else(Vec::new, |facts| facts.origins(self.unit, decoded, scalar))
     }
 
+    /// Where the value of a descriptor of a matrix was made, but for its address.
+    pub fn origins_beside_address(&self, decoded: &Decoded<'_>, scalar: &Scalar<'_>) -> Vec<Span> {
+        let facts = self.function(decoded);
+        facts.map_or_else(Vec::new, |facts| facts.origins_beside_address(self.unit, decoded, scalar))
+    }
+
     /// Where the base of an address was made.
     pub fn address_origins(&self, decoded: &Decoded<'_>, address: &Address<'_>) -> Vec<Span> {
         match address.base {

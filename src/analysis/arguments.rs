@@ -132,7 +132,7 @@ impl<'a> Flow<'a> {
                 continue;
             }
             let through = self.all.chains.add(link, callee);
-            for event in self.all.of(callee) {
+            for event in self.events_in(link, callee) {
                 match event.action {
                     Action::Call(inner) => {
                         let call = event.instruction;
@@ -158,7 +158,7 @@ impl<'a> Flow<'a> {
             return;
         }
         let through = self.all.chains.add(link, callee);
-        for event in self.all.of(callee) {
+        for event in self.events_in(link, callee) {
             match event.action {
                 Action::Call(inner) => {
                     let link = Link { function: callee, call: event.instruction, outer: Some(through) };
@@ -168,6 +168,15 @@ impl<'a> Flow<'a> {
                 _ => {}
             }
         }
+    }
+
+    /// The events of a function that can happen with what a call gives it.
+    pub(super) fn events_in(&self, link: Link, callee: u32) -> impl Iterator<Item = &'a Event> + use<'a> {
+        let facts = self.other(callee).map(|it| it.facts);
+        let happens = move |event: &&Event| {
+            facts.is_none_or(|facts| facts.is_executed_in(link.call, event.instruction))
+        };
+        self.all.of(callee).iter().filter(happens)
     }
 
     /// Whether an event is about an address in Tensor Memory.

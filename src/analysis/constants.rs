@@ -19,10 +19,11 @@ use super::function::Function;
 use super::registers;
 use super::values::{JoinId, ValueId};
 pub use crate::descriptor::Known;
-use crate::isa::generic::Computation;
+use crate::isa::generic::{Arithmetic, Computation};
 use crate::resolve::symbols::{RegisterId, Resolution};
 use crate::source::Span;
 use crate::syntax::ast::{Operand, OperandKind};
+use crate::syntax::literal;
 
 mod bits;
 mod evaluate;
@@ -281,7 +282,7 @@ fn join(left: Known, right: Known) -> Known {
 impl Function<'_> {
     /// Calls `visit` with the values that a value is made of, and the operands that read them; a join
     /// reads none.
-    fn sources(&self, id: ValueId, visit: &mut impl FnMut(u32, ValueId)) {
+    pub(super) fn sources(&self, id: ValueId, visit: &mut impl FnMut(u32, ValueId)) {
         let definition = match id {
             ValueId::Definition(id) => self.definitions.get(id),
             ValueId::Join(join) => {
@@ -300,10 +301,24 @@ impl Function<'_> {
         });
     }
 
+    /// Whether what a definition makes is made of its sources, which are known.
+    pub(super) fn has_sources(&self, id: DefinitionId) -> bool {
+        is_evaluated(self.unit.operations.of(self.definitions.get(id).instruction))
+    }
+
     /// Where the value that `instruction` reads from `register` was made: through copies back to
     /// the definitions that it can come from, in the order of the text. None when that is far away,
     /// or in more places than a reader wants to know.
     pub fn origins(&self, instruction: u32, register: RegisterId) -> Vec<Span> {
+        self.origins_through(instruction, register, false)
+    }
+
+    /// The same of a descriptor of a matrix, but for its address: through what only moves that on, as well.
+    pub fn origins_beside_address(&self, instruction: u32, register: RegisterId) -> Vec<Span> {
+        self.origins_through(instruction, register, true)
+    }
+
+    fn origins_through(&self, instruction: u32, register: RegisterId, moved_on: bool) -> Vec<Span> {
         /// Copies that are followed.
         const FAR: usize = 256;
         let mut origins = Vec::new();
@@ -329,7 +344,7 @@ impl Function<'_> {
                 && !word.made.is_empty()
             {
                 origins.extend_from_slice(&word.made);
-            } else if let Some(from) = self.copied(id) {
+            } else if let Some(from) = self.copied(id).or_else(|| self.moved_on(id).filter(|_| moved_on)) {
                 let Some(value) = self.value(self.definitions.get(id).instruction, from) else {
                     // Copied from what nothing here makes.
                     return self.made_elsewhere(from);
@@ -372,6 +387,32 @@ impl Function<'_> {
     fn made_elsewhere(&self, register: RegisterId) -> Vec<Span> {
         let word = self.given.and_then(|given| given.register(register));
         word.map_or_else(Vec::new, |word| word.made.to_vec())
+    }
+
+    /// The register to which a definition adds so little that it can only be meant for an address in the lowest
+    /// bits.
+    fn moved_on(&self, id: DefinitionId) -> Option<RegisterId> {
+        /// The bits of an address in a descriptor (Table 41).
+        const ADDRESS: i128 = 1 << 14;
+        let definition = self.definitions.get(id);
+        let raw = &self.unit.module.instructions[definition.instruction as usize];
+        let opcode = self.unit.operations.of(definition.instruction);
+        if opcode.computes() != Computation::Arithmetic(Arithmetic::Add)
+            || definition.guarded
+            || raw.operands.len != 3
+        {
+            return None;
+        }
+        let first = raw.operands.start;
+        let by = literal::evaluate(
+            &self.unit.source,
+            &self.unit.module,
+            &self.unit.module.operands[first as usize + 2],
+        )?;
+        match self.unit.symbols.operand(first + 1) {
+            Resolution::Register(from) if (0..ADDRESS).contains(&by) => Some(from),
+            _ => None,
+        }
     }
 
     /// The register that a definition copies.

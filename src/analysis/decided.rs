@@ -9,6 +9,7 @@ use rustc_hash::{FxBuildHasher, FxHashMap};
 use super::constants::Constants;
 use super::definitions::Definition;
 use super::function::Function;
+use super::given::Word;
 use crate::isa::generic::{Arithmetic, Bits, Computation};
 use crate::resolve::symbols::{RegisterId, Resolution};
 use crate::syntax::ast::{OperandKind, UnaryOperator};
@@ -70,6 +71,11 @@ fn nearest<'a>(function: &Function<'a>, instruction: u32, register: RegisterId) 
     definition.filter(|it| !it.guarded && it.instruction != instruction)
 }
 
+/// Whether what a function is given is a number that its guards may be made of.
+fn is_number(word: &Word) -> bool {
+    word.known.constant(32).is_some()
+}
+
 /// Finds what looks like a constant: so that nearly all guards, which do not, cost nothing.
 struct Search<'s, 'f> {
     function: &'s Function<'f>,
@@ -98,6 +104,9 @@ impl Search<'_, '_> {
 
     fn has_constant_parts(&mut self, definition: &Definition, depth: u32) -> bool {
         let unit = self.function.unit;
+        if let Some(word) = self.function.given.and_then(|given| given.word(definition.operand)) {
+            return is_number(word);
+        }
         let raw = &unit.module.instructions[definition.instruction as usize];
         let opcode = unit.operations.of(definition.instruction);
         let mut part = |position: u32| {
@@ -148,8 +157,11 @@ impl Search<'_, '_> {
             (OperandKind::Name, Resolution::Special(special)) => {
                 function.in_cluster_of_one(special).is_some()
             }
-            (OperandKind::Name, Resolution::Register(register)) => nearest(function, instruction, register)
-                .is_some_and(|definition| self.is_made_of_constants(definition, depth)),
+            (OperandKind::Name, Resolution::Register(register)) => {
+                function.given.and_then(|given| given.register(register)).is_some_and(is_number)
+                    || nearest(function, instruction, register)
+                        .is_some_and(|definition| self.is_made_of_constants(definition, depth))
+            }
             (OperandKind::Unary(UnaryOperator::Not, part), _) if part.len == 1 && depth < 64 => {
                 self.is_constant(instruction, part.start, depth + 1)
             }

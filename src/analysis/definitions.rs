@@ -75,6 +75,9 @@ impl Index {
     }
 }
 
+/// What was stored in local memory may have been loaded itself, but not often.
+const STORES: usize = 16;
+
 impl Definitions {
     /// Finds the definitions of a function and what they reach, and who reads the registers in
     /// `watched`. What `mov` makes of one of these is watched as well.
@@ -199,8 +202,6 @@ impl Definitions {
         register: RegisterId,
         budget: &Budget,
     ) -> Option<ValueId> {
-        /// What was stored may have been loaded itself, but not often.
-        const STORES: usize = 16;
         let mut value = self.value_of(cfg, instruction, register, budget)?;
         for _ in 0..self.forwarded.len().min(STORES) {
             let ValueId::Definition(id) = value else { break };
@@ -249,13 +250,22 @@ impl Definitions {
     /// surely holds there, if the definition is not guarded. Less is said than by [`value`](Self::value),
     /// at once.
     pub(super) fn nearest(&self, cfg: &Cfg, instruction: u32, register: RegisterId) -> Option<&Definition> {
+        let mut nearest = self.nearest_of(cfg, instruction, register)?;
+        for _ in 0..self.forwarded.len().min(STORES) {
+            let Some((store, stored)) = self.forwarded.get(&nearest) else { break };
+            nearest = self.nearest_of(cfg, *store, *stored)?;
+        }
+        Some(self.get(nearest))
+    }
+
+    fn nearest_of(&self, cfg: &Cfg, instruction: u32, register: RegisterId) -> Option<DefinitionId> {
         let all = self.of(register);
         if let [only] = all {
-            return Some(self.get(*only));
+            return Some(*only);
         }
         let last = all.partition_point(|id| self.get(*id).instruction < instruction).checked_sub(1)?;
-        let last = self.get(all[last]);
-        (cfg.block_of(last.instruction)? == cfg.block_of(instruction)?).then_some(last)
+        let last = all[last];
+        (cfg.block_of(self.get(last).instruction)? == cfg.block_of(instruction)?).then_some(last)
     }
 
     /// The definitions that a value can come from, ascending, unless the `budget` is not enough.

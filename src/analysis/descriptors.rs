@@ -3,15 +3,19 @@
 
 use std::cell::RefCell;
 
+use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
 use super::functions::FunctionFacts;
+use super::values::ValueId;
 use crate::descriptor::idesc_check::{self, Facts, Multiply};
 use crate::descriptor::{Check, Known, Problem, shared_memory, zero_column_mask};
 use crate::instruction::decode::Decoded;
 use crate::instruction::{Instruction, MatrixA, Mma, Scalar};
+use crate::isa::generic::{Computation, Space};
 use crate::isa::targets::Target;
 use crate::resolve::environment::Environment;
+use crate::resolve::symbols::Resolution;
 use crate::resolve::unit::Unit;
 use crate::source::Span;
 
@@ -41,6 +45,18 @@ pub struct Descriptors {
     pub facts: Facts,
     /// All of them, in the order of the operands.
     pub descriptors: Vec<Descriptor>,
+    /// Those that are wrong with what one call gives the function, and the call.
+    pub of_calls: Vec<(Descriptor, u32)>,
+    /// Whether something is wrong with one of them. Nearly all are sound, and each rule asks.
+    pub is_wrong: bool,
+}
+
+impl Descriptors {
+    /// Those with which something is wrong, and the calls that give what is wrong, if not all do.
+    pub fn wrong(&self) -> impl Iterator<Item = (&Descriptor, Option<u32>)> {
+        let in_all = self.descriptors.iter().filter(|it| !it.problems.is_empty()).map(|it| (it, None));
+        in_all.chain(self.of_calls.iter().map(|(descriptor, call)| (descriptor, Some(*call))))
+    }
 }
 
 /// Finds the descriptors of every typed multiply and copy.
@@ -64,16 +80,82 @@ pub fn find(
         match &decoded.instruction {
             Some(Instruction::Mma(mma)) => {
                 let (facts, descriptors) = finder.multiply(mma, &mut last);
-                found.push(Descriptors { instruction: index, facts, descriptors });
+                let of_calls = Vec::new();
+                found.push(Descriptors { instruction: index, facts, descriptors, of_calls, is_wrong: false });
             }
             Some(Instruction::Cp(cp)) => {
+                let (facts, of_calls) = (Facts::default(), Vec::new());
                 let descriptors = vec![finder.shared("s-desc", &cp.s_desc, None, None)];
-                found.push(Descriptors { instruction: index, facts: Facts::default(), descriptors });
+                found.push(Descriptors { instruction: index, facts, descriptors, of_calls, is_wrong: false });
             }
-            _ => {}
+            _ => continue,
         }
+        let Some(all) = found.last_mut() else { continue };
+        if !function.by_call.is_empty() {
+            finder.judge_calls(all);
+        }
+        let is_wrong = all.wrong().next().is_some();
+        all.is_wrong = is_wrong;
     }
     found
+}
+
+/// Whether no condition of an instruction is made of what the function is given and nothing knows: where it is, a
+/// call that gives it another descriptor may have another way through it, too.
+fn is_whatever_is_given(unit: &Unit, function: &FunctionFacts, instruction: u32) -> bool {
+    /// Values that are looked at.
+    const FAR: usize = 64;
+    let cfg = &function.cfg;
+    let view = function.view(unit);
+    let Some(block) = cfg.block_of(instruction) else { return false };
+    let mut conditions: SmallVec<[u32; 4]> = SmallVec::new();
+    let is_guarded = unit.module.guard(&unit.module.instructions[instruction as usize]).is_some();
+    if is_guarded && cfg.guard_holds(instruction).is_none() {
+        conditions.push(instruction);
+    }
+    let mut below = block;
+    for above in cfg.dominating(block).filter(|above| *above != block) {
+        if cfg.post_dominates(std::mem::replace(&mut below, above), above) {
+            continue;
+        }
+        match cfg.block(above).branch {
+            Some(branch) if cfg.guard_holds(branch).is_some() => {}
+            Some(branch) => conditions.push(branch),
+            None if cfg.block(above).successors.len() < 2 => {}
+            None => return false,
+        }
+    }
+    let mut work: Vec<ValueId> = Vec::new();
+    for condition in conditions {
+        let Resolution::Register(register) = unit.symbols.guard(condition) else { return false };
+        match view.value(condition, register) {
+            Some(value) => work.push(value),
+            None => return false,
+        }
+    }
+    if work.is_empty() {
+        return true;
+    }
+    if function.given.as_ref().is_some_and(|given| given.has_registers()) {
+        return false;
+    }
+    let mut seen: FxHashSet<ValueId> = work.iter().copied().collect();
+    while let Some(value) = work.pop() {
+        if seen.len() > FAR || !function.budget.take(1) {
+            return false;
+        }
+        if let ValueId::Definition(id) = value {
+            let opcode = unit.operations.of(view.definitions.get(id).instruction);
+            let is_param = |space: Space| matches!(space, Space::Param | Space::ParamFunc);
+            let is_given = opcode.computes() != Computation::Elect && !view.has_sources(id)
+                || opcode.spaces().next().is_some_and(is_param);
+            if is_given {
+                return false;
+            }
+        }
+        view.sources(value, &mut |_, source| work.extend(Some(source).filter(|it| seen.insert(*it))));
+    }
+    true
 }
 
 /// A multiply with its descriptor, and what came of these.
@@ -84,6 +166,7 @@ struct Judged {
     problems: Vec<(Problem, Option<Target>)>,
 }
 
+#[derive(Clone, Copy)]
 struct Finder<'a> {
     unit: &'a Unit,
     decoded: &'a Decoded<'a>,
@@ -105,6 +188,44 @@ struct Matrix {
 const SOUND: usize = 4;
 
 impl Finder<'_> {
+    /// Judges the descriptors with what each call of the function gives.
+    fn judge_calls(&self, all: &mut Descriptors) {
+        let Self { unit, decoded, function, .. } = *self;
+        // With what some calls give, the instruction is not executed at all.
+        let executes = |(_, facts): &&(u32, FunctionFacts)| facts.cfg.is_executed(decoded.index);
+        let is_in_all = function.by_call.iter().all(|it| executes(&it));
+        let mut origins: Vec<(Span, Vec<Span>)> = Vec::new();
+        for (call, function) in function.by_call.iter().filter(executes) {
+            let finder = Finder { function, ..*self };
+            let descriptors = match &decoded.instruction {
+                Some(Instruction::Mma(mma)) => finder.multiply(mma, &mut None).1,
+                Some(Instruction::Cp(cp)) => vec![finder.shared("s-desc", &cp.s_desc, None, None)],
+                _ => Vec::new(),
+            };
+            if !is_in_all {
+                origins.extend(descriptors.iter().map(|it| (it.span, it.origins.clone())));
+            }
+            if !is_whatever_is_given(unit, function, decoded.index) {
+                continue;
+            }
+            for mut descriptor in descriptors {
+                let known = all.descriptors.iter().filter(|it| it.span == descriptor.span);
+                let is_known = |problem: &(Problem, _)| known.clone().any(|it| it.problems.contains(problem));
+                descriptor.problems.retain(|problem| !is_known(problem));
+                if !descriptor.problems.is_empty() {
+                    all.of_calls.push((descriptor, *call));
+                }
+            }
+        }
+        // What is wrong in all of the others was made in these.
+        for descriptor in all.descriptors.iter_mut().filter(|it| !is_in_all && !it.problems.is_empty()) {
+            let of_it = origins.iter().filter(|(span, _)| *span == descriptor.span);
+            descriptor.origins = of_it.flat_map(|(_, origins)| origins).copied().collect();
+            descriptor.origins.sort_unstable();
+            descriptor.origins.dedup();
+        }
+    }
+
     fn descriptor(&self, name: &'static str, scalar: &Scalar<'_>, width: u32) -> Descriptor {
         Descriptor {
             name,
@@ -161,7 +282,12 @@ impl Finder<'_> {
         problems: Vec<(Problem, Option<Target>)>,
     ) -> Descriptor {
         if !problems.is_empty() {
-            descriptor.origins = self.function.origins(self.unit, self.decoded, scalar);
+            // What is wrong with a descriptor of a matrix is not its address.
+            descriptor.origins = if descriptor.width == 64 {
+                self.function.origins_beside_address(self.unit, self.decoded, scalar)
+            } else {
+                self.function.origins(self.unit, self.decoded, scalar)
+            };
             descriptor.problems = problems;
         }
         descriptor

@@ -6,6 +6,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::arguments::{Chains, Link, Through};
 use super::calls::{self, Component};
 use super::cfg::Cfg;
+use super::mbarriers::{Use, Uses};
 use crate::instruction::decode::Decoded;
 use crate::instruction::{Alloc, Dealloc, Immediate, Instruction};
 use crate::isa::generic::{
@@ -75,8 +76,8 @@ pub struct Summary {
     pub events: Vec<Event>,
     /// Whether something unknown is called, or more happens than is kept here.
     pub unknown: bool,
-    /// Whether something waits for an mbarrier.
-    pub waits: bool,
+    /// What is done with mbarriers.
+    pub uses: Uses,
     /// Whether more happens than is kept here.
     is_cut: bool,
 }
@@ -104,6 +105,8 @@ pub struct Events {
 struct FunctionEvents {
     function: u32,
     events: Vec<Event>,
+    /// What it does with mbarriers itself.
+    uses: Uses,
     /// Its circle's.
     summary: u32,
     /// How many chains of calls lead to it, from any function.
@@ -120,9 +123,9 @@ impl Events {
         executed: &dyn Fn(u32, u32) -> bool,
     ) -> Self {
         let own = |function: &u32| {
-            let mut events = events(unit, *function, instructions);
-            events.retain(|event| executed(*function, event.instruction));
-            FunctionEvents { function: *function, events, summary: 0, chains: 0 }
+            let (events, uses) =
+                events(unit, *function, instructions, &|instruction| executed(*function, instruction));
+            FunctionEvents { function: *function, events, uses, summary: 0, chains: 0 }
         };
         let functions = component.functions.iter().map(own).collect();
         let mut this = Self { functions, ..Self::default() };
@@ -239,6 +242,9 @@ impl Events {
         // What is not called need not be short.
         let is_kernel = matches!(circle, [only] if kinds.unit.module.functions[*only as usize].is_entry);
         for function in circle {
+            summary
+                .uses
+                .extend(self.place(*function).map_or_else(Uses::default, |at| self.functions[at].uses));
             for event in self.of(*function) {
                 match event.action {
                     Action::Call(callee) => {
@@ -261,9 +267,9 @@ impl Events {
         for callee in callees {
             let Some(inner) = self.summary(callee) else { continue };
             summary.unknown |= inner.unknown;
+            summary.uses.extend(inner.uses);
             summary.events.extend(inner.events.iter().filter(|event| seen.insert(kinds.of(**event))));
         }
-        summary.waits = summary.events.iter().any(|event| event.action == Action::MbarrierWait);
         if !is_kernel && summary.events.len() >= MOST {
             summary.events.truncate(MOST);
             summary.unknown = true;
@@ -307,10 +313,16 @@ impl<'a> Kinds<'a> {
     }
 }
 
-/// The events of one function.
-fn events(unit: &Unit, function: u32, instructions: &[Decoded<'_>]) -> Vec<Event> {
+/// The events of one function, and what it does with mbarriers; of what is executed.
+fn events(
+    unit: &Unit,
+    function: u32,
+    instructions: &[Decoded<'_>],
+    is_executed: &dyn Fn(u32) -> bool,
+) -> (Vec<Event>, Uses) {
     let module = &unit.module;
     let mut found = Vec::new();
+    let mut uses = Uses::default();
     // Whether something is read before that others may write meanwhile.
     let mut reads_strongly = false;
     let range = Cfg::instruction_range(module, module.functions[function as usize].body);
@@ -346,9 +358,15 @@ fn events(unit: &Unit, function: u32, instructions: &[Decoded<'_>]) -> Vec<Event
             reads_strongly |= is_strong_read(opcode);
             action(opcode)
         };
-        found.extend(action.map(|action| Event { instruction, action, through: None }));
+        let how = Use::of(opcode);
+        if (action.is_some() || how.is_some()) && is_executed(instruction) {
+            found.extend(action.map(|action| Event { instruction, action, through: None }));
+            if let Some(how) = how {
+                uses.add(how);
+            }
+        }
     }
-    found
+    (found, uses)
 }
 
 /// What an instruction does that is neither a call nor one of tcgen05.

@@ -19,7 +19,7 @@ use super::channels::Channel;
 use super::events::{self, Action, Event};
 use super::executing::{Executing, Warps};
 use super::flow::Flow;
-use super::mbarriers::{self, Mbarrier, Use};
+use super::mbarriers::Mbarrier;
 use super::pending::Pending;
 use super::reach::{Direction, Passed};
 use super::reached::Reached;
@@ -338,28 +338,15 @@ impl<'a> Kernel<'a> {
     /// Adds the signals that an event may wait for; nothing if that may be anything.
     fn add_waited_for(&self, event: Event, told: &Told, seen: &mut Seen, found: &mut Vec<u32>) -> Option<()> {
         let flow = &self.flow;
-        match event.action {
-            Action::Barrier => self.add_of_channel(self.channel(event)?, told, seen, found),
-            Action::MbarrierWait => {
+        waited_for(flow, event, &mut |event, waits| match waits {
+            Waits::AtBarrier => self.add_of_channel(self.channel(event)?, told, seen, found),
+            Waits::ForMbarrier => {
                 let mbarrier = flow.is_own(event).then(|| flow.mbarrier_of(event.instruction)).flatten();
                 self.add_of_mbarrier(mbarrier.and_then(|used| used.mbarrier), seen, found);
                 Some(())
             }
-            Action::Acquire | Action::SharedUpdate | Action::Unknown => None,
-            Action::Call(callee) => {
-                let summary = flow.all.summary(callee)?;
-                flow.facts.budget.take(summary.events.len() as u64).then_some(())?;
-                summary.events.iter().try_for_each(|inner| self.add_waited_for(*inner, told, seen, found))
-            }
-            Action::Tensor { .. }
-            | Action::MbarrierArrive
-            | Action::BarrierArrive
-            | Action::WarpBarrier
-            | Action::ProxyFence
-            | Action::SharedStore
-            | Action::AsyncCopy
-            | Action::BulkLoad => Some(()),
-        }
+            Waits::ForAnything => None,
+        })
     }
 
     fn add_of_channel(
@@ -419,7 +406,7 @@ impl<'a> Kernel<'a> {
         let used = flow.mbarriers().iter().filter(|used| used.how.signals());
         found.extend(used.filter(|used| may_be(used.mbarrier)).map(|used| used.instruction));
         let calls = flow.events().iter().filter(|event| match event.action {
-            Action::Call(callee) => signals_mbarriers(flow, callee),
+            Action::Call(callee) => flow.all.summary(callee).is_none_or(|summary| summary.uses.signal()),
             _ => false,
         });
         found.extend(calls.map(|event| event.instruction));
@@ -559,15 +546,31 @@ fn instructions_of(flow: &Flow<'_>, function: u32) -> Range<u32> {
     range
 }
 
-/// Whether threads may learn at an event what others have done.
-fn may_wait(flow: &Flow<'_>, event: Event) -> bool {
+/// How threads may learn what others have done.
+#[derive(Clone, Copy)]
+enum Waits {
+    AtBarrier,
+    ForMbarrier,
+    ForAnything,
+}
+
+/// Calls `visit` with what threads may wait for at an event, until that returns nothing: what is called may wait
+/// for several things.
+fn waited_for(
+    flow: &Flow<'_>,
+    event: Event,
+    visit: &mut dyn FnMut(Event, Waits) -> Option<()>,
+) -> Option<()> {
     match event.action {
-        Action::Barrier | Action::MbarrierWait | Action::Acquire | Action::SharedUpdate | Action::Unknown => {
-            true
-        }
-        Action::Call(callee) => flow.all.summary(callee).is_none_or(|summary| {
-            summary.unknown || summary.events.iter().any(|inner| may_wait(flow, *inner))
-        }),
+        Action::Barrier => visit(event, Waits::AtBarrier),
+        Action::MbarrierWait => visit(event, Waits::ForMbarrier),
+        Action::Acquire | Action::SharedUpdate | Action::Unknown => visit(event, Waits::ForAnything),
+        Action::Call(callee) => match flow.all.summary(callee) {
+            Some(summary) if !summary.unknown && flow.facts.budget.take(summary.events.len() as u64) => {
+                summary.events.iter().try_for_each(|inner| waited_for(flow, *inner, visit))
+            }
+            _ => visit(event, Waits::ForAnything),
+        },
         Action::Tensor { .. }
         | Action::MbarrierArrive
         | Action::BarrierArrive
@@ -575,8 +578,13 @@ fn may_wait(flow: &Flow<'_>, event: Event) -> bool {
         | Action::ProxyFence
         | Action::SharedStore
         | Action::AsyncCopy
-        | Action::BulkLoad => false,
+        | Action::BulkLoad => Some(()),
     }
+}
+
+/// Whether threads may learn at an event what others have done.
+fn may_wait(flow: &Flow<'_>, event: Event) -> bool {
+    waited_for(flow, event, &mut |_, _| None).is_none()
 }
 
 /// Whether anything is told behind an instruction of a callee, before that returns.
@@ -585,18 +593,12 @@ fn tells_behind((flow, at): &(Flow<'_>, u32)) -> bool {
     let is_behind = |instruction: u32| behind.has(flow.cfg(), instruction);
     let tells = |event: &Event| match event.action {
         Action::Barrier | Action::BarrierArrive | Action::SharedUpdate | Action::Unknown => true,
-        Action::Call(callee) => {
-            signals_mbarriers(flow, callee)
-                || flow.all.summary(callee).is_none_or(|summary| {
-                    summary.unknown
-                        || summary.events.iter().any(|inner| {
-                            matches!(
-                                inner.action,
-                                Action::Barrier | Action::BarrierArrive | Action::SharedUpdate
-                            )
-                        })
-                })
-        }
+        Action::Call(callee) => flow.all.summary(callee).is_none_or(|summary| {
+            let tells = |inner: &Event| {
+                matches!(inner.action, Action::Barrier | Action::BarrierArrive | Action::SharedUpdate)
+            };
+            summary.unknown || summary.uses.signal() || summary.events.iter().any(tells)
+        }),
         Action::Tensor { .. }
         | Action::MbarrierWait
         | Action::MbarrierArrive
@@ -609,10 +611,4 @@ fn tells_behind((flow, at): &(Flow<'_>, u32)) -> bool {
     };
     flow.events().iter().any(|event| is_behind(event.instruction) && tells(event))
         || flow.mbarriers().iter().any(|used| used.how.signals() && is_behind(used.instruction))
-}
-
-/// Whether a function, or one that it calls, signals an mbarrier.
-fn signals_mbarriers(flow: &Flow<'_>, callee: u32) -> bool {
-    let signals = |at: u32| mbarriers::used_as(flow.unit.operations.of(at)).is_some_and(Use::signals);
-    flow.all.reachable([callee]).into_iter().any(|function| instructions_of(flow, function).any(signals))
 }

@@ -76,6 +76,9 @@ pub struct FunctionFacts {
     pub given: Option<Box<Given>>,
     /// What it stores for others and loads from them, where functions call each other.
     pub passing: Option<Box<Passing>>,
+    /// The same function for single calls of it that give it something else than others: for what it computes, and
+    /// which way it takes.
+    pub by_call: Vec<(u32, FunctionFacts)>,
     /// Whether it is here for its results alone: no instruction of tcgen05 is in it, or in what it calls.
     pub is_helper: bool,
 }
@@ -198,8 +201,27 @@ impl FunctionFacts {
             arguments: Arguments::default(),
             given,
             passing,
+            by_call: Vec::new(),
             is_helper,
         }
+    }
+
+    /// Whether an instruction can be executed: with what at least one of the calls gives, where these differ.
+    pub fn is_executed(&self, instruction: u32) -> bool {
+        self.cfg.is_executed(instruction)
+            && (self.by_call.is_empty()
+                || self.by_call.iter().any(|(_, facts)| facts.cfg.is_executed(instruction)))
+    }
+
+    /// Whether every instruction can be executed.
+    pub fn is_executed_whole(&self) -> bool {
+        self.cfg.is_executed_whole() && self.by_call.iter().all(|(_, facts)| facts.cfg.is_executed_whole())
+    }
+
+    /// Whether an instruction can be executed with what a call of the function gives it.
+    pub fn is_executed_in(&self, call: u32, instruction: u32) -> bool {
+        let of_call = self.by_call.iter().find(|(it, _)| *it == call).map(|(_, facts)| facts);
+        of_call.unwrap_or(self).cfg.is_executed(instruction)
     }
 
     /// The function as evaluation wants to see it.
@@ -220,11 +242,13 @@ impl FunctionFacts {
         })
     }
 
-    /// The known bits of an operand of a tcgen05 instruction.
+    /// The known bits of an operand of a tcgen05 instruction. What is never executed reads nothing.
     pub fn value(&self, unit: &Unit, decoded: &Decoded<'_>, scalar: &Scalar<'_>) -> Known {
         match scalar {
             Scalar::Immediate(immediate) => Known::from(immediate.value() as u64),
-            Scalar::Register(register) if register.component => Known::new(0, 0),
+            Scalar::Register(register) if register.component || !self.is_executed(decoded.index) => {
+                Known::new(0, 0)
+            }
             Scalar::Register(register) => {
                 let base = self.constants.at(&self.view(unit), decoded.index, register.id);
                 match register.plus {
@@ -240,8 +264,24 @@ impl FunctionFacts {
     /// The known bits of an address in Tensor Memory, its offset included.
     pub fn address(&self, unit: &Unit, decoded: &Decoded<'_>, address: &Address<'_>) -> Known {
         let Base::Register(register) = address.base else { return Known::new(0, 0) };
+        if !self.is_executed(decoded.index) {
+            return Known::new(0, 0);
+        }
         let base = self.constants.at(&self.view(unit), decoded.index, register.id);
         base.plus(address.offset as u64 & u64::from(u32::MAX), 32)
+    }
+
+    /// Where the value of a descriptor of a matrix was made, but for its address.
+    pub fn origins_beside_address(
+        &self,
+        unit: &Unit,
+        decoded: &Decoded<'_>,
+        scalar: &Scalar<'_>,
+    ) -> Vec<Span> {
+        match scalar {
+            Scalar::Register(register) => self.view(unit).origins_beside_address(decoded.index, register.id),
+            _ => Vec::new(),
+        }
     }
 
     /// Where the value of an operand was made.

@@ -3,9 +3,12 @@
 //!
 //! A parameter has the bits that all arguments have in common, if every call of its function is known. So
 //! a descriptor that a helper is given is judged there, by what its callers pass; a finding names where
-//! they made it. A result has the bits that all the words have in common that its function stores for it.
-//! Functions that only compute what others need, without an instruction of tcgen05 of their own, are
-//! looked at for their results alone.
+//! they made it. Where its calls give it different words, its control flow and its descriptors are judged for each
+//! call as well: what one call gives may decide which way it takes.
+//!
+//! A result has the bits that all the words have in common that its function stores for it. Functions that only
+//! compute what others need, without an instruction of tcgen05 of their own, are looked at for their results
+//! alone.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
@@ -14,7 +17,7 @@ use super::arguments::Parameter;
 use super::calls::{CallGraph, Component, functions_named};
 use super::cfg::Cfg;
 use super::constants::{self, Known};
-use super::events::Events;
+use super::events::{Action, Event, Events};
 use super::functions::FunctionFacts;
 use crate::isa::generic::{Computation, Control, Modifier, Space};
 use crate::resolve::operations::Opcode;
@@ -40,12 +43,19 @@ pub struct Given {
     words: FxHashMap<u32, Word>,
     /// What parameters that are registers hold.
     registers: FxHashMap<RegisterId, Word>,
+    /// The calls, each with what it gives by itself, where some give something else than others.
+    by_call: Vec<(u32, Given)>,
 }
 
 impl Given {
     /// What an instruction leaves in the register that an operand names, if that comes from elsewhere.
     pub fn word(&self, operand: u32) -> Option<&Word> {
         self.words.get(&operand)
+    }
+
+    /// Whether something is known of parameters that are registers.
+    pub fn has_registers(&self) -> bool {
+        !self.registers.is_empty()
     }
 
     /// What a parameter holds that is a register.
@@ -287,11 +297,16 @@ impl<'a> Finder<'a> {
                 passing.insert(function, it);
             }
         }
-        let mut add = |this: &mut Self, function: u32, is_helper: bool, given: Given| {
+        let mut add = |this: &mut Self, function: u32, is_helper: bool, mut given: Given| {
             let Some(passing) = passing.remove(&function) else { return };
             let uses = passing.uses(unit, function).collect();
+            let by_call = std::mem::take(&mut given.by_call);
             let given = Some(given).filter(|it| !it.words.is_empty() || !it.registers.is_empty());
-            let facts = make(function, Plan { given, passing, uses, is_helper });
+            let mut facts = make(function, Plan { given, passing, uses, is_helper });
+            facts.by_call.extend(by_call.into_iter().map(|(call, given)| {
+                let (passing, uses) = (Passing::default(), Vec::new());
+                (call, make(function, Plan { given: Some(given), passing, uses, is_helper }))
+            }));
             this.places.insert(function, this.found.len());
             this.found.push(facts);
         };
@@ -403,26 +418,28 @@ impl<'a> Finder<'a> {
                 sites.push((facts, *call));
             }
         }
-        for (position, (name, register)) in declared(unit, it.parameters).into_iter().enumerate() {
-            let Ok(position) = u16::try_from(position) else { return };
-            if let Some(register) = register {
-                let parameter = Parameter { position, byte: 0 };
-                if let Some((word, _)) = joined_arguments(unit, &sites, parameter) {
-                    given.registers.insert(register, word);
-                }
-                continue;
-            }
-            for load in &passing.loads {
-                if unit.symbols.symbol(load.variable).span == name {
-                    let parameter = Parameter { position, byte: load.byte };
-                    if let Some((word, bits)) = joined_arguments(unit, &sites, parameter) {
-                        given.extend(load, &word, bits);
-                    }
-                }
-            }
+        let parameters = declared(unit, it.parameters);
+        let is_tensor = |event: &Event| matches!(event.action, Action::Tensor { .. });
+        // What one of several calls gives matters to what is of tcgen05.
+        if (2..=CALLS).contains(&sites.len()) && self.events.of(function).iter().any(is_tensor) {
+            let of_call = |site: &(&FunctionFacts, Call)| {
+                let mut given = Given { words: given.words.clone(), ..Given::default() };
+                given.add(unit, passing, &parameters, std::slice::from_ref(site));
+                (site.1.instruction, given)
+            };
+            given.by_call = sites.iter().map(of_call).collect();
+        }
+        given.add(unit, passing, &parameters, &sites);
+        // All of them may give the same.
+        let by_call = std::mem::take(&mut given.by_call);
+        if by_call.iter().any(|(_, it)| it.knows_more_than(given)) {
+            given.by_call = by_call;
         }
     }
 }
+
+/// Functions that are called more often are looked at for all calls together only.
+const CALLS: usize = 8;
 
 /// What a parameter is in all calls, and how many bits that has.
 fn joined_arguments(
@@ -461,6 +478,43 @@ fn joined_arguments(
 }
 
 impl Given {
+    /// Adds what is known of the parameters of a function that is called in these places.
+    fn add(
+        &mut self,
+        unit: &Unit,
+        passing: &Passing,
+        parameters: &[Declared],
+        sites: &[(&FunctionFacts, Call)],
+    ) {
+        for (position, (name, register)) in parameters.iter().enumerate() {
+            let Ok(position) = u16::try_from(position) else { return };
+            if let Some(register) = register {
+                let parameter = Parameter { position, byte: 0 };
+                if let Some((word, _)) = joined_arguments(unit, sites, parameter) {
+                    self.registers.insert(*register, word);
+                }
+                continue;
+            }
+            for load in &passing.loads {
+                if unit.symbols.symbol(load.variable).span == *name {
+                    let parameter = Parameter { position, byte: load.byte };
+                    if let Some((word, bits)) = joined_arguments(unit, sites, parameter) {
+                        self.extend(load, &word, bits);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Whether bits are known of something that another one does not know.
+    fn knows_more_than(&self, other: &Self) -> bool {
+        let is_more = |word: &Word, other: Option<&Word>| {
+            word.known.mask & !other.map_or(0, |other| other.known.mask) != 0
+        };
+        self.words.iter().any(|(operand, word)| is_more(word, other.words.get(operand)))
+            || self.registers.iter().any(|(register, word)| is_more(word, other.registers.get(register)))
+    }
+
     /// Adds what a load gets of a word of so many bits.
     fn extend(&mut self, load: &Passed, word: &Word, bits: u32) {
         if load.bits <= bits {

@@ -3,9 +3,18 @@
 //! An mbarrier is the place of its word in shared memory. Where a kernel chooses among several, it is not
 //! known which one an instruction means, but which ones it can be.
 
+use std::collections::hash_map::Entry;
+
+use rustc_hash::FxHashMap;
+use strum::{EnumIter, IntoEnumIterator};
+
+use super::arguments::Link;
 use super::cfg::Cfg;
+use super::definitions::RegisterSet;
+use super::events::Action;
 use super::flow::Flow;
-use super::places::Root;
+use super::functions::FunctionFacts;
+use super::places::{Place, Root};
 use super::ranges::Numbers;
 use crate::isa::generic::{Computation, Flag, Synchronization};
 use crate::isa::vocabulary::Operation;
@@ -31,6 +40,13 @@ pub struct Mbarrier {
 }
 
 impl Mbarrier {
+    /// The one at an address, if that is known.
+    fn at(place: &Place) -> Option<Self> {
+        let is_fixed = matches!(place.root, Root::Variable(_) | Root::Literal);
+        let bytes = place.bytes().filter(|_| is_fixed)?;
+        Some(Self { root: place.root, bytes })
+    }
+
     /// Whether two instructions may mean the same.
     pub fn may_be(&self, other: &Self) -> bool {
         self.root == other.root && !self.bytes.is_disjoint(other.bytes)
@@ -59,12 +75,14 @@ impl Mbarrier {
 }
 
 /// What an instruction does with an mbarrier.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, EnumIter)]
 pub enum Use {
-    /// Waits for it, or asks.
+    /// Waits for it.
     Waits,
-    /// Arrives, or makes something else arrive.
-    Signals,
+    /// Arrives.
+    Arrives,
+    /// Makes bytes arrive, or something that is counted with them.
+    Completes,
     /// `tcgen05.commit` arrives there.
     Commits,
     /// Makes one.
@@ -72,12 +90,80 @@ pub enum Use {
 }
 
 impl Use {
+    /// What an instruction does with an mbarrier.
+    pub(super) fn of(opcode: &Opcode) -> Option<Self> {
+        Some(match opcode.synchronization() {
+            Synchronization::MbarrierWait => Self::Waits,
+            Synchronization::MbarrierArrive | Synchronization::AsyncCopyArrive => Self::Arrives,
+            Synchronization::MbarrierCompleteTransactions
+            | Synchronization::BulkCopy
+            | Synchronization::AsyncStore
+            | Synchronization::FabricStart
+            | Synchronization::ClusterLaunch => Self::Completes,
+            Synchronization::MbarrierInit => Self::Initialises,
+            Synchronization::Tensor if opcode.tensor == Some(Operation::Commit) => Self::Commits,
+            Synchronization::Tensor
+            | Synchronization::None
+            | Synchronization::BarrierSync
+            | Synchronization::BarrierArrive
+            | Synchronization::ClusterArrive
+            | Synchronization::ClusterWait
+            | Synchronization::WarpBarrier
+            | Synchronization::WarpCollective
+            | Synchronization::MbarrierQuery
+            | Synchronization::MbarrierInvalidate
+            | Synchronization::MbarrierExpectTransactions
+            | Synchronization::Fence
+            | Synchronization::MbarrierInitFence
+            | Synchronization::ProxyFence
+            | Synchronization::AsyncCopy
+            | Synchronization::AsyncCopyCommit
+            | Synchronization::AsyncCopyWait
+            | Synchronization::BulkCommit
+            | Synchronization::BulkWait
+            | Synchronization::FabricSubmit
+            | Synchronization::FabricWait
+            | Synchronization::WarpgroupFence
+            | Synchronization::WarpgroupMultiply
+            | Synchronization::WarpgroupCommit
+            | Synchronization::WarpgroupWait
+            | Synchronization::RegisterChange
+            | Synchronization::DependentGrids => return None,
+        })
+    }
+
     /// Whether a phase may be over by it.
     pub fn signals(self) -> bool {
         match self {
-            Self::Signals | Self::Commits => true,
+            Self::Arrives | Self::Completes | Self::Commits => true,
             Self::Waits | Self::Initialises => false,
         }
+    }
+}
+
+/// What is done with mbarriers somewhere.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Uses(u8);
+
+impl Uses {
+    /// Adds what an instruction does.
+    pub(super) fn add(&mut self, how: Use) {
+        self.0 |= 1 << how as u8;
+    }
+
+    /// Adds all that is done somewhere else.
+    pub(super) fn extend(&mut self, others: Self) {
+        self.0 |= others.0;
+    }
+
+    /// Whether something is done in this way.
+    pub fn has(self, how: Use) -> bool {
+        self.0 >> how as u8 & 1 == 1
+    }
+
+    /// Whether a phase may be over by something.
+    pub fn signal(self) -> bool {
+        [Use::Arrives, Use::Completes, Use::Commits].into_iter().any(|how| self.has(how))
     }
 }
 
@@ -92,6 +178,7 @@ pub struct Used {
     pub instruction: u32,
     /// Its operand.
     pub span: Span,
+    operand: u32,
     /// The operand that says which parity is waited for.
     parity: Option<u32>,
 }
@@ -110,34 +197,51 @@ impl<'a> Flow<'a> {
                 continue;
             }
             self.facts.budget.take(1);
-            let Some(how) = used_as(opcode).filter(|_| self.cfg().is_executed(instruction)) else { continue };
+            let Some(how) = Use::of(opcode).filter(|_| self.cfg().is_executed(instruction)) else { continue };
             let operands = self.unit.module.instructions[instruction as usize].operands;
             // It is the last address, where there are several.
             let is_address =
                 |index: &usize| matches!(self.unit.module.operands[*index].kind(), OperandKind::Address(_));
             let Some(operand) = operands.range().rev().find(is_address) else { continue };
             let place = self.places().address(instruction, operand as u32);
-            let mbarrier = place.and_then(|place| {
-                let is_fixed = matches!(place.root, Root::Variable(_) | Root::Literal);
-                let bytes = place.bytes().filter(|_| is_fixed)?;
-                Some(Mbarrier { root: place.root, bytes })
-            });
+            let mbarrier = place.as_ref().and_then(Mbarrier::at);
             let span = self.unit.module.operands[operand].span();
             let parity = opcode.has_flag(Flag::Parity).then_some(operand as u32 + 1);
-            used.push(Used { mbarrier, how, instruction, span, parity });
+            used.push(Used { mbarrier, how, instruction, span, operand: operand as u32, parity });
         }
         used
     }
 
-    /// Whether something that this function calls initialises mbarriers.
-    pub fn calls_initialise_mbarriers(&self) -> bool {
-        let initialises = |at: u32| used_as(self.unit.operations.of(at)) == Some(Use::Initialises);
-        let module = &self.unit.module;
-        let mut callees = self.all.reachable([self.facts.function]).into_iter();
-        callees.any(|function| {
-            let mut all = Cfg::instruction_range(module, module.functions[function as usize].body);
-            !self.facts.budget.take(all.len() as u64) || all.any(initialises)
-        })
+    /// The mbarriers that are used in one of these ways in functions that this one calls; nothing if it may be
+    /// any.
+    pub fn mbarriers_of_callees(&self, how: impl Fn(Use) -> bool) -> Option<Vec<Mbarrier>> {
+        let mut callees = Callees { how: &how, known: FxHashMap::default(), found: Vec::new() };
+        if !self.all.are_without_calls() {
+            for event in self.events() {
+                if let Action::Call(callee) = event.action {
+                    let link = Link { function: self.facts.function, call: event.instruction, outer: None };
+                    callees.add(self, link, callee)?;
+                }
+            }
+        }
+        Some(callees.found)
+    }
+
+    /// What a function does with mbarriers, and with the words at which addresses.
+    fn mbarriers_in(&self, function: u32) -> Option<Vec<(Used, Option<Place>)>> {
+        let own;
+        let flow = if let Some(flow) = self.other(function) {
+            flow
+        } else {
+            // What has nothing to do with tcgen05 is looked at for this alone.
+            let module = &self.unit.module;
+            let all = Cfg::instruction_range(module, module.functions[function as usize].body);
+            self.facts.budget.take(all.len() as u64).then_some(())?;
+            own = FunctionFacts::new(self.unit, function, &[], &mut RegisterSet::default(), None);
+            Flow { facts: &own, ..*self }
+        };
+        let at = |used: &Used| flow.places().address(used.instruction, used.operand);
+        Some(flow.mbarriers().iter().map(|used| (*used, at(used))).collect())
     }
 
     /// The parity that a wait is for, if it is known.
@@ -183,44 +287,48 @@ impl<'a> Flow<'a> {
     }
 }
 
-/// What an instruction does with an mbarrier.
-pub(super) fn used_as(opcode: &Opcode) -> Option<Use> {
-    Some(match opcode.synchronization() {
-        Synchronization::MbarrierWait | Synchronization::MbarrierQuery => Use::Waits,
-        Synchronization::MbarrierCompleteTransactions
-        | Synchronization::MbarrierArrive
-        | Synchronization::AsyncCopyArrive
-        | Synchronization::BulkCopy
-        | Synchronization::AsyncStore
-        | Synchronization::FabricStart
-        | Synchronization::ClusterLaunch => Use::Signals,
-        Synchronization::MbarrierInit => Use::Initialises,
-        Synchronization::Tensor if opcode.tensor == Some(Operation::Commit) => Use::Commits,
-        Synchronization::Tensor
-        | Synchronization::None
-        | Synchronization::BarrierSync
-        | Synchronization::BarrierArrive
-        | Synchronization::ClusterArrive
-        | Synchronization::ClusterWait
-        | Synchronization::WarpBarrier
-        | Synchronization::WarpCollective
-        | Synchronization::MbarrierInvalidate
-        | Synchronization::MbarrierExpectTransactions
-        | Synchronization::Fence
-        | Synchronization::MbarrierInitFence
-        | Synchronization::ProxyFence
-        | Synchronization::AsyncCopy
-        | Synchronization::AsyncCopyCommit
-        | Synchronization::AsyncCopyWait
-        | Synchronization::BulkCommit
-        | Synchronization::BulkWait
-        | Synchronization::FabricSubmit
-        | Synchronization::FabricWait
-        | Synchronization::WarpgroupFence
-        | Synchronization::WarpgroupMultiply
-        | Synchronization::WarpgroupCommit
-        | Synchronization::WarpgroupWait
-        | Synchronization::RegisterChange
-        | Synchronization::DependentGrids => return None,
-    })
+/// Finds the mbarriers of functions that are called.
+struct Callees<'h> {
+    how: &'h dyn Fn(Use) -> bool,
+    /// By function, what is done there.
+    known: FxHashMap<u32, Vec<(Used, Option<Place>)>>,
+    found: Vec<Mbarrier>,
+}
+
+impl Callees<'_> {
+    /// Adds those that a function uses where it is called; nothing if they may be any.
+    fn add(&mut self, kernel: &Flow<'_>, link: Link, callee: u32) -> Option<()> {
+        let summary = kernel.all.summary(callee)?;
+        if !Use::iter().any(|how| (self.how)(how) && summary.uses.has(how)) {
+            return Some(());
+        }
+        let is_looked_into = kernel.all.is_looked_into(callee);
+        if !is_looked_into || !kernel.facts.budget.take(1 + summary.events.len() as u64) {
+            return None;
+        }
+        let known = match self.known.entry(callee) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(new) => new.insert(kernel.mbarriers_in(callee)?),
+        };
+        kernel.facts.budget.take(known.len() as u64).then_some(())?;
+        let through = kernel.all.chains.add(link, callee);
+        let facts = kernel.other(callee).map(|it| it.facts);
+        for (used, place) in known {
+            let happens = facts.is_none_or(|facts| facts.is_executed_in(link.call, used.instruction));
+            if happens && (self.how)(used.how) {
+                let mbarrier = match used.mbarrier {
+                    Some(mbarrier) => mbarrier,
+                    None => Mbarrier::at(&kernel.as_calling(through, (*place)?)?)?,
+                };
+                self.found.push(mbarrier);
+            }
+        }
+        for event in kernel.events_in(link, callee) {
+            if let Action::Call(next) = event.action {
+                let call = event.instruction;
+                self.add(kernel, Link { function: callee, call, outer: Some(through) }, next)?;
+            }
+        }
+        Some(())
+    }
 }

@@ -13,7 +13,6 @@ use super::flow::Flow;
 use super::loops::Loop;
 use super::mbarriers::{Mbarrier, Use, Used};
 use super::reach::Direction;
-use crate::isa::generic::Synchronization;
 
 /// A wait for the wrong parity.
 #[derive(Clone, Copy, Debug)]
@@ -48,10 +47,18 @@ impl Flow<'_> {
         if !used.iter().any(|it| it.how == Use::Waits) || !used.iter().all(is_known) {
             return Vec::new();
         }
+        // What is called may wait or arrive anywhere.
+        let Some(elsewhere) = self.mbarriers_of_callees(|_| true) else { return Vec::new() };
+        let elsewhere = self.several(elsewhere.into_iter().map(|it| (it, ())));
         let mut seen: FxHashSet<Mbarrier> = FxHashSet::default();
         let waits = used.iter().filter(|it| it.how == Use::Waits);
         let first = waits.filter_map(|wait| Some((wait, wait.mbarrier.filter(|it| seen.insert(*it))?)));
-        first.take(MOST).filter_map(|(wait, mbarrier)| self.wrong_parity(wait, mbarrier)).collect()
+        let is_own = |(_, mbarrier): &(&Used, Mbarrier)| !self.may_be_one_of(mbarrier, &elsewhere);
+        first
+            .take(MOST)
+            .filter(is_own)
+            .filter_map(|(wait, mbarrier)| self.wrong_parity(wait, mbarrier))
+            .collect()
     }
 
     fn wrong_parity(&self, wait: &Used, mbarrier: Mbarrier) -> Option<WrongParity> {
@@ -60,7 +67,7 @@ impl Flow<'_> {
         self.facts.budget.take(used.len() as u64).then_some(())?;
         let this = self.several(std::iter::once((mbarrier, ())));
         let may_be = |it: &&Used| it.mbarrier.is_none_or(|other| self.may_be_one_of(&other, &this));
-        let mut arrivals = used.iter().filter(may_be).filter(|it| self.arrives(it));
+        let mut arrivals = used.iter().filter(may_be).filter(|it| counts(it));
         let arrival = *arrivals.next()?;
         if arrivals.next().is_some() || arrival.mbarrier != Some(mbarrier) {
             return None;
@@ -78,7 +85,7 @@ impl Flow<'_> {
         }
         if !is_behind(&arrival) {
             let is_from_elsewhere =
-                arrival.how == Use::Commits || used.iter().filter(may_be).any(|it| self.completes(it));
+                arrival.how == Use::Commits || used.iter().filter(may_be).any(|it| it.how == Use::Completes);
             // Who waits for others to have emptied a buffer begins with the phase before.
             let executing = self.executing(None);
             let arrives = executing.of(arrival.instruction)?;
@@ -111,23 +118,6 @@ impl Flow<'_> {
         Some(WrongParity { wait: *wait, arrival, parity, why: Why::NeverTurns })
     }
 
-    /// Whether an instruction counts as an arrival.
-    fn arrives(&self, used: &Used) -> bool {
-        used.how.signals() && !self.completes(used)
-    }
-
-    /// Whether an instruction makes bytes arrive, or something that is counted with them.
-    fn completes(&self, used: &Used) -> bool {
-        matches!(
-            self.unit.operations.of(used.instruction).synchronization(),
-            Synchronization::MbarrierCompleteTransactions
-                | Synchronization::BulkCopy
-                | Synchronization::AsyncStore
-                | Synchronization::FabricStart
-                | Synchronization::ClusterLaunch
-        )
-    }
-
     /// Whether a loop is one that works, not one that only waits.
     fn does_something(&self, round: &Loop) -> bool {
         self.events().iter().any(|event| {
@@ -142,6 +132,11 @@ impl Flow<'_> {
         let (Some(own), Some(other)) = blocks else { return true };
         rounds.iter().any(|round| round.blocks.contains(&own) && !round.blocks.contains(&other))
     }
+}
+
+/// Whether an instruction counts as an arrival.
+fn counts(used: &Used) -> bool {
+    used.how.signals() && used.how != Use::Completes
 }
 
 /// Whether no warp executes both.

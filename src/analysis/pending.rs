@@ -204,7 +204,7 @@ pub fn barriers_behind_waits(flow: &Flow<'_>) -> FxHashSet<u32> {
     let waits = |event: &Event| match event.action {
         Action::MbarrierWait => true,
         Action::Call(callee) => {
-            flow.all.summary(callee).is_none_or(|summary| summary.unknown || summary.waits)
+            flow.all.summary(callee).is_none_or(|summary| summary.unknown || summary.uses.has(Use::Waits))
         }
         _ => false,
     };

@@ -49,7 +49,10 @@ impl<'a> Flow<'a> {
         through: Option<Through>,
         found: &mut Vec<Reached<'a>>,
     ) {
-        for event in self.events() {
+        let call = way.last().map(|(_, call)| *call);
+        let happens =
+            |event: &&Event| call.is_none_or(|call| self.facts.is_executed_in(call, event.instruction));
+        for event in self.events().iter().filter(happens) {
             let further = || way.iter().copied().chain([(*self, event.instruction)]).collect();
             match event.action {
                 Action::Tensor { .. } => {

@@ -75,6 +75,7 @@ pub(super) fn in_host(unit: &Unit, host: &Host, mut finding: Diagnostic) -> Opti
     let is_meant = |fix: &Fix| !may_end_it || fix.applicability == Applicability::Safe;
     finding.fix = finding.fix.filter(is_meant).and_then(|fix| fix_in(host, fix));
     finding.primary.span = host.map.host(place);
+    finding.cause.iter_mut().flat_map(|cause| &mut cause.made).for_each(|span| *span = host.map.host(*span));
     finding.labels.retain_mut(|label| {
         label.span = host.map.host(label.span);
         // Where a macro is used, or a branch of the preprocessor, two places are one.

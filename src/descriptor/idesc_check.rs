@@ -254,19 +254,29 @@ impl Judge<'_> {
 
     /// Table 39 has f16 accumulators of `.kind::f16` for f16 elements only.
     fn accumulator(&mut self) {
-        let Some(accumulator) =
-            self.known(DTYPE).and_then(|(field, raw)| field.name_of(raw)?.parse::<AccumulatorType>().ok())
+        let Some((dtype, accumulator)) = self
+            .known(DTYPE)
+            .and_then(|(field, raw)| Some((field, field.name_of(raw)?.parse::<AccumulatorType>().ok()?)))
         else {
             return;
         };
-        for name in [A, B] {
-            if let Some((field, raw)) = self.known(name)
-                && let Some(element) = field.name_of(raw).and_then(|name| name.parse::<ElementType>().ok())
-                && !mma_shapes::accumulates(self.multiply.kind, element, accumulator)
-            {
-                let reason = Reason::Accumulator { accumulator: accumulator.name() };
-                self.report(Check::Types, field, reason, "Table 39");
-            }
+        let wrong = [A, B].map(|name| {
+            let (field, raw) = self.known(name)?;
+            let element = field.name_of(raw).and_then(|name| name.parse::<ElementType>().ok())?;
+            (!mma_shapes::accumulates(self.multiply.kind, element, accumulator)).then_some((field, element))
+        });
+        // Where it is the wrong one for both, it is the accumulator that is wrong.
+        if let [Some((_, element)), Some((_, other))] = wrong
+            && element == other
+        {
+            let elements = element.name();
+            let reason = Reason::Elements { elements, accumulator: AccumulatorType::F32.name() };
+            self.report(Check::Types, dtype, reason, "Table 39");
+            return;
+        }
+        for (field, _) in wrong.into_iter().flatten() {
+            let reason = Reason::Accumulator { accumulator: accumulator.name() };
+            self.report(Check::Types, field, reason, "Table 39");
         }
     }
 

@@ -32,17 +32,31 @@ pub(super) mod zero_column_mask;
 /// Reports the problems of one sort.
 fn report(checker: &Checker<'_>, check: Check, findings: &mut Findings<'_>) {
     let code = Code::of_descriptors(check);
-    for multiply in checker.descriptors {
+    for multiply in checker.descriptors.iter().filter(|it| it.is_wrong) {
         let decoded = &checker.instructions[multiply.instruction];
-        for descriptor in &multiply.descriptors {
-            for (problem, target) in descriptor.problems_of(check) {
-                let finding = Diagnostic::new(
+        for (descriptor, call) in multiply.wrong() {
+            let mut problems = descriptor.problems_of(check).peekable();
+            while let Some((problem, target)) = problems.next() {
+                let mut finding = Diagnostic::new(
                     code,
                     descriptor.span,
                     format!("`{}`: {}", descriptor.name, problem.summary()),
                     problem.found(),
                 )
                 .origins(&descriptor.origins);
+                // Types that do not go together are one mistake.
+                while let Some((more, _)) =
+                    problems.next_if(|(_, other)| check == Check::Types && other == target)
+                {
+                    finding = finding.label(descriptor.span, format!("and {}", more.summary()));
+                }
+                let finding = match call {
+                    Some(call) => {
+                        let call = checker.unit.module.instructions[call as usize].opcode;
+                        finding.label(call, "this call passes it")
+                    }
+                    None => finding,
+                };
                 let name = checker.unit.source.slice(decoded.name);
                 let all = match descriptor.word.constant(descriptor.width) {
                     Some(word) => format!(

@@ -77,8 +77,8 @@ pub fn edits(unit: &Unit, host: Option<&Host>, findings: &[Diagnostic]) -> Vec<E
     };
     let places = Places::new(source, host, &directives);
     let mut names: BTreeMap<Place, Vec<&'static str>> = BTreeMap::new();
-    for finding in findings.iter().filter(|finding| is_excusable(finding.code)) {
-        let offset = finding.primary.span.start;
+    let excusable = findings.iter().filter(|finding| is_excusable(finding.code));
+    for (finding, offset) in excusable.flat_map(|it| it.places().map(move |place| (it, place.start))) {
         let statement = match host {
             None => statement_at(source, &unit.module, offset),
             Some(host) => host.statement(offset),

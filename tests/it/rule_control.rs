@@ -4,7 +4,10 @@ use std::fs;
 use std::path::Path;
 use std::process::Output;
 
-use crate::common::{ptx_tc, root, run, scratch, stderr, stdout, with_stdin};
+use ptx_tc::Source;
+use ptx_tc::fix::allow::allow;
+
+use crate::common::{options, ptx_tc, root, run, scratch, stderr, stdout, with_stdin};
 
 const TEXT: &str = ".version 9.0\n.target sm_100a\n.entry k() {\n    .reg .b32 t;\n    \
     tcgen05.wait::ld.sync;\n    tcgen05.wait::st.aligned.sync;\n    \
@@ -208,6 +211,24 @@ fn comments_silence_rules() {
     // A string is no comment, whatever it says.
     let text = TEXT.replace(".entry", ".file 1 \"// ptx-tc: allow-file(TC301)\"\n.entry");
     assert_eq!(check(&text), all);
+}
+
+#[test]
+fn a_comment_at_one_use_of_a_value_silences_that_one() {
+    let text = include_str!("../../fixtures/rules/TC603/invalid_several_uses.ptx");
+    let found = |text: &str| -> Vec<String> {
+        let source = Source::new("k.ptx", text).unwrap();
+        let report = ::ptx_tc::check(&source, &options("TC603"));
+        report.diagnostics.iter().map(|it| format!("{} {}", it.code, it.labels.len())).collect()
+    };
+    assert_eq!(found(text), ["TC603 5", "TC603 0"]);
+    let silent = |at: &str| text.replacen(at, &format!("{at} // ptx-tc: allow(TC603)"), 1);
+    assert_eq!(found(&silent("a, b, idesc, 0;")), ["TC603 4", "TC603 0"]);
+    assert_eq!(found(&silent("a1, b1, idesc, 1;")), ["TC603 4", "TC603 0"]);
+    // Whoever wants all of it silent gets a comment at each.
+    let after = allow("k.ptx", text.into(), &options("TC603")).unwrap();
+    assert_eq!(after.source.text().matches("allow(idesc-shape)").count(), 6);
+    assert_eq!((after.silenced, after.report.diagnostics.len()), (2, 0));
 }
 
 #[test]

@@ -4,6 +4,7 @@ use crate::analysis::flow::{Flow, Role};
 use crate::analysis::mbarriers::{Mbarrier, Several, Use, Used};
 use crate::analysis::reach::Direction;
 use crate::diagnostic::{Diagnostic, Findings};
+use crate::isa::vocabulary::Operation;
 use crate::rules::{Checker, Code, rule};
 
 rule! {
@@ -59,17 +60,21 @@ rule! {
 
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     for flow in checker.flows().filter(Flow::is_entry) {
-        let Some(summary) = flow.summary().filter(|summary| !summary.unknown) else { continue };
-        // What is called may wait on anything.
-        if summary.events.iter().any(|event| !flow.is_own(*event)) {
+        if flow.summary().is_none_or(|summary| summary.unknown) {
             continue;
         }
         let used = flow.mbarriers();
+        if !used.iter().any(|it| it.how == Use::Commits) {
+            continue;
+        }
         let mut reported = FxHashSet::default();
+        // Nothing, if it may be any.
         let all = |how: Use| -> Option<Several<()>> {
-            let all = used.iter().filter(|it| it.how == how).map(|it| it.mbarrier.zip(Some(())));
-            let all: Vec<(Mbarrier, ())> = all.collect::<Option<_>>()?;
-            Some(flow.several(all.into_iter())).filter(|all| !all.is_empty())
+            let own: Vec<Mbarrier> =
+                used.iter().filter(|it| it.how == how).map(|it| it.mbarrier).collect::<Option<_>>()?;
+            let of_callees = flow.mbarriers_of_callees(|it| it == how)?;
+            let all = flow.several(own.into_iter().chain(of_callees).map(|it| (it, ())));
+            Some(all).filter(|all| !all.is_empty())
         };
         if let Some(initialised) = all(Use::Initialises) {
             for commit in used.iter().filter(|it| it.how == Use::Commits) {
@@ -97,7 +102,11 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             .collect();
         // A commit tracks what those before it do.
         let unwatched = flow.unreached(Direction::Backward, |event| {
-            match waited_at.get(&event.instruction).filter(|_| flow.is_own(event)) {
+            if !flow.is_own(event) {
+                // It may be one to what is waited on.
+                return Role::Gen.only_if(flow.operation(event) == Some(Operation::Commit));
+            }
+            match waited_at.get(&event.instruction) {
                 Some(true) => Role::Gen,
                 Some(false) => Role::Query,
                 None => Role::None,

@@ -55,17 +55,21 @@ rule! {
 
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     for flow in checker.flows().filter(Flow::is_entry) {
-        let Some(summary) = flow.summary().filter(|summary| !summary.unknown) else { continue };
-        // What is called may signal anything.
-        if summary.events.iter().any(|event| !flow.is_own(*event)) {
+        if flow.summary().is_none_or(|summary| summary.unknown) {
             continue;
         }
         let used = flow.mbarriers();
-        let signalled: Option<Vec<_>> =
-            used.iter().filter(|it| it.how.signals()).map(|it| it.mbarrier.zip(Some(()))).collect();
+        if !used.iter().any(|it| it.how == Use::Waits) {
+            continue;
+        }
+        let own: Option<Vec<_>> = used.iter().filter(|it| it.how.signals()).map(|it| it.mbarrier).collect();
+        // What is called may signal anything.
+        let Some((own, of_callees)) = own.zip(flow.mbarriers_of_callees(Use::signals)) else { continue };
+        let signalled = flow.several(own.into_iter().chain(of_callees).map(|it| (it, ())));
         // A kernel that signals nothing has other findings.
-        let Some(signalled) = signalled.filter(|signalled| !signalled.is_empty()) else { continue };
-        let signalled = flow.several(signalled.into_iter());
+        if signalled.is_empty() {
+            continue;
+        }
         let mut reported = FxHashSet::default();
         for wait in used.iter().filter(|it| it.how == Use::Waits) {
             let Some(mbarrier) = wait.mbarrier else { continue };

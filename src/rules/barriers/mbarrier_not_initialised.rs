@@ -55,22 +55,22 @@ rule! {
 
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     for flow in checker.flows().filter(Flow::is_entry) {
-        if flow.summary().is_none_or(|summary| summary.unknown) {
-            continue;
-        }
+        let Some(summary) = flow.summary().filter(|summary| !summary.unknown) else { continue };
         let used = flow.mbarriers();
         let of_its_own = |how: Use| {
             used.iter().find(|it| it.how == how && it.mbarrier.is_some_and(|mbarrier| mbarrier.is_variable()))
         };
         let Some(first) = of_its_own(Use::Waits).or_else(|| of_its_own(Use::Commits)) else { continue };
-        if used.iter().any(|it| it.how == Use::Initialises) || flow.calls_initialise_mbarriers() {
+        if summary.uses.has(Use::Initialises) {
             continue;
         }
         let kernel =
             checker.unit.source.slice(checker.unit.module.functions[flow.facts.function as usize].name);
         let found = match first.how {
             Use::Waits => "what is waited for here is no mbarrier",
-            Use::Commits | Use::Signals | Use::Initialises => "what is signalled here is no mbarrier",
+            Use::Commits | Use::Arrives | Use::Completes | Use::Initialises => {
+                "what is signalled here is no mbarrier"
+            }
         };
         findings.push(
             Diagnostic::new(

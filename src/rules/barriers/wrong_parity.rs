@@ -58,9 +58,7 @@ rule! {
 
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     for flow in checker.flows().filter(Flow::is_entry) {
-        let Some(summary) = flow.summary().filter(|summary| !summary.unknown) else { continue };
-        // What is called may wait or arrive anywhere.
-        if summary.events.iter().any(|event| !flow.is_own(*event)) {
+        if flow.summary().is_none_or(|summary| summary.unknown) {
             continue;
         }
         for WrongParity { wait, arrival, parity, why } in flow.wrong_parities() {

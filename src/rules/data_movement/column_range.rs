@@ -140,6 +140,7 @@ fn past_allocation(checker: &Checker<'_>, flow: &Flow<'_>, findings: &mut Findin
                 message,
                 format!("covers {} from column {column} on{in_round}", count(columns.reach())),
             )
+            .caused_at(flow.span(alloc), "this reaches past its end, too")
             .label(flow.span(alloc), format!("{size} columns are allocated here"))
             .help("allocate more columns, or access fewer"),
         );

@@ -78,7 +78,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
                     ),
                     format!("{bytes} bytes from one group of eight rows to the next"),
                 )
-                .origins(&checker.origins(decoded, operand))
+                .origins(&checker.origins_beside_address(decoded, operand))
                 .help("make the swizzling mode that of the data, and the offset that of its groups of eight rows"),
             );
         }

@@ -1,7 +1,7 @@
 use crate::analysis::events::{Action, Event};
 use crate::analysis::executing::Executing;
-use crate::analysis::flow::Flow;
-use crate::diagnostic::{Diagnostic, Findings};
+use crate::analysis::flow::{Condition, Flow};
+use crate::diagnostic::{Diagnostic, Findings, Label};
 use crate::isa::vocabulary::{CtaGroup, Operation};
 use crate::rules::{Checker, Code, rule};
 
@@ -43,6 +43,8 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             continue;
         }
         let ranks = [0, 1].map(|rank| flow.executing(Some(rank)));
+        // What stands behind one condition is one mistake.
+        let mut found: Vec<(Condition, u32, Diagnostic)> = Vec::new();
         for wanted in [Operation::Alloc, Operation::Dealloc, Operation::RelinquishAllocPermit] {
             let is_wanted = |event: &Event| flow.operation(*event) == Some(wanted) && of_pair(event);
             let events: Vec<Event> = flow
@@ -69,19 +71,25 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
                 (Some(_), Some(_)) | (None, None) => continue,
             };
             let name = wanted.name();
-            findings.push(
-                Diagnostic::new(
-                    Code::PairInOneCta,
-                    flow.span(*event),
-                    format!("only one CTA of the pair executes `tcgen05.{name}.cta_group::2`"),
-                    format!("the CTA of rank {with} gets here, that of rank {without} does not"),
-                )
-                .note(
-                    "with `.cta_group::2` one warp of each of the two CTAs executes it (PTX ISA, 9.7.16.5, Table \
-                     46)",
-                )
-                .help("let both CTAs execute it: the condition on the rank is for `mma`, `cp` and `commit`"),
-            );
+            let condition = flow.condition(*event);
+            let known = found.iter_mut().find(|(known, rank, _)| (*known, *rank) == (condition, with));
+            if let Some((.., known)) = known {
+                known.labels.push(Label::new(flow.span(*event), format!("nor to this `tcgen05.{name}`")));
+                continue;
+            }
+            let finding = Diagnostic::new(
+                Code::PairInOneCta,
+                flow.span(*event),
+                format!("only one CTA of the pair executes `tcgen05.{name}.cta_group::2`"),
+                format!("the CTA of rank {with} gets here, that of rank {without} does not"),
+            )
+            .note(
+                "with `.cta_group::2` one warp of each of the two CTAs executes it (PTX ISA, 9.7.16.5, Table \
+                 46)",
+            )
+            .help("let both CTAs execute it: the condition on the rank is for `mma`, `cp` and `commit`");
+            found.push((condition, with, finding));
         }
+        findings.extend(found.into_iter().map(|(.., finding)| finding));
     }
 }
