@@ -224,7 +224,9 @@ impl Builder<'_> {
             _ => self.one_of(when.term, yes.term, no.term, is_predicate),
         };
         let mut found = Found { is_chosen: true, ..Found::from(term) };
-        [when, yes, no].into_iter().for_each(|part| found.is_made_of(part));
+        for part in [when, yes, no] {
+            found.is_made_of(part);
+        }
         Some(found)
     }
 

@@ -52,7 +52,7 @@ impl Inverse {
             Self::Sum { by, width } => Some(set.behind_sum(by, width)),
             Self::Rest { from, width } => Some(set.within(width).rest(from, width)),
             Self::Toggled { with, width } => set.within(width).toggled(with, width),
-            Self::Mask { mask, width } => set.within(width).masked(mask & ones(width)),
+            Self::Mask { mask, width } => Some(set.within(width).masked(mask & ones(width))),
             Self::Shift { .. } | Self::Field { .. } | Self::Extended { .. } | Self::Select { .. } => None,
         }
     }

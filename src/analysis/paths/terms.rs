@@ -227,7 +227,7 @@ pub(super) struct Found {
     /// Values that loops carry, each with who reads it: up to where that value is written, the term is
     /// what was read.
     pub(super) carried: SmallVec<[(u32, JoinId); 1]>,
-    /// Whether it is made of what was [chosen](Builder::chosen) by a condition.
+    /// Whether it is made of what was chosen by a condition.
     pub(super) is_chosen: bool,
 }
 
@@ -511,7 +511,9 @@ impl Builder<'_> {
         let facts = self.facts_of(&terms);
         let term = self.term(Key::Made(opcode, is_second, terms), || facts);
         let mut found = Found::from(term);
-        of.iter().for_each(|part| found.is_made_of(part));
+        for part in of {
+            found.is_made_of(part);
+        }
         found
     }
 

@@ -682,7 +682,7 @@ mod tests {
         assert!(possible(&lazy.replace("{set}", "@!p1 mov.u32 r3, 1;")));
         assert!(possible(&lazy.replace("{set}", "@p5 mov.u32 r3, 1;")));
         // What one round does, the next one knows.
-        let before = "mov.pred p1, 0; mov.u32 r4, 0; L: @!p1 bra A; membar.cta; A: and.b32 r5, r4, r2; \
+        let before = "setp.eq.u32 p5, r2, 3; mov.pred p1, 0; mov.u32 r4, 0; L: @!p1 bra A; membar.cta; A: and.b32 r5, r4, r2; \
                       setp.ne.u32 p2, r5, 0; @!p2 bra B; membar.sys; membar.gl; B: {carry} \
                       add.u32 r4, r4, 1; @p4 bra L;";
         assert!(!possible(&before.replace("{carry}", "mov.pred p1, p2;")));
