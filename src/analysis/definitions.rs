@@ -9,7 +9,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::{SmallVec, smallvec};
 
 use super::budget::Budget;
-use super::cfg::Cfg;
+use super::cfg::{BlockId, Cfg};
 use super::local::{self, Forwarded};
 use super::registers::{self, Access};
 use super::values::{JoinId, ValueId, Values, Written};
@@ -212,6 +212,17 @@ impl Definitions {
         Some(value)
     }
 
+    /// What `register` holds where control leaves a block.
+    pub(super) fn leaving(
+        &self,
+        cfg: &Cfg,
+        block: BlockId,
+        register: RegisterId,
+        budget: &Budget,
+    ) -> Option<ValueId> {
+        self.value_in(cfg, block, cfg.block(block).instructions.end, register, budget)
+    }
+
     fn value_of(
         &self,
         cfg: &Cfg,
@@ -219,11 +230,22 @@ impl Definitions {
         register: RegisterId,
         budget: &Budget,
     ) -> Option<ValueId> {
-        let all = self.of(register);
-        if let [] | [_] = all {
-            return all.first().copied().map(ValueId::Definition);
+        if let [] | [_] = self.of(register) {
+            return self.of(register).first().copied().map(ValueId::Definition);
         }
-        let block = cfg.block_of(instruction)?;
+        self.value_in(cfg, cfg.block_of(instruction)?, instruction, register, budget)
+    }
+
+    /// What `register` holds in a block, in front of an instruction.
+    fn value_in(
+        &self,
+        cfg: &Cfg,
+        block: BlockId,
+        instruction: u32,
+        register: RegisterId,
+        budget: &Budget,
+    ) -> Option<ValueId> {
+        let all = self.of(register);
         let before = all.partition_point(|id| self.get(*id).instruction < instruction);
         // The one before it in the same block.
         let last = before

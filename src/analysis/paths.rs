@@ -9,7 +9,9 @@
 //! on that needs another number.
 //!
 //! A register that is set to a constant is that constant from there on, and one that is counted up is one more:
-//! so flags are followed, and what only the first round of a loop does.
+//! so flags are followed, and what only the first round of a loop does. What is [carried](carried) round a loop may
+//! be turned round, too, or come round again as `k & 3` does, and what is written under a condition is
+//! [chosen](chosen) by that.
 //!
 //! What is made of the number of a thread alone needs no algebra: each branch leaves a [set of
 //! threads](ThreadSet), by whatever arithmetic, and where none is left, no path goes on.
@@ -29,11 +31,15 @@ use super::function::Function;
 use crate::isa::generic::{Computation, Control, Space};
 use crate::resolve::unit::Unit;
 
+mod carried;
+mod chosen;
+mod inverse;
 mod range;
 mod terms;
 
+use carried::{Becomes, Made, Write};
 use range::ValueSet;
-use terms::{Becomes, Inverse, TermId, Terms, Test, Write};
+use terms::{TermId, Terms, Test};
 
 /// What is known of terms on a path.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -50,6 +56,9 @@ const REMEMBERED: usize = 48;
 /// How often what is known where a block is entered may change by and by; then what grows has no end
 /// where it grows.
 const CHANGES: u32 = 6;
+
+/// Conditions that are longer are not understood to their end.
+const FUEL: u32 = 64;
 
 /// What it takes to follow an edge, in steps of the budget.
 const EDGE: u64 = 2;
@@ -124,22 +133,14 @@ impl Knowledge {
         }
     }
 
-    /// That an instruction writes a term.
-    fn write(&mut self, write: &Write) {
-        let at = self.sets.binary_search_by_key(&write.term, |(term, _)| *term);
-        let known = at.ok().map(|at| &self.sets[at].1);
-        let set = match write.becomes {
-            Becomes::Constant(value) => Some(ValueSet::only(value)),
-            Becomes::Perhaps(value) => known.map(|set| set.or(&ValueSet::only(value))),
-            Becomes::More { by, width } => known.map(|set| set.behind_sum(by, width)),
-            Becomes::Other => None,
-        };
-        match (at, set) {
+    /// That a term is in a set from here on, if that is known.
+    fn assign(&mut self, term: TermId, set: Option<ValueSet>) {
+        match (self.sets.binary_search_by_key(&term, |(term, _)| *term), set) {
             (Ok(at), Some(set)) => self.sets[at].1 = set,
             (Ok(at), None) => {
                 self.sets.remove(at);
             }
-            (Err(at), Some(set)) if self.sets.len() < REMEMBERED => self.sets.insert(at, (write.term, set)),
+            (Err(at), Some(set)) if self.sets.len() < REMEMBERED => self.sets.insert(at, (term, set)),
             (Err(_), _) => {}
         }
     }
@@ -159,7 +160,11 @@ impl Entered {
     }
 
     /// One more path leads here; whether that changes anything.
-    pub(super) fn enter(&mut self, by: Knowledge) -> bool {
+    pub(super) fn enter(&mut self, paths: &Paths, by: Knowledge) -> bool {
+        self.join(&paths.terms, by)
+    }
+
+    fn join(&mut self, terms: &Terms, by: Knowledge) -> bool {
         let Some(known) = &self.knowledge else {
             self.knowledge = Some(by);
             return true;
@@ -171,6 +176,11 @@ impl Entered {
         self.changes += 1;
         if self.changes > CHANGES {
             joined = known.widened(&joined);
+            for (term, set) in &mut joined.sets {
+                if let Some(bound) = terms.bound(*term) {
+                    *set = set.and(&ValueSet::range(0, bound));
+                }
+            }
         }
         self.knowledge = Some(joined);
         true
@@ -228,7 +238,7 @@ impl Paths {
             let Some(block) = cfg.block_of(at) else { return false };
             let is_guarded =
                 function.unit.module.guard(&function.unit.module.instructions[at as usize]).is_some();
-            if is_guarded && !this.is_alike(at) {
+            if (is_guarded || this.terms.guard(at).is_some()) && !this.is_alike(at) {
                 return false;
             }
             // What all ways from a branch lead to again, it does not decide.
@@ -282,7 +292,7 @@ impl Paths {
             position[block.index()] = at;
         }
         let mut waiting = BitSet::new(cfg.len());
-        self.entered[0].enter(Knowledge::default());
+        self.entered[0].join(&self.terms, Knowledge::default());
         waiting.insert(position[0]);
         let mut from = 0;
         while let Some(at) = waiting.first_from(from) {
@@ -290,7 +300,11 @@ impl Paths {
             from = at + 1;
             let block = order[at];
             let Some(mut knowledge) = self.entering(block).cloned() else { continue };
-            self.pass(&mut knowledge, cfg.block(block).instructions.clone());
+            let steps = self.pass(&mut knowledge, cfg.block(block).instructions.clone());
+            if !function.budget.take(steps) {
+                self.is_trivial = true;
+                return;
+            }
             for &successor in &cfg.block(block).successors {
                 if !function.budget.take(EDGE + knowledge.sets.len() as u64) {
                     // Nothing is known.
@@ -299,20 +313,88 @@ impl Paths {
                 }
                 let mut knowledge = knowledge.clone();
                 if self.leave(function, block, successor, &mut knowledge)
-                    && self.entered[successor.index()].enter(knowledge)
+                    && self.entered[successor.index()].join(&self.terms, knowledge)
                 {
                     waiting.insert(position[successor.index()]);
                     from = from.min(position[successor.index()]);
                 }
             }
         }
+        if self.entered.iter().any(|entered| entered.changes > CHANGES) {
+            self.tighten(function);
+        }
     }
 
-    /// What instructions write is not what it was.
-    pub(super) fn pass(&self, knowledge: &mut Knowledge, instructions: Range<u32>) {
-        if !knowledge.sets.is_empty() || self.terms.assigns() {
-            self.terms.written_in(instructions).iter().for_each(|write| knowledge.write(write));
+    /// What grew as if it had no end has one where the loop is left: with that, each block is looked at once more.
+    fn tighten(&mut self, function: &Function<'_>) {
+        let cfg = function.cfg;
+        for &block in &cfg.reverse_post_order()[1..] {
+            let mut all: Option<Knowledge> = None;
+            for &before in &cfg.block(block).predecessors {
+                let Some(mut knowledge) = self.entering(before).cloned() else { continue };
+                let steps = self.pass(&mut knowledge, cfg.block(before).instructions.clone());
+                if !function.budget.take(steps + EDGE + knowledge.sets.len() as u64) {
+                    return;
+                }
+                if self.leave(function, before, block, &mut knowledge) {
+                    all = Some(all.map_or_else(|| knowledge.clone(), |all| all.join(&knowledge)));
+                }
+            }
+            if self.entered[block.index()].knowledge.is_some() {
+                self.entered[block.index()].knowledge = all;
+            }
         }
+    }
+
+    /// What instructions write is not what it was. Says how many steps it took to find out what it is.
+    pub(super) fn pass(&self, knowledge: &mut Knowledge, instructions: Range<u32>) -> u64 {
+        /// What it takes to find out what a condition makes of something.
+        const EITHER: u64 = 8;
+        let mut steps = 0;
+        if knowledge.sets.is_empty() && !self.terms.assigns() {
+            return steps;
+        }
+        for writes in self.terms.written_in(instructions).chunk_by(|a, b| a.instruction == b.instruction) {
+            let depends = |write: &Write| matches!(write.becomes, Becomes::Either { .. });
+            // What is written together is made of what was before all of that.
+            let before = writes.iter().any(depends).then(|| knowledge.clone());
+            for Write { term, becomes, .. } in writes {
+                let set = match (becomes, &before) {
+                    (Becomes::Made(made), None) => made.image(knowledge.get(*term)),
+                    (Becomes::Made(made), Some(before)) => made.image(before.get(*term)),
+                    (Becomes::Either { when, yes, no }, Some(before)) => {
+                        steps += EITHER + before.len() as u64;
+                        self.either(before, *term, *when, [yes, no])
+                    }
+                    (Becomes::Either { .. }, None) | (Becomes::Other, _) => None,
+                };
+                knowledge.assign(*term, set);
+            }
+        }
+        steps
+    }
+
+    /// What a term is that is made of one thing where a predicate holds, and otherwise of another one.
+    fn either(
+        &self,
+        before: &Knowledge,
+        term: TermId,
+        when: Option<TermId>,
+        made: [&Made; 2],
+    ) -> Option<ValueSet> {
+        let mut all: Option<ValueSet> = None;
+        for (made, truth) in made.into_iter().zip([true, false]) {
+            let mut knowledge = before.clone();
+            if let Some(when) = when {
+                let mut learner = Learner { paths: self, knowledge: &mut knowledge, fuel: FUEL };
+                if !learner.truth(when, truth) || !learner.agrees() {
+                    continue;
+                }
+            }
+            let set = made.image(knowledge.get(term))?;
+            all = Some(all.map_or_else(|| set.clone(), |all| all.or(&set)));
+        }
+        all
     }
 
     /// What of it holds for all threads of a CTA, or none: what is known of one says nothing of others
@@ -346,8 +428,6 @@ impl Paths {
 
     /// That the guard of an instruction holds, or does not; false when that cannot be.
     pub(super) fn learn(&self, instruction: u32, holds: bool, knowledge: &mut Knowledge) -> bool {
-        /// What is longer is not understood to its end.
-        const FUEL: u32 = 64;
         if let Some((may, may_not)) = self.threads.get(&instruction)
             && !knowledge.narrow_threads(if holds { may } else { may_not })
         {
@@ -412,7 +492,11 @@ impl Learner<'_> {
         };
         follows
             && match terms.inverse(term) {
-                Some((base, inverse)) => inverse.apply(set).is_none_or(|set| self.narrow(base, &set)),
+                Some((base, inverse)) => {
+                    // What was known before counts, too.
+                    let set = self.knowledge.get(term).unwrap_or(set);
+                    inverse.apply(set).is_none_or(|set| self.narrow(base, &set))
+                }
                 None => true,
             }
     }
@@ -458,28 +542,6 @@ impl Learner<'_> {
             }
             Test::Within { atoms } => {
                 atoms.iter().all(|(term, yes, no)| self.narrow(*term, if holds { yes } else { no }))
-            }
-        }
-    }
-}
-
-impl Inverse {
-    /// What the base is in, if what is made of it is in `set`; `None` where that says nothing.
-    fn apply(&self, set: &ValueSet) -> Option<ValueSet> {
-        match *self {
-            Self::Sum { by, width } => Some(set.before_sum(by, width)),
-            Self::Mask { mask, width } => set.before_mask(mask, width),
-            Self::Shift { by, width } => Some(set.before_shift(by, width)),
-            Self::Field { at, len, width } => set.before_field(at, len, width),
-            Self::Extended { width } => Some(set.within(width)),
-            Self::Select { yes, no } => {
-                let can = |value: u64| !set.and(&ValueSet::only(value)).is_empty();
-                match (can(yes), can(no)) {
-                    (true, true) => None,
-                    (true, false) => Some(ValueSet::truth(true)),
-                    (false, true) => Some(ValueSet::truth(false)),
-                    (false, false) => Some(ValueSet::none()),
-                }
             }
         }
     }

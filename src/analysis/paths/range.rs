@@ -202,6 +202,68 @@ impl ValueSet {
         Self::of(self.ranges.iter().flat_map(moved), Self::NO_BITS)
     }
 
+    /// What `from - x` may be where `x` is in this set, and the other way round.
+    pub(super) fn rest(&self, from: u64, width: u32) -> Self {
+        let last = ones(width);
+        let turned = |(first, end): &(u64, u64)| -> SmallVec<[(u64, u64); 2]> {
+            let (first, end) = (from.wrapping_sub(*end) & last, from.wrapping_sub(*first) & last);
+            if first <= end { smallvec![(first, end)] } else { smallvec![(0, end), (first, last)] }
+        };
+        Self::of(self.ranges.iter().flat_map(turned), Self::NO_BITS)
+    }
+
+    /// What `x ^ with` may be where `x` is in this set, and the other way round; nothing where that is not
+    /// said.
+    pub(super) fn toggled(&self, with: u64, width: u32) -> Option<Self> {
+        let last = ones(width);
+        let with = with & last;
+        if with == last {
+            return Some(self.rest(last, width));
+        }
+        // All numbers but one.
+        let but = match self.ranges[..] {
+            [(1, end)] if end == last => Some(0),
+            [(0, end)] if end < last && end + 1 == last => Some(last),
+            [(0, end), (first, to)] if end + 2 == first && to == last => Some(end + 1),
+            _ => None,
+        };
+        if let Some(but) = but {
+            let but = but ^ with;
+            let parts = [but.checked_sub(1).map(|end| (0, end)), (but < last).then(|| (but + 1, last))];
+            return Some(Self::of(parts.into_iter().flatten(), Self::NO_BITS));
+        }
+        let all = self.few()?;
+        Some(Self::of(all.into_iter().map(|it| (it ^ with, it ^ with)), Self::NO_BITS))
+    }
+
+    /// What `x & mask` may be where `x` is in this set.
+    pub(super) fn masked(&self, mask: u64) -> Self {
+        if (mask.wrapping_add(1)).is_power_of_two()
+            && let Some((_, end)) = self.ranges.last()
+            && *end <= mask
+        {
+            return self.clone();
+        }
+        match self.few() {
+            Some(all) => Self::of(all.into_iter().map(|it| (it & mask, it & mask)), Self::NO_BITS),
+            None => Self::range(0, mask),
+        }
+    }
+
+    /// The numbers, where they are few.
+    fn few(&self) -> Option<SmallVec<[u64; 8]>> {
+        /// As many can be in ranges with gaps.
+        const FEW: u64 = 2 * RANGES as u64;
+        let mut all = SmallVec::new();
+        for (first, end) in &self.ranges {
+            if end - first >= FEW {
+                return None;
+            }
+            all.extend((*first..=*end).filter(|it| it & self.known.mask == self.known.value));
+        }
+        (all.len() as u64 <= FEW).then_some(all)
+    }
+
     /// What `x` may be where `x & mask` is in this set; nothing where that is not said.
     pub(super) fn before_mask(&self, mask: u64, width: u32) -> Option<Self> {
         let mask = mask & ones(width);
@@ -294,6 +356,11 @@ mod tests {
             };
             prop_assert!(includes(&a.before_sum(by, WIDTH), before(&|x| x + by)));
             prop_assert!(includes(&a.before_shift(shift, WIDTH), before(&|x| x >> shift)));
+            prop_assert!(includes(&a.rest(by, WIDTH), before(&|x| by.wrapping_sub(x))));
+            let turned = a.toggled(mask, WIDTH);
+            prop_assert!(turned.is_none_or(|set| includes(&set, before(&|x| x ^ mask))));
+            let masked: Vec<u64> = in_a.iter().map(|x| x & mask).collect();
+            prop_assert!(includes(&a.masked(mask), masked));
             if let Some(set) = a.before_mask(mask, WIDTH) {
                 prop_assert!(includes(&set, before(&|x| x & mask)));
             }

@@ -13,13 +13,15 @@
 use std::cmp::Ordering;
 use std::ops::Range;
 
-use petgraph::algo::kosaraju_scc;
-use petgraph::graph::{DiGraph, NodeIndex};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
+use super::carried::{Becomes, Write};
+use super::chosen::Choice;
+use super::inverse::Inverse;
 use super::range::{ValueSet, ones};
 use crate::analysis::bit_set::BitSet;
+use crate::analysis::budget::Budget;
 use crate::analysis::cfg::BlockId;
 use crate::analysis::definitions::DefinitionId;
 use crate::analysis::function::Function;
@@ -60,51 +62,13 @@ pub(super) enum Test {
     },
 }
 
-/// How a term is made of another one and constants.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Inverse {
-    /// `x + by`
-    Sum { by: u64, width: u32 },
-    /// `x & mask`
-    Mask { mask: u64, width: u32 },
-    /// `x >> by`
-    Shift { by: u32, width: u32 },
-    /// `len` bits of `x` from `at` on.
-    Field { at: u32, len: u32, width: u32 },
-    /// `x`, of `width` bits, with zeros above.
-    Extended { width: u32 },
-    /// `yes` where the predicate `x` holds, and otherwise `no`.
-    Select { yes: u64, no: u64 },
-}
-
-/// What an instruction makes of a term.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Write {
-    instruction: u32,
-    pub(super) term: TermId,
-    pub(super) becomes: Becomes,
-}
-
-/// What a term is behind a write.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Becomes {
-    /// This number.
-    Constant(u64),
-    /// This number, where a guard holds, and otherwise what it was.
-    Perhaps(u64),
-    /// So much more than it was.
-    More { by: u64, width: u32 },
-    /// Something else.
-    Other,
-}
-
 /// The terms of the conditions of one function.
 #[derive(Debug, Default)]
 pub(super) struct Terms {
     /// By instruction: what its guard is, and whether it is negated.
     guards: FxHashMap<u32, (TermId, bool)>,
-    tests: FxHashMap<TermId, Test>,
-    inverses: FxHashMap<TermId, (TermId, Inverse)>,
+    pub(super) tests: FxHashMap<TermId, Test>,
+    pub(super) inverses: FxHashMap<TermId, (TermId, Inverse)>,
     constants: FxHashMap<TermId, u64>,
     /// What terms are at most, by the way they are made.
     bounds: FxHashMap<TermId, u64>,
@@ -112,7 +76,7 @@ pub(super) struct Terms {
     writes: Vec<Write>,
     /// Whether some of them say what it is then.
     assigns: bool,
-    /// Registers that are set to constants only.
+    /// Registers that are set to constants only, or under a condition.
     flags: BitSet,
     /// By guarded instruction: what changes its guard.
     leaves: FxHashMap<u32, SmallVec<[u32; 2]>>,
@@ -132,7 +96,12 @@ impl Terms {
             known: FxHashMap::default(),
             facts: Vec::new(),
             made: FxHashMap::default(),
+            made_plainly: FxHashMap::default(),
+            chosen: FxHashMap::default(),
+            is_plain: false,
             selections: FxHashMap::default(),
+            joins: FxHashSet::default(),
+            lows: FxHashMap::default(),
             circles: None,
         };
         for &instruction in guards {
@@ -206,7 +175,7 @@ impl Terms {
         self.counted.iter().map(|all| &all[..])
     }
 
-    /// Whether a term is a register that is set to constants only.
+    /// Whether a term is a register that is set to constants only, or under a condition.
     pub(super) fn is_flag(&self, term: TermId) -> bool {
         self.flags.contains(term.index())
     }
@@ -214,7 +183,7 @@ impl Terms {
 
 /// What makes terms the same.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-enum Key {
+pub(super) enum Key {
     Value(ValueId),
     /// A register of the machine.
     Machine(Special),
@@ -224,6 +193,10 @@ enum Key {
     /// What an opcode makes, by its number; its first result, or its second.
     Made(u32, bool, SmallVec<[TermId; 3]>),
     Not(TermId),
+    /// One of two terms: the predicate, and what it is where that holds, and where not.
+    Chosen(TermId, TermId, TermId),
+    /// As many of the lowest bits of a term.
+    Low(TermId, u32),
     /// How two terms compare, as signed numbers or not: 0 if the first is less, 1 if they are equal, 2 if
     /// it is more.
     Order {
@@ -235,10 +208,10 @@ enum Key {
 
 /// What is known of a term.
 #[derive(Clone, Debug, Default)]
-struct Facts {
-    constant: Option<u64>,
+pub(super) struct Facts {
+    pub(super) constant: Option<u64>,
     /// Definitions that change it.
-    leaves: SmallVec<[DefinitionId; 2]>,
+    pub(super) leaves: SmallVec<[DefinitionId; 2]>,
     /// Whether the highest bit is 0.
     is_positive: bool,
     /// Whether it is so far from the ends of the signed numbers that a small sum does not reach them.
@@ -249,122 +222,108 @@ struct Facts {
 
 /// A term as it is read somewhere.
 #[derive(Clone, Debug)]
-struct Found {
-    term: TermId,
+pub(super) struct Found {
+    pub(super) term: TermId,
     /// Values that loops carry, each with who reads it: up to where that value is written, the term is
     /// what was read.
-    carried: SmallVec<[(u32, JoinId); 1]>,
+    pub(super) carried: SmallVec<[(u32, JoinId); 1]>,
+    /// Whether it is made of what was chosen by a condition.
+    pub(super) is_chosen: bool,
+}
+
+impl Found {
+    /// That a term is made of this one, too.
+    pub(super) fn is_made_of(&mut self, part: &Self) {
+        self.is_chosen |= part.is_chosen;
+        for carried in &part.carried {
+            if !self.carried.contains(carried) {
+                self.carried.push(*carried);
+            }
+        }
+    }
 }
 
 impl From<TermId> for Found {
     fn from(term: TermId) -> Self {
-        Self { term, carried: SmallVec::new() }
+        Self { term, carried: SmallVec::new(), is_chosen: false }
     }
 }
 
-struct Builder<'a> {
-    function: Function<'a>,
-    terms: Terms,
-    known: FxHashMap<Key, TermId>,
+pub(super) struct Builder<'a> {
+    pub(super) function: Function<'a>,
+    pub(super) terms: Terms,
+    pub(super) known: FxHashMap<Key, TermId>,
     /// By term.
-    facts: Vec<Facts>,
+    pub(super) facts: Vec<Facts>,
     made: FxHashMap<DefinitionId, Found>,
+    /// The same, as long as nothing is taken for chosen, where that makes a difference.
+    made_plainly: FxHashMap<DefinitionId, Found>,
+    /// What was chosen by conditions, where that was found out.
+    pub(super) chosen: FxHashMap<Choice, Option<Found>>,
+    /// Whether nothing is taken for chosen.
+    pub(super) is_plain: bool,
     /// What is one of two terms: the predicate, and what it is where that holds, and where not.
-    selections: FxHashMap<TermId, (TermId, TermId, TermId)>,
+    pub(super) selections: FxHashMap<TermId, (TermId, TermId, TermId)>,
+    /// The terms that are what a register holds where several definitions meet.
+    pub(super) joins: FxHashSet<TermId>,
+    /// Those that are the lowest bits of one, and how many.
+    pub(super) lows: FxHashMap<TermId, (TermId, u32)>,
     /// By block: which blocks it is in a circle with, by a number, and whether it is in one.
-    circles: Option<Vec<(u32, bool)>>,
+    pub(super) circles: Option<Vec<(u32, bool)>>,
 }
 
 /// Deeper expressions are not looked into.
-const DEEP: u32 = 16;
+pub(super) const DEEP: u32 = 16;
 /// Terms that more definitions change are not looked into.
-const LEAVES: usize = 8;
-/// A condition is not followed through more blocks.
-const BETWEEN: usize = 64;
+pub(super) const LEAVES: usize = 8;
 /// What a term takes, in steps of the budget.
-const VISIT: u64 = 4;
+pub(super) const VISIT: u64 = 4;
 
 impl Builder<'_> {
-    /// The term of an instruction's guard.
-    fn guard(&mut self, instruction: u32) -> Option<(TermId, bool)> {
+    /// The term of an instruction's guard, and whether it is negated.
+    pub(super) fn guard(&mut self, instruction: u32) -> Option<(TermId, bool)> {
         let Function { unit, .. } = self.function;
         let guard = unit.module.guard(&unit.module.instructions[instruction as usize])?;
         let Resolution::Register(register) = unit.symbols.guard(instruction) else { return None };
         let found = self.register(instruction, register, 0)?;
-        if found.carried.iter().all(|(reader, join)| self.is_kept(*reader, *join, instruction)) {
-            return Some((found.term, guard.negated));
+        if !found.is_chosen {
+            return Some((self.settled(&found, instruction, register)?, guard.negated));
         }
-        if let Some(term) = self.moved_on(&found, instruction) {
-            return Some((term, guard.negated));
-        }
-        // The predicate itself is what it is.
-        let value = self.function.value(instruction, register)?;
-        Some((self.value(value, instruction)?.term, guard.negated))
-    }
-
-    /// The same of a predicate about the next value of what a loop carries, which it has become meanwhile.
-    fn moved_on(&mut self, found: &Found, until: u32) -> Option<TermId> {
-        let Function { cfg, definitions, budget, .. } = self.function;
-        let &(reader, join) = found.carried.first()?;
-        let from = found.carried.iter().map(|(reader, _)| *reader).min()?;
-        if found.carried.iter().any(|(_, other)| *other != join)
-            || cfg.block_of(reader) != cfg.block_of(until)
-        {
-            return None;
-        }
-        let all = definitions.all(ValueId::Join(join), budget)?;
-        let mut between = all.iter().filter(|id| (from..until).contains(&definitions.get(**id).instruction));
-        let (Some(written), None) = (between.next(), between.next()) else { return None };
-        let carried = *self.known.get(&Key::Value(ValueId::Join(join)))?;
-        let Becomes::More { by, width } = self.becomes(*written, carried) else { return None };
-        let Some(Test::Within { atoms }) = self.terms.test(found.term) else { return None };
-        let is_next = |term: TermId| self.terms.inverse(term) == Some((carried, Inverse::Sum { by, width }));
-        let atoms: Vec<_> = atoms
-            .iter()
-            .filter(|(term, ..)| is_next(*term))
-            .map(|(_, yes, no)| (carried, yes.clone(), no.clone()))
-            .collect();
-        (!atoms.is_empty()).then(|| self.anonymous(Test::Within { atoms }, &[carried]))
-    }
-
-    /// Whether nothing writes what an instruction reads on the way from there to another one, which control
-    /// comes to behind it only.
-    fn is_kept(&self, reader: u32, join: JoinId, until: u32) -> bool {
-        let Function { cfg, definitions, budget, .. } = self.function;
-        let (Some(from), Some(to)) = (cfg.block_of(reader), cfg.block_of(until)) else { return false };
-        let Some(all) = definitions.all(ValueId::Join(join), budget) else { return false };
-        let mut written = all.iter().map(|id| definitions.get(*id).instruction);
-        if from == to {
-            return reader <= until && !written.any(|at| (reader..until).contains(&at));
-        }
-        if !cfg.dominates(from, to) {
-            return false;
-        }
-        // What leads to the second one, up to the block of the first one.
-        let mut between: FxHashSet<BlockId> = FxHashSet::default();
-        let mut work = vec![to];
-        let mut is_met_again = false;
-        while let Some(block) = work.pop() {
-            if !budget.take(VISIT) || between.len() > BETWEEN {
-                return false;
-            }
-            for &before in &cfg.block(block).predecessors {
-                is_met_again |= before == to;
-                if before != from && before != to && between.insert(before) {
-                    work.push(before);
-                }
-            }
-        }
-        let is_between = |at: u32| match cfg.block_of(at) {
-            Some(block) if block == from => at >= reader,
-            Some(block) if block == to => at < until || is_met_again,
-            Some(block) => between.contains(&block),
-            None => true,
+        // It is what was chosen, and it is what the registers hold that were written.
+        self.is_plain = true;
+        let plain = self.register(instruction, register, 0);
+        let plain = plain.and_then(|plain| self.settled(&plain, instruction, register));
+        self.is_plain = false;
+        let is_kept = self.are_kept(&found, instruction);
+        let term = match plain.filter(|plain| *plain != found.term) {
+            Some(plain) if is_kept => self.anonymous(Test::Alike(found.term, plain), &[found.term, plain]),
+            Some(plain) => plain,
+            None if is_kept || plain.is_some() => found.term,
+            None => return None,
         };
-        !written.any(is_between)
+        Some((term, guard.negated))
     }
 
-    fn term(&mut self, key: Key, facts: impl FnOnce() -> Facts) -> TermId {
+    /// The term of a predicate that an instruction reads.
+    fn settled(&mut self, found: &Found, instruction: u32, register: RegisterId) -> Option<TermId> {
+        if self.are_kept(found, instruction) {
+            return Some(found.term);
+        }
+        if let Some(term) = self.moved_on(found, instruction) {
+            return Some(term);
+        }
+        // The predicate itself is what it is; where a loop carries it, that is followed.
+        let value = self.function.value(instruction, register)?;
+        if let ValueId::Definition(id) = value
+            && let Some(carried) = self.carrying(id)
+            && let Some(found) = self.value(carried, instruction)
+        {
+            return Some(found.term);
+        }
+        Some(self.value(value, instruction)?.term)
+    }
+
+    pub(super) fn term(&mut self, key: Key, facts: impl FnOnce() -> Facts) -> TermId {
         let next = TermId(self.facts.len() as u32);
         let term = *self.known.entry(key).or_insert(next);
         if term == next {
@@ -380,10 +339,10 @@ impl Builder<'_> {
     }
 
     /// What a register holds where an instruction reads it; `None` where that cannot be followed.
-    fn register(&mut self, reader: u32, register: RegisterId, depth: u32) -> Option<Found> {
+    pub(super) fn register(&mut self, reader: u32, register: RegisterId, depth: u32) -> Option<Found> {
         match self.function.value(reader, register)? {
             ValueId::Definition(id) => {
-                if !self.dominates(id, reader) {
+                if !self.is_behind(id, reader) {
                     return None;
                 }
                 match self.counted(id) {
@@ -391,7 +350,15 @@ impl Builder<'_> {
                     None => self.definition(id, depth),
                 }
             }
-            value @ ValueId::Join(_) => self.value(value, reader),
+            value @ ValueId::Join(join) => {
+                match self.function.cfg.block_of(reader).filter(|_| !self.is_plain) {
+                    Some(block) => match self.chosen(block, reader, register, join, depth) {
+                        Some(chosen) => Some(chosen),
+                        None => self.value(value, reader),
+                    },
+                    None => self.value(value, reader),
+                }
+            }
         }
     }
 
@@ -417,7 +384,11 @@ impl Builder<'_> {
                     Lanes::AsSources | Lanes::Memory | Lanes::Same => false,
                 }
             });
-            self.term(Key::Value(value), || Facts { leaves, varies, ..Facts::default() })
+            let term = self.term(Key::Value(value), || Facts { leaves, varies, ..Facts::default() });
+            if matches!(value, ValueId::Join(_)) {
+                self.joins.insert(term);
+            }
+            term
         };
         let mut found = Found::from(term);
         if let ValueId::Join(join) = value
@@ -428,53 +399,34 @@ impl Builder<'_> {
         Some(found)
     }
 
-    /// Whether none of a term's leaves is written behind a reader of it, but before it is read again.
-    fn is_stable(&mut self, term: TermId, reader: u32) -> bool {
-        let Some(block) = self.function.cfg.block_of(reader) else { return false };
-        self.is_kept_round(term, block)
+    /// Whether all ways to an instruction go through a definition.
+    pub(super) fn is_behind(&self, id: DefinitionId, instruction: u32) -> bool {
+        let block = self.function.cfg.block_of(instruction);
+        block.is_some_and(|block| self.is_behind_in(id, block, instruction))
     }
 
-    /// Whether control can go from each of two blocks to the other one.
-    fn share_circle(&mut self, one: BlockId, other: BlockId) -> bool {
-        let cfg = self.function.cfg;
-        let circles = self.circles.get_or_insert_with(|| {
-            let mut graph: DiGraph<(), ()> = DiGraph::with_capacity(cfg.len(), cfg.len());
-            for _ in cfg.blocks() {
-                graph.add_node(());
-            }
-            for (block, content) in cfg.blocks() {
-                for successor in &content.successors {
-                    graph.add_edge(NodeIndex::new(block.index()), NodeIndex::new(successor.index()), ());
-                }
-            }
-            let mut circles = vec![(0, false); cfg.len()];
-            for (number, members) in kosaraju_scc(&graph).into_iter().enumerate() {
-                for member in &members {
-                    let block = BlockId(member.index() as u32);
-                    let is_circle = members.len() > 1 || cfg.block(block).successors.contains(&block);
-                    circles[member.index()] = (number as u32, is_circle);
-                }
-            }
-            circles
-        });
-        circles[one.index()] == circles[other.index()] && circles[one.index()].1
-    }
-
-    fn dominates(&self, id: DefinitionId, reader: u32) -> bool {
+    /// The same of a place in a block, or its end.
+    pub(super) fn is_behind_in(&self, id: DefinitionId, block: BlockId, until: u32) -> bool {
         let Function { cfg, definitions, .. } = self.function;
         let at = definitions.get(id).instruction;
-        match (cfg.block_of(at), cfg.block_of(reader)) {
-            (Some(from), Some(to)) if from == to => at < reader,
-            (Some(from), Some(to)) => cfg.dominates(from, to),
-            _ => false,
+        match cfg.block_of(at) {
+            Some(from) if from == block => at < until,
+            Some(from) => cfg.dominates(from, block),
+            None => false,
         }
     }
 
-    fn definition(&mut self, id: DefinitionId, depth: u32) -> Option<Found> {
-        if let Some(found) = self.made.get(&id) {
+    pub(super) fn definition(&mut self, id: DefinitionId, depth: u32) -> Option<Found> {
+        match self.made.get(&id) {
+            Some(found) if !found.is_chosen || !self.is_plain => return Some(found.clone()),
+            Some(_) | None => {}
+        }
+        if let Some(found) = self.made_plainly.get(&id).filter(|_| self.is_plain) {
             return Some(found.clone());
         }
-        let made = if depth < DEEP && self.function.budget.take(VISIT) { self.make(id, depth) } else { None };
+        let is_guarded = self.function.definitions.get(id).guarded;
+        let looks = !is_guarded && depth < DEEP && self.function.budget.take(VISIT);
+        let made = if looks { self.make(id, depth) } else { None };
         let is_small = |found: &Found| {
             self.facts[found.term.index()].leaves.len() <= LEAVES && found.carried.len() <= LEAVES
         };
@@ -482,17 +434,16 @@ impl Builder<'_> {
             Some(found) => found,
             None => self.value(ValueId::Definition(id), self.function.definitions.get(id).instruction)?,
         };
-        self.made.insert(id, found.clone());
+        let known = if self.is_plain { &mut self.made_plainly } else { &mut self.made };
+        known.insert(id, found.clone());
         Some(found)
     }
 
-    /// What a definition makes of other terms; `None` if that is not looked into.
-    fn make(&mut self, id: DefinitionId, depth: u32) -> Option<Found> {
+    /// What a definition makes of other terms where no guard keeps it from that; `None` if that is not looked into.
+    pub(super) fn make(&mut self, id: DefinitionId, depth: u32) -> Option<Found> {
         let Function { unit, definitions, .. } = self.function;
         let definition = *definitions.get(id);
-        if definition.guarded
-            || !self.function.is_local(self.function.unit.symbols.register(definition.register))
-        {
+        if !self.function.is_local(self.function.unit.symbols.register(definition.register)) {
             return None;
         }
         let instruction = definition.instruction;
@@ -560,16 +511,14 @@ impl Builder<'_> {
         let facts = self.facts_of(&terms);
         let term = self.term(Key::Made(opcode, is_second, terms), || facts);
         let mut found = Found::from(term);
-        for (reader, join) in of.iter().flat_map(|found| &found.carried) {
-            if !found.carried.contains(&(*reader, *join)) {
-                found.carried.push((*reader, *join));
-            }
+        for part in of {
+            found.is_made_of(part);
         }
         found
     }
 
     /// What is known of something that is made of terms.
-    fn facts_of(&self, of: &[TermId]) -> Facts {
+    pub(super) fn facts_of(&self, of: &[TermId]) -> Facts {
         let mut leaves: SmallVec<[DefinitionId; 2]> =
             of.iter().flat_map(|term| self.facts[term.index()].leaves.iter().copied()).collect();
         leaves.sort_unstable();
@@ -590,6 +539,11 @@ impl Builder<'_> {
             Computation::Not if is_predicate => Some(Test::Not(of[0])),
             Computation::And if is_predicate => Some(Test::And(of[0], of[1])),
             Computation::Or if is_predicate => Some(Test::Or(of[0], of[1])),
+            Computation::Xor if is_predicate => match (constant(self, 0), constant(self, 1)) {
+                (None, Some(1)) => Some(Test::Not(of[0])),
+                (Some(1), None) => Some(Test::Not(of[1])),
+                _ => None,
+            },
             Computation::Compare => self.compare(opcode, of, is_second),
             _ => None,
         };
@@ -621,6 +575,15 @@ impl Builder<'_> {
             (Computation::Arithmetic(Arithmetic::Subtract), None, Some(by)) => {
                 Some((0, Inverse::Sum { by: by.wrapping_neg(), width }))
             }
+            (Computation::Arithmetic(Arithmetic::Subtract), Some(from), None) => {
+                Some((1, Inverse::Rest { from, width }))
+            }
+            (Computation::Arithmetic(Arithmetic::Negate), None, _) => {
+                Some((0, Inverse::Rest { from: 0, width }))
+            }
+            (Computation::Not, None, _) => Some((0, Inverse::Rest { from: u64::MAX, width })),
+            (Computation::Xor, None, Some(with)) => Some((0, Inverse::Toggled { with, width })),
+            (Computation::Xor, Some(with), None) => Some((1, Inverse::Toggled { with, width })),
             (Computation::And, None, Some(mask)) => {
                 self.facts[term.index()].is_positive = mask >> (width - 1) == 0;
                 self.facts[term.index()].is_small = mask >> (width - 2) == 0;
@@ -656,11 +619,39 @@ impl Builder<'_> {
                 Inverse::Shift { by, width } => Some(ones(width) >> by),
                 Inverse::Field { len, .. } => Some(ones(len)),
                 Inverse::Extended { width } => Some(ones(width)),
-                Inverse::Sum { .. } | Inverse::Select { .. } => None,
+                Inverse::Sum { .. }
+                | Inverse::Rest { .. }
+                | Inverse::Toggled { .. }
+                | Inverse::Select { .. } => None,
             };
             self.terms.bounds.extend(bound.map(|bound| (term, bound)));
-            self.terms.inverses.insert(term, (of[base], inverse));
+            let of_low_bits = match inverse {
+                Inverse::Mask { mask, width } => self.lowest_bits(of[base], mask, width),
+                _ => None,
+            };
+            self.terms.inverses.insert(term, of_low_bits.unwrap_or((of[base], inverse)));
         }
+    }
+
+    /// The lowest bits of what a loop carries, or of a sum of that: what loops count comes round again there.
+    fn lowest_bits(&mut self, of: TermId, mask: u64, width: u32) -> Option<(TermId, Inverse)> {
+        let bits = (mask & ones(width)).trailing_ones();
+        if bits >= width || mask & ones(width) != ones(bits) {
+            return None;
+        }
+        let (register, by) = match self.terms.inverse(of) {
+            Some((register, Inverse::Sum { by, width: whole })) if whole == width => (register, by),
+            _ => (of, 0),
+        };
+        if !self.joins.contains(&register) {
+            return None;
+        }
+        let facts = Facts { is_positive: true, is_small: bits + 2 <= width, ..self.facts_of(&[register]) };
+        let low = self.term(Key::Low(register, bits), || facts);
+        self.lows.insert(low, (register, bits));
+        self.terms.bounds.insert(low, ones(bits));
+        self.terms.inverses.insert(low, (register, Inverse::Mask { mask: ones(bits), width }));
+        Some((low, Inverse::Sum { by: by & ones(bits), width: bits }))
     }
 
     /// What a comparison says.
@@ -768,8 +759,16 @@ impl Builder<'_> {
         Some(Test::Or(one, other))
     }
 
+    /// That a predicate does not hold.
+    pub(super) fn not(&mut self, of: TermId) -> TermId {
+        let facts = self.facts_of(&[of]);
+        let not = self.term(Key::Not(of), || facts);
+        self.terms.tests.insert(not, Test::Not(of));
+        not
+    }
+
     /// A predicate that no register holds.
-    fn anonymous(&mut self, test: Test, of: &[TermId]) -> TermId {
+    pub(super) fn anonymous(&mut self, test: Test, of: &[TermId]) -> TermId {
         let term = TermId(self.facts.len() as u32);
         let facts = self.facts_of(of);
         self.facts.push(facts);
@@ -787,7 +786,7 @@ impl Builder<'_> {
         literal::evaluate(&unit.source, &unit.module, unit.module.operands.get(index as usize)?)
     }
 
-    fn operand(&mut self, instruction: u32, index: u32, depth: u32) -> Option<Found> {
+    pub(super) fn operand(&mut self, instruction: u32, index: u32, depth: u32) -> Option<Found> {
         let Function { unit, .. } = self.function;
         if let Some(value) = self.literal(index) {
             let ty = unit.operations.of(instruction).types.last().copied();
@@ -814,10 +813,7 @@ impl Builder<'_> {
             }
             (OperandKind::Unary(UnaryOperator::Not, part), _) if part.len == 1 && depth < DEEP => {
                 let of = self.operand(instruction, part.start, depth + 1)?;
-                let facts = self.facts_of(&[of.term]);
-                let not = self.term(Key::Not(of.term), || facts);
-                self.terms.tests.insert(not, Test::Not(of.term));
-                Some(Found { term: not, ..of })
+                Some(Found { term: self.not(of.term), ..of })
             }
             _ => None,
         }
@@ -854,65 +850,47 @@ impl Builder<'_> {
 
     /// Keeps what conditions share, and where it is written.
     fn finish(mut self, guards: &[u32]) -> (Terms, BitSet) {
-        let mut mentioned: Vec<u32> = vec![0; self.facts.len()];
-        let mut again: FxHashSet<TermId> = FxHashSet::default();
+        let none = (Terms::default(), BitSet::default());
+        let mut mentions = Mentions::default();
         for guard in guards {
-            let Some(&(term, _)) = self.terms.guards.get(guard) else { continue };
-            let mut seen: FxHashSet<TermId> = FxHashSet::default();
-            let mut work = vec![term];
-            while let Some(term) = work.pop() {
-                if !self.function.budget.take(1) {
-                    return (Terms::default(), BitSet::default());
-                }
-                if !seen.insert(term) {
-                    continue;
-                }
-                mentioned[term.index()] += 1;
-                work.extend(self.terms.inverse(term).map(|(base, _)| base));
-                match self.terms.tests.get(&term) {
-                    None | Some(Test::Decided(_)) => {}
-                    Some(Test::Not(of)) => work.push(*of),
-                    Some(Test::And(one, other) | Test::Or(one, other) | Test::Alike(one, other)) => {
-                        work.extend([*one, *other]);
-                    }
-                    Some(Test::Within { atoms }) => work.extend(atoms.iter().map(|(term, ..)| *term)),
-                }
-            }
+            let Some((term, _)) = self.terms.guard(*guard) else { continue };
+            let Some(seen) = mentions.add(term, &self.terms, self.function.budget) else { return none };
             if let Some(block) = self.function.cfg.block_of(*guard)
                 && self.share_circle(block, block)
             {
                 for term in seen {
-                    if mentioned[term.index()] == 1 && self.is_kept_round(term, block) {
-                        again.insert(term);
+                    if mentions.of(term) == 1 && self.is_kept_round(term, block) {
+                        mentions.again.insert(term);
                     }
                 }
             }
         }
-        let registers = self.registers();
+        let Some(mut written) = self.registers_written(&mut mentions) else { return none };
         let mut shared = BitSet::new(self.facts.len());
         let mut varying = BitSet::new(self.facts.len());
         let mut flags = BitSet::new(self.facts.len());
         let mut writes: Vec<Write> = Vec::new();
-        for (index, &mentions) in mentioned.iter().enumerate() {
+        for index in 0..self.facts.len() {
             let term = TermId(index as u32);
             if self.facts[index].varies {
                 varying.insert(index);
             }
-            if self.facts[index].constant.is_some() || mentions == 0 && !again.contains(&term) {
+            let is_again = mentions.again.contains(&term);
+            if self.facts[index].constant.is_some() || mentions.of(term) == 0 && !is_again {
                 continue;
             }
-            let written = self.writes_of(term, registers.contains(&term));
-            if written.len() > 1 && written.iter().all(|write| write.becomes != Becomes::Other) {
+            let written = written.remove(&term).unwrap_or_else(|| self.writes_of(term));
+            let is_told = written.len() > 1 && written.iter().all(|write| write.becomes != Becomes::Other);
+            if is_told && self.joins.contains(&term) {
                 self.terms.counted.push(written.iter().map(|write| write.instruction).collect());
             }
-            let is_flag = written.len() > 1
-                && written
-                    .iter()
-                    .all(|write| matches!(write.becomes, Becomes::Constant(_) | Becomes::Perhaps(_)));
-            if is_flag {
+            let is_flag = is_told && written.iter().all(|write| write.becomes.is_constant());
+            let depends = |write: &Write| matches!(write.becomes, Becomes::Either { .. });
+            if is_flag || is_told && written.iter().any(depends) {
                 flags.insert(index);
             }
-            if mentions > 1 || again.contains(&term) || is_flag {
+            let comes_round = is_told && self.lows.contains_key(&term);
+            if mentions.of(term) > 1 || is_again || is_flag || comes_round {
                 shared.insert(index);
                 writes.extend(written);
             }
@@ -923,21 +901,18 @@ impl Builder<'_> {
             let of_two: Vec<TermId> =
                 self.terms.tests.iter().filter(is_of_two).map(|(term, _)| *term).collect();
             for term in of_two {
-                let index = term.index();
-                if mentioned.get(index) == Some(&1) && !shared.contains(index) {
-                    shared.insert(index);
-                    writes.extend(self.writes_of(term, false));
+                if mentions.of(term) == 1 && !shared.contains(term.index()) {
+                    shared.insert(term.index());
+                    writes.extend(self.writes_of(term));
                 }
             }
         }
-        for guard in guards {
-            if let Some((term, _)) = self.terms.guard(*guard) {
-                let instruction = |id: &DefinitionId| self.function.definitions.get(*id).instruction;
-                let leaves = self.facts[term.index()].leaves.iter().map(instruction).collect();
-                self.terms.leaves.insert(*guard, leaves);
-            }
+        for (guard, (term, _)) in &self.terms.guards {
+            let instruction = |id: &DefinitionId| self.function.definitions.get(*id).instruction;
+            let leaves = self.facts[term.index()].leaves.iter().map(instruction).collect();
+            self.terms.leaves.insert(*guard, leaves);
         }
-        writes.sort_unstable();
+        writes.sort_by_key(|write| (write.instruction, write.term));
         writes.dedup();
         self.terms.assigns = writes.iter().any(|write| write.becomes != Becomes::Other);
         self.terms.writes = writes;
@@ -946,80 +921,88 @@ impl Builder<'_> {
         (self.terms, shared)
     }
 
-    /// The terms that are what a register holds where several definitions meet.
-    fn registers(&self) -> FxHashSet<TermId> {
-        let is_join = |(key, _): &(&Key, &TermId)| matches!(key, Key::Value(ValueId::Join(_)));
-        self.known.iter().filter(is_join).map(|(_, term)| *term).collect()
-    }
-
-    /// What writes the leaves of a term, and what it is then: that is said where the term is a register.
-    fn writes_of(&mut self, term: TermId, is_register: bool) -> Vec<Write> {
-        let leaves = self.facts[term.index()].leaves.clone();
-        let mut writes = Vec::with_capacity(leaves.len());
-        for id in leaves {
-            let instruction = self.function.definitions.get(id).instruction;
-            let becomes = if is_register { self.becomes(id, term) } else { Becomes::Other };
-            writes.push(Write { instruction, term, becomes });
-        }
-        writes
-    }
-
-    /// What a register is behind one of the definitions that a term of it has.
-    fn becomes(&mut self, id: DefinitionId, term: TermId) -> Becomes {
-        let Function { unit, definitions, .. } = self.function;
-        let definition = *definitions.get(id);
-        if definition.guarded {
-            let raw = &unit.module.instructions[definition.instruction as usize];
-            let is_move = unit.operations.of(definition.instruction).computes() == Computation::Move;
-            let is_one = is_move && raw.operands.len == 2 && definition.operand == raw.operands.start;
-            let of =
-                is_one.then(|| self.operand(definition.instruction, raw.operands.start + 1, 0)).flatten();
-            return match of.and_then(|of| self.facts[of.term.index()].constant) {
-                Some(value) => Becomes::Perhaps(value),
-                None => Becomes::Other,
-            };
-        }
-        let Some(found) = self.definition(id, 0) else { return Becomes::Other };
-        if let Some(value) = self.facts[found.term.index()].constant {
-            return Becomes::Constant(value);
-        }
-        match self.terms.inverse(found.term) {
-            Some((base, Inverse::Sum { by, width }))
-                if base == term
-                    && found
-                        .carried
-                        .iter()
-                        .all(|(reader, join)| self.is_kept(*reader, *join, definition.instruction)) =>
-            {
-                Becomes::More { by, width }
+    /// What writes registers that conditions are about: where that depends on another condition, it is about that,
+    /// too. `None` where that is too much.
+    fn registers_written(&mut self, mentions: &mut Mentions) -> Option<FxHashMap<TermId, Vec<Write>>> {
+        let mut written: FxHashMap<TermId, Vec<Write>> = FxHashMap::default();
+        loop {
+            let is_new = |term: &TermId| mentions.of(*term) > 0 && !written.contains_key(term);
+            let mut registers: Vec<TermId> = self.joins.iter().copied().filter(is_new).collect();
+            if registers.is_empty() {
+                break;
             }
-            _ => Becomes::Other,
+            registers.sort_unstable();
+            for register in registers {
+                let writes = self.writes_of(register);
+                for write in &writes {
+                    let Becomes::Either { when: Some(when), .. } = write.becomes else { continue };
+                    if self.terms.guards.contains_key(&write.instruction) {
+                        continue;
+                    }
+                    let module = &self.function.unit.module;
+                    let guard = module.guard(&module.instructions[write.instruction as usize]);
+                    let is_negated = guard.is_some_and(|guard| guard.negated);
+                    self.terms.guards.insert(write.instruction, (when, is_negated));
+                    mentions.add(when, &self.terms, self.function.budget)?;
+                }
+                written.insert(register, writes);
+            }
         }
+        for (low, (register, bits)) in &self.lows {
+            let writes = written.get(register).into_iter().flatten();
+            let of_low = |write: &Write| Write {
+                instruction: write.instruction,
+                term: *low,
+                becomes: write.becomes.of_low_bits(*bits),
+            };
+            let writes: Vec<Write> = writes.map(of_low).collect();
+            written.insert(*low, writes);
+        }
+        Some(written)
+    }
+}
+
+/// How many conditions are about what.
+#[derive(Default)]
+struct Mentions {
+    /// By term.
+    counts: Vec<u32>,
+    /// Terms that are met again while they are what they were.
+    again: FxHashSet<TermId>,
+}
+
+impl Mentions {
+    fn of(&self, term: TermId) -> u32 {
+        self.counts.get(term.index()).copied().unwrap_or_default()
     }
 
-    /// Where a definition counts a register up or down: what it counts, which the register is behind it, too.
-    fn counted(&self, id: DefinitionId) -> Option<ValueId> {
-        let Function { unit, definitions, budget, .. } = self.function;
-        let definition = definitions.get(id);
-        let opcode = unit.operations.of(definition.instruction);
-        let first = unit.module.instructions[definition.instruction as usize].operands.start;
-        let counts =
-            matches!(opcode.computes(), Computation::Arithmetic(Arithmetic::Add | Arithmetic::Subtract))
-                && !definition.guarded
-                && definition.operand == first
-                && unit.symbols.operand(first + 1) == Resolution::Register(definition.register);
-        let value = counts.then(|| self.function.value(definition.instruction, definition.register))??;
-        let is_own = matches!(value, ValueId::Join(_)) && definitions.all(value, budget)?.contains(&id);
-        is_own.then_some(value)
-    }
-
-    /// Whether a term is the same in each round of the loops that a block is in.
-    fn is_kept_round(&mut self, term: TermId, block: BlockId) -> bool {
-        let leaves = self.facts[term.index()].leaves.clone();
-        leaves.iter().all(|id| {
-            let from = self.function.cfg.block_of(self.function.definitions.get(*id).instruction);
-            from.is_some_and(|from| !self.share_circle(from, block))
-        })
+    /// One more condition is about a term, and what that is made of, which is returned; `None` where that is too
+    /// much.
+    fn add(&mut self, term: TermId, terms: &Terms, budget: &Budget) -> Option<FxHashSet<TermId>> {
+        let mut seen: FxHashSet<TermId> = FxHashSet::default();
+        let mut work = vec![term];
+        while let Some(term) = work.pop() {
+            if !budget.take(1) {
+                return None;
+            }
+            if !seen.insert(term) {
+                continue;
+            }
+            if self.counts.len() <= term.index() {
+                self.counts.resize(term.index() + 1, 0);
+            }
+            self.counts[term.index()] += 1;
+            work.extend(terms.inverse(term).map(|(base, _)| base));
+            match terms.test(term) {
+                None | Some(Test::Decided(_)) => {}
+                Some(Test::Not(of)) => work.push(*of),
+                Some(Test::And(one, other) | Test::Or(one, other) | Test::Alike(one, other)) => {
+                    work.extend([*one, *other]);
+                }
+                Some(Test::Within { atoms }) => work.extend(atoms.iter().map(|(term, ..)| *term)),
+            }
+        }
+        Some(seen)
     }
 }
 

@@ -268,7 +268,7 @@ impl<'a> Feasible<'a> {
                     }
                     let mut knowledge = way.knowledge.clone();
                     if self.paths.leave(&self.function, way.block, successor, &mut knowledge)
-                        && entered.entry((successor, way.passed)).or_default().enter(knowledge)
+                        && entered.entry((successor, way.passed)).or_default().enter(self.paths, knowledge)
                     {
                         waiting.push(Reverse((self.position[successor.index()], successor, way.passed)));
                     }
@@ -299,7 +299,9 @@ impl<'a> Feasible<'a> {
             if !self.allowance.take(1) {
                 return None;
             }
-            self.paths.pass(&mut way.knowledge, way.from..*instruction);
+            if !self.allowance.take(self.paths.pass(&mut way.knowledge, way.from..*instruction)) {
+                return None;
+            }
             way.from = *instruction;
             // What a guard keeps from happening does not happen.
             if !self.paths.learn(*instruction, true, &mut way.knowledge.clone()) {
@@ -333,8 +335,8 @@ impl<'a> Feasible<'a> {
                 return Some(None);
             }
         }
-        self.paths.pass(&mut way.knowledge, way.from..content.instructions.end);
-        Some(Some(way))
+        let steps = self.paths.pass(&mut way.knowledge, way.from..content.instructions.end);
+        self.allowance.take(steps).then_some(Some(way))
     }
 }
 
@@ -567,6 +569,126 @@ mod tests {
             "mov.u32 r3, 0; L: setp.ne.u32 p1, r3, 0; @p1 bra A; membar.sys; membar.gl; A: add.u32 r4, r3, 1; \
              setp.lt.u32 p2, r4, 16; mov.u32 r3, r4; @p2 bra L;"
         ));
+    }
+
+    #[test]
+    fn chosen_by_conditions() {
+        let test =
+            "ld.global.u32 r3, [d1]; setp.eq.u32 p3, r3, 7; ld.global.u32 r6, [d1+4]; setp.lt.u32 p4, r6, 5;";
+        // Whether a run goes to the first where p1 holds, and then to the second where p3 does not.
+        let way = |make: &str| {
+            possible(&format!("{test} {make} @!p1 bra A; membar.gl; A: @p3 bra B; membar.sys; B:"))
+        };
+        assert!(!way("mov.pred p1, 0; @p3 mov.pred p1, 1;"));
+        assert!(!way("mov.pred p1, 1; @!p3 mov.pred p1, 0;"));
+        assert!(way("mov.pred p1, 0; @!p3 mov.pred p1, 1;"));
+        assert!(!way("mov.pred p1, p4; @!p3 mov.pred p1, 0;"));
+        assert!(way("mov.pred p1, p4; @!p3 mov.pred p1, 1;"));
+        assert!(!way("mov.pred p1, 0; @p3 mov.pred p1, 1; @p4 mov.pred p1, 0;"));
+        assert!(way("mov.pred p1, 0; @p3 mov.pred p1, 1; @p4 mov.pred p1, 1;"));
+        let number = |make: &str| way(&format!("{make} setp.ne.u32 p1, r4, 0;"));
+        assert!(!number("mov.u32 r4, 0; @p3 mov.u32 r4, 1;"));
+        assert!(number("mov.u32 r4, 0; @!p3 mov.u32 r4, 1;"));
+        assert!(number("mov.u32 r4, r6; @p3 mov.u32 r4, 1;"));
+        assert!(!number("mov.u32 r4, r6; @!p3 mov.u32 r4, 0;"));
+        assert!(!number("mov.u32 r4, 0; @!p3 bra S; mov.u32 r4, 1; S:"));
+        assert!(number("mov.u32 r4, 0; @p3 bra S; mov.u32 r4, 1; S:"));
+        assert!(!number("@!p3 bra T; mov.u32 r4, 1; bra S; T: mov.u32 r4, 0; S:"));
+        assert!(number("@!p3 bra T; mov.u32 r4, 0; bra S; T: mov.u32 r4, 1; S:"));
+        let nested = "mov.u32 r4, 0; @!p3 bra S; @p4 bra S; mov.u32 r4, {one}; S:";
+        assert!(!number(&nested.replace("{one}", "1")));
+        let nested =
+            "@p3 bra T; @p4 bra U; mov.u32 r4, 0; bra S; U: mov.u32 r4, {u}; bra S; T: mov.u32 r4, 1; S:";
+        assert!(!number(&nested.replace("{u}", "0")));
+        assert!(number(&nested.replace("{u}", "2")));
+        // It is another condition by then, or the register is written again.
+        let late = "setp.eq.u32 p3, r6, 9;";
+        assert!(number(&format!("mov.u32 r4, 0; @p3 mov.u32 r4, 1; {late}")));
+        assert!(way("mov.pred p1, 0; @p3 mov.pred p1, 1; @p4 bra S; mov.pred p1, 1; S:"));
+        let round = |make: &str| {
+            possible(&format!(
+                "mov.u32 r7, 0; mov.u32 r4, 0; L: and.b32 r8, r7, r2; setp.ne.u32 p3, r8, 0; {make} \
+                 setp.ne.u32 p1, r4, 0; @!p1 bra A; membar.gl; A: @!p3 bra B; membar.cta; B: \
+                 add.u32 r7, r7, 1; setp.lt.u32 p5, r7, 9; @p5 bra L; membar.sys;"
+            ))
+        };
+        assert!(!round("mov.u32 r4, 0; @p3 mov.u32 r4, 1;"));
+        assert!(!round("mov.u32 r4, 0; @!p3 bra S; mov.u32 r4, 1; S:"));
+        assert!(round("@p3 mov.u32 r4, 1;"), "it stays that in the next round");
+        assert!(round("@!p3 bra S; mov.u32 r4, 1; S:"), "it stays that in the next round");
+        // What is chosen is turned round.
+        assert!(!number("selp.b32 r5, -1, 0, p3; not.b32 r4, r5; xor.b32 r4, r4, -1;"));
+        assert!(number("selp.b32 r5, -1, 0, p3; not.b32 r4, r5;"));
+        assert!(!number("selp.b32 r5, 0, 1, p3; xor.b32 r4, r5, 1;"));
+        assert!(number("selp.b32 r5, 1, 0, p3; xor.b32 r4, r5, 1;"));
+        assert!(!number("selp.b32 r5, 0, 1, p3; sub.s32 r4, 1, r5;"));
+    }
+
+    #[test]
+    fn what_comes_round() {
+        // The first of some rounds, and then another one of them.
+        let modulo = "mov.u32 r3, 0; L: and.b32 r4, r3, {mask}; setp.ne.u32 p1, r4, 0; @p1 bra A; membar.gl; \
+                      A: setp.ne.u32 p2, r4, {kill}; @p2 bra B; membar.cta; B: setp.ne.u32 p3, r4, {then}; \
+                      @p3 bra C; membar.sys; C: add.u32 r3, r3, {by}; @p4 bra L;";
+        let with = |mask: &str, kill: &str, then: &str, by: &str| {
+            let body = modulo.replace("{mask}", mask).replace("{kill}", kill);
+            possible(&body.replace("{then}", then).replace("{by}", by))
+        };
+        assert!(!with("3", "1", "2", "1"));
+        assert!(with("3", "2", "1", "1"), "the kill is behind it");
+        assert!(!with("3", "2", "1", "-1"), "backwards");
+        assert!(with("3", "1", "2", "2"), "the kill is passed over");
+        assert!(!with("7", "5", "6", "1"));
+        assert!(!with("1", "1", "2", "1"), "there is no such round");
+        assert!(with("3", "1", "2", "r2"));
+        // By way of a sum.
+        let next = "mov.u32 r3, 0; L: and.b32 r4, r3, 3; setp.ne.u32 p1, r4, 0; @p1 bra A; membar.gl; A: \
+                    add.u32 r5, r3, 3; and.b32 r5, r5, 3; setp.ne.u32 p2, r5, {kill}; @p2 bra B; membar.cta; B: \
+                    setp.ne.u32 p3, r4, 2; @p3 bra C; membar.sys; C: add.u32 r3, r3, 1; @p4 bra L;";
+        assert!(!possible(&next.replace("{kill}", "0")), "the round behind the first");
+        assert!(possible(&next.replace("{kill}", "2")), "the last one");
+        // One that counts within its bounds.
+        let ring = "mov.u32 r3, 0; L: setp.ne.u32 p1, r3, 0; @p1 bra A; membar.gl; A: setp.ne.u32 p2, r3, 1; \
+                    @p2 bra B; membar.cta; B: setp.ne.u32 p3, r3, 2; @p3 bra C; membar.sys; C: {next} @p4 bra L;";
+        assert!(!possible(&ring.replace("{next}", "add.u32 r3, r3, 1; and.b32 r3, r3, 3;")));
+        let wraps = "add.u32 r4, r3, 1; setp.eq.u32 p5, r4, 4; selp.b32 r3, {first}, r4, p5;";
+        assert!(!possible(&ring.replace("{next}", &wraps.replace("{first}", "0"))));
+        assert!(!possible(&ring.replace("{next}", &wraps.replace("{first}", "2"))), "the kill came before");
+    }
+
+    #[test]
+    fn what_is_turned_round() {
+        let alternate = |turn: &str, kills: &str| {
+            possible(&format!(
+                "mov.pred p1, 0; mov.u32 r3, 0; L: {turn} @!p1 bra A; membar.sys; membar.gl; A: {kills} B: @p4 bra L;"
+            ))
+        };
+        let other = "@p1 bra B; membar.cta;";
+        assert!(!alternate("not.pred p1, p1;", other));
+        assert!(!alternate("xor.pred p1, p1, 1;", other));
+        assert!(alternate("not.pred p1, p1; not.pred p1, p1; @p5 not.pred p1, p1;", other));
+        assert!(!alternate("xor.b32 r3, r3, 1; setp.ne.u32 p1, r3, 0;", other));
+        assert!(!alternate("sub.u32 r3, 1, r3; setp.ne.u32 p1, r3, 0;", other));
+        assert!(alternate("xor.b32 r3, r3, 2; setp.eq.u32 p1, r3, r2;", "@p1 bra B; @p6 membar.cta;"));
+    }
+
+    #[test]
+    fn flags_under_conditions() {
+        let lazy = "mov.u32 r3, 0; L: setp.eq.u32 p1, r3, 0; @!p1 bra A; membar.sys; membar.gl; A: {set} \
+                    @p4 bra L;";
+        assert!(!possible(&lazy.replace("{set}", "selp.b32 r3, 1, r3, p1;")));
+        assert!(!possible(&lazy.replace("{set}", "@p1 mov.u32 r3, 1;")));
+        assert!(possible(&lazy.replace("{set}", "selp.b32 r3, r3, 1, p1;")));
+        assert!(possible(&lazy.replace("{set}", "@!p1 mov.u32 r3, 1;")));
+        assert!(possible(&lazy.replace("{set}", "@p5 mov.u32 r3, 1;")));
+        // What one round does, the next one knows.
+        let before = "setp.eq.u32 p5, r2, 3; mov.pred p1, 0; mov.u32 r4, 0; L: @!p1 bra A; membar.cta; A: and.b32 r5, r4, r2; \
+                      setp.ne.u32 p2, r5, 0; @!p2 bra B; membar.sys; membar.gl; B: {carry} \
+                      add.u32 r4, r4, 1; @p4 bra L;";
+        assert!(!possible(&before.replace("{carry}", "mov.pred p1, p2;")));
+        assert!(possible(&before.replace("{carry}", "not.pred p1, p2;")));
+        assert!(!possible(&before.replace("{carry}", "or.pred p1, p2, p5;")));
+        assert!(possible(&before.replace("{carry}", "and.pred p1, p2, p5;")));
     }
 
     #[test]
