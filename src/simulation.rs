@@ -109,6 +109,58 @@ struct Open {
     cluster: bool,
 }
 
+/// How large the grid of an assumed launch is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Grid {
+    /// One cluster, or a few where clusters take over the work of others.
+    One,
+    /// So that each has a few of as many parts as the numbers are.
+    Few,
+    /// So that each has one at most.
+    Many,
+}
+
+/// What is tried of a set of what is assumed.
+#[derive(Clone, Copy, Debug)]
+struct Attempt {
+    grid: Grid,
+    /// How much smaller numbers are.
+    smaller: u64,
+    /// Which part of the budget is for it.
+    part: u64,
+}
+
+/// From the best to the last.
+const TRIED: [Attempt; 5] = [
+    Attempt { grid: Grid::One, smaller: 1, part: 8 },
+    Attempt { grid: Grid::Few, smaller: 8, part: 8 },
+    Attempt { grid: Grid::Many, smaller: 1, part: 4 },
+    Attempt { grid: Grid::Many, smaller: 8, part: 4 },
+    Attempt { grid: Grid::Many, smaller: 64, part: 1 },
+];
+
+/// What became of the attempts of earlier sets.
+#[derive(Clone, Debug, Default)]
+struct Attempts {
+    /// The attempt that ended within its budget.
+    ended: usize,
+    /// By step: whether one came there that did not.
+    seen: Vec<bool>,
+}
+
+impl Attempts {
+    fn see(&mut self, visits: &[u32]) {
+        self.seen.resize(visits.len(), false);
+        for (seen, visits) in self.seen.iter_mut().zip(visits) {
+            *seen |= *visits > 0;
+        }
+    }
+
+    fn are_all_seen(&self, visits: &[u32]) -> bool {
+        self.seen.iter().zip(visits).all(|(seen, visits)| !seen || *visits > 0)
+    }
+}
+
 /// A kernel, ready to run.
 pub struct Kernel<'u> {
     unit: &'u Unit,
@@ -299,9 +351,10 @@ impl<'u> Kernel<'u> {
         // Where only one is needed, nothing is assumed that could be something else.
         let most = if enough > 1 { launch::MOST_SETS } else { enough };
         let mut runs: Vec<Run> = Vec::new();
+        let mut attempts = Attempts::default();
         for set in 0..most {
             let settings = Settings { records: settings.records && set == 0, ..*settings };
-            runs.push(self.run_assumed(&chosen, is_open, &settings, set)?);
+            runs.push(self.run_assumed(&chosen, is_open, &settings, set, &mut attempts)?);
             let launches = runs.iter().filter(|run| run.is_a_launch()).count();
             if set + 1 >= enough && launches >= enough.min(set) && judged::is_settled(&runs) {
                 break;
@@ -346,7 +399,8 @@ impl<'u> Kernel<'u> {
             let chosen = LaunchFile { cluster: Some(cluster.to_vec()), ..shape.clone() };
             let unrecorded = Settings { records: false, ..*settings };
             let is_open = Open { grid: shape.grid.is_none(), cluster: true };
-            let Ok(run) = self.run_assumed(&chosen, is_open, &unrecorded, 0) else { continue };
+            let attempts = &mut Attempts::default();
+            let Ok(run) = self.run_assumed(&chosen, is_open, &unrecorded, 0, attempts) else { continue };
             needed = needed.max(run.addressed_ctas);
             if size < needed {
                 continue;
@@ -360,38 +414,62 @@ impl<'u> Kernel<'u> {
     }
 
     /// A run under a set of what is assumed: with a grid of one cluster; where that has more to do than is
-    /// worth looking at, with one in which each cluster has a part of it; and then with smaller numbers.
+    /// worth looking at, with smaller numbers and a grid of which each cluster has a few parts, if that comes to
+    /// all that was seen before; then with one in which each cluster has a part of it; and then with smaller
+    /// numbers. `first` says where an earlier set ended, which is not tried again, and is told the same of this one.
     fn run_assumed(
         &self,
         shape: &LaunchFile,
         is_open: Open,
         settings: &Settings,
         set: usize,
+        first: &mut Attempts,
     ) -> Result<Run, LaunchError> {
-        /// Whether there are many clusters, how much smaller numbers are, which part of the budget is for it.
-        const TRIED: [(bool, u64, u64); 4] = [(false, 1, 8), (true, 1, 4), (true, 8, 4), (true, 64, 1)];
         let mut last = None;
-        for (is_large, smaller, part) in TRIED {
-            if is_large && !is_open.grid && smaller == 1 {
+        for (index, attempt) in TRIED.iter().enumerate().skip(first.ended) {
+            let Attempt { grid, smaller, part } = *attempt;
+            // With a grid that is said, only the numbers differ.
+            if !is_open.grid && (grid == Grid::Few || grid == Grid::Many && smaller == 1) {
                 continue;
             }
             let mut launch = self.assumed_launch(shape, (set, smaller))?;
-            if is_large && is_open.grid {
-                launch.grid[0] = launch.cluster[0] * launch::MANY_CLUSTERS;
+            let mut assumption = launch::Assumption::of(set, smaller);
+            if is_open.grid {
+                launch.grid[0] = launch.cluster[0]
+                    * match grid {
+                        Grid::One if self.asks_for_more() => launch::FEW_PARTS,
+                        Grid::One => 1,
+                        Grid::Few => {
+                            (assumption.number as u32).div_ceil(launch::FEW_PARTS).max(launch::FEW_PARTS)
+                        }
+                        Grid::Many => launch::MANY_CLUSTERS,
+                    };
             }
             let tried = Settings { budget: settings.budget / part, ..*settings };
-            let mut assumption = launch::Assumption::of(set, smaller);
             let function = &self.unit.module.functions[self.function as usize];
             let is_said = launch::Directives::of(self.unit, function).cluster.is_some();
             assumption.assumes_cluster = is_open.cluster && !is_said;
             let run = self.run(&launch.checked()?, &tried, Some(assumption))?;
-            let is_exhausted = run.is_exhausted;
-            last = Some(run);
-            if !is_exhausted {
-                break;
+            if run.is_exhausted {
+                first.see(&run.visits);
+                last = Some(run);
+                continue;
             }
+            // Smaller numbers may be too small for anything to be done.
+            let is_whole = first.are_all_seen(&run.visits) && run.report.reasons.is_empty();
+            if grid == Grid::Few && !is_whole {
+                last = Some(run);
+                continue;
+            }
+            first.ended = index;
+            return Ok(run);
         }
         last.ok_or_else(|| LaunchError("no launch".to_owned()))
+    }
+
+    /// Whether it asks for the work of clusters that have not started.
+    fn asks_for_more(&self) -> bool {
+        self.program.steps.iter().any(|step| matches!(step.action, Action::TryCancel { .. }))
     }
 
     fn run(
@@ -471,6 +549,10 @@ impl<'u> Kernel<'u> {
             .collect();
         // The first that shows is most likely the cause.
         found.dedup_by(|one, other| one.0 == other.0);
+        // What several runs show is compared first.
+        if assumes.is_none() {
+            found = judged::once_for_each_cause(found);
+        }
         let (diagnostics, shown): (Vec<Diagnostic>, Vec<judged::Shown>) = found.into_iter().unzip();
         let span = |step: u32| program.spans.get(step as usize).copied();
         let traps = outcome.stop.as_ref().is_some_and(|stop| {

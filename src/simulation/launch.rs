@@ -155,6 +155,10 @@ const ASSUMED_NUMBERS: [u64; MOST_SETS] = [512, 256, 384, 128, 8, 16];
 /// How many clusters the grid has along its first axis, where one does too much work.
 pub(crate) const MANY_CLUSTERS: u32 = 1 << 16;
 
+/// How many parts of the work a cluster has where it is to have several: more than accumulators and buffers of what it
+/// hands on, so that each is used again.
+pub(crate) const FEW_PARTS: u32 = 5;
+
 /// The threads that a CTA has, where its kernel does not say.
 const ASSUMED_THREADS: [u32; 3] = [128, 32, 256];
 

@@ -233,20 +233,19 @@ fn an_index_that_leads_nowhere_else() {
     assert_eq!(report.verdict, Verdict::Clean, "{:?} {:?}", codes(&report), report.reasons);
 }
 
-/// Whether the first multiply adds to what nobody has written is for whoever launches the kernel to say.
-#[test]
-fn a_flag_that_says_whether_to_add() {
-    let text = |parameter: &str, flag: &str| {
-        let body = format!(
-            "    .reg .pred p, adds, done;
+/// A kernel in which a thread gives the tensor core something, and all wait for it: with what comes first, what
+/// is written to a tile of so many bytes, and what the thread issues.
+fn one_operation(parameters: &str, start: &str, tile: u32, written: &str, issued: &str) -> String {
+    let body = format!(
+        "    .reg .pred p, adds, done;
     .reg .b16 flag;
     .reg .b32 tid, warp, taddr, idesc, word;
     .reg .b64 a, b;
     .shared .align 4 .b32 slot;
     .shared .align 8 .b64 full;
-    .shared .align 1024 .b8 tile[8192];
+    .shared .align 1024 .b8 tile[{tile}];
 
-    {flag}
+    {start}
     mov.u32 tid, %tid.x;
     shr.u32 warp, tid, 5;
     setp.ne.u32 p, warp, 0;
@@ -257,24 +256,13 @@ allocated:
     setp.ne.u32 p, tid, 0;
     @!p mbarrier.init.shared::cta.b64 [full], 1;
     @!p fence.mbarrier_init.release.cluster;
-    mov.u32 word, tile;
-    mad.lo.u32 word, tid, 16, word;
-    st.shared.v4.u32 [word], {{tid, tid, tid, tid}};
-    st.shared.v4.u32 [word+2048], {{tid, tid, tid, tid}};
-    st.shared.v4.u32 [word+4096], {{tid, tid, tid, tid}};
-    fence.proxy.async.shared::cta;
+    {written}
     tcgen05.fence::before_thread_sync;
     bar.sync 0;
     tcgen05.fence::after_thread_sync;
     ld.shared.b32 taddr, [slot];
     @p bra issued;
-    mov.b32 idesc, 0x08100010;
-    mov.u32 word, tile;
-    shr.u32 word, word, 4;
-    cvt.u64.u32 a, word;
-    or.b64 a, a, 0x0000401000080000;
-    add.u64 b, a, 256;
-    tcgen05.mma.cta_group::1.kind::f16 [taddr], a, b, idesc, adds;
+    {issued}
     tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [full];
 issued:
     mbarrier.try_wait.parity.shared::cta.b64 done, [full], 0;
@@ -286,9 +274,34 @@ issued:
 freed:
     ret;
 "
-        );
-        kernel(parameter, 128, &body)
-    };
+    );
+    kernel(parameters, 128, &body)
+}
+
+/// The same with a multiply.
+fn one_multiply(parameters: &str, start: &str, idesc: &str) -> String {
+    let written = "mov.u32 word, tile;
+    mad.lo.u32 word, tid, 16, word;
+    st.shared.v4.u32 [word], {tid, tid, tid, tid};
+    st.shared.v4.u32 [word+2048], {tid, tid, tid, tid};
+    st.shared.v4.u32 [word+4096], {tid, tid, tid, tid};
+    fence.proxy.async.shared::cta;";
+    let issued = format!(
+        "{idesc}
+    mov.u32 word, tile;
+    shr.u32 word, word, 4;
+    cvt.u64.u32 a, word;
+    or.b64 a, a, 0x0000401000080000;
+    add.u64 b, a, 256;
+    tcgen05.mma.cta_group::1.kind::f16 [taddr], a, b, idesc, adds;"
+    );
+    one_operation(parameters, start, 8192, written, &issued)
+}
+
+/// Whether the first multiply adds to what nobody has written is for whoever launches the kernel to say.
+#[test]
+fn a_flag_that_says_whether_to_add() {
+    let text = |parameter: &str, flag: &str| one_multiply(parameter, flag, "mov.b32 idesc, 0x08100010;");
     let bit = "and.b16 flag, flag, 1; setp.ne.b16 adds, flag, 0;";
     let report = simulate(&text(".param .align 4 .b8 mma[4]", &format!("ld.param.b8 flag, [mma+2]; {bit}")));
     assert_eq!(report.verdict, Verdict::Clean, "{:?} {:?}", codes(&report), report.reasons);
@@ -301,55 +314,154 @@ freed:
     assert_eq!(codes(&report), ["SIM306"], "{:?}", report.reasons);
 }
 
+/// What an instruction descriptor says that is made of a number which nobody said is nobody's mistake.
+#[test]
+fn a_shape_that_is_a_parameter() {
+    let start = "ld.param.u32 idesc, [n]; mov.pred adds, 0;";
+    let made = "shr.u32 idesc, idesc, 3; shl.b32 idesc, idesc, 17; or.b32 idesc, idesc, 0x08000010;";
+    let report = simulate(&one_multiply(".param .u32 n", start, made));
+    assert_eq!(codes(&report), [""; 0], "{:?}", report.reasons);
+    // Nor is what such a number chooses.
+    let chosen = "setp.ge.u32 done, idesc, 100; selp.b32 idesc, 0x06100010, 0x08100010, done;";
+    let report = simulate(&one_multiply(".param .u32 n", start, chosen));
+    assert_eq!(codes(&report), [""; 0], "{:?}", report.reasons);
+    // So is a mask of columns, whether or not it is taken for an address.
+    let multiply = "tcgen05.mma.cta_group::1.kind::f16 [taddr], a, b, idesc, adds;";
+    for masked in ["ld.param.u64 a, [n];", "ld.param.u64 a, [n]; ld.global.u32 word, [a];"] {
+        let masked = format!(
+            "add.u64 b, a, 0; {masked} tcgen05.mma.ws.cta_group::1.kind::f16 [taddr], b, b, idesc, adds, a;"
+        );
+        let text = one_multiply(".param .u64 n", "mov.pred adds, 0;", "mov.b32 idesc, 0x08100010;");
+        let report = simulate(&text.replace(multiply, &masked));
+        assert_eq!(codes(&report), [""; 0], "{:?}", report.reasons);
+    }
+    let said = "mov.u32 word, %ntid.x; mul.lo.u32 word, word, 0x000C0000; or.b32 idesc, word, 0x00100010;";
+    let report = simulate(&one_multiply(".param .u32 n", "mov.pred adds, 0;", said));
+    assert_eq!(codes(&report), ["SIM506"], "{:?}", report.reasons);
+}
+
 /// A descriptor that is a parameter is no address, and where it leads nobody knows.
 #[test]
 fn a_descriptor_that_is_a_parameter() {
     let text = |descriptor: &str| {
-        let body = format!(
-            "    .reg .pred p, done;
-    .reg .b32 tid, warp, taddr;
-    .reg .b64 matrix, low;
-    .shared .align 4 .b32 slot;
-    .shared .align 8 .b64 full;
-    .shared .align 1024 .b8 tile[4096];
-
-    ld.param.u64 matrix, [template];
-    {descriptor}
-    mov.u32 tid, %tid.x;
-    shr.u32 warp, tid, 5;
-    setp.ne.u32 p, warp, 0;
-    @p bra allocated;
-    tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [slot], 32;
-    tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned;
-allocated:
-    setp.ne.u32 p, tid, 0;
-    @!p mbarrier.init.shared::cta.b64 [full], 1;
-    @!p fence.mbarrier_init.release.cluster;
-    tcgen05.fence::before_thread_sync;
-    bar.sync 0;
-    tcgen05.fence::after_thread_sync;
-    ld.shared.b32 taddr, [slot];
-    @p bra issued;
-    tcgen05.cp.cta_group::1.128x256b [taddr], matrix;
-    tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [full];
-issued:
-    mbarrier.try_wait.parity.shared::cta.b64 done, [full], 0;
-    @!done bra issued;
-    bar.sync 0;
-    setp.ne.u32 p, warp, 0;
-    @p bra freed;
-    tcgen05.dealloc.cta_group::1.sync.aligned.b32 taddr, 32;
-freed:
-    ret;
-"
-        );
-        kernel(".param .u64 template", 128, &body)
+        let start = format!("ld.param.u64 a, [template];\n    {descriptor}");
+        let issued = "tcgen05.cp.cta_group::1.128x256b [taddr], a;";
+        one_operation(".param .u64 template", &start, 4096, "", issued)
     };
-    for descriptor in ["", "mov.u64 low, 64; or.b64 matrix, matrix, low;", "add.u64 matrix, matrix, 0x100;"] {
+    for descriptor in ["", "mov.u64 b, 64; or.b64 a, a, b;", "add.u64 a, a, 0x100;"] {
         let report = simulate(&text(descriptor));
         assert!(report.diagnostics.is_empty(), "{descriptor}: {:?} {:?}", codes(&report), report.reasons);
     }
     // What the kernel itself says is found.
-    let report = simulate(&text("mov.b64 matrix, 0x0000400800013FFF;"));
+    let report = simulate(&text("mov.b64 a, 0x0000400800013FFF;"));
     assert_eq!(codes(&report), ["SIM503"], "{:?}", report.reasons);
+}
+
+/// A warp that stores to Tensor Memory for each part of the work that it has, one accumulator of 32 columns after the
+/// other. It has allocated two of them, and begins again behind `most`.
+fn parts(parts: &str, steps: &str, most: u32) -> String {
+    let body = format!(
+        "    .reg .pred p;
+    .reg .b32 part, parts, step, steps, grid, taddr, at, number;
+    .shared .align 4 .b32 slot;
+
+    ld.param.u32 parts, [count];
+    ld.param.u32 steps, [count];
+    {parts}
+    {steps}
+    mov.u32 grid, %nctaid.x;
+    mov.u32 part, %ctaid.x;
+    mov.u32 number, 0;
+    tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [slot], 64;
+    ld.shared.b32 taddr, [slot];
+next:
+    setp.ge.u32 p, part, parts;
+    @p bra done;
+    mov.u32 step, 0;
+work:
+    add.u32 step, step, 1;
+    setp.lt.u32 p, step, steps;
+    @p bra work;
+    mad.lo.u32 at, number, 32, taddr;
+    tcgen05.st.sync.aligned.32x32b.x1.b32 [at], {{step}};
+    tcgen05.wait::st.sync.aligned;
+    add.u32 number, number, 1;
+    setp.ge.u32 p, number, {most};
+    selp.b32 number, 0, number, p;
+    add.u32 part, part, grid;
+    bra next;
+done:
+    tcgen05.dealloc.cta_group::1.sync.aligned.b32 taddr, 64;
+    ret;
+"
+    );
+    kernel(".param .u32 count", 32, &body)
+}
+
+/// Where there is more to do than is looked at, a cluster still has several parts of it.
+#[test]
+fn more_than_one_part() {
+    let report = simulate(&parts("", "", 2));
+    assert_eq!(report.verdict, Verdict::Clean, "{:?} {:?}", codes(&report), report.reasons);
+    assert!(report.warp_instructions > 1000, "{}", report.warp_instructions);
+    let report = simulate(&parts("", "", 3));
+    assert_eq!(codes(&report), ["SIM301"], "{:?}", report.reasons);
+    // Numbers so small that there is nothing to do show nothing.
+    let (few, many) = ("shr.u32 parts, parts, 7;", "shl.b32 steps, steps, 6;");
+    let report = simulate(&parts(few, many, 2));
+    assert_eq!(report.verdict, Verdict::Clean, "{:?} {:?}", codes(&report), report.reasons);
+    let wrong = parts(few, many, 2).replace("[at], {step}", "[at+64], {step}");
+    let report = simulate(&wrong);
+    assert_eq!(codes(&report), ["SIM301"], "{:?}", report.reasons);
+}
+
+/// Who asks for the work of others is given some.
+#[test]
+fn work_of_others() {
+    let text = |most: u32| {
+        let body = format!(
+            "    .reg .pred p, q;
+    .reg .b32 tid, taddr, at, number, parity;
+    .reg .b128 answer;
+    .shared .align 4 .b32 slot;
+    .shared .align 8 .b64 full;
+    .shared .align 16 .b8 response[16];
+
+    mov.u32 tid, %tid.x;
+    setp.eq.u32 p, tid, 0;
+    @p mbarrier.init.shared::cta.b64 [full], 1;
+    @p fence.mbarrier_init.release.cluster;
+    tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [slot], 64;
+    bar.sync 0;
+    ld.shared.b32 taddr, [slot];
+    mov.u32 number, 0;
+    mov.u32 parity, 0;
+next:
+    mad.lo.u32 at, number, 32, taddr;
+    tcgen05.st.sync.aligned.32x32b.x1.b32 [at], {{tid}};
+    tcgen05.wait::st.sync.aligned;
+    add.u32 number, number, 1;
+    setp.ge.u32 q, number, {most};
+    selp.b32 number, 0, number, q;
+    @p mbarrier.arrive.expect_tx.shared::cta.b64 _, [full], 16;
+    @p clusterlaunchcontrol.try_cancel.async.shared::cta.mbarrier::complete_tx::bytes.b128 [response], [full];
+wait:
+    mbarrier.try_wait.parity.shared::cta.b64 q, [full], parity;
+    @!q bra wait;
+    xor.b32 parity, parity, 1;
+    ld.shared.b128 answer, [response];
+    fence.proxy.async.shared::cta;
+    bar.sync 0;
+    clusterlaunchcontrol.query_cancel.is_canceled.pred.b128 q, answer;
+    @q bra next;
+    tcgen05.dealloc.cta_group::1.sync.aligned.b32 taddr, 64;
+    ret;
+"
+        );
+        kernel("", 32, &body)
+    };
+    let report = simulate(&text(2));
+    assert_eq!(report.verdict, Verdict::Clean, "{:?} {:?}", codes(&report), report.reasons);
+    let report = simulate(&text(3));
+    assert_eq!(codes(&report), ["SIM301"], "{:?}", report.reasons);
 }
