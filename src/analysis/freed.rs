@@ -338,6 +338,10 @@ impl<'a> Kernel<'a> {
     /// Adds the signals that an event may wait for; nothing if that may be anything.
     fn add_waited_for(&self, event: Event, told: &Told, seen: &mut Seen, found: &mut Vec<u32>) -> Option<()> {
         let flow = &self.flow;
+        if let Action::Call(callee) = event.action {
+            let happens = flow.all.summary(callee)?.events.len();
+            flow.facts.budget.take(happens as u64).then_some(())?;
+        }
         waited_for(flow, event, &mut |event, waits| match waits {
             Waits::AtBarrier => self.add_of_channel(self.channel(event)?, told, seen, found),
             Waits::ForMbarrier => {
@@ -566,7 +570,7 @@ fn waited_for(
         Action::MbarrierWait => visit(event, Waits::ForMbarrier),
         Action::Acquire | Action::SharedUpdate | Action::Unknown => visit(event, Waits::ForAnything),
         Action::Call(callee) => match flow.all.summary(callee) {
-            Some(summary) if !summary.unknown && flow.facts.budget.take(summary.events.len() as u64) => {
+            Some(summary) if !summary.unknown => {
                 summary.events.iter().try_for_each(|inner| waited_for(flow, *inner, visit))
             }
             _ => visit(event, Waits::ForAnything),

@@ -191,6 +191,7 @@ impl<'a> Flow<'a> {
 
     fn find_mbarriers(&self) -> Vec<Used> {
         let mut used = Vec::new();
+        self.facts.budget.take(self.cfg().instructions().len() as u64);
         for instruction in self.cfg().instructions() {
             let opcode = self.unit.operations.of(instruction);
             if opcode.only_computes() {
