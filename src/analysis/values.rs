@@ -432,13 +432,14 @@ mod tests {
     }
 
     /// By line that reads: the lines whose values it can see, found by carrying each on until nothing
-    /// changes.
-    fn expected(lines: &[Line]) -> Vec<BTreeSet<usize>> {
-        let mut before = vec![BTreeSet::new(); lines.len() + 1];
+    /// changes; nothing for lines that are never executed.
+    fn expected(lines: &[Line]) -> Vec<Option<BTreeSet<usize>>> {
+        let mut before = vec![None; lines.len() + 1];
+        before[0] = Some(BTreeSet::new());
         loop {
             let mut changed = false;
             for (at, line) in lines.iter().enumerate() {
-                let mut after: BTreeSet<usize> = before[at].clone();
+                let Some(mut after) = before[at].clone() else { continue };
                 let next: &[usize] = match *line {
                     Line::Write => {
                         after = BTreeSet::from([at]);
@@ -454,9 +455,11 @@ mod tests {
                     Line::Leave => &[],
                 };
                 for next in next {
-                    let held = before[*next].len();
-                    before[*next].extend(&after);
-                    changed |= before[*next].len() > held;
+                    changed |= before[*next].is_none();
+                    let known = before[*next].get_or_insert_default();
+                    let held = known.len();
+                    known.extend(&after);
+                    changed |= known.len() > held;
                 }
             }
             if !changed {
@@ -492,9 +495,7 @@ mod tests {
             // Equal sets of a few definitions have one number.
             let mut known: FxHashMap<ValueId, Vec<u32>> = FxHashMap::default();
             for (at, line) in lines.iter().enumerate() {
-                if !matches!(line, Line::Read) {
-                    continue;
-                }
+                let (Line::Read, Some(wanted)) = (line, &expected[at]) else { continue };
                 let operand = unit.module.instructions[at].operands.start + 1;
                 let Resolution::Register(register) = unit.symbols.operand(operand) else {
                     panic!("{text:?}", text = source.text())
@@ -502,7 +503,7 @@ mod tests {
                 let value = definitions.value(&cfg, at as u32, register, &budget);
                 let all = value.and_then(|value| definitions.all(value, &budget)).unwrap_or_default();
                 let found: Vec<u32> = all.iter().map(|id| definitions.get(*id).instruction).collect();
-                let wanted: Vec<u32> = expected[at].iter().map(|at| *at as u32).collect();
+                let wanted: Vec<u32> = wanted.iter().map(|at| *at as u32).collect();
                 // What is written once is taken to be written wherever it is read.
                 if definitions.of(register).len() > 1 {
                     prop_assert_eq!(&found, &wanted, "{} in {}", at, source.text());
