@@ -103,7 +103,7 @@ impl Search<'_> {
             let Some(guard) = self.guard(at) else { return false };
             work.push(Needed::Value(guard));
         }
-        needed(&function, at, &mut |value| work.push(Needed::Value(value)))
+        needed(function, at, &mut |value| work.push(Needed::Value(value)))
     }
 
     /// Which of several definitions it was has to be decided alike.

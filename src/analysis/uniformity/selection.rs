@@ -228,6 +228,6 @@ impl Search<'_> {
         if function.definitions.of(definition.register).len() > 1 {
             needs.extend(function.cfg.block_of(at).map(Step::Block));
         }
-        needed(&function, at, &mut |value| needs.push(Step::Value(value)))
+        needed(function, at, &mut |value| needs.push(Step::Value(value)))
     }
 }
