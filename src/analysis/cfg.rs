@@ -74,8 +74,8 @@ pub struct Cfg {
     order: OnceCell<Vec<BlockId>>,
     positions: OnceCell<Vec<u32>>,
     reachable: OnceCell<Vec<bool>>,
-    /// By block; nothing if no edge goes back.
-    in_loop: OnceCell<Vec<bool>>,
+    /// By block: the circle that it is in, if it is in one; nothing if no edge goes back.
+    circles: OnceCell<Vec<Option<u32>>>,
     dominators: OnceCell<DominatorTree>,
     post_dominators: OnceCell<DominatorTree>,
 }
@@ -251,7 +251,17 @@ impl Cfg {
 
     /// Whether a path leads from the block back to it.
     pub fn is_in_loop(&self, block: BlockId) -> bool {
-        let in_loop = self.in_loop.get_or_init(|| {
+        self.circle(block).is_some()
+    }
+
+    /// Whether paths lead from each of two blocks to the other one, and on.
+    pub fn share_circle(&self, one: BlockId, other: BlockId) -> bool {
+        self.circle(one).is_some_and(|circle| self.circle(other) == Some(circle))
+    }
+
+    /// The number of the blocks that lead to each other, this one among them.
+    fn circle(&self, block: BlockId) -> Option<u32> {
+        let circles = self.circles.get_or_init(|| {
             let mut goes_back = self
                 .blocks()
                 .flat_map(|(from, content)| content.successors.iter().map(move |to| *to <= from));
@@ -268,19 +278,19 @@ impl Cfg {
                     graph.add_edge(node(from), node(*to), ());
                 }
             }
-            let mut in_loop = vec![false; self.blocks.len()];
-            for together in kosaraju_scc(&graph) {
-                let is_loop = match together[..] {
+            let mut circles = vec![None; self.blocks.len()];
+            for (number, together) in kosaraju_scc(&graph).into_iter().enumerate() {
+                let is_circle = match together[..] {
                     [alone] => graph.contains_edge(alone, alone),
                     _ => true,
                 };
                 for node in together {
-                    in_loop[node.index()] = is_loop;
+                    circles[node.index()] = is_circle.then_some(number as u32);
                 }
             }
-            in_loop
+            circles
         });
-        in_loop.get(block.index()).is_some_and(|in_loop| *in_loop)
+        circles.get(block.index()).copied().flatten()
     }
 
     /// The first block, and blocks that together reach all those that it does not reach; in their
@@ -529,7 +539,7 @@ impl Builder<'_> {
             order: OnceCell::new(),
             positions: OnceCell::new(),
             reachable: OnceCell::new(),
-            in_loop: OnceCell::new(),
+            circles: OnceCell::new(),
             dominators: OnceCell::new(),
             post_dominators: OnceCell::new(),
         }

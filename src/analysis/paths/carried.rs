@@ -1,7 +1,5 @@
 //! What writes make of what loops carry, and how long a term is what was read.
 
-use petgraph::algo::kosaraju_scc;
-use petgraph::graph::{DiGraph, NodeIndex};
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
@@ -181,32 +179,6 @@ impl Builder<'_> {
         self.is_kept_round(term, block)
     }
 
-    /// Whether control can go from each of two blocks to the other one.
-    pub(super) fn share_circle(&mut self, one: BlockId, other: BlockId) -> bool {
-        let cfg = self.function.cfg;
-        let circles = self.circles.get_or_insert_with(|| {
-            let mut graph: DiGraph<(), ()> = DiGraph::with_capacity(cfg.len(), cfg.len());
-            for _ in cfg.blocks() {
-                graph.add_node(());
-            }
-            for (block, content) in cfg.blocks() {
-                for successor in &content.successors {
-                    graph.add_edge(NodeIndex::new(block.index()), NodeIndex::new(successor.index()), ());
-                }
-            }
-            let mut circles = vec![(0, false); cfg.len()];
-            for (number, members) in kosaraju_scc(&graph).into_iter().enumerate() {
-                for member in &members {
-                    let block = BlockId(member.index() as u32);
-                    let is_circle = members.len() > 1 || cfg.block(block).successors.contains(&block);
-                    circles[member.index()] = (number as u32, is_circle);
-                }
-            }
-            circles
-        });
-        circles[one.index()] == circles[other.index()] && circles[one.index()].1
-    }
-
     /// What writes the leaves of a term, and what it is then: that is said where the term is a register.
     pub(super) fn writes_of(&mut self, term: TermId) -> Vec<Write> {
         let is_register = self.joins.contains(&term);
@@ -322,7 +294,7 @@ impl Builder<'_> {
         let leaves = self.facts[term.index()].leaves.clone();
         leaves.iter().all(|id| {
             let from = self.function.cfg.block_of(self.function.definitions.get(*id).instruction);
-            from.is_some_and(|from| !self.share_circle(from, block))
+            from.is_some_and(|from| !self.function.cfg.share_circle(from, block))
         })
     }
 }

@@ -102,7 +102,6 @@ impl Terms {
             selections: FxHashMap::default(),
             joins: FxHashSet::default(),
             lows: FxHashMap::default(),
-            circles: None,
         };
         for &instruction in guards {
             if let Some(guard) = builder.guard(instruction) {
@@ -268,8 +267,6 @@ pub(super) struct Builder<'a> {
     pub(super) joins: FxHashSet<TermId>,
     /// Those that are the lowest bits of one, and how many.
     pub(super) lows: FxHashMap<TermId, (TermId, u32)>,
-    /// By block: which blocks it is in a circle with, by a number, and whether it is in one.
-    pub(super) circles: Option<Vec<(u32, bool)>>,
 }
 
 /// Deeper expressions are not looked into.
@@ -856,7 +853,7 @@ impl Builder<'_> {
             let Some((term, _)) = self.terms.guard(*guard) else { continue };
             let Some(seen) = mentions.add(term, &self.terms, self.function.budget) else { return none };
             if let Some(block) = self.function.cfg.block_of(*guard)
-                && self.share_circle(block, block)
+                && self.function.cfg.is_in_loop(block)
             {
                 for term in seen {
                     if mentions.of(term) == 1 && self.is_kept_round(term, block) {
