@@ -74,7 +74,9 @@ pub struct Cfg {
     order: OnceCell<Vec<BlockId>>,
     positions: OnceCell<Vec<u32>>,
     reachable: OnceCell<Vec<bool>>,
-    /// By block: the circle that it is in, if it is in one; nothing if no edge goes back.
+    /// See [`Cfg::find_rounds`].
+    rounds: OnceCell<Vec<Range<BlockId>>>,
+    /// By block: the circle that it is in, if it is in one.
     circles: OnceCell<Vec<Option<u32>>>,
     dominators: OnceCell<DominatorTree>,
     post_dominators: OnceCell<DominatorTree>,
@@ -130,7 +132,7 @@ impl Cfg {
 
     /// Whether every instruction of the function can be executed.
     pub fn is_executed_whole(&self) -> bool {
-        !self.is_pruned() && self.reachable().is_empty()
+        !self.is_pruned() && self.is_reached_whole()
     }
 
     /// The statements of the function.
@@ -203,6 +205,11 @@ impl Cfg {
         })[block.index()]
     }
 
+    /// Whether a path leads to every block with instructions.
+    pub fn is_reached_whole(&self) -> bool {
+        self.reachable().is_empty()
+    }
+
     /// Whether a path leads to the block from the function's start.
     pub fn is_reachable(&self, block: BlockId) -> bool {
         self.reachable().get(block.index()).is_none_or(|reachable| *reachable)
@@ -239,11 +246,11 @@ impl Cfg {
 
     fn behind(&self, blocks: impl Iterator<Item = BlockId>, next: impl Fn(&Block) -> &BlockIds) -> Vec<bool> {
         let mut seen = vec![false; self.blocks.len()];
-        let mut work: Vec<BlockId> = Vec::new();
-        blocks.for_each(|block| work.extend(next(self.block(block))));
+        let mut work: SmallVec<[BlockId; 16]> = SmallVec::new();
+        blocks.for_each(|block| work.extend_from_slice(next(self.block(block))));
         while let Some(block) = work.pop() {
             if !std::mem::replace(&mut seen[block.index()], true) {
-                work.extend(next(self.block(block)));
+                work.extend_from_slice(next(self.block(block)));
             }
         }
         seen
@@ -261,13 +268,13 @@ impl Cfg {
 
     /// The number of the blocks that lead to each other, this one among them.
     fn circle(&self, block: BlockId) -> Option<u32> {
+        // What goes round through a block goes back over it, or to it, in the order of the text.
+        let rounds = self.rounds.get_or_init(|| self.find_rounds());
+        let last = rounds.partition_point(|round| round.start <= block).checked_sub(1)?;
+        if block > rounds[last].end {
+            return None;
+        }
         let circles = self.circles.get_or_init(|| {
-            let mut goes_back = self
-                .blocks()
-                .flat_map(|(from, content)| content.successors.iter().map(move |to| *to <= from));
-            if !goes_back.any(|back| back) {
-                return Vec::new();
-            }
             let mut graph: DiGraph<(), ()> = DiGraph::with_capacity(self.blocks.len(), self.blocks.len() * 2);
             self.blocks.iter().for_each(|_| {
                 graph.add_node(());
@@ -291,6 +298,22 @@ impl Cfg {
             circles
         });
         circles.get(block.index()).copied().flatten()
+    }
+
+    /// The stretches of the text that edges lead back over, apart and in their order, each with its first and its
+    /// last block.
+    fn find_rounds(&self) -> Vec<Range<BlockId>> {
+        let edges = self.blocks().flat_map(|(from, it)| it.successors.iter().map(move |to| *to..from));
+        let mut rounds: Vec<Range<BlockId>> = edges.filter(|round| round.start <= round.end).collect();
+        rounds.sort_unstable_by_key(|round| (round.start, round.end));
+        rounds.dedup_by(|next, before| {
+            let is_part = next.start <= before.end;
+            if is_part {
+                before.end = before.end.max(next.end);
+            }
+            is_part
+        });
+        rounds
     }
 
     /// The first block, and blocks that together reach all those that it does not reach; in their
@@ -426,6 +449,9 @@ impl Labels {
     }
 }
 
+/// Blocks that most functions have.
+const BLOCKS: usize = 16;
+
 struct Builder<'a> {
     unit: &'a Unit,
     body: Slice,
@@ -434,7 +460,8 @@ struct Builder<'a> {
 
 impl Builder<'_> {
     fn build(self) -> Cfg {
-        let mut blocks = vec![Block::default()];
+        let mut blocks = Vec::with_capacity(BLOCKS);
+        blocks.push(Block::default());
         let mut block_of: Vec<BlockId> = Vec::with_capacity(self.body.len as usize);
         let mut first_instruction = None;
         let mut labels = Labels::default();
@@ -457,12 +484,15 @@ impl Builder<'_> {
                     pending_labels.clear();
                     let first = *first_instruction.get_or_insert(instruction);
                     let id = BlockId(blocks.len() as u32 - 1);
-                    block_of.resize((instruction - first) as usize, BlockId(0));
+                    if block_of.len() < (instruction - first) as usize {
+                        block_of.resize((instruction - first) as usize, BlockId(0));
+                    }
                     block_of.push(id);
                     let instructions = &mut blocks[id.index()].instructions;
-                    let start =
-                        if instructions.start == instructions.end { instruction } else { instructions.start };
-                    *instructions = start..instruction + 1;
+                    if instructions.start == instructions.end {
+                        instructions.start = instruction;
+                    }
+                    instructions.end = instruction + 1;
                     if !matches!(self.transfer(instruction), Transfer::None) {
                         blocks.push(Block::default());
                     }
@@ -539,6 +569,7 @@ impl Builder<'_> {
             order: OnceCell::new(),
             positions: OnceCell::new(),
             reachable: OnceCell::new(),
+            rounds: OnceCell::new(),
             circles: OnceCell::new(),
             dominators: OnceCell::new(),
             post_dominators: OnceCell::new(),

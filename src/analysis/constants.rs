@@ -51,6 +51,9 @@ const VISIT: u64 = 4;
 /// comes round, up to the highest.
 const TURNS: u32 = 8;
 
+/// Values that are evaluated in most functions.
+const MANY: usize = 64;
+
 /// A definition that was not evaluated.
 const NO_SLOT: u32 = u32::MAX;
 
@@ -60,13 +63,13 @@ impl Constants {
         let slots = vec![NO_SLOT; function.definitions.len()];
         let mut this = Self { slots, joins: FxHashMap::default(), values: Vec::new() };
         // By slot.
-        let mut order: Vec<ValueId> = Vec::new();
+        let mut order: Vec<ValueId> = Vec::with_capacity(MANY);
         // What each of them is made of: the operand that reads it, and the value.
-        let mut sources: Vec<(u32, ValueId)> = Vec::new();
-        let mut first_source: Vec<u32> = Vec::new();
+        let mut sources: Vec<(u32, ValueId)> = Vec::with_capacity(MANY);
+        let mut first_source: Vec<u32> = Vec::with_capacity(MANY);
         // The slots, each behind those that its value is made of, but for what goes round.
-        let mut inner_first: Vec<u32> = Vec::new();
-        let mut work: Vec<Step> = Vec::new();
+        let mut inner_first: Vec<u32> = Vec::with_capacity(MANY);
+        let mut work: Vec<Step> = Vec::with_capacity(MANY);
         for (instruction, register) in uses {
             work.extend(function.value(instruction, register).map(Step::Enter));
             while let Some(step) = work.pop() {

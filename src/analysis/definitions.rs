@@ -87,9 +87,13 @@ impl Definitions {
         let mut reads = Vec::new();
         // Where each copy was first met.
         let mut copies: FxHashMap<RegisterId, u32> = FxHashMap::default();
-        for instruction in cfg.instructions().filter(|instruction| cfg.is_executed(*instruction)) {
-            let guarded = cfg.guard_holds(instruction).is_none()
-                && unit.module.guard(&unit.module.instructions[instruction as usize]).is_some();
+        let all_are_executed = cfg.is_executed_whole();
+        for instruction in cfg.instructions() {
+            if !all_are_executed && !cfg.is_executed(instruction) {
+                continue;
+            }
+            let guarded = unit.module.guard(&unit.module.instructions[instruction as usize]).is_some()
+                && cfg.guard_holds(instruction).is_none();
             let written = definitions.len();
             let read = reads.len();
             registers::accesses(unit, instruction, &mut |register, operand, access| {

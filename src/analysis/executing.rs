@@ -6,7 +6,7 @@
 //! such a condition is evaluated for each of the at most 1024 threads. What else a condition may be made
 //! of is not known, but perhaps that it is the same for a whole warp.
 
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 
 use rustc_hash::FxHashMap;
 
@@ -92,10 +92,13 @@ impl Executes {
 
     /// How many threads of one warp certainly execute it, where a warp does at all; the fewest.
     pub fn threads_of_warp(&self) -> Option<u32> {
-        if self.certain().any(|lanes| lanes == u32::MAX) {
-            return Some(u32::BITS);
+        let mut certain = 0;
+        for lanes in self.certain() {
+            if lanes == u32::MAX {
+                return Some(u32::BITS);
+            }
+            certain = certain.max(lanes.count_ones());
         }
-        let certain = self.certain().map(u32::count_ones).fold(0, u32::max);
         if certain > 1 {
             return Some(certain);
         }
@@ -176,7 +179,31 @@ pub struct Executing<'a> {
 /// What was found out about the threads of a kernel, as far as it was asked for: of any CTA, and of the
 /// first two of a cluster.
 #[derive(Debug, Default)]
-pub struct FoundOut([OfCta; 3]);
+pub struct FoundOut {
+    block: OnceCell<Block>,
+    by_rank: [OfCta; 3],
+}
+
+/// The threads of a block.
+#[derive(Debug)]
+struct Block {
+    size: [u64; 3],
+    /// Whether the kernel says that it has these; otherwise they are as many as there can be, in a row.
+    is_exact: bool,
+    all: ThreadSet,
+}
+
+impl Block {
+    fn of(function: &Function<'_>) -> Self {
+        let given = function
+            .block_size()
+            .filter(|[x, y, z]| x.saturating_mul(*y).saturating_mul(*z) <= MOST as u64 && *x > 0);
+        // Where rows of threads are no warps, that is said.
+        let size = given.unwrap_or([MOST as u64, 1, 1]);
+        let all = ThreadSet::below(size.iter().product::<u64>() as usize);
+        Self { size, is_exact: given.is_some(), all }
+    }
+}
 
 /// The same of one CTA.
 #[derive(Debug, Default)]
@@ -194,21 +221,18 @@ impl<'a> Executing<'a> {
         rank: Option<u32>,
         found: &'a FoundOut,
     ) -> Self {
-        let given = function
-            .block_size()
-            .filter(|[x, y, z]| x.saturating_mul(*y).saturating_mul(*z) <= MOST as u64 && *x > 0);
-        // Where rows of threads are no warps, that is said.
-        let size = given.unwrap_or([MOST as u64, 1, 1]);
+        let block = found.block.get_or_init(|| Block::of(&function));
         let deciding = uniformity.deciding(&function, function.budget);
+        let found = &found.by_rank[rank.map_or(0, |rank| rank.min(1) as usize + 1)];
         Self {
             function,
             uniformity,
             rank,
-            size,
-            is_exact: given.is_some(),
-            all: ThreadSet::below(size.iter().product::<u64>() as usize),
+            size: block.size,
+            is_exact: block.is_exact,
+            all: block.all,
             deciding,
-            found: &found.0[rank.map_or(0, |rank| rank.min(1) as usize + 1)],
+            found,
         }
     }
 

@@ -182,7 +182,11 @@ impl<'a> Flow<'a> {
 
     /// What decides whether an event happens.
     pub fn condition(&self, event: Event) -> Condition {
-        let at = event.instruction;
+        self.condition_at(event.instruction)
+    }
+
+    /// What decides whether an instruction of this function is executed.
+    pub(super) fn condition_at(&self, at: u32) -> Condition {
         let guard = match self.unit.module.guard(&self.unit.module.instructions[at as usize]) {
             None => Guarded::No,
             Some(guard) => match self.unit.symbols.guard(at) {
@@ -434,8 +438,10 @@ impl<'a> Flow<'a> {
             }
         };
         // What no path leads to does not happen.
+        let all_happen = self.cfg().is_reached_whole();
         let happens = |event: &&Event| {
-            self.cfg().block_of(event.instruction).is_some_and(|block| self.cfg().is_reachable(block))
+            all_happen
+                || self.cfg().block_of(event.instruction).is_some_and(|block| self.cfg().is_reachable(block))
         };
         for &event in self.events().iter().filter(happens) {
             let at = event.instruction;

@@ -216,6 +216,36 @@ pub fn barriers_behind_waits(flow: &Flow<'_>) -> FxHashSet<u32> {
     barriers.map(|event| event.instruction).filter(|it| !unreached.contains(it)).collect()
 }
 
+/// Whether everything is surely complete at these instructions: on every way there stands a wait or a barrier behind
+/// which nothing is started any more. Most kernels end so, and what it takes to see it is little.
+pub fn is_complete_at(flow: &Flow<'_>, instructions: &[u32]) -> bool {
+    let cfg = flow.cfg();
+    if !cfg.is_reached_whole() {
+        return false;
+    }
+    let completes =
+        |event: &Event| matches!(event.action, Action::Barrier | Action::MbarrierWait | Action::Unknown);
+    let starts = |event: &Event| match event.action {
+        Action::Call(_) => true,
+        _ => flow.operation(*event).is_some_and(|operation| Pending::of(operation).is_some()),
+    };
+    instructions.iter().all(|at| {
+        let is_before = |event: &&Event| {
+            event.instruction < *at
+                && completes(event)
+                && cfg
+                    .block_of(event.instruction)
+                    .zip(cfg.block_of(*at))
+                    .is_some_and(|(before, block)| before == block || cfg.dominates(before, block))
+        };
+        let last = flow.events().iter().rev().find(is_before);
+        let behind = last.and_then(|last| flow.passed_from(Direction::Forward, &[last.instruction]));
+        behind.is_some_and(|behind| {
+            !flow.events().iter().any(|event| starts(event) && behind.has(cfg, event.instruction))
+        })
+    })
+}
+
 /// Pending loads with live registers, and what is done to their Tensor Memory.
 pub fn overwritten_loads(flow: &Flow<'_>) -> Vec<Pair> {
     let read = LazyCell::new(|| flow.loads_that_are_read());

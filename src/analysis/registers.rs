@@ -6,7 +6,7 @@
 
 use crate::isa::generic::Row;
 use crate::isa::tensor::InstructionForm;
-use crate::resolve::symbols::{RegisterId, Resolution, Symbols};
+use crate::resolve::symbols::{RegisterId, Symbols};
 use crate::resolve::unit::Unit;
 use crate::syntax::ast::{Module, Slice};
 
@@ -95,7 +95,7 @@ fn walk(
 
 #[inline]
 fn name(symbols: &Symbols, index: usize, access: Access, visit: &mut impl FnMut(RegisterId, u32, Access)) {
-    if let Resolution::Register(register) = symbols.operand(index as u32) {
+    if let Some(register) = symbols.register_operand(index as u32) {
         visit(register, index as u32, access);
     }
 }

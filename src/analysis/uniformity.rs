@@ -10,6 +10,7 @@
 use std::cell::{OnceCell, RefCell};
 
 use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::SmallVec;
 
 use super::bit_set::BitSet;
 use super::budget::Budget;
@@ -191,16 +192,18 @@ impl Uniformity {
         let mut waiting = Vec::with_capacity(work.len());
         // A condition is made of one value or two.
         self.partitions.reserve(2 * work.len());
-        let mut dependents: FxHashMap<ValueId, Vec<ValueId>> = FxHashMap::default();
+        // What is made of what.
+        let mut dependents: Vec<(ValueId, ValueId)> = Vec::with_capacity(2 * work.len());
         while let Some(id) = work.pop() {
             if self.partitions.insert(id, Partition::BOTTOM).is_none() {
                 waiting.push(id);
                 for source in partition_sources(function, id) {
-                    dependents.entry(source).or_default().push(id);
+                    dependents.push((source, id));
                     work.push(source);
                 }
             }
         }
+        dependents.sort_unstable();
         // Taken from the end: in the order of the instructions at first.
         waiting.sort_unstable_by_key(|id| std::cmp::Reverse(*id));
         let mut queued: FxHashSet<ValueId> = waiting.iter().copied().collect();
@@ -218,8 +221,9 @@ impl Uniformity {
             });
             if new != old {
                 self.partitions.insert(id, new);
-                let affected = dependents.get(&id).into_iter().flatten().copied();
-                waiting.extend(affected.filter(|dependent| queued.insert(*dependent)));
+                let start = dependents.partition_point(|(source, _)| *source < id);
+                let affected = dependents[start..].iter().take_while(|(source, _)| *source == id);
+                waiting.extend(affected.map(|(_, it)| *it).filter(|dependent| queued.insert(*dependent)));
             }
         }
     }
@@ -507,14 +511,14 @@ fn divides_like_operands(computes: Computation) -> bool {
 }
 
 /// The values whose partitions that of a value is made of.
-fn partition_sources(function: &Function<'_>, id: ValueId) -> Vec<ValueId> {
+fn partition_sources(function: &Function<'_>, id: ValueId) -> SmallVec<[ValueId; 4]> {
     let id = match id {
         ValueId::Definition(id) => id,
-        ValueId::Join(join) => return function.definitions.joined(join).to_vec(),
+        ValueId::Join(join) => return function.definitions.joined(join).iter().copied().collect(),
     };
     let instruction = function.definitions.get(id).instruction;
     let raw = &function.unit.module.instructions[instruction as usize];
-    let mut sources = Vec::new();
+    let mut sources = SmallVec::new();
     if function.unit.module.guard(raw).is_some()
         && let Resolution::Register(register) = function.unit.symbols.guard(instruction)
     {

@@ -3,11 +3,13 @@
 //! A commit tracks what its thread has issued before it. Where the commit of each round stands before what the
 //! round issues, that of the last round stays behind: nothing learns when it is complete.
 
+use std::collections::BTreeMap;
+
 use rustc_hash::FxHashSet;
 
 use super::cfg::BlockId;
 use super::executing::{Executes, Executing};
-use super::flow::Flow;
+use super::flow::{Condition, Flow};
 use super::loops::Loop;
 use super::reach::{Direction, Passed};
 use crate::isa::generic::Control;
@@ -32,6 +34,12 @@ impl Flow<'_> {
         let operations: Vec<u32> = operations.iter().copied().filter(is_repeated).collect();
         // Where all commits are outside of loops, they are behind, or missing altogether.
         if operations.is_empty() || !commits.iter().any(is_repeated) {
+            return None;
+        }
+        // Nearly all are committed at once, under the same condition.
+        let last: BTreeMap<Condition, u32> = commits.iter().map(|at| (self.condition_at(*at), *at)).collect();
+        let is_committed = |at: &u32| last.get(&self.condition_at(*at)).is_some_and(|commit| commit > at);
+        if operations.iter().all(is_committed) {
             return None;
         }
         let executing = self.executing(None);

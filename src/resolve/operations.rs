@@ -44,6 +44,9 @@ pub struct Opcode {
     pub is_incomplete: bool,
     /// The positions that its modifiers leave for operands.
     pub slots: SmallVec<[&'static OperandSlot; 8]>,
+    control: Control,
+    synchronization: Synchronization,
+    computes: Computation,
     fit: Fit,
     only_computes: bool,
     concerns: Concerns,
@@ -126,6 +129,7 @@ impl Operations {
     }
 
     /// The opcode of an instruction.
+    #[inline]
     pub fn of(&self, instruction: u32) -> &Opcode {
         &self.opcodes[self.of[instruction as usize] as usize]
     }
@@ -177,6 +181,9 @@ impl Opcode {
             unknown: Vec::new(),
             is_incomplete: false,
             slots: SmallVec::new(),
+            control: Control::Next,
+            synchronization: Synchronization::None,
+            computes: Computation::Other,
             fit: Fit::Fixed,
             only_computes: false,
             concerns: Concerns::OwnCta,
@@ -206,6 +213,11 @@ impl Opcode {
         }
         let Some((_, row, found)) = best else { return this };
         this.row = Some(row);
+        this.control = row.control;
+        this.synchronization = row.synchronization;
+        if found.unknown.is_empty() {
+            this.computes = row.computes;
+        }
         if row.operation == generic::Operation::Tensor {
             this.tensor = tensor_operation(words(text).skip(1)).map(|(operation, _)| operation);
             let qualifiers = words(text).filter_map(|(word, _)| Qualifier::parse(word));
@@ -254,11 +266,9 @@ impl Opcode {
     }
 
     /// What its first destination is made of. Nothing is known where a word is not.
+    #[inline]
     pub fn computes(&self) -> Computation {
-        match self.row {
-            Some(row) if self.unknown.is_empty() => row.computes,
-            _ => Computation::Other,
-        }
+        self.computes
     }
 
     /// Whether all that it does is to make registers from registers: most instructions of a kernel, which
@@ -279,13 +289,15 @@ impl Opcode {
     }
 
     /// What is executed after it.
+    #[inline]
     pub fn control(&self) -> Control {
-        self.row.map_or(Control::Next, |row| row.control)
+        self.control
     }
 
     /// With whom it synchronises.
+    #[inline]
     pub fn synchronization(&self) -> Synchronization {
-        self.row.map_or(Synchronization::None, |row| row.synchronization)
+        self.synchronization
     }
 
     /// Whether it is one of tcgen05.

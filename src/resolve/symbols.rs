@@ -91,12 +91,13 @@ struct Packed(u32);
 
 impl Packed {
     const TAG: u32 = 3 << 30;
+    const REGISTER: u32 = 2;
 
     fn pack(resolution: Resolution) -> Self {
         Self(match resolution {
             Resolution::Undeclared => 0,
             Resolution::Special(special) => 1 << 30 | special.to_bits(),
-            Resolution::Register(RegisterId(index)) => 2 << 30 | index & !Self::TAG,
+            Resolution::Register(RegisterId(index)) => Self::REGISTER << 30 | index & !Self::TAG,
             Resolution::Symbol(SymbolId(index)) => 3 << 30 | index & !Self::TAG,
         })
     }
@@ -106,7 +107,7 @@ impl Packed {
         match self.0 >> 30 {
             0 => Resolution::Undeclared,
             1 => Special::of_bits(index).map_or(Resolution::Undeclared, Resolution::Special),
-            2 => Resolution::Register(RegisterId(index)),
+            Self::REGISTER => Resolution::Register(RegisterId(index)),
             _ => Resolution::Symbol(SymbolId(index)),
         }
     }
@@ -130,6 +131,13 @@ impl Meanings {
     fn get(&self, index: u32) -> Resolution {
         let packed = self.0.get(index as usize).map(|packed| Packed(packed.load(Ordering::Relaxed)));
         packed.map_or(Resolution::Undeclared, Packed::unpack)
+    }
+
+    /// The same, where only registers matter.
+    #[inline]
+    fn register(&self, index: u32) -> Option<RegisterId> {
+        let packed = self.0.get(index as usize)?.load(Ordering::Relaxed);
+        (packed >> 30 == Packed::REGISTER).then_some(RegisterId(packed & !Packed::TAG))
     }
 }
 
@@ -199,6 +207,12 @@ impl Symbols {
     #[inline]
     pub fn operand(&self, index: u32) -> Resolution {
         self.operands.get(index)
+    }
+
+    /// The register that this operand names, if it names one.
+    #[inline]
+    pub fn register_operand(&self, index: u32) -> Option<RegisterId> {
+        self.operands.register(index)
     }
 
     /// What the guard of this instruction names.

@@ -158,13 +158,15 @@ impl Holds {
     /// Whether what is unknown of both together agrees in each warp: it is unknown of all of a warp's
     /// threads for the same reason, because of one of both that holds otherwise, or because of both.
     fn agrees_with(&self, other: &Self, all: ThreadSet) -> bool {
+        if !self.agrees || !other.agrees {
+            return false;
+        }
         let unknown = |it: &Self| all.without(it.yes.or(it.no));
         let (one, two) = (unknown(self), unknown(other));
+        if one.is_empty() && two.is_empty() {
+            return true;
+        }
         let reasons = [one.and(two), one.and(other.yes), self.yes.and(two)];
-        let [both, first, second] = reasons.each_ref().map(ThreadSet::warps);
-        let counts = both.zip(first).zip(second).map(|((both, first), second)| {
-            [both, first, second].into_iter().filter(|lanes| *lanes != 0).count()
-        });
-        self.agrees && other.agrees && counts.max().is_none_or(|most| most < 2)
+        (0..WARPS).all(|warp| reasons.iter().map(|it| u32::from(it.0[warp] != 0)).sum::<u32>() < 2)
     }
 }

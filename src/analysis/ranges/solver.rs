@@ -5,7 +5,7 @@ use smallvec::SmallVec;
 
 use super::conditions::{Compared, Limit, Limited, Test, compared, literal, signed};
 use super::counted::{Base, Counted, joined, masked, product, special};
-use super::remainder;
+use super::remainder::{self, Remainder};
 use super::{Numbers, Ranges};
 use crate::analysis::cfg::BlockId;
 use crate::analysis::definitions::{Definition, DefinitionId};
@@ -33,6 +33,8 @@ enum Made<'f> {
     Opaque(DefinitionId),
     /// By an instruction that computes values of a type.
     Computed(DefinitionId, &'f RawInstruction, &'f Opcode, Type),
+    /// By one that computes what is left of a division.
+    Left(DefinitionId, u32, Remainder, Type),
 }
 
 /// Values that are made of each other, while they are found.
@@ -48,6 +50,8 @@ pub(super) struct Solver<'a, 'f> {
     made: Vec<Made<'f>>,
     /// By slot: those that are made of it.
     feeds: Vec<SmallVec<[u32; 2]>>,
+    /// By join: what it is one of.
+    inputs: FxHashMap<JoinId, Box<[Term]>>,
     /// The one that is evaluated.
     current: u32,
     /// By operand: what it reads.
@@ -64,6 +68,7 @@ impl<'a, 'f> Solver<'a, 'f> {
             values: Vec::new(),
             made: Vec::new(),
             feeds: Vec::new(),
+            inputs: FxHashMap::default(),
             current: 0,
             terms: FxHashMap::default(),
         }
@@ -220,14 +225,28 @@ impl<'a, 'f> Solver<'a, 'f> {
         self.current = slot;
         match self.made[slot as usize] {
             Made::Joined(join) => {
-                let inputs = self.function.definitions.joined(join);
-                inputs.iter().filter_map(|input| self.get(*input)).reduce(Counted::or)
+                let inputs = if let Some(inputs) = self.inputs.get(&join) {
+                    inputs
+                } else {
+                    let inputs = self.function.definitions.joined(join);
+                    let inputs = inputs.iter().map(|input| self.term_of(*input)).collect();
+                    self.inputs.insert(join, inputs);
+                    &self.inputs[&join]
+                };
+                inputs.iter().filter_map(|input| self.read(input)).reduce(Counted::or)
             }
             Made::Opaque(id) => Some(Counted::made(id)),
             Made::Computed(id, raw, opcode, ty) => {
                 let instruction = self.function.definitions.get(id).instruction;
                 let made = self.computed(instruction, raw, opcode, ty)?;
                 Some(made.unwrap_or(Counted::made(id)))
+            }
+            Made::Left(id, of, Remainder { by, is_signed }, ty) => {
+                let instruction = self.function.definitions.get(id).instruction;
+                let of = self.operand(instruction, of, ty)?;
+                let last = by - 1;
+                let is_negative = is_signed && of.number().first().is_none_or(|first| first < 0);
+                Some(Counted::of(Numbers::between(if is_negative { -last } else { 0 }, last)))
             }
         }
     }
@@ -335,7 +354,13 @@ impl<'a, 'f> Solver<'a, 'f> {
                     && !opcode.types.iter().any(|ty| ty.is_float() || ty.is_packed())
                     && self.function.is_local(unit.symbols.register(register)) =>
             {
-                Made::Computed(id, raw, opcode, ty)
+                let subtracts = opcode.computes() == Computation::Arithmetic(Arithmetic::Subtract)
+                    && raw.operands.len == 3;
+                let left = if subtracts { remainder::remainder(self.function, instruction) } else { None };
+                match left {
+                    Some(left) => Made::Left(id, raw.operands.start + 1, left, ty),
+                    None => Made::Computed(id, raw, opcode, ty),
+                }
             }
             _ => Made::Opaque(id),
         }
@@ -374,14 +399,6 @@ impl<'a, 'f> Solver<'a, 'f> {
             Computation::ConvertAddress => Some(a).filter(|it| it.base != Base::Unknown),
             Computation::Arithmetic(Arithmetic::Add) if count == 3 => {
                 a.plus(self.operand(instruction, first + 2, ty)?)
-            }
-            Computation::Arithmetic(Arithmetic::Subtract)
-                if count == 3
-                    && let Some(remainder) = remainder::remainder(self.function, instruction) =>
-            {
-                let last = remainder.by - 1;
-                let is_negative = remainder.is_signed && a.number().first().is_none_or(|first| first < 0);
-                Some(Counted::of(Numbers::between(if is_negative { -last } else { 0 }, last)))
             }
             Computation::Arithmetic(Arithmetic::Subtract) if count == 3 => {
                 self.operand(instruction, first + 2, ty)?.negated().and_then(|by| a.plus(by))
@@ -545,14 +562,28 @@ impl<'a, 'f> Solver<'a, 'f> {
 
     /// What an operand can be: nothing yet where that waits for others.
     fn operand(&mut self, instruction: u32, index: u32, ty: Type) -> Option<Counted> {
-        if !self.terms.contains_key(&index) {
+        let term = if let Some(term) = self.terms.get(&index) {
+            term
+        } else {
             let term = self.term(instruction, index, ty);
             self.terms.insert(index, term);
-        }
-        match &self.terms[&index] {
+            &self.terms[&index]
+        };
+        self.read(term)
+    }
+
+    fn read(&self, term: &Term) -> Option<Counted> {
+        match term {
             Term::Known(known) => Some(*known),
             Term::Value(slot) => self.values[*slot as usize],
             Term::Limited(values) => self.limited(values),
+        }
+    }
+
+    fn term_of(&self, value: ValueId) -> Term {
+        match self.slots.get(&value) {
+            Some(slot) => Term::Value(*slot),
+            None => Term::Known(self.known(value)),
         }
     }
 
@@ -606,10 +637,7 @@ impl<'a, 'f> Solver<'a, 'f> {
                 return Term::Limited(values.into());
             }
         }
-        match self.slots.get(&value) {
-            Some(slot) => Term::Value(*slot),
-            None => Term::Known(self.known(value)),
-        }
+        self.term_of(value)
     }
 }
 

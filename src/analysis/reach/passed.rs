@@ -1,6 +1,8 @@
 //! Paths without anything on them: whether one leads from some instructions to another.
 
-use rustc_hash::FxHashMap;
+use std::cmp::Reverse;
+
+use smallvec::SmallVec;
 
 use super::Direction;
 use crate::analysis::cfg::{BlockId, Cfg};
@@ -9,8 +11,8 @@ use crate::analysis::cfg::{BlockId, Cfg};
 #[derive(Debug)]
 pub struct Passed {
     direction: Direction,
-    /// By block: which of those in it is passed first.
-    first: FxHashMap<BlockId, u32>,
+    /// In the order of the blocks: which of those in a block is passed first.
+    first: SmallVec<[(BlockId, u32); 4]>,
     /// The blocks that are entered behind them.
     blocks: Vec<bool>,
 }
@@ -18,19 +20,17 @@ pub struct Passed {
 impl Passed {
     /// What paths from these instructions pass.
     pub fn new(cfg: &Cfg, direction: Direction, instructions: impl Iterator<Item = u32>) -> Self {
-        let mut first: FxHashMap<BlockId, u32> = FxHashMap::default();
-        for instruction in instructions {
-            if let Some(block) = cfg.block_of(instruction) {
-                let first = first.entry(block).or_insert(instruction);
-                *first = match direction {
-                    Direction::Forward => instruction.min(*first),
-                    Direction::Backward => instruction.max(*first),
-                };
-            }
+        let in_block = |instruction: u32| Some((cfg.block_of(instruction)?, instruction));
+        let mut first: SmallVec<[(BlockId, u32); 4]> = instructions.filter_map(in_block).collect();
+        match direction {
+            Direction::Forward => first.sort_unstable(),
+            Direction::Backward => first.sort_unstable_by_key(|(block, at)| (*block, Reverse(*at))),
         }
+        first.dedup_by_key(|(block, _)| *block);
+        let from = first.iter().map(|(block, _)| *block);
         let blocks = match direction {
-            Direction::Forward => cfg.followers(first.keys().copied()),
-            Direction::Backward => cfg.leaders(first.keys().copied()),
+            Direction::Forward => cfg.followers(from),
+            Direction::Backward => cfg.leaders(from),
         };
         Self { direction, first, blocks }
     }
@@ -44,9 +44,12 @@ impl Passed {
     pub fn has(&self, cfg: &Cfg, instruction: u32) -> bool {
         let Some(block) = cfg.block_of(instruction) else { return false };
         self.blocks[block.index()]
-            || self.first.get(&block).is_some_and(|first| match self.direction {
-                Direction::Forward => *first < instruction,
-                Direction::Backward => *first > instruction,
+            || self.first.binary_search_by_key(&block, |(block, _)| *block).is_ok_and(|at| {
+                let first = self.first[at].1;
+                match self.direction {
+                    Direction::Forward => first < instruction,
+                    Direction::Backward => first > instruction,
+                }
             })
     }
 }

@@ -268,14 +268,17 @@ impl<'a> Solver<'a> {
             if !self.budget.take(1) {
                 break;
             }
-            let after = self.transfer(block, batch, on_discharge, &gens, &mut |_, _| {});
-            if after.holds() == 0 || self.followed.get(block.index()) == Some(&false) {
-                continue;
-            }
             let next = match self.direction {
                 Direction::Forward => &self.cfg.block(block).successors,
                 Direction::Backward => &self.cfg.block(block).predecessors,
             };
+            if next.is_empty() || self.followed.get(block.index()) == Some(&false) {
+                continue;
+            }
+            let after = self.transfer(block, batch, on_discharge, &gens, &mut |_, _| {});
+            if after.holds() == 0 {
+                continue;
+            }
             for &next in next {
                 let useful = self.useful.get(next.index()).map_or(u64::MAX, |kinds| of_kinds(*kinds));
                 let before = &mut self.before[next.index()];
@@ -289,7 +292,12 @@ impl<'a> Solver<'a> {
         }
         touched.sort_unstable();
         touched.dedup();
-        for block in &touched {
+        let asks = |block: &&BlockId| {
+            let range = &self.ranges[block.index()];
+            let steps = &self.problem.steps[range.start as usize..range.end as usize];
+            steps.iter().any(|(_, step)| matches!(step, Step::Query(_)))
+        };
+        for block in touched.iter().filter(asks) {
             self.transfer(*block, batch, on_discharge, &gens, &mut |query, state| {
                 let mut rest = match batch {
                     // Of all facts as one, it cannot be said which of them are discharged.

@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 use crate::analysis::events::{Action, Event};
 use crate::analysis::flow::{Flow, Role};
 use crate::analysis::freed::Freed;
-use crate::analysis::pending::{Pending, Threads, overwritten_loads, pending_stores, unordered_stores};
+use crate::analysis::pending::{
+    Pending, Threads, is_complete_at, overwritten_loads, pending_stores, unordered_stores,
+};
 use crate::diagnostic::{Diagnostic, Findings};
 use crate::instruction::Instruction;
 use crate::isa::vocabulary::Operation;
@@ -51,6 +53,14 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     let mut all_reported: BTreeSet<u32> = BTreeSet::new();
     for flow in checker.flows() {
         let mut reported: BTreeSet<u32> = BTreeSet::new();
+        let frees = |event: &&Event| match event.action {
+            Action::Call(_) => true,
+            _ => flow.operation(**event) == Some(Operation::Dealloc),
+        };
+        let frees: Vec<u32> = flow.events().iter().filter(frees).map(|event| event.instruction).collect();
+        if is_complete_at(&flow, &frees) {
+            continue;
+        }
         for access in [Pending::Load, Pending::Store, Pending::Operation] {
             let role = |event: Event| match (event.action, flow.operation(event)) {
                 (Action::Barrier | Action::WarpBarrier | Action::MbarrierWait | Action::Unknown, _) => {

@@ -149,7 +149,9 @@ fn returns_before(flow: &Flow<'_>, findings: &mut Findings<'_>) {
     let freed = Passed::new(cfg, Direction::Forward, deallocs().map(|event| event.instruction));
     flow.facts.budget.take(cfg.len() as u64);
     let leaves = |at: &u32| flow.unit.operations.of(*at).control().leaves() && !freed.has(cfg, *at);
-    let leaving: Vec<u32> = cfg.instructions().filter(leaves).collect();
+    // What leaves ends a block.
+    let last = cfg.blocks().filter_map(|(_, block)| block.instructions.clone().next_back());
+    let leaving: Vec<u32> = last.filter(leaves).collect();
     if leaving.is_empty() {
         return;
     }
