@@ -169,6 +169,9 @@ impl Entered {
             self.knowledge = Some(by);
             return true;
         };
+        if *known == by {
+            return false;
+        }
         let mut joined = known.join(&by);
         if joined == *known {
             return false;
@@ -305,13 +308,15 @@ impl Paths {
                 self.is_trivial = true;
                 return;
             }
-            for &successor in &cfg.block(block).successors {
+            let successors = &cfg.block(block).successors;
+            for (at, &successor) in successors.iter().enumerate() {
                 if !function.budget.take(EDGE + knowledge.sets.len() as u64) {
                     // Nothing is known.
                     self.is_trivial = true;
                     return;
                 }
-                let mut knowledge = knowledge.clone();
+                let is_last = at + 1 == successors.len();
+                let mut knowledge = if is_last { std::mem::take(&mut knowledge) } else { knowledge.clone() };
                 if self.leave(function, block, successor, &mut knowledge)
                     && self.entered[successor.index()].join(&self.terms, knowledge)
                 {
@@ -357,9 +362,9 @@ impl Paths {
         for writes in self.terms.written_in(instructions).chunk_by(|a, b| a.instruction == b.instruction) {
             let depends = |write: &Write| matches!(write.becomes, Becomes::Either { .. });
             // What is written together is made of what was before all of that.
-            let before = writes.iter().any(depends).then(|| knowledge.clone());
+            let mut before = writes.iter().any(depends).then(|| knowledge.clone());
             for Write { term, becomes, .. } in writes {
-                let set = match (becomes, &before) {
+                let set = match (becomes, &mut before) {
                     (Becomes::Made(made), None) => made.image(knowledge.get(*term)),
                     (Becomes::Made(made), Some(before)) => made.image(before.get(*term)),
                     (Becomes::Either { when, yes, no }, Some(before)) => {
@@ -377,21 +382,22 @@ impl Paths {
     /// What a term is that is made of one thing where a predicate holds, and otherwise of another one.
     fn either(
         &self,
-        before: &Knowledge,
+        before: &mut Knowledge,
         term: TermId,
         when: Option<TermId>,
         made: [&Made; 2],
     ) -> Option<ValueSet> {
         let mut all: Option<ValueSet> = None;
         for (made, truth) in made.into_iter().zip([true, false]) {
-            let mut knowledge = before.clone();
-            if let Some(when) = when {
-                let mut learner = Learner { paths: self, knowledge: &mut knowledge, fuel: FUEL };
-                if !learner.truth(when, truth) || !learner.agrees() {
-                    continue;
-                }
-            }
-            let set = made.image(knowledge.get(term))?;
+            let set = match when {
+                Some(when) => Learner::new(self, before).suppose(FUEL, |learner| {
+                    let can_be = learner.truth(when, truth) && learner.agrees();
+                    can_be.then(|| made.image(learner.knowledge.get(term)))
+                }),
+                None => Some(made.image(before.get(term))),
+            };
+            let Some(set) = set else { continue };
+            let set = set?;
             all = Some(all.map_or_else(|| set.clone(), |all| all.or(&set)));
         }
         all
@@ -434,7 +440,7 @@ impl Paths {
             return false;
         }
         let Some((term, negated)) = self.terms.guard(instruction) else { return true };
-        let mut learner = Learner { paths: self, knowledge, fuel: FUEL };
+        let mut learner = Learner::new(self, knowledge);
         learner.narrow(term, &ValueSet::truth(holds != negated)) && learner.agrees()
     }
 
@@ -465,9 +471,26 @@ struct Learner<'a> {
     paths: &'a Paths,
     knowledge: &'a mut Knowledge,
     fuel: u32,
+    /// While something is only supposed: what was known of terms before, in the order in which it was lost.
+    before: Option<Vec<(TermId, Option<ValueSet>)>>,
 }
 
-impl Learner<'_> {
+impl<'a> Learner<'a> {
+    fn new(paths: &'a Paths, knowledge: &'a mut Knowledge) -> Self {
+        Self { paths, knowledge, fuel: FUEL, before: None }
+    }
+
+    /// Supposes something, and then knows again what was known before.
+    fn suppose<T>(&mut self, fuel: u32, conclude: impl FnOnce(&mut Self) -> T) -> T {
+        let outer = (self.before.replace(Vec::new()), std::mem::replace(&mut self.fuel, fuel));
+        let concluded = conclude(self);
+        for (term, set) in self.before.take().into_iter().flatten().rev() {
+            self.knowledge.assign(term, set);
+        }
+        (self.before, self.fuel) = outer;
+        concluded
+    }
+
     /// That a term is in a set; false when that cannot be.
     fn narrow(&mut self, term: TermId, set: &ValueSet) -> bool {
         let Paths { terms, shared, .. } = self.paths;
@@ -483,8 +506,13 @@ impl Learner<'_> {
             return true;
         }
         self.fuel -= 1;
-        if shared.contains(term.index()) && !self.knowledge.narrow(term, set) {
-            return false;
+        if shared.contains(term.index()) {
+            if let Some(before) = &mut self.before {
+                before.push((term, self.knowledge.get(term).cloned()));
+            }
+            if !self.knowledge.narrow(term, set) {
+                return false;
+            }
         }
         let follows = match (terms.test(term), set.single()) {
             (Some(test), Some(truth @ (0 | 1))) => self.test(test, truth == 1),
@@ -519,9 +547,7 @@ impl Learner<'_> {
 
     /// Whether a predicate can be so.
     fn can(&mut self, term: TermId, holds: bool) -> bool {
-        let mut knowledge = self.knowledge.clone();
-        let mut learner = Learner { paths: self.paths, knowledge: &mut knowledge, fuel: self.fuel / 2 };
-        learner.truth(term, holds)
+        self.suppose(self.fuel / 2, |supposing| supposing.truth(term, holds))
     }
 
     fn test(&mut self, test: &Test, holds: bool) -> bool {

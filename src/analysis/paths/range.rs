@@ -149,10 +149,17 @@ impl ValueSet {
 
     /// What is in both.
     pub(super) fn and(&self, other: &Self) -> Self {
+        if self == other {
+            return self.clone();
+        }
         if (self.known.value ^ other.known.value) & self.known.mask & other.known.mask != 0 {
             return Self::none();
         }
         let known = Known::new(self.known.mask | other.known.mask, self.known.value | other.known.value);
+        if let ([one], [other], 0) = (&self.ranges[..], &other.ranges[..], known.mask) {
+            let (first, end) = (one.0.max(other.0), one.1.min(other.1));
+            return if first <= end { Self::range(first, end) } else { Self::none() };
+        }
         let both = |(first, end): &(u64, u64)| -> SmallVec<[(u64, u64); 2]> {
             let within = |it: &(u64, u64)| (it.0.max(*first), it.1.min(*end));
             other.ranges.iter().map(within).filter(|(first, end)| first <= end).collect()
@@ -162,6 +169,9 @@ impl ValueSet {
 
     /// What is in either.
     pub(super) fn or(&self, other: &Self) -> Self {
+        if self == other {
+            return self.clone();
+        }
         if self.ranges.is_empty() {
             return other.clone();
         }

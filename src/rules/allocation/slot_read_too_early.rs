@@ -96,15 +96,21 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             let barriers = with_warp_barriers(&flow, &between, allocs);
             let certain: Vec<u32> =
                 barriers.iter().copied().filter(|barrier| !is_of_some(&flow, *barrier)).collect();
-            let mut early = Start::new(&flow, &executing, &certain, allocs).early(allocs, loads);
-            if certain.len() < barriers.len() {
+            let start = Start::new(&flow, &executing, &certain, allocs);
+            let mut early;
+            if certain.len() == barriers.len() {
+                early = start.early(allocs, loads, Paths::OfRuns);
+            } else {
+                // Where others wait as well, what a run does is asked last.
+                early = start.early(allocs, loads, Paths::OfGraph);
                 early.retain(|load| {
                     let mut barriers = barriers.clone();
                     barriers.retain(|barrier| {
                         certain.binary_search(barrier).is_ok()
                             || is_met(&flow, &executing, *barrier, allocs, *load)
                     });
-                    !Start::new(&flow, &executing, &barriers, allocs).early(allocs, &[*load]).is_empty()
+                    let start = Start::new(&flow, &executing, &barriers, allocs);
+                    !start.early(allocs, &[*load], Paths::OfRuns).is_empty()
                 });
             }
             early.retain(|load| is_certain(&flow, &executing, allocs, *load));
@@ -127,6 +133,15 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             }
         }
     }
+}
+
+/// Which paths count.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Paths {
+    /// All that the graph has.
+    OfGraph,
+    /// Those that a run may take, which it takes long to find out.
+    OfRuns,
 }
 
 /// The part of a kernel that its start leads to without a barrier between.
@@ -303,7 +318,7 @@ impl<'a> Start<'a> {
     }
 
     /// The loads that can be executed before their slot is written.
-    fn early(&self, allocs: &[Event], loads: &[u32]) -> Vec<u32> {
+    fn early(&self, allocs: &[Event], loads: &[u32], paths: Paths) -> Vec<u32> {
         let early: Vec<u32> = match allocs {
             [only] => {
                 let early = |load: &u32| self.reaches(*load) && !self.leads_through(only.instruction, *load);
@@ -312,7 +327,7 @@ impl<'a> Start<'a> {
             _ => loads.to_vec(),
         };
         // What the graph says of one allocation, a run may not do.
-        if early.is_empty() { early } else { self.reaches_past(allocs, &early) }
+        if early.is_empty() { early } else { self.reaches_past(allocs, &early, paths) }
     }
 
     /// Whether a path without a barrier leads to `load`.
@@ -348,7 +363,7 @@ impl<'a> Start<'a> {
     }
 
     /// The loads that such paths lead to which go through none of `allocs`.
-    fn reaches_past(&self, allocs: &[Event], loads: &[u32]) -> Vec<u32> {
+    fn reaches_past(&self, allocs: &[Event], loads: &[u32], paths: Paths) -> Vec<u32> {
         let certain = |load: &u32| allocs.iter().any(|alloc| self.leads_through(alloc.instruction, *load));
         let asked: Vec<u32> =
             loads.iter().copied().filter(|load| self.reaches(*load) && !certain(load)).collect();
@@ -367,7 +382,7 @@ impl<'a> Start<'a> {
         }
         let mut found = Vec::new();
         self.flow.solve(reach, &mut |_, _| u64::MAX, &mut |query, _, can_happen| {
-            let reached = can_happen();
+            let reached = paths == Paths::OfGraph || can_happen();
             if reached {
                 found.push(asked[query.0 as usize]);
             }

@@ -37,14 +37,11 @@ const LAST: u64 = 15;
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     let unit = checker.unit;
     for flow in checker.flows() {
-        let barriers = flow.cfg().instructions().filter(|instruction| {
+        let barriers = flow.events().iter().map(|event| event.instruction).filter(|instruction| {
             let opcode = unit.operations.of(*instruction);
             // Those that reduce have a type, and a result first.
-            opcode.types.is_empty()
-                && matches!(
-                    opcode.synchronization(),
-                    Synchronization::BarrierSync | Synchronization::BarrierArrive
-                )
+            matches!(opcode.synchronization(), Synchronization::BarrierSync | Synchronization::BarrierArrive)
+                && opcode.types.is_empty()
         });
         // The operands, and their registers.
         let numbers: Vec<(usize, (u32, RegisterId))> = barriers

@@ -1,5 +1,5 @@
+use crate::analysis::mbarriers::{Use, Used};
 use crate::diagnostic::{Diagnostic, Findings};
-use crate::isa::generic::Synchronization;
 use crate::resolve::symbols::{RegisterId, Resolution};
 use crate::rules::{Checker, Code, rule};
 
@@ -36,12 +36,10 @@ const MOST: u64 = (1 << 20) - 1;
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     let unit = checker.unit;
     for flow in checker.flows() {
-        let inits = flow.cfg().instructions().filter(|instruction| {
-            unit.operations.of(*instruction).synchronization() == Synchronization::MbarrierInit
-        });
+        let inits = flow.mbarriers().iter().filter(|used| used.how == Use::Initialises);
         // The operands, and their registers.
         let counts: Vec<(usize, (u32, RegisterId))> = inits
-            .filter_map(|instruction| {
+            .filter_map(|&Used { instruction, .. }| {
                 let count = unit.module.instructions[instruction as usize].operands.range().nth(1)?;
                 match unit.symbols.operand(count as u32) {
                     Resolution::Register(register) => Some((count, (instruction, register))),

@@ -52,7 +52,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
         // In one function once, from wherever it is called.
         let mut named = BTreeSet::new();
         // What stands together is mostly asked for together.
-        let mut last: Option<(Conditions, Option<Executes>)> = None;
+        let mut last: Option<(Conditions, Option<Issuers>)> = None;
         for reached in issued {
             let event = reached.event;
             let Some(operation) = flow.operation(event) else { continue };
@@ -61,22 +61,23 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             if reported.contains(&conditions) {
                 continue;
             }
-            let executes = match &last {
-                Some((known, executes)) if *known == conditions => *executes,
+            let issuers = match &last {
+                Some((known, issuers)) if *known == conditions => *issuers,
                 // Of all threads, `issued-by-every-thread` says it.
-                _ if reached.may_be_selected() => reached.executes(None),
+                _ if reached.may_be_selected() => reached.executes(None).map(|it| Issuers::of(&it)),
                 _ => None,
             };
-            last = Some((conditions.clone(), executes));
-            let Some(executes) = executes else { continue };
+            if last.as_ref().is_none_or(|(known, _)| *known != conditions) {
+                last = Some((conditions.clone(), issuers));
+            }
+            let Some(Issuers { threads_of_warp, warps }) = issuers else { continue };
             let name = operation.name();
-            let (message, label) = if let Some(threads @ 2..) = executes.threads_of_warp() {
+            let (message, label) = if let Some(threads @ 2..) = threads_of_warp {
                 (
                     format!("{threads} threads of a warp issue this `tcgen05.{name}`"),
                     "the condition holds for several threads",
                 )
             } else {
-                let warps = executes.warps();
                 if warps < 2 || operation == Operation::Commit || !is_one_place(&flow, event) {
                     continue;
                 }
@@ -102,6 +103,19 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
                     .help("select one warp, and elect one of its threads with `elect.sync`"),
             );
         }
+    }
+}
+
+/// How many execute an instruction.
+#[derive(Clone, Copy)]
+struct Issuers {
+    threads_of_warp: Option<u32>,
+    warps: usize,
+}
+
+impl Issuers {
+    fn of(executes: &Executes) -> Self {
+        Self { threads_of_warp: executes.threads_of_warp(), warps: executes.warps() }
     }
 }
 

@@ -81,6 +81,9 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
                 .decoded(event)
                 .is_some_and(|it| it.qualifiers.get::<CtaGroup>().is_some_and(|it| it.value == CtaGroup::Two))
         });
+        if issued.is_empty() || !knows_rank(checker, &flow) {
+            continue;
+        }
         let (mut judged, mut reported) = (BTreeSet::new(), BTreeSet::new());
         for reached in issued {
             let event = reached.event;
@@ -92,9 +95,6 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             }
             if !reported.insert(reached.block()) {
                 continue;
-            }
-            if !knows_rank(checker, &flow) {
-                break;
             }
             let name = flow.operation(event).map_or("", Operation::name);
             let finding = Diagnostic::new(

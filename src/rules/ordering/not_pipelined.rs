@@ -46,6 +46,16 @@ rule! {
 /// fewer.
 const MOST: usize = 64;
 
+/// Whether a function executes more than one operation, or one of them again.
+fn has_several(flow: &Flow<'_>) -> bool {
+    let is_operation =
+        |event: &&Event| flow.operation(**event).is_some_and(|it| Pending::Operation.started_by(it));
+    let mut operations = flow.events().iter().filter(is_operation);
+    let Some(first) = operations.next() else { return false };
+    let cfg = flow.cfg();
+    operations.next().is_some() || cfg.block_of(first.instruction).is_none_or(|it| cfg.is_in_loop(it))
+}
+
 /// The operations that race with others of the function, wherever these are.
 fn racing(flow: &Flow<'_>) -> FxHashMap<u32, Touched> {
     // What is done, each once.
@@ -96,6 +106,9 @@ fn racing(flow: &Flow<'_>) -> FxHashMap<u32, Touched> {
 
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     for flow in checker.flows() {
+        if !has_several(&flow) {
+            continue;
+        }
         let racing = racing(&flow);
         if racing.is_empty() {
             continue;
