@@ -32,6 +32,8 @@ pub(crate) struct Builder<'s> {
     is_broken: bool,
     opcodes: Opcodes<'s>,
     stack: Vec<Operand>,
+    /// How many numbers of a list were built by themselves last.
+    numbers: u32,
     operators: Vec<BinaryOperator>,
     /// The tail of the `.loc` under way.
     inlined: Inlined,
@@ -132,6 +134,7 @@ impl<'s> Builder<'s> {
             is_broken: false,
             opcodes: Opcodes::new(text),
             stack: Vec::new(),
+            numbers: 0,
             operators: Vec::new(),
             specifier: Specifier {
                 linkage: None,
@@ -200,6 +203,16 @@ impl<'s> Builder<'s> {
             }
             _ => self.constant(kind, span),
         }
+    }
+
+    /// So many numbers of a list are built.
+    pub(crate) fn read_numbers(&mut self, count: u32) {
+        self.numbers = count;
+    }
+
+    /// How many numbers were built last.
+    pub(crate) fn numbers(&self) -> u32 {
+        self.numbers
     }
 
     /// A number, or another leaf that is no name.

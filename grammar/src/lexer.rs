@@ -170,6 +170,8 @@ pub enum Token {
     RunStart,
     /// Plain statements that are built.
     Run,
+    /// The first numbers of a list, with the commas between them, that are built.
+    Numbers,
     /// Text that is no token. The grammar has no rule for it.
     Error,
 }

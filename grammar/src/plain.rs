@@ -30,11 +30,13 @@ pub(crate) struct Tokens<'a, 's> {
     /// Whether the last token opened a body: for the parser, the first statement there starts at its first
     /// token, and any other one where the one before it ends.
     opened: bool,
+    /// Whether the last token opened a list of operands.
+    lists: bool,
 }
 
 impl<'a, 's> Tokens<'a, 's> {
     pub(crate) fn new(structure: &'a mut Structure<'s>, builder: &'a RefCell<Builder<'s>>) -> Self {
-        Self { structure, builder, run: None, ended: false, opened: false }
+        Self { structure, builder, run: None, ended: false, opened: false, lists: false }
     }
 
     /// Where the next statement starts, if it looks as if it were plain.
@@ -93,6 +95,33 @@ impl<'a, 's> Tokens<'a, 's> {
         self.structure.pass_over(end?);
         end.map(|end| end as u32)
     }
+
+    /// Builds the numbers that a list begins with; returns where they stand. What else may stand in a list is
+    /// read as always. Tables have thousands of them.
+    fn numbers(&mut self) -> Option<Span> {
+        let mut cursor = Cursor { text: self.structure.text(), at: self.structure.next_start()? };
+        let builder = &mut *self.builder.borrow_mut();
+        if builder.is_broken() {
+            return None;
+        }
+        let mut all: Option<Span> = None;
+        let mut count = 0;
+        while cursor.blank().is_some()
+            && let Some((kind, span)) = cursor.number()
+            && cursor.blank().is_some()
+            && matches!(cursor.byte(), b',' | b'}')
+        {
+            builder.leaf(kind, span);
+            all = Some(all.map_or(span, |all| all.to(span)));
+            count += 1;
+            if !cursor.take(b',') {
+                break;
+            }
+        }
+        builder.read_numbers(count);
+        self.structure.pass_over_operands(all?.end as usize);
+        all
+    }
 }
 
 impl Iterator for Tokens<'_, '_> {
@@ -110,8 +139,14 @@ impl Iterator for Tokens<'_, '_> {
         if let Some(start) = self.run {
             return Some(Ok((start, Token::RunStart, start)));
         }
+        if std::mem::take(&mut self.lists)
+            && let Some(numbers) = self.numbers()
+        {
+            return Some(Ok((numbers.start, Token::Numbers, numbers.end)));
+        }
         let next = self.structure.next();
         self.opened = matches!(next, Some(Ok((_, Token::BodyOpen, _))));
+        self.lists = matches!(next, Some(Ok((_, Token::BraceOpen, _))));
         next
     }
 }

@@ -151,6 +151,17 @@ impl<'s> Structure<'s> {
         self.last_end = end as u32;
     }
 
+    /// Where the text goes on behind the last token, if that is known.
+    pub(crate) fn next_start(&self) -> Option<usize> {
+        (self.queue.is_empty() && self.ahead.is_none()).then(|| self.tokens.span().end)
+    }
+
+    /// Goes on at `end`, behind operands that others have read.
+    pub(crate) fn pass_over_operands(&mut self, end: usize) {
+        self.pass_over(end);
+        self.prefix = 0;
+    }
+
     /// Whether a scope is open within the body of a function.
     pub(crate) fn is_in_scope(&self) -> bool {
         self.open.len() > 1

@@ -143,6 +143,39 @@ fn of_lone_semicolons() {
     }
 }
 
+/// What lists are made of, and what does not belong there.
+const PARTS: &[&str] = &[
+    "1",
+    "1, ",
+    "22,",
+    "0x1F, ",
+    "0X",
+    "017, ",
+    "1U, ",
+    "2.5, ",
+    "0f3F800000, ",
+    "0d0, ",
+    "-1, ",
+    " - ",
+    "+2",
+    "(3), ",
+    "x, ",
+    "x+4, ",
+    "\"s\", ",
+    "{",
+    "}",
+    "{1, 2}, ",
+    ",",
+    ", ",
+    "/* c */ ",
+    "// c\n",
+    "\n\t",
+    " ",
+    ";",
+    ": ",
+    "99999999999999999999, ",
+];
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -156,6 +189,17 @@ proptest! {
             mutate(&mut words, at, word, how);
         }
         compare(words.concat());
+    }
+
+    /// Tables and vectors, whole and broken.
+    #[test]
+    fn of_lists(list in prop::collection::vec(select(PARTS), 0..24), in_body in any::<bool>()) {
+        let list = list.concat();
+        compare(if in_body {
+            format!(".entry k() {{ mov.b64 d, {{{list}}}; add.s32 a, b, c; }}")
+        } else {
+            format!(".global .align 4 .b32 t[4] = {{{list}}}, u[2] = {{1, 2}};\n.entry k() {{ ret; }}")
+        });
     }
 
     /// Texts of nothing but such words.
