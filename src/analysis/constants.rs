@@ -37,10 +37,10 @@ const UNKNOWN: Known = Known::new(0, 0);
 /// Known bits of the registers of one function, as far as they were asked for.
 #[derive(Debug, Default)]
 pub struct Constants {
-    /// By definition: where its value is, or [`NO_SLOT`].
+    /// By definition: where its value is, or [`NO_SLOT`]; nothing where few were asked for.
     slots: Vec<u32>,
-    /// The same of joins.
-    joins: FxHashMap<JoinId, u32>,
+    /// The same of other values.
+    others: FxHashMap<ValueId, u32>,
     values: Vec<Known>,
 }
 
@@ -60,8 +60,23 @@ const NO_SLOT: u32 = u32::MAX;
 impl Constants {
     /// Evaluates what the `uses` need: registers and the instructions that read them.
     pub fn new(function: &Function<'_>, uses: impl IntoIterator<Item = (u32, RegisterId)>) -> Self {
-        let slots = vec![NO_SLOT; function.definitions.len()];
-        let mut this = Self { slots, joins: FxHashMap::default(), values: Vec::new() };
+        Self::with_slots(vec![NO_SLOT; function.definitions.len()], function, uses)
+    }
+
+    /// The same for few uses, in time that does not grow with the function.
+    pub(super) fn of_few(function: &Function<'_>, uses: impl IntoIterator<Item = (u32, RegisterId)>) -> Self {
+        /// Definitions for which a list takes less than a table.
+        const LIST: usize = 1024;
+        let definitions = Some(function.definitions.len()).filter(|count| *count <= LIST);
+        Self::with_slots(vec![NO_SLOT; definitions.unwrap_or_default()], function, uses)
+    }
+
+    fn with_slots(
+        slots: Vec<u32>,
+        function: &Function<'_>,
+        uses: impl IntoIterator<Item = (u32, RegisterId)>,
+    ) -> Self {
+        let mut this = Self { slots, others: FxHashMap::default(), values: Vec::new() };
         // By slot.
         let mut order: Vec<ValueId> = Vec::with_capacity(MANY);
         // What each of them is made of: the operand that reads it, and the value.
@@ -85,9 +100,9 @@ impl Constants {
                 }
                 let slot = order.len() as u32;
                 match id {
-                    ValueId::Definition(id) => this.slots[id.0 as usize] = slot,
-                    ValueId::Join(join) => {
-                        this.joins.insert(join, slot);
+                    ValueId::Definition(id) if !this.slots.is_empty() => this.slots[id.0 as usize] = slot,
+                    ValueId::Definition(_) | ValueId::Join(_) => {
+                        this.others.insert(id, slot);
                     }
                 }
                 order.push(id);
@@ -149,7 +164,9 @@ impl Constants {
     pub fn at(&self, function: &Function<'_>, instruction: u32, register: RegisterId) -> Known {
         let joined = match function.value(instruction, register) {
             None => function.parameter_register(register).unwrap_or(UNKNOWN),
-            Some(ValueId::Join(join)) if !self.joins.contains_key(&join) => self.join(function, join),
+            Some(value @ ValueId::Join(join)) if !self.others.contains_key(&value) => {
+                self.join(function, join)
+            }
             Some(value) => self.of(value),
         };
         settled(joined)
@@ -157,8 +174,10 @@ impl Constants {
 
     fn slot(&self, value: ValueId) -> Option<u32> {
         match value {
-            ValueId::Definition(id) => self.slots.get(id.0 as usize).copied().filter(|slot| *slot != NO_SLOT),
-            ValueId::Join(join) => self.joins.get(&join).copied(),
+            ValueId::Definition(id) if !self.slots.is_empty() => {
+                self.slots.get(id.0 as usize).copied().filter(|slot| *slot != NO_SLOT)
+            }
+            ValueId::Definition(_) | ValueId::Join(_) => self.others.get(&value).copied(),
         }
     }
 

@@ -503,7 +503,7 @@ impl<'a> Flow<'a> {
             return Vec::new();
         }
         let view = self.facts.view(self.unit);
-        let constants = Constants::new(&view, uses.iter().copied());
+        let constants = Constants::of_few(&view, uses.iter().copied());
         uses.iter().map(|(instruction, register)| constants.at(&view, *instruction, *register)).collect()
     }
 

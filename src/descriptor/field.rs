@@ -463,9 +463,7 @@ impl Layout {
 
     /// The field of this name.
     pub fn field(&self, name: &str) -> Option<&Field> {
-        // Whoever asks in this program mostly has the very same text.
-        let is_same = |field: &&Field| std::ptr::eq(field.name, name);
-        self.fields.iter().find(is_same).or_else(|| self.fields.iter().find(|field| field.name == name))
+        self.fields.iter().find(|field| field.name == name)
     }
 
     /// The names of the fields that can be set.
