@@ -217,11 +217,17 @@ impl<'s> Builder<'s> {
 
     /// A number, or another leaf that is no name.
     #[inline]
-    pub(crate) fn constant(&mut self, kind: OperandKind, span: Span) {
+    fn constant(&mut self, kind: OperandKind, span: Span) {
         self.stack.push(match kind {
             OperandKind::Integer => Operand::integer(literal::small(self.text, span), span),
             _ => Operand::new(kind, span),
         });
+    }
+
+    /// A number that is read already.
+    #[inline]
+    pub(crate) fn number(&mut self, number: Operand) {
+        self.stack.push(number);
     }
 
     /// A name, where it is known whether it is plain.
@@ -233,8 +239,11 @@ impl<'s> Builder<'s> {
     /// Moves the last `count` operands from the stack into the arena.
     #[inline]
     fn settle(&mut self, count: u32) -> Slice {
-        let from = self.stack.len() - count as usize;
         let start = self.module.operands.len() as u32;
+        if count == 0 {
+            return Slice { start, len: 0 };
+        }
+        let from = self.stack.len() - count as usize;
         if self.module.operands.capacity() - self.module.operands.len() < count as usize
             && let Some(last) = self.stack.last()
         {
@@ -254,6 +263,26 @@ impl<'s> Builder<'s> {
             return self.leaf(OperandKind::Sink, span);
         }
         self.leaf(kind(slice), span);
+    }
+
+    /// `[base]` or `[base+offset]`, as most addresses are: what [`Builder::name`], [`Builder::fold`] and
+    /// [`Builder::group`] would make of it.
+    #[inline]
+    pub(crate) fn address(&mut self, base: Operand, offset: Option<Operand>, span: Span) {
+        let operands = &mut self.module.operands;
+        if operands.capacity() - operands.len() < 3 {
+            grow(operands, span.end, self.text);
+        }
+        let start = operands.len() as u32;
+        operands.push(base);
+        let mut whole = start;
+        if let Some(offset) = offset {
+            operands.push(offset);
+            let sum = OperandKind::Binary(BinaryOperator::Add, Slice { start, len: 2 });
+            operands.push(Operand::new(sum, base.span().to(offset.span())));
+            whole += 2;
+        }
+        self.stack.push(Operand::new(OperandKind::Address(Slice { start: whole, len: 1 }), span));
     }
 
     pub(crate) fn unary(&mut self, operator: UnaryOperator, span: Span) {
@@ -343,8 +372,21 @@ impl<'s> Builder<'s> {
 
     // ---- statements ----
 
-    #[inline]
     pub(crate) fn instruction(&mut self, guard: Option<Guard>, opcode: Span, count: u32, span: Span) {
+        let number = self.opcodes.number(opcode, &mut self.module.opcodes);
+        self.numbered(guard, (opcode, number), count, span);
+    }
+
+    /// The number of what stands at a place, if that is an opcode that was met of late.
+    #[inline]
+    pub(crate) fn recent(&self, opcode: Span) -> Option<u32> {
+        self.opcodes.recent(opcode, &self.module.opcodes).ok()
+    }
+
+    /// An instruction with an opcode whose number is known.
+    #[inline]
+    pub(crate) fn numbered(&mut self, guard: Option<Guard>, opcode: (Span, u32), count: u32, span: Span) {
+        let (opcode, number) = opcode;
         if let Some(guard) = guard {
             self.module.operands.push(Operand::guard(guard));
         }
@@ -357,7 +399,6 @@ impl<'s> Builder<'s> {
             grow(&mut self.module.instructions, span.end, self.text);
         }
         let index = self.module.instructions.len() as u32;
-        let number = self.opcodes.number(opcode, &mut self.module.opcodes);
         self.module.instructions.push(RawInstruction { opcode, number, operands });
         self.statement(StatementKind::Instruction(index), span);
     }
@@ -373,14 +414,16 @@ impl<'s> Builder<'s> {
     }
 
     /// A number that is not meant to be large.
-    fn number(&self, span: Span) -> u32 {
-        literal::integer(self.slice(span)).and_then(|value| u32::try_from(value).ok()).unwrap_or(u32::MAX)
+    fn value(&self, span: Span) -> u32 {
+        literal::small(self.text, span).unwrap_or_else(|| {
+            literal::integer(self.slice(span)).and_then(|value| u32::try_from(value).ok()).unwrap_or(u32::MAX)
+        })
     }
 
     pub(crate) fn file(&mut self, index: Span, name: Span, stamp: Option<(Span, Span)>, span: Span) {
         let long = |span| literal::integer(self.slice(span)).unwrap_or(u64::MAX);
         let stamp = stamp.map(|(time, size)| (long(time), long(size)));
-        self.module.files.push(File { index: self.number(index), name, stamp });
+        self.module.files.push(File { index: self.value(index), name, stamp });
         self.statement(StatementKind::File((self.module.files.len() - 1) as u32), span);
     }
 
@@ -394,7 +437,7 @@ impl<'s> Builder<'s> {
             self.module.inlined.push(self.inlined);
             (self.module.inlined.len() - 1) as u32
         });
-        let [file, line, column] = [file, line, column].map(|span| self.number(span));
+        let [file, line, column] = [file, line, column].map(|span| self.value(span));
         self.module.locations.push(Location { file, line, column, inlined });
         self.statement(StatementKind::Loc((self.module.locations.len() - 1) as u32), span);
     }
@@ -403,10 +446,10 @@ impl<'s> Builder<'s> {
     pub(crate) fn inlined(&mut self, name: Option<Span>, offset: Option<Span>, [file, line, column]: Place) {
         self.inlined = Inlined {
             function_name: name,
-            offset: offset.map_or(0, |span| self.number(span)),
-            file: self.number(file),
-            line: self.number(line),
-            column: self.number(column),
+            offset: offset.map_or(0, |span| self.value(span)),
+            file: self.value(file),
+            line: self.value(line),
+            column: self.value(column),
         };
     }
 
@@ -531,7 +574,7 @@ impl<'s> Builder<'s> {
     pub(crate) fn declarator(&mut self, name: Span, count: Option<Span>, dimensions: u32, initialized: bool) {
         let initializer = initialized.then(|| self.settle(1).start);
         let dimensions = self.settle(dimensions);
-        let count = count.map(|span| self.number(span));
+        let count = count.map(|span| self.value(span));
         self.module.declarators.push(Declarator { name, count, dimensions, initializer });
     }
 

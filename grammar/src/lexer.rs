@@ -210,7 +210,7 @@ fn line_comment(lexer: &mut logos::Lexer<'_, Token>) -> FilterResult<(), LexErro
     skip_more(lexer)
 }
 
-fn rest_of_line(text: &str) -> &str {
+pub(crate) fn rest_of_line(text: &str) -> &str {
     memchr::memchr2(b'\n', b'\r', text.as_bytes()).map_or(text, |end| &text[..end])
 }
 

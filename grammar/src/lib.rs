@@ -15,6 +15,7 @@
 
 pub mod ast;
 pub(crate) mod builder;
+pub(crate) mod eight;
 pub mod lexer;
 pub mod literal;
 pub(crate) mod opcodes;

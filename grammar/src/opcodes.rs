@@ -27,17 +27,26 @@ impl<'s> Opcodes<'s> {
     /// first met.
     #[inline]
     pub(crate) fn number(&mut self, opcode: Span, all: &mut Vec<Span>) -> u32 {
+        match self.recent(opcode, all) {
+            Ok(number) => number,
+            Err(place) => {
+                let number = self.look_up(opcode, all);
+                self.recent[place] = number;
+                number
+            }
+        }
+    }
+
+    /// The number of what stands at a place, if that is an opcode that was met of late; else, where its number
+    /// is kept once it has been met.
+    #[inline]
+    pub(crate) fn recent(&self, opcode: Span, all: &[Span]) -> Result<u32, usize> {
         let bytes = self.text.as_bytes();
         let written = bytes.get(opcode.range()).unwrap_or_default();
         let place = place(written);
         let recent = self.recent[place];
         let is_recent = |last: &Span| bytes.get(last.range()) == Some(written);
-        if all.get(recent as usize).is_some_and(is_recent) {
-            return recent;
-        }
-        let number = self.look_up(opcode, all);
-        self.recent[place] = number;
-        number
+        if all.get(recent as usize).is_some_and(is_recent) { Ok(recent) } else { Err(place) }
     }
 
     fn look_up(&mut self, opcode: Span, all: &mut Vec<Span>) -> u32 {

@@ -5,7 +5,7 @@
 //! tables find out what a glance tells. They are read and built here instead, a run of them at a time, and
 //! the parser sees two tokens for all: [`Token::RunStart`], which makes it complete what stands before, and
 //! [`Token::Run`]. Everything else goes the long way: what turns out not to be plain is taken back. Both
-//! ways make the same tree: they call the same [`Builder`] in the same order.
+//! ways make the same tree with the same [`Builder`].
 //!
 //! From the opening brace of a function to the first mistake in it, and in the statement behind that, a
 //! statement starts for the parser where one does for the structure pass. Then the rest of the function
@@ -13,8 +13,9 @@
 
 use std::cell::RefCell;
 
-use crate::ast::{BinaryOperator, Guard, OperandKind, StateSpace, UnaryOperator};
+use crate::ast::{BinaryOperator, Guard, Operand, OperandKind, StateSpace, UnaryOperator};
 use crate::builder::Builder;
+use crate::eight::Eight;
 use crate::lexer::{self, Token};
 use crate::source::Span;
 use crate::structure::{Positioned, Structure};
@@ -151,6 +152,11 @@ impl Iterator for Tokens<'_, '_> {
     }
 }
 
+/// Of this length opcodes are looked for by their end: none that compilers write is longer.
+const LONGEST_OPCODE: usize = 128;
+/// Comments up to this length are read by themselves.
+const SHORT_COMMENT: usize = 64;
+
 const LOC: &[u8] = b".loc";
 const REG: &[u8] = b".reg";
 /// How many words a plain declaration has before its names.
@@ -234,8 +240,27 @@ impl Cursor<'_> {
             if self.byte() != b'/' {
                 return Some(());
             }
-            self.at += lexer::comment_len(&self.text[self.at..])?;
+            self.comment()?;
         }
+    }
+
+    /// Passes over a comment.
+    #[inline(never)]
+    fn comment(&mut self) -> Option<()> {
+        if self.peek(1) == b'/' {
+            for _ in 0..SHORT_COMMENT / Eight::LEN {
+                let Some(eight) = Eight::at(self.text, self.at) else { break };
+                let before = eight.are(b'\n').or(eight.are(b'\r')).before();
+                self.at += before;
+                if before < Eight::LEN {
+                    return Some(());
+                }
+            }
+            self.at += lexer::rest_of_line(self.text.get(self.at..)?).len();
+            return Some(());
+        }
+        self.at += lexer::comment_len(&self.text[self.at..])?;
+        Some(())
     }
 
     /// Whether a directive is next: this word, and no longer one.
@@ -289,12 +314,49 @@ impl Cursor<'_> {
         self.span_from(word.start as usize)
     }
 
+    /// An opcode that was met of late, with its number, if a blank or `;` ends it.
+    #[inline]
+    fn recent_opcode(&mut self, builder: &Builder<'_>) -> Option<(Span, u32)> {
+        let mut end = self.at;
+        let limit = end + LONGEST_OPCODE;
+        while end < limit {
+            let eight = Eight::at(self.text, end)?;
+            let before = eight.blanks().or(eight.are(b';')).before();
+            end += before;
+            if before < Eight::LEN {
+                let opcode = Span::new(self.at as u32, end as u32);
+                let number = builder.recent(opcode)?;
+                self.at = end;
+                return Some((opcode, number));
+            }
+        }
+        None
+    }
+
+    /// `%` and a word of up to six letters and digits, without dots behind it, as most registers are called.
+    #[inline]
+    fn short_name(&mut self) -> Option<Span> {
+        let eight = Eight::at(self.text, self.at)?;
+        let word = eight.words().behind_first();
+        // What stands behind it has to be among the eight, too.
+        if eight.byte(0) != b'%' || !(1..Eight::LEN - 1).contains(&word) || eight.byte(word + 1) == b'.' {
+            return None;
+        }
+        let start = self.at;
+        self.at += 1 + word;
+        Some(self.span_from(start))
+    }
+
     /// A number that nothing stands directly behind that might belong to it.
     #[inline]
-    fn number(&mut self) -> Option<(OperandKind, Span)> {
+    fn number(&mut self) -> Option<Operand> {
+        /// So many decimal digits always fit.
+        const SHORT: usize = 9;
         let start = self.at;
-        let mut kind = OperandKind::Integer;
-        if self.byte() == b'0' && has(self.peek(1), WORD) && !has(self.peek(1), DIGIT) {
+        let first = self.byte();
+        let mut value = None;
+        let mut is_float = false;
+        if first == b'0' && has(self.peek(1), WORD) && !has(self.peek(1), DIGIT) {
             let digits = match self.peek(1) {
                 b'x' | b'X' => None,
                 b'f' | b'F' => Some(8),
@@ -307,24 +369,32 @@ impl Cursor<'_> {
             if self.at == from || digits.is_some_and(|digits| self.at - from != digits) {
                 return None;
             }
-            if digits.is_some() {
-                kind = OperandKind::Float;
-            }
+            is_float = digits.is_some();
         } else {
-            if !has(self.byte(), DIGIT) {
+            if !has(first, DIGIT) {
                 return None;
             }
-            self.skip(DIGIT);
+            let mut number = 0_u32;
+            while has(self.byte(), DIGIT) {
+                number = number.wrapping_mul(10).wrapping_add(u32::from(self.byte() - b'0'));
+                self.at += 1;
+            }
+            let length = self.at - start;
+            // A leading zero makes it octal.
+            value = (length == 1 || length <= SHORT && first != b'0').then_some(number);
         }
-        (!has(self.byte(), WORD) && self.byte() != b'.').then(|| (kind, self.span_from(start)))
+        if has(self.byte(), WORD) || self.byte() == b'.' {
+            return None;
+        }
+        let span = self.span_from(start);
+        Some(if is_float { Operand::new(OperandKind::Float, span) } else { Operand::integer(value, span) })
     }
 
     /// A whole integer of a directive, and the blanks behind it.
     fn integer(&mut self) -> Option<Span> {
-        match self.number()? {
-            (OperandKind::Integer, span) => self.blank().map(|()| span),
-            _ => None,
-        }
+        let span = self.number_at_end()?;
+        self.blank()?;
+        Some(span)
     }
 
     /// A label, a directive or an instruction.
@@ -345,11 +415,13 @@ impl Cursor<'_> {
             }
             _ => {}
         }
-        let word = self.identifier()?;
-        let opcode = self.dots(word);
+        let (opcode, number) = match self.recent_opcode(builder) {
+            Some((opcode, number)) => (opcode, Some(number)),
+            None => (self.name()?, None),
+        };
         self.blank()?;
         let count = match self.byte() {
-            b':' if guard.is_none() && opcode == word => {
+            b':' if guard.is_none() && !self.text.get(opcode.range())?.contains('.') => {
                 self.at += 1;
                 builder.label(opcode);
                 return Some(());
@@ -360,7 +432,11 @@ impl Cursor<'_> {
         if !self.take(b';') {
             return None;
         }
-        builder.instruction(guard, opcode, count, self.span_from(start));
+        let span = self.span_from(start);
+        match number {
+            Some(number) => builder.numbered(guard, (opcode, number), count, span),
+            None => builder.instruction(guard, opcode, count, span),
+        }
         Some(())
     }
 
@@ -386,8 +462,7 @@ impl Cursor<'_> {
             b'[' => {
                 self.at += 1;
                 self.blank()?;
-                let count = self.address(builder)?;
-                builder.group(OperandKind::Address, count, self.span_from(start));
+                self.address(start, builder)?;
             }
             b'{' => {
                 let count = self.elements(b'}', builder)?;
@@ -404,8 +479,8 @@ impl Cursor<'_> {
                 builder.unary(UnaryOperator::Not, self.span_from(start));
             }
             _ => {
-                let is_name = self.element(builder)?;
-                if is_name {
+                // Mostly the next operand follows, or the end.
+                if self.element(builder)? && !matches!(self.byte(), b',' | b';') {
                     let mut next = *self;
                     next.blank()?;
                     if next.byte() == b'|' {
@@ -431,11 +506,26 @@ impl Cursor<'_> {
     /// A name.
     #[inline]
     fn named(&mut self, builder: &mut Builder<'_>) -> Option<()> {
+        let (name, is_plain) = self.any_name()?;
+        builder.name(name, is_plain);
+        Some(())
+    }
+
+    /// A word with its dots, and whether it is plain: `%` and a word without dots.
+    #[inline]
+    fn any_name(&mut self) -> Option<(Span, bool)> {
+        match self.short_name() {
+            Some(name) => Some((name, true)),
+            None => self.long_name(),
+        }
+    }
+
+    #[inline(never)]
+    fn long_name(&mut self) -> Option<(Span, bool)> {
         let first = self.byte();
         let word = self.identifier()?;
         let name = self.dots(word);
-        builder.name(name, first == b'%' && name == word);
-        Some(())
+        Some((name, first == b'%' && name == word))
     }
 
     /// A name or a number, or `_`; returns whether it is a name.
@@ -443,8 +533,8 @@ impl Cursor<'_> {
     fn element(&mut self, builder: &mut Builder<'_>) -> Option<bool> {
         let byte = self.byte();
         if has(byte, DIGIT) {
-            let (kind, number) = self.number()?;
-            builder.constant(kind, number);
+            let number = self.number()?;
+            builder.number(number);
             return Some(false);
         }
         if byte == b'-' {
@@ -464,29 +554,49 @@ impl Cursor<'_> {
         let start = self.at;
         self.at += 1;
         self.blank()?;
-        let (kind, number) = self.number()?;
-        builder.constant(kind, number);
+        let number = self.number()?;
+        builder.number(number);
         builder.unary(UnaryOperator::Negate, self.span_from(start));
         Some(())
     }
 
-    /// The parts of `[a]`, `[a+4]` and `[a, {x, y}]` with the bracket behind them; returns how many.
+    /// `[a]`, `[a+4]` and `[a, {x, y}]`, behind the bracket at `start`.
     #[inline]
-    fn address(&mut self, builder: &mut Builder<'_>) -> Option<u32> {
-        self.named(builder)?;
+    fn address(&mut self, start: usize, builder: &mut Builder<'_>) -> Option<()> {
+        let (base, is_plain) = self.any_name()?;
         self.blank()?;
-        if self.take(b'+') {
-            self.blank()?;
-            builder.operator(BinaryOperator::Add);
-            if self.byte() == b'-' {
-                self.negative(builder)?;
-            } else {
-                let (kind, offset) = self.number()?;
-                builder.constant(kind, offset);
+        if !self.take(b'+') {
+            if self.take(b']') {
+                builder.address(Operand::name(is_plain, base), None, self.span_from(start));
+                return Some(());
             }
+            builder.name(base, is_plain);
+            return self.parts(start, builder);
+        }
+        self.blank()?;
+        if self.byte() == b'-' {
+            builder.name(base, is_plain);
+            builder.operator(BinaryOperator::Add);
+            self.negative(builder)?;
             builder.fold(1);
             self.blank()?;
+            return self.parts(start, builder);
         }
+        let offset = self.number()?;
+        self.blank()?;
+        if self.take(b']') {
+            builder.address(Operand::name(is_plain, base), Some(offset), self.span_from(start));
+            return Some(());
+        }
+        builder.name(base, is_plain);
+        builder.operator(BinaryOperator::Add);
+        builder.number(offset);
+        builder.fold(1);
+        self.parts(start, builder)
+    }
+
+    /// The other parts of an address, behind its first one, and its bracket.
+    fn parts(&mut self, start: usize, builder: &mut Builder<'_>) -> Option<()> {
         let mut count = 1;
         while self.take(b',') {
             self.blank()?;
@@ -500,7 +610,11 @@ impl Cursor<'_> {
             count += 1;
             self.blank()?;
         }
-        self.take(b']').then_some(count)
+        if !self.take(b']') {
+            return None;
+        }
+        builder.group(OperandKind::Address, count, self.span_from(start));
+        Some(())
     }
 
     /// A list of names and numbers with its brackets; returns how many.
@@ -572,7 +686,7 @@ impl Cursor<'_> {
 
     /// An integer without what stands behind it.
     fn number_at_end(&mut self) -> Option<Span> {
-        self.number().filter(|(kind, _)| *kind == OperandKind::Integer).map(|(_, span)| span)
+        self.number().filter(|number| number.kind() == OperandKind::Integer).map(|number| number.span())
     }
 
     /// `.reg .b32 %r<10>, x;`

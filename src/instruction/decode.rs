@@ -5,7 +5,7 @@
 //! the result is a typed [`Instruction`] or a list of [`Problem`]s. Nothing here knows a
 //! particular instruction but the constructors.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::ops::Range;
 
 use rustc_hash::FxHashMap;
@@ -148,6 +148,21 @@ pub struct Decoder<'s> {
     values: Vec<(Value<'s>, Span)>,
     /// How many instructions to expect.
     most: usize,
+    /// The registers that were last asked for: they are declared together, and mostly stand together.
+    last: Cell<Declared>,
+}
+
+/// Scalar registers of one declaration.
+#[derive(Clone, Copy, Debug, Default)]
+struct Declared {
+    first: u32,
+    count: u32,
+    ty: Option<Type>,
+}
+
+impl Declared {
+    /// No more of them are known together.
+    const MOST: u32 = 1 << 16;
 }
 
 impl<'s> Decoder<'s> {
@@ -155,7 +170,8 @@ impl<'s> Decoder<'s> {
     pub fn new(unit: &'s Unit) -> Self {
         let Unit { source, module, symbols, operations, .. } = unit;
         let (elements, known) = (RefCell::default(), FxHashMap::default());
-        Self { source, module, symbols, operations, elements, known, values: Vec::new(), most: 0 }
+        let last = Cell::default();
+        Self { source, module, symbols, operations, elements, known, values: Vec::new(), most: 0, last }
     }
 
     /// The functions that have tcgen05 instructions, in the order of the module.
@@ -377,10 +393,25 @@ impl<'s> Decoder<'s> {
             return None;
         }
         let Resolution::Register(id) = self.symbols.operand(index as u32) else { return None };
-        let SymbolKind::Register { ty, vector: 1, .. } = self.symbols.register(id).kind else { return None };
+        let ty = self.type_of(id)?;
         let span = operand.span();
         let name = Name::new(self.source.text(), span);
         Some(Register { name, span, ty, id, component: false, plus: None })
+    }
+
+    /// The type of a register, if that is no vector.
+    #[inline]
+    fn type_of(&self, register: RegisterId) -> Option<Option<Type>> {
+        let last = self.last.get();
+        if register.0.wrapping_sub(last.first) < last.count {
+            return Some(last.ty);
+        }
+        let SymbolKind::Register { ty, vector: 1, count, first } = self.symbols.register(register).kind
+        else {
+            return None;
+        };
+        self.last.set(Declared { first: first.0, count: count.unwrap_or(1).min(Declared::MOST), ty });
+        Some(ty)
     }
 
     fn scalar(&self, index: usize, operand: &Operand, problems: &mut Vec<Problem>) -> Value<'s> {

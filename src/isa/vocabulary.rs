@@ -4,9 +4,9 @@
 //! `.cta_group::2` share one. Each slot is an enum; [`Qualifier`] is their sum. The doc comment of
 //! a variant is its explanation wherever the word is explained to a user.
 
-use std::collections::HashMap;
 use std::sync::LazyLock;
 
+use rustc_hash::FxHashMap;
 use serde::{Serialize, Serializer};
 use strum::{Display, EnumIter, EnumMessage, EnumString, IntoEnumIterator, IntoStaticStr, VariantArray};
 
@@ -396,7 +396,7 @@ impl Qualifier {
 
     /// The qualifier that is written `word`, without its dot.
     pub fn parse(word: &str) -> Option<Self> {
-        static BY_SPELLING: LazyLock<HashMap<&'static str, Qualifier>> =
+        static BY_SPELLING: LazyLock<FxHashMap<&'static str, Qualifier>> =
             LazyLock::new(|| Qualifier::all().map(|qualifier| (qualifier.spelling(), qualifier)).collect());
         BY_SPELLING.get(word).copied()
     }

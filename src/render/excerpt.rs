@@ -118,7 +118,7 @@ impl<'s> Excerpt<'s> {
     fn copy_line(&mut self, original: usize, spans: &[Span]) {
         let line = line_span(self.source, original);
         let mut reached = line.start;
-        for window in windows(self.source, original, spans) {
+        for window in windows(self.source, original, line, spans) {
             if window.start > reached {
                 self.text.push('…');
             }
@@ -177,9 +177,8 @@ fn line_span(source: &Source, index: usize) -> Span {
     Span::new(lines.start(index).unwrap_or(end), lines.start(index + 1).unwrap_or(end))
 }
 
-/// The parts of a line that are shown, in order; none touches another.
-fn windows(source: &Source, index: usize, spans: &[Span]) -> Vec<Span> {
-    let line = line_span(source, index);
+/// The parts of `line`, which has this index, that are shown, in order; none touches another.
+fn windows(source: &Source, index: usize, line: Span, spans: &[Span]) -> Vec<Span> {
     if line.len() <= WHOLE {
         return vec![line];
     }

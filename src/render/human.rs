@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use codespan_reporting::diagnostic::{self as codespan, LabelStyle};
-use codespan_reporting::term::{self, Chars, Config, DisplayStyle, termcolor};
+use codespan_reporting::term::{self, Chars, Config, DisplayStyle, Styles, StylesWriter, termcolor};
 
 use super::excerpt::Excerpts;
 use super::sources::Line;
@@ -59,14 +59,16 @@ fn emit(files: &[Checked], style: Style, color: bool, out: &mut dyn Write) -> io
         tab_width: 4,
         ..Config::default()
     };
+    let styles = Styles::default();
     for file in files {
         let behind = omitted_behind(&file.report);
         let write = |from: usize, findings: &[Diagnostic], out: &mut dyn Write| -> io::Result<()> {
-            let mut writer: Box<dyn termcolor::WriteColor> = if color {
+            let writer: Box<dyn termcolor::WriteColor> = if color {
                 Box::new(termcolor::Ansi::new(out))
             } else {
                 Box::new(termcolor::NoColor::new(out))
             };
+            let mut writer = StylesWriter::new(writer, &styles);
             for (index, finding) in (from..).zip(findings) {
                 let (excerpts, diagnostic) = convert(file, finding, style);
                 term::emit_to_write_style(&mut writer, &config, &excerpts, &diagnostic)

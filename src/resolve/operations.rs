@@ -191,8 +191,14 @@ impl Opcode {
             writes_first: None,
         };
         let Some((first, _)) = words(text).next() else { return this };
+        let rows = rows_starting_with(first);
+        if let Some((_, row)) = rows.first()
+            && row.operation == generic::Operation::Tensor
+        {
+            return this.of_tensor(row, text);
+        }
         let mut best: Option<(usize, &'static Row, Match)> = None;
-        for &(name, row) in rows_starting_with(first) {
+        for &(name, row) in rows {
             let named = name.split('.').count();
             // Of the names that fit the longest counts, and of its rows the one that knows most words.
             if best.as_ref().is_some_and(|(longest, _, found)| *longest > named || found.is_perfect()) {
@@ -218,14 +224,6 @@ impl Opcode {
         if found.unknown.is_empty() {
             this.computes = row.computes;
         }
-        if row.operation == generic::Operation::Tensor {
-            this.tensor = tensor_operation(words(text).skip(1)).map(|(operation, _)| operation);
-            let qualifiers = words(text).filter_map(|(word, _)| Qualifier::parse(word));
-            this.concerns = Concerns::several_if(qualifiers, |qualifier| {
-                matches!(qualifier, Qualifier::CtaGroup(CtaGroup::Two) | Qualifier::Multicast(_))
-            });
-            return this;
-        }
         this.is_incomplete = found.missing > 0;
         this.unknown = found.unknown;
         this.modifiers = found.modifiers;
@@ -249,6 +247,20 @@ impl Opcode {
             && row.synchronization == Synchronization::None
             && !this.slots.iter().any(|slot| matches!(slot.role, Role::Address(..)));
         this
+    }
+
+    /// One of tcgen05, the words of which are the business of a table of its own.
+    fn of_tensor(mut self, row: &'static Row, text: &str) -> Self {
+        self.row = Some(row);
+        self.control = row.control;
+        self.synchronization = row.synchronization;
+        self.computes = row.computes;
+        self.tensor = tensor_operation(words(text).skip(1)).map(|(operation, _)| operation);
+        let qualifiers = words(text).skip(1).filter_map(|(word, _)| Qualifier::parse(word));
+        self.concerns = Concerns::several_if(qualifiers, |qualifier| {
+            matches!(qualifier, Qualifier::CtaGroup(CtaGroup::Two) | Qualifier::Multicast(_))
+        });
+        self
     }
 
     /// Whether the table has it with all its words.

@@ -102,12 +102,14 @@ fn locate(unit: &Unit, offsets: &[u32]) -> Vec<Option<Place>> {
         let chain = std::iter::successors(current, |location| calls.get(location).copied());
         current.map(|_| Place { locations: chain.take(MAX_FRAMES).collect(), is_near })
     };
+    let Some(mut next) = order.peek().map(|&index| offsets[index]) else { return found };
     for statement in &module.statements {
-        while let Some(index) = order.next_if(|&index| offsets[index] < statement.span.start) {
-            found[index] = place(current, is_near, &calls);
-        }
-        if order.peek().is_none() {
-            break;
+        if next < statement.span.start {
+            while let Some(index) = order.next_if(|&index| offsets[index] < statement.span.start) {
+                found[index] = place(current, is_near, &calls);
+            }
+            let Some(&index) = order.peek() else { break };
+            next = offsets[index];
         }
         match statement.kind() {
             StatementKind::FunctionOpen(_)

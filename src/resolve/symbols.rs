@@ -37,6 +37,13 @@ pub struct Symbol {
     pub span: Span,
 }
 
+impl Symbol {
+    /// Whether it is several registers: `%r<10>`.
+    pub(super) const fn is_family(&self) -> bool {
+        matches!(self.kind, SymbolKind::Register { count: Some(_), .. })
+    }
+}
+
 /// What a name stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SymbolKind {
@@ -102,6 +109,7 @@ impl Packed {
         })
     }
 
+    #[inline]
     fn unpack(self) -> Resolution {
         let index = self.0 & !Self::TAG;
         match self.0 >> 30 {

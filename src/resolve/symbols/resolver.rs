@@ -10,7 +10,7 @@ use super::{Declared, Meanings, Packed, RegisterId, Resolution, Symbol, SymbolId
 use crate::isa::special_registers::Special;
 use crate::resolve::families::{self, Families, Numbered};
 use crate::source::{Source, Span};
-use crate::syntax::ast::{Declaration, Linkage, Module, Slice, StateSpace, StatementKind};
+use crate::syntax::ast::{Declaration, Linkage, Module, Operand, Slice, StateSpace, StatementKind};
 
 type FastMap<K, V> = HashMap<K, V, BuildHasherDefault<FxHasher>>;
 
@@ -73,8 +73,10 @@ pub(super) struct Resolver<'a> {
     undo: Vec<(u32, Option<SymbolId>)>,
     /// For each open scope, where its part of `undo` starts.
     marks: Vec<usize>,
-    /// For each statement that opens a scope, the labels that stand directly in it.
-    labels: FastMap<u32, Vec<u32>>,
+    /// Labels, each behind the statement that opens the scope it stands directly in, in the order of those.
+    labels: Vec<(u32, u32)>,
+    /// How many of them stand in scopes that were opened.
+    known_labels: usize,
 }
 
 impl<'a> Resolver<'a> {
@@ -101,7 +103,8 @@ impl<'a> Resolver<'a> {
             numbered_names: false,
             undo: Vec::new(),
             marks: Vec::new(),
-            labels: FastMap::default(),
+            labels: Vec::new(),
+            known_labels: 0,
         }
     }
 
@@ -175,12 +178,13 @@ impl<'a> Resolver<'a> {
                 }
                 StatementKind::Label => {
                     if let Some(&scope) = open.last() {
-                        self.labels.entry(scope).or_default().push(index as u32);
+                        self.labels.push((scope, index as u32));
                     }
                 }
                 _ => {}
             }
         }
+        self.labels.sort_unstable();
     }
 
     /// Functions are visible in the whole module: a definition wins over a prototype.
@@ -202,7 +206,10 @@ impl<'a> Resolver<'a> {
 
     fn open(&mut self, statement: u32) {
         self.marks.push(self.undo.len());
-        for label in self.labels.remove(&statement).unwrap_or_default() {
+        while let Some(&(scope, label)) = self.labels.get(self.known_labels)
+            && scope <= statement
+        {
+            self.known_labels += 1;
             let span = self.module.statements[label as usize].span;
             self.bind(span, SymbolKind::Label { statement: label });
         }
@@ -210,10 +217,12 @@ impl<'a> Resolver<'a> {
 
     fn close(&mut self) {
         let mark = self.marks.pop().unwrap_or_default();
-        self.bound = self.bound.wrapping_add(u32::from(mark < self.undo.len()));
+        let mut ends_family = false;
         for (name, earlier) in self.undo.drain(mark..).rev() {
-            self.bindings[name as usize] = earlier;
+            let ended = std::mem::replace(&mut self.bindings[name as usize], earlier);
+            ends_family |= ended.is_some_and(|id| self.symbols.symbol(id).is_family());
         }
+        self.bound = self.bound.wrapping_add(u32::from(ends_family));
     }
 
     fn parameters(&mut self, parameters: Slice) {
@@ -266,11 +275,12 @@ impl<'a> Resolver<'a> {
     }
 
     fn bind(&mut self, span: Span, kind: SymbolKind) {
-        let is_family = matches!(kind, SymbolKind::Register { count: Some(_), .. });
+        let symbol = Symbol { kind, span };
+        let is_family = symbol.is_family();
         let name = self.name(span, is_family);
         self.bound = self.bound.wrapping_add(u32::from(is_family));
         let id = SymbolId(self.symbols.symbols.len() as u32);
-        self.symbols.symbols.push(Symbol { kind, span });
+        self.symbols.symbols.push(symbol);
         self.undo.push((name, self.bindings[name as usize].replace(id)));
     }
 
@@ -297,30 +307,47 @@ impl<'a> Resolver<'a> {
     #[inline]
     fn resolve_operand(&mut self, index: usize) {
         let operand = self.module.operands[index];
+        if operand.is_plain_name()
+            && let Some(register) = self.recent_register(operand.span())
+        {
+            self.operands.set(index, Resolution::Register(register));
+        } else if !operand.is_literal() {
+            self.resolve_other(index, operand);
+        }
+    }
+
+    /// The same for what is not the register of a family that was asked for of late.
+    fn resolve_other(&mut self, index: usize, operand: Operand) {
         if operand.is_name() {
             let meaning = self.resolve(operand.span());
             self.operands.set(index, meaning);
         } else {
-            let parts = operand.parts();
-            if parts.len > 0 {
-                self.names_of(parts);
+            for part in operand.parts().range() {
+                self.resolve_operand(part);
             }
         }
     }
 
-    /// What a name means.
+    /// The register that a name means, if it is one of a family that was asked for of late.
     #[inline]
+    fn recent_register(&self, name: Span) -> Option<RegisterId> {
+        if self.numbered_names {
+            return None;
+        }
+        let Numbered { stem, number, .. } = Numbered::read(self.source.text(), name)?;
+        let recent = &self.recent[Recent::place(stem)];
+        let is_it = recent.stem == stem && recent.bound == self.bound;
+        if is_it { recent.family.member(number) } else { None }
+    }
+
+    /// What a name means.
     fn resolve(&mut self, name: Span) -> Resolution {
+        if let Some(register) = self.recent_register(name) {
+            return Resolution::Register(register);
+        }
         if !self.numbered_names
             && let Some(numbered) = Numbered::read(self.source.text(), name)
         {
-            let recent = &self.recent[Recent::place(numbered.stem)];
-            if recent.stem == numbered.stem
-                && recent.bound == self.bound
-                && let Some(register) = recent.family.member(numbered.number)
-            {
-                return Resolution::Register(register);
-            }
             self.remember(name, numbered);
         }
         self.resolve_any(self.source.slice(name))
@@ -329,6 +356,10 @@ impl<'a> Resolver<'a> {
     /// Keeps at hand the family that a name belongs to, if it can belong to one only.
     #[cold]
     fn remember(&mut self, name: Span, Numbered { stem, length, .. }: Numbered) {
+        let recent = &self.recent[Recent::place(stem)];
+        if recent.stem == stem && recent.bound == self.bound {
+            return;
+        }
         let text = self.source.slice(name).get(..length as usize);
         if let Some(text) = text
             && let Some(name) = self.families.only(text)

@@ -36,23 +36,25 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             Instruction::Ld(Ld { shape, num, r, metadata: None, .. })
             | Instruction::St(St { shape, num, r, .. }) => {
                 if let Some(length) = shape.value.vector_length(num.value) {
-                    let cause = format!(
-                        "`.{}` with `.{}` moves {} per thread",
-                        shape.value,
-                        num.value,
-                        plural(length as usize, "register")
-                    );
-                    let finding = compare(r, length, shape.span.to(num.span), &cause);
+                    let cause = || {
+                        format!(
+                            "`.{}` with `.{}` moves {} per thread",
+                            shape.value,
+                            num.value,
+                            plural(length as usize, "register")
+                        )
+                    };
+                    let finding = compare(r, length, shape.span.to(num.span), cause);
                     findings.extend(finding.map(|finding| suggest_num(finding, r, shape.value)));
                 }
             }
             Instruction::Ld(Ld { num, r, metadata: Some(metadata), .. }) => {
                 let factor = num.value.factor();
-                let cause = format!("`.{}` keeps half of {factor} elements", num.value);
-                findings.extend(compare(r, factor / 2, num.span, &cause));
+                let cause = || format!("`.{}` keeps half of {factor} elements", num.value);
+                findings.extend(compare(r, factor / 2, num.span, cause));
                 let words = factor.div_ceil(32);
-                let cause = format!("`.{}` has {} of metadata", num.value, plural(words as usize, "word"));
-                findings.extend(compare(metadata, words, num.span, &cause));
+                let cause = || format!("`.{}` has {} of metadata", num.value, plural(words as usize, "word"));
+                findings.extend(compare(metadata, words, num.span, cause));
             }
             Instruction::Mma(mma) => findings.extend(lanes(mma)),
             Instruction::Alloc(_)
@@ -72,10 +74,15 @@ fn lanes(mma: &Mma<'_>) -> Option<Diagnostic> {
     let group = mma.cta_group;
     // One bit for each lane of a CTA.
     let length = group.value.ctas() * TensorMemory::LANES / u32::BITS;
-    compare(mask, length, group.span, &format!("`.{}` has {} lanes", group.value, length * 32))
+    compare(mask, length, group.span, || format!("`.{}` has {} lanes", group.value, length * 32))
 }
 
-fn compare(vector: &Vector<'_>, length: u32, because: Span, cause: &str) -> Option<Diagnostic> {
+fn compare(
+    vector: &Vector<'_>,
+    length: u32,
+    because: Span,
+    cause: impl FnOnce() -> String,
+) -> Option<Diagnostic> {
     let found = vector.elements.len();
     if found == length as usize {
         return None;
@@ -90,7 +97,7 @@ fn compare(vector: &Vector<'_>, length: u32, because: Span, cause: &str) -> Opti
         ),
         plural(found, "element"),
     );
-    Some(finding.label(because, cause).help(format!("write {}", plural(length as usize, "register"))))
+    Some(finding.label(because, cause()).help(format!("write {}", plural(length as usize, "register"))))
 }
 
 /// Names the repetition that fits the registers that are there, if there is one.
