@@ -108,12 +108,12 @@ impl<'a, 's> Tokens<'a, 's> {
         let mut all: Option<Span> = None;
         let mut count = 0;
         while cursor.blank().is_some()
-            && let Some((kind, span)) = cursor.number()
+            && let Some(number) = cursor.number()
             && cursor.blank().is_some()
             && matches!(cursor.byte(), b',' | b'}')
         {
-            builder.leaf(kind, span);
-            all = Some(all.map_or(span, |all| all.to(span)));
+            builder.number(number);
+            all = Some(all.map_or(number.span(), |all| all.to(number.span())));
             count += 1;
             if !cursor.take(b',') {
                 break;
