@@ -57,6 +57,9 @@ const REMEMBERED: usize = 48;
 /// where it grows.
 const CHANGES: u32 = 6;
 
+/// Ways to a block are told apart by so many conditions.
+const WAYS: usize = 2;
+
 /// Conditions that are longer are not understood to their end.
 const FUEL: u32 = 64;
 
@@ -409,6 +412,33 @@ impl Paths {
         let is_own = |term: TermId| self.terms.varies(term) || self.terms.is_flag(term);
         let sets = knowledge.sets.iter().filter(|(term, _)| !is_own(*term));
         Knowledge { sets: sets.cloned().collect(), threads: None }
+    }
+
+    /// Which way a path has come to a block, as far as the block asks: how what it chooses by, and where it goes
+    /// on, was decided before. Paths that came there by different ways may have different things known of what
+    /// was written under the same condition.
+    pub(super) fn way_to(&self, function: &Function<'_>, block: BlockId, knowledge: &Knowledge) -> u32 {
+        let content = function.cfg.block(block);
+        let guard = content.branch.and_then(|branch| self.terms.guard(branch)).map(|(term, _)| term);
+        let writes = self.terms.written_in(content.instructions.clone());
+        let chosen = writes.iter().filter_map(|write| match write.becomes {
+            Becomes::Either { when, .. } => when,
+            Becomes::Made(_) | Becomes::Other => None,
+        });
+        let mut asked: SmallVec<[TermId; WAYS]> = SmallVec::new();
+        let mut way = 0;
+        for term in guard.into_iter().chain(chosen) {
+            if asked.contains(&term) {
+                continue;
+            }
+            if asked.len() == WAYS {
+                break;
+            }
+            asked.push(term);
+            let known = knowledge.get(term).and_then(ValueSet::single).filter(|truth| *truth < 2);
+            way = way * 3 + known.map_or(0, |truth| 1 + truth as u32);
+        }
+        way
     }
 
     /// Whether a block can be left to another one, with what is known then.

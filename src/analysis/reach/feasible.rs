@@ -256,8 +256,8 @@ impl<'a> Feasible<'a> {
             members.iter().take_while(|(member, _)| *member == fact).map(|(_, group)| *group).collect();
         let (found, discharged) = (FxHashSet::default(), FxHashSet::default());
         let mut followed = Followed { fact, groups, is_other, found, discharged };
-        let mut entered: FxHashMap<(BlockId, Passed), Entered> = FxHashMap::default();
-        let mut waiting: BinaryHeap<Reverse<(u32, BlockId, Passed)>> = BinaryHeap::new();
+        let mut entered: FxHashMap<(BlockId, Passed, u32), Entered> = FxHashMap::default();
+        let mut waiting: BinaryHeap<Reverse<(u32, BlockId, Passed, u32)>> = BinaryHeap::new();
         let mut ways = begin;
         loop {
             for way in ways.drain(..) {
@@ -267,10 +267,18 @@ impl<'a> Feasible<'a> {
                         return None;
                     }
                     let mut knowledge = way.knowledge.clone();
-                    if self.paths.leave(&self.function, way.block, successor, &mut knowledge)
-                        && entered.entry((successor, way.passed)).or_default().enter(self.paths, knowledge)
-                    {
-                        waiting.push(Reverse((self.position[successor.index()], successor, way.passed)));
+                    if !self.paths.leave(&self.function, way.block, successor, &mut knowledge) {
+                        continue;
+                    }
+                    // Only round a loop does one path meet what another round of it has left.
+                    let by = if cfg.is_in_loop(successor) {
+                        self.paths.way_to(&self.function, successor, &knowledge)
+                    } else {
+                        0
+                    };
+                    if entered.entry((successor, way.passed, by)).or_default().enter(self.paths, knowledge) {
+                        let position = self.position[successor.index()];
+                        waiting.push(Reverse((position, successor, way.passed, by)));
                     }
                 }
             }
@@ -278,8 +286,8 @@ impl<'a> Feasible<'a> {
             while waiting.peek() == Some(&Reverse(next)) {
                 waiting.pop();
             }
-            let (_, block, passed) = next;
-            let knowledge = entered.get(&(block, passed)).and_then(Entered::knowledge).cloned();
+            let (_, block, passed, by) = next;
+            let knowledge = entered.get(&(block, passed, by)).and_then(Entered::knowledge).cloned();
             let from = cfg.block(block).instructions.start;
             ways.extend(knowledge.map(|knowledge| Way { block, from, passed, knowledge }));
         }
@@ -535,6 +543,14 @@ mod tests {
         assert!(possible(&predicate.replace("{set}", "mov.pred p3, 0;")));
         assert!(possible(&predicate.replace("{set}", "@p4 mov.pred p3, 1;")));
         assert!(!possible(&predicate.replace("{set}", "mov.pred p3, 1; @p4 mov.pred p3, 1;")));
+        // What one round decides by what it reads, another one decides otherwise.
+        let lazily = "mov.u32 r3, 0; L: ld.global.u32 r4, [d1]; setp.ne.u32 p1, r4, 0; \
+                      setp.eq.and.u32 p2, r3, 0, {of}; @!p2 bra A; membar.sys; membar.gl; \
+                      A: selp.u32 r3, 1, r3, {by}; @p4 bra L;";
+        let lazily = |of: &str, by: &str| possible(&lazily.replace("{of}", of).replace("{by}", by));
+        assert!(!lazily("p1", "p2"));
+        assert!(lazily("p1", "p5"));
+        assert!(!lazily("p1", "p1"));
         // In a loop, before and behind the first time.
         let once =
             "mov.u32 r3, 0; L: setp.ne.u32 p1, r3, 0; @p1 bra A; membar.sys; membar.gl; {set} A: @p4 bra L;";
