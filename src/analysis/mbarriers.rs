@@ -13,13 +13,14 @@ use super::cfg::Cfg;
 use super::definitions::RegisterSet;
 use super::events::Action;
 use super::flow::Flow;
+use super::function::Function;
 use super::functions::FunctionFacts;
 use super::places::{Place, Root};
 use super::ranges::Numbers;
-use crate::isa::generic::{Computation, Flag, Synchronization};
+use crate::isa::generic::{Arithmetic, Bits, Computation, Flag, Synchronization};
 use crate::isa::vocabulary::Operation;
 use crate::resolve::operations::Opcode;
-use crate::resolve::symbols::Resolution;
+use crate::resolve::symbols::{RegisterId, Resolution};
 use crate::source::Span;
 use crate::syntax::ast::OperandKind;
 use crate::syntax::literal;
@@ -262,7 +263,7 @@ impl<'a> Flow<'a> {
     }
 
     /// Whether a wait is for the first phase at some time: its parity is 0, or begins with 0 where a loop
-    /// turns it.
+    /// counts, or each round turns it.
     pub fn waits_for_first(&self, wait: &Used) -> bool {
         if let Some(parity) = self.parity(wait) {
             return !parity;
@@ -270,20 +271,78 @@ impl<'a> Flow<'a> {
         let Some(operand) = wait.parity else { return false };
         let Resolution::Register(register) = self.unit.symbols.operand(operand) else { return false };
         let view = self.facts.view(self.unit);
-        let value = view.value(wait.instruction, register);
-        let all = value.and_then(|value| view.definitions.all(value, &self.facts.budget));
-        let is_even = |instruction: u32| {
-            let made = self.unit.module.instructions[instruction as usize].operands;
-            let moved = self.unit.module.operands.get(made.start as usize + 1);
-            let number = moved.and_then(|it| literal::evaluate(&self.unit.source, &self.unit.module, it));
-            self.unit.operations.of(instruction).computes() == Computation::Move
-                && number.is_some_and(|number| number & 1 == 0)
-        };
-        all.is_some_and(|all| {
-            all.iter().any(|id| {
-                let made = view.definitions.get(*id);
-                !made.guarded && is_even(made.instruction)
+        self.begins_with_zero(&view, (wait.instruction, register), 0)
+            || self.is_turned(&view, (wait.instruction, register))
+    }
+
+    /// Whether each round of a loop turns a parity, behind where it is read.
+    fn is_turned(&self, view: &Function<'_>, (at, register): (u32, RegisterId)) -> bool {
+        let all = view.value(at, register).and_then(|value| view.definitions.all(value, view.budget));
+        let (Some(all), Some(read)) = (all, self.cfg().block_of(at)) else { return false };
+        all.len() > 1
+            && all.iter().any(|id| {
+                let definition = view.definitions.get(*id);
+                let turns = matches!(
+                    self.unit.operations.of(definition.instruction).computes(),
+                    Computation::Xor | Computation::Not | Computation::Arithmetic(Arithmetic::Subtract)
+                );
+                let block = self.cfg().block_of(definition.instruction);
+                turns && !definition.guarded && block.is_some_and(|it| self.cfg().post_dominates(it, read))
             })
+    }
+
+    /// Whether a register is 0, or begins with 0 where a loop counts or turns it; of an even number, only the
+    /// lowest bit is asked.
+    fn begins_with_zero(&self, view: &Function<'_>, (at, register): (u32, RegisterId), depth: u32) -> bool {
+        /// Longer chains are not followed.
+        const DEEP: u32 = 8;
+        if depth > DEEP || !view.budget.take(1) {
+            return false;
+        }
+        let all = view.value(at, register).and_then(|value| view.definitions.all(value, view.budget));
+        let Some(all) = all else { return false };
+        let is_only = all.len() == 1;
+        all.iter().any(|id| {
+            let definition = view.definitions.get(*id);
+            if definition.guarded {
+                return false;
+            }
+            let made = definition.instruction;
+            let operands = self.unit.module.instructions[made as usize].operands;
+            if definition.operand != operands.start {
+                return false;
+            }
+            let computes = self.unit.operations.of(made).computes();
+            let is_moved = computes == Computation::Move;
+            let is_zero = |number: u32| {
+                let Some(operand) = operands.range().nth(number as usize) else { return false };
+                let found = &self.unit.module.operands[operand];
+                if let Some(number) = literal::evaluate(&self.unit.source, &self.unit.module, found) {
+                    return if depth == 0 { number & 1 == 0 } else { number == 0 };
+                }
+                // What goes round is made of what it was before.
+                match self.unit.symbols.operand(operand as u32) {
+                    Resolution::Register(register) if is_only || is_moved => {
+                        self.begins_with_zero(view, (made, register), depth + 1)
+                    }
+                    Resolution::Register(_)
+                    | Resolution::Symbol(_)
+                    | Resolution::Special(_)
+                    | Resolution::Undeclared => false,
+                }
+            };
+            match computes {
+                Computation::Move => is_zero(1),
+                _ if !is_only => false,
+                Computation::Convert
+                | Computation::Bits(Bits::ShiftLeft | Bits::ShiftRight | Bits::Extract)
+                | Computation::Arithmetic(Arithmetic::Divide | Arithmetic::Remainder) => is_zero(1),
+                Computation::And | Computation::Arithmetic(Arithmetic::Multiply) => is_zero(1) || is_zero(2),
+                Computation::Or | Computation::Xor | Computation::Arithmetic(Arithmetic::Add) => {
+                    is_zero(1) && is_zero(2)
+                }
+                _ => false,
+            }
         })
     }
 }

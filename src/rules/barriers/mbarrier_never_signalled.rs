@@ -8,8 +8,8 @@ use crate::rules::{Checker, Code, rule};
 rule! {
     /// ## What it does
     /// Finds a wait for the first phase of an mbarrier that nothing in the whole kernel signals: no
-    /// arrival, no `commit`, no copy. The parity of such a wait is 0, or begins with 0. Kernels that signal
-    /// an mbarrier of which it is not known which one it is, are left alone.
+    /// arrival, no `commit`, no copy. The parity of such a wait is 0, begins with 0, or is turned by each
+    /// round. Kernels that signal an mbarrier of which it is not known which one it is, are left alone.
     ///
     /// ## Why is this bad?
     /// The wait never ends.
