@@ -287,7 +287,7 @@ impl Flow<'_> {
     }
 
     /// Whether no matrix fits into a variable: none is smaller than eight rows of 16 bytes.
-    fn is_too_small(&self, variable: SymbolId) -> bool {
+    pub fn is_too_small(&self, variable: SymbolId) -> bool {
         const LEAST: i128 = 8 * 16;
         let unit = self.unit;
         let declared = unit.declaration(unit.symbols.symbol(variable));

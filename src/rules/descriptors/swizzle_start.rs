@@ -17,7 +17,8 @@ rule! {
     /// - a small constant is added to the descriptor of a matrix that is not transposed, and the sum starts at
     ///   another row of the pattern;
     /// - it starts on the boundary of the pattern, and the base offset is not 0;
-    /// - it starts in a variable whose `.align` is less than that of the pattern, and the base offset is 0.
+    /// - it starts in a variable whose `.align` is less than that of the pattern, and the base offset is 0; one
+    ///   that no matrix fits into is only a name for where dynamic shared memory begins, and left alone.
     ///
     /// Only the bits of an address that are known count, such as those of a variable that is aligned.
     ///
@@ -151,9 +152,14 @@ fn loose<'a>(
     mode: SwizzleMode,
 ) -> Option<(&'a str, u32, Span)> {
     let Scalar::Register(register) = operand else { return None };
-    let place = checker.flow(decoded)?.start_of_matrix(decoded.index, register.id)?;
+    let flow = checker.flow(decoded)?;
+    let place = flow.start_of_matrix(decoded.index, register.id)?;
     let Root::Variable(variable) = place.root else { return None };
     place.offset.constant(32)?;
+    // The matrix lies behind it, in memory that the launch adds.
+    if flow.is_too_small(variable) {
+        return None;
+    }
     let symbol = checker.unit.symbols.symbol(variable);
     let SymbolKind::Variable { space: StateSpace::Shared, is_external: false, .. } = symbol.kind else {
         return None;

@@ -193,6 +193,12 @@ const JUDGED_COMPILED: &[Judgement] = &[
     ),
     judged(
         "flashinfer-python",
+        "TC803",
+        112,
+        "the epilogues of `alphamoe_nvfp4_c386_up.cu` and `alphamoe_nvfp4_sm100.cu` add `row << 16` to the address that they load from, where the row is `consumer_warp * 32 + lane`: each thread gives a lane of its own. 9.7.16.8.3: \"All the threads in the warp must specify the same value of `taddr`, which must be the base address of the collective load operation. Otherwise, the behavior is undefined.\" True: `consumer_warp << 21` is the base address.",
+    ),
+    judged(
+        "flashinfer-python",
         "TC707",
         24,
         "`msa_decode_nvfp4_specialized.cu` stores an operand into shared memory and multiplies it behind a barrier alone; 9.7.16.6.5: \"`fence.proxy.async` should be used to synchronize memory between generic proxy and the async proxy\". True: its twin for the prefill has the fence.",

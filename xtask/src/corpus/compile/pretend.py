@@ -166,7 +166,14 @@ def torch_on_a_gpu():
     Tensor = torch.Tensor
     for name in "to type new_empty new_empty_strided new_full new_ones new_tensor new_zeros".split():
         setattr(Tensor, name, moved(getattr(Tensor, name)))
-    Tensor.device = property(lambda self: gpu)
+    real = Tensor.device
+
+    def device(self):
+        # A tensor that has no data is what torch makes a fake one of, and it asks whether it is.
+        found = real.__get__(self)
+        return found if found.type == "meta" else gpu
+
+    Tensor.device = property(device)
     Tensor.is_cuda = property(lambda self: True)
     Tensor.is_cpu = property(lambda self: False)
     Tensor.get_device = lambda self: 0
