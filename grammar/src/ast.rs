@@ -11,6 +11,7 @@ use std::ops::{Index, Range};
 use serde::Serialize;
 use strum::{EnumString, IntoStaticStr};
 
+use crate::names::Shape;
 use crate::source::{Span, Spanned};
 
 /// A contiguous piece of an arena.
@@ -306,8 +307,7 @@ pub struct Operand {
     /// From the lowest bit: which kind (6 bits), whether it is long (1 bit), and what is said of
     /// [`LIST_BITS`] and [`LENGTH_BITS`].
     packed: u32,
-    /// Index of the first part; of a short decimal number, its value plus one; of a name, whether it is
-    /// plain.
+    /// Index of the first part; of a short decimal number, its value plus one; of a name, its [`Shape`].
     first: u32,
 }
 
@@ -386,7 +386,7 @@ impl Operand {
     #[inline]
     pub(crate) const fn new(kind: OperandKind, span: Span) -> Self {
         match kind {
-            OperandKind::Name => Self::name(false, span),
+            OperandKind::Name => Self::name(Shape::OTHER, span),
             OperandKind::Integer => Self::integer(None, span),
             OperandKind::Float => Self::leaf(2, span),
             OperandKind::String => Self::leaf(3, span),
@@ -403,10 +403,10 @@ impl Operand {
         }
     }
 
-    /// A name; a plain one is `%` and a word, as registers are called.
+    /// A name.
     #[inline]
-    pub(crate) const fn name(is_plain: bool, span: Span) -> Self {
-        Self::fixed(0, is_plain as u32, span)
+    pub(crate) const fn name(shape: Shape, span: Span) -> Self {
+        Self::fixed(0, shape.bits(), span)
     }
 
     /// An integer, with its value if that is known and not as large as `u32::MAX`.
@@ -457,7 +457,14 @@ impl Operand {
     /// a look at the text.
     #[inline]
     pub const fn is_plain_name(&self) -> bool {
-        self.tag() == 0 && self.first == 1
+        self.tag() == 0 && Shape::of_bits(self.first).is_plain()
+    }
+
+    /// Of a short plain name with digits at its end: how many bytes stand before these, and the number that
+    /// they write.
+    #[inline]
+    pub const fn numbered(&self) -> Option<(u32, u32)> {
+        if self.tag() == 0 { Shape::of_bits(self.first).number() } else { None }
     }
 
     /// Whether it is a number, a string or `_`: what names nothing.
@@ -520,6 +527,12 @@ impl Operand {
             8..CAST | BINARY..GUARD => 2,
         };
         Slice { start, len }
+    }
+
+    /// Where it starts.
+    #[inline]
+    pub const fn start(&self) -> u32 {
+        self.start
     }
 
     /// Whether it is a list so long that its span is its bracket alone.

@@ -13,6 +13,7 @@ use crate::ast::{
 };
 use crate::lexer::Token;
 use crate::literal;
+use crate::names::Shape;
 use crate::opcodes::Opcodes;
 use crate::parser::SyntaxError;
 use crate::source::Span;
@@ -77,6 +78,24 @@ impl Estimate {
     const SAMPLE: usize = 512;
     const SAMPLES: usize = 256;
 
+    /// By byte: by how much it adds to the lines, the ends of statements and the operands, `BITS` for each.
+    const COUNTS: [u64; 256] = {
+        let mut counts = [0; 256];
+        counts[b'\n' as usize] = 1;
+        counts[b';' as usize] = 1 << Self::BITS;
+        let one = 1 << (2 * Self::BITS);
+        counts[b',' as usize] = one;
+        counts[b'[' as usize] = one;
+        counts[b'{' as usize] = one;
+        counts[b'(' as usize] = one;
+        counts[b'@' as usize] = one;
+        counts[b'+' as usize] = 2 * one;
+        counts
+    };
+    /// A sample has less than so many of each.
+    const BITS: u32 = 16;
+    const COUNT: u64 = (1 << Self::BITS) - 1;
+
     fn of(text: &str) -> Self {
         let bytes = text.as_bytes();
         let step = (bytes.len() / Self::SAMPLES).max(Self::SAMPLE);
@@ -84,15 +103,10 @@ impl Estimate {
         for sample in bytes.chunks(step) {
             let sample = &sample[..sample.len().min(Self::SAMPLE)];
             seen += sample.len();
-            for byte in sample {
-                match byte {
-                    b'\n' => lines += 1,
-                    b';' => ends += 1,
-                    b',' | b'[' | b'{' | b'(' | b'@' => operands += 1,
-                    b'+' => operands += 2,
-                    _ => {}
-                }
-            }
+            let counts: u64 = sample.iter().map(|byte| Self::COUNTS[usize::from(*byte)]).sum();
+            lines += (counts & Self::COUNT) as usize;
+            ends += (counts >> Self::BITS & Self::COUNT) as usize;
+            operands += (counts >> (2 * Self::BITS)) as usize;
         }
         // What is not sampled differs somewhat from what is.
         let scale =
@@ -197,10 +211,7 @@ impl<'s> Builder<'s> {
 
     pub(crate) fn leaf(&mut self, kind: OperandKind, span: Span) {
         match kind {
-            OperandKind::Name => {
-                let text = self.text.as_bytes().get(span.range()).unwrap_or_default();
-                self.name(span, text.starts_with(b"%") && !text.contains(&b'.'));
-            }
+            OperandKind::Name => self.push(Operand::name(Shape::of(self.text, span), span)),
             _ => self.constant(kind, span),
         }
     }
@@ -224,16 +235,10 @@ impl<'s> Builder<'s> {
         });
     }
 
-    /// A number that is read already.
+    /// A name or a number that is read already.
     #[inline]
-    pub(crate) fn number(&mut self, number: Operand) {
-        self.stack.push(number);
-    }
-
-    /// A name, where it is known whether it is plain.
-    #[inline]
-    pub(crate) fn name(&mut self, span: Span, is_plain: bool) {
-        self.stack.push(Operand::name(is_plain, span));
+    pub(crate) fn push(&mut self, operand: Operand) {
+        self.stack.push(operand);
     }
 
     /// Moves the last `count` operands from the stack into the arena.
@@ -249,7 +254,8 @@ impl<'s> Builder<'s> {
         {
             grow(&mut self.module.operands, last.span().end, self.text);
         }
-        self.module.operands.extend_from_slice(&self.stack[from..]);
+        // Mostly too few for it to pay to copy them in one piece.
+        self.module.operands.extend(self.stack[from..].iter().copied());
         self.stack.truncate(from);
         Slice { start, len: count }
     }
@@ -265,7 +271,7 @@ impl<'s> Builder<'s> {
         self.leaf(kind(slice), span);
     }
 
-    /// `[base]` or `[base+offset]`, as most addresses are: what [`Builder::name`], [`Builder::fold`] and
+    /// `[base]` or `[base+offset]`, as most addresses are: what [`Builder::push`], [`Builder::fold`] and
     /// [`Builder::group`] would make of it.
     #[inline]
     pub(crate) fn address(&mut self, base: Operand, offset: Option<Operand>, span: Span) {

@@ -18,6 +18,7 @@ pub(crate) mod builder;
 pub(crate) mod eight;
 pub mod lexer;
 pub mod literal;
+pub(crate) mod names;
 pub(crate) mod opcodes;
 pub(crate) mod parallel;
 pub mod parser;

@@ -17,6 +17,7 @@ use crate::ast::{BinaryOperator, Guard, Operand, OperandKind, StateSpace, UnaryO
 use crate::builder::Builder;
 use crate::eight::Eight;
 use crate::lexer::{self, Token};
+use crate::names::{self, Shape, is_word};
 use crate::source::Span;
 use crate::structure::{Positioned, Structure};
 
@@ -168,7 +169,7 @@ const CLASSES: [u8; 256] = {
     let mut byte = 0;
     while byte < 256 {
         let it = byte as u8;
-        if it.is_ascii_alphanumeric() || it == b'_' || it == b'$' {
+        if is_word(it) {
             classes[byte] |= WORD;
         }
         if it.is_ascii_alphabetic() || it == b'_' || it == b'$' || it == b'%' {
@@ -248,13 +249,18 @@ impl Cursor<'_> {
     #[inline(never)]
     fn comment(&mut self) -> Option<()> {
         if self.peek(1) == b'/' {
-            for _ in 0..SHORT_COMMENT / Eight::LEN {
+            let limit = self.at + SHORT_COMMENT;
+            while self.at < limit {
                 let Some(eight) = Eight::at(self.text, self.at) else { break };
-                let before = eight.are(b'\n').or(eight.are(b'\r')).before();
+                // Mostly one of the two that end a line.
+                let before = eight.first_below(b'\r' + 1).before();
                 self.at += before;
                 if before < Eight::LEN {
-                    return Some(());
+                    break;
                 }
+            }
+            if matches!(self.byte(), b'\n' | b'\r') {
+                return Some(());
             }
             self.at += lexer::rest_of_line(self.text.get(self.at..)?).len();
             return Some(());
@@ -321,7 +327,7 @@ impl Cursor<'_> {
         let limit = end + LONGEST_OPCODE;
         while end < limit {
             let eight = Eight::at(self.text, end)?;
-            let before = eight.blanks().or(eight.are(b';')).before();
+            let before = eight.first_below(b' ' + 1).or(eight.first(b';')).before();
             end += before;
             if before < Eight::LEN {
                 let opcode = Span::new(self.at as u32, end as u32);
@@ -333,18 +339,13 @@ impl Cursor<'_> {
         None
     }
 
-    /// `%` and a word of up to six letters and digits, without dots behind it, as most registers are called.
+    /// `%` and a short word without dots behind it, as most registers are called.
     #[inline]
-    fn short_name(&mut self) -> Option<Span> {
-        let eight = Eight::at(self.text, self.at)?;
-        let word = eight.words().behind_first();
-        // What stands behind it has to be among the eight, too.
-        if eight.byte(0) != b'%' || !(1..Eight::LEN - 1).contains(&word) || eight.byte(word + 1) == b'.' {
-            return None;
-        }
+    fn short_name(&mut self) -> Option<Operand> {
+        let (length, shape) = names::short(self.text, self.at)?;
         let start = self.at;
-        self.at += 1 + word;
-        Some(self.span_from(start))
+        self.at += length as usize;
+        Some(Operand::name(shape, self.span_from(start)))
     }
 
     /// A number that nothing stands directly behind that might belong to it.
@@ -504,37 +505,40 @@ impl Cursor<'_> {
     }
 
     /// A name.
-    #[inline]
     fn named(&mut self, builder: &mut Builder<'_>) -> Option<()> {
-        let (name, is_plain) = self.any_name()?;
-        builder.name(name, is_plain);
+        let name = self.any_name()?;
+        builder.push(name);
         Some(())
     }
 
-    /// A word with its dots, and whether it is plain: `%` and a word without dots.
+    /// A word with its dots, if it has some.
     #[inline]
-    fn any_name(&mut self) -> Option<(Span, bool)> {
+    fn any_name(&mut self) -> Option<Operand> {
         match self.short_name() {
-            Some(name) => Some((name, true)),
+            Some(name) => Some(name),
             None => self.long_name(),
         }
     }
 
-    #[inline(never)]
-    fn long_name(&mut self) -> Option<(Span, bool)> {
+    fn long_name(&mut self) -> Option<Operand> {
         let first = self.byte();
         let word = self.identifier()?;
         let name = self.dots(word);
-        Some((name, first == b'%' && name == word))
+        let shape = if first == b'%' && name == word { Shape::PLAIN } else { Shape::OTHER };
+        Some(Operand::name(shape, name))
     }
 
     /// A name or a number, or `_`; returns whether it is a name.
     #[inline]
     fn element(&mut self, builder: &mut Builder<'_>) -> Option<bool> {
+        if let Some(name) = self.short_name() {
+            builder.push(name);
+            return Some(true);
+        }
         let byte = self.byte();
         if has(byte, DIGIT) {
             let number = self.number()?;
-            builder.number(number);
+            builder.push(number);
             return Some(false);
         }
         if byte == b'-' {
@@ -546,7 +550,8 @@ impl Cursor<'_> {
             builder.leaf(OperandKind::Sink, self.span_from(self.at - 1));
             return Some(false);
         }
-        self.named(builder)?;
+        let name = self.long_name()?;
+        builder.push(name);
         Some(true)
     }
 
@@ -555,7 +560,7 @@ impl Cursor<'_> {
         self.at += 1;
         self.blank()?;
         let number = self.number()?;
-        builder.number(number);
+        builder.push(number);
         builder.unary(UnaryOperator::Negate, self.span_from(start));
         Some(())
     }
@@ -563,19 +568,19 @@ impl Cursor<'_> {
     /// `[a]`, `[a+4]` and `[a, {x, y}]`, behind the bracket at `start`.
     #[inline]
     fn address(&mut self, start: usize, builder: &mut Builder<'_>) -> Option<()> {
-        let (base, is_plain) = self.any_name()?;
+        let base = self.any_name()?;
         self.blank()?;
         if !self.take(b'+') {
             if self.take(b']') {
-                builder.address(Operand::name(is_plain, base), None, self.span_from(start));
+                builder.address(base, None, self.span_from(start));
                 return Some(());
             }
-            builder.name(base, is_plain);
+            builder.push(base);
             return self.parts(start, builder);
         }
         self.blank()?;
         if self.byte() == b'-' {
-            builder.name(base, is_plain);
+            builder.push(base);
             builder.operator(BinaryOperator::Add);
             self.negative(builder)?;
             builder.fold(1);
@@ -585,12 +590,12 @@ impl Cursor<'_> {
         let offset = self.number()?;
         self.blank()?;
         if self.take(b']') {
-            builder.address(Operand::name(is_plain, base), Some(offset), self.span_from(start));
+            builder.address(base, Some(offset), self.span_from(start));
             return Some(());
         }
-        builder.name(base, is_plain);
+        builder.push(base);
         builder.operator(BinaryOperator::Add);
-        builder.number(offset);
+        builder.push(offset);
         builder.fold(1);
         self.parts(start, builder)
     }

@@ -83,6 +83,14 @@ impl<'a> Families<'a> {
     }
 }
 
+/// The first bytes of a name, fewer than eight, as a [stem](Numbered::stem); none has 0, which is what those at
+/// the end of the text have.
+#[inline]
+pub(super) fn stem(text: &str, start: u32, length: u32) -> u64 {
+    let name = text.as_bytes().get(start as usize..).and_then(<[u8]>::first_chunk);
+    name.map_or(0, |name| u64::from_le_bytes(*name) & ((1 << (8 * length)) - 1))
+}
+
 /// `%` and a word of up to seven bytes that ends with digits, as most names of registers are, read at
 /// one glance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -37,19 +37,15 @@ pub(super) fn align(
     // What sound code looks like: each position that the form has, but perhaps the optional ones.
     let mut rest = values.iter().peekable();
     let mut plain = SmallVec::new();
-    for slot in form.present(qualifiers) {
-        match rest.peek() {
-            Some((value, _)) if fits_shape(slot.class, value) => {
-                plain.push(Step::Take(slot));
-                rest.next();
-            }
-            _ if slot.optional => {}
-            _ => break,
+    let is_plain = form.present(qualifiers).all(|slot| match rest.peek() {
+        Some((value, _)) if fits_shape(slot.class, value) => {
+            plain.push(Step::Take(slot));
+            rest.next();
+            true
         }
-    }
-    let required = |step: &&Step| matches!(step, Step::Take(slot) if !slot.optional);
-    let due = form.present(qualifiers).filter(|slot| !slot.optional).count();
-    if rest.peek().is_none() && plain.iter().filter(required).count() == due {
+        _ => slot.optional,
+    });
+    if is_plain && rest.peek().is_none() {
         return Some(plain);
     }
     let flexible: Vec<(usize, bool)> = form

@@ -307,8 +307,9 @@ impl<'a> Resolver<'a> {
     #[inline]
     fn resolve_operand(&mut self, index: usize) {
         let operand = self.module.operands[index];
-        if operand.is_plain_name()
-            && let Some(register) = self.recent_register(operand.span())
+        if let Some((stem, number)) = operand.numbered()
+            && let Some(register) =
+                self.recent_register(families::stem(self.source.text(), operand.start(), stem), number)
         {
             self.operands.set(index, Resolution::Register(register));
         } else if !operand.is_literal() {
@@ -328,26 +329,22 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// The register that a name means, if it is one of a family that was asked for of late.
+    /// The register with this number, if it is one of a family that was asked for of late.
     #[inline]
-    fn recent_register(&self, name: Span) -> Option<RegisterId> {
-        if self.numbered_names {
-            return None;
-        }
-        let Numbered { stem, number, .. } = Numbered::read(self.source.text(), name)?;
+    fn recent_register(&self, stem: u64, number: u32) -> Option<RegisterId> {
         let recent = &self.recent[Recent::place(stem)];
-        let is_it = recent.stem == stem && recent.bound == self.bound;
+        let is_it = recent.stem == stem && recent.bound == self.bound && !self.numbered_names;
         if is_it { recent.family.member(number) } else { None }
     }
 
     /// What a name means.
     fn resolve(&mut self, name: Span) -> Resolution {
-        if let Some(register) = self.recent_register(name) {
-            return Resolution::Register(register);
-        }
         if !self.numbered_names
             && let Some(numbered) = Numbered::read(self.source.text(), name)
         {
+            if let Some(register) = self.recent_register(numbered.stem, numbered.number) {
+                return Resolution::Register(register);
+            }
             self.remember(name, numbered);
         }
         self.resolve_any(self.source.slice(name))
