@@ -113,7 +113,7 @@ impl<'a, 's> Tokens<'a, 's> {
             && cursor.blank().is_some()
             && matches!(cursor.byte(), b',' | b'}')
         {
-            builder.number(number);
+            builder.push(number);
             all = Some(all.map_or(number.span(), |all| all.to(number.span())));
             count += 1;
             if !cursor.take(b',') {

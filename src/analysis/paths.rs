@@ -110,14 +110,30 @@ impl Knowledge {
         self.sets.len() + usize::from(self.threads.is_some())
     }
 
-    /// What is known on one of two paths.
-    fn join(&self, other: &Self) -> Self {
-        let both = |(term, set): &(TermId, ValueSet)| Some((*term, set.or(other.get(*term)?)));
+    /// What is known on one of two paths: on this one, or on another. Whether that is less than before.
+    fn join(&mut self, other: &Self) -> bool {
+        let mut is_less = false;
+        let mut others = other.sets.iter().peekable();
+        self.sets.retain(|(term, set)| {
+            while others.next_if(|(other, _)| other < term).is_some() {}
+            let Some((_, more)) = others.next_if(|(other, _)| other == term) else {
+                is_less = true;
+                return false;
+            };
+            if set != more {
+                let either = set.or(more);
+                is_less |= either != *set;
+                *set = either;
+            }
+            true
+        });
         let threads = self.threads.as_ref().zip(other.threads.as_ref());
-        Self {
-            sets: self.sets.iter().filter_map(both).collect(),
-            threads: threads.map(|(one, other)| Box::new(one.or(**other))),
+        let either = threads.map(|(one, other)| one.or(**other));
+        if either.as_ref() != self.threads.as_deref() {
+            is_less = true;
+            self.threads = either.map(Box::new);
         }
+        is_less
     }
 
     /// What includes both, so that it does not go on growing.
@@ -168,27 +184,23 @@ impl Entered {
     }
 
     fn join(&mut self, terms: &Terms, by: Knowledge) -> bool {
-        let Some(known) = &self.knowledge else {
+        let Some(known) = &mut self.knowledge else {
             self.knowledge = Some(by);
             return true;
         };
-        if *known == by {
-            return false;
-        }
-        let mut joined = known.join(&by);
-        if joined == *known {
+        let before = (self.changes >= CHANGES).then(|| known.clone());
+        if !known.join(&by) {
             return false;
         }
         self.changes += 1;
-        if self.changes > CHANGES {
-            joined = known.widened(&joined);
-            for (term, set) in &mut joined.sets {
+        if let Some(before) = before {
+            *known = before.widened(known);
+            for (term, set) in &mut known.sets {
                 if let Some(bound) = terms.bound(*term) {
                     *set = set.and(&ValueSet::range(0, bound));
                 }
             }
         }
-        self.knowledge = Some(joined);
         true
     }
 }
@@ -345,7 +357,12 @@ impl Paths {
                     return;
                 }
                 if self.leave(function, before, block, &mut knowledge) {
-                    all = Some(all.map_or_else(|| knowledge.clone(), |all| all.join(&knowledge)));
+                    match &mut all {
+                        Some(all) => {
+                            all.join(&knowledge);
+                        }
+                        None => all = Some(knowledge),
+                    }
                 }
             }
             if self.entered[block.index()].knowledge.is_some() {
@@ -472,6 +489,18 @@ impl Paths {
         let Some((term, negated)) = self.terms.guard(instruction) else { return true };
         let mut learner = Learner::new(self, knowledge);
         learner.narrow(term, &ValueSet::truth(holds != negated)) && learner.agrees()
+    }
+
+    /// Whether the guard of an instruction may hold, by what is known.
+    pub(super) fn may_hold(&self, instruction: u32, knowledge: &mut Knowledge) -> bool {
+        if let Some((may, _)) = self.threads.get(&instruction)
+            && knowledge.threads.as_ref().is_some_and(|known| known.and(*may).is_empty())
+        {
+            return false;
+        }
+        let Some((term, negated)) = self.terms.guard(instruction) else { return true };
+        Learner::new(self, knowledge)
+            .suppose(FUEL, |learner| learner.narrow(term, &ValueSet::truth(!negated)) && learner.agrees())
     }
 
     /// Whether the guard of an instruction is decided by registers that only this function sets and counts.

@@ -261,12 +261,15 @@ impl<'a> Feasible<'a> {
         let mut ways = begin;
         loop {
             for way in ways.drain(..) {
-                let Some(way) = self.pass(&mut followed, way)? else { continue };
-                for &successor in &cfg.block(way.block).successors {
+                let Some(mut way) = self.pass(&mut followed, way)? else { continue };
+                let successors = &cfg.block(way.block).successors;
+                for (at, &successor) in successors.iter().enumerate() {
                     if !self.allowance.take(1 + way.knowledge.len() as u64) {
                         return None;
                     }
-                    let mut knowledge = way.knowledge.clone();
+                    let is_last = at + 1 == successors.len();
+                    let mut knowledge =
+                        if is_last { std::mem::take(&mut way.knowledge) } else { way.knowledge.clone() };
                     if !self.paths.leave(&self.function, way.block, successor, &mut knowledge) {
                         continue;
                     }
@@ -312,7 +315,7 @@ impl<'a> Feasible<'a> {
             }
             way.from = *instruction;
             // What a guard keeps from happening does not happen.
-            if !self.paths.learn(*instruction, true, &mut way.knowledge.clone()) {
+            if !self.paths.may_hold(*instruction, &mut way.knowledge) {
                 continue;
             }
             let ends = match step {
