@@ -393,25 +393,26 @@ impl<'s> Decoder<'s> {
             return None;
         }
         let Resolution::Register(id) = self.symbols.operand(index as u32) else { return None };
-        let ty = self.type_of(id)?;
+        let Declared { ty, .. } = self.declared(id)?;
         let span = operand.span();
         let name = Name::new(self.source.text(), span);
         Some(Register { name, span, ty, id, component: false, plus: None })
     }
 
-    /// The type of a register, if that is no vector.
+    /// How a register is declared, if that is no vector.
     #[inline]
-    fn type_of(&self, register: RegisterId) -> Option<Option<Type>> {
+    fn declared(&self, register: RegisterId) -> Option<Declared> {
         let last = self.last.get();
         if register.0.wrapping_sub(last.first) < last.count {
-            return Some(last.ty);
+            return Some(last);
         }
         let SymbolKind::Register { ty, vector: 1, count, first } = self.symbols.register(register).kind
         else {
             return None;
         };
-        self.last.set(Declared { first: first.0, count: count.unwrap_or(1).min(Declared::MOST), ty });
-        Some(ty)
+        let found = Declared { first: first.0, count: count.unwrap_or(1).min(Declared::MOST), ty };
+        self.last.set(found);
+        Some(found)
     }
 
     fn scalar(&self, index: usize, operand: &Operand, problems: &mut Vec<Problem>) -> Value<'s> {
