@@ -45,7 +45,7 @@ use terms::{TermId, Terms, Test};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Knowledge {
     /// By term.
-    sets: SmallVec<[(TermId, ValueSet); 4]>,
+    sets: Vec<(TermId, ValueSet)>,
     /// The threads that can have taken the path; all, if nothing is said.
     threads: Option<Box<ThreadSet>>,
 }
@@ -114,7 +114,7 @@ impl Knowledge {
     fn join(&mut self, other: &Self) -> bool {
         let mut is_less = false;
         let mut others = other.sets.iter().peekable();
-        self.sets.retain(|(term, set)| {
+        self.sets.retain_mut(|(term, set)| {
             while others.next_if(|(other, _)| other < term).is_some() {}
             let Some((_, more)) = others.next_if(|(other, _)| other == term) else {
                 is_less = true;
