@@ -96,13 +96,11 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             let barriers = with_warp_barriers(&flow, &between, allocs);
             let certain: Vec<u32> =
                 barriers.iter().copied().filter(|barrier| !is_of_some(&flow, *barrier)).collect();
-            let start = Start::new(&flow, &executing, &certain, allocs);
-            let mut early;
-            if certain.len() == barriers.len() {
-                early = start.early(allocs, loads, Paths::OfRuns);
-            } else {
-                // Where others wait as well, what a run does is asked last.
-                early = start.early(allocs, loads, Paths::OfGraph);
+            // Where some wait as well, what a run does is asked last.
+            let are_certain = certain.len() == barriers.len();
+            let paths = if are_certain { Paths::OfRuns } else { Paths::OfGraph };
+            let mut early = Start::new(&flow, &executing, &certain, allocs).early(allocs, loads, paths);
+            if !are_certain {
                 early.retain(|load| {
                     let mut barriers = barriers.clone();
                     barriers.retain(|barrier| {
