@@ -90,9 +90,14 @@ impl Knowledge {
         }
     }
 
+    /// The threads that can have taken the path, of these.
+    fn threads_of(&self, threads: &ThreadSet) -> ThreadSet {
+        self.threads.as_ref().map_or(*threads, |known| known.and(*threads))
+    }
+
     /// That the thread is one of these; false when it is not.
     fn narrow_threads(&mut self, threads: &ThreadSet) -> bool {
-        let both = self.threads.as_ref().map_or(*threads, |known| known.and(*threads));
+        let both = self.threads_of(threads);
         self.threads = Some(Box::new(both));
         !both.is_empty()
     }
@@ -494,7 +499,7 @@ impl Paths {
     /// Whether the guard of an instruction may hold, by what is known.
     pub(super) fn may_hold(&self, instruction: u32, knowledge: &mut Knowledge) -> bool {
         if let Some((may, _)) = self.threads.get(&instruction)
-            && knowledge.threads.as_ref().is_some_and(|known| known.and(*may).is_empty())
+            && knowledge.threads_of(may).is_empty()
         {
             return false;
         }
@@ -661,7 +666,7 @@ impl<'a> Allowance<'a> {
 
 #[cfg(test)]
 mod tests {
-    use super::Paths;
+    use super::{Knowledge, Paths, ThreadSet};
     use crate::analysis::budget::Budget;
     use crate::analysis::cfg::Cfg;
     use crate::analysis::definitions::{Definitions, RegisterSet};
@@ -669,9 +674,9 @@ mod tests {
     use crate::resolve::unit::Unit;
     use crate::source::Source;
 
-    /// Whether the last branch is the same for all threads of a CTA. `r1` is the number of a thread, and `r2`
-    /// what all of them are given.
-    fn go_together(body: &str) -> bool {
+    /// Asks something of the paths of a kernel, and of where its last guard is. `r1` is the number of a thread, and
+    /// `r2` what all of them are given; the guards hold for these threads.
+    fn of<T>(body: &str, threads: Option<ThreadSet>, ask: impl FnOnce(&Paths, u32) -> T) -> T {
         let text = format!(
             ".version 9.0\n.target sm_100a\n.entry k(.param .u32 n) {{ .reg .pred p<9>; .reg .b32 r<9>; \
              mov.u32 r1, %tid.x; ld.param.u32 r2, [n]; {body} ret; }}"
@@ -683,9 +688,29 @@ mod tests {
         let definitions = Definitions::new(&unit, &cfg, &mut RegisterSet::default());
         let function =
             Function { unit: &unit, cfg: &cfg, definitions: &definitions, budget: &budget, given: None };
-        let paths = Paths::new(&function, std::iter::empty(), |_| None);
-        let last = cfg.blocks().filter_map(|(_, block)| block.branch).max().unwrap();
-        paths.is_alike(last)
+        let is_guarded = |at: &u32| unit.module.guard(&unit.module.instructions[*at as usize]).is_some();
+        let guarded = || cfg.instructions().filter(is_guarded);
+        let paths = Paths::new(&function, guarded(), |_| threads.map(|may| (may, ThreadSet::EMPTY)));
+        ask(&paths, guarded().next_back().unwrap())
+    }
+
+    /// Whether the last guard is the same for all threads of a CTA.
+    fn go_together(body: &str) -> bool {
+        of(body, None, Paths::is_alike)
+    }
+
+    #[test]
+    fn whether_a_guard_may_hold_is_asked_without_a_trace() {
+        let body = "setp.eq.u32 p1, r2, 7; @p1 membar.cta; @p1 membar.gl;";
+        let ask = |paths: &Paths, at: u32| {
+            let mut knowledge = Knowledge::default();
+            let may_hold = paths.may_hold(at, &mut knowledge);
+            assert_eq!(knowledge, Knowledge::default());
+            may_hold
+        };
+        assert!(of(body, None, ask));
+        // Nothing else has to be known of threads for none of them to get past it.
+        assert!(!of(body, Some(ThreadSet::EMPTY), ask));
     }
 
     #[test]

@@ -13,7 +13,7 @@ const WARPS: usize = WARPS_OF_CTA as usize;
 pub struct ThreadSet([u32; WARPS]);
 
 impl ThreadSet {
-    pub(super) const EMPTY: Self = Self([0; WARPS]);
+    pub(in crate::analysis) const EMPTY: Self = Self([0; WARPS]);
 
     /// The first threads of a block.
     pub(super) fn below(count: usize) -> Self {

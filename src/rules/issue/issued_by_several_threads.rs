@@ -63,13 +63,14 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             }
             let issuers = match &last {
                 Some((known, issuers)) if *known == conditions => *issuers,
-                // Of all threads, `issued-by-every-thread` says it.
-                _ if reached.may_be_selected() => reached.executes(None).map(|it| Issuers::of(&it)),
-                _ => None,
+                _ => {
+                    // Of all threads, `issued-by-every-thread` says it.
+                    let selected = reached.may_be_selected().then(|| reached.executes(None)).flatten();
+                    let issuers = selected.map(|it| Issuers::of(&it));
+                    last = Some((conditions.clone(), issuers));
+                    issuers
+                }
             };
-            if last.as_ref().is_none_or(|(known, _)| *known != conditions) {
-                last = Some((conditions.clone(), issuers));
-            }
             let Some(Issuers { threads_of_warp, warps }) = issuers else { continue };
             let name = operation.name();
             let (message, label) = if let Some(threads @ 2..) = threads_of_warp {
