@@ -9,7 +9,8 @@
 //! on that needs another number.
 //!
 //! A register that is set to a constant is that constant from there on, and one that is counted up is one more:
-//! so flags are followed, and what only the first round of a loop does. What is [carried](carried) round a loop may
+//! so flags are followed, and what only the first round of a loop does. So is [how far](order) it is from the
+//! number of rounds: what only the last one does. What is [carried](carried) round a loop may
 //! be turned round, too, or come round again as `k & 3` does, and what is written under a condition is
 //! [chosen](chosen) by that.
 //!
@@ -34,6 +35,7 @@ use crate::resolve::unit::Unit;
 mod carried;
 mod chosen;
 mod inverse;
+mod order;
 mod range;
 mod terms;
 
@@ -396,6 +398,7 @@ impl Paths {
                         steps += EITHER + before.len() as u64;
                         self.either(before, *term, *when, [yes, no])
                     }
+                    (Becomes::Apart(apart), _) => apart.image(knowledge.get(apart.other)),
                     (Becomes::Either { .. }, None) | (Becomes::Other, _) => None,
                 };
                 knowledge.assign(*term, set);
@@ -445,7 +448,7 @@ impl Paths {
         let writes = self.terms.written_in(content.instructions.clone());
         let chosen = writes.iter().filter_map(|write| match write.becomes {
             Becomes::Either { when, .. } => when,
-            Becomes::Made(_) | Becomes::Other => None,
+            Becomes::Made(_) | Becomes::Apart(_) | Becomes::Other => None,
         });
         let mut asked: SmallVec<[TermId; WAYS]> = SmallVec::new();
         let mut way = 0;
@@ -575,6 +578,14 @@ impl<'a> Learner<'a> {
                 before.push((term, self.knowledge.get(term).cloned()));
             }
             if !self.knowledge.narrow(term, set) {
+                return false;
+            }
+        }
+        for (order, apart) in terms.aparts(term) {
+            if apart.is_so(self.knowledge.get(apart.register))
+                && let Some(distances) = apart.image(self.knowledge.get(term))
+                && !self.narrow(*order, &distances)
+            {
                 return false;
             }
         }

@@ -4,6 +4,7 @@ use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
 use super::inverse::Inverse;
+use super::order::Apart;
 use super::range::{ValueSet, ones};
 use super::terms::{Builder, Found, Key, TermId, Test, VISIT};
 use crate::analysis::cfg::BlockId;
@@ -29,6 +30,8 @@ pub(super) enum Becomes {
     /// One where a predicate holds, and otherwise the other one; nobody knows which, if it is not said what the
     /// predicate is.
     Either { when: Option<TermId>, yes: Made, no: Made },
+    /// How far a number is from another term.
+    Apart(Apart),
     /// Something else.
     Other,
 }
@@ -83,7 +86,7 @@ impl Becomes {
         match self {
             Self::Made(made) => is_constant(made),
             Self::Either { yes, no, .. } => is_constant(yes) && is_constant(no),
-            Self::Other => false,
+            Self::Apart(_) | Self::Other => false,
         }
     }
 
@@ -95,7 +98,7 @@ impl Becomes {
                 .of_low_bits(bits)
                 .zip(no.of_low_bits(bits))
                 .map(|(yes, no)| Self::Either { when: *when, yes, no }),
-            Self::Other => None,
+            Self::Apart(_) | Self::Other => None,
         };
         low.unwrap_or(Self::Other)
     }

@@ -21,6 +21,8 @@ pub(super) enum Inverse {
     Extended { width: u32 },
     /// `yes` where the predicate `x` holds, and otherwise `no`.
     Select { yes: u64, no: u64 },
+    /// How far apart two terms are where `by` is added to the first one, and `x` is how far they are without.
+    Further { by: i64 },
 }
 
 impl Inverse {
@@ -34,6 +36,7 @@ impl Inverse {
             Self::Shift { by, width } => Some(set.before_shift(by, width)),
             Self::Field { at, len, width } => set.before_field(at, len, width),
             Self::Extended { width } => Some(set.within(width)),
+            Self::Further { by } => Some(set.before_further(by)),
             Self::Select { yes, no } => {
                 let can = |value: u64| !set.and(&ValueSet::only(value)).is_empty();
                 match (can(yes), can(no)) {
@@ -53,6 +56,7 @@ impl Inverse {
             Self::Rest { from, width } => Some(set.within(width).rest(from, width)),
             Self::Toggled { with, width } => set.within(width).toggled(with, width),
             Self::Mask { mask, width } => Some(set.within(width).masked(mask & ones(width))),
+            Self::Further { by } => Some(set.further(by)),
             Self::Shift { .. } | Self::Field { .. } | Self::Extended { .. } | Self::Select { .. } => None,
         }
     }

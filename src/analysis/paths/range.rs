@@ -154,6 +154,16 @@ impl ValueSet {
         Some(from & !(bit | (bit - 1)) | bit | value & (bit - 1))
     }
 
+    /// The first number and the last one.
+    pub(super) fn ends(&self) -> Option<(u64, u64)> {
+        Some((self.ranges.first()?.0, self.ranges.last()?.1))
+    }
+
+    /// All ranges with other ends.
+    pub(super) fn each(&self, end: impl Fn(u64) -> u64) -> Self {
+        Self::of(self.ranges.iter().map(|(first, last)| (end(*first), end(*last))), Self::NO_BITS)
+    }
+
     /// What is in both.
     pub(super) fn and(&self, other: &Self) -> Self {
         if self == other {
@@ -200,8 +210,7 @@ impl ValueSet {
     pub(super) fn widened(&self, grown: &Self) -> Self {
         /// Ends that loops hardly pass: each leaves room for one more, for signed and unsigned numbers.
         const FAR: [u64; 6] = [0, 63, 1023, 0xFFFF, (1 << 31) - 2, (1 << 32) - 2];
-        let ends = |set: &Self| Some((set.ranges.first()?.0, set.ranges.last()?.1));
-        let (Some((first, end)), Some((lower, higher))) = (ends(self), ends(grown)) else {
+        let (Some((first, end)), Some((lower, higher))) = (self.ends(), grown.ends()) else {
             return grown.clone();
         };
         let below = || FAR.into_iter().rev().find(|far| *far <= lower).unwrap_or(0);

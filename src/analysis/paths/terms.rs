@@ -19,6 +19,7 @@ use smallvec::SmallVec;
 use super::carried::{Becomes, Write};
 use super::chosen::Choice;
 use super::inverse::Inverse;
+use super::order::{Apart, Compared};
 use super::range::{ValueSet, ones};
 use crate::analysis::bit_set::BitSet;
 use crate::analysis::budget::Budget;
@@ -30,7 +31,7 @@ use crate::isa::generic::{
     Arithmetic, Bits, BooleanOperator, Computation, Flag, Lanes, Modifier, Relation, ShuffleMode, Space,
     Synchronization, Type,
 };
-use crate::isa::special_registers::{Extent, Lasting, Special};
+use crate::isa::special_registers::{Extent, Lasting, Special, Values};
 use crate::resolve::operations::Opcode;
 use crate::resolve::symbols::{RegisterId, Resolution, SymbolId, SymbolKind};
 use crate::syntax::ast::{BinaryOperator, OperandKind, StateSpace, UnaryOperator};
@@ -72,6 +73,8 @@ pub(super) struct Terms {
     constants: FxHashMap<TermId, u64>,
     /// What terms are at most, by the way they are made.
     bounds: FxHashMap<TermId, u64>,
+    /// By term: how far it is from numbers that the other one is set to.
+    aparts: FxHashMap<TermId, SmallVec<[(TermId, Apart); 2]>>,
     /// What instructions make of a term.
     writes: Vec<Write>,
     /// Whether some of them say what it is then.
@@ -102,6 +105,7 @@ impl Terms {
             selections: FxHashMap::default(),
             joins: FxHashSet::default(),
             lows: FxHashMap::default(),
+            orders: FxHashMap::default(),
         };
         for &instruction in guards {
             if let Some(guard) = builder.guard(instruction) {
@@ -152,6 +156,11 @@ impl Terms {
         self.inverses.get(&term).copied()
     }
 
+    /// How far a term is from numbers that another one is set to, and the terms that say how far apart they are.
+    pub(super) fn aparts(&self, term: TermId) -> &[(TermId, Apart)] {
+        self.aparts.get(&term).map_or(&[], |all| all)
+    }
+
     /// What these instructions make of terms, one after the other.
     pub(super) fn written_in(&self, instructions: Range<u32>) -> &[Write] {
         let start = self.writes.partition_point(|write| write.instruction < instructions.start);
@@ -196,12 +205,12 @@ pub(super) enum Key {
     Chosen(TermId, TermId, TermId),
     /// As many of the lowest bits of a term.
     Low(TermId, u32),
-    /// How two terms compare, as signed numbers or not: 0 if the first is less, 1 if they are equal, 2 if
-    /// it is more.
+    /// [How far apart](super::order) two terms are, as signed numbers of so many bits or unsigned ones.
     Order {
-        signed: bool,
+        is_signed: bool,
         first: TermId,
         second: TermId,
+        width: u32,
     },
 }
 
@@ -217,6 +226,8 @@ pub(super) struct Facts {
     is_small: bool,
     /// Whether it differs between the threads of a CTA by its nature.
     varies: bool,
+    /// What it can be at all, where it is a register of the machine.
+    pub(super) values: Option<Values>,
 }
 
 /// A term as it is read somewhere.
@@ -267,6 +278,8 @@ pub(super) struct Builder<'a> {
     pub(super) joins: FxHashSet<TermId>,
     /// Those that are the lowest bits of one, and how many.
     pub(super) lows: FxHashMap<TermId, (TermId, u32)>,
+    /// Those that are how far apart two terms are.
+    pub(super) orders: FxHashMap<TermId, Compared>,
 }
 
 /// Deeper expressions are not looked into.
@@ -619,7 +632,8 @@ impl Builder<'_> {
                 Inverse::Sum { .. }
                 | Inverse::Rest { .. }
                 | Inverse::Toggled { .. }
-                | Inverse::Select { .. } => None,
+                | Inverse::Select { .. }
+                | Inverse::Further { .. } => None,
             };
             self.terms.bounds.extend(bound.map(|bound| (term, bound)));
             let of_low_bits = match inverse {
@@ -685,22 +699,18 @@ impl Builder<'_> {
                 (b, yes, no)
             }
             (None, None) => {
-                if let Some(ordering) = self.distance(relation, a, b, width) {
+                if let Some(ordering) = self.known_order(relation, a, b, width) {
                     return Test::Decided(relation.holds(ordering));
                 }
                 let is_signed = relation.is_signed && relation.is_order();
+                let (order, is_mirrored) = self.order(is_signed, a, b, width);
                 let (first, second, relation) =
-                    if a < b { (a, b, relation) } else { (b, a, relation.mirrored()) };
-                let order = self.order(is_signed, first, second);
-                // 0, 1 and 2 stand for less, equal and greater.
-                let mut outcomes = relation;
-                outcomes.is_signed = false;
-                let yes = ValueSet::compared(outcomes, 1, 8);
-                let no = ValueSet::compared(outcomes.negated(), 1, 8);
+                    if is_mirrored { (b, a, relation.mirrored()) } else { (a, b, relation) };
+                let (yes, no) = (ValueSet::of_order(relation), ValueSet::of_order(relation.negated()));
                 let mut atoms = vec![(order, yes.clone(), no.clone())];
                 if !relation.is_order() {
                     // They are equal or not, in whatever order.
-                    atoms.push((self.order(true, first, second), yes, no));
+                    atoms.push((self.order(true, a, b, width).0, yes, no));
                 }
                 // What is less than something is not the last number, and that is not the first.
                 let ends = [(first, relation), (second, relation.mirrored())];
@@ -719,20 +729,14 @@ impl Builder<'_> {
     }
 
     /// How two terms compare that are the same, but for a constant that is added to either.
-    fn distance(&self, relation: Relation, a: TermId, b: TermId, width: u32) -> Option<Ordering> {
+    fn known_order(&self, relation: Relation, a: TermId, b: TermId, width: u32) -> Option<Ordering> {
         if a == b {
             return Some(Ordering::Equal);
         }
-        let sum = |term: TermId| match self.terms.inverses.get(&term) {
-            Some((base, Inverse::Sum { by, width: of })) if *of == width => (*base, by & ones(width)),
-            _ => (term, 0),
-        };
-        let ((base, to_a), (other, to_b)) = (sum(a), sum(b));
+        let ((base, to_a), (other, to_b)) = (self.sum(a, width), self.sum(b, width));
         if base != other {
             return None;
         }
-        let sign = |by: u64| (by << (64 - width)).cast_signed() >> (64 - width);
-        let (to_a, to_b) = (sign(to_a), sign(to_b));
         // What wraps round is equal to nothing else all the same, but it is not less or more.
         let is_far = self.facts[base.index()].is_small && to_a.abs().max(to_b.abs()) < 1 << (width - 3);
         (!relation.is_order() || relation.is_signed && is_far).then(|| to_a.cmp(&to_b))
@@ -773,11 +777,6 @@ impl Builder<'_> {
         term
     }
 
-    fn order(&mut self, signed: bool, first: TermId, second: TermId) -> TermId {
-        let facts = self.facts_of(&[first, second]);
-        self.term(Key::Order { signed, first, second }, || facts)
-    }
-
     fn literal(&self, index: u32) -> Option<i128> {
         let Function { unit, .. } = self.function;
         literal::evaluate(&unit.source, &unit.module, unit.module.operands.get(index as usize)?)
@@ -805,7 +804,8 @@ impl Builder<'_> {
                 let is_positive =
                     special.values().is_some_and(|values| values.last <= u64::from(i32::MAX.unsigned_abs()));
                 let varies = machine.same_in < Extent::Cta;
-                let facts = || Facts { is_positive, varies, ..Facts::default() };
+                let values = special.values();
+                let facts = || Facts { is_positive, varies, values, ..Facts::default() };
                 (machine.lasting == Lasting::Always).then(|| self.term(Key::Machine(special), facts).into())
             }
             (OperandKind::Unary(UnaryOperator::Not, part), _) if part.len == 1 && depth < DEEP => {
@@ -922,6 +922,15 @@ impl Builder<'_> {
     /// too. `None` where that is too much.
     fn registers_written(&mut self, mentions: &mut Mentions) -> Option<FxHashMap<TermId, Vec<Write>>> {
         let mut written: FxHashMap<TermId, Vec<Write>> = FxHashMap::default();
+        let mut orders: Vec<TermId> =
+            self.orders.keys().copied().filter(|order| mentions.of(*order) > 1).collect();
+        orders.sort_unstable();
+        for order in &orders {
+            // What is known of the two terms may say how far apart they are.
+            for term in self.counted_in(*order) {
+                mentions.mention_again(term);
+            }
+        }
         loop {
             let is_new = |term: &TermId| mentions.of(*term) > 0 && !written.contains_key(term);
             let mut registers: Vec<TermId> = self.joins.iter().copied().filter(is_new).collect();
@@ -955,6 +964,15 @@ impl Builder<'_> {
             let writes: Vec<Write> = writes.map(of_low).collect();
             written.insert(*low, writes);
         }
+        for order in orders {
+            let Some(writes) = self.writes_of_order(order) else { continue };
+            for write in &writes {
+                if let Becomes::Apart(apart) = &write.becomes {
+                    self.terms.aparts.entry(apart.other).or_default().push((order, apart.clone()));
+                }
+            }
+            written.insert(order, writes);
+        }
         Some(written)
     }
 }
@@ -971,6 +989,14 @@ struct Mentions {
 impl Mentions {
     fn of(&self, term: TermId) -> u32 {
         self.counts.get(term.index()).copied().unwrap_or_default()
+    }
+
+    /// A term is to be known of, as if several conditions were about it.
+    fn mention_again(&mut self, term: TermId) {
+        if self.counts.len() <= term.index() {
+            self.counts.resize(term.index() + 1, 0);
+        }
+        self.counts[term.index()] += 2;
     }
 
     /// One more condition is about a term, and what that is made of, which is returned; `None` where that is too
