@@ -136,6 +136,8 @@ pub struct Slots {
     /// By slot, as far as it was asked for: what stores to it are made at all, and what follows those that
     /// follow an `alloc`.
     overwritten: RefCell<FxHashMap<Slot, (bool, Passed)>>,
+    /// By slot and two loads of it, as far as it was asked for: whether it can be written between them.
+    written_between: RefCell<FxHashMap<(Slot, u32, u32), bool>>,
     /// By word: the address in an allocation that is stored there, as far as it was asked for.
     origins: RefCell<FxHashMap<Slot, Option<Place>>>,
     /// By store of which the word is not known: the bytes that it may write, when that is first asked for.
@@ -166,7 +168,14 @@ impl Slots {
             }
         }
         let (overwritten, origins) = (RefCell::default(), RefCell::default());
-        Self { allocs, stores: OnceCell::new(), overwritten, origins, bytes: OnceCell::new() }
+        Self {
+            allocs,
+            stores: OnceCell::new(),
+            overwritten,
+            written_between: RefCell::default(),
+            origins,
+            bytes: OnceCell::new(),
+        }
     }
 
     /// The address in an allocation that a word holds: all that is ever stored there.
@@ -319,17 +328,25 @@ impl Slots {
         if first.load == then.load {
             return true;
         }
+        // What is loaded between the two is of what was there before.
+        !self.is_written_between(flow, slot, first.load, then.load)
+            && (!self.is_written_between(flow, slot, then.load, first.load)
+                || !leads(flow, first.at, then.at, Some(then.load)))
+    }
+
+    /// Whether a slot can be written on the way from one load of it to another one.
+    fn is_written_between(&self, flow: &Flow<'_>, slot: Slot, from: u32, to: u32) -> bool {
+        // The same two loads are asked about for all that reads what they load.
+        if let Some(known) = self.written_between.borrow().get(&(slot, from, to)) {
+            return *known;
+        }
         let allocs = self.allocs.get(&slot).into_iter().flatten().map(|event| event.instruction);
         let stores = self.stores(flow).iter().filter(|store| store.may_write(flow, slot));
-        let writers: Vec<u32> = allocs.chain(stores.map(|store| store.instruction)).collect();
-        let differs = |one: u32, other: u32| {
-            writers
-                .iter()
-                .any(|writer| leads(flow, one, *writer, None) && leads(flow, *writer, other, Some(one)))
-        };
-        // What is loaded between the two is of what was there before.
-        let is_between = !leads(flow, first.at, then.at, Some(then.load));
-        !differs(first.load, then.load) && (is_between || !differs(then.load, first.load))
+        let mut writers = allocs.chain(stores.map(|store| store.instruction));
+        let is_written =
+            writers.any(|writer| leads(flow, from, writer, None) && leads(flow, writer, to, Some(from)));
+        self.written_between.borrow_mut().insert((slot, from, to), is_written);
+        is_written
     }
 }
 

@@ -41,7 +41,7 @@ mod terms;
 
 use carried::{Becomes, Made, Write};
 use range::ValueSet;
-use terms::{TermId, Terms, Test};
+use terms::{Joint, TermId, Terms, Test};
 
 /// What is known of terms on a path.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -50,6 +50,19 @@ pub(super) struct Knowledge {
     sets: Vec<(TermId, ValueSet)>,
     /// The threads that can have taken the path; all, if nothing is said.
     threads: Option<Box<ThreadSet>>,
+    /// Whether something was written since conclusions were drawn from what is known of several terms.
+    is_unsettled: bool,
+}
+
+/// What it means for what is known of a term that it is in a set.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Narrowed {
+    /// That cannot be.
+    Impossible,
+    /// That was known.
+    Same,
+    /// More is known, or it is not remembered.
+    Less,
 }
 
 /// More terms than these are not remembered at once.
@@ -74,20 +87,27 @@ impl Knowledge {
         Some(&self.sets[at].1)
     }
 
-    /// That a term is in a set; false when it is not.
-    fn narrow(&mut self, term: TermId, set: &ValueSet) -> bool {
+    /// That a term is in a set.
+    fn narrow(&mut self, term: TermId, set: &ValueSet) -> Narrowed {
         match self.sets.binary_search_by_key(&term, |(term, _)| *term) {
             Ok(at) => {
-                let both = self.sets[at].1.and(set);
-                let possible = !both.is_empty();
-                self.sets[at].1 = both;
-                possible
+                let known = &mut self.sets[at].1;
+                let both = known.and(set);
+                if both.is_empty() {
+                    return Narrowed::Impossible;
+                }
+                if both == *known {
+                    return Narrowed::Same;
+                }
+                *known = both;
+                Narrowed::Less
             }
+            Err(_) if set.is_empty() => Narrowed::Impossible,
             Err(at) => {
                 if self.sets.len() < REMEMBERED {
                     self.sets.insert(at, (term, set.clone()));
                 }
-                !set.is_empty()
+                Narrowed::Less
             }
         }
     }
@@ -109,7 +129,8 @@ impl Knowledge {
         if !more.threads.as_ref().is_none_or(|threads| self.narrow_threads(threads)) {
             return false;
         }
-        more.sets.iter().all(|(term, set)| self.narrow(*term, set))
+        self.is_unsettled = true;
+        more.sets.iter().all(|(term, set)| self.narrow(*term, set) != Narrowed::Impossible)
     }
 
     /// How much is known.
@@ -120,6 +141,7 @@ impl Knowledge {
     /// What is known on one of two paths: on this one, or on another. Whether that is less than before.
     fn join(&mut self, other: &Self) -> bool {
         let mut is_less = false;
+        self.is_unsettled |= other.is_unsettled;
         let mut others = other.sets.iter().peekable();
         self.sets.retain_mut(|(term, set)| {
             while others.next_if(|(other, _)| other < term).is_some() {}
@@ -156,11 +178,18 @@ impl Knowledge {
         Self {
             sets: self.sets.iter().filter_map(widened).collect(),
             threads: self.threads.clone().filter(|_| self.threads == grown.threads),
+            is_unsettled: self.is_unsettled || grown.is_unsettled,
         }
     }
 
     /// That a term is in a set from here on, if that is known.
     fn assign(&mut self, term: TermId, set: Option<ValueSet>) {
+        self.is_unsettled |= set.is_some();
+        self.restore(term, set);
+    }
+
+    /// That this was known of a term.
+    fn restore(&mut self, term: TermId, set: Option<ValueSet>) {
         match (self.sets.binary_search_by_key(&term, |(term, _)| *term), set) {
             (Ok(at), Some(set)) => self.sets[at].1 = set,
             (Ok(at), None) => {
@@ -218,6 +247,8 @@ pub struct Paths {
     terms: Terms,
     /// Terms that more than one condition is about: what is known of another one decides nothing.
     shared: BitSet,
+    /// Those of them that are predicates, and made of two others.
+    joint: Joint,
     /// By guarded instruction: the threads for which the guard may hold, and those for which it may not,
     /// where that tells them apart.
     threads: FxHashMap<u32, (ThreadSet, ThreadSet)>,
@@ -247,8 +278,9 @@ impl Paths {
         let is_trivial = shared.first_from(0).is_none() && !terms.decides() && threads.is_empty();
         let alike = terms.counted().flatten().copied().collect();
         let entered = vec![Entered::default(); cfg.len()];
-        let mut this = Self { terms, shared, threads, entered, alike, is_trivial };
+        let mut this = Self { terms, shared, joint: Joint::default(), threads, entered, alike, is_trivial };
         if !is_trivial {
+            this.joint = this.terms.joint(&this.shared, function.budget);
             this.find_alike(function);
             this.follow(function);
         }
@@ -436,7 +468,7 @@ impl Paths {
     pub(super) fn of_all_threads(&self, knowledge: &Knowledge) -> Knowledge {
         let is_own = |term: TermId| self.terms.varies(term) || self.terms.is_flag(term);
         let sets = knowledge.sets.iter().filter(|(term, _)| !is_own(*term));
-        Knowledge { sets: sets.cloned().collect(), threads: None }
+        Knowledge { sets: sets.cloned().collect(), threads: None, is_unsettled: knowledge.is_unsettled }
     }
 
     /// Which way a path has come to a block, as far as the block asks: how what it chooses by, and where it goes
@@ -538,22 +570,26 @@ struct Learner<'a> {
     paths: &'a Paths,
     knowledge: &'a mut Knowledge,
     fuel: u32,
+    /// Of predicates that are made of two others, those of whose parts more is known since: a bit for each.
+    affected: SmallVec<[u64; 4]>,
     /// While something is only supposed: what was known of terms before, in the order in which it was lost.
     before: Option<Vec<(TermId, Option<ValueSet>)>>,
 }
 
 impl<'a> Learner<'a> {
     fn new(paths: &'a Paths, knowledge: &'a mut Knowledge) -> Self {
-        Self { paths, knowledge, fuel: FUEL, before: None }
+        Self { paths, knowledge, fuel: FUEL, affected: SmallVec::new(), before: None }
     }
 
     /// Supposes something, and then knows again what was known before.
     fn suppose<T>(&mut self, fuel: u32, conclude: impl FnOnce(&mut Self) -> T) -> T {
         let outer = (self.before.replace(Vec::new()), std::mem::replace(&mut self.fuel, fuel));
+        let before = (self.affected.clone(), self.knowledge.is_unsettled);
         let concluded = conclude(self);
         for (term, set) in self.before.take().into_iter().flatten().rev() {
-            self.knowledge.assign(term, set);
+            self.knowledge.restore(term, set);
         }
+        (self.affected, self.knowledge.is_unsettled) = before;
         (self.before, self.fuel) = outer;
         concluded
     }
@@ -577,8 +613,16 @@ impl<'a> Learner<'a> {
             if let Some(before) = &mut self.before {
                 before.push((term, self.knowledge.get(term).cloned()));
             }
-            if !self.knowledge.narrow(term, set) {
-                return false;
+            match self.knowledge.narrow(term, set) {
+                Narrowed::Impossible => return false,
+                // What follows from that was concluded then.
+                Narrowed::Same if terms.test(term).is_some() && !self.knowledge.is_unsettled => return true,
+                Narrowed::Same => {}
+                Narrowed::Less => {
+                    let made_of = self.paths.joint.made_of(term);
+                    self.affected.resize(made_of.len(), 0);
+                    self.affected.iter_mut().zip(made_of).for_each(|(affected, more)| *affected |= more);
+                }
             }
         }
         for (order, apart) in terms.aparts(term) {
@@ -611,13 +655,29 @@ impl<'a> Learner<'a> {
     /// Whether what was learnt before of two predicates together can still be so: that not both hold, say,
     /// where it was not known which one does not.
     fn agrees(&mut self) -> bool {
-        let paths = self.paths;
-        let of_two = |(term, set): &(TermId, ValueSet)| {
-            let test = paths.terms.test(*term).filter(|test| matches!(test, Test::And(..) | Test::Or(..)))?;
-            set.single().filter(|truth| *truth < 2).map(|truth| (test, truth == 1))
-        };
-        let known: SmallVec<[(&Test, bool); 4]> = self.knowledge.sets.iter().filter_map(of_two).collect();
-        known.into_iter().all(|(test, holds)| self.fuel == 0 || self.test(test, holds))
+        let Paths { joint, terms, .. } = self.paths;
+        if std::mem::take(&mut self.knowledge.is_unsettled) {
+            self.affected = SmallVec::from_elem(u64::MAX, joint.predicates.len().div_ceil(64));
+        }
+        let mut number = 0;
+        while let Some(word) = self.affected.get(number / 64) {
+            let left = word >> (number % 64);
+            if left == 0 {
+                number = (number / 64 + 1) * 64;
+                continue;
+            }
+            number += left.trailing_zeros() as usize;
+            let Some(&term) = joint.predicates.get(number) else { break };
+            number += 1;
+            let known = self.knowledge.get(term).and_then(ValueSet::single).filter(|truth| *truth < 2);
+            if let (Some(test), Some(truth)) = (terms.test(term), known)
+                && self.fuel > 0
+                && !self.test(test, truth == 1)
+            {
+                return false;
+            }
+        }
+        true
     }
 
     /// Whether a predicate can be so.

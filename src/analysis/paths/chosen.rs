@@ -237,7 +237,7 @@ impl Builder<'_> {
         if !is_predicate {
             match numbers {
                 (Some(yes), Some(no)) => {
-                    self.terms.inverses.insert(term, (when, Inverse::Select { yes, no }));
+                    self.terms.set_inverse(term, when, Inverse::Select { yes, no });
                 }
                 _ => {
                     self.selections.insert(term, (when, yes, no));
@@ -251,7 +251,7 @@ impl Builder<'_> {
             (Some(_), _) => Test::And(self.not(when), no),
             (None, _) => Test::Or(self.not(when), yes),
         };
-        self.terms.tests.insert(term, test);
+        self.terms.set_test(term, test);
         term
     }
 }

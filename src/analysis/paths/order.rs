@@ -129,7 +129,7 @@ impl Builder<'_> {
             for (by, first, second) in [(by, base, second), (-other_by, base, other)] {
                 if by != 0 {
                     let to = self.distance(is_signed, first, second, width);
-                    self.terms.inverses.entry(from).or_insert((to, Inverse::Further { by }));
+                    self.terms.set_inverse(from, to, Inverse::Further { by });
                     from = to;
                 }
             }

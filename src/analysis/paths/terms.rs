@@ -63,16 +63,25 @@ pub(super) enum Test {
     },
 }
 
+/// What a term says of others, and of itself.
+#[derive(Debug, Default)]
+struct About {
+    /// Of a predicate: what it says.
+    test: Option<Test>,
+    /// How it is made of another one.
+    inverse: Option<(TermId, Inverse)>,
+    constant: Option<u64>,
+    /// What it is at most, by the way it is made.
+    bound: Option<u64>,
+}
+
 /// The terms of the conditions of one function.
 #[derive(Debug, Default)]
 pub(super) struct Terms {
     /// By instruction: what its guard is, and whether it is negated.
     guards: FxHashMap<u32, (TermId, bool)>,
-    pub(super) tests: FxHashMap<TermId, Test>,
-    pub(super) inverses: FxHashMap<TermId, (TermId, Inverse)>,
-    constants: FxHashMap<TermId, u64>,
-    /// What terms are at most, by the way they are made.
-    bounds: FxHashMap<TermId, u64>,
+    /// By term.
+    all: Vec<About>,
     /// By term: how far it is from numbers that the other one is set to.
     aparts: FxHashMap<TermId, SmallVec<[(TermId, Apart); 2]>>,
     /// What instructions make of a term.
@@ -117,7 +126,7 @@ impl Terms {
 
     /// Whether a predicate can only be true, or only false, by itself.
     pub(super) fn decides(&self) -> bool {
-        self.tests.values().any(|test| match test {
+        self.all.iter().filter_map(|about| about.test.as_ref()).any(|test| match test {
             Test::Decided(_) => true,
             Test::Not(_) | Test::And(..) | Test::Or(..) | Test::Alike(..) => false,
             Test::Within { atoms } => atoms.iter().any(|(term, yes, no)| {
@@ -135,7 +144,54 @@ impl Terms {
     }
 
     pub(super) fn test(&self, term: TermId) -> Option<&Test> {
-        self.tests.get(&term)
+        self.all[term.index()].test.as_ref()
+    }
+
+    /// Whether a term is a predicate that is made of two others, which may not be decided where it is.
+    pub(super) fn is_of_two(&self, term: TermId) -> bool {
+        matches!(self.test(term), Some(Test::And(..) | Test::Or(..)))
+    }
+
+    /// Those of these predicates that are made of two others, and which of them are made of each term, however deep.
+    pub(super) fn joint(&self, shared: &BitSet, budget: &Budget) -> Joint {
+        /// Conclusions are drawn from no more terms.
+        const PARTS: usize = super::FUEL as usize;
+        let shared =
+            (0..self.all.len()).filter(|term| shared.contains(*term)).map(|term| TermId(term as u32));
+        let predicates: Vec<TermId> = shared.filter(|term| self.is_of_two(*term)).collect();
+        let words = predicates.len().div_ceil(u64::BITS as usize);
+        let mut by_term = vec![0; words * self.all.len()];
+        for (number, of_two) in predicates.iter().enumerate() {
+            let mut parts: SmallVec<[TermId; 16]> = SmallVec::new();
+            self.for_each_part(*of_two, |part| parts.push(part));
+            let mut at = 0;
+            while let Some(&part) = parts.get(at)
+                && budget.take(1)
+            {
+                at += 1;
+                by_term[part.index() * words + number / 64] |= 1 << (number % 64);
+                self.for_each_part(part, |next| {
+                    if parts.len() < PARTS && !parts.contains(&next) {
+                        parts.push(next);
+                    }
+                });
+            }
+        }
+        Joint { predicates, words, by_term }
+    }
+
+    /// What a term is made of.
+    fn for_each_part(&self, term: TermId, mut each: impl FnMut(TermId)) {
+        self.inverse(term).iter().for_each(|(base, _)| each(*base));
+        match self.test(term) {
+            None | Some(Test::Decided(_)) => {}
+            Some(Test::Not(of)) => each(*of),
+            Some(Test::And(one, other) | Test::Or(one, other) | Test::Alike(one, other)) => {
+                each(*one);
+                each(*other);
+            }
+            Some(Test::Within { atoms }) => atoms.iter().for_each(|(term, ..)| each(*term)),
+        }
     }
 
     /// Whether a term differs between the threads of a CTA by its nature.
@@ -145,15 +201,25 @@ impl Terms {
 
     /// What a term is at most, by the way it is made.
     pub(super) fn bound(&self, term: TermId) -> Option<u64> {
-        self.bounds.get(&term).copied()
+        self.all[term.index()].bound
     }
 
     pub(super) fn constant(&self, term: TermId) -> Option<u64> {
-        self.constants.get(&term).copied()
+        self.all[term.index()].constant
     }
 
     pub(super) fn inverse(&self, term: TermId) -> Option<(TermId, Inverse)> {
-        self.inverses.get(&term).copied()
+        self.all[term.index()].inverse
+    }
+
+    /// Says what a predicate says.
+    pub(super) fn set_test(&mut self, term: TermId, test: Test) {
+        self.all[term.index()].test = Some(test);
+    }
+
+    /// Says how a term is made of another one.
+    pub(super) fn set_inverse(&mut self, term: TermId, base: TermId, inverse: Inverse) {
+        self.all[term.index()].inverse = Some((base, inverse));
     }
 
     /// How far a term is from numbers that another one is set to, and the terms that say how far apart they are.
@@ -186,6 +252,23 @@ impl Terms {
     /// Whether a term is a register that is set to constants only, or under a condition.
     pub(super) fn is_flag(&self, term: TermId) -> bool {
         self.flags.contains(term.index())
+    }
+}
+
+/// Predicates that are made of two others.
+#[derive(Debug, Default)]
+pub(super) struct Joint {
+    pub(super) predicates: Vec<TermId>,
+    /// How many words a bit for each of them takes.
+    words: usize,
+    /// By term, and by their numbers: whether they are made of it.
+    by_term: Vec<u64>,
+}
+
+impl Joint {
+    /// A bit for each of them that is made of a term.
+    pub(super) fn made_of(&self, term: TermId) -> &[u64] {
+        &self.by_term[term.index() * self.words..][..self.words]
     }
 }
 
@@ -337,14 +420,22 @@ impl Builder<'_> {
         let next = TermId(self.facts.len() as u32);
         let term = *self.known.entry(key).or_insert(next);
         if term == next {
-            self.facts.push(facts());
+            self.add(facts());
         }
+        term
+    }
+
+    /// One more term.
+    fn add(&mut self, facts: Facts) -> TermId {
+        let term = TermId(self.facts.len() as u32);
+        self.facts.push(facts);
+        self.terms.all.push(About::default());
         term
     }
 
     fn constant(&mut self, value: u64) -> TermId {
         let term = self.term(Key::Constant(value), || Facts { constant: Some(value), ..Facts::default() });
-        self.terms.constants.insert(term, value);
+        self.terms.all[term.index()].constant = Some(value);
         term
     }
 
@@ -539,7 +630,7 @@ impl Builder<'_> {
 
     /// Says how a term is made, where that helps.
     fn describe(&mut self, term: TermId, opcode: &Opcode, of: &[TermId], is_second: bool) {
-        if self.terms.tests.contains_key(&term) || self.terms.inverses.contains_key(&term) {
+        if self.terms.test(term).is_some() || self.terms.inverse(term).is_some() {
             return;
         }
         let constant = |this: &Self, at: usize| this.facts[of.get(at)?.index()].constant;
@@ -558,7 +649,7 @@ impl Builder<'_> {
             _ => None,
         };
         if let Some(test) = test {
-            self.terms.tests.insert(term, test);
+            self.terms.set_test(term, test);
             return;
         }
         let Some(width @ (32 | 64)) = ty.and_then(Type::bits) else { return };
@@ -635,12 +726,13 @@ impl Builder<'_> {
                 | Inverse::Select { .. }
                 | Inverse::Further { .. } => None,
             };
-            self.terms.bounds.extend(bound.map(|bound| (term, bound)));
+            self.terms.all[term.index()].bound = bound;
             let of_low_bits = match inverse {
                 Inverse::Mask { mask, width } => self.lowest_bits(of[base], mask, width),
                 _ => None,
             };
-            self.terms.inverses.insert(term, of_low_bits.unwrap_or((of[base], inverse)));
+            let (base, inverse) = of_low_bits.unwrap_or((of[base], inverse));
+            self.terms.set_inverse(term, base, inverse);
         }
     }
 
@@ -660,8 +752,8 @@ impl Builder<'_> {
         let facts = Facts { is_positive: true, is_small: bits + 2 <= width, ..self.facts_of(&[register]) };
         let low = self.term(Key::Low(register, bits), || facts);
         self.lows.insert(low, (register, bits));
-        self.terms.bounds.insert(low, ones(bits));
-        self.terms.inverses.insert(low, (register, Inverse::Mask { mask: ones(bits), width }));
+        self.terms.all[low.index()].bound = Some(ones(bits));
+        self.terms.set_inverse(low, register, Inverse::Mask { mask: ones(bits), width });
         Some((low, Inverse::Sum { by: by & ones(bits), width: bits }))
     }
 
@@ -764,16 +856,15 @@ impl Builder<'_> {
     pub(super) fn not(&mut self, of: TermId) -> TermId {
         let facts = self.facts_of(&[of]);
         let not = self.term(Key::Not(of), || facts);
-        self.terms.tests.insert(not, Test::Not(of));
+        self.terms.set_test(not, Test::Not(of));
         not
     }
 
     /// A predicate that no register holds.
     pub(super) fn anonymous(&mut self, test: Test, of: &[TermId]) -> TermId {
-        let term = TermId(self.facts.len() as u32);
         let facts = self.facts_of(of);
-        self.facts.push(facts);
-        self.terms.tests.insert(term, test);
+        let term = self.add(facts);
+        self.terms.set_test(term, test);
         term
     }
 
@@ -894,9 +985,8 @@ impl Builder<'_> {
         }
         // What two predicates are together may be known before what each of them is.
         if shared.first_from(0).is_some() {
-            let is_of_two = |(_, test): &(&TermId, &Test)| matches!(test, Test::And(..) | Test::Or(..));
-            let of_two: Vec<TermId> =
-                self.terms.tests.iter().filter(is_of_two).map(|(term, _)| *term).collect();
+            let is_of_two = |term: &TermId| self.terms.is_of_two(*term);
+            let of_two: Vec<TermId> = (0..self.facts.len() as u32).map(TermId).filter(is_of_two).collect();
             for term in of_two {
                 if mentions.of(term) == 1 && !shared.contains(term.index()) {
                     shared.insert(term.index());
@@ -1015,15 +1105,7 @@ impl Mentions {
                 self.counts.resize(term.index() + 1, 0);
             }
             self.counts[term.index()] += 1;
-            work.extend(terms.inverse(term).map(|(base, _)| base));
-            match terms.test(term) {
-                None | Some(Test::Decided(_)) => {}
-                Some(Test::Not(of)) => work.push(*of),
-                Some(Test::And(one, other) | Test::Or(one, other) | Test::Alike(one, other)) => {
-                    work.extend([*one, *other]);
-                }
-                Some(Test::Within { atoms }) => work.extend(atoms.iter().map(|(term, ..)| *term)),
-            }
+            terms.for_each_part(term, |part| work.push(part));
         }
         Some(seen)
     }
