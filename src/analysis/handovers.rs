@@ -48,8 +48,8 @@ impl<'a> Flow<'a> {
         })
     }
 
-    /// Whether a load or store may be under way at a signal, whatever is done with what was loaded. Most are
-    /// waited for, and then nobody has to be looked for who is told.
+    /// Whether a load or store may be under way at a signal, whatever is done with what was loaded, and on whatever
+    /// path. Most are waited for, and then nobody has to be looked for who is told.
     fn may_hand_over(&self, transfer: Transfer) -> bool {
         let role = |event: Event| match (event.action, self.operation(event)) {
             _ if self.signals(event) => Role::Query,
@@ -57,7 +57,7 @@ impl<'a> Flow<'a> {
             (_, Some(operation)) => transfer.pending().role(operation),
             _ => Role::None,
         };
-        !self.pairs(role, |_| true).is_empty()
+        !self.pairs_judged(role, |_, _| {}, |_, _| true).is_empty()
     }
 
     /// Whether an event tells others to go on.

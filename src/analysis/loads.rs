@@ -240,11 +240,49 @@ impl Flow<'_> {
     pub fn pending_loads(
         &self,
         role: impl Fn(Event) -> Role,
-        kills: impl FnOnce(&mut Reach, &[(Fact, Event)]),
+        kills: impl Fn(&mut Reach, &[(Fact, Event)]),
         mut concern: impl FnMut(Pair) -> Concern,
     ) -> Vec<Pair> {
-        let mut if_live = Vec::new();
-        let mut found = self.pairs_judged(
+        let (mut if_live, mut suspected) = (Vec::new(), Vec::new());
+        self.pairs_of_loads(&role, &kills, |pair, _| {
+            match concern(pair) {
+                Concern::No => {}
+                // Whether its registers are live is a question for all of them together.
+                Concern::IfLive => if_live.push(pair),
+                Concern::Yes => suspected.push(pair),
+            }
+            false
+        });
+        suspected.extend(self.live(if_live));
+        if suspected.is_empty() {
+            return Vec::new();
+        }
+        // Which paths a run can take is found out last: that takes the longest.
+        let key = |pair: &Pair| (pair.first.instruction, pair.from, pair.then.instruction, pair.to);
+        let suspected: FxHashSet<_> = suspected.iter().map(key).collect();
+        let mut found = self.pairs_of_loads(&role, &kills, |pair, can_happen| {
+            suspected.contains(&key(&pair)) && can_happen()
+        });
+        found.dedup_by_key(|pair| pair.then.instruction);
+        found
+    }
+
+    /// Whether some load is pending where something happens, on whatever path.
+    pub fn has_pending_loads(
+        &self,
+        role: impl Fn(Event) -> Role,
+        kills: impl Fn(&mut Reach, &[(Fact, Event)]),
+    ) -> bool {
+        !self.pairs_of_loads(&role, &kills, |_, _| true).is_empty()
+    }
+
+    fn pairs_of_loads(
+        &self,
+        role: &impl Fn(Event) -> Role,
+        kills: &impl Fn(&mut Reach, &[(Fact, Event)]),
+        relates: impl FnMut(Pair, &mut dyn FnMut() -> bool) -> bool,
+    ) -> Vec<Pair> {
+        self.pairs_judged(
             |event| match role(event) {
                 Role::Gen => Role::Gen.only_if(self.follows_load(event)),
                 role => role,
@@ -255,22 +293,8 @@ impl Flow<'_> {
                 self.kill_at_uses(reach, loads);
                 kills(reach, loads);
             },
-            |pair, can_happen| match concern(pair) {
-                Concern::No => false,
-                Concern::IfLive => {
-                    // Whether its registers are live is a question for all of them together.
-                    if can_happen() {
-                        if_live.push(pair);
-                    }
-                    false
-                }
-                Concern::Yes => can_happen(),
-            },
-        );
-        found.extend(self.live(if_live));
-        found.sort_by_key(|pair| (pair.then.instruction, pair.first.instruction));
-        found.dedup_by_key(|pair| pair.then.instruction);
-        found
+            relates,
+        )
     }
 
     /// The loads of which something that they loaded is read anywhere, copies included. Others matter

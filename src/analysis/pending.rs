@@ -112,7 +112,7 @@ pub enum Threads {
 pub fn pending_loads(
     flow: &Flow<'_>,
     role: impl Fn(Event) -> Role,
-    kills: impl FnOnce(&mut Reach, &[(Fact, Event)]),
+    kills: impl Fn(&mut Reach, &[(Fact, Event)]),
     concern: impl FnMut(Pair) -> Concern,
 ) -> Vec<Pair> {
     let any = *flow.facts.pending_loads.get_or_init(|| {
@@ -132,7 +132,7 @@ pub fn pending_loads(
         };
         let suspected = flow.pairs_judged(role, |reach, _| first_in_thread(reach), |_, _| true);
         let first = |reach: &mut Reach, _: &[(Fact, Event)]| first_in_thread(reach);
-        !suspected.is_empty() && !flow.pending_loads(role, first, |_| Concern::Yes).is_empty()
+        !suspected.is_empty() && flow.has_pending_loads(role, first)
     });
     if any { flow.pending_loads(role, kills, concern) } else { Vec::new() }
 }

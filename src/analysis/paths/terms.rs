@@ -73,6 +73,8 @@ struct About {
     constant: Option<u64>,
     /// What it is at most, by the way it is made.
     bound: Option<u64>,
+    /// How far it is from numbers that another one is set to, and the terms that say how far apart they are.
+    aparts: Vec<(TermId, Apart)>,
 }
 
 /// The terms of the conditions of one function.
@@ -82,8 +84,6 @@ pub(super) struct Terms {
     guards: FxHashMap<u32, (TermId, bool)>,
     /// By term.
     all: Vec<About>,
-    /// By term: how far it is from numbers that the other one is set to.
-    aparts: FxHashMap<TermId, SmallVec<[(TermId, Apart); 2]>>,
     /// What instructions make of a term.
     writes: Vec<Write>,
     /// Whether some of them say what it is then.
@@ -224,7 +224,7 @@ impl Terms {
 
     /// How far a term is from numbers that another one is set to, and the terms that say how far apart they are.
     pub(super) fn aparts(&self, term: TermId) -> &[(TermId, Apart)] {
-        self.aparts.get(&term).map_or(&[], |all| all)
+        &self.all[term.index()].aparts
     }
 
     /// What these instructions make of terms, one after the other.
@@ -1058,7 +1058,7 @@ impl Builder<'_> {
             let Some(writes) = self.writes_of_order(order) else { continue };
             for write in &writes {
                 if let Becomes::Apart(apart) = &write.becomes {
-                    self.terms.aparts.entry(apart.other).or_default().push((order, apart.clone()));
+                    self.terms.all[apart.other.index()].aparts.push((order, apart.clone()));
                 }
             }
             written.insert(order, writes);
