@@ -35,42 +35,18 @@ use crate::resolve::unit::Unit;
 mod carried;
 mod chosen;
 mod inverse;
+mod knowledge;
+mod learner;
 mod order;
 mod range;
 mod terms;
 
 use carried::{Becomes, Made, Write};
+use knowledge::Sets;
+pub(super) use knowledge::{Entered, Knowledge};
+use learner::Learner;
 use range::ValueSet;
-use terms::{Joint, TermId, Terms, Test};
-
-/// What is known of terms on a path.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Knowledge {
-    /// By term.
-    sets: Vec<(TermId, ValueSet)>,
-    /// The threads that can have taken the path; all, if nothing is said.
-    threads: Option<Box<ThreadSet>>,
-    /// Whether something was written since conclusions were drawn from what is known of several terms.
-    is_unsettled: bool,
-}
-
-/// What it means for what is known of a term that it is in a set.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Narrowed {
-    /// That cannot be.
-    Impossible,
-    /// That was known.
-    Same,
-    /// More is known, or it is not remembered.
-    Less,
-}
-
-/// More terms than these are not remembered at once.
-const REMEMBERED: usize = 48;
-
-/// How often what is known where a block is entered may change by and by; then what grows has no end
-/// where it grows.
-const CHANGES: u32 = 6;
+use terms::{Joint, TermId, Terms};
 
 /// Ways to a block are told apart by so many conditions.
 const WAYS: usize = 2;
@@ -81,170 +57,11 @@ const FUEL: u32 = 64;
 /// What it takes to follow an edge, in steps of the budget.
 const EDGE: u64 = 2;
 
-impl Knowledge {
-    fn get(&self, term: TermId) -> Option<&ValueSet> {
-        let at = self.sets.binary_search_by_key(&term, |(term, _)| *term).ok()?;
-        Some(&self.sets[at].1)
-    }
-
-    /// That a term is in a set.
-    fn narrow(&mut self, term: TermId, set: &ValueSet) -> Narrowed {
-        match self.sets.binary_search_by_key(&term, |(term, _)| *term) {
-            Ok(at) => {
-                let known = &mut self.sets[at].1;
-                let both = known.and(set);
-                if both.is_empty() {
-                    return Narrowed::Impossible;
-                }
-                if both == *known {
-                    return Narrowed::Same;
-                }
-                *known = both;
-                Narrowed::Less
-            }
-            Err(_) if set.is_empty() => Narrowed::Impossible,
-            Err(at) => {
-                if self.sets.len() < REMEMBERED {
-                    self.sets.insert(at, (term, set.clone()));
-                }
-                Narrowed::Less
-            }
-        }
-    }
-
-    /// The threads that can have taken the path, of these.
-    fn threads_of(&self, threads: &ThreadSet) -> ThreadSet {
-        self.threads.as_ref().map_or(*threads, |known| known.and(*threads))
-    }
-
-    /// That the thread is one of these; false when it is not.
-    fn narrow_threads(&mut self, threads: &ThreadSet) -> bool {
-        let both = self.threads_of(threads);
-        self.threads = Some(Box::new(both));
-        !both.is_empty()
-    }
-
-    /// What is known besides; false when both cannot be.
-    pub(super) fn and(&mut self, more: &Self) -> bool {
-        if !more.threads.as_ref().is_none_or(|threads| self.narrow_threads(threads)) {
-            return false;
-        }
-        self.is_unsettled = true;
-        more.sets.iter().all(|(term, set)| self.narrow(*term, set) != Narrowed::Impossible)
-    }
-
-    /// How much is known.
-    pub(super) fn len(&self) -> usize {
-        self.sets.len() + usize::from(self.threads.is_some())
-    }
-
-    /// What is known on one of two paths: on this one, or on another. Whether that is less than before.
-    fn join(&mut self, other: &Self) -> bool {
-        let mut is_less = false;
-        self.is_unsettled |= other.is_unsettled;
-        let mut others = other.sets.iter().peekable();
-        self.sets.retain_mut(|(term, set)| {
-            while others.next_if(|(other, _)| other < term).is_some() {}
-            let Some((_, more)) = others.next_if(|(other, _)| other == term) else {
-                is_less = true;
-                return false;
-            };
-            if set != more {
-                let either = set.or(more);
-                is_less |= either != *set;
-                *set = either;
-            }
-            true
-        });
-        let threads = self.threads.as_ref().zip(other.threads.as_ref());
-        let either = threads.map(|(one, other)| one.or(**other));
-        if either.as_ref() != self.threads.as_deref() {
-            is_less = true;
-            self.threads = either.map(Box::new);
-        }
-        is_less
-    }
-
-    /// What includes both, so that it does not go on growing.
-    fn widened(&self, grown: &Self) -> Self {
-        let widened = |(term, set): &(TermId, ValueSet)| {
-            let grown = grown.get(*term)?;
-            if grown == set {
-                return Some((*term, set.clone()));
-            }
-            let widened = set.widened(grown);
-            (widened != ValueSet::range(0, u64::MAX)).then_some((*term, widened))
-        };
-        Self {
-            sets: self.sets.iter().filter_map(widened).collect(),
-            threads: self.threads.clone().filter(|_| self.threads == grown.threads),
-            is_unsettled: self.is_unsettled || grown.is_unsettled,
-        }
-    }
-
-    /// That a term is in a set from here on, if that is known.
-    fn assign(&mut self, term: TermId, set: Option<ValueSet>) {
-        self.is_unsettled |= set.is_some();
-        self.restore(term, set);
-    }
-
-    /// That this was known of a term.
-    fn restore(&mut self, term: TermId, set: Option<ValueSet>) {
-        match (self.sets.binary_search_by_key(&term, |(term, _)| *term), set) {
-            (Ok(at), Some(set)) => self.sets[at].1 = set,
-            (Ok(at), None) => {
-                self.sets.remove(at);
-            }
-            (Err(at), Some(set)) if self.sets.len() < REMEMBERED => self.sets.insert(at, (term, set)),
-            (Err(_), _) => {}
-        }
-    }
-}
-
-/// What is known where something is entered, while paths are followed.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Entered {
-    knowledge: Option<Knowledge>,
-    changes: u32,
-}
-
-impl Entered {
-    /// What is known, if a path leads here.
-    pub(super) fn knowledge(&self) -> Option<&Knowledge> {
-        self.knowledge.as_ref()
-    }
-
-    /// One more path leads here; whether that changes anything.
-    pub(super) fn enter(&mut self, paths: &Paths, by: Knowledge) -> bool {
-        self.join(&paths.terms, by)
-    }
-
-    fn join(&mut self, terms: &Terms, by: Knowledge) -> bool {
-        let Some(known) = &mut self.knowledge else {
-            self.knowledge = Some(by);
-            return true;
-        };
-        let before = (self.changes >= CHANGES).then(|| known.clone());
-        if !known.join(&by) {
-            return false;
-        }
-        self.changes += 1;
-        if let Some(before) = before {
-            *known = before.widened(known);
-            for (term, set) in &mut known.sets {
-                if let Some(bound) = terms.bound(*term) {
-                    *set = set.and(&ValueSet::range(0, bound));
-                }
-            }
-        }
-        true
-    }
-}
-
 /// The conditions of a function, and what is known where its blocks are entered.
 #[derive(Debug)]
 pub struct Paths {
     terms: Terms,
+    sets: Sets,
     /// Terms that more than one condition is about: what is known of another one decides nothing.
     shared: BitSet,
     /// Those of them that are predicates, and made of two others.
@@ -278,7 +95,16 @@ impl Paths {
         let is_trivial = shared.first_from(0).is_none() && !terms.decides() && threads.is_empty();
         let alike = terms.counted().flatten().copied().collect();
         let entered = vec![Entered::default(); cfg.len()];
-        let mut this = Self { terms, shared, joint: Joint::default(), threads, entered, alike, is_trivial };
+        let mut this = Self {
+            terms,
+            sets: Sets::default(),
+            shared,
+            joint: Joint::default(),
+            threads,
+            entered,
+            alike,
+            is_trivial,
+        };
         if !is_trivial {
             this.joint = this.terms.joint(&this.shared, function.budget);
             this.find_alike(function);
@@ -330,6 +156,16 @@ impl Paths {
             && self.terms.leaves(instruction).iter().all(|leaf| self.alike.contains(leaf))
     }
 
+    /// One more path leads to where something is entered; whether that changes anything.
+    pub(super) fn enter(&self, entered: &mut Entered, by: Knowledge) -> bool {
+        entered.join(&self.sets, &self.terms, by)
+    }
+
+    /// What is known by both; false when both cannot be.
+    pub(super) fn know_both(&self, knowledge: &mut Knowledge, more: &Knowledge) -> bool {
+        knowledge.and(&self.sets, more)
+    }
+
     /// Whether every path of the graph may be one that a run takes.
     pub(super) fn is_trivial(&self) -> bool {
         self.is_trivial
@@ -349,7 +185,7 @@ impl Paths {
             position[block.index()] = at;
         }
         let mut waiting = BitSet::new(cfg.len());
-        self.entered[0].join(&self.terms, Knowledge::default());
+        self.entered[0].join(&self.sets, &self.terms, Knowledge::default());
         waiting.insert(position[0]);
         let mut from = 0;
         while let Some(at) = waiting.first_from(from) {
@@ -364,7 +200,7 @@ impl Paths {
             }
             let successors = &cfg.block(block).successors;
             for (at, &successor) in successors.iter().enumerate() {
-                if !function.budget.take(EDGE + knowledge.sets.len() as u64) {
+                if !function.budget.take(EDGE + knowledge.len() as u64) {
                     // Nothing is known.
                     self.is_trivial = true;
                     return;
@@ -372,14 +208,14 @@ impl Paths {
                 let is_last = at + 1 == successors.len();
                 let mut knowledge = if is_last { std::mem::take(&mut knowledge) } else { knowledge.clone() };
                 if self.leave(function, block, successor, &mut knowledge)
-                    && self.entered[successor.index()].join(&self.terms, knowledge)
+                    && self.entered[successor.index()].join(&self.sets, &self.terms, knowledge)
                 {
                     waiting.insert(position[successor.index()]);
                     from = from.min(position[successor.index()]);
                 }
             }
         }
-        if self.entered.iter().any(|entered| entered.changes > CHANGES) {
+        if self.entered.iter().any(Entered::is_widened) {
             self.tighten(function);
         }
     }
@@ -392,13 +228,13 @@ impl Paths {
             for &before in &cfg.block(block).predecessors {
                 let Some(mut knowledge) = self.entering(before).cloned() else { continue };
                 let steps = self.pass(&mut knowledge, cfg.block(before).instructions.clone());
-                if !function.budget.take(steps + EDGE + knowledge.sets.len() as u64) {
+                if !function.budget.take(steps + EDGE + knowledge.len() as u64) {
                     return;
                 }
                 if self.leave(function, before, block, &mut knowledge) {
                     match &mut all {
                         Some(all) => {
-                            all.join(&knowledge);
+                            all.join(&self.sets, &knowledge);
                         }
                         None => all = Some(knowledge),
                     }
@@ -414,8 +250,9 @@ impl Paths {
     pub(super) fn pass(&self, knowledge: &mut Knowledge, instructions: Range<u32>) -> u64 {
         /// What it takes to find out what a condition makes of something.
         const EITHER: u64 = 8;
+        let sets = &self.sets;
         let mut steps = 0;
-        if knowledge.sets.is_empty() && !self.terms.assigns() {
+        if knowledge.has_no_terms() && !self.terms.assigns() {
             return steps;
         }
         for writes in self.terms.written_in(instructions).chunk_by(|a, b| a.instruction == b.instruction) {
@@ -424,16 +261,16 @@ impl Paths {
             let mut before = writes.iter().any(depends).then(|| knowledge.clone());
             for Write { term, becomes, .. } in writes {
                 let set = match (becomes, &mut before) {
-                    (Becomes::Made(made), None) => made.image(knowledge.get(*term)),
-                    (Becomes::Made(made), Some(before)) => made.image(before.get(*term)),
+                    (Becomes::Made(made), None) => knowledge.ask(sets, *term, |set| made.image(set)),
+                    (Becomes::Made(made), Some(before)) => before.ask(sets, *term, |set| made.image(set)),
                     (Becomes::Either { when, yes, no }, Some(before)) => {
                         steps += EITHER + before.len() as u64;
                         self.either(before, *term, *when, [yes, no])
                     }
-                    (Becomes::Apart(apart), _) => apart.image(knowledge.get(apart.other)),
+                    (Becomes::Apart(apart), _) => knowledge.ask(sets, apart.other, |set| apart.image(set)),
                     (Becomes::Either { .. }, None) | (Becomes::Other, _) => None,
                 };
-                knowledge.assign(*term, set);
+                knowledge.assign(sets, *term, set.as_ref());
             }
         }
         steps
@@ -452,9 +289,9 @@ impl Paths {
             let set = match when {
                 Some(when) => Learner::new(self, before).suppose(FUEL, |learner| {
                     let can_be = learner.truth(when, truth) && learner.agrees();
-                    can_be.then(|| made.image(learner.knowledge.get(term)))
+                    can_be.then(|| learner.knowledge.ask(&self.sets, term, |set| made.image(set)))
                 }),
-                None => Some(made.image(before.get(term))),
+                None => Some(before.ask(&self.sets, term, |set| made.image(set))),
             };
             let Some(set) = set else { continue };
             let set = set?;
@@ -467,8 +304,7 @@ impl Paths {
     /// where it is made of the thread's number, or where the thread may have set it since they parted.
     pub(super) fn of_all_threads(&self, knowledge: &Knowledge) -> Knowledge {
         let is_own = |term: TermId| self.terms.varies(term) || self.terms.is_flag(term);
-        let sets = knowledge.sets.iter().filter(|(term, _)| !is_own(*term));
-        Knowledge { sets: sets.cloned().collect(), threads: None, is_unsettled: knowledge.is_unsettled }
+        knowledge.only(|term| !is_own(term))
     }
 
     /// Which way a path has come to a block, as far as the block asks: how what it chooses by, and where it goes
@@ -492,8 +328,8 @@ impl Paths {
                 break;
             }
             asked.push(term);
-            let known = knowledge.get(term).and_then(ValueSet::single).filter(|truth| *truth < 2);
-            way = way * 3 + known.map_or(0, |truth| 1 + truth as u32);
+            let known = knowledge.truth(&self.sets, term);
+            way = way * 3 + known.map_or(0, |truth| 1 + u32::from(truth));
         }
         way
     }
@@ -562,149 +398,6 @@ impl Paths {
             let opcode = unit.operations.of(*leaf);
             opcode.computes() == Computation::Load && opcode.spaces().next().is_some_and(Space::is_shared)
         })
-    }
-}
-
-/// Draws conclusions from what is learnt.
-struct Learner<'a> {
-    paths: &'a Paths,
-    knowledge: &'a mut Knowledge,
-    fuel: u32,
-    /// Of predicates that are made of two others, those of whose parts more is known since: a bit for each.
-    affected: SmallVec<[u64; 4]>,
-    /// While something is only supposed: what was known of terms before, in the order in which it was lost.
-    before: Option<Vec<(TermId, Option<ValueSet>)>>,
-}
-
-impl<'a> Learner<'a> {
-    fn new(paths: &'a Paths, knowledge: &'a mut Knowledge) -> Self {
-        Self { paths, knowledge, fuel: FUEL, affected: SmallVec::new(), before: None }
-    }
-
-    /// Supposes something, and then knows again what was known before.
-    fn suppose<T>(&mut self, fuel: u32, conclude: impl FnOnce(&mut Self) -> T) -> T {
-        let outer = (self.before.replace(Vec::new()), std::mem::replace(&mut self.fuel, fuel));
-        let before = (self.affected.clone(), self.knowledge.is_unsettled);
-        let concluded = conclude(self);
-        for (term, set) in self.before.take().into_iter().flatten().rev() {
-            self.knowledge.restore(term, set);
-        }
-        (self.affected, self.knowledge.is_unsettled) = before;
-        (self.before, self.fuel) = outer;
-        concluded
-    }
-
-    /// That a term is in a set; false when that cannot be.
-    fn narrow(&mut self, term: TermId, set: &ValueSet) -> bool {
-        let Paths { terms, shared, .. } = self.paths;
-        let bounded = terms.bound(term).map(|bound| set.and(&ValueSet::range(0, bound)));
-        let set = bounded.as_ref().unwrap_or(set);
-        if set.is_empty() {
-            return false;
-        }
-        if let Some(value) = terms.constant(term) {
-            return !set.and(&ValueSet::only(value)).is_empty();
-        }
-        if self.fuel == 0 {
-            return true;
-        }
-        self.fuel -= 1;
-        if shared.contains(term.index()) {
-            if let Some(before) = &mut self.before {
-                before.push((term, self.knowledge.get(term).cloned()));
-            }
-            match self.knowledge.narrow(term, set) {
-                Narrowed::Impossible => return false,
-                // What follows from that was concluded then.
-                Narrowed::Same if terms.test(term).is_some() && !self.knowledge.is_unsettled => return true,
-                Narrowed::Same => {}
-                Narrowed::Less => {
-                    let made_of = self.paths.joint.made_of(term);
-                    self.affected.resize(made_of.len(), 0);
-                    self.affected.iter_mut().zip(made_of).for_each(|(affected, more)| *affected |= more);
-                }
-            }
-        }
-        for (order, apart) in terms.aparts(term) {
-            if apart.is_so(self.knowledge.get(apart.register))
-                && let Some(distances) = apart.image(self.knowledge.get(term))
-                && !self.narrow(*order, &distances)
-            {
-                return false;
-            }
-        }
-        let follows = match (terms.test(term), set.single()) {
-            (Some(test), Some(truth @ (0 | 1))) => self.test(test, truth == 1),
-            _ => true,
-        };
-        follows
-            && match terms.inverse(term) {
-                Some((base, inverse)) => {
-                    // What was known before counts, too.
-                    let set = self.knowledge.get(term).unwrap_or(set);
-                    inverse.apply(set).is_none_or(|set| self.narrow(base, &set))
-                }
-                None => true,
-            }
-    }
-
-    fn truth(&mut self, term: TermId, holds: bool) -> bool {
-        self.narrow(term, &ValueSet::truth(holds))
-    }
-
-    /// Whether what was learnt before of two predicates together can still be so: that not both hold, say,
-    /// where it was not known which one does not.
-    fn agrees(&mut self) -> bool {
-        let Paths { joint, terms, .. } = self.paths;
-        if std::mem::take(&mut self.knowledge.is_unsettled) {
-            self.affected = SmallVec::from_elem(u64::MAX, joint.predicates.len().div_ceil(64));
-        }
-        let mut number = 0;
-        while let Some(word) = self.affected.get(number / 64) {
-            let left = word >> (number % 64);
-            if left == 0 {
-                number = (number / 64 + 1) * 64;
-                continue;
-            }
-            number += left.trailing_zeros() as usize;
-            let Some(&term) = joint.predicates.get(number) else { break };
-            number += 1;
-            let known = self.knowledge.get(term).and_then(ValueSet::single).filter(|truth| *truth < 2);
-            if let (Some(test), Some(truth)) = (terms.test(term), known)
-                && self.fuel > 0
-                && !self.test(test, truth == 1)
-            {
-                return false;
-            }
-        }
-        true
-    }
-
-    /// Whether a predicate can be so.
-    fn can(&mut self, term: TermId, holds: bool) -> bool {
-        self.suppose(self.fuel / 2, |supposing| supposing.truth(term, holds))
-    }
-
-    fn test(&mut self, test: &Test, holds: bool) -> bool {
-        match test {
-            Test::Decided(known) => *known == holds,
-            Test::Not(term) => self.truth(*term, !holds),
-            Test::And(one, other) if holds => self.truth(*one, true) && self.truth(*other, true),
-            Test::Or(one, other) if !holds => self.truth(*one, false) && self.truth(*other, false),
-            Test::Alike(one, other) => self.truth(*one, holds) && self.truth(*other, holds),
-            // One of them decides; if one cannot, the other does.
-            Test::And(one, other) | Test::Or(one, other) => {
-                match (self.can(*one, holds), self.can(*other, holds)) {
-                    (true, true) => true,
-                    (true, false) => self.truth(*one, holds),
-                    (false, true) => self.truth(*other, holds),
-                    (false, false) => false,
-                }
-            }
-            Test::Within { atoms } => {
-                atoms.iter().all(|(term, yes, no)| self.narrow(*term, if holds { yes } else { no }))
-            }
-        }
     }
 }
 

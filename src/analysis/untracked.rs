@@ -23,6 +23,12 @@ pub struct Untracked {
     pub commit: u32,
 }
 
+/// A commit, and who issues it.
+struct Commit {
+    at: u32,
+    executes: Option<Executes>,
+}
+
 impl Flow<'_> {
     /// Of these operations, the first whose last execution none of these commits can follow, though those before
     /// it are followed by one.
@@ -44,13 +50,15 @@ impl Flow<'_> {
         }
         let executing = self.executing(None);
         let loops = self.loops()?;
+        let commits: Vec<Commit> =
+            commits.iter().map(|at| Commit { at: *at, executes: executing.of(*at) }).collect();
         let mut judged: FxHashSet<BlockId> = FxHashSet::default();
         // The last of each block has the others before it.
         for operation in operations.into_iter().rev() {
             let Some(block) = cfg.block_of(operation).filter(|block| judged.insert(*block)) else { continue };
             let inner = loops.iter().filter(|it| it.blocks.contains(&block)).min_by_key(|it| it.blocks.len());
             let Some(inner) = inner else { continue };
-            if let Some(commit) = self.stays_behind(operation, block, inner, commits, &executing) {
+            if let Some(commit) = self.stays_behind(operation, block, inner, &commits, &executing) {
                 return Some(Untracked { operation, commit });
             }
         }
@@ -63,16 +71,17 @@ impl Flow<'_> {
         operation: u32,
         block: BlockId,
         inner: &Loop,
-        commits: &[u32],
+        commits: &[Commit],
         executing: &Executing<'_>,
     ) -> Option<u32> {
         let cfg = self.cfg();
         let issues = executing.of(operation).filter(Executes::is_somebody)?;
-        let may_be_by_same =
-            |commit: &u32| executing.of(*commit).is_none_or(|commits| !issues.is_of_other_warps(&commits));
+        let may_be_by_same = |commit: &&Commit| {
+            commit.executes.as_ref().is_none_or(|executes| !issues.is_of_other_warps(executes))
+        };
         let follows = self.passed_from(Direction::Forward, &[operation])?;
-        let commits: Vec<u32> =
-            commits.iter().copied().filter(|it| follows.has(cfg, *it)).filter(may_be_by_same).collect();
+        let commits = commits.iter().filter(|it| follows.has(cfg, it.at)).filter(may_be_by_same);
+        let commits: Vec<u32> = commits.map(|commit| commit.at).collect();
         let &first =
             commits.iter().find(|it| cfg.block_of(**it).is_some_and(|own| inner.blocks.contains(&own)))?;
         let common = self.common(inner, block, executing);

@@ -11,7 +11,7 @@ use crate::isa::generic::Relation;
 const RANGES: usize = 8;
 
 /// A set of numbers of at most 64 bits. It may include more numbers than are meant, never fewer.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq, Hash)]
 pub(super) struct ValueSet {
     /// Ascending, with gaps between them; both ends are inside.
     ranges: SmallVec<[(u64, u64); 2]>,

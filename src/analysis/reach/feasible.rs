@@ -160,7 +160,7 @@ impl<'a> Feasible<'a> {
                 let mut knowledge = self.paths.entering(parting)?.clone();
                 self.paths.pass(&mut knowledge, cfg.block(parting).instructions.clone());
                 let known = self.paths.of_all_threads(&way.knowledge);
-                let is_possible = knowledge.and(&known);
+                let is_possible = self.paths.know_both(&mut knowledge, &known);
                 is_possible.then(|| Way { block: parting, from, passed: Passed::default(), knowledge })
             });
             let begin = begin.collect();
@@ -208,7 +208,7 @@ impl<'a> Feasible<'a> {
                 let mut knowledge = self.paths.entering(block)?.clone();
                 self.paths.pass(&mut knowledge, cfg.block(block).instructions.start..instruction);
                 let is_possible = self.paths.learn(instruction, false, &mut knowledge)
-                    && knowledge.and(&self.paths.of_all_threads(&way.knowledge));
+                    && self.paths.know_both(&mut knowledge, &self.paths.of_all_threads(&way.knowledge));
                 is_possible.then(|| Way {
                     block,
                     from: instruction + 1,
@@ -279,7 +279,8 @@ impl<'a> Feasible<'a> {
                     } else {
                         0
                     };
-                    if entered.entry((successor, way.passed, by)).or_default().enter(self.paths, knowledge) {
+                    let there = entered.entry((successor, way.passed, by)).or_default();
+                    if self.paths.enter(there, knowledge) {
                         let position = self.position[successor.index()];
                         waiting.push(Reverse((position, successor, way.passed, by)));
                     }
