@@ -250,7 +250,9 @@ impl<'u> Kernel<'u> {
                     | program::Fixed::TotalSmemSize
             )
         };
-        self.program.fixed.iter().any(is_dynamic)
+        // MLIR names dynamic shared memory by a variable of one byte, behind which it lies.
+        let is_byte = |(start, end, _): &(u32, u32, String)| end - start == 1;
+        self.program.fixed.iter().any(is_dynamic) || self.program.shared_names.iter().any(is_byte)
     }
 
     /// The launch that a file says.

@@ -33,8 +33,20 @@ pub(super) struct Layouts {
 pub(super) struct Reader {
     /// Nothing if its pattern is moved.
     pub(super) swizzle: Option<Swizzle>,
+    /// Bits of an element, and how many it takes.
+    pub(super) bits: (u32, u32),
+}
+
+impl Reader {
     /// Bits that an element of 4 bits takes, if the elements have so many.
-    pub(super) fours: Option<u32>,
+    fn fours(self) -> Option<u32> {
+        (self.bits.0 == 4).then_some(self.bits.1)
+    }
+
+    /// How many of 16 bytes hold elements: padding follows those of less than 8 bits (9.7.16.10.4).
+    pub(super) fn bytes_of_sixteen(self) -> u32 {
+        16 * self.bits.0.min(self.bits.1) / self.bits.1.max(1)
+    }
 }
 
 impl Layouts {
@@ -74,7 +86,7 @@ impl Machine<'_> {
         let layouts = &self.ctas[cta as usize].layouts.all;
         let found = layouts.iter().find_map(|(from, to, layout)| {
             let swizzled = reader.swizzle.filter(|mode| *mode != layout.swizzle);
-            let packed = layout.bits.0 == 4 && reader.fours.is_some_and(|bits| bits != layout.bits.1);
+            let packed = layout.bits.0 == 4 && reader.fours().is_some_and(|bits| bits != layout.bits.1);
             if swizzled.is_none() && !packed {
                 return None;
             }
@@ -105,7 +117,7 @@ impl Machine<'_> {
         } else {
             (
                 "elements of 4 bits are read as they were written: packed, or in bytes of their own",
-                format!("elements of 4 bits take {} bits each in {place}", reader.fours.unwrap_or(0)),
+                format!("elements of 4 bits take {} bits each in {place}", reader.fours().unwrap_or(0)),
                 format!("the tensor copy gives each {} bits", layout.bits.1),
             )
         };

@@ -104,7 +104,7 @@ impl Machine<'_> {
                     .extend(ctas.map(|cta| ((cta, operation.agent), (operation.tick, operation.step))));
                 for (cta, pieces, reader) in &shared {
                     self.touch_pieces(operation, *cta, pieces);
-                    self.check_written(operation, *cta, pieces);
+                    self.check_written(operation, *cta, pieces, *reader);
                     self.check_layout(operation, *cta, pieces, *reader);
                 }
                 let clock = Some(&operation.clock);
@@ -130,10 +130,15 @@ impl Machine<'_> {
     }
 
     /// Looks whether something was written where the tensor core reads.
-    pub(super) fn check_written(&mut self, operation: &Operation, cta: u32, pieces: &[(u32, u32)]) {
-        let missing = pieces.iter().find(|(offset, bytes)| {
-            !self.ctas[cta as usize].shared.is_written((*offset).into(), *bytes as usize)
-        });
+    fn check_written(&mut self, operation: &Operation, cta: u32, pieces: &[(u32, u32)], reader: Reader) {
+        let shared = &self.ctas[cta as usize].shared;
+        let elements = reader.bytes_of_sixteen() as usize;
+        let is_written = |(offset, bytes): (u32, u32)| match elements {
+            16 => shared.is_written(offset.into(), bytes as usize),
+            // Nobody reads the padding.
+            _ => (offset..offset + bytes).step_by(16).all(|at| shared.is_written(at.into(), elements)),
+        };
+        let missing = pieces.iter().find(|piece| !is_written(**piece));
         // Copies of unknown size write less than they do.
         if let Some((offset, bytes)) = missing.copied()
             && !self.has_open_copies
@@ -174,7 +179,7 @@ impl Machine<'_> {
         let (mut shared, mut writes) = (Vec::new(), Vec::new());
         for cta in self.group(strand, pair) {
             writes.push(Region { cta, groups, column, columns: shape.columns() });
-            shared.extend(self.matrix_in(strand, cta, (descriptor, rows, bytes, None), None));
+            shared.extend(self.matrix_in(strand, cta, (descriptor, rows, bytes, None), (16, 16)));
         }
         let does = match shape {
             CpShape::S4x256b => asynchrony::Access::Copy4x256b,
@@ -191,7 +196,7 @@ impl Machine<'_> {
         strand: &Strand,
         cta: u32,
         matrix: Footprint,
-        fours: Option<u32>,
+        bits: (u32, u32),
     ) -> Option<(u32, Pieces, Reader)> {
         let pieces = self.footprints.entry(matrix).or_insert_with(|| footprint(matrix).into()).clone();
         let end = pieces.iter().map(|(start, bytes)| start + bytes).max().unwrap_or(0);
@@ -212,7 +217,7 @@ impl Machine<'_> {
         }
         // Where the pattern starts elsewhere, nothing is compared.
         let moved = matrix.0 >> 49 & 7;
-        Some((cta, pieces, Reader { swizzle: (moved == 0).then_some(swizzle_of(matrix.0)), fours }))
+        Some((cta, pieces, Reader { swizzle: (moved == 0).then_some(swizzle_of(matrix.0)), bits }))
     }
 
     pub(super) fn multiply_work(
@@ -252,10 +257,7 @@ impl Machine<'_> {
             self.value_at(strand, operand, lane).is_some_and(|value| (value & 1 != 0) != negated)
         };
         let element = |ty: Option<ElementType>| ty.map_or(16, |ty| ty.container_bits(multiply.kind));
-        let fours = |ty: Option<ElementType>| {
-            let four = ty.filter(|ty| ty.bits() == 4)?;
-            Some(four.container_bits(multiply.kind))
-        };
+        let bits = |ty: Option<ElementType>| (ty.map_or(16, ElementType::bits), element(ty));
         let mut shared = Vec::new();
         let (mut reads, mut writes) = (Vec::new(), Vec::new());
         let Some(b_word) = self.value_at(strand, multiply.b, lane) else {
@@ -278,7 +280,7 @@ impl Machine<'_> {
                         return Err(Self::stop(strand, "a descriptor is not known"));
                     };
                     let matrix = (word, m / ctas, a_bytes, transposed(transpose_a, element(a), a_k));
-                    shared.extend(self.matrix_in(strand, *cta, matrix, fours(a)));
+                    shared.extend(self.matrix_in(strand, *cta, matrix, bits(a)));
                 }
                 Matrix::TensorMemory(address) => {
                     let (column, _) = self.tensor_address(strand, address, lane)?;
@@ -286,7 +288,7 @@ impl Machine<'_> {
                 }
             }
             let matrix = (b_word, n / ctas, b_bytes, transposed(transpose_b, element(b), k));
-            shared.extend(self.matrix_in(strand, *cta, matrix, fours(b)));
+            shared.extend(self.matrix_in(strand, *cta, matrix, bits(b)));
             // How many columns these have depends on much; the first one they have always. Each quarter of the lanes
             // holds all scales (9.7.16.10.7), and the metadata of the rows that A has there.
             let of_metadata = if half {
