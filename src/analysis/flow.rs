@@ -254,7 +254,16 @@ impl<'a> Flow<'a> {
         pairs
     }
 
-    /// The same, at most one second for each first as well: what follows the first offence has the
+    /// Whether there is any pair of such events, whether or not a run has a path from the first to the second.
+    pub fn may_have_pairs(
+        &self,
+        role: impl Fn(Event) -> Role,
+        kills: impl FnOnce(&mut Reach, &[(Fact, Event)]),
+    ) -> bool {
+        !self.pairs_judged(role, kills, |_, _| true).is_empty()
+    }
+
+    /// What [`Flow::pairs`] finds, at most one second for each first as well: what follows the first offence has the
     /// same cause.
     pub fn first_pairs(&self, role: impl Fn(Event) -> Role, relates: impl FnMut(Pair) -> bool) -> Vec<Pair> {
         first_of_each_cause(self.pairs(role, relates))

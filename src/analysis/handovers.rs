@@ -57,7 +57,7 @@ impl<'a> Flow<'a> {
             (_, Some(operation)) => transfer.pending().role(operation),
             _ => Role::None,
         };
-        !self.pairs_judged(role, |_, _| {}, |_, _| true).is_empty()
+        self.may_have_pairs(role, |_, _| {})
     }
 
     /// Whether an event tells others to go on.

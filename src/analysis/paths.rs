@@ -61,6 +61,7 @@ const EDGE: u64 = 2;
 #[derive(Debug)]
 pub struct Paths {
     terms: Terms,
+    /// What terms may be in.
     sets: Sets,
     /// Terms that more than one condition is about: what is known of another one decides nothing.
     shared: BitSet,
@@ -475,6 +476,20 @@ mod tests {
         assert!(of(body, None, ask));
         // Nothing else has to be known of threads for none of them to get past it.
         assert!(!of(body, Some(ThreadSet::EMPTY), ask));
+    }
+
+    /// The lowest number of 64 bits has no opposite: what it is added to is compared like anything else.
+    #[test]
+    fn sums_with_the_lowest_number() {
+        let body = ".reg .b64 d<4>; mov.u64 d1, %clock64; mov.u64 d2, %clock64; \
+                    add.s64 d3, d1, 0x8000000000000000; setp.lt.s64 p1, d3, d2; @p1 membar.cta; \
+                    setp.lt.s64 p2, d2, d3; @p2 membar.gl;";
+        assert!(of(body, None, |paths, at| paths.may_hold(at, &mut Knowledge::default())));
+        let after = |paths: &Paths, at: u32| {
+            let mut knowledge = Knowledge::default();
+            paths.learn(at, true, &mut knowledge) && paths.may_hold(at - 2, &mut knowledge)
+        };
+        assert!(!of(body, None, after), "one is less than the other, or the other is");
     }
 
     #[test]

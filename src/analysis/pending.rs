@@ -126,13 +126,11 @@ pub fn pending_loads(
             _ => Role::None,
         };
         // Most loads are waited for, whatever is done with what they loaded.
-        let first_in_thread = |reach: &mut Reach| {
+        let first_in_thread = |reach: &mut Reach, _: &[(Fact, Event)]| {
             reach.same_thread();
             reach.stop_at_first_answer();
         };
-        let suspected = flow.pairs_judged(role, |reach, _| first_in_thread(reach), |_, _| true);
-        let first = |reach: &mut Reach, _: &[(Fact, Event)]| first_in_thread(reach);
-        !suspected.is_empty() && flow.has_pending_loads(role, first)
+        flow.may_have_pairs(role, first_in_thread) && flow.has_pending_loads(role, first_in_thread)
     });
     if any { flow.pending_loads(role, kills, concern) } else { Vec::new() }
 }

@@ -4,13 +4,12 @@
 //! own: with each round it is one less. It is a whole number: what the first term is, as a signed or an unsigned
 //! number, less what the second one is.
 
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 
 use super::carried::{Becomes, Made, Write};
 use super::inverse::Inverse;
 use super::range::{ValueSet, ones};
 use super::terms::{Builder, Key, TermId};
-use crate::analysis::definitions::DefinitionId;
 use crate::isa::generic::Relation;
 use crate::isa::special_registers::Values;
 
@@ -100,13 +99,16 @@ impl ValueSet {
         self.moved(-by).or(&wrapped)
     }
 
-    /// All distances but those that are too long to be told, by so much more.
+    /// Distances that are so much more. Those at either end may be any that are further away.
     fn moved(&self, by: i64) -> Self {
-        self.each(|end| if matches!(end, 0 | u64::MAX) { end } else { end.saturating_add_signed(by) })
+        let moved = |end: u64| end.saturating_add_signed(by);
+        self.each(|first, last| {
+            (if first == 0 { 0 } else { moved(first) }, if last == u64::MAX { last } else { moved(last) })
+        })
     }
 }
 
-/// Two terms that are compared, and nothing is added to either.
+/// Two terms that are compared, as numbers with or without a sign.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Compared {
     is_signed: bool,
@@ -147,14 +149,12 @@ impl Builder<'_> {
     /// What a number is added to, and that.
     pub(super) fn sum(&self, term: TermId, width: u32) -> (TermId, i64) {
         match self.terms.inverse(term) {
-            Some((base, Inverse::Sum { by, width: of })) if of == width => {
-                (base, (by << (u64::BITS - width)).cast_signed() >> (u64::BITS - width))
-            }
-            _ => (term, 0),
+            Some((base, inverse)) => added(inverse, width).map_or((term, 0), |by| (base, by)),
+            None => (term, 0),
         }
     }
 
-    /// The two terms that a distance is between, if nothing is added to either.
+    /// The two terms that a distance is between, if a loop carries one of them.
     pub(super) fn counted_in(&self, order: TermId) -> SmallVec<[TermId; 2]> {
         let both = self.orders.get(&order).map(|Compared { first, second, .. }| [*first, *second]);
         let both = both.filter(|both| both.iter().any(|term| self.joins.contains(term)));
@@ -165,43 +165,44 @@ impl Builder<'_> {
     pub(super) fn writes_of_order(&mut self, order: TermId) -> Option<Vec<Write>> {
         let Compared { is_signed, first, second, width } = *self.orders.get(&order)?;
         let mut writes: Vec<Write> = Vec::new();
-        for (register, other, is_first) in [(first, second, true), (second, first, false)] {
+        let of_both = [self.writes_of(first), self.writes_of(second)];
+        for (at, register, other) in [(0, first, second), (1, second, first)] {
+            let (own, others) = (&of_both[at], &of_both[1 - at]);
             let values = self.facts[other.index()].values;
-            let apart = |number| Apart { number, register, other, values, is_first, is_signed, width };
-            for Write { instruction, becomes, .. } in self.writes_of(register) {
+            let is_first = at == 0;
+            for Write { instruction, becomes, .. } in own {
                 let becomes = match becomes {
-                    Becomes::Made(Made::Constant(number)) => Becomes::Apart(apart(number)),
+                    // What writes both of them moves both.
+                    _ if others.iter().any(|other| other.instruction == *instruction) => Becomes::Other,
+                    Becomes::Made(Made::Constant(number)) => {
+                        let number = *number;
+                        Becomes::Apart(Apart { number, register, other, values, is_first, is_signed, width })
+                    }
                     Becomes::Made(Made::Through(steps)) => match steps[..] {
-                        [] => Becomes::Made(Made::Through(steps)),
-                        [Inverse::Sum { by, width: of }] if of == width => {
-                            let by = (by << (u64::BITS - width)).cast_signed() >> (u64::BITS - width);
+                        [] => becomes.clone(),
+                        [step] => added(step, width).map_or(Becomes::Other, |by| {
                             let by = if is_first { by } else { -by };
-                            Becomes::Made(Made::Through([Inverse::Further { by }].into_iter().collect()))
-                        }
+                            Becomes::Made(Made::Through(smallvec![Inverse::Further { by }]))
+                        }),
                         _ => Becomes::Other,
                     },
                     Becomes::Either { .. } | Becomes::Apart(_) | Becomes::Other => Becomes::Other,
                 };
-                writes.push(Write { instruction, term: order, becomes });
+                writes.push(Write { instruction: *instruction, term: order, becomes });
             }
         }
-        // One instruction that writes both moves both.
-        writes.sort_by_key(|write| write.instruction);
-        let is_of_both = |id: &DefinitionId| {
-            [first, second].iter().all(|term| self.facts[term.index()].leaves.contains(id))
-        };
-        let leaves = self.facts[order.index()].leaves.iter();
-        let of_both: Vec<u32> = leaves
-            .filter(|id| is_of_both(id))
-            .map(|id| self.function.definitions.get(*id).instruction)
-            .collect();
-        for write in &mut writes {
-            if of_both.contains(&write.instruction) {
-                write.becomes = Becomes::Other;
-            }
-        }
-        writes.dedup();
         Some(writes)
+    }
+}
+
+/// The number that is added to a term of this width, with its sign. The one that has no other sign says nothing.
+fn added(inverse: Inverse, width: u32) -> Option<i64> {
+    match inverse {
+        Inverse::Sum { by, width: of } if of == width => {
+            let by = (by << (u64::BITS - width)).cast_signed() >> (u64::BITS - width);
+            Some(by).filter(|by| *by != i64::MIN)
+        }
+        _ => None,
     }
 }
 
@@ -259,6 +260,17 @@ mod tests {
                 prop_assert!(has(&set.distances(number.into(), is_first, is_signed, WIDTH), wanted));
             }
         }
+    }
+
+    /// Distances that are too long to be told may be any that are.
+    #[test]
+    fn long_distances_are_not_lost() {
+        let furthest = ValueSet::only(0).distances(0, false, false, 64);
+        assert_eq!(furthest, ValueSet::only(EQUAL));
+        let long = ValueSet::only(u64::MAX).distances(0, true, false, 64);
+        assert_eq!(long, ValueSet::only(0));
+        assert_eq!(long.further(3), ValueSet::range(0, 3));
+        assert_eq!(long.further(-3).and(&ValueSet::only(0)), long);
     }
 
     /// What is less stays less or becomes equal, and what is next is not equal unless it was one less.

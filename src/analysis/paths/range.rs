@@ -160,8 +160,8 @@ impl ValueSet {
     }
 
     /// All ranges with other ends.
-    pub(super) fn each(&self, end: impl Fn(u64) -> u64) -> Self {
-        Self::of(self.ranges.iter().map(|(first, last)| (end(*first), end(*last))), Self::NO_BITS)
+    pub(super) fn each(&self, ends: impl Fn(u64, u64) -> (u64, u64)) -> Self {
+        Self::of(self.ranges.iter().map(|(first, last)| ends(*first, *last)), Self::NO_BITS)
     }
 
     /// What is in both.
