@@ -2,11 +2,11 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::super::carried::{Becomes, Write};
 use super::{Builder, TermId, Terms};
 use crate::analysis::bit_set::BitSet;
 use crate::analysis::budget::Budget;
 use crate::analysis::definitions::DefinitionId;
+use crate::analysis::paths::carried::{Becomes, Write};
 
 impl Builder<'_> {
     /// Keeps what conditions share, and where it is written.
