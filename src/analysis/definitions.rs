@@ -64,11 +64,13 @@ impl Default for Index {
 }
 
 impl Index {
+    #[inline]
     fn of(&self, register: RegisterId) -> Option<(u32, u32)> {
         match self {
             Self::Dense { first, starts } => {
                 let index = register.0.checked_sub(*first)? as usize;
-                Some((*starts.get(index)?, *starts.get(index + 1)?))
+                let [start, end] = *starts.get(index..)?.first_chunk()?;
+                Some((start, end))
             }
             Self::Sparse(places) => places.get(&register).copied(),
         }
@@ -193,6 +195,7 @@ impl Definitions {
     }
 
     /// All definitions of a register, in the order of the instructions.
+    #[inline]
     pub fn of(&self, register: RegisterId) -> &[DefinitionId] {
         self.index.of(register).map_or(&[], |(start, end)| &self.order[start as usize..end as usize])
     }
@@ -207,6 +210,9 @@ impl Definitions {
         budget: &Budget,
     ) -> Option<ValueId> {
         let mut value = self.value_of(cfg, instruction, register, budget)?;
+        if self.forwarded.is_empty() {
+            return Some(value);
+        }
         for _ in 0..self.forwarded.len().min(STORES) {
             let ValueId::Definition(id) = value else { break };
             let Some((store, stored)) = self.forwarded.get(&id) else { break };
@@ -234,10 +240,11 @@ impl Definitions {
         register: RegisterId,
         budget: &Budget,
     ) -> Option<ValueId> {
-        if let [] | [_] = self.of(register) {
-            return self.of(register).first().copied().map(ValueId::Definition);
+        match self.of(register) {
+            [] => None,
+            [only] => Some(ValueId::Definition(*only)),
+            _ => self.value_in(cfg, cfg.block_of(instruction)?, instruction, register, budget),
         }
-        self.value_in(cfg, cfg.block_of(instruction)?, instruction, register, budget)
     }
 
     /// What `register` holds in a block, in front of an instruction.

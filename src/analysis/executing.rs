@@ -236,6 +236,11 @@ impl<'a> Executing<'a> {
         }
     }
 
+    /// The warps of a block, one bit each.
+    pub fn everybody(&self) -> u32 {
+        self.all.some_of_warps()
+    }
+
     /// Who executes an instruction.
     pub fn of(&self, instruction: u32) -> Option<Executes> {
         let function = &self.function;

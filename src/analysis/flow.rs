@@ -370,7 +370,7 @@ impl<'a> Flow<'a> {
             };
             let guarded = self.events().iter().map(|event| event.instruction).filter(is_guarded);
             let executing = self.executing(None);
-            Paths::new(&self.facts.view(self.unit), guarded, |guarded| executing.by_guard(guarded))
+            Box::new(Paths::new(&self.facts.view(self.unit), guarded, |guarded| executing.by_guard(guarded)))
         })
     }
 
@@ -502,7 +502,7 @@ impl<'a> Flow<'a> {
             let mut blocks: Vec<BlockId> = asked().filter_map(|index| self.cfg().block_of(index)).collect();
             blocks.dedup();
             let guarded: Vec<u32> = asked().filter(is_guarded).collect();
-            Uniformity::new(&self.facts.view(self.unit), &blocks, &guarded, &self.facts.budget)
+            Box::new(Uniformity::new(&self.facts.view(self.unit), &blocks, &guarded, &self.facts.budget))
         })
     }
 
@@ -519,7 +519,8 @@ impl<'a> Flow<'a> {
     /// Which threads of a block execute what; those of the CTA with rank 0 or 1 in its cluster, if
     /// one is given.
     pub fn executing(&self, rank: Option<u32>) -> Executing<'a> {
-        Executing::new(self.facts.view(self.unit), self.uniformity(), rank, &self.facts.executing)
+        let found = self.facts.executing.get_or_init(Box::default);
+        Executing::new(self.facts.view(self.unit), self.uniformity(), rank, found)
     }
 
     /// Whether two events of this function stand under different conditions, so that perhaps no run
@@ -548,7 +549,7 @@ impl<'a> Flow<'a> {
 
     /// Where the function keeps addresses of allocations.
     pub fn slots(&self) -> &'a Slots {
-        self.facts.slots.get_or_init(|| Slots::new(self))
+        self.facts.slots.get_or_init(|| Box::new(Slots::new(self)))
     }
 
     /// The addresses of the function.

@@ -62,14 +62,24 @@ impl<'a> Flow<'a> {
             return Vec::new();
         }
         let frees = self.reached(is(Operation::Dealloc));
-        let asked = frees.into_iter().filter(|frees| asked(frees.event.instruction));
-        let open: Vec<(Reached<'a>, Open)> =
-            asked.filter_map(|frees| self.open_accesses(&frees).map(|open| (frees, open))).collect();
+        let open = |frees: Reached<'a>| {
+            if !asked(frees.event.instruction) {
+                return None;
+            }
+            // Where every warp frees, none of them is another one.
+            let by = frees.executes(None)?.by_warps();
+            if !by.are_some() || by.possible() == self.executing(None).everybody() {
+                return None;
+            }
+            let open = self.open_accesses(&frees)?;
+            Some((frees, by, open))
+        };
+        let open: Vec<(Reached<'a>, Warps, Open)> = frees.into_iter().filter_map(open).collect();
         if open.is_empty() {
             return Vec::new();
         }
         let kernel = Kernel::new(*self);
-        open.into_iter().filter_map(|(frees, open)| kernel.accessed_meanwhile(frees, &open)).collect()
+        open.into_iter().filter_map(|(frees, by, open)| kernel.accessed_meanwhile(frees, by, &open)).collect()
     }
 
     /// The accesses of this kernel that no barrier of all threads certainly parts from a deallocation; nothing if
@@ -234,16 +244,11 @@ impl<'a> Kernel<'a> {
         plain.is_none_or(|plain| self.may_execute(by, plain))
     }
 
-    /// The first access of another warp that nothing orders with a deallocation.
-    fn accessed_meanwhile(&self, frees: Reached<'a>, open: &Open) -> Option<Freed<'a>> {
+    /// The first access of another warp that nothing orders with a deallocation, which these warps execute.
+    fn accessed_meanwhile(&self, frees: Reached<'a>, by: Warps, open: &Open) -> Option<Freed<'a>> {
         let Open { before, waited, sites } = open;
         let flow = &self.flow;
         let site = frees.site();
-        let executes = frees.executes(None)?;
-        let by = executes.by_warps();
-        if !by.are_some() {
-            return None;
-        }
         let is_access = |event: Event| flow.operation(event).is_some_and(|it| Pending::of(it).is_some());
         let by_others = |access: Reached<'a>| {
             let is_open = sites.contains(&access.site()) && !access.way().iter().skip(1).any(tells_behind);

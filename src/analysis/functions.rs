@@ -47,17 +47,17 @@ pub struct FunctionFacts {
     /// How much the questions about its order may still cost.
     pub budget: Budget,
     /// Who executes what; found when it is first asked for.
-    pub uniformity: OnceCell<Uniformity>,
+    pub uniformity: OnceCell<Box<Uniformity>>,
     /// Which threads execute what, as far as it was asked for.
-    pub executing: FoundOut,
+    pub executing: OnceCell<Box<FoundOut>>,
     /// What it does with mbarriers; found when it is first asked for.
     pub mbarriers: OnceCell<Vec<Used>>,
     /// Which paths a run can take; found when it is first asked for.
-    pub paths: OnceCell<Paths>,
+    pub paths: OnceCell<Box<Paths>>,
     /// Whether a load is pending where that matters; found when it is first asked for.
     pub pending_loads: OnceCell<bool>,
     /// Where it keeps addresses of allocations; found when it is first asked for.
-    pub slots: OnceCell<Slots>,
+    pub slots: OnceCell<Box<Slots>>,
     /// Where it signals too early; found when it is first asked for.
     pub handovers: OnceCell<Vec<Handover>>,
     /// What registers hold where instructions read them as addresses, as far as it was asked for.
@@ -187,7 +187,7 @@ impl FunctionFacts {
             constants,
             budget,
             uniformity: OnceCell::new(),
-            executing: FoundOut::default(),
+            executing: OnceCell::new(),
             mbarriers: OnceCell::new(),
             paths: OnceCell::new(),
             pending_loads: OnceCell::new(),

@@ -20,6 +20,7 @@ use super::values::{JoinId, ValueId};
 use crate::instruction::{Address, Base};
 use crate::isa::generic::{Arithmetic, Computation, Flag, Modifier, Part, ShuffleMode};
 use crate::isa::hierarchy::{THREADS_OF_WARP, WARPS_OF_CTA};
+use crate::resolve::launch_bounds::LaunchBounds;
 use crate::resolve::symbols::{RegisterId, Resolution};
 use crate::source::Span;
 use crate::syntax::ast::OperandKind;
@@ -114,11 +115,25 @@ impl Flow<'_> {
         let FoundLanes { known, named } = &mut *found;
         let find = || {
             let view = self.facts.view(self.unit);
+            let bounds = self.unit.launch_bounds(view.declared()?);
+            // Nobody says how many warps there are, and nothing chooses some of them.
+            if bounds.most().is_none() && self.is_always_executed(event) {
+                return None;
+            }
             let executing = self.executing(None);
             let mut way = Way { flow: self, view, executing, known, around: SmallVec::new(), depth: 0 };
-            way.named(event, address)
+            way.named(event, address, bounds)
         };
         named.entry(event.instruction).or_insert_with(find).clone()
+    }
+
+    /// Whether every thread that does not leave the kernel before executes an instruction: nothing guards
+    /// it, and every way through the function leads to it.
+    fn is_always_executed(&self, event: Event) -> bool {
+        let (unit, cfg) = (self.unit, self.cfg());
+        let raw = &unit.module.instructions[event.instruction as usize];
+        unit.module.guard(raw).is_none()
+            && cfg.block_of(event.instruction).is_some_and(|block| cfg.post_dominates(block, BlockId(0)))
     }
 }
 
@@ -150,8 +165,7 @@ const VISIT: u64 = 4;
 const COLUMNS: i64 = 1 << 15;
 
 impl Way<'_, '_> {
-    fn named(&mut self, event: Event, address: &Address<'_>) -> Option<Named> {
-        let bounds = self.flow.unit.launch_bounds(self.view.declared()?);
+    fn named(&mut self, event: Event, address: &Address<'_>, bounds: &LaunchBounds) -> Option<Named> {
         let most = bounds.most().map(|threads| {
             let warps = threads.div_ceil(THREADS_OF_WARP.into()).clamp(1, WARPS as u64) as u32;
             u32::MAX >> (u32::BITS - warps)
@@ -166,7 +180,7 @@ impl Way<'_, '_> {
                 };
                 (by.certain() & there, by.possible() & there)
             }
-            None if self.is_always_executed(event) => (most?, most?),
+            None if self.flow.is_always_executed(event) => (most?, most?),
             None => return None,
         };
         if possible == 0 {
@@ -185,15 +199,6 @@ impl Way<'_, '_> {
             Some(([group << 21; WARPS], SmallVec::new()))
         })?;
         Some(Named { words, certain, possible, is_exact: bounds.threads().is_some(), starts })
-    }
-
-    /// Whether every thread that does not leave the kernel before executes an instruction: nothing guards
-    /// it, and every way through the function leads to it.
-    fn is_always_executed(&self, event: Event) -> bool {
-        let (unit, cfg) = (self.flow.unit, self.flow.cfg());
-        let raw = &unit.module.instructions[event.instruction as usize];
-        unit.module.guard(raw).is_none()
-            && cfg.block_of(event.instruction).is_some_and(|block| cfg.post_dominates(block, BlockId(0)))
     }
 
     fn register(&mut self, at: u32, register: RegisterId) -> Option<Lanes> {
