@@ -31,53 +31,74 @@ pub struct CallGraph {
     indirect: FxHashSet<u32>,
 }
 
+/// Functions that are worth a thread.
+#[cfg(feature = "parallel")]
+const FUNCTIONS: usize = 64;
+
+/// What a function names of others.
+#[derive(Debug, Default)]
+struct Named {
+    /// What it calls, each once; nothing if it calls nothing.
+    calls: Option<SmallVec<[u32; 4]>>,
+    /// Those whose address it takes.
+    addressed: SmallVec<[u32; 4]>,
+    /// Whether it takes one, or calls through a register.
+    is_indirect: bool,
+}
+
+impl Named {
+    /// Reads the instructions of a body.
+    fn of(unit: &Unit, body: Slice) -> Self {
+        let Unit { module, symbols, operations, .. } = unit;
+        let mut this = Self::default();
+        let mut called: FxHashSet<u32> = FxHashSet::default();
+        for statement in &module.statements[body.range()] {
+            let StatementKind::Instruction(index) = statement.kind() else { continue };
+            let instruction = &module.instructions[index as usize];
+            let mut named = functions_named(module, symbols, instruction.operands).peekable();
+            if operations.of(index).control() == Control::Call {
+                this.is_indirect |= named.peek().is_none();
+                let calls = this.calls.get_or_insert_default();
+                calls.extend(named.filter(|callee| called.insert(*callee)));
+            } else if named.peek().is_some() {
+                this.is_indirect = true;
+                this.addressed.extend(named);
+            }
+        }
+        this
+    }
+}
+
 impl CallGraph {
     /// Reads the calls of every function body.
     pub fn new(unit: &Unit) -> Self {
-        let Unit { module, symbols, operations, .. } = unit;
+        let Unit { module, symbols, .. } = unit;
         let mut graph = Self::default();
         // Kernels cannot be called: without functions there is nothing to find.
         if module.functions.iter().all(|function| function.is_entry || function.body.len == 0) {
             return graph;
         }
+        let bodies: Vec<(u32, Slice)> = module.bodies().map(|(index, it)| (index, it.body)).collect();
+        let named = |(function, body): &(u32, Slice)| (*function, Named::of(unit, *body));
+        #[cfg(feature = "parallel")]
+        let all: Vec<(u32, Named)> = {
+            use rayon::prelude::*;
+            bodies.par_iter().with_min_len(FUNCTIONS).map(named).collect()
+        };
+        #[cfg(not(feature = "parallel"))]
+        let all: Vec<(u32, Named)> = bodies.iter().map(named).collect();
         let mut addressed = FxHashSet::default();
-        let mut called: FxHashSet<u32> = FxHashSet::default();
-        let mut current = None;
-        for statement in &module.statements {
-            match statement.kind() {
-                StatementKind::FunctionOpen(function) => {
-                    current = Some(function);
-                    called.clear();
-                }
-                StatementKind::FunctionClose => current = None,
-                StatementKind::Instruction(index) => {
-                    let Some(function) = current else { continue };
-                    let instruction = &module.instructions[index as usize];
-                    let is_call = operations.of(index).control() == Control::Call;
-                    let mut named = functions_named(module, symbols, instruction.operands).peekable();
-                    if is_call {
-                        if named.peek().is_none() {
-                            graph.indirect.insert(function);
-                        }
-                        let calls = graph.calls.entry(function).or_default();
-                        calls.extend(named.filter(|callee| called.insert(*callee)));
-                    } else if named.peek().is_some() {
-                        graph.indirect.insert(function);
-                        addressed.extend(named);
-                    }
-                }
-                StatementKind::Declaration(index) => {
-                    for declarator in
-                        &module.declarators[module.declarations[index as usize].declarators.range()]
-                    {
-                        if let Some(initializer) = declarator.initializer {
-                            let slice = Slice { start: initializer, len: 1 };
-                            addressed.extend(functions_within(module, symbols, slice));
-                        }
-                    }
-                }
-                _ => {}
+        for (function, Named { calls, addressed: taken, is_indirect }) in all {
+            if is_indirect {
+                graph.indirect.insert(function);
             }
+            if let Some(calls) = calls {
+                graph.calls.insert(function, calls);
+            }
+            addressed.extend(taken);
+        }
+        for initializer in module.declarators.iter().filter_map(|it| it.initializer) {
+            addressed.extend(functions_within(module, symbols, Slice { start: initializer, len: 1 }));
         }
         graph.addressed = addressed.into_iter().collect();
         graph.addressed.sort_unstable();
@@ -200,9 +221,9 @@ pub(crate) fn functions_named<'a>(
     operands: Slice,
 ) -> impl Iterator<Item = u32> + 'a {
     operands.range().filter_map(|index| {
-        let operand = &module.operands[index];
-        if operand.kind() == OperandKind::Name
-            && let Resolution::Symbol(id) = symbols.operand(index as u32)
+        // Nearly all are registers.
+        if let Resolution::Symbol(id) = symbols.operand(index as u32)
+            && module.operands[index].kind() == OperandKind::Name
             && let SymbolKind::Function { function } = symbols.symbol(id).kind
         {
             return Some(function);

@@ -8,7 +8,7 @@ use crate::isa::generic::Row;
 use crate::isa::tensor::InstructionForm;
 use crate::resolve::symbols::{RegisterId, Symbols};
 use crate::resolve::unit::Unit;
-use crate::syntax::ast::{Module, Slice};
+use crate::syntax::ast::{Module, Operand, Slice};
 
 /// How an instruction uses a register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,15 +65,11 @@ fn first_and_others(
     visit: &mut impl FnMut(RegisterId, u32, Access),
 ) {
     let Unit { module, symbols, .. } = unit;
-    for index in operands.range() {
-        let operand = &module.operands[index];
-        let access = if writes && !operand.is_address() { Access::Write } else { Access::Read };
-        writes = false;
-        if operand.is_name() {
-            name(symbols, index, access, visit);
-        } else if !operand.is_literal() {
-            walk_parts(module, symbols, index, access, visit);
-        }
+    let range = operands.range();
+    let start = range.start;
+    for (at, register) in symbols.register_operands(range).enumerate() {
+        let access = if std::mem::take(&mut writes) { Access::Write } else { Access::Read };
+        one(module, symbols, (start + at, register), access, visit);
     }
 }
 
@@ -86,36 +82,41 @@ fn walk(
     access: Access,
     visit: &mut impl FnMut(RegisterId, u32, Access),
 ) {
-    if module.operands[index].is_name() {
-        name(symbols, index, access, visit);
-    } else {
-        walk_parts(module, symbols, index, access, visit);
-    }
+    one(module, symbols, (index, symbols.register_operand(index as u32)), access, visit);
 }
 
+/// The same of one that is this register, or none.
 #[inline]
-fn name(symbols: &Symbols, index: usize, access: Access, visit: &mut impl FnMut(RegisterId, u32, Access)) {
-    if let Some(register) = symbols.register_operand(index as u32) {
+fn one(
+    module: &Module,
+    symbols: &Symbols,
+    (index, register): (usize, Option<RegisterId>),
+    access: Access,
+    visit: &mut impl FnMut(RegisterId, u32, Access),
+) {
+    // Nearly all are registers, and what else they look like does not matter.
+    if let Some(register) = register {
         visit(register, index as u32, access);
+        return;
+    }
+    let operand = &module.operands[index];
+    if !operand.is_name() && !operand.is_literal() {
+        walk_parts(module, symbols, operand, access, visit);
     }
 }
 
 fn walk_parts(
     module: &Module,
     symbols: &Symbols,
-    index: usize,
+    operand: &Operand,
     access: Access,
     visit: &mut impl FnMut(RegisterId, u32, Access),
 ) {
-    let operand = &module.operands[index];
     // A pair of destinations, or a list of them. What else has parts reads them.
     let access = if operand.is_group() { access } else { Access::Read };
-    let parts = operand.parts();
-    for (index, part) in parts.range().zip(module.operands(parts)) {
-        if part.is_name() {
-            name(symbols, index, access, visit);
-        } else if !part.is_literal() {
-            walk_parts(module, symbols, index, access, visit);
-        }
+    let range = operand.parts().range();
+    let start = range.start;
+    for (at, register) in symbols.register_operands(range).enumerate() {
+        one(module, symbols, (start + at, register), access, visit);
     }
 }

@@ -144,9 +144,21 @@ impl Meanings {
     /// The same, where only registers matter.
     #[inline]
     fn register(&self, index: u32) -> Option<RegisterId> {
-        let packed = self.0.get(index as usize)?.load(Ordering::Relaxed);
-        (packed >> 30 == Packed::REGISTER).then_some(RegisterId(packed & !Packed::TAG))
+        self.0.get(index as usize).and_then(register_of)
     }
+
+    /// The same of neighbours.
+    #[inline]
+    fn registers(&self, range: Range<usize>) -> impl Iterator<Item = Option<RegisterId>> + '_ {
+        self.0.get(range).unwrap_or_default().iter().map(register_of)
+    }
+}
+
+/// The register that a place of [`Meanings`] means.
+#[inline]
+fn register_of(meaning: &AtomicU32) -> Option<RegisterId> {
+    let packed = meaning.load(Ordering::Relaxed);
+    (packed >> 30 == Packed::REGISTER).then_some(RegisterId(packed & !Packed::TAG))
 }
 
 /// All declarations of a module and what each name in it means.
@@ -221,6 +233,12 @@ impl Symbols {
     #[inline]
     pub fn register_operand(&self, index: u32) -> Option<RegisterId> {
         self.operands.register(index)
+    }
+
+    /// The same of operands that stand side by side.
+    #[inline]
+    pub fn register_operands(&self, range: Range<usize>) -> impl Iterator<Item = Option<RegisterId>> + '_ {
+        self.operands.registers(range)
     }
 
     /// What the guard of this instruction names.

@@ -66,9 +66,10 @@ pub(super) struct Resolver<'a> {
     bound: u32,
     /// By a few bits of their names: families as they were last asked for.
     recent: [Recent; Recent::SIZE],
-    /// Whether a register or variable is declared with a name like those of parameterised registers:
-    /// `%r7` by itself. Compilers do not.
-    numbered_names: bool,
+    /// By name: whether it is one like those of parameterised registers, `%r7` by itself.
+    is_numbered: Vec<bool>,
+    /// How many declarations of such names are visible: people write them into inline assembly, compilers do not.
+    numbered: u32,
     /// What to restore when the innermost scopes close: name and earlier meaning.
     undo: Vec<(u32, Option<SymbolId>)>,
     /// For each open scope, where its part of `undo` starts.
@@ -100,7 +101,8 @@ impl<'a> Resolver<'a> {
             bindings: Vec::new(),
             bound: 0,
             recent: [Recent::NONE; Recent::SIZE],
-            numbered_names: false,
+            is_numbered: Vec::new(),
+            numbered: 0,
             undo: Vec::new(),
             marks: Vec::new(),
             labels: Vec::new(),
@@ -221,6 +223,7 @@ impl<'a> Resolver<'a> {
         for (name, earlier) in self.undo.drain(mark..).rev() {
             let ended = std::mem::replace(&mut self.bindings[name as usize], earlier);
             ends_family |= ended.is_some_and(|id| self.symbols.symbol(id).is_family());
+            self.numbered -= u32::from(self.is_numbered[name as usize]);
         }
         self.bound = self.bound.wrapping_add(u32::from(ends_family));
     }
@@ -269,7 +272,7 @@ impl<'a> Resolver<'a> {
             if family { self.families.number(text, next) } else { *self.names.entry(text).or_insert(next) };
         if id == next {
             self.bindings.push(None);
-            self.numbered_names |= !family && is_numbered(text);
+            self.is_numbered.push(!family && is_numbered(text));
         }
         id
     }
@@ -281,6 +284,7 @@ impl<'a> Resolver<'a> {
         self.bound = self.bound.wrapping_add(u32::from(is_family));
         let id = SymbolId(self.symbols.symbols.len() as u32);
         self.symbols.symbols.push(symbol);
+        self.numbered += u32::from(self.is_numbered[name as usize]);
         self.undo.push((name, self.bindings[name as usize].replace(id)));
     }
 
@@ -333,13 +337,13 @@ impl<'a> Resolver<'a> {
     #[inline]
     fn recent_register(&self, stem: u64, number: u32) -> Option<RegisterId> {
         let recent = &self.recent[Recent::place(stem)];
-        let is_it = recent.stem == stem && recent.bound == self.bound && !self.numbered_names;
+        let is_it = recent.stem == stem && recent.bound == self.bound && self.numbered == 0;
         if is_it { recent.family.member(number) } else { None }
     }
 
     /// What a name means.
     fn resolve(&mut self, name: Span) -> Resolution {
-        if !self.numbered_names
+        if self.numbered == 0
             && let Some(numbered) = Numbered::read(self.source.text(), name)
         {
             if let Some(register) = self.recent_register(numbered.stem, numbered.number) {
@@ -371,7 +375,7 @@ impl<'a> Resolver<'a> {
         // `%v.x` is a component of `%v`; `%tid.x` is none, `%tid` not being declared.
         let base = memchr::memchr(b'.', text.as_bytes()).map_or(text, |dot| &text[..dot]);
         // The innermost declaration is the latest of those that are visible.
-        let may_be_plain = self.numbered_names || !is_numbered(base);
+        let may_be_plain = self.numbered > 0 || !is_numbered(base);
         let plain = may_be_plain.then(|| self.bindings[*self.names.get(base)? as usize]).flatten();
         let numbered = if self.families.may_have(base) { self.numbered(base) } else { None };
         match (plain, numbered) {
