@@ -3,6 +3,7 @@
 //! Nearly all registers that compilers emit have one definition, and for those nothing has to be
 //! solved. For those with several, [`values`](super::values) says what reaches where.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -115,8 +116,7 @@ impl Definitions {
             }
         }
         // In a loop, what stands further up may read a copy as well.
-        if let Some(&last) = copies.values().max() {
-            let above = cfg.instructions().take_while(|instruction| *instruction < last);
+        if let Some(above) = Self::above(cfg, &copies) {
             for instruction in above.filter(|instruction| cfg.is_executed(*instruction)) {
                 registers::accesses(unit, instruction, &mut |register, _, access| {
                     if access == Access::Read && copies.get(&register).is_some_and(|copy| instruction < *copy)
@@ -131,6 +131,17 @@ impl Definitions {
         this.sort();
         this.forwarded = local::forwarded(unit, cfg, &this);
         this
+    }
+
+    /// Where control goes back past copies: the instructions in front of the last one that may read them.
+    fn above(cfg: &Cfg, copies: &FxHashMap<RegisterId, u32>) -> Option<Range<u32>> {
+        let (first, last) = (*copies.values().min()?, *copies.values().max()?);
+        let (first_block, last_block) = (cfg.block_of(first)?, cfg.block_of(last)?);
+        let back = cfg.blocks().filter(|(from, _)| *from >= first_block).flat_map(|(from, block)| {
+            block.successors.iter().copied().filter(move |to| *to <= from && *to <= last_block)
+        });
+        let start = cfg.block(back.min()?).instructions.start;
+        Some(start..last)
     }
 
     /// Groups the definitions by register.

@@ -5,8 +5,7 @@
 //! this point, and an undo log that takes declarations back where their scope closes. So each name
 //! is looked up once, in constant time, and the result is kept beside the operand arena.
 //!
-//! Declarations are few, names are many. So a long module is walked on several threads: each takes
-//! note of all declarations from the start on, but looks up the names of its own piece only.
+//! A long module is walked on several threads, in [`pieces`].
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -16,9 +15,11 @@ use crate::isa::special_registers::Special;
 use crate::source::{Source, Span};
 use crate::syntax::ast::{Module, StateSpace, Type};
 
+mod pieces;
 mod resolver;
 
-use resolver::{Resolver, pieces};
+use pieces::{Piece, pieces};
+use resolver::{Own, Resolver};
 
 /// Index of a declared name in [`Symbols`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -185,17 +186,22 @@ impl Symbols {
     pub fn new(source: &Source, module: &Module) -> Self {
         let operands = Meanings::new(module.operands.len());
         let guards = Meanings::new(module.instructions.len());
-        let walk = |own: Range<usize>| Resolver::new(source, module, &operands, &guards, own).run();
-        let pieces = pieces(module.statements.len());
+        let walk = |piece: Piece| Resolver::new(source, module, &operands, &guards, piece).run();
         #[cfg(feature = "parallel")]
-        let declared = {
+        let parts: Vec<Own> = {
             use rayon::prelude::*;
-            // The last one meets all declarations.
-            pieces.into_par_iter().map(walk).reduce_with(|_, later| later)
+            pieces(module, rayon::current_num_threads()).into_par_iter().map(walk).collect()
         };
         #[cfg(not(feature = "parallel"))]
-        let declared = pieces.into_iter().map(walk).last();
-        Self { declared: declared.unwrap_or_default(), operands, guards }
+        let parts: Vec<Own> = pieces(module, 1).into_iter().map(walk).collect();
+        let mut declared = Declared::default();
+        for Own { symbols, registers, register_count } in parts {
+            declared.symbols.extend(symbols);
+            registers.into_iter().for_each(|(first, symbol)| declared.registers.push(first, symbol));
+            declared.register_count = register_count;
+        }
+        declared.registers.finish(declared.register_count);
+        Self { declared, operands, guards }
     }
 
     /// The symbol with this index.
@@ -315,10 +321,13 @@ mod tests {
     fn threads_make_no_difference() {
         let function = |number: u32| {
             format!(
-                ".global .u64 g{number} = g{};\n.func f{number}() {{ .reg .b32 %r<9>; .reg .pred p;\n\
+                ".global .u64 g{number} = g{};\n.reg .b32 %m{number}_<3>, n{number};\n.func f{number}() {{ .reg .b32 %r<9>; .reg .pred p;\n\
                  L: {{ .reg .b64 %r<{number}>; .reg .b32 x; mov.b64 %r1, g{number}; @p bra L; }}\n\
-                 mov.b32 %r8, x; call f{}; mov.b32 %r2, %tid.x; }}\n",
+                 mov.b32 %r8, x; call f{}; mov.b32 %r2, %tid.x;\n\
+                 mov.b32 %m{}_1, n{}; }}\n",
                 number / 2,
+                number + 1,
+                number / 3,
                 number + 1
             )
         };
@@ -328,7 +337,7 @@ mod tests {
         let meanings = |threads| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
             let symbols = pool.install(|| {
-                assert_eq!(pieces(module.statements.len()).len(), threads);
+                assert_eq!(pieces(&module, threads).len(), threads);
                 Symbols::new(&source, &module)
             });
             let operands: Vec<Resolution> =

@@ -37,9 +37,12 @@ impl Unit {
         let parsed = parser::parse_parallel(source, rayon::current_num_threads());
         #[cfg(not(feature = "parallel"))]
         let parsed = parser::parse(source);
-        let symbols = Symbols::new(source, &parsed.module);
-        let operations = Operations::new(source, &parsed.module);
-        let bounds = AllBounds::new(source, &parsed.module);
+        let module = &parsed.module;
+        let others = || (Operations::new(source, module), AllBounds::new(source, module));
+        #[cfg(feature = "parallel")]
+        let (symbols, (operations, bounds)) = rayon::join(|| Symbols::new(source, module), others);
+        #[cfg(not(feature = "parallel"))]
+        let (symbols, (operations, bounds)) = (Symbols::new(source, module), others());
         Self {
             source: source.clone(),
             module: parsed.module,

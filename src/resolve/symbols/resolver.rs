@@ -2,48 +2,40 @@
 
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
-use std::ops::Range;
 
 use rustc_hash::FxHasher;
 
-use super::{Declared, Meanings, Packed, RegisterId, Resolution, Symbol, SymbolId, SymbolKind};
+use super::pieces::{self, Outside, Piece};
+use super::{Meanings, Packed, RegisterId, Resolution, Symbol, SymbolId, SymbolKind};
 use crate::isa::special_registers::Special;
 use crate::resolve::families::{self, Families, Numbered};
 use crate::source::{Source, Span};
-use crate::syntax::ast::{Declaration, Linkage, Module, Operand, Slice, StateSpace, StatementKind};
+use crate::syntax::ast::{Declaration, Linkage, Module, Operand, Slice, StatementKind};
 
 type FastMap<K, V> = HashMap<K, V, BuildHasherDefault<FxHasher>>;
 
-/// The statements whose names one thread each looks up: all of them, in their order.
-pub(super) fn pieces(statements: usize) -> Vec<Range<usize>> {
-    /// What a statement costs before a piece, against one in it.
-    const BEFORE: f64 = 0.2;
-    /// Statements that are worth a thread.
-    #[cfg(feature = "parallel")]
-    const WORTH: usize = 1 << 13;
-    /// With more threads than these, most of the time is spent before the pieces.
-    #[cfg(feature = "parallel")]
-    const MOST: usize = 8;
-    #[cfg(feature = "parallel")]
-    let threads = rayon::current_num_threads().min(MOST).min(statements / WORTH).max(1);
-    #[cfg(not(feature = "parallel"))]
-    let threads = 1_usize;
-    // Later pieces are shorter, so that all take equally long.
-    let shares = std::iter::successors(Some(1.0), |share| Some(share * (1.0 - BEFORE)));
-    let mut length = statements as f64 / shares.take(threads).sum::<f64>();
-    let mut pieces = Vec::with_capacity(threads);
-    let mut start = 0;
-    for piece in 1..=threads {
-        let end = if piece == threads { statements } else { statements.min(start + length as usize) };
-        pieces.push(start..end);
-        start = end;
-        length *= 1.0 - BEFORE;
-    }
-    pieces
-}
-
 /// The greatest number that a register can have.
 const LAST_REGISTER: u32 = !Packed::TAG - 1;
+
+/// So many registers, as far as they can be numbered.
+fn numbered(count: u64) -> u32 {
+    count.min(u64::from(LAST_REGISTER) + 1) as u32
+}
+
+/// One of the symbols that can be meant in a piece.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Local(u32);
+
+/// What a piece declares.
+#[derive(Debug, Default)]
+pub(super) struct Own {
+    /// Its symbols; those of the first piece come behind the functions of the module.
+    pub(super) symbols: Vec<Symbol>,
+    /// The first register of each declaration, and the declaration.
+    pub(super) registers: Vec<(RegisterId, SymbolId)>,
+    /// How many registers there are until its end.
+    pub(super) register_count: u32,
+}
 
 /// What a walk over the statements knows.
 pub(super) struct Resolver<'a> {
@@ -51,17 +43,27 @@ pub(super) struct Resolver<'a> {
     module: &'a Module,
     operands: &'a Meanings,
     guards: &'a Meanings,
-    /// The statements whose names are looked up.
-    own: Range<usize>,
-    /// Whether the walk has come to them.
-    looks_up: bool,
-    symbols: Declared,
+    /// What is looked at.
+    piece: Piece,
+    /// Whether the walk is there, and not at what stands outside of functions before.
+    is_own: bool,
+    /// What can be meant: functions, what stands outside of them before the piece, and what the piece declares.
+    symbols: Vec<Symbol>,
+    /// Of those before its own: by which numbers all know them.
+    outer: Vec<SymbolId>,
+    /// What all call the first of its own.
+    first: u32,
+    /// How many of the symbols are functions.
+    functions: usize,
+    /// The first register of each declaration, and the declaration.
+    registers: Vec<(RegisterId, SymbolId)>,
+    register_count: u32,
     names: FastMap<&'a str, u32>,
     /// The names before `<` of parameterised registers, which clash with no others: `%r<10>` and
     /// `%r` stand side by side.
     families: Families<'a>,
     /// By name: the declaration it means now.
-    bindings: Vec<Option<SymbolId>>,
+    bindings: Vec<Option<Local>>,
     /// Changes when the meaning of a family's name does.
     bound: u32,
     /// By a few bits of their names: families as they were last asked for.
@@ -71,7 +73,7 @@ pub(super) struct Resolver<'a> {
     /// How many declarations of such names are visible: people write them into inline assembly, compilers do not.
     numbered: u32,
     /// What to restore when the innermost scopes close: name and earlier meaning.
-    undo: Vec<(u32, Option<SymbolId>)>,
+    undo: Vec<(u32, Option<Local>)>,
     /// For each open scope, where its part of `undo` starts.
     marks: Vec<usize>,
     /// Labels, each behind the statement that opens the scope it stands directly in, in the order of those.
@@ -86,16 +88,21 @@ impl<'a> Resolver<'a> {
         module: &'a Module,
         operands: &'a Meanings,
         guards: &'a Meanings,
-        own: Range<usize>,
+        piece: Piece,
     ) -> Self {
         Self {
             source,
             module,
             operands,
             guards,
-            own,
-            looks_up: false,
-            symbols: Declared::default(),
+            piece,
+            is_own: false,
+            symbols: Vec::new(),
+            outer: Vec::new(),
+            first: 0,
+            functions: 0,
+            registers: Vec::new(),
+            register_count: 0,
             names: FastMap::default(),
             families: Families::default(),
             bindings: Vec::new(),
@@ -110,26 +117,28 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// Walks to the end of its own statements; returns what is declared until then.
-    pub(super) fn run(mut self) -> Declared {
+    /// Walks over the statements of the piece; returns what is declared there.
+    pub(super) fn run(mut self) -> Own {
         self.collect_labels();
         self.bind_functions();
-        self.walk(0..self.own.start);
-        self.looks_up = true;
-        self.walk(self.own.clone());
-        self.symbols.registers.finish(self.symbols.register_count);
-        self.symbols
+        self.bind_outside();
+        self.is_own = true;
+        self.first = (self.functions as u32).saturating_add(self.piece.symbols);
+        self.register_count = numbered(self.piece.registers);
+        self.walk();
+        let Self { mut symbols, outer, functions, registers, register_count, piece, .. } = self;
+        // The first piece speaks for all of functions.
+        let own = symbols.split_off(if piece.own.start == 0 { 0 } else { outer.len() });
+        debug_assert!(piece.own.start > 0 || outer.len() == functions);
+        Own { symbols: own, registers, register_count }
     }
 
-    fn walk(&mut self, statements: Range<usize>) {
+    fn walk(&mut self) {
         let module = self.module;
-        for (index, statement) in statements.clone().zip(&module.statements[statements]) {
+        let own = self.piece.own.clone();
+        for (index, statement) in own.clone().zip(&module.statements[own]) {
             match statement.kind() {
-                StatementKind::Instruction(instruction) => {
-                    if self.looks_up {
-                        self.instruction(instruction);
-                    }
-                }
+                StatementKind::Instruction(instruction) => self.instruction(instruction),
                 StatementKind::Declaration(declaration) => {
                     self.declare(&module.declarations[declaration as usize]);
                 }
@@ -164,11 +173,8 @@ impl<'a> Resolver<'a> {
     /// Labels may be named before they stand, so that each scope's are known when it opens.
     fn collect_labels(&mut self) {
         let mut open = Vec::new();
-        for (index, statement) in self.module.statements.iter().enumerate() {
-            // Scopes that the walk does not come to need no labels.
-            if index >= self.own.end && open.is_empty() {
-                break;
-            }
+        let own = self.piece.own.clone();
+        for (index, statement) in own.clone().zip(&self.module.statements[own]) {
             match statement.kind() {
                 StatementKind::FunctionOpen(_)
                 | StatementKind::UnknownFunctionOpen
@@ -204,6 +210,21 @@ impl<'a> Resolver<'a> {
         for (function, definition) in module.bodies() {
             self.bind(definition.name, SymbolKind::Function { function });
         }
+        self.functions = self.symbols.len();
+        self.outer.extend((0..self.functions as u32).map(SymbolId));
+    }
+
+    /// What stands outside of functions before the piece has its meaning there.
+    fn bind_outside(&mut self) {
+        let module = self.module;
+        for Outside { declaration, symbols, registers } in std::mem::take(&mut self.piece.outside) {
+            let declaration = &module.declarations[declaration as usize];
+            let first = (self.functions as u32).saturating_add(symbols);
+            self.outer.extend((first..).take(declaration.declarators.len as usize).map(SymbolId));
+            self.register_count = numbered(registers);
+            self.declare(declaration);
+        }
+        self.registers.clear();
     }
 
     fn open(&mut self, statement: u32) {
@@ -217,12 +238,22 @@ impl<'a> Resolver<'a> {
         }
     }
 
+    fn symbol(&self, id: Local) -> &Symbol {
+        &self.symbols[id.0 as usize]
+    }
+
+    /// By which number all know a symbol.
+    fn number_of(&self, id: Local) -> SymbolId {
+        let behind = (id.0 as usize).checked_sub(self.outer.len());
+        behind.map_or_else(|| self.outer[id.0 as usize], |behind| SymbolId(self.first + behind as u32))
+    }
+
     fn close(&mut self) {
         let mark = self.marks.pop().unwrap_or_default();
         let mut ends_family = false;
         for (name, earlier) in self.undo.drain(mark..).rev() {
             let ended = std::mem::replace(&mut self.bindings[name as usize], earlier);
-            ends_family |= ended.is_some_and(|id| self.symbols.symbol(id).is_family());
+            ends_family |= ended.is_some_and(|id| self.symbols[id.0 as usize].is_family());
             self.numbered -= u32::from(self.is_numbered[name as usize]);
         }
         self.bound = self.bound.wrapping_add(u32::from(ends_family));
@@ -235,13 +266,13 @@ impl<'a> Resolver<'a> {
     }
 
     fn declare(&mut self, declaration: &Declaration) {
+        let makes_registers = pieces::makes_registers(declaration);
         for declarator in &self.module.declarators[declaration.declarators.range()] {
-            let kind = if matches!(declaration.space, StateSpace::Reg | StateSpace::Sreg) {
-                let first = RegisterId(self.symbols.register_count.min(LAST_REGISTER));
-                self.symbols.registers.push(first, SymbolId(self.symbols.symbols.len() as u32));
-                // A count over the limit is not worth a register number each.
-                let count = declarator.count.unwrap_or(1).min(families::MOST);
-                self.symbols.register_count = (first.0 + count).min(!Packed::TAG);
+            let kind = if makes_registers {
+                let first = RegisterId(self.register_count.min(LAST_REGISTER));
+                self.registers.push((first, self.number_of(Local(self.symbols.len() as u32))));
+                self.register_count =
+                    numbered(u64::from(first.0) + u64::from(pieces::registers(declarator.count)));
                 SymbolKind::Register {
                     ty: declaration.ty,
                     vector: declaration.vector,
@@ -258,7 +289,7 @@ impl<'a> Resolver<'a> {
             self.bind(declarator.name, kind);
             // `.global .u64 table = other;`
             if let Some(initializer) = declarator.initializer
-                && self.looks_up
+                && self.is_own
             {
                 self.resolve_operand(initializer as usize);
             }
@@ -282,16 +313,13 @@ impl<'a> Resolver<'a> {
         let is_family = symbol.is_family();
         let name = self.name(span, is_family);
         self.bound = self.bound.wrapping_add(u32::from(is_family));
-        let id = SymbolId(self.symbols.symbols.len() as u32);
-        self.symbols.symbols.push(symbol);
+        let id = Local(self.symbols.len() as u32);
+        self.symbols.push(symbol);
         self.numbered += u32::from(self.is_numbered[name as usize]);
         self.undo.push((name, self.bindings[name as usize].replace(id)));
     }
 
     fn names_of(&mut self, names: Slice) {
-        if !self.looks_up {
-            return;
-        }
         for index in names.range() {
             self.resolve_operand(index);
         }
@@ -381,16 +409,16 @@ impl<'a> Resolver<'a> {
         match (plain, numbered) {
             (Some(id), Some((numbered, register))) if numbered > id => Resolution::Register(register),
             (None, Some((_, register))) => Resolution::Register(register),
-            (Some(id), _) => match self.symbols.symbol(id).kind {
+            (Some(id), _) => match self.symbol(id).kind {
                 SymbolKind::Register { first, .. } => Resolution::Register(first),
-                _ => Resolution::Symbol(id),
+                _ => Resolution::Symbol(self.number_of(id)),
             },
             (None, None) => Special::read(text).map_or(Resolution::Undeclared, Resolution::Special),
         }
     }
 
     /// `%r7` as a register of `%r<10>`.
-    fn numbered(&self, text: &str) -> Option<(SymbolId, RegisterId)> {
+    fn numbered(&self, text: &str) -> Option<(Local, RegisterId)> {
         self.families
             .readings(text)
             .find_map(|(name, number)| Some((self.bindings[name as usize]?, self.member(name, number)?)))
@@ -405,7 +433,7 @@ impl<'a> Resolver<'a> {
     /// The family that is declared here, by the number of its name.
     fn family(&self, name: u32) -> Option<Family> {
         let id = self.bindings[name as usize]?;
-        match self.symbols.symbol(id).kind {
+        match self.symbol(id).kind {
             SymbolKind::Register { count: Some(count), first, .. } => Some(Family { first, count }),
             _ => None,
         }
