@@ -1,4 +1,4 @@
-//! Which lanes of Tensor Memory each warp names.
+//! Which lanes of Tensor Memory each warp names, and which columns, where that is known.
 //!
 //! A warp adds its lanes to an address that is the same for all of them: what an `alloc` returned, perhaps with
 //! a column that nobody knows. So an address is taken apart. What is made of the number of the thread by plain
@@ -32,7 +32,7 @@ const WARPS: usize = WARPS_OF_CTA as usize;
 /// Warps of a warpgroup, each of which has as many lanes of its own.
 const WARPS_OF_GROUP: u32 = 4;
 
-/// By warp: the lanes of an address, in bits 16 to 31.
+/// By warp: the lanes of an address, in bits 16 to 31, or its columns.
 type Words = [u32; WARPS];
 
 /// The lanes that the warps name which execute an instruction.
@@ -45,6 +45,8 @@ pub struct Named {
     possible: u32,
     /// Whether every block has the warps that it is said to have.
     pub is_exact: bool,
+    /// The columns, where they are known, counted from the allocations, and two's complement.
+    columns: Option<Box<Words>>,
     /// The allocations that the address is counted from.
     starts: SmallVec<[Distance; 1]>,
 }
@@ -73,6 +75,16 @@ impl Named {
         let mut may = (0..WARPS_OF_CTA).filter(|warp| self.possible >> warp & 1 == 1);
         let first = may.clone().next();
         self.first(is_wrong).or_else(|| first.filter(|_| may.all(is_wrong)))
+    }
+
+    /// The first warp of every block that goes past the end of its allocation of `size` columns, when it accesses
+    /// so many as `reach`, and where it starts.
+    pub fn past_end(&self, reach: u32, size: u32) -> Option<(u32, u32)> {
+        let columns = self.columns.as_deref().filter(|_| self.is_exact && self.starts.len() == 1)?;
+        // What is more counts backwards.
+        let column = |warp: u32| Some(columns[warp as usize]).filter(|column| *column < COLUMNS as u32);
+        let warp = self.first(|warp| column(warp).is_some_and(|column| column + reach > size))?;
+        Some((warp, column(warp)?))
     }
 
     /// Whether it is said of all warps of every block at once: they execute it, and name the same lane.
@@ -151,10 +163,20 @@ struct Way<'f, 'a> {
 /// The lanes of a value.
 #[derive(Clone, Debug)]
 enum Lanes {
-    /// By warp, and what the columns are counted from.
-    Known(Box<Words>, SmallVec<[Distance; 1]>),
+    /// By warp.
+    Known(Box<Sum>),
     /// Those of the value before, in a round.
     Before,
+}
+
+/// What an address is made of.
+#[derive(Clone, Debug)]
+struct Sum {
+    lanes: Words,
+    /// How many columns are added, where that is known.
+    columns: Option<Words>,
+    /// What the columns are counted from.
+    starts: SmallVec<[Distance; 1]>,
 }
 
 /// Longer chains are not followed.
@@ -189,16 +211,17 @@ impl Way<'_, '_> {
         let mut named = |address: &Address<'_>| {
             let Base::Register(register) = address.base else { return None };
             let lanes = plus(self.register(event.instruction, register.id)?, number(address.offset as u32))?;
-            let Lanes::Known(words, starts) = lanes else { return None };
-            Some((*words, starts))
+            let Lanes::Known(sum) = lanes else { return None };
+            Some(*sum)
         };
-        let (words, starts) = named(address).or_else(|| {
+        let Sum { lanes: words, columns, starts } = named(address).or_else(|| {
             // Of the rest of an address nothing may be known.
             let known = self.flow.facts.address(self.flow.unit, self.flow.decoded(event)?, address);
             let group = known.shifted_right(21).constant(2)? as u32;
-            Some(([group << 21; WARPS], SmallVec::new()))
+            Some(Sum { lanes: [group << 21; WARPS], columns: None, starts: SmallVec::new() })
         })?;
-        Some(Named { words, certain, possible, is_exact: bounds.threads().is_some(), starts })
+        let columns = columns.map(Box::new);
+        Some(Named { words, certain, possible, is_exact: bounds.threads().is_some(), columns, starts })
     }
 
     fn register(&mut self, at: u32, register: RegisterId) -> Option<Lanes> {
@@ -223,7 +246,7 @@ impl Way<'_, '_> {
 
     fn find(&mut self, at: u32, register: RegisterId, value: ValueId) -> Option<Lanes> {
         if let Some(numbers) = self.executing.in_warps(at, register) {
-            return Some(Lanes::Known(Box::new(numbers.map(|number| lanes(number as u32))), SmallVec::new()));
+            return Some(words(numbers.map(|number| number as u32)));
         }
         let made = match value {
             ValueId::Definition(id) => self.made(id, false),
@@ -233,9 +256,9 @@ impl Way<'_, '_> {
             return made;
         }
         if let Some(start) = self.flow.start_of_allocation(at, register) {
-            return Some(Lanes::Known(Box::new([0; WARPS]), SmallVec::from_slice(&[start])));
+            return Some(starting(start));
         }
-        self.are_columns(at, register, 1).then(|| number(0))
+        self.are_columns(at, register, 1).then(some_columns)
     }
 
     /// Whether a register times a factor is a number of columns.
@@ -252,17 +275,19 @@ impl Way<'_, '_> {
             return Some(Lanes::Before);
         }
         self.around.push(join);
-        let mut all: Option<Lanes> = None;
-        let mut agree = true;
+        let mut all: Option<Box<Sum>> = None;
+        let (mut agree, mut goes_round) = (true, false);
         for input in self.view.definitions.joined(join).iter() {
             let found = match *input {
                 ValueId::Definition(id) => self.made(id, true),
                 ValueId::Join(inner) => self.joined(inner),
             };
-            match (&all, found) {
-                (_, Some(Lanes::Before)) => {}
-                (Some(Lanes::Known(known, _)), Some(Lanes::Known(found, _))) if *known == found => {}
-                (None, Some(found)) => all = Some(found),
+            match (&mut all, found) {
+                (_, Some(Lanes::Before)) => goes_round = true,
+                (Some(known), Some(Lanes::Known(found))) if known.lanes == found.lanes => {
+                    known.columns = known.columns.filter(|columns| found.columns == Some(*columns));
+                }
+                (None, Some(Lanes::Known(found))) => all = Some(found),
                 (Some(_), Some(_)) | (_, None) => agree = false,
             }
             if !agree {
@@ -272,7 +297,13 @@ impl Way<'_, '_> {
         self.around.pop();
         // Where all of it goes round, nothing gave it a first value; it is that of an outer round, then.
         let before = || (!self.around.is_empty()).then_some(Lanes::Before);
-        if agree { all.or_else(before) } else { None }
+        if !agree {
+            return None;
+        }
+        let Some(mut all) = all else { return before() };
+        // A round may add columns.
+        all.columns = all.columns.filter(|_| !goes_round);
+        Some(Lanes::Known(all))
     }
 
     /// What an instruction makes.
@@ -298,25 +329,27 @@ impl Way<'_, '_> {
                 plus(self.operand(at, first + 1)?, self.operand(at, first + 2)?)
             }
             (Computation::Arithmetic(Arithmetic::Subtract), 3) => {
-                let Lanes::Known(by, starts) = self.operand(at, first + 2)? else { return None };
-                let by = Lanes::Known(Box::new(by.map(u32::wrapping_neg)), SmallVec::new());
-                if starts.is_empty() { plus(self.operand(at, first + 1)?, by) } else { None }
+                let Lanes::Known(mut by) = self.operand(at, first + 2)? else { return None };
+                by.lanes = by.lanes.map(u32::wrapping_neg);
+                by.columns = by.columns.map(|columns| columns.map(u32::wrapping_neg));
+                if by.starts.is_empty() { plus(self.operand(at, first + 1)?, Lanes::Known(by)) } else { None }
             }
             // Where columns have no bit in common, neither has what they carry.
             (Computation::Or, 3) => {
                 let (a, b) = (self.operand(at, first + 1)?, self.operand(at, first + 2)?);
-                let (Lanes::Known(mut a, mut starts), Lanes::Known(b, others)) = (a, b) else { return None };
-                a.iter_mut().zip(*b).for_each(|(a, b)| *a |= b);
-                starts.extend(others);
-                Some(Lanes::Known(a, starts))
+                let (Lanes::Known(mut a), Lanes::Known(b)) = (a, b) else { return None };
+                a.lanes.iter_mut().zip(b.lanes).for_each(|(a, b)| *a |= b);
+                a.starts.extend(b.starts);
+                // Where the allocation starts is not known.
+                let columns = a.columns.zip(b.columns).filter(|_| a.starts.is_empty());
+                let columns = columns.filter(|(a, b)| a.iter().zip(b).all(|(a, b)| a & b == 0));
+                a.columns = columns.map(|(a, b)| std::array::from_fn(|warp| a[warp] | b[warp]));
+                Some(Lanes::Known(a))
             }
             (Computation::Arithmetic(Arithmetic::MultiplyAdd), 4) if opcode.has(Modifier::Part(Part::Lo)) => {
                 plus(self.product(at, first + 1, first + 2)?, self.operand(at, first + 3)?)
             }
-            (Computation::Load, 2) => {
-                let start = self.flow.start_of_loaded(at)?;
-                Some(Lanes::Known(Box::new([0; WARPS]), SmallVec::from_slice(&[start])))
-            }
+            (Computation::Load, 2) => self.flow.start_of_loaded(at).map(starting),
             _ => None,
         }
     }
@@ -331,10 +364,9 @@ impl Way<'_, '_> {
         };
         let Resolution::Register(register) = self.view.unit.symbols.operand(of) else { return None };
         if let Some(numbers) = self.executing.in_warps(at, register) {
-            let lanes = numbers.map(|number| lanes((number as u32).wrapping_mul(factor)));
-            return Some(Lanes::Known(Box::new(lanes), SmallVec::new()));
+            return Some(words(numbers.map(|number| (number as u32).wrapping_mul(factor))));
         }
-        self.are_columns(at, register, factor).then(|| number(0))
+        self.are_columns(at, register, factor).then(some_columns)
     }
 
     fn operand(&mut self, at: u32, index: u32) -> Option<Lanes> {
@@ -366,27 +398,47 @@ impl Way<'_, '_> {
     }
 }
 
-/// The lanes of a number that is the same for all warps.
+/// The lanes and columns of a number that is the same for all warps.
 fn number(value: u32) -> Lanes {
-    Lanes::Known(Box::new([lanes(value); WARPS]), SmallVec::new())
+    words([value; WARPS])
 }
 
-/// The lanes of an address; columns that count backwards take nothing from them.
-fn lanes(word: u32) -> u32 {
-    let column = i32::from((word as u16).cast_signed());
-    word.wrapping_sub(column.cast_unsigned())
+/// Those of a number that each warp has.
+fn words(numbers: Words) -> Lanes {
+    let lanes = numbers.map(|word| word.wrapping_sub(columns(word)));
+    Lanes::Known(Box::new(Sum { lanes, columns: Some(numbers.map(columns)), starts: SmallVec::new() }))
+}
+
+/// Columns, and nobody knows how many.
+fn some_columns() -> Lanes {
+    Lanes::Known(Box::new(Sum { lanes: [0; WARPS], columns: None, starts: SmallVec::new() }))
+}
+
+/// The start of an allocation.
+fn starting(start: Distance) -> Lanes {
+    let starts = SmallVec::from_slice(&[start]);
+    Lanes::Known(Box::new(Sum { lanes: [0; WARPS], columns: Some([0; WARPS]), starts }))
+}
+
+/// The columns of an address; those that count backwards take nothing from the lanes.
+fn columns(word: u32) -> u32 {
+    i32::from((word as u16).cast_signed()).cast_unsigned()
 }
 
 fn plus(a: Lanes, b: Lanes) -> Option<Lanes> {
-    let is_none = |words: &Words| words.iter().all(|lanes| *lanes == 0);
+    let add = |to: &mut Words, by: &Words| to.iter_mut().zip(by).for_each(|(a, b)| *a = a.wrapping_add(*b));
     match (a, b) {
-        (Lanes::Known(mut a, mut starts), Lanes::Known(b, others)) => {
-            a.iter_mut().zip(*b).for_each(|(a, b)| *a = a.wrapping_add(b));
-            starts.extend(others);
-            Some(Lanes::Known(a, starts))
+        (Lanes::Known(mut a), Lanes::Known(b)) => {
+            add(&mut a.lanes, &b.lanes);
+            a.columns = a.columns.zip(b.columns).map(|(mut sum, by)| {
+                add(&mut sum, &by);
+                sum
+            });
+            a.starts.extend(b.starts);
+            Some(Lanes::Known(a))
         }
-        (Lanes::Before, Lanes::Known(by, starts)) | (Lanes::Known(by, starts), Lanes::Before) => {
-            (is_none(&by) && starts.is_empty()).then_some(Lanes::Before)
+        (Lanes::Before, Lanes::Known(by)) | (Lanes::Known(by), Lanes::Before) => {
+            (by.lanes.iter().all(|lanes| *lanes == 0) && by.starts.is_empty()).then_some(Lanes::Before)
         }
         (Lanes::Before, Lanes::Before) => None,
     }

@@ -18,7 +18,8 @@ rule! {
     /// those, accumulators, A, metadata and scales, too, that reach past the end of the allocation from
     /// which their address is derived, also in functions that are given the address.
     ///
-    /// A second half of `.16x32bx2` that begins before it counts, too.
+    /// A second half of `.16x32bx2` that begins before it counts, too. Where warps add columns by their number,
+    /// as `(tid >> 7) << 8` does, those count that every block has and that certainly load or store.
     ///
     /// ## Why is this bad?
     /// There are no such columns to access, or they belong to another CTA. The assembler does not
@@ -109,19 +110,26 @@ fn past_allocation(checker: &Checker<'_>, flow: &Flow<'_>, findings: &mut Findin
             continue;
         }
         // Or the first that is too large, of those that a loop goes through.
-        let counted = || past_in_rounds(flow, (event, address), &columns, size);
-        let (column, round) = match column + columns.reach() {
+        let counted = || {
+            let in_rounds = past_in_rounds(flow, (event, address), &columns, size);
+            let in_rounds =
+                in_rounds.map(|(column, round)| (column, format!(", in round {round} of the loop")));
+            in_rounds.or_else(|| {
+                let (warp, column) = past_in_warp(flow, (event, address), &columns, size)?;
+                Some((column, format!(" in warp {warp}")))
+            })
+        };
+        let (column, when) = match column + columns.reach() {
             end if end <= size => match counted() {
-                Some((column, round)) => (column, Some(round)),
+                Some(found) => found,
                 None => continue,
             },
-            _ => (column, None),
+            _ => (column, String::new()),
         };
         let end = column + columns.reach();
         if !said.insert((address.span, end)) {
             continue;
         }
-        let in_round = round.map(|round| format!(", in round {round} of the loop")).unwrap_or_default();
         let name = checker.unit.source.slice(flow.span(event));
         // What is stored behind an `alloc` of another function is not followed: nothing may be.
         let load = place.load.filter(|_| flow.is_own(alloc));
@@ -138,7 +146,7 @@ fn past_allocation(checker: &Checker<'_>, flow: &Flow<'_>, findings: &mut Findin
                 Code::ColumnRange,
                 address.span,
                 message,
-                format!("covers {} from column {column} on{in_round}", count(columns.reach())),
+                format!("covers {} from column {column} on{when}", count(columns.reach())),
             )
             .caused_at(flow.span(alloc), "this reaches past its end, too")
             .label(flow.span(alloc), format!("{size} columns are allocated here"))
@@ -170,6 +178,22 @@ fn past_in_rounds(
     // What is more counts backwards.
     let is_past = |column: u32| column < 1 << 15 && column + columns.reach() > size;
     columns_of.into_iter().find(|(column, _)| is_past(*column))
+}
+
+/// The first warp whose access reaches past its allocation, and the column of it.
+fn past_in_warp(
+    flow: &Flow<'_>,
+    (event, address): (Event, &Address<'_>),
+    columns: &Columns,
+    size: u32,
+) -> Option<(u32, u32)> {
+    let place = columns.place();
+    let is_of_warps = matches!(flow.instruction(event)?, Instruction::Ld(_) | Instruction::St(_));
+    let is_open = place.column().is_none() && place.columns_between().1 + columns.reach() > size;
+    if !is_of_warps || !is_open || event.through.is_some() {
+        return None;
+    }
+    flow.lanes_of_warps(event, address)?.past_end(columns.reach(), size)
 }
 
 /// A second half that begins before the allocation which the first is in.
