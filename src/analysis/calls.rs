@@ -13,7 +13,7 @@ use petgraph::graph::{DiGraph, NodeIndex};
 use petgraph::unionfind::UnionFind;
 
 use crate::isa::generic::Control;
-use crate::resolve::symbols::{Resolution, SymbolKind, Symbols};
+use crate::resolve::symbols::{SymbolKind, Symbols};
 use crate::resolve::unit::Unit;
 use crate::syntax::ast::{Module, OperandKind, Slice, StatementKind};
 
@@ -220,19 +220,14 @@ pub(crate) fn functions_named<'a>(
     symbols: &'a Symbols,
     operands: Slice,
 ) -> impl Iterator<Item = u32> + 'a {
-    operands.range().filter_map(|index| {
-        // Nearly all are registers.
-        if let Resolution::Symbol(id) = symbols.operand(index as u32)
-            && module.operands[index].kind() == OperandKind::Name
-            && let SymbolKind::Function { function } = symbols.symbol(id).kind
-        {
-            return Some(function);
-        }
-        None
+    let start = operands.start as usize;
+    // Nearly all are registers, and their text does not matter.
+    symbols.symbol_operands(operands.range()).enumerate().filter_map(move |(at, id)| {
+        let SymbolKind::Function { function } = symbols.symbol(id?).kind else { return None };
+        (module.operands[start + at].kind() == OperandKind::Name).then_some(function)
     })
 }
 
-/// The functions that operands name, or parts of them.
 fn functions_within(module: &Module, symbols: &Symbols, slice: Slice) -> Vec<u32> {
     let mut found = Vec::new();
     let mut work = vec![slice];

@@ -100,13 +100,14 @@ struct Packed(u32);
 impl Packed {
     const TAG: u32 = 3 << 30;
     const REGISTER: u32 = 2;
+    const SYMBOL: u32 = 3;
 
     fn pack(resolution: Resolution) -> Self {
         Self(match resolution {
             Resolution::Undeclared => 0,
             Resolution::Special(special) => 1 << 30 | special.to_bits(),
             Resolution::Register(RegisterId(index)) => Self::REGISTER << 30 | index & !Self::TAG,
-            Resolution::Symbol(SymbolId(index)) => 3 << 30 | index & !Self::TAG,
+            Resolution::Symbol(SymbolId(index)) => Self::SYMBOL << 30 | index & !Self::TAG,
         })
     }
 
@@ -153,6 +154,19 @@ impl Meanings {
     fn registers(&self, range: Range<usize>) -> impl Iterator<Item = Option<RegisterId>> + '_ {
         self.0.get(range).unwrap_or_default().iter().map(register_of)
     }
+
+    /// The same, where only symbols matter.
+    #[inline]
+    fn symbols(&self, range: Range<usize>) -> impl Iterator<Item = Option<SymbolId>> + '_ {
+        self.0.get(range).unwrap_or_default().iter().map(symbol_of)
+    }
+}
+
+/// The symbol that a place of [`Meanings`] means.
+#[inline]
+fn symbol_of(meaning: &AtomicU32) -> Option<SymbolId> {
+    let packed = meaning.load(Ordering::Relaxed);
+    (packed >> 30 == Packed::SYMBOL).then_some(SymbolId(packed & !Packed::TAG))
 }
 
 /// The register that a place of [`Meanings`] means.
@@ -245,6 +259,12 @@ impl Symbols {
     #[inline]
     pub fn register_operands(&self, range: Range<usize>) -> impl Iterator<Item = Option<RegisterId>> + '_ {
         self.operands.registers(range)
+    }
+
+    /// The variables, labels and functions that operands name which stand side by side.
+    #[inline]
+    pub fn symbol_operands(&self, range: Range<usize>) -> impl Iterator<Item = Option<SymbolId>> + '_ {
+        self.operands.symbols(range)
     }
 
     /// What the guard of this instruction names.
