@@ -28,6 +28,8 @@ use crate::source::Span;
 use crate::syntax::ast::{BinaryOperator, OperandKind};
 use crate::syntax::literal;
 
+mod data;
+
 /// How far an address lies behind the start of an allocation, if the slot that it comes from still holds what
 /// `alloc` wrote there; [`Distance::is_certain`] says whether it does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -296,17 +298,22 @@ impl Slots {
     }
 
     /// Whether what `load` reads there may be something else than what `alloc` wrote: a store that may be
-    /// to the slot lies on a way from the one to the other. Where no such load is known, any store counts.
+    /// to the slot, and not only of data, lies on a way from the one to the other. Where no such load is known,
+    /// any store counts.
     pub fn is_overwritten(&self, flow: &Flow<'_>, slot: Slot, load: Option<u32>) -> bool {
         let stores = self.stores(flow);
         let mut overwritten = self.overwritten.borrow_mut();
         let (is_written, behind_stores) = overwritten.entry(slot).or_insert_with(|| {
             flow.facts.budget.take(stores.len() as u64);
-            let into = || stores.iter().filter(|store| store.may_write(flow, slot)).map(|it| it.instruction);
             let allocs = self.allocs.get(&slot).into_iter().flatten().map(|event| event.instruction);
             let behind_alloc = behind(flow, allocs);
-            let between = into().filter(|store| can_follow(flow, &behind_alloc, *store));
-            (into().next().is_some(), behind(flow, between))
+            let between = stores.iter().filter(|store| {
+                store.may_write(flow, slot)
+                    && can_follow(flow, &behind_alloc, store.instruction)
+                    && (store.is_known_beside(slot) || !data::is_data(flow, store.instruction))
+            });
+            let between = between.map(|store| store.instruction);
+            (stores.iter().any(|store| store.may_write(flow, slot)), behind(flow, between))
         });
         match load {
             Some(load) => can_follow(flow, behind_stores, load),
@@ -518,6 +525,11 @@ impl Store {
         let to = place.and_then(|place| place.as_slot());
         let size = stored_size(flow.unit.operations.of(event.instruction)).unwrap_or(Self::MOST_BYTES);
         Self { instruction: event.instruction, to, size, variable: flow.stored_variable(event) }
+    }
+
+    /// Whether it is known how far from a slot it writes.
+    fn is_known_beside(&self, slot: Slot) -> bool {
+        self.to.is_some_and(|to| to.root == slot.root)
     }
 
     /// Whether it can write to a slot.
