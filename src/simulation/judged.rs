@@ -3,6 +3,7 @@
 //! Of a finding, a run says nothing that does not come to its places, or less often than the run in which
 //! it shows. What no run contradicts is found. A launch is none under which the kernel traps, or under
 //! which something is found that may be due to words that are assumed: it counts if no better one is known.
+//! Two accesses meet whatever these words are if most runs show it, and all that come there.
 
 use super::findings::{Doubt, Finding};
 use super::program::NOWHERE;
@@ -54,6 +55,20 @@ impl Run {
         self.found().any(|(it, ..)| it == key)
     }
 
+    /// Whether the second access of a race races with another one. Of what comes behind that one nothing is
+    /// known: it stands for what was there before.
+    fn has_other(&self, code: Code, shown: &Shown) -> bool {
+        let [_, other] = shown.steps;
+        is_race(code)
+            && other != NOWHERE
+            && self.found().any(|((known, ..), _, it)| known == code && it.steps[1] == other)
+    }
+
+    /// Whether it speaks against a finding of another run.
+    fn denies(&self, key: Key, shown: &Shown) -> bool {
+        !self.has(key) && self.reaches(shown) && !self.has_other(key.0, shown)
+    }
+
     /// Whether it came to where something showed in another run, as often. What is in doubt need not show
     /// as late as there: rings of buffers have few stages.
     fn reaches(&self, shown: &Shown) -> bool {
@@ -65,6 +80,25 @@ impl Run {
         visited(step) >= shown.visits[0].clamp(1, most)
             && (other == NOWHERE || visited(other) >= shown.visits[1].min(1))
     }
+}
+
+/// Whether two accesses are not ordered.
+const fn is_race(code: Code) -> bool {
+    matches!(code, Code::SharedMemoryRace | Code::TensorMemoryRace)
+}
+
+/// Whether two accesses meet whatever the words are: where these are zeros, nobody may come there.
+fn always_meet(runs: &[Run], key: Key, shown: &Shown) -> bool {
+    let times = runs.iter().filter(|run| run.has(key)).count();
+    let most = match shown.doubt {
+        None | Some(Doubt::Ways) => launch::MOST_SETS.div_ceil(3) * 2,
+        Some(Doubt::Address) => launch::MOST_SETS,
+        Some(Doubt::Addition | Doubt::Cluster) => return false,
+    };
+    is_race(key.0)
+        && runs.len() == launch::MOST_SETS
+        && times >= most
+        && runs.iter().all(|run| run.has(key) || !run.reaches(shown))
 }
 
 /// Of what is due to the same bytes, the first.
@@ -117,17 +151,9 @@ pub(super) fn together(mut runs: Vec<Run>) -> Option<KernelReport> {
         left_out += usize::from(!counts(run));
         let before = found.len();
         for (key, finding, shown) in run.found() {
-            let is_denied = runs.iter().any(|other| counts(other) && !other.has(key) && other.reaches(shown));
-            let is_everywhere = runs.iter().all(|run| run.has(key));
-            // Two accesses that meet whatever the words are meet.
-            let is_race = matches!(key.0, Code::SharedMemoryRace | Code::TensorMemoryRace);
-            let is_doubtful = match shown.doubt {
-                None => false,
-                Some(Doubt::Ways | Doubt::Address) => {
-                    !(is_race && is_everywhere && runs.len() == launch::MOST_SETS)
-                }
-                Some(Doubt::Addition | Doubt::Cluster) => true,
-            };
+            let is_denied = runs.iter().any(|other| counts(other) && other.denies(key, shown));
+            let always_meet = always_meet(&runs, key, shown);
+            let is_doubtful = shown.doubt.is_some() && !always_meet;
             if is_denied && !counts(run) || found[..before].iter().any(|(known, ..)| *known == key) {
                 continue;
             }
@@ -138,7 +164,8 @@ pub(super) fn together(mut runs: Vec<Run>) -> Option<KernelReport> {
             let is_enough = runs.iter().filter(|run| counts(run)).all(|run| run.has(key))
                 || times > 1 && !matches!(key.0, Code::Deadlock | Code::TransactionMismatch)
                 || matches!(key.0, Code::ProxyFenceMissing | Code::TensorMemoryUnallocated);
-            if !is_denied && !is_doubtful && is_sure == run.is_a_launch() && is_enough {
+            let is_sound = is_sure == run.is_a_launch() && is_enough;
+            if !is_denied && !is_doubtful && (is_sound || always_meet) {
                 found.push((key, finding.clone(), *shown));
                 continue;
             }

@@ -2,7 +2,7 @@
 //! were made up, and what no launch contradicts must be found.
 
 use ptx_tc::simulation::launch::LaunchFile;
-use ptx_tc::simulation::{Kernel, KernelReport, Settings, Verdict};
+use ptx_tc::simulation::{Kernel, KernelReport, Reason, Settings, Verdict};
 use ptx_tc::{Source, Unit};
 
 fn simulate(text: &str) -> KernelReport {
@@ -230,6 +230,129 @@ fn an_index_that_leads_nowhere_else() {
     let report = simulate(&text(""));
     assert_eq!(codes(&report), ["SIM201"], "{:?}", report.reasons);
     let report = simulate(&text("bar.sync 0;"));
+    assert_eq!(report.verdict, Verdict::Clean, "{:?} {:?}", codes(&report), report.reasons);
+}
+
+/// Two warps that store if their words of a buffer are no zeros meet whatever these words are, but for
+/// launches under which one of them stores nothing.
+#[test]
+fn words_without_which_nobody_comes_there() {
+    let text = |barrier: &str| {
+        let body = format!(
+            "    .reg .pred p;
+    .reg .b32 tid, n;
+    .reg .b64 at;
+    .shared .align 4 .b32 tile;
+
+    ld.param.u64 at, [words];
+    mov.u32 tid, %tid.x;
+    setp.ge.u32 p, tid, 32;
+    @p bra other;
+    ld.global.u32 n, [at];
+    setp.eq.u32 p, n, 0;
+    @p bra stored;
+    st.shared.u32 [tile], 1;
+stored:
+    {barrier}
+    ret;
+other:
+    {barrier}
+    ld.global.u32 n, [at+4];
+    setp.eq.u32 p, n, 0;
+    @p ret;
+    st.shared.u32 [tile], 2;
+    ret;
+"
+        );
+        kernel(".param .u64 words", 64, &body)
+    };
+    let report = simulate(&text(""));
+    assert_eq!(codes(&report), ["SIM201"], "{:?}", report.reasons);
+    let report = simulate(&text("barrier.sync 1, 64;"));
+    assert_eq!(report.verdict, Verdict::Clean, "{:?} {:?}", codes(&report), report.reasons);
+}
+
+/// Two warps that pass a barrier as often as words of their own say meet where these differ. That is no race if
+/// they do not where the words agree.
+#[test]
+fn words_that_must_agree() {
+    let text = kernel(
+        ".param .u64 words",
+        64,
+        "\
+    .reg .pred p;
+    .reg .b32 tid, n;
+    .reg .b64 at;
+    .shared .align 4 .b32 tile;
+
+    ld.param.u64 at, [words];
+    mov.u32 tid, %tid.x;
+    setp.ge.u32 p, tid, 32;
+    @p bra other;
+    ld.global.u32 n, [at+4];
+    shr.u32 n, n, 8;
+again:
+    setp.eq.u32 p, n, 0;
+    @!p bra stored;
+    st.shared.u32 [tile], 1;
+stored:
+    barrier.sync 1, 64;
+    @p ret;
+    sub.u32 n, n, 1;
+    bra again;
+other:
+    ld.global.u32 n, [at];
+    shr.u32 n, n, 8;
+wait:
+    barrier.sync 1, 64;
+    setp.eq.u32 p, n, 0;
+    sub.u32 n, n, 1;
+    @!p bra wait;
+    st.shared.u32 [tile], 2;
+    ret;
+",
+    );
+    let report = simulate(&text);
+    assert_eq!(codes(&report), [""; 0], "{:?}", report.reasons);
+    assert!(report.assumed.iter().any(|it| it.contains("disagree")), "{:?}", report.assumed);
+    let is_race = |it: &&Reason| it.text.starts_with("SIM201");
+    assert_eq!(report.reasons.iter().find(is_race), None);
+}
+
+/// What is read races with the first store behind it, whichever that is: a run in which that is another one
+/// does not say that the later one is ordered.
+#[test]
+fn a_race_with_whatever_comes_first() {
+    let text = |barrier: &str| {
+        let body = format!(
+            "    .reg .pred p;
+    .reg .b32 tid, n, x;
+    .shared .align 4 .b32 tile;
+
+    ld.param.u32 n, [count];
+    mov.u32 tid, %tid.x;
+    setp.eq.u32 p, n, 77;
+    @p ret;
+    setp.ge.u32 p, tid, 32;
+    @p bra other;
+    ld.shared.u32 x, [tile];
+    {barrier}
+    ret;
+other:
+    {barrier}
+    setp.lt.u32 p, n, 500;
+    @p bra second;
+    st.shared.u32 [tile], 1;
+second:
+    st.shared.u32 [tile], 2;
+    ret;
+"
+        );
+        kernel(".param .u32 count", 64, &body)
+    };
+    let report = simulate(&text(""));
+    assert_eq!(codes(&report), ["SIM201"], "{:?}", report.reasons);
+    let report = simulate(&text("barrier.sync 1, 64;"));
     assert_eq!(report.verdict, Verdict::Clean, "{:?} {:?}", codes(&report), report.reasons);
 }
 
