@@ -211,7 +211,9 @@ impl Symbols {
         let mut declared = Declared::default();
         for Own { symbols, registers, register_count } in parts {
             declared.symbols.extend(symbols);
-            registers.into_iter().for_each(|(first, symbol)| declared.registers.push(first, symbol));
+            for (first, symbol) in registers {
+                declared.registers.push(first, symbol);
+            }
             declared.register_count = register_count;
         }
         declared.registers.finish(declared.register_count);

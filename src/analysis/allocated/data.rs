@@ -15,7 +15,7 @@ use crate::analysis::values::ValueId;
 use crate::isa::generic::{Control, Space};
 use crate::resolve::operations::Opcode;
 use crate::resolve::symbols::Resolution;
-use crate::syntax::ast::OperandKind;
+use crate::syntax::ast::{Operand, OperandKind};
 
 /// Values that are looked at.
 const FAR: usize = 64;
@@ -73,7 +73,7 @@ fn sources(flow: &Flow<'_>, id: DefinitionId) -> Option<SmallVec<[ValueId; 4]>> 
         return Some(SmallVec::new());
     }
     let raw = &unit.module.instructions[instruction as usize];
-    let reads_memory = unit.module.operands(raw.operands).iter().any(|operand| operand.is_address());
+    let reads_memory = unit.module.operands(raw.operands).iter().any(Operand::is_address);
     if reads_memory {
         // The parameters of a function may be addresses.
         let is_of_host = opcode.spaces().next().is_some_and(|space| match space {
