@@ -21,7 +21,6 @@ pub(super) struct Operation {
     pub(super) step: u32,
     pub(super) warp: u32,
     pub(super) mask: u32,
-    pub(super) head: u32,
     pub(super) round: u32,
     /// Operations of one queue take effect in their order.
     pub(super) queue: Option<u32>,
@@ -140,8 +139,7 @@ impl Machine<'_> {
             step: strand.step,
             warp: strand.warp,
             mask: strand.mask,
-            head: strand.head,
-            round: strand.round,
+            round: self.rounds(strand),
             queue,
             agent,
             tick,

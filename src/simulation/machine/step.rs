@@ -317,12 +317,12 @@ impl Machine<'_> {
             };
             if left == 0 && skips == 0 {
                 strand.mask = same;
-                Self::go(strand, *target);
+                self.go(strand, *target);
                 return Ok(());
             }
             let mut other = strand.clone();
             other.mask = same;
-            Self::go(&mut other, *target);
+            self.go(&mut other, *target);
             if !self.meet(&mut other) {
                 self.fresh.push(other);
             }
