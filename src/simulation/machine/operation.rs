@@ -190,6 +190,7 @@ impl Machine<'_> {
             Kind::Cancel { places, mbarriers } => {
                 let answer = self.grant();
                 for (cta, offset) in places {
+                    self.unseen.insert((cta, operation.agent), (operation.tick, operation.step));
                     self.ctas[cta as usize].shared.fill(offset.into(), 16, Some(&answer));
                     self.touch_by(&operation, &[(cta, offset, 16)], Via::Async, true);
                 }
