@@ -644,11 +644,11 @@ impl<'p> Machine<'p> {
                 self.record_step(&strand, at, *flow);
             }
             match flow {
-                Ok(Flow::Next) => strand.step += 1,
+                Ok(Flow::Next) => self.go_behind(&mut strand),
                 Ok(Flow::Jumped) => {}
                 Ok(Flow::Blocked | Flow::Waiting) => break Ok(()),
                 Ok(Flow::Yield) => {
-                    strand.step += 1;
+                    self.go_behind(&mut strand);
                     left = 0;
                 }
                 Err(stop) => break Err(stop),

@@ -10,6 +10,7 @@ use crate::simulation::arithmetic::{Arithmetic, Lanes};
 use crate::source::Span;
 
 mod arguments;
+pub(crate) mod loops;
 mod lower;
 mod operands;
 mod pointers;
@@ -70,6 +71,8 @@ pub(crate) struct Program {
     pub(crate) fixed: Vec<Fixed>,
     /// Steps that exchange values between threads that a mask names: their last source.
     pub(crate) masked: rustc_hash::FxHashSet<u32>,
+    /// Where they repeat.
+    pub(crate) loops: loops::Loops,
     /// What steps compute.
     pub(crate) arithmetics: Vec<Arithmetic>,
     /// The functions; the kernel is the first.

@@ -42,8 +42,7 @@ pub(crate) struct Access {
     /// The warp that issued it, and its lanes.
     pub(crate) warp: u32,
     pub(crate) mask: u32,
-    /// The loop that it was in, and which round.
-    pub(crate) head: u32,
+    /// Rounds of the loop that it was in before.
     pub(crate) round: u32,
     pub(crate) via: Via,
     pub(crate) writes: bool,
@@ -353,7 +352,6 @@ mod tests {
             step: 0,
             warp: 0,
             mask: 1,
-            head: 0,
             round: 0,
             via,
             writes,

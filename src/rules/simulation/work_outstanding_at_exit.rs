@@ -3,8 +3,9 @@ use crate::rules::rule;
 rule! {
     /// ## What it does
     /// Finds CTAs that end while asynchronous work on their memory may be under way: copies in bulk,
-    /// multiplies and copies of the tensor core that no thread has waited for. Copies that only read its
-    /// shared memory count under `--strict`: shipped kernels do not wait for the last of them.
+    /// multiplies and copies of the tensor core, and answers to requests for the work of other clusters,
+    /// that no thread has waited for. Copies that only read its shared memory count under `--strict`:
+    /// shipped kernels do not wait for the last of them.
     ///
     /// `ptx-tc simulate` finds it, in a run of the kernel.
     ///

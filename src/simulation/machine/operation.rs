@@ -21,7 +21,6 @@ pub(super) struct Operation {
     pub(super) step: u32,
     pub(super) warp: u32,
     pub(super) mask: u32,
-    pub(super) head: u32,
     pub(super) round: u32,
     /// Operations of one queue take effect in their order.
     pub(super) queue: Option<u32>,
@@ -140,8 +139,7 @@ impl Machine<'_> {
             step: strand.step,
             warp: strand.warp,
             mask: strand.mask,
-            head: strand.head,
-            round: strand.round,
+            round: self.rounds(strand),
             queue,
             agent,
             tick,
@@ -192,6 +190,7 @@ impl Machine<'_> {
             Kind::Cancel { places, mbarriers } => {
                 let answer = self.grant();
                 for (cta, offset) in places {
+                    self.unseen.insert((cta, operation.agent), (operation.tick, operation.step));
                     self.ctas[cta as usize].shared.fill(offset.into(), 16, Some(&answer));
                     self.touch_by(&operation, &[(cta, offset, 16)], Via::Async, true);
                 }

@@ -6,7 +6,7 @@ use super::warp::Strand;
 use crate::diagnostic::Code;
 use crate::simulation::clock::Clock;
 use crate::simulation::findings::Finding;
-use crate::simulation::program::{Action, NOWHERE, Scope, Tensor};
+use crate::simulation::program::{Action, Scope, Tensor};
 use crate::simulation::shadow::{Access, Conflict, Via, Visit};
 
 /// What is wrong where several threads of a warp give the tensor core something at once.
@@ -23,8 +23,7 @@ impl Machine<'_> {
             step: strand.step,
             warp: strand.warp,
             mask,
-            head: strand.head,
-            round: strand.round,
+            round: self.rounds(strand),
             via,
             writes,
             strong: None,
@@ -41,7 +40,6 @@ impl Machine<'_> {
             step: operation.step,
             warp: operation.warp,
             mask: operation.mask,
-            head: operation.head,
             round: operation.round,
             via,
             writes,
@@ -165,7 +163,7 @@ impl Machine<'_> {
         } else if access.mask != live {
             words.push_str(&format!(" ({} lanes)", access.mask.count_ones()));
         }
-        if access.head != NOWHERE && access.round > 0 {
+        if access.round > 0 {
             words.push_str(&format!(", {} round of its loop,", ordinal(access.round + 1)));
         }
         words

@@ -8,6 +8,9 @@ use crate::simulation::clock::Clock;
 use crate::simulation::findings::Finding;
 use crate::simulation::program::{Action, Address, MbarrierKind, NOWHERE, Operand, Slice, Tensor, Where};
 
+/// Bytes of the answer to a request for other work, and its alignment.
+const ANSWER: u32 = 16;
+
 /// Warps of a warpgroup.
 const WARPGROUP: usize = 4;
 
@@ -317,12 +320,12 @@ impl Machine<'_> {
             };
             if left == 0 && skips == 0 {
                 strand.mask = same;
-                Self::go(strand, *target);
+                self.go(strand, *target);
                 return Ok(());
             }
             let mut other = strand.clone();
             other.mask = same;
-            Self::go(&mut other, *target);
+            self.go(&mut other, *target);
             if !self.meet(&mut other) {
                 self.fresh.push(other);
             }
@@ -445,9 +448,19 @@ impl Machine<'_> {
             let Some(to) = self.address_at(strand, destination, lane) else {
                 return Err(Self::stop(strand, "an address is not known"));
             };
-            let Some((cta, offset)) = self.shared_place(strand, Where::SharedCluster, to, 16, true) else {
+            let Some((cta, offset)) = self.shared_place(strand, Where::SharedCluster, to, ANSWER, true)
+            else {
                 continue;
             };
+            if !offset.is_multiple_of(ANSWER) {
+                let finding = Finding::new(
+                    Code::Misaligned,
+                    strand.step,
+                    "the answer to a request for other work must be at a multiple of 16 bytes",
+                    format!("{} is {offset:#x} in shared memory", self.place_name(cta, offset)),
+                );
+                self.report(finding);
+            }
             let Some((barrier_cta, barrier_offset)) =
                 self.barrier_place(strand, Where::SharedCluster, barrier, lane)?
             else {

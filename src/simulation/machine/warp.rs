@@ -7,10 +7,8 @@ use super::access::ASSUMED_RESULTS;
 use super::memory::Bytes;
 use crate::simulation::arithmetic::Lanes;
 use crate::simulation::clock::{Agent, Clock};
+use crate::simulation::program::loops::SHORT;
 use crate::simulation::program::{Changing, Depends, NOWHERE, Operand, Slice, windows};
-
-/// Loops of no more steps are waits.
-const SHORT: u32 = 6;
 
 /// No join.
 pub(super) const NO_JOIN: u32 = u32::MAX;
@@ -79,6 +77,17 @@ pub(super) struct Frame {
     pub(super) join: u32,
 }
 
+/// A loop that threads are in.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Round {
+    /// Where its rounds begin.
+    pub(super) head: u32,
+    /// In how many calls it is.
+    pub(super) depth: u32,
+    /// Rounds before this one.
+    pub(super) count: u32,
+}
+
 /// Threads of a warp that go the same way.
 #[derive(Clone, Debug)]
 pub(super) struct Strand {
@@ -91,9 +100,8 @@ pub(super) struct Strand {
     pub(super) frames: SmallVec<[Frame; 2]>,
     pub(super) join: u32,
     pub(super) wait: Wait,
-    /// The loop that it was last seen to repeat, and how often.
-    pub(super) head: u32,
-    pub(super) round: u32,
+    /// The loops that it is in, the innermost last.
+    pub(super) rounds: SmallVec<[Round; 2]>,
     /// Questions in a row that were answered the same way while nothing happened.
     pub(super) idle: u32,
     pub(super) asked: (u32, u64),
@@ -142,8 +150,7 @@ impl Strand {
             frames: SmallVec::new(),
             join: NO_JOIN,
             wait: Wait::None,
-            head: NOWHERE,
-            round: 0,
+            rounds: SmallVec::new(),
             idle: 0,
             asked: (NOWHERE, 0),
             epoch: 0,
@@ -357,13 +364,50 @@ impl Machine<'_> {
     }
 
     /// Goes to another step, which may be where the threads of a warp meet.
-    pub(super) fn go(strand: &mut Strand, step: u32) {
-        // Few steps only wait for something.
-        if step + SHORT < strand.step {
-            strand.round = if strand.head == step { strand.round.saturating_add(1) } else { 1 };
-            strand.head = step;
+    pub(super) fn go(&self, strand: &mut Strand, step: u32) {
+        if self.program.loops.begin(step) {
+            self.begin_round(strand, step);
         }
         strand.step = step;
+    }
+
+    /// Goes to the next step.
+    pub(super) fn go_behind(&self, strand: &mut Strand) {
+        self.go(strand, strand.step + 1);
+    }
+
+    /// Threads come to where rounds of a loop begin: once more, or from outside.
+    fn begin_round(&self, strand: &mut Strand, head: u32) {
+        let loops = &self.program.loops;
+        let depth = strand.frames.len() as u32;
+        let known = strand.rounds.iter().position(|round| (round.head, round.depth) == (head, depth));
+        let mut count = 0;
+        if loops.contain(strand.step, head) {
+            // What waits at its start begins no round.
+            if (head..=head + SHORT).contains(&strand.step) {
+                return;
+            }
+            count = known.map_or(0, |at| strand.rounds[at].count).saturating_add(1);
+        }
+        strand.rounds.truncate(known.unwrap_or(usize::MAX));
+        while let Some(last) = strand.rounds.last()
+            && (last.depth > depth || last.depth == depth && !loops.contain(head, last.head))
+        {
+            strand.rounds.pop();
+        }
+        strand.rounds.push(Round { head, depth, count });
+    }
+
+    /// How many rounds of the loop around it are over for threads: of one that calls the function they are in,
+    /// where there is no other.
+    pub(super) fn rounds(&self, strand: &Strand) -> u32 {
+        let depth = strand.frames.len() as u32;
+        let around = self.program.loops.around(strand.step);
+        let is_around = |round: &&Round| match around {
+            Some(head) => (round.head, round.depth) == (head, depth),
+            None => round.depth < depth,
+        };
+        strand.rounds.iter().rev().find(is_around).map_or(0, |round| round.count)
     }
 
     /// Whether the threads are where they meet others: then they are parked, or go on with them.
@@ -402,9 +446,8 @@ impl Machine<'_> {
 
     /// Threads part: those of `taken` go to `step`, the others go on behind the branch.
     pub(super) fn part(&mut self, strand: &mut Strand, taken: u32, step: u32, join: u32) {
-        let next = strand.step + 1;
         if taken == strand.mask {
-            Self::go(strand, step);
+            self.go(strand, step);
             return;
         }
         if join != NOWHERE
@@ -416,8 +459,8 @@ impl Machine<'_> {
         let mut other = strand.clone();
         other.mask = taken;
         strand.mask &= !taken;
-        Self::go(&mut other, step);
-        strand.step = next;
+        self.go(&mut other, step);
+        self.go_behind(strand);
         if !self.meet(&mut other) {
             self.fresh.push(other);
         }

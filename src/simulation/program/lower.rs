@@ -207,7 +207,9 @@ impl<'a> Lowering<'a> {
         }
         self.tables.clear();
         let end = self.program.steps.len() as u32;
-        reconvergence::join(&mut self.program, entry..end);
+        let blocks = reconvergence::Blocks::new(&self.program, entry..end);
+        reconvergence::join(&mut self.program, &blocks);
+        self.program.loops.add(&blocks);
         pointers::mark(&mut self.program, entry..end, &std::mem::take(&mut self.computed));
         if let Some(number) = self.numbers.get(&function) {
             let lowered = &mut self.program.functions[*number as usize];

@@ -13,9 +13,8 @@ use rustc_hash::FxHashMap;
 use super::{Action, NOWHERE, Program, Slice};
 use crate::analysis::dominance::DominatorTree;
 
-/// Fills in the joins of the branches of one function, whose steps these are.
-pub(super) fn join(program: &mut Program, steps: Range<u32>) {
-    let blocks = Blocks::new(program, steps);
+/// Fills in the joins of the branches of one function.
+pub(super) fn join(program: &mut Program, blocks: &Blocks) {
     let exit = blocks.starts.len() as u32;
     let none: &[u32] = &[];
     let nodes = blocks.successors.len();
@@ -58,19 +57,20 @@ pub(super) fn join(program: &mut Program, steps: Range<u32>) {
 
 /// The blocks of a function as a graph. Behind the blocks stand their exit and the tables of branches:
 /// where very many branches have one table, each has one way to it, and it has one to each of its blocks.
-struct Blocks {
+pub(super) struct Blocks {
     /// By block: its first and its last step.
-    starts: Vec<u32>,
-    lasts: Vec<u32>,
+    pub(super) starts: Vec<u32>,
+    pub(super) lasts: Vec<u32>,
     /// By node.
-    successors: Vec<Vec<u32>>,
-    predecessors: Vec<Vec<u32>>,
+    pub(super) successors: Vec<Vec<u32>>,
+    pub(super) predecessors: Vec<Vec<u32>>,
     /// Blocks behind which the function may end.
     ends: Vec<u32>,
 }
 
 impl Blocks {
-    fn new(program: &Program, steps: Range<u32>) -> Self {
+    /// Those of the function that has these steps.
+    pub(super) fn new(program: &Program, steps: Range<u32>) -> Self {
         let mut starts: Vec<u32> = vec![steps.start];
         let mut tables: FxHashMap<Slice, u32> = FxHashMap::default();
         for index in steps.clone() {
@@ -151,6 +151,12 @@ impl Blocks {
             blocks.ends = ends;
         }
         blocks
+    }
+
+    /// How many steps a node has.
+    pub(super) fn steps_of(&self, node: u32) -> u32 {
+        let ends = self.starts.get(node as usize).zip(self.lasts.get(node as usize));
+        ends.map_or(0, |(start, last)| last - start + 1)
     }
 
     /// By block: whether control may come to it.
