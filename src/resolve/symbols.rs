@@ -5,7 +5,8 @@
 //! this point, and an undo log that takes declarations back where their scope closes. So each name
 //! is looked up once, in constant time, and the result is kept beside the operand arena.
 //!
-//! A long module is walked on several threads, in [`pieces`].
+//! A long module is walked in pieces, on several threads: each begins where a function does, and is told what
+//! is declared outside of functions before it.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -343,7 +344,8 @@ mod tests {
     fn threads_make_no_difference() {
         let function = |number: u32| {
             format!(
-                ".global .u64 g{number} = g{};\n.reg .b32 %m{number}_<3>, n{number};\n.func f{number}() {{ .reg .b32 %r<9>; .reg .pred p;\n\
+                ".global .u64 g{number} = g{};\n.reg .b32 %m{number}_<3>, n{number};\n\
+                 .func f{number}() {{ .reg .b32 %r<9>; .reg .pred p;\n\
                  L: {{ .reg .b64 %r<{number}>; .reg .b32 x; mov.b64 %r1, g{number}; @p bra L; }}\n\
                  mov.b32 %r8, x; call f{}; mov.b32 %r2, %tid.x;\n\
                  mov.b32 %m{}_1, n{}; }}\n",
