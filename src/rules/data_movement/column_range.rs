@@ -155,6 +155,13 @@ fn past_allocation(checker: &Checker<'_>, flow: &Flow<'_>, findings: &mut Findin
     }
 }
 
+/// Whether it is open which column an access of this function begins at, and some reach past its allocation.
+fn may_be_past(flow: &Flow<'_>, event: Event, columns: &Columns, size: u32) -> bool {
+    let place = columns.place();
+    let is_open = place.column().is_none() && place.columns_between().1 + columns.reach() > size;
+    is_open && event.through.is_none() && flow.is_own(event)
+}
+
 /// The first column of an access in the first round of a counted loop in which it reaches past its allocation, and
 /// which round that is.
 fn past_in_rounds(
@@ -165,8 +172,7 @@ fn past_in_rounds(
 ) -> Option<(u32, usize)> {
     let place = columns.place();
     let Base::Register(register) = address.base else { return None };
-    let is_open = place.column().is_none() && place.columns_between().1 + columns.reach() > size;
-    if !is_open || event.through.is_some() || !flow.is_own(event) {
+    if !may_be_past(flow, event, columns, size) {
         return None;
     }
     let rounds = flow.in_rounds(event.instruction, register.id).into_iter().enumerate();
@@ -187,10 +193,8 @@ fn past_in_warp(
     columns: &Columns,
     size: u32,
 ) -> Option<(u32, u32)> {
-    let place = columns.place();
     let is_of_warps = matches!(flow.instruction(event)?, Instruction::Ld(_) | Instruction::St(_));
-    let is_open = place.column().is_none() && place.columns_between().1 + columns.reach() > size;
-    if !is_of_warps || !is_open || event.through.is_some() {
+    if !is_of_warps || !may_be_past(flow, event, columns, size) {
         return None;
     }
     flow.lanes_of_warps(event, address)?.past_end(columns.reach(), size)

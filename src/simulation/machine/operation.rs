@@ -5,6 +5,7 @@ use super::access::combined;
 use super::barrier::Event;
 use super::boxes::Moving;
 use super::places::Place;
+use super::step::ANSWER;
 use super::tensor_core::Work;
 use super::warp::Strand;
 use crate::isa::generic::{ReductionOperator, Type};
@@ -191,8 +192,8 @@ impl Machine<'_> {
                 let answer = self.grant();
                 for (cta, offset) in places {
                     self.unseen.insert((cta, operation.agent), (operation.tick, operation.step));
-                    self.ctas[cta as usize].shared.fill(offset.into(), 16, Some(&answer));
-                    self.touch_by(&operation, &[(cta, offset, 16)], Via::Async, true);
+                    self.ctas[cta as usize].shared.fill(offset.into(), ANSWER as usize, Some(&answer));
+                    self.touch_by(&operation, &[(cta, offset, ANSWER)], Via::Async, true);
                 }
                 for number in mbarriers {
                     self.mbarriers[number as usize].under_way -= 1;

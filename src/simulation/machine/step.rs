@@ -9,7 +9,7 @@ use crate::simulation::findings::Finding;
 use crate::simulation::program::{Action, Address, MbarrierKind, NOWHERE, Operand, Slice, Tensor, Where};
 
 /// Bytes of the answer to a request for other work, and its alignment.
-const ANSWER: u32 = 16;
+pub(super) const ANSWER: u32 = 16;
 
 /// Warps of a warpgroup.
 const WARPGROUP: usize = 4;
