@@ -32,7 +32,7 @@ const MANY: usize = 14;
 pub(super) fn candidates(function: &Function<'_>) -> Vec<Guard> {
     let mut found = Vec::new();
     let mut search = Search { function, known: FxHashMap::with_capacity_and_hasher(MANY, FxBuildHasher) };
-    for instruction in function.cfg.instructions() {
+    for &instruction in function.definitions.guarded() {
         let raw = &function.unit.module.instructions[instruction as usize];
         if let Some(guard) = function.unit.module.guard(raw)
             && let Resolution::Register(register) = function.unit.symbols.guard(instruction)

@@ -44,6 +44,8 @@ pub struct Definitions {
     values: Values,
     /// Instructions that read a watched register.
     reads: Vec<(u32, RegisterId)>,
+    /// Instructions with a guard, also those that are never executed.
+    guarded: Vec<u32>,
     /// Loads that are copies of what was stored.
     forwarded: Forwarded,
 }
@@ -88,15 +90,19 @@ impl Definitions {
         // Most instructions write one register.
         let mut definitions = Vec::with_capacity(cfg.instructions().count());
         let mut reads = Vec::new();
+        let mut with_guard = Vec::new();
         // Where each copy was first met.
         let mut copies: FxHashMap<RegisterId, u32> = FxHashMap::default();
         let all_are_executed = cfg.is_executed_whole();
         for instruction in cfg.instructions() {
+            let has_guard = unit.module.guard(&unit.module.instructions[instruction as usize]).is_some();
+            if has_guard {
+                with_guard.push(instruction);
+            }
             if !all_are_executed && !cfg.is_executed(instruction) {
                 continue;
             }
-            let guarded = unit.module.guard(&unit.module.instructions[instruction as usize]).is_some()
-                && cfg.guard_holds(instruction).is_none();
+            let guarded = has_guard && cfg.guard_holds(instruction).is_none();
             let written = definitions.len();
             let read = reads.len();
             registers::accesses(unit, instruction, &mut |register, operand, access| {
@@ -127,7 +133,7 @@ impl Definitions {
             }
             reads.sort_unstable();
         }
-        let mut this = Self { definitions, reads, ..Self::default() };
+        let mut this = Self { definitions, reads, guarded: with_guard, ..Self::default() };
         this.sort();
         this.forwarded = local::forwarded(unit, cfg, &this);
         this
@@ -188,6 +194,11 @@ impl Definitions {
     /// The instructions that read a register that was to be watched, in their order.
     pub fn reads(&self) -> &[(u32, RegisterId)] {
         &self.reads
+    }
+
+    /// The instructions that have a guard, in their order, also those that are never executed.
+    pub(super) fn guarded(&self) -> &[u32] {
+        &self.guarded
     }
 
     /// The definition with this index.

@@ -9,11 +9,9 @@ use super::cfg::Cfg;
 use super::mbarriers::{Use, Uses};
 use crate::instruction::decode::Decoded;
 use crate::instruction::{Alloc, Dealloc, Immediate, Instruction};
-use crate::isa::generic::{
-    Access, Control, Modifier, ProxyKind, Role, Semantics, Space, SpaceRule, Synchronization,
-};
+use crate::isa::generic::{Control, Modifier, ProxyKind, Semantics, Space, Synchronization};
 use crate::isa::vocabulary::Operation;
-use crate::resolve::operations::Opcode;
+use crate::resolve::operations::{Opcode, SharedWrite};
 use crate::resolve::unit::Unit;
 
 /// Something that happens.
@@ -355,7 +353,7 @@ fn events(
             let releases = opcode.has(Modifier::Semantics(Semantics::Release));
             (reads_strongly && !releases).then_some(Action::Acquire)
         } else {
-            reads_strongly |= is_strong_read(opcode);
+            reads_strongly |= opcode.memory().reads_strongly;
             action(opcode)
         };
         let how = Use::of(opcode);
@@ -383,25 +381,14 @@ fn action(opcode: &Opcode) -> Option<Action> {
         }
         Synchronization::AsyncCopy => Some(Action::AsyncCopy),
         Synchronization::None | Synchronization::WarpCollective => {
-            let acquires = opcode.modifiers.iter().any(|placed| {
-                matches!(placed.modifier, Modifier::Semantics(Semantics::Acquire | Semantics::AcqRel))
-            });
-            if acquires {
+            let effect = opcode.memory();
+            if effect.acquires {
                 return Some(Action::Acquire);
             }
-            let mut writes = false;
-            for slot in &opcode.slots {
-                let Role::Address(access @ (Access::Write | Access::ReadWrite), space) = slot.role else {
-                    continue;
-                };
-                if is_shared(opcode, space) {
-                    if access == Access::ReadWrite {
-                        return Some(Action::SharedUpdate);
-                    }
-                    writes = true;
-                }
-            }
-            writes.then_some(Action::SharedStore)
+            effect.shared.map(|how| match how {
+                SharedWrite::Store => Action::SharedStore,
+                SharedWrite::Update => Action::SharedUpdate,
+            })
         }
         Synchronization::MbarrierInit
         | Synchronization::MbarrierInvalidate
@@ -430,31 +417,11 @@ fn action(opcode: &Opcode) -> Option<Action> {
     }
 }
 
-/// Whether an instruction reads what other threads may write meanwhile, and says so.
-pub(super) fn is_strong_read(opcode: &Opcode) -> bool {
-    let is_strong = |semantics: Semantics| opcode.has(Modifier::Semantics(semantics));
-    let reads = |wanted: Access| {
-        opcode.slots.iter().any(|slot| matches!(slot.role, Role::Address(access, _) if access == wanted))
-    };
-    let is_relaxed = is_strong(Semantics::Relaxed) || is_strong(Semantics::Volatile);
-    opcode.synchronization() == Synchronization::None
-        && (reads(Access::Read) && is_relaxed || reads(Access::ReadWrite))
-}
-
 /// Whether a fence is one to the asynchronous proxy, for shared memory.
 fn is_async_fence(opcode: &Opcode) -> bool {
     let is_async = opcode.has(Modifier::ProxyKind(ProxyKind::Async))
         || opcode.has(Modifier::ProxyKind(ProxyKind::AsyncGeneric));
     is_async && opcode.spaces().all(|space| space != Space::Global)
-}
-
-/// Whether an address is one of shared memory.
-fn is_shared(opcode: &Opcode, space: SpaceRule) -> bool {
-    match space {
-        SpaceRule::Fixed(space) => space.is_shared(),
-        SpaceRule::Nth(index) => opcode.spaces().nth(usize::from(index)).is_some_and(Space::is_shared),
-        SpaceRule::Opaque | SpaceRule::Fabric => false,
-    }
 }
 
 #[cfg(test)]

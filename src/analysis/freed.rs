@@ -16,7 +16,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::cfg::{BlockId, Cfg};
 use super::channels::Channel;
-use super::events::{self, Action, Event};
+use super::events::{Action, Event};
 use super::executing::{Executing, Warps};
 use super::flow::Flow;
 use super::pending::Pending;
@@ -293,7 +293,7 @@ impl<'a> Kernel<'a> {
     /// Whether something reads what others may write meanwhile, before the deallocation or in a callee.
     fn reads_flags(&self, before: &Passed) -> bool {
         let flow = &self.flow;
-        let is_strong = |at: u32| events::is_strong_read(flow.unit.operations.of(at));
+        let is_strong = |at: u32| flow.unit.operations.of(at).memory().reads_strongly;
         let mut own = flow.cfg().instructions().filter(|at| before.has(flow.cfg(), *at));
         let callees = flow.all.reachable([flow.facts.function]);
         let mut others = callees.into_iter().filter(|function| *function != flow.facts.function);

@@ -9,8 +9,8 @@ use smallvec::SmallVec;
 
 use super::words::{tensor_operation, words};
 use crate::isa::generic::{
-    BooleanOperator, Comparison, Computation, Control, Flag, Form, Lanes, Modifier, OperandSlot, Presence,
-    Role, Row, Space, Synchronization, Type, rows_starting_with,
+    Access, BooleanOperator, Comparison, Computation, Control, Flag, Form, Lanes, Modifier, OperandSlot,
+    Presence, Role, Row, Semantics, Space, SpaceRule, Synchronization, Type, rows_starting_with,
 };
 use crate::isa::vocabulary::{CtaGroup, Qualifier};
 use crate::isa::{generic, vocabulary};
@@ -50,8 +50,29 @@ pub struct Opcode {
     fit: Fit,
     only_computes: bool,
     concerns: Concerns,
+    memory: MemoryEffect,
     is_aligned: bool,
     writes_first: Option<bool>,
+}
+
+/// What an access to memory means for other threads.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MemoryEffect {
+    /// Whether it acquires what others released.
+    pub acquires: bool,
+    /// Whether it reads what other threads may write meanwhile, and says so.
+    pub reads_strongly: bool,
+    /// How it writes shared memory; `None` if it does not.
+    pub shared: Option<SharedWrite>,
+}
+
+/// How shared memory is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SharedWrite {
+    /// Whatever was there before.
+    Store,
+    /// Depending on what was there, at once.
+    Update,
 }
 
 /// Whom an instruction concerns.
@@ -187,6 +208,7 @@ impl Opcode {
             fit: Fit::Fixed,
             only_computes: false,
             concerns: Concerns::OwnCta,
+            memory: MemoryEffect::default(),
             is_aligned: false,
             writes_first: None,
         };
@@ -241,6 +263,7 @@ impl Opcode {
             matches!(modifier, Modifier::CtaGroup(generic::CtaGroup::Two) | Modifier::Multicast(_))
         });
         this.is_aligned = this.has_flag(Flag::Aligned) || row.operation.is_aligned_as(first);
+        this.memory = this.find_memory_effect();
         this.fit = this.find_fit();
         this.writes_first = this.find_writes_first(row);
         this.only_computes = row.control == Control::Next
@@ -288,6 +311,12 @@ impl Opcode {
     #[inline]
     pub fn only_computes(&self) -> bool {
         self.only_computes
+    }
+
+    /// What its accesses to memory mean for other threads.
+    #[inline]
+    pub fn memory(&self) -> MemoryEffect {
+        self.memory
     }
 
     /// Whether it concerns a CTA pair, or is sent to several CTAs of a cluster.
@@ -406,6 +435,36 @@ impl Opcode {
             Fit::Values
         } else {
             Fit::Fixed
+        }
+    }
+
+    fn find_memory_effect(&self) -> MemoryEffect {
+        let has = |semantics: Semantics| self.has(Modifier::Semantics(semantics));
+        let accesses = || {
+            self.slots.iter().filter_map(|slot| match slot.role {
+                Role::Address(access, space) => Some((access, space)),
+                _ => None,
+            })
+        };
+        let is_shared = |space: SpaceRule| match space {
+            SpaceRule::Fixed(space) => space.is_shared(),
+            SpaceRule::Nth(index) => self.spaces().nth(usize::from(index)).is_some_and(Space::is_shared),
+            SpaceRule::Opaque | SpaceRule::Fabric => false,
+        };
+        let touches = |wanted: Access| accesses().any(|(access, _)| access == wanted);
+        let writes =
+            |wanted: Access| accesses().any(|(access, space)| access == wanted && is_shared(space));
+        let is_relaxed = has(Semantics::Relaxed) || has(Semantics::Volatile);
+        let shared = if writes(Access::ReadWrite) {
+            Some(SharedWrite::Update)
+        } else {
+            writes(Access::Write).then_some(SharedWrite::Store)
+        };
+        MemoryEffect {
+            acquires: has(Semantics::Acquire) || has(Semantics::AcqRel),
+            reads_strongly: self.synchronization == Synchronization::None
+                && (touches(Access::Read) && is_relaxed || touches(Access::ReadWrite)),
+            shared,
         }
     }
 
