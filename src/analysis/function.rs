@@ -5,7 +5,6 @@ use super::cfg::Cfg;
 use super::definitions::{DefinitionId, Definitions};
 use super::given::Given;
 use super::values::ValueId;
-use crate::isa::generic::{Operation, Space, Synchronization};
 use crate::isa::special_registers::Special;
 use crate::resolve::symbols::{RegisterId, Symbol};
 use crate::resolve::unit::Unit;
@@ -77,19 +76,7 @@ impl Function<'_> {
         if self.unit.launch_bounds(function).asks_for_cluster() {
             return false;
         }
-        let is_about_others = |instruction: u32| {
-            let opcode = operations.of(instruction);
-            let into_own = opcode.spaces().any(|space| space == Space::Global);
-            matches!(
-                opcode.synchronization(),
-                Synchronization::ClusterArrive
-                    | Synchronization::ClusterWait
-                    | Synchronization::ClusterLaunch
-            ) || matches!(opcode.operation(), Some(Operation::Mapa | Operation::Getctarank | Operation::Call))
-                || opcode.spaces().any(|space| space == Space::SharedCluster) && !into_own
-                || opcode.is_for_several_ctas()
-        };
-        !self.cfg.instructions().any(is_about_others)
+        !self.cfg.instructions().any(|instruction| operations.of(instruction).names_other_ctas())
     }
 
     /// What `register` holds where `instruction` reads it. Nothing when nothing here makes it, or the

@@ -51,6 +51,7 @@ pub struct Opcode {
     only_computes: bool,
     concerns: Concerns,
     memory: MemoryEffect,
+    names_other_ctas: bool,
     is_aligned: bool,
     writes_first: Option<bool>,
 }
@@ -209,6 +210,7 @@ impl Opcode {
             only_computes: false,
             concerns: Concerns::OwnCta,
             memory: MemoryEffect::default(),
+            names_other_ctas: false,
             is_aligned: false,
             writes_first: None,
         };
@@ -264,6 +266,7 @@ impl Opcode {
         });
         this.is_aligned = this.has_flag(Flag::Aligned) || row.operation.is_aligned_as(first);
         this.memory = this.find_memory_effect();
+        this.names_other_ctas = this.finds_other_ctas();
         this.fit = this.find_fit();
         this.writes_first = this.find_writes_first(row);
         this.only_computes = row.control == Control::Next
@@ -283,6 +286,7 @@ impl Opcode {
         self.concerns = Concerns::several_if(qualifiers, |qualifier| {
             matches!(qualifier, Qualifier::CtaGroup(CtaGroup::Two) | Qualifier::Multicast(_))
         });
+        self.names_other_ctas = self.finds_other_ctas();
         self
     }
 
@@ -327,6 +331,12 @@ impl Opcode {
     /// Whether all threads of a warp have to execute it together.
     pub fn is_aligned(&self) -> bool {
         self.is_aligned
+    }
+
+    /// Whether it says something of other CTAs of its cluster, or calls what may.
+    #[inline]
+    pub fn names_other_ctas(&self) -> bool {
+        self.names_other_ctas
     }
 
     /// What is executed after it.
@@ -438,6 +448,17 @@ impl Opcode {
         }
     }
 
+    fn finds_other_ctas(&self) -> bool {
+        use generic::Operation;
+        let has = |wanted: Space| self.spaces().any(|space| space == wanted);
+        matches!(
+            self.synchronization,
+            Synchronization::ClusterArrive | Synchronization::ClusterWait | Synchronization::ClusterLaunch
+        ) || matches!(self.operation(), Some(Operation::Mapa | Operation::Getctarank | Operation::Call))
+            || has(Space::SharedCluster) && !has(Space::Global)
+            || self.is_for_several_ctas()
+    }
+
     fn find_memory_effect(&self) -> MemoryEffect {
         let has = |semantics: Semantics| self.has(Modifier::Semantics(semantics));
         let accesses = || {
@@ -452,8 +473,7 @@ impl Opcode {
             SpaceRule::Opaque | SpaceRule::Fabric => false,
         };
         let touches = |wanted: Access| accesses().any(|(access, _)| access == wanted);
-        let writes =
-            |wanted: Access| accesses().any(|(access, space)| access == wanted && is_shared(space));
+        let writes = |wanted: Access| accesses().any(|(access, space)| access == wanted && is_shared(space));
         let is_relaxed = has(Semantics::Relaxed) || has(Semantics::Volatile);
         let shared = if writes(Access::ReadWrite) {
             Some(SharedWrite::Update)
