@@ -277,6 +277,7 @@ rules! {
     ordering::waited_by_another_warp,
     ordering::source_overwritten,
     ordering::handed_over_before_wait,
+    ordering::copy_never_waited_for,
     // TC8 Who issues it
     issue::aligned_in_one_thread,
     issue::issued_by_every_thread,

@@ -170,6 +170,7 @@ codes! {
     WaitedByAnotherWarp "TC712" "waited-by-another-warp" Warning Silent,
     SourceOverwritten "TC713" "source-overwritten" Error Silent,
     HandedOverBeforeWait "TC714" "handed-over-before-wait" Warning Silent,
+    CopyNeverWaitedFor "TC715" "copy-never-waited-for" Warning Silent,
     // TC8 Who issues it
     AlignedInOneThread "TC801" "aligned-in-one-thread" Error Silent,
     IssuedByEveryThread "TC802" "issued-by-every-thread" Warning Silent,

@@ -51,7 +51,6 @@ pub struct Opcode {
     only_computes: bool,
     concerns: Concerns,
     memory: MemoryEffect,
-    names_other_ctas: bool,
     is_aligned: bool,
     writes_first: Option<bool>,
 }
@@ -81,6 +80,8 @@ pub enum SharedWrite {
 enum Concerns {
     /// The CTA that executes it.
     OwnCta,
+    /// Other CTAs of its cluster as well, or it calls what may.
+    OtherCtas,
     /// A CTA pair, or several CTAs of a cluster.
     SeveralCtas,
 }
@@ -210,7 +211,6 @@ impl Opcode {
             only_computes: false,
             concerns: Concerns::OwnCta,
             memory: MemoryEffect::default(),
-            names_other_ctas: false,
             is_aligned: false,
             writes_first: None,
         };
@@ -266,7 +266,7 @@ impl Opcode {
         });
         this.is_aligned = this.has_flag(Flag::Aligned) || row.operation.is_aligned_as(first);
         this.memory = this.find_memory_effect();
-        this.names_other_ctas = this.finds_other_ctas();
+        this.concerns = this.concerns_others();
         this.fit = this.find_fit();
         this.writes_first = this.find_writes_first(row);
         this.only_computes = row.control == Control::Next
@@ -286,7 +286,7 @@ impl Opcode {
         self.concerns = Concerns::several_if(qualifiers, |qualifier| {
             matches!(qualifier, Qualifier::CtaGroup(CtaGroup::Two) | Qualifier::Multicast(_))
         });
-        self.names_other_ctas = self.finds_other_ctas();
+        self.concerns = self.concerns_others();
         self
     }
 
@@ -336,7 +336,7 @@ impl Opcode {
     /// Whether it says something of other CTAs of its cluster, or calls what may.
     #[inline]
     pub fn names_other_ctas(&self) -> bool {
-        self.names_other_ctas
+        self.concerns != Concerns::OwnCta
     }
 
     /// What is executed after it.
@@ -448,15 +448,18 @@ impl Opcode {
         }
     }
 
-    fn finds_other_ctas(&self) -> bool {
+    /// The same, once all its words are known.
+    fn concerns_others(&self) -> Concerns {
         use generic::Operation;
         let has = |wanted: Space| self.spaces().any(|space| space == wanted);
-        matches!(
+        let names_others = matches!(
             self.synchronization,
             Synchronization::ClusterArrive | Synchronization::ClusterWait | Synchronization::ClusterLaunch
-        ) || matches!(self.operation(), Some(Operation::Mapa | Operation::Getctarank | Operation::Call))
-            || has(Space::SharedCluster) && !has(Space::Global)
-            || self.is_for_several_ctas()
+        ) || matches!(
+            self.operation(),
+            Some(Operation::Mapa | Operation::Getctarank | Operation::Call)
+        ) || has(Space::SharedCluster) && !has(Space::Global);
+        if names_others && self.concerns == Concerns::OwnCta { Concerns::OtherCtas } else { self.concerns }
     }
 
     fn find_memory_effect(&self) -> MemoryEffect {
