@@ -467,10 +467,21 @@ impl Builder<'_> {
         let mut labels = Labels::default();
         let mut targets: FxHashMap<u32, Slice> = FxHashMap::default();
         let mut pending_labels = Vec::new();
+        // The instructions of the last block so far.
+        let mut open = 0..0;
+        let mut close = |blocks: &mut Vec<Block>, open: &mut Range<u32>| {
+            let Range { start, end } = std::mem::take(open);
+            let first = *first_instruction.get_or_insert(start);
+            let id = BlockId(blocks.len() as u32 - 1);
+            block_of.resize((start - first) as usize, BlockId(0));
+            block_of.resize((end - first) as usize, id);
+            blocks[id.index()].instructions = start..end;
+        };
         for index in self.body.range() {
             match self.unit.module.statements[index].kind() {
                 StatementKind::Label => {
-                    if blocks.last().is_some_and(|block| !block.instructions.is_empty()) {
+                    if !open.is_empty() {
+                        close(&mut blocks, &mut open);
                         blocks.push(Block::default());
                     }
                     labels.0.push((index as u32, BlockId(blocks.len() as u32 - 1)));
@@ -482,23 +493,20 @@ impl Builder<'_> {
                 }
                 StatementKind::Instruction(instruction) => {
                     pending_labels.clear();
-                    let first = *first_instruction.get_or_insert(instruction);
-                    let id = BlockId(blocks.len() as u32 - 1);
-                    if block_of.len() < (instruction - first) as usize {
-                        block_of.resize((instruction - first) as usize, BlockId(0));
+                    if open.is_empty() {
+                        open.start = instruction;
                     }
-                    block_of.push(id);
-                    let instructions = &mut blocks[id.index()].instructions;
-                    if instructions.start == instructions.end {
-                        instructions.start = instruction;
-                    }
-                    instructions.end = instruction + 1;
+                    open.end = instruction + 1;
                     if !matches!(self.transfer(instruction), Transfer::None) {
+                        close(&mut blocks, &mut open);
                         blocks.push(Block::default());
                     }
                 }
                 _ => {}
             }
+        }
+        if !open.is_empty() {
+            close(&mut blocks, &mut open);
         }
         // What jumps to a list of labels that another jump has, too, goes there through one block
         // without instructions: edges from each jump to each label would be too many.

@@ -8,7 +8,7 @@ use crate::isa::generic::Row;
 use crate::isa::tensor::InstructionForm;
 use crate::resolve::symbols::{RegisterId, Symbols};
 use crate::resolve::unit::Unit;
-use crate::syntax::ast::{Module, Operand, Slice};
+use crate::syntax::ast::{Module, Slice};
 
 /// How an instruction uses a register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,8 +85,9 @@ fn walk(
     one(module, symbols, (index, symbols.register_operand(index as u32)), access, visit);
 }
 
-/// The same of one that is this register, or none.
-#[inline]
+/// The same of one that is this register, or none. Nearly all are registers, and what else they look like does
+/// not matter.
+#[inline(always)]
 fn one(
     module: &Module,
     symbols: &Symbols,
@@ -94,24 +95,24 @@ fn one(
     access: Access,
     visit: &mut impl FnMut(RegisterId, u32, Access),
 ) {
-    // Nearly all are registers, and what else they look like does not matter.
-    if let Some(register) = register {
-        visit(register, index as u32, access);
-        return;
-    }
-    let operand = &module.operands[index];
-    if !operand.is_name() && !operand.is_literal() {
-        walk_parts(module, symbols, operand, access, visit);
+    match register {
+        Some(register) => visit(register, index as u32, access),
+        None => within(module, symbols, index, access, visit),
     }
 }
 
-fn walk_parts(
+/// Visits the parts of an operand that is no register.
+fn within(
     module: &Module,
     symbols: &Symbols,
-    operand: &Operand,
+    index: usize,
     access: Access,
     visit: &mut impl FnMut(RegisterId, u32, Access),
 ) {
+    let operand = &module.operands[index];
+    if operand.is_name() || operand.is_literal() {
+        return;
+    }
     // A pair of destinations, or a list of them. What else has parts reads them.
     let access = if operand.is_group() { access } else { Access::Read };
     let range = operand.parts().range();

@@ -448,7 +448,7 @@ impl Opcode {
         }
     }
 
-    /// The same, once all its words are known.
+    /// Whom it concerns, if it is known already whether these are several CTAs.
     fn concerns_others(&self) -> Concerns {
         use generic::Operation;
         let has = |wanted: Space| self.spaces().any(|space| space == wanted);
