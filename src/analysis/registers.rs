@@ -88,6 +88,10 @@ fn walk(
 /// The same of one that is this register, or none. Nearly all are registers, and what else they look like does
 /// not matter.
 #[inline(always)]
+#[allow(
+    clippy::inline_always,
+    reason = "it and `within` call each other: no compiler inlines that by itself"
+)]
 fn one(
     module: &Module,
     symbols: &Symbols,
