@@ -1,6 +1,9 @@
-use crate::analysis::cfg::{BlockId, Cfg};
+use std::ops::Range;
+
+use crate::analysis::cfg::Cfg;
 use crate::analysis::events::Action;
 use crate::analysis::flow::Flow;
+use crate::analysis::reach::{Direction, Passed};
 use crate::diagnostic::{Diagnostic, Findings};
 use crate::isa::generic::Synchronization;
 use crate::resolve::unit::Unit;
@@ -73,8 +76,10 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
         if copies.peek().is_none() || flow.summary().is_none_or(|summary| summary.unknown) {
             continue;
         }
-        let waits = Waits::new(checker, &flow);
-        let Some(copy) = copies.find(|event| !waits.may_follow(&flow, event.instruction)) else { continue };
+        let Some(waited_for) = before_waits(checker, &flow) else { continue };
+        let Some(copy) = copies.find(|event| !waited_for.has(flow.cfg(), event.instruction)) else {
+            continue;
+        };
         findings.push(
             Diagnostic::new(
                 Code::CopyNeverWaitedFor,
@@ -94,44 +99,30 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     }
 }
 
-/// Where a kernel waits for copies, or has an mbarrier track them.
-struct Waits {
-    instructions: Vec<u32>,
-    /// By block: whether a path of one edge or more leads from there to one of them.
-    leading: Vec<bool>,
+/// What leads to where a kernel waits for copies, or has an mbarrier track them; nothing if the budget does
+/// not suffice.
+fn before_waits(checker: &Checker<'_>, flow: &Flow<'_>) -> Option<Passed> {
+    let Checker { unit, component, .. } = *checker;
+    let own = flow.facts.function;
+    let calls = flow.events().iter().filter(|event| matches!(event.action, Action::Call(_)));
+    let calls: Vec<u32> = calls.map(|event| event.instruction).collect();
+    let callees = component.functions.iter().copied().filter(|it| *it != own && !calls.is_empty());
+    let of_callees: usize = callees.clone().map(|it| instructions(unit, it).len()).sum();
+    let steps = flow.cfg().len() + flow.cfg().instructions().len() + of_callees;
+    if !flow.facts.budget.take(steps as u64) {
+        return None;
+    }
+    let waits = |instruction: &u32| {
+        matches!(
+            unit.operations.of(*instruction).synchronization(),
+            Synchronization::AsyncCopyWait | Synchronization::AsyncCopyArrive
+        )
+    };
+    let callees_wait = callees.flat_map(|it| instructions(unit, it)).any(|it| waits(&it));
+    let calls = calls.into_iter().filter(|_| callees_wait);
+    Some(Passed::new(flow.cfg(), Direction::Backward, flow.cfg().instructions().filter(waits).chain(calls)))
 }
 
-impl Waits {
-    fn new(checker: &Checker<'_>, flow: &Flow<'_>) -> Self {
-        let Checker { unit, component, .. } = *checker;
-        let own = flow.facts.function;
-        let waits = |instruction: u32| {
-            matches!(
-                unit.operations.of(instruction).synchronization(),
-                Synchronization::AsyncCopyWait | Synchronization::AsyncCopyArrive
-            )
-        };
-        let callees_wait =
-            component.functions.iter().any(|it| *it != own && instructions(unit, *it).any(waits));
-        let calls = flow.events().iter().filter(|event| matches!(event.action, Action::Call(_)));
-        let mut instructions: Vec<u32> = instructions(unit, own).filter(|it| waits(*it)).collect();
-        if callees_wait {
-            instructions.extend(calls.map(|event| event.instruction));
-        }
-        let blocks = instructions.iter().filter_map(|it| flow.cfg().block_of(*it));
-        let leading = flow.cfg().leaders(blocks);
-        Self { instructions, leading }
-    }
-
-    /// Whether control can get from an instruction to one of them.
-    fn may_follow(&self, flow: &Flow<'_>, instruction: u32) -> bool {
-        let Some(block) = flow.cfg().block_of(instruction) else { return true };
-        let leads = |BlockId(block): BlockId| self.leading[block as usize];
-        let further_down = |it: &u32| *it > instruction && flow.cfg().block_of(*it) == Some(block);
-        leads(block) || self.instructions.iter().any(further_down)
-    }
-}
-
-fn instructions(unit: &Unit, function: u32) -> impl Iterator<Item = u32> {
+fn instructions(unit: &Unit, function: u32) -> Range<u32> {
     Cfg::instruction_range(&unit.module, unit.module.functions[function as usize].body)
 }
