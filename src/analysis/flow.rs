@@ -2,6 +2,7 @@
 //! and the addresses that its tcgen05 instructions use.
 
 use std::hash::Hash;
+use std::ops::Range;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
@@ -406,6 +407,15 @@ impl<'a> Flow<'a> {
     fn passed(&self, direction: Direction, at: &Sites) -> Passed {
         self.facts.budget.take(self.cfg().len() as u64 + at.facts.len() as u64 + at.queries.len() as u64);
         Passed::new(self.cfg(), direction, at.facts.iter().copied())
+    }
+
+    /// The instructions of a function, whether it is looked at together with this one or has nothing to do with
+    /// tcgen05.
+    pub fn instructions_of(&self, function: u32) -> Range<u32> {
+        let module = &self.unit.module;
+        let range = Cfg::instruction_range(module, module.functions[function as usize].body);
+        self.facts.budget.take(range.len() as u64);
+        range
     }
 
     /// What paths pass that go from some instructions forward, or backward; nothing if the budget does not

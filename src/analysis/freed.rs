@@ -10,11 +10,10 @@
 
 use std::cell::RefCell;
 use std::collections::hash_map::Entry;
-use std::ops::Range;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::cfg::{BlockId, Cfg};
+use super::cfg::BlockId;
 use super::channels::Channel;
 use super::events::{Action, Event};
 use super::executing::{Executing, Warps};
@@ -297,15 +296,6 @@ impl<'a> Kernel<'a> {
         let mut own = flow.cfg().instructions().filter(|at| before.has(flow.cfg(), *at));
         let callees = flow.all.reachable([flow.facts.function]);
         let mut others = callees.into_iter().filter(|function| *function != flow.facts.function);
-        own.any(is_strong) || others.any(|function| instructions_of(flow, function).any(is_strong))
+        own.any(is_strong) || others.any(|function| flow.instructions_of(function).any(is_strong))
     }
-}
-
-/// The instructions of a function, whether it is looked at together with this one or has nothing to do with
-/// tcgen05.
-fn instructions_of(flow: &Flow<'_>, function: u32) -> Range<u32> {
-    let module = &flow.unit.module;
-    let range = Cfg::instruction_range(module, module.functions[function as usize].body);
-    flow.facts.budget.take(range.len() as u64);
-    range
 }

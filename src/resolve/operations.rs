@@ -86,13 +86,6 @@ enum Concerns {
     SeveralCtas,
 }
 
-impl Concerns {
-    /// Several CTAs, if a word says so.
-    fn several_if<T>(mut words: impl Iterator<Item = T>, says: impl Fn(T) -> bool) -> Self {
-        if words.any(says) { Self::SeveralCtas } else { Self::OwnCta }
-    }
-}
-
 /// What is known of operands before they are looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fit {
@@ -260,13 +253,11 @@ impl Opcode {
             })
             .collect();
         this.slots = row.operands.iter().filter(|slot| this.may_have(slot)).collect();
-        let modifiers = this.modifiers.iter().map(|placed| placed.modifier);
-        this.concerns = Concerns::several_if(modifiers, |modifier| {
-            matches!(modifier, Modifier::CtaGroup(generic::CtaGroup::Two) | Modifier::Multicast(_))
-        });
+        this.concerns = this.find_concerns(this.modifiers.iter().any(|placed| {
+            matches!(placed.modifier, Modifier::CtaGroup(generic::CtaGroup::Two) | Modifier::Multicast(_))
+        }));
         this.is_aligned = this.has_flag(Flag::Aligned) || row.operation.is_aligned_as(first);
         this.memory = this.find_memory_effect();
-        this.concerns = this.concerns_others();
         this.fit = this.find_fit();
         this.writes_first = this.find_writes_first(row);
         this.only_computes = row.control == Control::Next
@@ -282,11 +273,10 @@ impl Opcode {
         self.synchronization = row.synchronization;
         self.computes = row.computes;
         self.tensor = tensor_operation(words(text).skip(1)).map(|(operation, _)| operation);
-        let qualifiers = words(text).skip(1).filter_map(|(word, _)| Qualifier::parse(word));
-        self.concerns = Concerns::several_if(qualifiers, |qualifier| {
+        let mut qualifiers = words(text).skip(1).filter_map(|(word, _)| Qualifier::parse(word));
+        self.concerns = self.find_concerns(qualifiers.any(|qualifier| {
             matches!(qualifier, Qualifier::CtaGroup(CtaGroup::Two) | Qualifier::Multicast(_))
-        });
-        self.concerns = self.concerns_others();
+        }));
         self
     }
 
@@ -448,8 +438,8 @@ impl Opcode {
         }
     }
 
-    /// Whom it concerns, if it is known already whether these are several CTAs.
-    fn concerns_others(&self) -> Concerns {
+    /// Whom it concerns, where its words say whether several CTAs.
+    fn find_concerns(&self, several: bool) -> Concerns {
         use generic::Operation;
         let has = |wanted: Space| self.spaces().any(|space| space == wanted);
         let names_others = matches!(
@@ -459,9 +449,14 @@ impl Opcode {
             self.operation(),
             Some(Operation::Mapa | Operation::Getctarank | Operation::Call)
         ) || has(Space::SharedCluster) && !has(Space::Global);
-        if names_others && self.concerns == Concerns::OwnCta { Concerns::OtherCtas } else { self.concerns }
+        match (several, names_others) {
+            (true, _) => Concerns::SeveralCtas,
+            (false, true) => Concerns::OtherCtas,
+            (false, false) => Concerns::OwnCta,
+        }
     }
 
+    /// What its slots and its semantics say of memory.
     fn find_memory_effect(&self) -> MemoryEffect {
         let has = |semantics: Semantics| self.has(Modifier::Semantics(semantics));
         let accesses = || {

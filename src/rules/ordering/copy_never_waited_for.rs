@@ -1,12 +1,8 @@
-use std::ops::Range;
-
-use crate::analysis::cfg::Cfg;
 use crate::analysis::events::Action;
 use crate::analysis::flow::Flow;
 use crate::analysis::reach::{Direction, Passed};
 use crate::diagnostic::{Diagnostic, Findings};
 use crate::isa::generic::Synchronization;
-use crate::resolve::unit::Unit;
 use crate::rules::{Checker, Code, rule};
 
 rule! {
@@ -76,7 +72,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
         if copies.peek().is_none() || flow.summary().is_none_or(|summary| summary.unknown) {
             continue;
         }
-        let Some(waited_for) = before_waits(checker, &flow) else { continue };
+        let Some(waited_for) = before_waits(&flow) else { continue };
         let Some(copy) = copies.find(|event| !waited_for.has(flow.cfg(), event.instruction)) else {
             continue;
         };
@@ -101,28 +97,18 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
 
 /// What leads to where a kernel waits for copies, or has an mbarrier track them; nothing if the budget does
 /// not suffice.
-fn before_waits(checker: &Checker<'_>, flow: &Flow<'_>) -> Option<Passed> {
-    let Checker { unit, component, .. } = *checker;
+fn before_waits(flow: &Flow<'_>) -> Option<Passed> {
     let own = flow.facts.function;
-    let calls = flow.events().iter().filter(|event| matches!(event.action, Action::Call(_)));
-    let calls: Vec<u32> = calls.map(|event| event.instruction).collect();
-    let callees = component.functions.iter().copied().filter(|it| *it != own && !calls.is_empty());
-    let of_callees: usize = callees.clone().map(|it| instructions(unit, it).len()).sum();
-    let steps = flow.cfg().len() + flow.cfg().instructions().len() + of_callees;
-    if !flow.facts.budget.take(steps as u64) {
-        return None;
-    }
     let waits = |instruction: &u32| {
         matches!(
-            unit.operations.of(*instruction).synchronization(),
+            flow.unit.operations.of(*instruction).synchronization(),
             Synchronization::AsyncCopyWait | Synchronization::AsyncCopyArrive
         )
     };
-    let callees_wait = callees.flat_map(|it| instructions(unit, it)).any(|it| waits(&it));
-    let calls = calls.into_iter().filter(|_| callees_wait);
-    Some(Passed::new(flow.cfg(), Direction::Backward, flow.cfg().instructions().filter(waits).chain(calls)))
-}
-
-fn instructions(unit: &Unit, function: u32) -> Range<u32> {
-    Cfg::instruction_range(&unit.module, unit.module.functions[function as usize].body)
+    let mut callees = flow.all.reachable([own]).into_iter().filter(|it| *it != own);
+    let callees_wait = callees.any(|it| flow.instructions_of(it).any(|it| waits(&it)));
+    let calls = flow.events().iter().filter(|event| callees_wait && matches!(event.action, Action::Call(_)));
+    let all = flow.instructions_of(own).filter(waits).chain(calls.map(|event| event.instruction));
+    let before = Passed::new(flow.cfg(), Direction::Backward, all);
+    (!flow.facts.budget.is_spent()).then_some(before)
 }
