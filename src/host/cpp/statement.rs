@@ -243,6 +243,9 @@ impl<'s> Reader<'_, 's> {
             }
         };
         statement.span = self.keyword.to(end);
+        if section == Section::Template && !is_volatile && self.is_label(&statement.template) {
+            return None;
+        }
         if let Some(listed) = listed {
             statement.operands.truncate(listed);
             let operand = Operand::new(self.keyword, Constraint::Other, false);
@@ -263,6 +266,42 @@ impl<'s> Reader<'_, 's> {
             statement.memory_clobber = Some((end.start, text)).filter(|_| !text.is_empty());
         }
         Some(statement)
+    }
+
+    /// Whether it says how the linker calls what is declared in front of it:
+    /// `float f(float) asm("llvm.sqrt.f32");`
+    fn is_label(&self, template: &[Piece]) -> bool {
+        /// No list of parameters in front of one is longer.
+        const FAR: usize = 4096;
+        let is_symbol = |piece: &Piece| match piece {
+            Piece::Text { span, .. } => self.text[span.range()]
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || b"_.$@?".contains(&byte)),
+            Piece::Line(_) | Piece::Hole(_) => false,
+        };
+        if self.scope.is_some() || !template.iter().all(is_symbol) {
+            return false;
+        }
+        let mut before = self.text[..self.keyword.start as usize].trim_end();
+        let is_function = before.ends_with(')');
+        if is_function {
+            let mut depth = 0_usize;
+            let open = before.bytes().enumerate().rev().take(FAR).find(|(_, byte)| {
+                match byte {
+                    b')' => depth += 1,
+                    b'(' => depth -= 1,
+                    _ => {}
+                }
+                depth == 0
+            });
+            let Some((open, _)) = open else { return false };
+            before = before[..open].trim_end();
+        }
+        let is_of_name = |c: char| c.is_alphanumeric() || c == '_';
+        let rest = before.trim_end_matches(is_of_name);
+        let name = &before[rest.len()..];
+        let is_macro = rest.trim_end().ends_with("define");
+        !matches!(name, "" | "if" | "while" | "for" | "switch" | "constexpr" | "else" | "do") && !is_macro
     }
 
     /// The next token in the branch that is read.

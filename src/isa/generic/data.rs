@@ -66,7 +66,8 @@ rows! { "Data Movement and Conversion Instructions";
         ]
         (address("a", Access::Write), b(T1)) {synchronization: Synchronization::AsyncStore}
     StBulk "st.bulk" [{Semantics: Weak} {Space: SharedCta}]
-        (address("a", Access::Write).space(SpaceRule::Fixed(Space::Shared)), src("size", B64),
+        // The assembler takes a size of 32 bits as well as one of 64.
+        (address("a", Access::Write).space(SpaceRule::Fixed(Space::Shared)), src("size", TypeRule::Any),
          immediate("initval", B64)) {}
     MultimemLdReduce "multimem.ld_reduce" [
             {Semantics: Weak Relaxed Acquire} {Scope: Cta Cluster Gpu Sys} {Space: Global}
