@@ -521,9 +521,7 @@ impl<'a> Flow<'a> {
         if uses.is_empty() {
             return Vec::new();
         }
-        let view = self.facts.view(self.unit);
-        let constants = Constants::of_few(&view, uses.iter().copied());
-        uses.iter().map(|(instruction, register)| constants.at(&view, *instruction, *register)).collect()
+        Constants::of_uses(&self.facts.view(self.unit), uses)
     }
 
     /// Which threads of a block execute what; those of the CTA with rank 0 or 1 in its cluster, if

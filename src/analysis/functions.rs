@@ -147,7 +147,7 @@ impl FunctionFacts {
         let size = Cfg::instruction_range(&unit.module, body).len() as u64;
         let budget = limit.map_or_else(|| Budget::for_function(size), Budget::new);
         budget.take(size);
-        let mut uses: Vec<(u32, RegisterId)> = Vec::new();
+        let mut uses: Vec<(u32, RegisterId)> = Vec::with_capacity(4 * instructions.len());
         for decoded in instructions {
             for bound in &decoded.operands {
                 if let Value::Scalar(Scalar::Register(register))

@@ -8,6 +8,7 @@
 use std::cell::RefCell;
 
 use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
 
 use super::arguments::Parameter;
 use super::constants::{Constants, Known};
@@ -210,7 +211,7 @@ impl Places<'_> {
         let mut at = instruction;
         let mut register = register;
         // Definitions on the way, each with what it adds to what it reads.
-        let mut path: Vec<(DefinitionId, Known)> = Vec::new();
+        let mut path: SmallVec<[(DefinitionId, Known); 8]> = SmallVec::new();
         // A chain that is longer goes round and round.
         let mut place = loop {
             let Some(only) = view.only(at, register) else {

@@ -2,6 +2,7 @@
 //! units of 16 bytes, and what lies below is shifted out without a word. And what constants are added to.
 
 use rustc_hash::FxHashSet;
+use smallvec::{SmallVec, smallvec};
 
 use super::constants::Known;
 use super::definitions::DefinitionId;
@@ -46,7 +47,7 @@ impl FunctionFacts {
     ) -> Vec<Truncated> {
         let view = self.view(unit);
         let mut found = Vec::new();
-        let mut work = vec![(instruction, register, 0)];
+        let mut work: SmallVec<[_; 16]> = smallvec![(instruction, register, 0)];
         while let Some((reader, register, shift)) = work.pop() {
             let Some(id) = view.only(reader, register) else { continue };
             if !seen.insert((id, shift)) || !view.budget.take(1) {

@@ -198,6 +198,9 @@ impl Paths {
     }
 }
 
+/// Most registers are written in fewer blocks.
+const FEW: usize = 8;
+
 /// What one register holds, wherever that is.
 #[derive(Debug)]
 pub(super) struct Web {
@@ -246,7 +249,7 @@ impl Web {
         budget: &Budget,
     ) -> Option<Self> {
         let mut meets: FxHashMap<BlockId, u32> = FxHashMap::default();
-        let mut stops: Vec<BlockId> = written.iter().map(|it| it.block).collect();
+        let mut stops: SmallVec<[BlockId; FEW]> = written.iter().map(|it| it.block).collect();
         stops.dedup();
         let mut work = stops.clone();
         while let Some(block) = work.pop() {
@@ -267,11 +270,11 @@ impl Web {
         stops.dedup();
         // What each meeting is made of; those of blocks first, then those of guarded definitions.
         let mut meetings: Vec<SmallVec<[Draft; 2]>> = vec![SmallVec::new(); meets.len()];
-        let mut behind: Vec<Draft> = vec![Draft::Nothing; written.len()];
-        let mut drafts: Vec<(u32, Draft)> = Vec::new();
-        let mut above: Vec<Stop> = Vec::new();
-        let mut passed: Vec<Stop> = Vec::with_capacity(stops.len());
-        let leave = |above: &mut Vec<Stop>, drafts: &mut Vec<(u32, Draft)>| {
+        let mut behind: SmallVec<[Draft; FEW]> = SmallVec::from_elem(Draft::Nothing, written.len());
+        let mut drafts: SmallVec<[(u32, Draft); 2 * FEW]> = SmallVec::new();
+        let mut above: SmallVec<[Stop; FEW]> = SmallVec::new();
+        let mut passed: SmallVec<[Stop; FEW]> = SmallVec::with_capacity(stops.len());
+        let leave = |above: &mut SmallVec<[Stop; FEW]>, drafts: &mut SmallVec<[(u32, Draft); 2 * FEW]>| {
             if let Some(stop) = above.pop() {
                 drafts.push((stop.range.1, above.last().map_or(Draft::Nothing, |it| it.leaving)));
             }

@@ -1,7 +1,7 @@
 //! Finds values that are made of each other: inner ones first, and what goes round until nothing changes.
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 
 use super::conditions::{Compared, Limit, Limited, Test, compared, literal, signed};
 use super::counted::{Base, Counted, joined, masked, product, special};
@@ -21,6 +21,8 @@ use crate::syntax::ast::{BinaryOperator, OperandKind, RawInstruction};
 const VISIT: u64 = 4;
 /// Values that are made of more are not looked into.
 const VALUES: usize = 512;
+/// Most values are made of fewer.
+const FEW: usize = 8;
 /// What changes more often has no end.
 const CHANGES: u32 = 24;
 
@@ -42,14 +44,14 @@ pub(super) struct Solver<'a, 'f> {
     ranges: &'a Ranges,
     function: &'a Function<'f>,
     /// By slot.
-    order: Vec<ValueId>,
+    order: SmallVec<[ValueId; FEW]>,
     slots: FxHashMap<ValueId, u32>,
     /// By slot; none where nothing is known to get there yet.
-    values: Vec<Option<Counted>>,
+    values: SmallVec<[Option<Counted>; FEW]>,
     /// By slot: how it is made.
-    made: Vec<Made<'f>>,
+    made: SmallVec<[Made<'f>; FEW]>,
     /// By slot: those that are made of it.
-    feeds: Vec<SmallVec<[u32; 2]>>,
+    feeds: SmallVec<[SmallVec<[u32; 2]>; FEW]>,
     /// By join: what it is one of.
     inputs: FxHashMap<JoinId, Box<[Term]>>,
     /// The one that is evaluated.
@@ -63,11 +65,11 @@ impl<'a, 'f> Solver<'a, 'f> {
         Self {
             ranges,
             function,
-            order: Vec::new(),
+            order: SmallVec::new(),
             slots: FxHashMap::default(),
-            values: Vec::new(),
-            made: Vec::new(),
-            feeds: Vec::new(),
+            values: SmallVec::new(),
+            made: SmallVec::new(),
+            feeds: SmallVec::new(),
             inputs: FxHashMap::default(),
             current: 0,
             terms: FxHashMap::default(),
@@ -77,9 +79,9 @@ impl<'a, 'f> Solver<'a, 'f> {
     /// Finds a value and all that it is made of, unless that is too much.
     pub(super) fn solve(&mut self, value: ValueId) -> Option<Vec<(ValueId, Counted)>> {
         let inner_first = self.collect(value)?;
-        self.values = vec![None; self.order.len()];
-        let mut changes = vec![0; self.order.len()];
-        let mut is_due = vec![true; self.order.len()];
+        self.values = SmallVec::from_elem(None, self.order.len());
+        let mut changes: SmallVec<[u32; FEW]> = SmallVec::from_elem(0, self.order.len());
+        let mut is_due: SmallVec<[bool; FEW]> = SmallVec::from_elem(true, self.order.len());
         let mut goes_round = false;
         while is_due.contains(&true) {
             for &slot in &inner_first {
@@ -137,17 +139,17 @@ impl<'a, 'f> Solver<'a, 'f> {
 
     /// Gives slots to a value and all that it is made of; returns them in an order in which a value comes
     /// behind what it is made of, but for what goes round.
-    fn collect(&mut self, value: ValueId) -> Option<Vec<u32>> {
+    fn collect(&mut self, value: ValueId) -> Option<SmallVec<[u32; FEW]>> {
         enum Step {
             Enter(ValueId),
             Leave(u32),
         }
         let ranges = self.ranges;
         let known = ranges.known.borrow();
-        let mut inner_first = Vec::new();
-        let mut work = vec![Step::Enter(value)];
-        let mut made: Vec<(ValueId, u32)> = Vec::new();
-        let mut sources = Vec::new();
+        let mut inner_first = SmallVec::new();
+        let mut work: SmallVec<[Step; 2 * FEW]> = smallvec![Step::Enter(value)];
+        let mut made: SmallVec<[(ValueId, u32); FEW]> = SmallVec::new();
+        let mut sources: SmallVec<[ValueId; FEW]> = SmallVec::new();
         while let Some(step) = work.pop() {
             let value = match step {
                 Step::Enter(value) => value,
@@ -191,7 +193,7 @@ impl<'a, 'f> Solver<'a, 'f> {
     }
 
     /// What a value is made of.
-    fn sources(&self, value: ValueId, into: &mut Vec<ValueId>) {
+    fn sources(&self, value: ValueId, into: &mut SmallVec<[ValueId; FEW]>) {
         let Function { unit, definitions, .. } = *self.function;
         let id = match value {
             ValueId::Definition(id) => id,

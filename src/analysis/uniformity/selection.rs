@@ -84,7 +84,7 @@ pub(super) struct Selection {
     /// What was looked at.
     seen: FxHashSet<Step>,
     /// What differs where these do, as far as they are not known to.
-    dependents: FxHashMap<Step, Vec<Step>>,
+    dependents: FxHashMap<Step, SmallVec<[Step; 2]>>,
     /// Branches and values that may differ.
     selected: FxHashSet<Step>,
     /// By block: itself, or, where it may run for some threads only, a block above it in the tree of
@@ -139,7 +139,7 @@ impl Search<'_> {
     fn is_selected(&mut self, step: Step) -> bool {
         let mut work: SmallVec<[Step; 16]> = smallvec![step];
         // What was just found to differ.
-        let mut found = Vec::new();
+        let mut found = Needs::new();
         while let Some(step) = work.pop() {
             if self.known.seen.contains(&step) {
                 continue;
@@ -175,7 +175,7 @@ impl Search<'_> {
     }
 
     /// Carries what differs to what depends on it.
-    fn carry(&mut self, found: &mut Vec<Step>) {
+    fn carry(&mut self, found: &mut Needs) {
         while let Some(step) = found.pop() {
             if let Step::Branch(branch) = step {
                 for successor in &self.function.cfg.block(branch).successors {
