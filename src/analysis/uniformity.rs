@@ -185,18 +185,16 @@ impl Uniformity {
 
     /// Starts from the bottom, where no thread has any value, and rises until nothing changes.
     fn find_partitions(&mut self, function: &Function<'_>, roots: Vec<(u32, RegisterId)>) {
-        let mut work: Vec<ValueId> = Vec::new();
-        for (instruction, register) in roots {
-            work.extend(function.value(instruction, register));
-        }
-        let mut waiting = Vec::with_capacity(work.len());
+        let value = |(instruction, register)| function.value(instruction, register);
+        let mut work: SmallVec<[ValueId; 16]> = roots.into_iter().filter_map(value).collect();
+        let mut ids: Vec<ValueId> = Vec::with_capacity(2 * work.len());
         // A condition is made of one value or two.
         self.partitions.reserve(2 * work.len());
         // What is made of what.
         let mut dependents: Vec<(ValueId, ValueId)> = Vec::with_capacity(2 * work.len());
         while let Some(id) = work.pop() {
             if self.partitions.insert(id, Partition::BOTTOM).is_none() {
-                waiting.push(id);
+                ids.push(id);
                 for source in partition_sources(function, id) {
                     dependents.push((source, id));
                     work.push(source);
@@ -204,11 +202,13 @@ impl Uniformity {
             }
         }
         dependents.sort_unstable();
+        ids.sort_unstable();
         // Taken from the end: in the order of the instructions at first.
-        waiting.sort_unstable_by_key(|id| std::cmp::Reverse(*id));
-        let mut queued: FxHashSet<ValueId> = waiting.iter().copied().collect();
-        while let Some(id) = waiting.pop() {
-            queued.remove(&id);
+        let mut waiting: SmallVec<[usize; 32]> = (0..ids.len()).rev().collect();
+        let mut is_queued: SmallVec<[bool; 32]> = SmallVec::from_elem(true, ids.len());
+        while let Some(at) = waiting.pop() {
+            is_queued[at] = false;
+            let id = ids[at];
             if !function.budget.take(VISIT) {
                 // What has not settled says nothing for certain.
                 self.partitions.values_mut().for_each(|partition| *partition = Partition::TOP);
@@ -223,7 +223,8 @@ impl Uniformity {
                 self.partitions.insert(id, new);
                 let start = dependents.partition_point(|(source, _)| *source < id);
                 let affected = dependents[start..].iter().take_while(|(source, _)| *source == id);
-                waiting.extend(affected.map(|(_, it)| *it).filter(|dependent| queued.insert(*dependent)));
+                let places = affected.filter_map(|(_, dependent)| ids.binary_search(dependent).ok());
+                waiting.extend(places.filter(|at| !std::mem::replace(&mut is_queued[*at], true)));
             }
         }
     }

@@ -1,5 +1,7 @@
 //! What is wrong with an instruction descriptor, given the multiply that uses it.
 
+use smallvec::SmallVec;
+
 use super::field::{Field, Known, Layout};
 use super::instruction::{
     A, B, DTYPE, Format, K, M, MAX_SHIFT, N, SCALE, SCALE_IDS, SELECTOR, SPARSE, TRANSPOSE_A, TRANSPOSE_B,
@@ -182,15 +184,17 @@ impl Judge<'_> {
     }
 
     /// The variants of Table 39 that the multiply can be, each with its K if that is settled.
-    fn variants(&self) -> Vec<(Variant, Option<u32>)> {
+    fn variants(&self) -> SmallVec<[(Variant, Option<u32>); 4]> {
         let Multiply { kind, .. } = *self.multiply;
-        let either = |known: Option<bool>| known.map_or_else(|| vec![false, true], |known| vec![known]);
-        let groups =
-            self.multiply.cta_group.map_or_else(|| vec![CtaGroup::One, CtaGroup::Two], |group| vec![group]);
+        let either = |known: Option<bool>| {
+            [false, true].into_iter().filter(move |it| known.is_none_or(|known| known == *it))
+        };
+        let groups = [CtaGroup::One, CtaGroup::Two];
+        let groups = groups.into_iter().filter(|it| self.multiply.cta_group.is_none_or(|group| group == *it));
         let chosen = self.layout.field(K).map(|_| self.number(K).map(|(_, k)| k));
-        let mut variants = Vec::new();
+        let mut variants = SmallVec::new();
         for ws in either(self.multiply.ws) {
-            for &cta_group in &groups {
+            for cta_group in groups.clone() {
                 for sparse in either(self.sparse) {
                     let k = match chosen {
                         // With the sparsity in doubt, the field's value may mean another K.
@@ -325,6 +329,9 @@ impl Judge<'_> {
     }
 
     fn scale_ids(&mut self) {
+        if SCALE_IDS.iter().all(|name| self.number(name).is_none()) {
+            return;
+        }
         let depths: Vec<u32> = match self.layout.field(K) {
             Some(field) => match self.number(K) {
                 Some((_, k)) => vec![k],
