@@ -326,8 +326,8 @@ impl Cfg {
 
     fn find_order(&self, start: &mut dyn FnMut(u32)) -> Vec<BlockId> {
         let mut order = Vec::with_capacity(self.blocks.len());
-        let mut visited: SmallVec<[bool; 64]> = SmallVec::from_elem(false, self.blocks.len());
-        let mut stack: SmallVec<[(BlockId, usize); 16]> = SmallVec::new();
+        let mut visited = vec![false; self.blocks.len()];
+        let mut stack = Vec::new();
         // Blocks that no edge reaches come last; their facts are of no consequence.
         for root in 0..self.blocks.len() {
             if std::mem::replace(&mut visited[root], true) {
@@ -406,23 +406,20 @@ impl Cfg {
     /// taken to have one at its last block.
     fn ends(&self) -> Vec<u32> {
         let mut ends = Vec::new();
-        let mut ending: SmallVec<[bool; 64]> = SmallVec::from_elem(false, self.blocks.len());
-        let mut work: SmallVec<[BlockId; 8]> = SmallVec::new();
-        let is_last = |block: &BlockId| {
-            let block = self.block(*block);
-            block.leaves || block.successors.is_empty()
-        };
-        let blocks = self.reverse_post_order().iter().rev().copied();
-        let endless = blocks.clone().filter(|block| !is_last(block));
-        for block in blocks.filter(is_last).chain(endless) {
-            if ending[block.index()] && !is_last(&block) {
+        let mut ending = vec![false; self.blocks.len()];
+        let mut work = Vec::new();
+        let leaving = |block: &Block| block.leaves || block.successors.is_empty();
+        let (last, endless): (Vec<BlockId>, Vec<BlockId>) =
+            self.reverse_post_order().iter().rev().partition(|block| leaving(self.block(**block)));
+        for block in last.into_iter().chain(endless) {
+            if ending[block.index()] && !leaving(self.block(block)) {
                 continue;
             }
             ends.push(block.0);
             work.push(block);
             while let Some(block) = work.pop() {
                 if !std::mem::replace(&mut ending[block.index()], true) {
-                    work.extend_from_slice(&self.block(block).predecessors);
+                    work.extend(&self.block(block).predecessors);
                 }
             }
         }

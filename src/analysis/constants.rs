@@ -51,9 +51,8 @@ const VISIT: u64 = 4;
 /// comes round, up to the highest.
 const TURNS: u32 = 8;
 
-/// Values that are evaluated in most functions, and where few are asked for.
+/// Values that are evaluated in most functions.
 const MANY: usize = 64;
-const FEW: usize = 16;
 
 /// A definition that was not evaluated.
 const NO_SLOT: u32 = u32::MAX;
@@ -61,7 +60,7 @@ const NO_SLOT: u32 = u32::MAX;
 impl Constants {
     /// Evaluates what the `uses` need: registers and the instructions that read them.
     pub fn new(function: &Function<'_>, uses: impl IntoIterator<Item = (u32, RegisterId)>) -> Self {
-        Self::with_slots(vec![NO_SLOT; function.definitions.len()], function, uses, MANY)
+        Self::with_slots(vec![NO_SLOT; function.definitions.len()], function, uses)
     }
 
     /// The known bits of few uses, in their order.
@@ -81,24 +80,23 @@ impl Constants {
         /// Definitions for which a list takes less than a table.
         const LIST: usize = 1024;
         let definitions = Some(function.definitions.len()).filter(|count| *count <= LIST);
-        Self::with_slots(vec![NO_SLOT; definitions.unwrap_or_default()], function, uses, FEW)
+        Self::with_slots(vec![NO_SLOT; definitions.unwrap_or_default()], function, uses)
     }
 
     fn with_slots(
         slots: Vec<u32>,
         function: &Function<'_>,
         uses: impl IntoIterator<Item = (u32, RegisterId)>,
-        expected: usize,
     ) -> Self {
         let mut this = Self { slots, others: FxHashMap::default(), values: Vec::new() };
         // By slot.
-        let mut order: SmallVec<[ValueId; FEW]> = SmallVec::with_capacity(expected);
+        let mut order: Vec<ValueId> = Vec::with_capacity(MANY);
         // What each of them is made of: the operand that reads it, and the value.
-        let mut sources: SmallVec<[(u32, ValueId); FEW]> = SmallVec::with_capacity(expected);
-        let mut first_source: SmallVec<[u32; FEW]> = SmallVec::with_capacity(expected);
+        let mut sources: Vec<(u32, ValueId)> = Vec::with_capacity(MANY);
+        let mut first_source: Vec<u32> = Vec::with_capacity(MANY);
         // The slots, each behind those that its value is made of, but for what goes round.
-        let mut inner_first: SmallVec<[u32; FEW]> = SmallVec::with_capacity(expected);
-        let mut work: SmallVec<[Step; FEW]> = SmallVec::with_capacity(expected);
+        let mut inner_first: Vec<u32> = Vec::with_capacity(MANY);
+        let mut work: Vec<Step> = Vec::with_capacity(MANY);
         for (instruction, register) in uses {
             work.extend(function.value(instruction, register).map(Step::Enter));
             while let Some(step) = work.pop() {
@@ -130,7 +128,7 @@ impl Constants {
         }
         first_source.push(sources.len() as u32);
         this.values = vec![TOP; order.len()];
-        let read: SmallVec<[Read; FEW]> = sources
+        let read: Vec<Read> = sources
             .iter()
             .map(|(operand, source)| Read { operand: *operand, slot: this.slot(*source).unwrap_or(NO_SLOT) })
             .collect();
@@ -140,8 +138,8 @@ impl Constants {
         // Values only lose bits, so that this ends. Taken from the end.
         let mut waiting = inner_first;
         waiting.reverse();
-        let mut queued: SmallVec<[bool; MANY]> = SmallVec::from_elem(true, order.len());
-        let mut turns: SmallVec<[u32; FEW]> = SmallVec::from_elem(0, order.len());
+        let mut queued = vec![true; order.len()];
+        let mut turns = vec![0; order.len()];
         while let Some(slot) = waiting.pop() {
             queued[slot as usize] = false;
             if !function.budget.take(VISIT) {
@@ -262,8 +260,8 @@ impl Inputs<'_> {
 /// By slot, the slots of what is made of its value.
 #[derive(Debug)]
 struct Feeds {
-    first: SmallVec<[u32; FEW]>,
-    fed: SmallVec<[u32; FEW]>,
+    first: Vec<u32>,
+    fed: Vec<u32>,
 }
 
 impl Feeds {
@@ -274,7 +272,7 @@ impl Feeds {
                 .flat_map(|slot| sources(slot).iter().map(move |read| (read.slot as usize, slot)))
         };
         // One more, for those without a slot.
-        let mut first: SmallVec<[u32; FEW]> = SmallVec::from_elem(0, slots + 2);
+        let mut first = vec![0; slots + 2];
         for (source, _) in all() {
             first[source.min(slots) + 1] += 1;
         }
@@ -282,7 +280,7 @@ impl Feeds {
             first[slot + 1] += first[slot];
         }
         let mut next = first.clone();
-        let mut fed: SmallVec<[u32; FEW]> = SmallVec::from_elem(0, first[slots + 1] as usize);
+        let mut fed = vec![0; first[slots + 1] as usize];
         for (source, slot) in all() {
             let place = &mut next[source.min(slots)];
             fed[*place as usize] = slot;

@@ -4,8 +4,6 @@
 //! Problems"): nearly linear also on what makes the simple iterative algorithm quadratic, nests of
 //! loops and large jump tables.
 
-use smallvec::SmallVec;
-
 /// Nothing.
 const NONE: u32 = u32::MAX;
 
@@ -112,15 +110,12 @@ impl DominatorTree {
     }
 }
 
-/// Most functions have fewer blocks.
-const FEW: usize = 32;
-
 /// A depth-first search: nodes are numbered in the order in which they are found.
 struct Search {
     /// By number.
     found: Vec<Found>,
     /// By node.
-    number: SmallVec<[u32; FEW]>,
+    number: Vec<u32>,
 }
 
 /// A node that was found, and what becomes known of it. Other nodes are meant by their numbers.
@@ -141,9 +136,9 @@ struct Found {
 
 impl Search {
     fn new<S: Iterator<Item = u32>>(nodes: usize, root: u32, successors: impl Fn(u32) -> S) -> Self {
-        let mut this = Self { found: Vec::with_capacity(nodes), number: SmallVec::from_elem(NONE, nodes) };
+        let mut this = Self { found: Vec::with_capacity(nodes), number: vec![NONE; nodes] };
         this.find(root, 0);
-        let mut stack: SmallVec<[_; 8]> = SmallVec::new();
+        let mut stack = Vec::with_capacity(nodes.min(16));
         stack.push((0, successors(root)));
         while let Some((number, rest)) = stack.last_mut() {
             let number = *number;

@@ -1,7 +1,5 @@
 //! An instruction against its row of the table, before it has types.
 
-use smallvec::SmallVec;
-
 use crate::isa::tensor::{Condition, InstructionForm, Misfit, OperandSlot, Restriction};
 use crate::isa::vocabulary::{Kind, Multicast, Operation, Qualifier, Slot};
 use crate::source::{Span, Spanned};
@@ -9,8 +7,7 @@ use crate::source::{Span, Spanned};
 /// The qualifiers of one instruction, in the order they are written.
 #[derive(Clone, Debug, Default)]
 pub struct Qualifiers {
-    /// Most instructions have fewer.
-    written: SmallVec<[Spanned<Qualifier>; 6]>,
+    written: Vec<Spanned<Qualifier>>,
 }
 
 impl Qualifiers {
