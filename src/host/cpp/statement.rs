@@ -243,7 +243,8 @@ impl<'s> Reader<'_, 's> {
             }
         };
         statement.span = self.keyword.to(end);
-        if section == Section::Template && !is_volatile && self.is_label(&statement.template) {
+        if section == Section::Template && !is_volatile && self.is_symbol_of_declaration(&statement.template)
+        {
             return None;
         }
         if let Some(listed) = listed {
@@ -270,7 +271,7 @@ impl<'s> Reader<'_, 's> {
 
     /// Whether it says how the linker calls what is declared in front of it:
     /// `float f(float) asm("llvm.sqrt.f32");`
-    fn is_label(&self, template: &[Piece]) -> bool {
+    fn is_symbol_of_declaration(&self, template: &[Piece]) -> bool {
         /// No list of parameters in front of one is longer.
         const FAR: usize = 4096;
         let is_symbol = |piece: &Piece| match piece {
@@ -283,8 +284,7 @@ impl<'s> Reader<'_, 's> {
             return false;
         }
         let mut before = self.text[..self.keyword.start as usize].trim_end();
-        let is_function = before.ends_with(')');
-        if is_function {
+        if before.ends_with(')') {
             let mut depth = 0_usize;
             let open = before.bytes().enumerate().rev().take(FAR).find(|(_, byte)| {
                 match byte {
@@ -300,8 +300,9 @@ impl<'s> Reader<'_, 's> {
         let is_of_name = |c: char| c.is_alphanumeric() || c == '_';
         let rest = before.trim_end_matches(is_of_name);
         let name = &before[rest.len()..];
-        let is_macro = rest.trim_end().ends_with("define");
-        !matches!(name, "" | "if" | "while" | "for" | "switch" | "constexpr" | "else" | "do") && !is_macro
+        // The body of a macro without parameters stands behind a name, too.
+        let is_body = rest.trim_end().ends_with("define");
+        !is_body && !matches!(name, "" | "if" | "while" | "for" | "switch" | "constexpr" | "else" | "do")
     }
 
     /// The next token in the branch that is read.
