@@ -217,22 +217,33 @@ impl<'a> Flow<'a> {
     pub fn pairs_killing(
         &self,
         role: impl Fn(Event) -> Role,
-        kills: impl FnOnce(&mut Reach, &[(Fact, Event)]),
+        mut kills: impl FnMut(&mut Reach, &[(Fact, Event)]),
         mut relates: impl FnMut(Pair) -> bool,
     ) -> Vec<Pair> {
-        self.pairs_judged(role, kills, |pair, can_happen| relates(pair) && can_happen())
+        self.find_pairs(&role, &mut kills, &mut |pair, can_happen| relates(pair) && can_happen())
     }
 
     /// The same, where `relates` itself asks whether a run has a path from the first to the second.
     pub fn pairs_judged(
         &self,
         role: impl Fn(Event) -> Role,
-        kills: impl FnOnce(&mut Reach, &[(Fact, Event)]),
+        mut kills: impl FnMut(&mut Reach, &[(Fact, Event)]),
         mut relates: impl FnMut(Pair, &mut dyn FnMut() -> bool) -> bool,
+    ) -> Vec<Pair> {
+        self.find_pairs(&role, &mut kills, &mut relates)
+    }
+
+    /// Some forty questions are asked of every function: what answers them is one piece of code, not a copy of it
+    /// for each.
+    fn find_pairs(
+        &self,
+        role: &dyn Fn(Event) -> Role,
+        kills: &mut dyn FnMut(&mut Reach, &[(Fact, Event)]),
+        relates: &mut dyn FnMut(Pair, &mut dyn FnMut() -> bool) -> bool,
     ) -> Vec<Pair> {
         let mut reach = Reach::default();
         let (mut firsts, mut thens) = (Firsts::new(), Thens::new());
-        let at = self.lay_out(&role, &mut reach, &mut firsts, &mut thens);
+        let at = self.lay_out(role, &mut reach, &mut firsts, &mut thens);
         if firsts.is_empty() || thens.is_empty() || !self.may_reach(&reach, &at) {
             return Vec::new();
         }
@@ -251,15 +262,14 @@ impl<'a> Flow<'a> {
             }
             found
         });
-        pairs.sort_by_key(|pair| (pair.then.instruction, pair.first.instruction));
-        pairs
+        in_order(pairs)
     }
 
     /// Whether there is any pair of such events, whether or not a run has a path from the first to the second.
     pub fn may_have_pairs(
         &self,
         role: impl Fn(Event) -> Role,
-        kills: impl FnOnce(&mut Reach, &[(Fact, Event)]),
+        kills: impl FnMut(&mut Reach, &[(Fact, Event)]),
     ) -> bool {
         !self.pairs_judged(role, kills, |_, _| true).is_empty()
     }
@@ -354,8 +364,7 @@ impl<'a> Flow<'a> {
             }
             found
         });
-        pairs.sort_by_key(|pair| (pair.then.instruction, pair.first.instruction));
-        pairs
+        in_order(pairs)
     }
 
     /// Answers queries; what is found can be asked whether a run has a path for it.
@@ -437,7 +446,7 @@ impl<'a> Flow<'a> {
 
     fn lay_out(
         &self,
-        role: &impl Fn(Event) -> Role,
+        role: &dyn Fn(Event) -> Role,
         reach: &mut Reach,
         firsts: &mut Firsts,
         thens: &mut Thens,
@@ -618,6 +627,12 @@ impl<'a> Flow<'a> {
             }
         }
     }
+}
+
+/// Pairs in the order of their second events, and of their first ones.
+fn in_order(mut pairs: Vec<Pair>) -> Vec<Pair> {
+    pairs.sort_by_key(|pair| (pair.then.instruction, pair.first.instruction));
+    pairs
 }
 
 /// Of pairs in the order of their second events, one for each first event.

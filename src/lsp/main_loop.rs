@@ -9,7 +9,6 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crossbeam_channel::{Receiver, Sender, select};
 use lsp_server::{ErrorCode, Message, Notification, Request, RequestId, Response};
-use lsp_types::InitializeParams;
 use lsp_types::notification::{self as notifications, Notification as _};
 use lsp_types::request::{self as requests, Request as _};
 use serde::de::DeserializeOwned;
@@ -45,20 +44,18 @@ fn initialize(transport: &Transport) -> Option<(Client, Result<Settings, String>
     for message in &transport.incoming {
         match message {
             Message::Request(request) if request.method == requests::Initialize::METHOD => {
-                let params = match serde_json::from_value::<InitializeParams>(request.params) {
-                    Ok(params) => params,
-                    Err(error) => {
-                        let code = ErrorCode::InvalidParams as i32;
-                        let answer = Response::new_err(request.id, code, error.to_string());
-                        transport.outgoing.send(answer.into()).ok()?;
-                        continue;
-                    }
-                };
-                let client = Client::new(&params);
-                let settings = params.initialization_options.unwrap_or_default();
+                if !request.params.is_object() {
+                    let code = ErrorCode::InvalidParams as i32;
+                    let answer =
+                        Response::new_err(request.id, code, "`initialize` wants an object".to_owned());
+                    transport.outgoing.send(answer.into()).ok()?;
+                    continue;
+                }
+                let client = Client::new(&request.params);
                 let answer = Response::new_ok(request.id, to_proto::capabilities(client));
                 transport.outgoing.send(answer.into()).ok()?;
-                return Some((client, Settings::read(&settings)));
+                let settings = request.params.get("initializationOptions");
+                return Some((client, Settings::read(settings.unwrap_or_default())));
             }
             Message::Request(request) => {
                 let code = ErrorCode::ServerNotInitialized as i32;

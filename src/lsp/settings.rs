@@ -4,7 +4,6 @@ use std::fmt::Display;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use lsp_types::InitializeParams;
 use serde_json::Value;
 
 use super::text::Encoding;
@@ -37,34 +36,30 @@ pub(super) struct Client {
 }
 
 impl Client {
-    pub(super) fn new(params: &InitializeParams) -> Self {
-        let capabilities = &params.capabilities;
-        let document = capabilities.text_document.as_ref();
-        let workspace = capabilities.workspace.as_ref();
-        let encodings = capabilities.general.as_ref().and_then(|it| it.position_encodings.as_ref());
-        let utf8 = encodings.is_some_and(|it| it.contains(&lsp_types::PositionEncodingKind::UTF8));
-        let snippets = || document?.completion.as_ref()?.completion_item.as_ref()?.snippet_support;
+    /// Reads what it says of itself in `initialize`. Only what is asked here is read: a client may be newer than
+    /// this, or be mistaken about what does not matter.
+    pub(super) fn new(params: &Value) -> Self {
+        let capability = |path: &str| params.get("capabilities")?.pointer(path);
+        let has = |path: &str| capability(path).is_some_and(|it| !it.is_null());
+        let says = |path: &str| capability(path).and_then(Value::as_bool);
+        let can = |path: &str| says(path).unwrap_or_default();
+        let encodings = capability("/general/positionEncodings").and_then(Value::as_array);
+        let utf8 = encodings.is_some_and(|it| it.iter().any(|it| it == "utf-8"));
+        let pulls_diagnostics = has("/textDocument/diagnostic");
         Self {
             encoding: if utf8 { Encoding::Utf8 } else { Encoding::Utf16 },
-            pulls_diagnostics: document.is_some_and(|it| it.diagnostic.is_some()),
-            refreshes_diagnostics: workspace
-                .and_then(|it| it.diagnostic.as_ref()?.refresh_support)
-                .unwrap_or_default(),
-            related_information: document
-                .and_then(|it| it.publish_diagnostics.as_ref()?.related_information)
-                // A client that pulls does not say it there.
-                .unwrap_or(document.is_some_and(|it| it.diagnostic.is_some())),
-            snippets: snippets().unwrap_or_default(),
-            document_changes: workspace
-                .and_then(|it| it.workspace_edit.as_ref()?.document_changes)
-                .unwrap_or_default(),
-            symbol_tree: document
-                .and_then(|it| it.document_symbol.as_ref()?.hierarchical_document_symbol_support)
-                .unwrap_or_default(),
-            configuration: workspace.and_then(|it| it.configuration).unwrap_or_default(),
-            watches_files: workspace
-                .and_then(|it| it.did_change_watched_files?.dynamic_registration)
-                .unwrap_or_default(),
+            pulls_diagnostics,
+            // The second is not in the protocol, but some clients say it so.
+            refreshes_diagnostics: can("/workspace/diagnostics/refreshSupport")
+                || can("/workspace/diagnostic/refreshSupport"),
+            // A client that pulls does not say it there.
+            related_information: says("/textDocument/publishDiagnostics/relatedInformation")
+                .unwrap_or(pulls_diagnostics),
+            snippets: can("/textDocument/completion/completionItem/snippetSupport"),
+            document_changes: can("/workspace/workspaceEdit/documentChanges"),
+            symbol_tree: can("/textDocument/documentSymbol/hierarchicalDocumentSymbolSupport"),
+            configuration: can("/workspace/configuration"),
+            watches_files: can("/workspace/didChangeWatchedFiles/dynamicRegistration"),
         }
     }
 }

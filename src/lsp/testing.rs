@@ -1,6 +1,6 @@
 //! An open document without the server around it: for fuzzing and tests.
 
-use lsp_types::{InitializeParams, Uri};
+use lsp_types::Uri;
 use serde_json::Value;
 
 use super::handlers::{self, Context, Needs};
@@ -29,7 +29,7 @@ impl Document {
     /// When the address is none.
     pub fn open(uri: &str, text: String, utf8: bool) -> Result<Self, String> {
         let uri = uri.parse().map_err(|error| format!("`{uri}`: {error}"))?;
-        let mut client = Client::new(&InitializeParams::default());
+        let mut client = Client::new(&Value::Null);
         client.encoding = if utf8 { Encoding::Utf8 } else { Encoding::Utf16 };
         Ok(Self { text: Text::new(text), client, uri, snapshot: None, memory: Memory::default() })
     }

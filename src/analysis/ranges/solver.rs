@@ -83,39 +83,47 @@ impl<'a, 'f> Solver<'a, 'f> {
         let mut changes: SmallVec<[u32; FEW]> = SmallVec::from_elem(0, self.order.len());
         let mut is_due: SmallVec<[bool; FEW]> = SmallVec::from_elem(true, self.order.len());
         let mut goes_round = false;
-        while is_due.contains(&true) {
-            for &slot in &inner_first {
-                if !std::mem::take(&mut is_due[slot as usize]) {
+        // By slot: its place in the order. What goes round is settled before what is made of it.
+        let mut places: SmallVec<[u32; FEW]> = SmallVec::from_elem(0, self.order.len());
+        for (place, slot) in inner_first.iter().enumerate() {
+            places[*slot as usize] = place as u32;
+        }
+        let mut next = 0;
+        while let Some(&slot) = inner_first.get(next) {
+            next += 1;
+            if !std::mem::take(&mut is_due[slot as usize]) {
+                continue;
+            }
+            if !self.function.budget.take(VISIT) {
+                return None;
+            }
+            let Some(new) = self.evaluate(slot) else { continue };
+            let mut joined = new;
+            if let Some(old) = self.values[slot as usize] {
+                joined = old.or(new);
+                if joined == old {
                     continue;
                 }
-                if !self.function.budget.take(VISIT) {
-                    return None;
+                goes_round = true;
+                let changes = &mut changes[slot as usize];
+                *changes += 1;
+                let keeps_first = joined.numbers.first() == old.numbers.first();
+                if *changes > 3 * CHANGES {
+                    joined = Counted::UNKNOWN;
+                } else if *changes > CHANGES {
+                    let numbers = if keeps_first { joined.numbers.upwards() } else { Numbers::ANY };
+                    joined = Counted { numbers, ..joined };
+                } else if keeps_first && self.counts_on(slot) {
+                    joined = Counted { numbers: joined.numbers.upwards(), ..joined };
                 }
-                let Some(new) = self.evaluate(slot) else { continue };
-                let mut joined = new;
-                if let Some(old) = self.values[slot as usize] {
-                    joined = old.or(new);
-                    if joined == old {
-                        continue;
-                    }
-                    goes_round = true;
-                    let changes = &mut changes[slot as usize];
-                    *changes += 1;
-                    if *changes > 3 * CHANGES {
-                        joined = Counted::UNKNOWN;
-                    } else if *changes > CHANGES {
-                        let keeps_first = joined.numbers.first() == old.numbers.first();
-                        let numbers = if keeps_first { joined.numbers.upwards() } else { Numbers::ANY };
-                        joined = Counted { numbers, ..joined };
-                    }
-                    if joined == old {
-                        continue;
-                    }
+                if joined == old {
+                    continue;
                 }
-                self.values[slot as usize] = Some(joined);
-                for fed in &self.feeds[slot as usize] {
-                    is_due[*fed as usize] = true;
-                }
+            }
+            self.values[slot as usize] = Some(joined);
+            for fed in &self.feeds[slot as usize] {
+                is_due[*fed as usize] = true;
+                next = next.min(places[*fed as usize] as usize);
             }
         }
         // What was said to have no end may have one.
@@ -251,6 +259,48 @@ impl<'a, 'f> Solver<'a, 'f> {
                 Some(Counted::of(Numbers::between(if is_negative { -last } else { 0 }, last)))
             }
         }
+    }
+
+    /// Whether what meets in a join is itself with a number added, on and on: it has no end, however often it is
+    /// evaluated.
+    fn counts_on(&self, join: u32) -> bool {
+        let Made::Joined(id) = self.made[join as usize] else { return false };
+        let inputs = self.inputs.get(&id).map_or(&[][..], |inputs| inputs);
+        inputs.iter().any(|input| match input {
+            Term::Value(slot) => self.is_added_to(*slot, join),
+            Term::Known(_) | Term::Limited(_) => false,
+        })
+    }
+
+    /// Whether a value is that of `join` with a number added that is more than 0, and no lane.
+    fn is_added_to(&self, slot: u32, join: u32) -> bool {
+        /// Copies that are followed.
+        const COPIES: usize = 4;
+        /// More is not added to an address in shared memory.
+        const FAR: i64 = 1 << 12;
+        let mut slot = slot;
+        for _ in 0..COPIES {
+            let Made::Computed(_, raw, opcode, _) = self.made[slot as usize] else { return false };
+            let term = |index| self.terms.get(&(raw.operands.start + index));
+            match (opcode.computes(), raw.operands.len) {
+                (Computation::Move, 2) => match term(1) {
+                    Some(Term::Value(copied)) => slot = *copied,
+                    _ => return false,
+                },
+                (Computation::Arithmetic(Arithmetic::Add), 3) => {
+                    return match (term(1), term(2)) {
+                        (Some(Term::Value(to)), Some(Term::Known(by)))
+                        | (Some(Term::Known(by)), Some(Term::Value(to))) => {
+                            let by = by.number().single();
+                            *to == join && by.is_some_and(|by| (1..=FAR).contains(&by))
+                        }
+                        _ => false,
+                    };
+                }
+                _ => return false,
+            }
+        }
+        false
     }
 
     /// What one of several values is, each as far as compares allow it.

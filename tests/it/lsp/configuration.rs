@@ -53,6 +53,23 @@ fn the_client_is_asked_for_settings() {
 }
 
 #[test]
+fn who_pulls_is_told_to_ask_again() {
+    for name in ["diagnostics", "diagnostic"] {
+        let mut wanted = capabilities();
+        wanted["textDocument"]["diagnostic"] = json!({});
+        wanted["workspace"][name] = json!({ "refreshSupport": true });
+        // What does not matter may be anything.
+        wanted["workspace"]["symbol"] = json!("newer than this server");
+        let mut client = Client::start_with(wanted, Value::Null);
+        client.open(TEXT);
+        let settings = json!({ "ptx-tc": { "severity": { "ncols-invalid": "info" } } });
+        client.notify("workspace/didChangeConfiguration", json!({ "settings": settings }));
+        client.wait(|message| message["method"] == "workspace/diagnostic/refresh");
+        client.stop();
+    }
+}
+
+#[test]
 fn configurations_are_found_and_followed() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("ptx-tc.toml");
