@@ -95,6 +95,12 @@ struct Sites {
     queries: SmallVec<[u32; 16]>,
 }
 
+/// Adds places where single facts are killed, given the facts of the events that generate one.
+type Kills<'k> = &'k mut dyn FnMut(&mut Reach, &[(Fact, Event)]);
+
+/// Whether a pair matters, given the question whether it can happen.
+type Relates<'r> = &'r mut dyn FnMut(Pair, &mut dyn FnMut() -> bool) -> bool;
+
 /// The events that generate facts.
 type Firsts = SmallVec<[(Fact, Event); 16]>;
 
@@ -235,12 +241,7 @@ impl<'a> Flow<'a> {
 
     /// Some forty questions are asked of every function: what answers them is one piece of code, not a copy of it
     /// for each.
-    fn find_pairs(
-        &self,
-        role: &dyn Fn(Event) -> Role,
-        kills: &mut dyn FnMut(&mut Reach, &[(Fact, Event)]),
-        relates: &mut dyn FnMut(Pair, &mut dyn FnMut() -> bool) -> bool,
-    ) -> Vec<Pair> {
+    fn find_pairs(&self, role: &dyn Fn(Event) -> Role, kills: Kills<'_>, relates: Relates<'_>) -> Vec<Pair> {
         let mut reach = Reach::default();
         let (mut firsts, mut thens) = (Firsts::new(), Thens::new());
         let at = self.lay_out(role, &mut reach, &mut firsts, &mut thens);
