@@ -310,10 +310,16 @@ impl<'a> Flow<'a> {
         let mut numbers: FxHashMap<K, u32> = FxHashMap::default();
         let mut known: FxHashMap<(u32, Option<Through>), u32> = FxHashMap::default();
         let mut number = |event: Event| -> u32 {
-            *known.entry((event.instruction, event.through)).or_insert_with(|| {
+            let mut judge = || {
                 let next = numbers.len() as u32;
                 *numbers.entry(kind(event)).or_insert(next)
-            })
+            };
+            // What happens in a callee is met again at each of its calls.
+            if self.is_own(event) {
+                judge()
+            } else {
+                *known.entry((event.instruction, event.through)).or_insert_with(judge)
+            }
         };
         let first_kinds: Vec<u32> = firsts.iter().map(|(_, event)| number(*event)).collect();
         let then_kinds: Vec<u32> = thens.iter().map(|event| number(*event)).collect();
@@ -327,9 +333,9 @@ impl<'a> Flow<'a> {
         let mut few = first_kinds.clone();
         few.sort_unstable();
         few.dedup();
-        let mut open: FxHashMap<u32, bool> = FxHashMap::default();
+        let mut open: Vec<Option<bool>> = vec![None; kinds.len()];
         for (query, then) in then_kinds.iter().enumerate() {
-            let open = open.entry(*then).or_insert_with(|| {
+            let open = open[*then as usize].get_or_insert_with(|| {
                 few.iter().any(|first| self.facts.budget.take(1) && matters(*first, *then))
             });
             if !*open {
@@ -337,19 +343,19 @@ impl<'a> Flow<'a> {
             }
         }
         // By the kind of a query: the 64 facts that were asked for last, and which of them matter.
-        let mut masks: FxHashMap<u32, (Fact, u64)> = FxHashMap::default();
+        let mut masks: Vec<Option<(Fact, u64)>> = vec![None; kinds.len()];
         let budget = &self.facts.budget;
         let mut related = |query: Query, from: Fact| -> u64 {
             let then = then_kinds[query.0 as usize];
-            if let Some((_, mask)) = masks.get(&then).filter(|(known, _)| *known == from) {
-                return *mask;
+            if let Some((_, mask)) = masks[then as usize].filter(|(known, _)| *known == from) {
+                return mask;
             }
             let facts = first_kinds[from.0 as usize..].iter().take(64);
             budget.take(facts.len() as u64);
             let mask = facts
                 .enumerate()
                 .fold(0, |mask, (lane, first)| mask | u64::from(matters(*first, then)) << lane);
-            masks.insert(then, (from, mask));
+            masks[then as usize] = Some((from, mask));
             mask
         };
         let mut pairs = Vec::new();

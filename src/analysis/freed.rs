@@ -65,12 +65,13 @@ impl<'a> Flow<'a> {
             if !asked(frees.event.instruction) {
                 return None;
             }
+            // A question about the graph alone, and in most kernels the last one.
+            let open = self.open_accesses(&frees)?;
             // Where every warp frees, none of them is another one.
             let by = frees.executes(None)?.by_warps();
             if !by.are_some() || by.possible() == self.executing(None).everybody() {
                 return None;
             }
-            let open = self.open_accesses(&frees)?;
             Some((frees, by, open))
         };
         let open: Vec<(Reached<'a>, Warps, Open)> = frees.into_iter().filter_map(open).collect();
