@@ -161,7 +161,7 @@ pub(crate) fn locate(unit: &Unit, diagnostics: &mut [Diagnostic]) {
 
 /// How many statements are looked at together. The code of all rules is larger than the caches next to a
 /// processor, and so is what they remember of many statements: in between lies what costs least.
-const TOGETHER: u32 = 3000;
+const TOGETHER: u32 = 6000;
 
 /// Looks at the components, side by side if that is possible.
 fn look_at_all<'a>(

@@ -152,6 +152,7 @@ impl Label {
 
 impl Diagnostic {
     /// A finding of `code` at `span` with the rule's own severity; `label` says what was found.
+    #[cold]
     pub fn new(code: Code, span: Span, message: impl Into<String>, label: impl Into<String>) -> Self {
         Self {
             code,

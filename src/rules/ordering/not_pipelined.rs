@@ -56,8 +56,24 @@ fn has_several(flow: &Flow<'_>) -> bool {
     operations.next().is_some() || cfg.block_of(first.instruction).is_none_or(|it| cfg.is_in_loop(it))
 }
 
+/// The operations that race with others of a function, wherever these are.
+struct Racing {
+    /// What operations do, each once.
+    kinds: Vec<Touched>,
+    /// In the order of the instructions: those that race, and which of these they do.
+    operations: Vec<(u32, usize)>,
+}
+
+impl Racing {
+    /// Which of the kinds an event does, if it races.
+    fn kind(&self, event: Event) -> Option<usize> {
+        let at = self.operations.binary_search_by_key(&event.instruction, |(instruction, _)| *instruction);
+        at.ok().map(|at| self.operations[at].1)
+    }
+}
+
 /// The operations that race with others of the function, wherever these are.
-fn racing(flow: &Flow<'_>) -> FxHashMap<u32, Touched> {
+fn racing(flow: &Flow<'_>) -> Racing {
     // What is done, each once.
     let mut kinds: Vec<Touched> = Vec::new();
     let mut numbers: FxHashMap<Touched, usize> = FxHashMap::default();
@@ -100,8 +116,8 @@ fn racing(flow: &Flow<'_>) -> FxHashMap<u32, Touched> {
             }
         }
     }
-    let racing = all.into_iter().filter(|(_, number)| races[*number]);
-    racing.map(|(instruction, number)| (instruction, kinds[number].clone())).collect()
+    all.retain(|(_, number)| races[*number]);
+    Racing { kinds, operations: all }
 }
 
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
@@ -110,15 +126,15 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             continue;
         }
         let racing = racing(&flow);
-        if racing.is_empty() {
+        if racing.operations.is_empty() {
             continue;
         }
-        let of = |event: Event| racing.get(&event.instruction).cloned().unwrap_or_default();
+        let races = |first: usize, then: usize| racing.kinds[first].races_with(&racing.kinds[then]);
         let role = |event: Event| match (event.action, flow.operation(event)) {
             (Action::MbarrierWait | Action::Barrier | Action::Acquire | Action::Unknown, _) => {
                 Role::Discharge
             }
-            _ if racing.contains_key(&event.instruction) => Role::QueryAndGen,
+            _ if racing.kind(event).is_some() => Role::QueryAndGen,
             _ => Role::None,
         };
         let multiplies =
@@ -138,9 +154,9 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
                     }
                     let summed = flow.facts.sums.registers(event.instruction);
                     addressed.extend(summed.into_iter().map(|register| (*fact, register)));
-                    let touched = of(*event);
+                    let Some(touched) = racing.kind(*event).map(|kind| &racing.kinds[kind]) else { continue };
                     addressed.extend(touched.masks().map(|register| (*fact, register)));
-                    for (_, columns) in touched.accesses {
+                    for (_, columns) in &touched.accesses {
                         if let Root::Register(register) = columns.place().root {
                             addressed.push((*fact, register));
                         }
@@ -151,13 +167,12 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
                 }
                 flow.kill_at_writes(reach, addressed);
             },
-            of,
-            |first: &Touched, then: &Touched| first.races_with(then).is_some(),
+            |event| racing.kind(event),
+            |first, then| first.zip(*then).is_some_and(|(first, then)| races(first, then).is_some()),
         );
         for pair in first_of_each_cause(pairs) {
-            let Some((did, does)) = of(pair.first).races_with(&of(pair.then)) else {
-                continue;
-            };
+            let kinds = racing.kind(pair.first).zip(racing.kind(pair.then));
+            let Some((did, does)) = kinds.and_then(|(first, then)| races(first, then)) else { continue };
             let first = flow.operation(pair.first).map_or("", Operation::name);
             let then = flow.operation(pair.then).map_or("", Operation::name);
             let finding = Diagnostic::new(
