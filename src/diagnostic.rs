@@ -152,6 +152,7 @@ impl Label {
 
 impl Diagnostic {
     /// A finding of `code` at `span` with the rule's own severity; `label` says what was found.
+    // Most of what a rule looks at leads to none: its code is laid out for that.
     #[cold]
     pub fn new(code: Code, span: Span, message: impl Into<String>, label: impl Into<String>) -> Self {
         Self {

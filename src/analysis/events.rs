@@ -239,10 +239,10 @@ impl Events {
         let mut callees: Vec<u32> = Vec::new();
         // What is not called need not be short.
         let is_kernel = matches!(circle, [only] if kinds.unit.module.functions[*only as usize].is_entry);
-        if is_kernel {
-            summary.events.reserve(circle.iter().map(|function| self.of(*function).len()).sum());
-        }
         for function in circle {
+            if is_kernel {
+                summary.events.reserve(self.of(*function).len());
+            }
             summary
                 .uses
                 .extend(self.place(*function).map_or_else(Uses::default, |at| self.functions[at].uses));

@@ -65,6 +65,54 @@ struct Racing {
 }
 
 impl Racing {
+    /// Those of one function.
+    fn of(flow: &Flow<'_>) -> Self {
+        // What is done, each once.
+        let mut kinds: Vec<Touched> = Vec::new();
+        let mut numbers: FxHashMap<Touched, usize> = FxHashMap::default();
+        let mut by_root: FxHashMap<Root, Vec<usize>> = FxHashMap::default();
+        let mut all: Vec<(u32, usize)> = Vec::new();
+        for event in flow.events() {
+            if !flow.operation(*event).is_some_and(|it| Pending::Operation.started_by(it)) {
+                continue;
+            }
+            let touched = touched(flow, *event);
+            // So nearly always.
+            if let Some((_, last)) = all.last().filter(|(_, last)| kinds[*last] == touched) {
+                all.push((event.instruction, *last));
+                continue;
+            }
+            let number = *numbers.entry(touched).or_insert_with_key(|touched| {
+                let number = kinds.len();
+                for root in touched.roots() {
+                    let of_root = by_root.entry(root).or_default();
+                    if of_root.last() != Some(&number) {
+                        of_root.push(number);
+                    }
+                }
+                kinds.push(touched.clone());
+                number
+            });
+            all.push((event.instruction, number));
+        }
+        let mut races = vec![false; kinds.len()];
+        for of_root in by_root.values() {
+            flow.facts.budget.take((of_root.len() * of_root.len().min(MOST)) as u64);
+            for (at, &one) in of_root.iter().enumerate().take(MOST) {
+                for &other in &of_root[at..] {
+                    let (first, then) = (&kinds[one], &kinds[other]);
+                    let is_known = races[one] && races[other];
+                    if !is_known && (first.races_with(then).is_some() || then.races_with(first).is_some()) {
+                        races[one] = true;
+                        races[other] = true;
+                    }
+                }
+            }
+        }
+        all.retain(|(_, number)| races[*number]);
+        Self { kinds, operations: all }
+    }
+
     /// Which of the kinds an event does, if it races.
     fn kind(&self, event: Event) -> Option<usize> {
         let at = self.operations.binary_search_by_key(&event.instruction, |(instruction, _)| *instruction);
@@ -72,60 +120,12 @@ impl Racing {
     }
 }
 
-/// The operations that race with others of the function, wherever these are.
-fn racing(flow: &Flow<'_>) -> Racing {
-    // What is done, each once.
-    let mut kinds: Vec<Touched> = Vec::new();
-    let mut numbers: FxHashMap<Touched, usize> = FxHashMap::default();
-    let mut by_root: FxHashMap<Root, Vec<usize>> = FxHashMap::default();
-    let mut all: Vec<(u32, usize)> = Vec::new();
-    for event in flow.events() {
-        if !flow.operation(*event).is_some_and(|it| Pending::Operation.started_by(it)) {
-            continue;
-        }
-        let touched = touched(flow, *event);
-        // So nearly always.
-        if let Some((_, last)) = all.last().filter(|(_, last)| kinds[*last] == touched) {
-            all.push((event.instruction, *last));
-            continue;
-        }
-        let number = *numbers.entry(touched).or_insert_with_key(|touched| {
-            let number = kinds.len();
-            for root in touched.roots() {
-                let of_root = by_root.entry(root).or_default();
-                if of_root.last() != Some(&number) {
-                    of_root.push(number);
-                }
-            }
-            kinds.push(touched.clone());
-            number
-        });
-        all.push((event.instruction, number));
-    }
-    let mut races = vec![false; kinds.len()];
-    for of_root in by_root.values() {
-        flow.facts.budget.take((of_root.len() * of_root.len().min(MOST)) as u64);
-        for (at, &one) in of_root.iter().enumerate().take(MOST) {
-            for &other in &of_root[at..] {
-                let (first, then) = (&kinds[one], &kinds[other]);
-                let is_known = races[one] && races[other];
-                if !is_known && (first.races_with(then).is_some() || then.races_with(first).is_some()) {
-                    races[one] = true;
-                    races[other] = true;
-                }
-            }
-        }
-    }
-    all.retain(|(_, number)| races[*number]);
-    Racing { kinds, operations: all }
-}
-
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     for flow in checker.flows() {
         if !has_several(&flow) {
             continue;
         }
-        let racing = racing(&flow);
+        let racing = Racing::of(&flow);
         if racing.operations.is_empty() {
             continue;
         }
