@@ -133,9 +133,16 @@ fn look_at_unit<'a>(
         memory.recall(unit, options, &outline, &mut tasks);
         outline
     });
-    let mut whole = Worker::new(context);
-    whole.look_at_text(cancelled);
-    let whole = whole.and(look_at_all(context, &mut tasks, cancelled));
+    let look_at_text = || {
+        let mut worker = Worker::new(context);
+        worker.look_at_text(cancelled);
+        worker
+    };
+    #[cfg(feature = "parallel")]
+    let (all, text) = rayon::join(|| look_at_all(context, &mut tasks, cancelled), look_at_text);
+    #[cfg(not(feature = "parallel"))]
+    let (all, text) = (look_at_all(context, &mut tasks, cancelled), look_at_text());
+    let whole = text.and(all);
     if let (Some(memory), Some(outline)) = (memory, outline) {
         memory.keep(unit, options, outline, tasks);
     }
@@ -169,23 +176,26 @@ fn look_at_all<'a>(
     tasks: &mut [Task],
     cancelled: &(dyn Fn() -> bool + Sync),
 ) -> Worker<'a> {
-    let look = |mut worker: Worker<'a>, tasks: &mut [Task]| {
-        worker.work_on(tasks, cancelled);
+    let batches = batches(&context.unit.module, tasks);
+    #[cfg(feature = "parallel")]
+    let threads = rayon::current_num_threads().min(batches.len());
+    let batches = Mutex::new(batches.into_iter());
+    let next = || batches.lock().unwrap_or_else(PoisonError::into_inner).next();
+    // Whoever is done with a batch takes the next one: no thread waits for another that came late.
+    let work = || {
+        let mut worker = Worker::new(context);
+        while let Some(tasks) = next() {
+            worker.work_on(tasks, cancelled);
+        }
         worker
     };
     #[cfg(feature = "parallel")]
-    let open = tasks.iter().filter(|task| task.findings.is_none()).count();
-    let batches = batches(&context.unit.module, tasks);
-    #[cfg(feature = "parallel")]
-    if open > 1 && batches.len() > 1 && rayon::current_num_threads() > 1 {
+    if threads > 1 {
         use rayon::prelude::*;
-        return batches
-            .into_par_iter()
-            .fold(|| Worker::new(context), look)
-            .reduce_with(Worker::and)
-            .unwrap_or_else(|| Worker::new(context));
+        let workers = (0..threads).into_par_iter().with_max_len(1).map(|_| work());
+        return workers.reduce_with(Worker::and).unwrap_or_else(work);
     }
-    batches.into_iter().fold(Worker::new(context), look)
+    work()
 }
 
 /// The components, as many of them at once as are looked at together.

@@ -20,6 +20,7 @@ pub mod sarif;
 pub mod simulation;
 pub mod sources;
 pub mod statistics;
+mod styled;
 pub mod timeline;
 pub mod trace;
 

@@ -149,14 +149,24 @@ impl Source {
     /// # Errors
     /// [`SourceError::Binary`] when the bytes contain NUL, [`SourceError::TooLong`] over 4 GiB.
     pub fn from_bytes(name: impl Into<String>, bytes: Vec<u8>) -> Result<Self, SourceError> {
-        if let Some(offset) = memchr::memchr(0, &bytes) {
-            return Err(SourceError::Binary { offset, looks_like: magic(&bytes) });
+        // A long text does not fit the caches next to a processor, so that all is asked of a block while it is there.
+        let mut lines = LineIndex::default();
+        for (index, block) in bytes.chunks(BLOCK).enumerate() {
+            if let Some(at) = memchr::memchr(0, block) {
+                let offset = index * BLOCK + at;
+                return Err(SourceError::Binary { offset, looks_like: magic(&bytes) });
+            }
+            lines.push(block);
         }
-        let text = match String::from_utf8(bytes) {
-            Ok(text) => text,
-            Err(error) => replace_invalid(&error.into_bytes()),
-        };
-        Self::new(name, text)
+        match String::from_utf8(bytes) {
+            Ok(text) => {
+                let source = Self::new(name, text)?;
+                // It has none yet.
+                let _ = source.inner.lines.set(lines);
+                Ok(source)
+            }
+            Err(error) => Self::new(name, replace_invalid(&error.into_bytes())),
+        }
     }
 
     /// The name: a path, or what stands for one.
@@ -259,14 +269,24 @@ impl Before {
     }
 }
 
+impl Default for LineIndex {
+    /// Of an empty text.
+    fn default() -> Self {
+        Self { before: vec![Before::default()] }
+    }
+}
+
 impl LineIndex {
     fn new(text: &str) -> Self {
-        let mut sum = Before::default();
-        let blocks = text.as_bytes().chunks(BLOCK).map(|block| {
-            sum = sum.plus(block);
-            sum
-        });
-        Self { before: std::iter::once(Before::default()).chain(blocks).collect() }
+        let mut index = Self::default();
+        text.as_bytes().chunks(BLOCK).for_each(|block| index.push(block));
+        index
+    }
+
+    /// Adds the next block; only the last of a text is shorter than the others.
+    fn push(&mut self, block: &[u8]) {
+        let before = self.before.last().copied().unwrap_or_default();
+        self.before.push(before.plus(block));
     }
 }
 

@@ -135,11 +135,12 @@ struct Done {
 
 impl Check {
     pub(super) fn run(&self, out: &mut dyn Write) -> miette::Result<Outcome> {
+        start_threads(self.jobs.unwrap_or(0))?;
         let (inputs, mut errors) = input::find(&self.paths);
         let jobs = self.jobs(inputs)?;
         let mut files = Vec::with_capacity(jobs.len());
         let (mut fixed, mut fixed_files) = (0, 0);
-        for result in self.process(&jobs)? {
+        for result in self.process(&jobs) {
             match result {
                 Ok(mut done) => {
                     sources::find(&mut done.checked);
@@ -214,28 +215,22 @@ impl Check {
         Ok(jobs)
     }
 
-    fn process(&self, jobs: &[(Input, Options)]) -> miette::Result<Vec<Result<Done, InputError>>> {
-        let pool = rayon::ThreadPoolBuilder::new()
-            .num_threads(self.jobs.unwrap_or(0))
-            .build()
-            .map_err(|error| miette::miette!("cannot start threads: {error}"))?;
+    fn process(&self, jobs: &[(Input, Options)]) -> Vec<Result<Done, InputError>> {
         if jobs.len() < 3 {
             // Side by side they gain little, and a long one has parts that gain more.
-            let all = || jobs.iter().map(|(input, options)| self.process_one(input, options)).collect();
-            return Ok(pool.install(all));
+            return jobs.iter().map(|(input, options)| self.process_one(input, options)).collect();
         }
         let progress = self.progress(jobs.len());
-        let results = pool.install(|| {
-            jobs.par_iter()
-                .map(|(input, options)| {
-                    let result = self.process_one(input, options);
-                    progress.inc(1);
-                    result
-                })
-                .collect()
-        });
+        let results = jobs
+            .par_iter()
+            .map(|(input, options)| {
+                let result = self.process_one(input, options);
+                progress.inc(1);
+                result
+            })
+            .collect();
         progress.finish_and_clear();
-        Ok(results)
+        results
     }
 
     fn progress(&self, files: usize) -> ProgressBar {
@@ -309,6 +304,12 @@ impl Check {
         }
         render::render(files, self.format, color, out)
     }
+}
+
+/// Starts the threads that all work is done on, this one among them; 0 stands for one for each processor.
+fn start_threads(count: usize) -> miette::Result<()> {
+    let threads = rayon::ThreadPoolBuilder::new().num_threads(count).use_current_thread();
+    threads.build_global().map_err(|error| miette::miette!("cannot start threads: {error}"))
 }
 
 /// Says why something is found that was to be silenced.

@@ -129,7 +129,7 @@ impl Input {
                 let mut bytes = Vec::new();
                 io::stdin().lock().read_to_end(&mut bytes).map(|_| bytes)
             }
-            Self::File(path) => fs::read(path),
+            Self::File(path) => read(path),
         };
         bytes.map_err(|error| InputError::Unreadable { path: name.to_owned(), error })
     }
@@ -140,6 +140,37 @@ impl Input {
         let bytes = self.bytes(&name)?;
         source(&name, bytes)
     }
+}
+
+/// Reads a file: a long one in pieces, side by side where there are several threads.
+fn read(path: &Path) -> io::Result<Vec<u8>> {
+    #[cfg(unix)]
+    {
+        use std::io::{Seek, SeekFrom};
+        use std::os::unix::fs::FileExt;
+
+        use rayon::prelude::*;
+
+        /// Bytes that are worth a thread.
+        const WORTH: usize = 1 << 20;
+        let threads = rayon::current_num_threads();
+        let metadata = fs::metadata(path)?;
+        let length = usize::try_from(metadata.len()).unwrap_or_default();
+        if threads > 1 && metadata.is_file() && length / threads >= WORTH {
+            let mut file = fs::File::open(path)?;
+            let piece = length.div_ceil(threads);
+            let mut bytes = vec![0; length];
+            let pieces = bytes.par_chunks_mut(piece).enumerate();
+            let whole = pieces.map(|(index, bytes)| file.read_exact_at(bytes, (index * piece) as u64));
+            // A file that others write to at the moment can be shorter by now; then it is read anew.
+            if whole.collect::<io::Result<()>>().is_ok() {
+                file.seek(SeekFrom::Start(length as u64))?;
+                file.read_to_end(&mut bytes)?;
+                return Ok(bytes);
+            }
+        }
+    }
+    fs::read(path)
 }
 
 /// The bytes as a text.

@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use codespan_reporting::diagnostic::{self as codespan, LabelStyle};
-use codespan_reporting::term::{self, Chars, Config, DisplayStyle, Styles, StylesWriter, termcolor};
+use codespan_reporting::term::{self, Chars, Config, DisplayStyle, Styles};
 
 use super::excerpt::Excerpts;
 use super::sources::Line;
+use super::styled::Styled;
 use super::{Checked, Summary, descriptors};
 use crate::Report;
 use crate::diagnostic::{Diagnostic, Label, Omitted, Severity};
@@ -63,23 +64,19 @@ fn emit(files: &[Checked], style: Style, color: bool, out: &mut dyn Write) -> io
     for file in files {
         let behind = omitted_behind(&file.report);
         let write = |from: usize, findings: &[Diagnostic], out: &mut dyn Write| -> io::Result<()> {
-            let writer: Box<dyn termcolor::WriteColor> = if color {
-                Box::new(termcolor::Ansi::new(out))
-            } else {
-                Box::new(termcolor::NoColor::new(out))
-            };
-            let mut writer = StylesWriter::new(writer, &styles);
+            let mut text = Styled::new(color.then_some(&styles));
             for (index, finding) in (from..).zip(findings) {
                 let (excerpts, diagnostic) = convert(file, finding, style);
-                term::emit_to_write_style(&mut writer, &config, &excerpts, &diagnostic)
+                term::emit_to_write_style(&mut text, &config, &excerpts, &diagnostic)
                     .map_err(io::Error::other)?;
                 if let Some(omitted) = behind.get(&index) {
                     if style == Style::Short {
-                        write!(writer, "{}: ", file.source.name())?;
+                        write!(text, "{}: ", file.source.name())?;
                     }
-                    term::emit_to_write_style(&mut writer, &config, &excerpts, &omission(*omitted, style))
+                    term::emit_to_write_style(&mut text, &config, &excerpts, &omission(*omitted, style))
                         .map_err(io::Error::other)?;
                 }
+                text.move_to(out)?;
             }
             Ok(())
         };
