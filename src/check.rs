@@ -29,6 +29,7 @@ use crate::resolve::unit::Unit;
 use crate::rules::{Checker, Chosen, Scope};
 use crate::suppression::Suppressions;
 use crate::syntax::ast::Module;
+use crate::syntax::threads;
 use crate::{Options, Report};
 use call_labels::CallLabels;
 pub use document::Document;
@@ -62,14 +63,16 @@ fn check(
     mut memory: Option<&mut Memory>,
     cancelled: &(dyn Fn() -> bool + Sync),
 ) -> Option<Report> {
-    // Comments silence what is found in either.
-    let suppressions = Mutex::new(Suppressions::new(unit, host));
     let units = std::iter::once((unit, host)).chain(modules.iter().map(|it| (&it.unit, it.host.as_ref())));
     let units: SmallVec<[_; 1]> = units.collect();
     let about = |(unit, _): &(&Unit, _)| {
         (Environment::new(unit, options.ptx_version, &options.targets), CallGraph::new(unit))
     };
-    let known: SmallVec<[(Environment, CallGraph); 1]> = units.iter().map(about).collect();
+    // Comments silence what is found in either.
+    let silences = || Suppressions::new(unit, host);
+    let (suppressions, known): (_, SmallVec<[(Environment, CallGraph); 1]>) =
+        threads::join(silences, || units.iter().map(about).collect());
+    let suppressions = Mutex::new(suppressions);
     let gates: SmallVec<[Gates; 1]> = known.iter().map(|(environment, _)| Gates::new(environment)).collect();
     let mut found: Option<Worker> = None;
     for (((unit, host), (environment, calls)), gates) in units.iter().zip(&known).zip(&gates) {
@@ -138,10 +141,7 @@ fn look_at_unit<'a>(
         worker.look_at_text(cancelled);
         worker
     };
-    #[cfg(feature = "parallel")]
-    let (all, text) = rayon::join(|| look_at_all(context, &mut tasks, cancelled), look_at_text);
-    #[cfg(not(feature = "parallel"))]
-    let (all, text) = (look_at_all(context, &mut tasks, cancelled), look_at_text());
+    let (all, text) = threads::join(|| look_at_all(context, &mut tasks, cancelled), look_at_text);
     let whole = text.and(all);
     if let (Some(memory), Some(outline)) = (memory, outline) {
         memory.keep(unit, options, outline, tasks);
@@ -169,6 +169,8 @@ pub(crate) fn locate(unit: &Unit, diagnostics: &mut [Diagnostic]) {
 /// How many statements are looked at together. The code of all rules is larger than the caches next to a
 /// processor, and so is what they remember of many statements: in between lies what costs least.
 const TOGETHER: u32 = 6000;
+/// At least so many, where there are so many.
+const LEAST: u32 = 1000;
 
 /// Looks at the components, side by side if that is possible.
 fn look_at_all<'a>(
@@ -177,39 +179,43 @@ fn look_at_all<'a>(
     cancelled: &(dyn Fn() -> bool + Sync),
 ) -> Worker<'a> {
     let batches = batches(&context.unit.module, tasks);
-    #[cfg(feature = "parallel")]
-    let threads = rayon::current_num_threads().min(batches.len());
+    let workers = threads::count().min(batches.len()).max(1);
     let batches = Mutex::new(batches.into_iter());
     let next = || batches.lock().unwrap_or_else(PoisonError::into_inner).next();
     // Whoever is done with a batch takes the next one: no thread waits for another that came late.
-    let work = || {
-        let mut worker = Worker::new(context);
+    let work = |mut worker: Worker<'a>| {
         while let Some(tasks) = next() {
             worker.work_on(tasks, cancelled);
         }
         worker
     };
-    #[cfg(feature = "parallel")]
-    if threads > 1 {
-        use rayon::prelude::*;
-        let workers = (0..threads).into_par_iter().with_max_len(1).map(|_| work());
-        return workers.reduce_with(Worker::and).unwrap_or_else(work);
-    }
-    work()
+    let workers = (0..workers).map(|_| Worker::new(context)).collect();
+    threads::map(workers, work).into_iter().reduce(Worker::and).unwrap_or_else(|| Worker::new(context))
 }
 
 /// The components, as many of them at once as are looked at together.
 fn batches<'t>(module: &Module, mut tasks: &'t mut [Task]) -> Vec<&'t mut [Task]> {
+    let size = |task: &Task| -> u32 {
+        let functions = task.component.functions.iter();
+        functions.map(|it| module.functions[*it as usize].body.len).sum()
+    };
+    let mut left: u32 = tasks.iter().map(size).sum();
     let mut batches = Vec::new();
     while !tasks.is_empty() {
+        // The last ones are small, so that all threads are done at about the same time.
+        let together = match threads::count() as u32 {
+            0 | 1 => TOGETHER,
+            several => (left / (2 * several)).clamp(LEAST, TOGETHER),
+        };
         let mut statements = 0;
         let fits = |task: &&Task| {
-            let fits = statements < TOGETHER;
-            let functions = task.component.functions.iter();
-            statements += functions.map(|it| module.functions[*it as usize].body.len).sum::<u32>();
+            let fits = statements < together;
+            statements += if fits { size(task) } else { 0 };
             fits
         };
-        let (batch, others) = tasks.split_at_mut(tasks.iter().take_while(fits).count());
+        let count = tasks.iter().take_while(fits).count();
+        left -= statements;
+        let (batch, others) = tasks.split_at_mut(count);
         batches.push(batch);
         tasks = others;
     }

@@ -42,6 +42,7 @@ use crate::descriptor::Features;
 use crate::diagnostic::Diagnostic;
 use crate::resolve::environment::Environment;
 use crate::resolve::unit::Unit;
+use crate::syntax::threads;
 use launch::{Argument, Launch, LaunchError, LaunchFile};
 use machine::{Buffer, Bytes, Conditions, Fill, Global, Machine, Shape};
 use program::{Action, Program, Shared};
@@ -322,17 +323,10 @@ impl<'u> Kernel<'u> {
         // Some at a time, so that the reports of a large grid are not kept.
         for first in (0..clusters).step_by(AT_A_TIME as usize) {
             let some = first..first.saturating_add(AT_A_TIME).min(clusters);
-            #[cfg(feature = "parallel")]
-            let reports: Result<Vec<KernelReport>, LaunchError> = {
-                use rayon::prelude::*;
-                some.into_par_iter().map(run).collect()
-            };
-            #[cfg(not(feature = "parallel"))]
-            let reports: Result<Vec<KernelReport>, LaunchError> = some.map(run).collect();
-            for report in reports? {
+            for report in threads::map(some.collect(), run) {
                 match &mut all {
-                    Some(all) => all.add(report),
-                    None => all = Some(report),
+                    Some(all) => all.add(report?),
+                    None => all = Some(report?),
                 }
             }
         }

@@ -19,6 +19,7 @@ use crate::rules::Code;
 use crate::source::{Source, Span};
 use crate::syntax::ast::{Module, StatementKind};
 use crate::syntax::lexer::lex;
+use crate::syntax::threads;
 
 pub mod addition;
 
@@ -175,18 +176,12 @@ fn use_items(held: &mut Held, code: Code, directives: &mut [Directive]) -> bool 
 /// Whether a text has the mark of a directive anywhere: nearly all have none.
 fn has_mark(text: &[u8]) -> bool {
     /// Bytes that are worth a thread.
-    #[cfg(feature = "parallel")]
     const WORTH: usize = 1 << 20;
-    let has = |text: &[u8]| memchr::memmem::find(text, MARK.as_bytes()).is_some();
-    #[cfg(feature = "parallel")]
-    if text.len() > WORTH && rayon::current_num_threads() > 1 {
-        use rayon::prelude::*;
-        let ends = |start: usize| text.len().min(start + WORTH + MARK.len());
-        return (0..text.len().div_ceil(WORTH))
-            .into_par_iter()
-            .any(|at| has(&text[at * WORTH..ends(at * WORTH)]));
-    }
-    has(text)
+    let has = |start: usize| {
+        let end = text.len().min(start + WORTH + MARK.len());
+        memchr::memmem::find(&text[start..end], MARK.as_bytes()).is_some()
+    };
+    threads::map((0..text.len()).step_by(WORTH).collect(), has).contains(&true)
 }
 
 /// One comment that starts with [`MARK`].

@@ -26,6 +26,9 @@ pub(crate) mod plain;
 pub mod section;
 pub mod source;
 pub mod structure;
+// For the stages behind it.
+#[doc(hidden)]
+pub mod threads;
 
 pub use source::Source;
 

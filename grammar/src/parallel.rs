@@ -17,6 +17,7 @@ use crate::parser::{Parsed, SyntaxError};
 use crate::plain::Tokens;
 use crate::source::Source;
 use crate::structure::Structure;
+use crate::threads;
 
 /// Bytes that are worth a thread.
 pub(crate) const WORTH: usize = 512 * 1024;
@@ -70,17 +71,9 @@ pub(crate) fn parse_pieces(source: &Source, cuts: &[u32]) -> Option<Parsed> {
         return None;
     }
     let ends = rest.iter().copied().chain([text.len() as u32]);
-    let pieces: Vec<Option<Parsed>> = std::thread::scope(|scope| {
-        let threads: Vec<_> = cuts
-            .iter()
-            .zip(ends)
-            .map(|(&start, end)| scope.spawn(move || parse_piece(text, start, end)))
-            .collect();
-        // The first piece gets the room for all.
-        let first = parse_piece(text, 0, first);
-        std::iter::once(first).chain(threads.into_iter().map(|it| it.join().ok().flatten())).collect()
-    });
-    let mut pieces = pieces.into_iter();
+    // The first piece gets the room for all.
+    let pieces: Vec<(u32, u32)> = std::iter::once((0, first)).chain(cuts.iter().copied().zip(ends)).collect();
+    let mut pieces = threads::map(pieces, |(start, end)| parse_piece(text, start, end)).into_iter();
     let Parsed { mut module, mut errors } = pieces.next()??;
     for piece in pieces {
         let piece = piece?;
@@ -115,25 +108,16 @@ fn parse_piece(text: &str, start: u32, end: u32) -> Option<Parsed> {
     (result.is_ok() && ends && errors.iter().all(may_be_here)).then_some(Parsed { module, errors })
 }
 
-/// Operands that are worth a thread of their own.
-const MANY_OPERANDS: usize = 1 << 16;
-
 /// Puts the tree of the next piece behind `module`; `None` when there are too many of something.
 fn append(text: &str, module: &mut Module, mut piece: Module) -> Option<()> {
     let before = Counts::of(module);
     let operands = std::mem::take(&mut piece.operands);
     let mut all = std::mem::take(&mut module.operands);
     let behind = move |operand: Operand| operand.behind(before.operands);
-    let is_appended = if operands.len() < MANY_OPERANDS {
-        all.extend(operands.into_iter().map(behind));
-        append_others(text, module, piece, before)
-    } else {
-        std::thread::scope(|scope| {
-            let others = scope.spawn(|| append_others(text, module, piece, before));
-            all.extend(operands.into_iter().map(behind));
-            others.join().ok().flatten()
-        })
-    };
+    let ((), is_appended) = threads::join(
+        || all.extend(operands.into_iter().map(behind)),
+        || append_others(text, module, piece, before),
+    );
     module.operands = all;
     is_appended
 }

@@ -156,6 +156,9 @@ pub fn parse(source: &Source) -> Parsed {
 
 /// The same on several threads, where the text is long enough and cut easily.
 pub fn parse_parallel(source: &Source, threads: usize) -> Parsed {
+    if threads < 2 {
+        return parse(source);
+    }
     let cuts = parallel::cuts(source.text(), threads, parallel::WORTH);
     parallel::parse_pieces(source, &cuts).unwrap_or_else(|| parse(source))
 }

@@ -16,6 +16,7 @@ use crate::isa::generic::Control;
 use crate::resolve::symbols::{SymbolKind, Symbols};
 use crate::resolve::unit::Unit;
 use crate::syntax::ast::{Module, OperandKind, Slice, StatementKind};
+use crate::syntax::threads;
 
 /// The calls of a module, as the assembler sees them.
 ///
@@ -32,7 +33,6 @@ pub struct CallGraph {
 }
 
 /// Functions that are worth a thread.
-#[cfg(feature = "parallel")]
 const FUNCTIONS: usize = 64;
 
 /// What a function names of others.
@@ -80,15 +80,11 @@ impl CallGraph {
         }
         let bodies: Vec<(u32, Slice)> = module.bodies().map(|(index, it)| (index, it.body)).collect();
         let named = |(function, body): &(u32, Slice)| (*function, Named::of(unit, *body));
-        #[cfg(feature = "parallel")]
-        let all: Vec<(u32, Named)> = {
-            use rayon::prelude::*;
-            bodies.par_iter().with_min_len(FUNCTIONS).map(named).collect()
-        };
-        #[cfg(not(feature = "parallel"))]
-        let all: Vec<(u32, Named)> = bodies.iter().map(named).collect();
+        let all = threads::map(bodies.chunks(FUNCTIONS).collect(), |some: &[_]| -> Vec<(u32, Named)> {
+            some.iter().map(named).collect()
+        });
         let mut addressed = FxHashSet::default();
-        for (function, Named { calls, addressed: taken, is_indirect }) in all {
+        for (function, Named { calls, addressed: taken, is_indirect }) in all.into_iter().flatten() {
             if is_indirect {
                 graph.indirect.insert(function);
             }

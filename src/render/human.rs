@@ -14,6 +14,7 @@ use super::{Checked, Summary, descriptors};
 use crate::Report;
 use crate::diagnostic::{Diagnostic, Label, Omitted, Severity};
 use crate::source::{Source, Span};
+use crate::syntax::threads;
 use crate::words::plural;
 
 /// How much of the source to show.
@@ -63,7 +64,7 @@ fn emit(files: &[Checked], style: Style, color: bool, out: &mut dyn Write) -> io
     let styles = Styles::default();
     for file in files {
         let behind = omitted_behind(&file.report);
-        let write = |from: usize, findings: &[Diagnostic], out: &mut dyn Write| -> io::Result<()> {
+        let write = |from: usize, findings: &[Diagnostic]| -> io::Result<Vec<u8>> {
             let mut text = Styled::new(color.then_some(&styles));
             for (index, finding) in (from..).zip(findings) {
                 let (excerpts, diagnostic) = convert(file, finding, style);
@@ -76,42 +77,33 @@ fn emit(files: &[Checked], style: Style, color: bool, out: &mut dyn Write) -> io
                     term::emit_to_write_style(&mut text, &config, &excerpts, &omission(*omitted, style))
                         .map_err(io::Error::other)?;
                 }
-                text.move_to(out)?;
             }
-            Ok(())
+            Ok(text.into_bytes())
         };
         in_pieces(&file.report.diagnostics, write, out)?;
     }
     Ok(())
 }
 
-/// Writes findings in their order: many of them a piece at a time, side by side where there are several
-/// processors. `write` gets the number of the first of a piece.
+/// Writes findings in their order, a piece at a time, side by side where there are several threads. `write` gets
+/// the number of the first of a piece.
 fn in_pieces(
     findings: &[Diagnostic],
-    write: impl Fn(usize, &[Diagnostic], &mut dyn Write) -> io::Result<()> + Sync,
+    write: impl Fn(usize, &[Diagnostic]) -> io::Result<Vec<u8>> + Sync,
     out: &mut dyn Write,
 ) -> io::Result<()> {
     /// Findings that are worth a thread.
-    #[cfg(feature = "parallel")]
     const PIECE: usize = 64;
-    #[cfg(feature = "parallel")]
+    /// What is written of more would be too much to hold.
     const WINDOW: usize = PIECE * 64;
-    #[cfg(feature = "parallel")]
-    if findings.len() > PIECE && rayon::current_num_threads() > 1 {
-        use rayon::prelude::*;
-        // What is written of all of them would be too much to hold.
-        for (window, findings) in findings.chunks(WINDOW).enumerate() {
-            let written = findings.par_chunks(PIECE).enumerate().map(|(piece, findings)| {
-                let mut text = Vec::new();
-                write(window * WINDOW + piece * PIECE, findings, &mut text).map(|()| text)
-            });
-            let written: io::Result<Vec<Vec<u8>>> = written.collect();
-            written?.iter().try_for_each(|text| out.write_all(text))?;
+    for (window, findings) in findings.chunks(WINDOW).enumerate() {
+        let pieces: Vec<(usize, &[Diagnostic])> = findings.chunks(PIECE).enumerate().collect();
+        let write = |(piece, findings)| write(window * WINDOW + piece * PIECE, findings);
+        for text in threads::map(pieces, write) {
+            out.write_all(&text?)?;
         }
-        return Ok(());
     }
-    write(0, findings, out)
+    Ok(())
 }
 
 /// What is omitted, by the finding that it comes behind: the last of the same rule.

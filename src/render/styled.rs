@@ -1,4 +1,4 @@
-//! The text of one finding, with the escapes of a terminal where colours are wanted.
+//! The text of findings, with the escapes of a terminal where colours are wanted.
 
 use std::io::{self, Write};
 
@@ -19,11 +19,9 @@ impl<'a> Styled<'a> {
         Self { text: Ansi::new(Vec::new()), styles }
     }
 
-    /// Writes what has come so far to `out`, and begins anew.
-    pub(super) fn move_to(&mut self, out: &mut dyn Write) -> io::Result<()> {
-        out.write_all(self.text.get_ref())?;
-        self.text.get_mut().clear();
-        Ok(())
+    /// What has come.
+    pub(super) fn into_bytes(self) -> Vec<u8> {
+        self.text.into_inner()
     }
 
     fn set(&mut self, style: impl FnOnce(&Styles) -> &ColorSpec) -> io::Result<()> {

@@ -8,6 +8,7 @@ use crate::isa::generic;
 use crate::source::{Source, Span};
 use crate::syntax::ast::{Declaration, Declarator, Function, Module, Statement};
 use crate::syntax::parser::{self, SyntaxError};
+use crate::syntax::threads;
 
 /// A module, parsed and resolved. Everything behind this stage reads it, and nothing changes it.
 #[derive(Debug)]
@@ -33,16 +34,12 @@ pub struct Unit {
 impl Unit {
     /// Parses `source` and resolves its names.
     pub fn new(source: &Source) -> Self {
-        #[cfg(feature = "parallel")]
-        let parsed = parser::parse_parallel(source, rayon::current_num_threads());
-        #[cfg(not(feature = "parallel"))]
-        let parsed = parser::parse(source);
+        let parsed = parser::parse_parallel(source, threads::count());
         let module = &parsed.module;
-        let others = || (Operations::new(source, module), AllBounds::new(source, module));
-        #[cfg(feature = "parallel")]
-        let (symbols, (operations, bounds)) = rayon::join(|| Symbols::new(source, module), others);
-        #[cfg(not(feature = "parallel"))]
-        let (symbols, (operations, bounds)) = (Symbols::new(source, module), others());
+        let (symbols, (operations, bounds)) = threads::join(
+            || Symbols::new(source, module),
+            || (Operations::new(source, module), AllBounds::new(source, module)),
+        );
         Self {
             source: source.clone(),
             module: parsed.module,

@@ -5,6 +5,7 @@ use std::ops::Range;
 use super::launch::LaunchError;
 use super::report::is_same;
 use super::{KernelReport, Schedule, verdict};
+use crate::syntax::threads;
 
 /// Runs a kernel under the random schedules of some seeds: what any of them shows is reported, and
 /// under how many it shows if that are not all.
@@ -16,13 +17,8 @@ pub fn under_seeds(
     run: impl Fn(Schedule) -> Result<KernelReport, LaunchError> + Sync,
 ) -> Result<KernelReport, LaunchError> {
     let one = |seed: u64| run(Schedule::Random(seed));
-    #[cfg(feature = "parallel")]
-    let reports: Result<Vec<KernelReport>, LaunchError> = {
-        use rayon::prelude::*;
-        seeds.clone().into_par_iter().map(one).collect()
-    };
-    #[cfg(not(feature = "parallel"))]
-    let reports: Result<Vec<KernelReport>, LaunchError> = seeds.clone().map(one).collect();
+    let reports = threads::map(seeds.clone().collect(), one);
+    let reports: Result<Vec<KernelReport>, LaunchError> = reports.into_iter().collect();
     let count = seeds.end.saturating_sub(seeds.start);
     let mut reports = seeds.zip(reports?);
     let Some((first, mut all)) = reports.next() else { return Err(LaunchError("no run".to_owned())) };

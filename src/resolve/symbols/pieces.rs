@@ -8,6 +8,7 @@ use std::ops::Range;
 
 use crate::resolve::families;
 use crate::syntax::ast::{Declaration, Module, Slice, StateSpace, StatementKind};
+use crate::syntax::threads;
 
 /// Statements that are looked at together, and what is declared before them.
 #[derive(Debug, Default)]
@@ -41,13 +42,8 @@ pub(super) fn pieces(module: &Module, threads: usize) -> Vec<Piece> {
     if ranges.len() < 2 {
         return whole();
     }
-    #[cfg(feature = "parallel")]
-    let scans: Option<Vec<Scan>> = {
-        use rayon::prelude::*;
-        ranges.par_iter().map(|own| Scan::of(module, own.clone())).collect()
-    };
-    #[cfg(not(feature = "parallel"))]
-    let scans: Option<Vec<Scan>> = ranges.iter().map(|own| Scan::of(module, own.clone())).collect();
+    let scans = threads::map(ranges.clone(), |own| Scan::of(module, own));
+    let scans: Option<Vec<Scan>> = scans.into_iter().collect();
     // Where a piece begins within something, the whole is one.
     let Some(scans) = scans else { return whole() };
     let mut pieces = Vec::with_capacity(ranges.len());
@@ -70,12 +66,14 @@ pub(super) fn pieces(module: &Module, threads: usize) -> Vec<Piece> {
 fn cut(module: &Module, threads: usize) -> Vec<Range<usize>> {
     /// Statements that are worth a thread.
     const WORTH: usize = 1 << 13;
+    /// Pieces for each of several threads, which have other things to do beside.
+    const EACH: usize = 3;
     let count = module.statements.len();
-    let threads = threads.min(count / WORTH).max(1);
-    let mut ranges = Vec::with_capacity(threads);
+    let pieces = if threads > 1 { (EACH * threads).min(count / WORTH).max(1) } else { 1 };
+    let mut ranges = Vec::with_capacity(pieces);
     let mut start = 0;
-    for piece in 1..threads {
-        let from = (count / threads * piece).max(start + 1);
+    for piece in 1..pieces {
+        let from = (count / pieces * piece).max(start + 1);
         let behind = module.statements.get(from..).unwrap_or_default();
         let opens = behind.iter().position(|it| matches!(it.kind(), StatementKind::FunctionOpen(_)));
         let Some(opens) = opens else { break };

@@ -1,0 +1,28 @@
+//! Work side by side, where the crate is built with threads (feature `parallel`) and there are several.
+//! Without, the same is done one after the other.
+
+/// How many threads there are to work on.
+pub fn count() -> usize {
+    #[cfg(feature = "parallel")]
+    return rayon::current_num_threads();
+    #[cfg(not(feature = "parallel"))]
+    1
+}
+
+/// Does two things.
+pub fn join<A: Send, B: Send>(one: impl FnOnce() -> A + Send, other: impl FnOnce() -> B + Send) -> (A, B) {
+    #[cfg(feature = "parallel")]
+    return rayon::join(one, other);
+    #[cfg(not(feature = "parallel"))]
+    (one(), other())
+}
+
+/// Does the same with each item, each of which is worth a thread; the results are in their order.
+pub fn map<T: Send, R: Send>(items: Vec<T>, work: impl Fn(T) -> R + Send + Sync) -> Vec<R> {
+    #[cfg(feature = "parallel")]
+    if items.len() > 1 && count() > 1 {
+        use rayon::prelude::*;
+        return items.into_par_iter().with_max_len(1).map(work).collect();
+    }
+    items.into_iter().map(work).collect()
+}
