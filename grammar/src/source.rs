@@ -9,6 +9,8 @@ use std::sync::{Arc, OnceLock};
 
 use serde::{Serialize, Serializer};
 
+use crate::threads;
+
 /// A half-open range of byte offsets in one [`Source`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Span {
@@ -149,19 +151,28 @@ impl Source {
     /// # Errors
     /// [`SourceError::Binary`] when the bytes contain NUL, [`SourceError::TooLong`] over 4 GiB.
     pub fn from_bytes(name: impl Into<String>, bytes: Vec<u8>) -> Result<Self, SourceError> {
-        // A long text does not fit the caches next to a processor, so that all is asked of a block while it is there.
+        if u32::try_from(bytes.len()).is_err() {
+            return Err(SourceError::TooLong { bytes: bytes.len() });
+        }
+        let piece = (bytes.len() / threads::count()).next_multiple_of(BLOCK).max(WORTH);
         let mut lines = LineIndex::default();
-        for (index, block) in bytes.chunks(BLOCK).enumerate() {
-            if let Some(at) = memchr::memchr(0, block) {
-                let offset = index * BLOCK + at;
-                return Err(SourceError::Binary { offset, looks_like: magic(&bytes) });
+        for (index, part) in
+            threads::map(bytes.chunks(piece).collect(), LineIndex::of_text).into_iter().enumerate()
+        {
+            match part {
+                Ok(part) => lines.append(&part),
+                Err(at) => {
+                    return Err(SourceError::Binary {
+                        offset: index * piece + at,
+                        looks_like: magic(&bytes),
+                    });
+                }
             }
-            lines.push(block);
         }
         match String::from_utf8(bytes) {
             Ok(text) => {
                 let source = Self::new(name, text)?;
-                // It has none yet.
+                // It has no other yet.
                 let _ = source.inner.lines.set(lines);
                 Ok(source)
             }
@@ -247,6 +258,8 @@ struct Before {
 
 /// Bytes of a block.
 const BLOCK: usize = 1024;
+/// Bytes that are worth a thread.
+const WORTH: usize = 1 << 20;
 
 /// How many scalar values start in `bytes`: one at every byte that is no continuation byte.
 fn characters(bytes: &[u8]) -> u32 {
@@ -283,10 +296,36 @@ impl LineIndex {
         index
     }
 
+    /// The same of bytes that may be no text: then, where the first NUL is. A long text does not fit the caches next
+    /// to a processor, so that both are asked of a block while it is there.
+    fn of_text(bytes: &[u8]) -> Result<Self, usize> {
+        let mut index = Self::default();
+        for (number, block) in bytes.chunks(BLOCK).enumerate() {
+            if let Some(at) = memchr::memchr(0, block) {
+                return Err(number * BLOCK + at);
+            }
+            index.push(block);
+        }
+        Ok(index)
+    }
+
+    /// What stands before the end.
+    fn all(&self) -> Before {
+        self.before.last().copied().unwrap_or_default()
+    }
+
     /// Adds the next block; only the last of a text is shorter than the others.
     fn push(&mut self, block: &[u8]) {
-        let before = self.before.last().copied().unwrap_or_default();
-        self.before.push(before.plus(block));
+        self.before.push(self.all().plus(block));
+    }
+
+    /// Adds the blocks of the text behind.
+    fn append(&mut self, behind: &Self) {
+        let Before { feeds, characters } = self.all();
+        let blocks = behind.before.iter().skip(1);
+        self.before.extend(
+            blocks.map(|it| Before { feeds: feeds + it.feeds, characters: characters + it.characters }),
+        );
     }
 }
 
@@ -308,7 +347,7 @@ impl Lines<'_> {
 
     /// Number of lines; a text without `\n` has one.
     pub fn count(self) -> usize {
-        self.index.before.last().map_or(0, |all| all.feeds as usize) + 1
+        self.index.all().feeds as usize + 1
     }
 
     /// Offset at which the line with this index (from 0) starts.
@@ -360,6 +399,23 @@ mod tests {
                 assert_eq!(lines.line(start), line, "{text:?}");
                 assert_eq!(lines.line(start.saturating_sub(1)), line.saturating_sub(1), "{text:?}");
             }
+        }
+    }
+
+    #[test]
+    fn the_bytes_of_a_long_file_are_read_in_pieces() {
+        let text = "mov.b32 a, b; // \u{e9}\n".repeat(3 * WORTH / 22);
+        let read = Source::from_bytes("t", text.clone().into_bytes()).unwrap();
+        let source = Source::new("t", text.as_str()).unwrap();
+        assert_eq!(read.lines().count(), source.lines().count());
+        for offset in (0..text.len() as u32).step_by(997) {
+            assert_eq!(read.position(offset), source.position(offset));
+        }
+        for offset in [0, BLOCK, WORTH, WORTH + BLOCK + 1, text.len() - 1] {
+            let mut bytes = text.clone().into_bytes();
+            bytes[offset] = 0;
+            let error = Source::from_bytes("t", bytes).unwrap_err();
+            assert_eq!(error, SourceError::Binary { offset, looks_like: None });
         }
     }
 
