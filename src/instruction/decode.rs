@@ -25,6 +25,7 @@ use crate::syntax::literal;
 
 mod align;
 mod construct;
+mod exchanged;
 mod opcode;
 
 use align::{Step, accepts, align, operand_counts};
@@ -362,6 +363,7 @@ impl<'s> Decoder<'s> {
                 }
             }
         }
+        exchanged::find(decoded);
     }
 
     /// Reads one operand.

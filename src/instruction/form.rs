@@ -161,6 +161,13 @@ pub enum Problem {
         /// Whether braces around it make it right.
         wants_braces: bool,
     },
+    /// Two operands of which each fits in the position of the other, and neither in its own.
+    Exchanged {
+        /// The operands, in the order in which they stand.
+        spans: [Span; 2],
+        /// The positions in which they stand.
+        slots: [&'static OperandSlot; 2],
+    },
     /// An element of a vector that may not be one.
     Element {
         /// The element.
@@ -204,6 +211,7 @@ impl Problem {
             | Self::Count { .. }
             | Self::Absent { .. }
             | Self::Kind { .. }
+            | Self::Exchanged { .. }
             | Self::Element { .. }
             | Self::Guard { .. }
             | Self::Undeclared { .. } => false,
