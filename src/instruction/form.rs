@@ -45,6 +45,18 @@ impl Qualifiers {
 }
 
 impl Condition {
+    /// The slots that decide whether it holds.
+    pub fn slots(self) -> Vec<Slot> {
+        match self {
+            Self::Always => Vec::new(),
+            Self::With(qualifier) => vec![qualifier.slot()],
+            Self::WithSlot(slot) => vec![slot],
+            Self::Multicast16 => vec![Slot::Multicast],
+            Self::BlockScaled | Self::NotBlockScaled => vec![Slot::BlockScale, Slot::Kind],
+            Self::ScaledInput => vec![Slot::Kind, Slot::Decompress],
+        }
+    }
+
     /// Whether it holds for an instruction with these qualifiers.
     pub fn holds(self, qualifiers: &Qualifiers) -> bool {
         let block_scaled = || {
