@@ -205,6 +205,12 @@ fn endless_statements_are_read_once() {
         ("x.cu", "asm/*"),
         ("x.cu", "'"),
         ("x.h", "#define A \"01234567890123456789\"\n#define B A A A A A A A A A A\nasm(B B B B B B B B);\n"),
+        (
+            "x.h",
+            "#define A(text, ...) asm(text : __VA_ARGS__)\nA(\"mov.b32 %0, %1;\", \"=r\"(x) : \"r\"(y));\n",
+        ),
+        ("x.h", "#define A(x, ...) asm(\"mov.b32 %0, %1;\" :: x x x x)\nA(\"r\"(x), \"r\"(y), \"r\"(y));\n"),
+        ("x.h", "float f() /* asm */"),
         ("x.h", "asm volatile(\"%0%0%0%0\" \"%%\" ::\"C\"(x));"),
     ];
     for (name, shape) in SHAPES {
