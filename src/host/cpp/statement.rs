@@ -308,7 +308,7 @@ impl<'s> Reader<'_, 's> {
         if self.scope.is_some() || !template.iter().all(is_symbol) {
             return false;
         }
-        let mut before = self.text[..self.keyword.start as usize].trim_end();
+        let mut before = without_comments(&self.text[..self.keyword.start as usize]);
         if before.ends_with(')') {
             let mut depth = 0_usize;
             let open = before.bytes().enumerate().rev().take(FAR).find(|(_, byte)| {
@@ -320,7 +320,7 @@ impl<'s> Reader<'_, 's> {
                 depth == 0
             });
             let Some((open, _)) = open else { return false };
-            before = before[..open].trim_end();
+            before = without_comments(&before[..open]);
         }
         let is_of_name = |c: char| c.is_alphanumeric() || c == '_';
         let rest = before.trim_end_matches(is_of_name);
@@ -572,6 +572,27 @@ impl<'s> Reader<'_, 's> {
             },
         }
     }
+}
+
+/// What stands in front of the comments at the end of a text.
+fn without_comments(text: &str) -> &str {
+    /// No comments in front of a symbol are longer.
+    const FAR: usize = 4096;
+    let mut from = text.len().saturating_sub(FAR);
+    while !text.is_char_boundary(from) {
+        from += 1;
+    }
+    let mut near = text[from..].trim_end();
+    loop {
+        let line = near.rfind('\n').map_or(0, |at| at + 1);
+        let comment = match near.strip_suffix("*/") {
+            Some(inside) => inside.rfind("/*"),
+            None => near[line..].find("//").map(|at| line + at),
+        };
+        let Some(comment) = comment else { break };
+        near = near[..comment].trim_end();
+    }
+    text[..from + near.len()].trim_end()
 }
 
 fn closing(open: u8) -> u8 {
