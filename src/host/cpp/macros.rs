@@ -200,7 +200,9 @@ impl<'s> Macros<'s> {
     pub(super) fn template(&self, text: &'s str, template: Span, scope: &Scope<'s>) -> Option<Template> {
         let parts = self.parts(text, template)?;
         let depends = parts.iter().any(|part| scope.get(text, part).is_some());
-        let last = parts.last().and_then(|part| scope.written(text, part));
+        let last = parts.last();
+        let is_open = last.is_some_and(|part| scope.get(text, part).is_some());
+        let last = last.and_then(|part| scope.written(text, part));
         let mut parts = self.substitute(text, &parts, scope)?;
         // The template may end in the last argument, with the operands behind it.
         let mut rest = None;
@@ -212,7 +214,7 @@ impl<'s> Macros<'s> {
             parts.truncate(at);
         }
         let pieces = pieces_of(&self.expanded(text, parts, 0)?);
-        Some(Template { pieces, depends, rest })
+        Some(Template { pieces, depends, is_open, rest })
     }
 
     /// Where the argument stands that a name among the operands of a statement stands for, if it is one
@@ -459,6 +461,8 @@ pub(super) struct Template {
     pub(super) pieces: Vec<Piece>,
     /// Whether they depend on what the parameters stand for.
     pub(super) depends: bool,
+    /// Whether it ends with an argument, which may go on where other uses have operands.
+    pub(super) is_open: bool,
     /// What an argument has behind the template, from its colon on.
     pub(super) rest: Option<Span>,
 }

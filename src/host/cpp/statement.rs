@@ -103,9 +103,9 @@ impl<'s> Reader<'_, 's> {
                 Token::Literal(_) | Token::Other(..) | Token::Directive(_) => return None,
             }
         };
-        let scoped = match self.scope {
+        let (scoped, is_open) = match self.scope {
             Some(scope) => self.template_of_macro(first, scope)?,
-            None => Vec::new(),
+            None => (Vec::new(), false),
         };
         let mut statement = Statement {
             span: self.keyword.to(first),
@@ -280,6 +280,7 @@ impl<'s> Reader<'_, 's> {
             statement.operands.resize(named.max(listed), operand);
         }
         // Where operands are given with each use, nothing can be added behind them for all.
+        is_given |= is_open && section == Section::Template;
         if !statement.clobbers_memory && !is_given {
             let text = match (section, has_clobbers) {
                 (Section::Template, _) => " ::: \"memory\"",
@@ -467,8 +468,8 @@ impl<'s> Reader<'_, 's> {
         }
     }
 
-    /// The template of a statement in the body of a macro.
-    fn template_of_macro(&mut self, open: Span, scope: &Scope<'s>) -> Option<Vec<Piece>> {
+    /// The template of a statement in the body of a macro, and whether an argument may have more than that.
+    fn template_of_macro(&mut self, open: Span, scope: &Scope<'s>) -> Option<(Vec<Piece>, bool)> {
         let start = open.end;
         let end = loop {
             let behind = self.tokens.at();
@@ -483,11 +484,11 @@ impl<'s> Reader<'_, 's> {
         self.tokens.go_to(end);
         let template = Span::new(start, end as u32);
         let Some(known) = self.macros.template(self.text, template, scope) else {
-            return Some(vec![Piece::Hole(template)]);
+            return Some((vec![Piece::Hole(template)], true));
         };
         self.depends |= known.depends;
         self.argument = known.rest;
-        Some(known.pieces)
+        Some((known.pieces, known.is_open))
     }
 
     /// A name among the literals of a template.
