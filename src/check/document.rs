@@ -101,6 +101,12 @@ fn holds_in_part(unit: &Unit, finding: &Diagnostic) -> bool {
         | Code::InstructionUnsupportedOnTarget
         | Code::FeatureUnsupportedOnTarget
         | Code::VersionTooOld => is_known,
+        // They are judged by all qualifiers that there may be.
+        Code::OperandCount
+        | Code::OperandKind
+        | Code::OperandType
+        | Code::VectorElement
+        | Code::ConstraintType => unit.has_open_qualifiers(finding.primary.span.start),
         // What is said about the whole statement of the host, or about a sign in its template.
         Code::OperandNotListed
         | Code::PercentEscape

@@ -112,6 +112,7 @@ pub(super) fn find_in(source: &Source, part: Span) -> Found {
                         decisions: 0,
                         scope,
                         depends: false,
+                        argument: None,
                     };
                     let statement = reader.statement();
                     readings = readings.max(reader.readings.min(MOST_READINGS));
@@ -195,6 +196,7 @@ impl<'s> Uses<'_, 's> {
                     decisions: 0,
                     scope: Some(&scope),
                     depends: false,
+                    argument: None,
                 };
                 let statement = reader.statement();
                 let depends = reader.depends;

@@ -189,6 +189,10 @@ impl Host {
         let mut is_shared = false;
         for (index, Place { span, region, is_code }) in places.into_iter().enumerate() {
             let text = if index == 0 { text } else { "" };
+            // Where a number of the host's code is what the PTX has, nothing but a number may stand.
+            if is_code && !span.is_empty() && !is_number(text) {
+                return None;
+            }
             let text = if is_code {
                 text.to_owned()
             } else {
@@ -201,6 +205,12 @@ impl Host {
         }
         Some((edits, is_shared))
     }
+}
+
+/// Whether a text of PTX is a number in other languages, too.
+fn is_number(text: &str) -> bool {
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// The fragment that a place stands in.

@@ -123,6 +123,12 @@ impl Mapped {
         Some(if last.start >= first.start { first.to(last) } else { first })
     }
 
+    /// The region that a place of the text belongs to.
+    pub(super) fn region(&self, at: usize) -> u32 {
+        let behind = self.pieces.partition_point(|piece| piece.at as usize <= at);
+        self.pieces[..behind].last().map_or(self.region, |piece| piece.region)
+    }
+
     /// The pieces of a part of the text: their index, text and place.
     fn parts(&self, range: Range<usize>) -> impl Iterator<Item = (usize, &str, Span)> {
         let first = self.pieces.partition_point(|piece| piece.at as usize <= range.start).saturating_sub(1);

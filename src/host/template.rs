@@ -233,8 +233,15 @@ pub(super) fn quoted(
         let is_operand = || rest[len..len + digits].parse::<usize>().is_ok_and(|index| index < operands);
         match character {
             // A name that stands for an operand is written like one.
-            '%' if placeholders == Placeholders::Percent && is_operand() => {
-                quoted.push_str(&rest[..len + digits]);
+            '%' if is_operand() => {
+                quoted.push(match placeholders {
+                    Placeholders::Percent => '%',
+                    Placeholders::Dollar => '$',
+                    // They may have names, which are not known here.
+                    Placeholders::Braces | Placeholders::Access => return None,
+                    Placeholders::None => character,
+                });
+                quoted.push_str(&rest[len..len + digits]);
                 len += digits;
             }
             '$' if placeholders == Placeholders::Dollar && is_operand() => {
@@ -331,6 +338,8 @@ pub(super) fn expand(cooked: &Cooked, placeholders: Placeholders, operands: &[Op
             break;
         }
         let tail = &text[at..];
+        // What stands for a placeholder is written as what is around it.
+        expanded.text.set_region(cooked.text.region(at));
         if tail.starts_with(HOLE) {
             next = at + HOLE.len_utf8();
             let host = cooked.text.host(at..next).unwrap_or_default();

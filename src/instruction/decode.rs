@@ -25,7 +25,9 @@ use crate::syntax::literal;
 
 mod align;
 mod construct;
+mod exchanged;
 mod opcode;
+mod open;
 
 use align::{Step, accepts, align, operand_counts};
 use construct::construct;
@@ -136,6 +138,7 @@ pub fn decode_statement(unit: &Unit, statement: u32, function: Option<u32>) -> O
 /// Decodes tcgen05 instructions.
 #[derive(Debug)]
 pub struct Decoder<'s> {
+    unit: &'s Unit,
     source: &'s Source,
     module: &'s Module,
     symbols: &'s Symbols,
@@ -171,7 +174,8 @@ impl<'s> Decoder<'s> {
         let Unit { source, module, symbols, operations, .. } = unit;
         let (elements, known) = (RefCell::default(), FxHashMap::default());
         let last = Cell::default();
-        Self { source, module, symbols, operations, elements, known, values: Vec::new(), most: 0, last }
+        let (values, most) = (Vec::new(), 0);
+        Self { unit, source, module, symbols, operations, elements, known, values, most, last }
     }
 
     /// The functions that have tcgen05 instructions, in the order of the module.
@@ -324,7 +328,14 @@ impl<'s> Decoder<'s> {
             let operand = &self.module.operands[index];
             (self.value(index, operand, &mut decoded.problems), operand.span())
         }));
-        Self::bind(decoded, form, &mut values);
+        let open = decoded.problems.iter().find_map(|problem| match problem {
+            Problem::UnknownQualifier { span, .. } if is_unknown(self.source.slice(*span)) => Some(*span),
+            _ => None,
+        });
+        match open.filter(|_| self.unit.has_open_qualifiers(decoded.opcode.start)) {
+            Some(word) => open::bind(decoded, form, word.start == decoded.name.end, &values),
+            None => Self::bind(decoded, form, &mut values),
+        }
         values.clear();
         self.values = values;
     }
@@ -362,6 +373,7 @@ impl<'s> Decoder<'s> {
                 }
             }
         }
+        exchanged::find(decoded);
     }
 
     /// Reads one operand.

@@ -45,6 +45,18 @@ impl Qualifiers {
 }
 
 impl Condition {
+    /// The slots that decide whether it holds.
+    pub fn slots(self) -> Vec<Slot> {
+        match self {
+            Self::Always => Vec::new(),
+            Self::With(qualifier) => vec![qualifier.slot()],
+            Self::WithSlot(slot) => vec![slot],
+            Self::Multicast16 => vec![Slot::Multicast],
+            Self::BlockScaled | Self::NotBlockScaled => vec![Slot::BlockScale, Slot::Kind],
+            Self::ScaledInput => vec![Slot::Kind, Slot::Decompress],
+        }
+    }
+
     /// Whether it holds for an instruction with these qualifiers.
     pub fn holds(self, qualifiers: &Qualifiers) -> bool {
         let block_scaled = || {
@@ -161,6 +173,13 @@ pub enum Problem {
         /// Whether braces around it make it right.
         wants_braces: bool,
     },
+    /// Two operands of which each fits in the position of the other, and neither in its own.
+    Exchanged {
+        /// The operands, in the order in which they stand.
+        spans: [Span; 2],
+        /// The positions in which they stand.
+        slots: [&'static OperandSlot; 2],
+    },
     /// An element of a vector that may not be one.
     Element {
         /// The element.
@@ -204,6 +223,7 @@ impl Problem {
             | Self::Count { .. }
             | Self::Absent { .. }
             | Self::Kind { .. }
+            | Self::Exchanged { .. }
             | Self::Element { .. }
             | Self::Guard { .. }
             | Self::Undeclared { .. } => false,

@@ -21,31 +21,45 @@ pub struct Mistyped<'d, 's> {
 pub fn mistyped<'d, 's>(decoded: &'d Decoded<'s>) -> Vec<Mistyped<'d, 's>> {
     let mut found = Vec::new();
     for bound in decoded.operands.iter().filter(|bound| bound.fits) {
-        let slot = bound.slot;
-        let mut look = |register: &'d Register<'s>, allowed: &'static [Type]| {
-            // Where no register may stand at all, its kind is wrong, not its type.
-            let fits = register.ty.is_none_or(|ty| allowed.is_empty() || allowed.contains(&ty));
-            if !fits {
-                found.push(Mistyped { register, slot, allowed });
-            }
-        };
-        let allowed = slot.class.facts().registers;
-        match &bound.value {
-            Value::Scalar(Scalar::Register(register)) | Value::Not(register) => look(register, allowed),
-            Value::Address(Address { base: Base::Register(register), .. }) => {
-                look(register, slot.class.address_registers());
-            }
-            Value::Vector(vector) => {
-                for element in vector.elements.iter() {
-                    if let Scalar::Register(register) = element {
-                        look(register, allowed);
-                    }
-                }
-            }
-            Value::Scalar(_) | Value::Address(_) | Value::Other(_) => {}
-        }
+        each_mistyped(bound.slot, &bound.value, |it| found.push(it));
     }
     found
+}
+
+/// Whether the registers of an operand have types that a position takes.
+pub(super) fn fit(slot: &'static OperandSlot, value: &Value<'_>) -> bool {
+    let mut fits = true;
+    each_mistyped(slot, value, |_| fits = false);
+    fits
+}
+
+fn each_mistyped<'d, 's>(
+    slot: &'static OperandSlot,
+    value: &'d Value<'s>,
+    mut found: impl FnMut(Mistyped<'d, 's>),
+) {
+    let mut look = |register: &'d Register<'s>, allowed: &'static [Type]| {
+        // Where no register may stand at all, its kind is wrong, not its type.
+        let fits = register.ty.is_none_or(|ty| allowed.is_empty() || allowed.contains(&ty));
+        if !fits {
+            found(Mistyped { register, slot, allowed });
+        }
+    };
+    let allowed = slot.class.facts().registers;
+    match value {
+        Value::Scalar(Scalar::Register(register)) | Value::Not(register) => look(register, allowed),
+        Value::Address(Address { base: Base::Register(register), .. }) => {
+            look(register, slot.class.address_registers());
+        }
+        Value::Vector(vector) => {
+            for element in vector.elements.iter() {
+                if let Scalar::Register(register) = element {
+                    look(register, allowed);
+                }
+            }
+        }
+        Value::Scalar(_) | Value::Address(_) | Value::Other(_) => {}
+    }
 }
 
 /// What registers of these types are, in words.

@@ -5,10 +5,14 @@ use super::operations::Operations;
 use super::symbols::{Symbol, Symbols};
 use crate::host::{Binding, Fragment, UNKNOWN_TEXT, fragment_at};
 use crate::isa::generic;
+use crate::isa::vocabulary::Qualifier;
 use crate::source::{Source, Span};
-use crate::syntax::ast::{Declaration, Declarator, Function, Module, Statement};
+use crate::syntax::ast::{Declaration, Declarator, Function, Module, Statement, StatementKind};
 use crate::syntax::parser::{self, SyntaxError};
 use crate::syntax::threads;
+
+/// A statement of which that much is known is judged by it.
+const NEAR: usize = 4096;
 
 /// A module, parsed and resolved. Everything behind this stage reads it, and nothing changes it.
 #[derive(Debug)]
@@ -136,18 +140,48 @@ impl Unit {
     /// Whether a part of the statement at a place is not known, so that nothing can be said about the
     /// whole.
     pub fn is_open(&self, offset: u32) -> bool {
-        /// A statement of which that much is known is judged by it.
-        const NEAR: usize = 4096;
         if self.is_module {
             return false;
         }
         let bytes = self.source.text().as_bytes();
+        let behind = &bytes[bytes.len().min(offset as usize)..bytes.len().min(offset as usize + NEAR)];
+        let end = offset as usize + memchr::memchr(b';', behind).unwrap_or(behind.len());
+        self.has_unknown(self.end_before(offset), end)
+    }
+
+    /// Whether all that is not known of the statement at a place is which qualifiers its opcode has, so that
+    /// its operands can be judged by those that it may have.
+    pub fn has_open_qualifiers(&self, offset: u32) -> bool {
+        let statements = &self.module.statements;
+        let behind = statements.partition_point(|statement| statement.span.start <= offset);
+        let Some(statement) = behind.checked_sub(1).map(|at| statements[at]) else { return false };
+        let StatementKind::Instruction(index) = statement.kind() else { return false };
+        let Span { start, end } = self.module.instructions[index as usize].opcode;
+        if self.is_module || statement.span.len() as usize > NEAR {
+            return false;
+        }
+        // What stands behind a whole word at the end of an opcode may be anything, operands as well.
+        let last = self.source.slice(Span::new(start, end)).rsplit('.').next().unwrap_or_default();
+        let known = last.trim_end_matches(UNKNOWN_TEXT);
+        let is_bounded = known == last || Qualifier::parse(known).is_none();
+        is_bounded
+            && self.has_unknown(start as usize, end as usize)
+            && !self.has_unknown(self.end_before(start), start as usize)
+            && !self.has_unknown(end as usize, statement.span.end as usize)
+    }
+
+    /// Where the statement before a place ends.
+    fn end_before(&self, offset: u32) -> usize {
+        let bytes = self.source.text().as_bytes();
         let at = bytes.len().min(offset as usize);
         let before = &bytes[at.saturating_sub(NEAR)..at];
-        let start = at - before.len() + memchr::memrchr(b';', before).map_or(0, |semicolon| semicolon + 1);
-        let behind = &bytes[at..bytes.len().min(at + NEAR)];
-        let end = at + memchr::memchr(b';', behind).unwrap_or(behind.len());
-        memchr::memmem::find(&bytes[start..end], UNKNOWN_TEXT.as_bytes()).is_some()
+        at - before.len() + memchr::memrchr(b';', before).map_or(0, |semicolon| semicolon + 1)
+    }
+
+    /// Whether something is not known in a part of the text.
+    fn has_unknown(&self, start: usize, end: usize) -> bool {
+        let part = self.source.text().as_bytes().get(start..end).unwrap_or_default();
+        memchr::memmem::find(part, UNKNOWN_TEXT.as_bytes()).is_some()
     }
 
     /// The opcodes that are not in the table, as they are first written.

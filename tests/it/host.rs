@@ -135,6 +135,47 @@ fn a_broken_qualifier_is_found_where_it_stands() {
     assert!(broken > 30, "{broken} qualifiers broken");
 }
 
+/// Whatever the assembler accepts has no finding about its operands where a formatted string or a parameter of a
+/// template decides what one of its qualifiers is, or the rest of one.
+#[test]
+fn an_open_qualifier_says_nothing_wrong_of_operands() {
+    let module = include_str!("../../fixtures/ptxas/module.ptx");
+    let declared: String =
+        module.lines().filter(|line| line.trim_start().starts_with(".reg")).map(str::trim).collect();
+    let verdicts = include_str!("../../fixtures/ptxas/statements.tsv");
+    let mut text = String::new();
+    let mut opened = 0;
+    for line in verdicts.lines().filter(|line| line.contains("\taccepts\tagrees\t")) {
+        let statement = line.rsplit('\t').next().unwrap();
+        let opcode = statement.find("tcgen05").unwrap();
+        let behind = statement[opcode..].find([' ', ';']).map_or(statement.len(), |len| opcode + len);
+        let dots = statement[opcode..behind].match_indices('.').map(|(at, _)| opcode + at);
+        let mut dots: Vec<usize> = dots.chain([behind]).collect();
+        // The word behind `tcgen05` names the operation.
+        dots.remove(0);
+        for pair in dots.windows(2) {
+            let [dot, end] = pair else { continue };
+            let colons = statement[*dot..*end].find("::").map(|at| dot + at + 2);
+            for start in [Some(*dot), Some(dot + 1), colons].into_iter().flatten() {
+                let (head, tail) = (&statement[..start], &statement[*end..]);
+                writeln!(
+                    text,
+                    "llvm.inline_asm(None, [], \"{{ {declared} {head}\" + n + \"{tail} }}\", \"\", True)"
+                )
+                .unwrap();
+                opened += 1;
+            }
+        }
+    }
+    let source = Source::new("opened.py", text).unwrap();
+    let report = check(&source, &Options::default());
+    for finding in &report.diagnostics {
+        let is_of_operand = ["TC106", "TC107", "TC108", "TC111", "TC953"].contains(&finding.code.as_str());
+        assert!(!is_of_operand, "{}: {}", finding.message, source.slice(finding.primary.span));
+    }
+    assert!(opened > 5_000, "{opened} qualifiers opened");
+}
+
 /// Every cut of a file, and every language's way of starting what does not end.
 #[test]
 fn what_does_not_end_is_no_trouble() {
@@ -164,6 +205,12 @@ fn endless_statements_are_read_once() {
         ("x.cu", "asm/*"),
         ("x.cu", "'"),
         ("x.h", "#define A \"01234567890123456789\"\n#define B A A A A A A A A A A\nasm(B B B B B B B B);\n"),
+        (
+            "x.h",
+            "#define A(text, ...) asm(text : __VA_ARGS__)\nA(\"mov.b32 %0, %1;\", \"=r\"(x) : \"r\"(y));\n",
+        ),
+        ("x.h", "#define A(x, ...) asm(\"mov.b32 %0, %1;\" :: x x x x)\nA(\"r\"(x), \"r\"(y), \"r\"(y));\n"),
+        ("x.h", "float f() /* asm */"),
         ("x.h", "asm volatile(\"%0%0%0%0\" \"%%\" ::\"C\"(x));"),
     ];
     for (name, shape) in SHAPES {

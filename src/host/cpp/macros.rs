@@ -196,17 +196,33 @@ impl<'s> Macros<'s> {
         true
     }
 
-    /// The pieces of a template in the body of a macro, and whether they depend on what its parameters stand for.
-    pub(super) fn template(
-        &self,
-        text: &'s str,
-        template: Span,
-        scope: &Scope<'s>,
-    ) -> Option<(Vec<Piece>, bool)> {
+    /// What a template in the body of a macro is with what its parameters stand for.
+    pub(super) fn template(&self, text: &'s str, template: Span, scope: &Scope<'s>) -> Option<Template> {
         let parts = self.parts(text, template)?;
         let depends = parts.iter().any(|part| scope.get(text, part).is_some());
-        let parts = self.substitute(text, &parts, scope)?;
-        Some((pieces_of(&self.expanded(text, parts, 0)?), depends))
+        let last = parts.last();
+        let is_open = last.is_some_and(|part| scope.get(text, part).is_some());
+        let last = last.and_then(|part| scope.written(text, part));
+        let mut parts = self.substitute(text, &parts, scope)?;
+        // The template may end in the last argument, with the operands behind it.
+        let mut rest = None;
+        if let (Some(last), Some((at, colon))) = (last, first_colon(&parts))
+            && last.start <= colon.start
+            && colon.end <= last.end
+        {
+            rest = Some(Span::new(colon.start, last.end));
+            parts.truncate(at);
+        }
+        let pieces = pieces_of(&self.expanded(text, parts, 0)?);
+        Some(Template { pieces, depends, is_open, rest })
+    }
+
+    /// Where the argument stands that a name among the operands of a statement stands for, if it is one
+    /// piece of the text.
+    pub(super) fn argument(&self, text: &'s str, name: Span, scope: &Scope<'s>) -> Option<Span> {
+        let part = Part::Name(name);
+        self.charge(&scope.get(text, &part)?.written)?;
+        scope.written(text, &part)
     }
 
     /// The macros whose bodies have assembly and parameters: what their uses say is looked at.
@@ -439,6 +455,18 @@ enum Part {
     Unknown(Span),
 }
 
+/// A template in the body of a macro.
+#[derive(Debug)]
+pub(super) struct Template {
+    pub(super) pieces: Vec<Piece>,
+    /// Whether they depend on what the parameters stand for.
+    pub(super) depends: bool,
+    /// Whether it ends with an argument, which may go on where other uses have operands.
+    pub(super) is_open: bool,
+    /// What an argument has behind the template, from its colon on.
+    pub(super) rest: Option<Span>,
+}
+
 /// What the parameters of a macro stand for.
 #[derive(Debug, Default)]
 pub(super) struct Scope<'s> {
@@ -482,6 +510,33 @@ impl<'s> Scope<'s> {
         }
     }
 
+    /// Where the argument stands that a name stands for; none if that is not known, or put together from
+    /// several places.
+    fn written(&self, text: &'s str, part: &Part) -> Option<Span> {
+        let written = &self.get(text, part)?.written;
+        let place = |part: &Part| match part {
+            Part::Name(span) | Part::Sign(_, span) => Some(*span),
+            Part::Literal(literal) => Some(literal.span),
+            Part::Joined(_) | Part::Quoted(_) | Part::Unknown(_) => None,
+        };
+        let (Some(first), Some(last)) = (written.first(), written.last()) else {
+            return Some(Span::at(0));
+        };
+        let start = place(first)?.start;
+        let whole = Span::new(start, place(last)?.end.max(start));
+        let mut tokens = Tokens::new(&text[..whole.end as usize]);
+        tokens.go_to(whole.start as usize);
+        let is_as_written = written.iter().all(|part| {
+            let read = match tokens.next() {
+                Some(Token::Word(span) | Token::Other(_, span)) => Some(span),
+                Some(Token::Literal(literal)) => Some(literal.span),
+                Some(Token::Directive(_)) | None => None,
+            };
+            read.is_some() && read == place(part)
+        });
+        is_as_written.then_some(whole)
+    }
+
     /// What an expression is that may be the name of a parameter; none if that is not known.
     pub(super) fn value<'t>(&self, text: &'t str, expression: &'t str) -> Option<&'t str> {
         match self.named(expression.trim_matches(['(', ')', ' '])) {
@@ -520,6 +575,20 @@ fn pieces_of(parts: &[Part]) -> Vec<Piece> {
         }
     }
     pieces
+}
+
+/// The first colon outside of brackets, and how many parts stand before it.
+fn first_colon(parts: &[Part]) -> Option<(usize, Span)> {
+    let mut depth = 0_usize;
+    for (at, part) in parts.iter().enumerate() {
+        match part {
+            Part::Sign(b'(' | b'[' | b'{', _) => depth += 1,
+            Part::Sign(b')' | b']' | b'}', _) => depth = depth.saturating_sub(1),
+            Part::Sign(b':', span) if depth == 0 => return Some((at, *span)),
+            _ => {}
+        }
+    }
+    None
 }
 
 /// What `#` makes of an argument.

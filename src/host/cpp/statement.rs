@@ -25,6 +25,8 @@ pub(super) struct Reader<'r, 's> {
     pub(super) scope: Option<&'r Scope<'s>>,
     /// Whether what the statement says depends on them.
     pub(super) depends: bool,
+    /// What is read of an argument that has operands, before the body goes on: from where to where.
+    pub(super) argument: Option<Span>,
 }
 
 /// No statement has more.
@@ -38,11 +40,13 @@ struct Written {
     literals: String,
     /// Whether there are names in it of which nothing is known.
     has_names: bool,
+    /// Whether it stands in an argument of a macro.
+    is_given: bool,
 }
 
 impl Written {
-    fn new(span: Span) -> Self {
-        Self { span, literals: String::new(), has_names: false }
+    fn new(span: Span, is_given: bool) -> Self {
+        Self { span, literals: String::new(), has_names: false, is_given }
     }
 
     /// Whether it is the name of a macro, which may stand for any number of operands.
@@ -99,9 +103,9 @@ impl<'s> Reader<'_, 's> {
                 Token::Literal(_) | Token::Other(..) | Token::Directive(_) => return None,
             }
         };
-        let scoped = match self.scope {
+        let (scoped, is_open) = match self.scope {
             Some(scope) => self.template_of_macro(first, scope)?,
-            None => Vec::new(),
+            None => (Vec::new(), false),
         };
         let mut statement = Statement {
             span: self.keyword.to(first),
@@ -125,8 +129,23 @@ impl<'s> Reader<'_, 's> {
         // Whether an operand has ended, and no comma has followed.
         let mut comma_is_due = false;
         let mut has_clobbers = false;
+        // Whether operands come from arguments of the macro.
+        let mut is_given = self.argument.is_some();
         let end = loop {
-            match (section, self.next()?) {
+            let token = self.next()?;
+            let is_in_argument = self.argument.is_some();
+            match (section, token) {
+                (Section::Outputs | Section::Inputs | Section::Clobbers, Token::Word(word))
+                    if constraint.is_none() && self.enter_argument(word) =>
+                {
+                    is_given = true;
+                }
+                // `, ##__VA_ARGS__`
+                (Section::Outputs | Section::Inputs, Token::Other(b'#', _))
+                    if constraint.is_none() && self.enter_pasted_argument() =>
+                {
+                    is_given = true;
+                }
                 (_, Token::Other(b')', span)) => {
                     if constraint.is_some_and(|it| it.is_macro()) {
                         listed = listed.or(Some(statement.operands.len()));
@@ -160,13 +179,14 @@ impl<'s> Reader<'_, 's> {
                 }
                 (Section::Outputs | Section::Inputs, Token::Literal(literal)) => {
                     let text = &self.text[literal.inside.range()];
-                    let written = constraint.get_or_insert_with(|| Written::new(literal.span));
+                    let written =
+                        constraint.get_or_insert_with(|| Written::new(literal.span, is_in_argument));
                     written.span = written.span.to(literal.span);
                     written.literals.push_str(text);
                 }
                 (Section::Outputs | Section::Inputs, Token::Word(word)) => {
                     let is_first = constraint.is_none();
-                    let written = constraint.get_or_insert_with(|| Written::new(word));
+                    let written = constraint.get_or_insert_with(|| Written::new(word, is_in_argument));
                     written.span = written.span.to(word);
                     if let Some(text) = self.macros.literal(&self.text[word.range()]) {
                         written.literals.push_str(text);
@@ -183,13 +203,13 @@ impl<'s> Reader<'_, 's> {
                 }
                 // `"=" LETTER_##TYPE(value)`
                 (Section::Outputs | Section::Inputs, Token::Other(b'#', sign)) => {
-                    let written = constraint.get_or_insert_with(|| Written::new(sign));
+                    let written = constraint.get_or_insert_with(|| Written::new(sign, is_in_argument));
                     written.span = written.span.to(sign);
                     written.has_names = true;
                 }
                 (Section::Outputs | Section::Inputs, Token::Other(b'(', open)) => {
                     let close = self.skip(b'(')?;
-                    let written = constraint.take().unwrap_or_else(|| Written::new(open));
+                    let written = constraint.take().unwrap_or_else(|| Written::new(open, is_in_argument));
                     if written.is_macro() {
                         // It may stand for one operand or for several.
                         listed = listed.or(Some(statement.operands.len()));
@@ -205,13 +225,17 @@ impl<'s> Reader<'_, 's> {
                         statement.machine = Machine::Other;
                     }
                     let constraint = match text {
+                        // What stands in an argument means what it does where the macro is used.
+                        Some(text) if is_in_argument => self.constraint(text, value, &statement.operands),
                         Some(text) => self.constraint(text, self.value(value), &statement.operands),
                         None => Constraint::Other,
                     };
                     self.depends |= matches!(constraint, Constraint::Immediate(_))
                         && self.scope.is_some_and(|scope| scope.has(value));
                     let is_output = section == Section::Outputs;
-                    let span = written.span.to(close);
+                    // `#define READ(constraint, value) asm("..." :: constraint(value))`
+                    let is_together = written.is_given == is_in_argument;
+                    let span = if is_together { written.span } else { open }.to(close);
                     statement.operands.push(Operand {
                         span,
                         constraint,
@@ -255,7 +279,9 @@ impl<'s> Reader<'_, 's> {
             let named = self.operands_named(&statement.template).min(MOST_OPERANDS);
             statement.operands.resize(named.max(listed), operand);
         }
-        if !statement.clobbers_memory {
+        // Where operands are given with each use, nothing can be added behind them for all.
+        is_given |= is_open && section == Section::Template;
+        if !statement.clobbers_memory && !is_given {
             let text = match (section, has_clobbers) {
                 (Section::Template, _) => " ::: \"memory\"",
                 (Section::Outputs, _) => " :: \"memory\"",
@@ -283,7 +309,7 @@ impl<'s> Reader<'_, 's> {
         if self.scope.is_some() || !template.iter().all(is_symbol) {
             return false;
         }
-        let mut before = self.text[..self.keyword.start as usize].trim_end();
+        let mut before = without_comments(&self.text[..self.keyword.start as usize]);
         if before.ends_with(')') {
             let mut depth = 0_usize;
             let open = before.bytes().enumerate().rev().take(FAR).find(|(_, byte)| {
@@ -295,7 +321,7 @@ impl<'s> Reader<'_, 's> {
                 depth == 0
             });
             let Some((open, _)) = open else { return false };
-            before = before[..open].trim_end();
+            before = without_comments(&before[..open]);
         }
         let is_of_name = |c: char| c.is_alphanumeric() || c == '_';
         let rest = before.trim_end_matches(is_of_name);
@@ -305,8 +331,54 @@ impl<'s> Reader<'_, 's> {
         !is_body && !matches!(name, "" | "if" | "while" | "for" | "switch" | "constexpr" | "else" | "do")
     }
 
+    /// Goes on with the argument that a name stands for, if it is the name of a parameter and known.
+    fn enter_argument(&mut self, word: Span) -> bool {
+        let Some(scope) = self.scope.filter(|_| self.argument.is_none()) else { return false };
+        let Some(argument) = self.macros.argument(self.text, word, scope) else { return false };
+        self.argument = Some(argument);
+        self.depends = true;
+        true
+    }
+
+    /// The same behind the first sign of a `##`.
+    fn enter_pasted_argument(&mut self) -> bool {
+        let behind = self.tokens.at();
+        if self.argument.is_none()
+            && let Some(Token::Other(b'#', _)) = self.tokens.next()
+            && let Some(Token::Word(word)) = self.tokens.next()
+            && self.enter_argument(word)
+        {
+            return true;
+        }
+        self.tokens.go_to(behind);
+        false
+    }
+
+    /// Where the next token is read: in the text, and in an argument.
+    fn place(&self) -> (usize, Option<Span>) {
+        (self.tokens.at(), self.argument)
+    }
+
+    fn go_to(&mut self, (at, argument): (usize, Option<Span>)) {
+        self.tokens.go_to(at);
+        self.argument = argument;
+    }
+
     /// The next token in the branch that is read.
     fn next(&mut self) -> Option<Token> {
+        if let Some(argument) = &mut self.argument {
+            let mut tokens = Tokens::new(&self.text[..argument.end as usize]);
+            tokens.go_to(argument.start as usize);
+            match tokens.next() {
+                Some(Token::Directive(_)) => return None,
+                Some(Token::Word(word)) if is_keyword(&self.text[word.range()]) => return None,
+                Some(token) => {
+                    argument.start = tokens.at() as u32;
+                    return Some(token);
+                }
+                None => self.argument = None,
+            }
+        }
         loop {
             let directive = match self.tokens.next()? {
                 Token::Directive(directive) => directive,
@@ -396,8 +468,8 @@ impl<'s> Reader<'_, 's> {
         }
     }
 
-    /// The template of a statement in the body of a macro.
-    fn template_of_macro(&mut self, open: Span, scope: &Scope<'s>) -> Option<Vec<Piece>> {
+    /// The template of a statement in the body of a macro, and whether an argument may have more than that.
+    fn template_of_macro(&mut self, open: Span, scope: &Scope<'s>) -> Option<(Vec<Piece>, bool)> {
         let start = open.end;
         let end = loop {
             let behind = self.tokens.at();
@@ -411,21 +483,23 @@ impl<'s> Reader<'_, 's> {
         };
         self.tokens.go_to(end);
         let template = Span::new(start, end as u32);
-        let known = self.macros.template(self.text, template, scope);
-        let (pieces, depends) = known.unwrap_or_else(|| (vec![Piece::Hole(template)], false));
-        self.depends |= depends;
-        Some(pieces)
+        let Some(known) = self.macros.template(self.text, template, scope) else {
+            return Some((vec![Piece::Hole(template)], true));
+        };
+        self.depends |= known.depends;
+        self.argument = known.rest;
+        Some((known.pieces, known.is_open))
     }
 
     /// A name among the literals of a template.
     fn named_piece(&mut self, word: Span, pieces: &mut Vec<Piece>) -> Option<()> {
-        let behind = self.tokens.at();
+        let behind = self.place();
         // With its arguments, if it has any.
         let arguments = if let Token::Other(b'(', open) = self.next()? {
             let end = self.skip(b'(')?;
             Some(Span::new(open.end, end.start))
         } else {
-            self.tokens.go_to(behind);
+            self.go_to(behind);
             None
         };
         let span = arguments.map_or(word, |it| word.to(Span::at(it.end + 1)));
@@ -437,7 +511,7 @@ impl<'s> Reader<'_, 's> {
 
     /// The operands that a macro of this file stands for.
     fn operands_of_macro(&mut self, word: Span, section: Section) -> Option<Vec<Operand>> {
-        let behind = self.tokens.at();
+        let behind = self.place();
         let mut span = word;
         let has_arguments = match self.next()? {
             Token::Other(b'(', _) => {
@@ -445,13 +519,13 @@ impl<'s> Reader<'_, 's> {
                 true
             }
             Token::Word(_) | Token::Literal(_) | Token::Other(..) | Token::Directive(_) => {
-                self.tokens.go_to(behind);
+                self.go_to(behind);
                 false
             }
         };
         let constraints = self.macros.operands(self.text, word, has_arguments);
         if constraints.is_none() {
-            self.tokens.go_to(behind);
+            self.go_to(behind);
         }
         let operands = constraints?.into_iter().map(|text| {
             let constraint = text.as_deref().map_or(Constraint::Other, |text| self.constraint(text, "", &[]));
@@ -499,6 +573,27 @@ impl<'s> Reader<'_, 's> {
             },
         }
     }
+}
+
+/// What stands in front of the comments at the end of a text.
+fn without_comments(text: &str) -> &str {
+    /// No comments in front of a symbol are longer.
+    const FAR: usize = 4096;
+    let mut from = text.len().saturating_sub(FAR);
+    while !text.is_char_boundary(from) {
+        from += 1;
+    }
+    let mut near = text[from..].trim_end();
+    loop {
+        let line = near.rfind('\n').map_or(0, |at| at + 1);
+        let comment = match near.strip_suffix("*/") {
+            Some(inside) => inside.rfind("/*"),
+            None => near[line..].find("//").map(|at| line + at),
+        };
+        let Some(comment) = comment else { break };
+        near = near[..comment].trim_end();
+    }
+    text[..from + near.len()].trim_end()
 }
 
 fn closing(open: u8) -> u8 {

@@ -1,7 +1,8 @@
+use super::syntax_help;
 use crate::diagnostic::{Diagnostic, Findings, Fix};
 use crate::instruction::decode::Decoded;
 use crate::instruction::form::Problem;
-use crate::isa::tensor::{Condition, InstructionForm, OperandSlot};
+use crate::isa::tensor::InstructionForm;
 use crate::isa::vocabulary::{Qualifier, Sparse};
 use crate::rules::{Checker, Code, rule};
 use crate::source::Span;
@@ -83,26 +84,6 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             }
         }
     }
-}
-
-/// The operands that the form must have, and where the others may stand.
-fn syntax_help(form: &'static InstructionForm, decoded: &Decoded<'_>) -> String {
-    let bare =
-        |slot: &OperandSlot| OperandSlot { when: Condition::Always, optional: false, ..*slot }.syntax();
-    let slots: Vec<&OperandSlot> = form.present(&decoded.qualifiers).collect();
-    let required: Vec<String> = slots.iter().filter(|slot| !slot.optional).map(|slot| bare(slot)).collect();
-    if required.is_empty() {
-        return "remove the operands".to_owned();
-    }
-    let mut help = format!("with these qualifiers its operands are `{}`", required.join(", "));
-    for (index, slot) in slots.iter().enumerate().filter(|(_, slot)| slot.optional) {
-        let neighbour = match slots[index + 1..].iter().find(|slot| !slot.optional) {
-            Some(next) => format!("before `{}`", bare(next)),
-            None => "at the end".to_owned(),
-        };
-        help.push_str(&format!("; `{}` may stand {neighbour}", bare(slot)));
-    }
-    help
 }
 
 /// The instruction as the ISA calls this form.

@@ -1,13 +1,17 @@
+use super::syntax_help;
 use crate::diagnostic::{Applicability, Diagnostic, Edit, Findings, Fix};
+use crate::host::is_unknown;
+use crate::instruction::decode::Decoded;
 use crate::instruction::form::Problem;
-use crate::isa::tensor::Restriction;
+use crate::isa::tensor::{InstructionForm, OperandSlot, Restriction};
 use crate::rules::{Checker, Code, rule};
 use crate::source::Span;
 
 rule! {
     /// ## What it does
     /// Finds operands of the wrong kind: a register where an address in brackets is expected, an
-    /// address where a value is expected, a bare register where a vector is expected, and so on.
+    /// address where a value is expected, a bare register where a vector is expected, two operands in
+    /// each other's place, and so on.
     ///
     /// ## Why is this bad?
     /// The assembler refuses the instruction.
@@ -30,6 +34,9 @@ rule! {
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     for decoded in checker.instructions {
         for problem in &decoded.problems {
+            if let (Problem::Exchanged { spans, slots }, Some(form)) = (problem, decoded.form) {
+                findings.push(exchanged(checker, decoded, form, (*spans, *slots)));
+            }
             let Problem::Kind { span, slot, found, wants_braces } = problem else { continue };
             // Half-split offsets have a rule of their own.
             if slot.restriction == Some(Restriction::HalfSplitOffset) {
@@ -68,6 +75,32 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             findings.push(finding);
         }
     }
+}
+
+/// Two operands of which each belongs where the other stands.
+fn exchanged(
+    checker: &Checker<'_>,
+    decoded: &Decoded<'_>,
+    form: &'static InstructionForm,
+    (spans, slots): ([Span; 2], [&OperandSlot; 2]),
+) -> Diagnostic {
+    let [first, second] = slots.map(|slot| slot.name);
+    let [left, right] = spans.map(|span| checker.unit.source.slice(span).to_owned());
+    // Another instruction may take them in this order: what was meant is not certain.
+    let is_known = !is_unknown(&left) && !is_unknown(&right);
+    let fix = is_known.then(|| Fix {
+        applicability: Applicability::Unsafe,
+        ..Fix::swap("Exchange the operands", (spans[0], left), (spans[1], right))
+    });
+    Diagnostic::new(
+        Code::OperandKind,
+        spans[0],
+        format!("`{first}` and `{second}` of `tcgen05.{}` are exchanged", form.operation),
+        format!("this belongs in the place of `{second}`"),
+    )
+    .label(spans[1], format!("this belongs in the place of `{first}`"))
+    .help(syntax_help(form, decoded))
+    .fix(fix)
 }
 
 /// Whether an operand is a name and nothing else.
