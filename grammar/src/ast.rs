@@ -473,6 +473,12 @@ impl Operand {
         matches!(self.tag(), 1..=4)
     }
 
+    /// Whether it has parts: whether it is neither a name nor what names nothing.
+    #[inline]
+    pub const fn has_parts(&self) -> bool {
+        self.tag() >= 5 && self.tag() < GUARD
+    }
+
     /// Whether it is a number, with no operator before it.
     #[inline]
     pub const fn is_number(&self) -> bool {

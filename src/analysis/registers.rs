@@ -101,7 +101,8 @@ fn one(
 ) {
     match register {
         Some(register) => visit(register, index as u32, access),
-        None => within(module, symbols, index, access, visit),
+        None if module.operands[index].has_parts() => within(module, symbols, index, access, visit),
+        None => {}
     }
 }
 
@@ -114,9 +115,6 @@ fn within(
     visit: &mut impl FnMut(RegisterId, u32, Access),
 ) {
     let operand = &module.operands[index];
-    if operand.is_name() || operand.is_literal() {
-        return;
-    }
     // A pair of destinations, or a list of them. What else has parts reads them.
     let access = if operand.is_group() { access } else { Access::Read };
     let range = operand.parts().range();

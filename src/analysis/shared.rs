@@ -9,7 +9,7 @@ use super::events::{Action, Event};
 use super::flow::Flow;
 use super::places::Root;
 use super::ranges::Numbers;
-use crate::descriptor::shared_memory::{self, SwizzleMode};
+use crate::descriptor::shared_memory::{Rows, SwizzleMode};
 use crate::instruction::{Instruction, MatrixA, Scalar};
 use crate::isa::generic::{Arithmetic, Bits, Computation, Flag, Space};
 use crate::resolve::symbols::{RegisterId, Resolution, SymbolId, SymbolKind};
@@ -128,19 +128,16 @@ impl Flow<'_> {
         else {
             return false;
         };
-        let layout = shared_memory::layout(false);
         let bytes = |name: &str, scalar: &Scalar<'_>, rows: Option<u32>| -> Option<(SymbolId, Range<u64>)> {
             let (read, start) = self.start(reader, scalar)?;
             let word = known.descriptors.iter().find(|it| it.name == name)?.word;
-            let (_, stride) = layout.known("sbo", word)?;
-            let (swizzle, mode) = layout.known("swizzle", word)?;
-            let group = match swizzle.name_of(mode)?.parse().ok()? {
+            let Rows { stride, swizzle, .. } = Rows::of(word);
+            let group = match swizzle? {
                 mode @ (SwizzleMode::Bytes128 | SwizzleMode::Bytes64) => mode.eight_rows()?,
                 SwizzleMode::None | SwizzleMode::Bytes32 | SwizzleMode::Bytes128Atom32 => return None,
             };
             let more = u64::from(rows?.div_ceil(8).saturating_sub(1));
-            // The field is in units of 16 bytes.
-            Some((read, start..start + more * stride * 16 + group))
+            Some((read, start..start + more * stride? + group))
         };
         let is_beside = |matrix: Option<(SymbolId, Range<u64>)>| {
             matrix.is_some_and(|(read, bytes)| {

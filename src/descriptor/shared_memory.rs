@@ -48,6 +48,22 @@ pub enum SwizzleMode {
 }
 
 impl SwizzleMode {
+    /// Its bits in a descriptor.
+    const fn bits(self) -> u64 {
+        match self {
+            Self::None => 0,
+            Self::Bytes128Atom32 => 1,
+            Self::Bytes128 => 2,
+            Self::Bytes64 => 4,
+            Self::Bytes32 => 6,
+        }
+    }
+
+    /// Its bits and its name.
+    const fn named(self) -> (u64, &'static str) {
+        (self.bits(), self.name())
+    }
+
     /// Its name in expressions.
     pub const fn name(self) -> &'static str {
         self.into_str()
@@ -91,11 +107,11 @@ impl Serialize for SwizzleMode {
 }
 
 const SWIZZLES: Values = Values::Named(&[
-    (0, SwizzleMode::None.name()),
-    (1, SwizzleMode::Bytes128Atom32.name()),
-    (2, SwizzleMode::Bytes128.name()),
-    (4, SwizzleMode::Bytes64.name()),
-    (6, SwizzleMode::Bytes32.name()),
+    SwizzleMode::None.named(),
+    SwizzleMode::Bytes128Atom32.named(),
+    SwizzleMode::Bytes128.named(),
+    SwizzleMode::Bytes64.named(),
+    SwizzleMode::Bytes32.named(),
 ]);
 const LBO_MODES: Values = Values::Named(&[(0, "relative"), (1, "absolute")]);
 
@@ -201,6 +217,7 @@ impl Matrix {
 }
 
 const SWIZZLE: &str = "swizzle";
+const STRIDE: &str = "sbo";
 const BASE_OFFSET: &str = "base-offset";
 const LBO_MODE: &str = "lbo-mode";
 const SEGMENT: &str = "lut-segment";
@@ -226,7 +243,7 @@ impl SharedMemoryDescriptor {
         for (name, value) in [
             ("start", Value::Number(self.start)),
             ("lbo", Value::Number(self.lbo)),
-            ("sbo", Value::Number(self.sbo)),
+            (STRIDE, Value::Number(self.sbo)),
             (BASE_OFFSET, Value::Number(self.base_offset.into())),
             (LBO_MODE, Value::Name(if self.absolute { "absolute" } else { "relative" })),
             (SWIZZLE, Value::Name(self.swizzle.name())),
@@ -257,12 +274,43 @@ impl SharedMemoryDescriptor {
         Ok(Self {
             start: number("start"),
             lbo: number("lbo"),
-            sbo: number("sbo"),
+            sbo: number(STRIDE),
             base_offset: raw(BASE_OFFSET) as u8,
             absolute: raw(LBO_MODE) != 0,
             second_segment: raw(SEGMENT) != 0,
             swizzle: swizzle.and_then(|name| name.parse().ok()).unwrap_or(SwizzleMode::None),
         })
+    }
+}
+
+/// How a matrix is swizzled and where its rows lie, as far as its descriptor is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rows {
+    /// The swizzling mode, if it is one.
+    pub swizzle: Option<SwizzleMode>,
+    /// Bytes from one group of rows to the next.
+    pub stride: Option<u64>,
+    /// The base offset.
+    pub base_offset: Option<u64>,
+    /// Whether the leading dimension is an address.
+    pub is_absolute: Option<bool>,
+}
+
+impl Rows {
+    /// What a word says.
+    pub fn of(word: Known) -> Self {
+        // In all layouts they are where they are in the first; many descriptors are asked for them.
+        static FIELDS: LazyLock<[Option<&Field>; 4]> =
+            LazyLock::new(|| [SWIZZLE, STRIDE, BASE_OFFSET, LBO_MODE].map(|name| layout(false).field(name)));
+        let [swizzle, stride, base_offset, lbo_mode] = FIELDS.map(|field| word.raw(field?));
+        Self {
+            swizzle: swizzle
+                .and_then(|raw| SwizzleMode::VARIANTS.iter().copied().find(|mode| mode.bits() == raw)),
+            // The field is in units of 16 bytes.
+            stride: stride.map(|raw| raw << 4),
+            base_offset,
+            is_absolute: lbo_mode.map(|raw| raw != 0),
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 use crate::analysis::constants::Known;
 use crate::analysis::places::Root;
-use crate::descriptor::shared_memory::{self, SwizzleMode};
+use crate::descriptor::shared_memory::{Rows, SwizzleMode};
 use crate::diagnostic::{Diagnostic, Findings};
 use crate::instruction::decode::Decoded;
 use crate::instruction::{Instruction, MatrixA, Scalar};
@@ -51,7 +51,6 @@ rule! {
 const ALONG_K: u64 = 32;
 
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
-    let layout = shared_memory::layout(false);
     for multiply in checker.descriptors {
         let decoded = &checker.instructions[multiply.instruction];
         let Some(Instruction::Mma(mma)) = &decoded.instruction else { continue };
@@ -64,13 +63,9 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
                 }
                 _ => continue,
             };
-            let known = |name: &str| layout.known(name, descriptor.word);
-            let (Some((_, base)), Some((_, 0)), Some((swizzle, raw))) =
-                (known("base-offset"), known("lbo-mode"), known("swizzle"))
+            let Rows { base_offset: Some(base), is_absolute: Some(false), swizzle: Some(mode), .. } =
+                Rows::of(descriptor.word)
             else {
-                continue;
-            };
-            let Some(mode) = swizzle.name_of(raw).and_then(|it| it.parse::<SwizzleMode>().ok()) else {
                 continue;
             };
             let (span, Some(group)) = (mode.span(), mode.eight_rows()) else { continue };
@@ -81,9 +76,10 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
                 row.constant((group / span).trailing_zeros())
             };
             let row = || {
+                let row = row_of(descriptor.word).filter(|_| transposed == Some(false))?;
                 let stepped_from = checker.function(decoded)?.stepped_from(checker.unit, decoded, operand)?;
-                let (before, row) = (row_of(stepped_from)?, row_of(descriptor.word)?);
-                (transposed == Some(false) && before != row).then_some((before, row))
+                let before = row_of(stepped_from)?;
+                (before != row).then_some((before, row))
             };
             let in_row = start(span).filter(|it| transposed == Some(false) && it + along_k > span);
             let (problem, found, help) = if let Some(in_row) = in_row.filter(|_| along_k <= span) {
@@ -121,7 +117,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
                         "the base offset is 0",
                     )
                     .label(declared, format!("aligned to {align} bytes"))
-                    .note(format!("the swizzling mode is {}", swizzle.show(raw)))
+                    .note(format!("the swizzling mode is {mode}"))
                     .help(format!("write `.align {pattern}`, or say in the base offset where the pattern starts")),
                 );
                 continue;
@@ -136,7 +132,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
                     found,
                 )
                 .origins(&checker.origins(decoded, operand))
-                .note(format!("the swizzling mode is {}", swizzle.show(raw)))
+                .note(format!("the swizzling mode is {mode}"))
                 .help(help),
             );
         }

@@ -1,4 +1,4 @@
-use crate::descriptor::shared_memory::{self, SwizzleMode};
+use crate::descriptor::shared_memory::{Rows, SwizzleMode};
 use crate::diagnostic::{Diagnostic, Findings};
 use crate::instruction::{Instruction, MatrixA};
 use crate::rules::{Checker, Code, rule};
@@ -42,7 +42,6 @@ const MODES: [SwizzleMode; 4] =
     [SwizzleMode::Bytes32, SwizzleMode::Bytes64, SwizzleMode::Bytes128, SwizzleMode::Bytes128Atom32];
 
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
-    let layout = shared_memory::layout(false);
     for multiply in checker.descriptors {
         let decoded = &checker.instructions[multiply.instruction];
         let Some(Instruction::Mma(mma)) = &decoded.instruction else { continue };
@@ -52,13 +51,10 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
                 ("b-desc", _) => (&mma.b, multiply.facts.transpose_b),
                 _ => continue,
             };
-            let known = |name: &str| layout.known(name, descriptor.word);
-            let (Some((field, offset)), Some((swizzle, mode))) = (known("sbo"), known("swizzle")) else {
+            let Rows { stride: Some(bytes), swizzle: Some(mode), .. } = Rows::of(descriptor.word) else {
                 continue;
             };
-            let mode_of = |raw: u64| swizzle.name_of(raw)?.parse::<SwizzleMode>().ok();
-            let Some(rows) = mode_of(mode).and_then(SwizzleMode::eight_rows) else { continue };
-            let bytes = offset * UNITS;
+            let Some(rows) = mode.eight_rows() else { continue };
             let is_of_another_mode =
                 bytes == UNITS * rows || MODES.iter().any(|it| it.eight_rows() == Some(bytes));
             let may_be_interleaved =
@@ -71,10 +67,8 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
                     Code::SwizzledStride,
                     descriptor.span,
                     format!(
-                        "`{}`: `{}` is {bytes} bytes, but eight rows with swizzling mode {} are {rows}",
+                        "`{}`: `sbo` is {bytes} bytes, but eight rows with swizzling mode {mode} are {rows}",
                         descriptor.name,
-                        field.name,
-                        swizzle.show(mode)
                     ),
                     format!("{bytes} bytes from one group of eight rows to the next"),
                 )
