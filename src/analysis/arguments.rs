@@ -12,6 +12,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
+use super::cfg::BlockId;
 use super::events::{Action, Event};
 use super::flow::Flow;
 use super::footprint::{Columns, accessed};
@@ -416,13 +417,26 @@ impl<'a> Flow<'a> {
         if event.instruction == at {
             return None;
         }
+        self.call_at(at)
+    }
+
+    /// The call that an instruction of this function is: where it stands, and what is called.
+    pub fn call_at(&self, at: u32) -> Option<(Span, Span)> {
         let callee = self.unit.module.functions.get(self.called_at(at)? as usize)?.name;
         Some((self.unit.module.instructions[at as usize].opcode, callee))
     }
 
+    /// Whether a function executes one of its own instructions whenever it is called, as far as it comes back.
+    pub fn always_executes(&self, callee: u32, instruction: u32) -> bool {
+        let Some(callee) = self.other(callee) else { return false };
+        let cfg = callee.cfg();
+        let guard = self.unit.module.guard(&self.unit.module.instructions[instruction as usize]);
+        guard.is_none()
+            && cfg.block_of(instruction).is_some_and(|block| cfg.post_dominates(block, BlockId(0)))
+    }
+
     fn called_at(&self, at: u32) -> Option<u32> {
-        let index = self.events().partition_point(|event| event.instruction < at);
-        match self.events().get(index).filter(|event| event.instruction == at)?.action {
+        match self.event_at(at)?.action {
             Action::Call(callee) => Some(callee),
             _ => None,
         }

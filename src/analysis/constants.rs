@@ -25,7 +25,7 @@ use crate::source::Span;
 use crate::syntax::ast::{Operand, OperandKind};
 use crate::syntax::literal;
 
-mod bits;
+pub(super) mod bits;
 mod evaluate;
 mod initial;
 
@@ -160,7 +160,7 @@ impl Constants {
             }
             turns[slot as usize] += 1;
             if turns[slot as usize] > TURNS && matches!(order[slot as usize], ValueId::Join(_)) {
-                new = without_carries(new);
+                new = without_carries(old, new);
             }
             this.values[slot as usize] = new;
             for fed in feeds.of(slot) {
@@ -294,10 +294,14 @@ impl Feeds {
     }
 }
 
-/// What is known of a value in whose unknown bits others are going to carry: those below.
-fn without_carries(known: Known) -> Known {
-    let below = known.mask.trailing_ones();
-    Known::new(1u64.checked_shl(below).map_or(u64::MAX, |next| known.mask & (next - 1)), known.value)
+/// What is known of a value in whose unknown bits others are going to carry: those below, and the upper word as
+/// long as nothing carries there, such as that of a descriptor to whose address a loop adds.
+fn without_carries(old: Known, new: Known) -> Known {
+    const UPPER: u64 = 0xFFFF_FFFF_0000_0000;
+    let below = new.mask.trailing_ones();
+    let below = 1u64.checked_shl(below).map_or(u64::MAX, |next| next - 1);
+    let is_kept = old.mask & !new.mask & UPPER == 0;
+    Known::new(new.mask & (below | if is_kept { UPPER } else { 0 }), new.value)
 }
 
 /// What is known of what may have no value yet.

@@ -559,7 +559,18 @@ mod tests {
         assert!(agrees("mov.u32 r2, %ctaid.x; setp.eq.u32 p1, r2, 3; @p1 trap;"));
         assert!(agrees("setp.eq.u32 p1, %ctaid.x, 3; @p1 trap;"));
         assert!(!agrees("setp.eq.u32 p1, %clock, 3; @p1 trap;"));
-        assert!(!agrees("setp.eq.u32 p1, %lanemask_lt, 3; @p1 trap;"));
+    }
+
+    #[test]
+    fn masks_of_lanes() {
+        let of = |condition: &str| {
+            trap(".reqntid 64", None, &format!("setp.{condition}; @p1 trap;")).threads_of_warp()
+        };
+        assert_eq!(of("eq.u32 p1, %lanemask_lt, 0"), Some(1));
+        assert_eq!(of("eq.u32 p1, %lanemask_eq, 16"), Some(1));
+        assert_eq!(of("le.u32 p1, %lanemask_le, 7"), Some(3));
+        assert_eq!(of("eq.u32 p1, %lanemask_gt, 0"), Some(1));
+        assert_eq!(of("ne.u32 p1, %lanemask_ge, -1"), Some(31));
     }
 
     #[test]

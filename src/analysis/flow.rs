@@ -147,6 +147,12 @@ impl<'a> Flow<'a> {
         self.all.of(self.facts.function)
     }
 
+    /// What happens at an instruction of it.
+    pub fn event_at(&self, instruction: u32) -> Option<Event> {
+        let at = self.events().partition_point(|event| event.instruction < instruction);
+        self.events().get(at).copied().filter(|event| event.instruction == instruction)
+    }
+
     /// What may happen while it runs.
     pub fn summary(&self) -> Option<&'a Summary> {
         self.all.summary(self.facts.function)
@@ -440,6 +446,11 @@ impl<'a> Flow<'a> {
         let steps = self.cfg().len() as u64 + instructions.len() as u64;
         let enough = self.facts.budget.take(steps);
         enough.then(|| Passed::new(self.cfg(), direction, instructions.iter().copied()))
+    }
+
+    /// Whether the graph has a path from one instruction to another; it has one if the budget does not suffice.
+    pub fn leads_to(&self, from: u32, to: u32) -> bool {
+        self.passed_from(Direction::Forward, &[from]).is_none_or(|passed| passed.has(self.cfg(), to))
     }
 
     /// Whether a fact can get to a query, as far as the graph alone tells, where nothing kills it.

@@ -380,6 +380,10 @@ pub fn operands_read(flow: &Flow<'_>, event: Event) -> Vec<Option<Columns>> {
     /// More than metadata or scales have.
     const MOST: u32 = 32;
     let Some(Instruction::Mma(mma)) = flow.instruction(event) else { return Vec::new() };
+    // Most read both matrices from shared memory.
+    if addresses_read(mma).next().is_none() {
+        return Vec::new();
+    }
     let layout = facts(flow, event)
         .and_then(|facts| facts.m)
         .and_then(|m| datapath::layout(m, mma.cta_group.value, mma.sparse.is_some(), mma.weight_stationary));

@@ -72,6 +72,15 @@ pub enum Transfer {
 }
 
 impl Transfer {
+    /// What `operation` moves, if it is such a one.
+    pub fn of(operation: Operation) -> Option<Self> {
+        match Pending::of(operation)? {
+            Pending::Load => Some(Self::Load),
+            Pending::Store => Some(Self::Store),
+            Pending::Operation => None,
+        }
+    }
+
     /// The operations.
     pub const fn pending(self) -> Pending {
         match self {

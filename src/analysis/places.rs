@@ -387,7 +387,7 @@ impl Places<'_> {
                     _ => Next::Opaque,
                 }
             }
-            Computation::Load if loads == Loads::Count => self.load(instruction, raw, opcode),
+            Computation::Load => self.load(instruction, raw, opcode, loads),
             Computation::Other
             | Computation::Convert
             | Computation::ConvertAddress
@@ -399,19 +399,19 @@ impl Places<'_> {
             | Computation::Arithmetic(_)
             | Computation::Select
             | Computation::Compare
-            | Computation::Load
             | Computation::Elect => Next::Opaque,
         }
     }
 
     /// What a load of one value reads, if that is a slot in shared memory.
-    fn load(&self, instruction: u32, raw: &RawInstruction, opcode: &Opcode) -> Next {
+    fn load(&self, instruction: u32, raw: &RawInstruction, opcode: &Opcode, loads: Loads) -> Next {
         let spaces_of_parameters = [Space::Param, Space::ParamFunc];
         if opcode.spaces().next().is_some_and(|space| spaces_of_parameters.contains(&space)) {
             return self.loaded_parameter(instruction, raw, opcode);
         }
         let is_vector = opcode.modifiers.iter().any(|it| matches!(it.modifier, Modifier::Vector(_)));
-        match if is_vector { None } else { self.loaded(instruction, raw, opcode) } {
+        let is_word = !is_vector && loads == Loads::Count;
+        match if is_word { self.loaded(instruction, raw, opcode) } else { None } {
             Some(slot) => Next::Root(Root::Slot(slot), Known::from(0u64), Some(instruction)),
             None => Next::Opaque,
         }

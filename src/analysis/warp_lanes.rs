@@ -17,8 +17,8 @@ use super::flow::Flow;
 use super::function::Function;
 use super::ranges::{Base as CountedFrom, Numbers};
 use super::values::{JoinId, ValueId};
-use crate::instruction::{Address, Base};
-use crate::isa::generic::{Arithmetic, Computation, Flag, Modifier, Part, ShuffleMode};
+use crate::instruction::{Address, Base, Scalar};
+use crate::isa::generic::{Arithmetic, Bits, Computation, Flag, Modifier, Part, ShuffleMode};
 use crate::isa::hierarchy::{THREADS_OF_WARP, WARPS_OF_CTA};
 use crate::resolve::launch_bounds::LaunchBounds;
 use crate::resolve::symbols::{RegisterId, Resolution};
@@ -60,6 +60,15 @@ impl Named {
     /// The first warp that certainly executes it and for whose lane something holds.
     pub fn first(&self, holds: impl Fn(u32) -> bool) -> Option<u32> {
         (0..WARPS_OF_CTA).find(|warp| self.certain >> warp & 1 == 1 && holds(*warp))
+    }
+
+    /// A warp that names something of which `holds` is true, given its lane: certainly, or because whichever
+    /// executes the instruction does.
+    pub fn some_warp(&self, holds: impl Fn(u32) -> bool) -> Option<u32> {
+        let is_it = |warp: u32| holds(self.lane(warp));
+        let mut may = (0..WARPS_OF_CTA).filter(|warp| self.possible >> warp & 1 == 1);
+        let first = may.clone().next();
+        self.first(is_it).or_else(|| first.filter(|_| may.all(is_it)))
     }
 
     /// Whether a warp names lanes of another one.
@@ -120,6 +129,32 @@ pub struct FoundLanes {
 impl Flow<'_> {
     /// The lanes that each warp names which loads or stores at an address, in a kernel.
     pub fn lanes_of_warps(&self, event: Event, address: &Address<'_>) -> Option<Named> {
+        let Base::Register(register) = address.base else { return None };
+        self.named_by_warps(event, register.id, address.offset, || {
+            // Of the rest of an address nothing may be known.
+            let known = self.facts.address(self.unit, self.decoded(event)?, address);
+            let group = known.shifted_right(21).constant(2)? as u32;
+            Some(Sum { lanes: [group << 21; WARPS], columns: None, starts: SmallVec::new() })
+        })
+    }
+
+    /// The same of an address that is given without brackets.
+    pub fn scalar_lanes_of_warps(&self, event: Event, scalar: &Scalar<'_>) -> Option<Named> {
+        match scalar {
+            Scalar::Register(register) if !register.component => {
+                self.named_by_warps(event, register.id, register.plus.unwrap_or_default(), || None)
+            }
+            _ => None,
+        }
+    }
+
+    fn named_by_warps(
+        &self,
+        event: Event,
+        register: RegisterId,
+        offset: i64,
+        otherwise: impl FnOnce() -> Option<Sum>,
+    ) -> Option<Named> {
         if !self.is_entry() || !self.is_own(event) {
             return None;
         }
@@ -134,7 +169,7 @@ impl Flow<'_> {
             }
             let executing = self.executing(None);
             let mut way = Way { flow: self, view, executing, known, around: SmallVec::new(), depth: 0 };
-            way.named(event, address, bounds)
+            way.named(event, (register, offset), bounds, otherwise)
         };
         named.entry(event.instruction).or_insert_with(find).clone()
     }
@@ -187,7 +222,13 @@ const VISIT: u64 = 4;
 const COLUMNS: i64 = 1 << 15;
 
 impl Way<'_, '_> {
-    fn named(&mut self, event: Event, address: &Address<'_>, bounds: &LaunchBounds) -> Option<Named> {
+    fn named(
+        &mut self,
+        event: Event,
+        (register, offset): (RegisterId, i64),
+        bounds: &LaunchBounds,
+        otherwise: impl FnOnce() -> Option<Sum>,
+    ) -> Option<Named> {
         let most = bounds.most().map(|threads| {
             let warps = threads.div_ceil(THREADS_OF_WARP.into()).clamp(1, WARPS as u64) as u32;
             u32::MAX >> (u32::BITS - warps)
@@ -208,18 +249,12 @@ impl Way<'_, '_> {
         if possible == 0 {
             return None;
         }
-        let mut named = |address: &Address<'_>| {
-            let Base::Register(register) = address.base else { return None };
-            let lanes = plus(self.register(event.instruction, register.id)?, number(address.offset as u32))?;
-            let Lanes::Known(sum) = lanes else { return None };
-            Some(*sum)
+        let lanes = self.register(event.instruction, register);
+        let sum = match lanes.and_then(|lanes| plus(lanes, number(offset as u32))) {
+            Some(Lanes::Known(sum)) => Some(*sum),
+            Some(Lanes::Before) | None => otherwise(),
         };
-        let Sum { lanes: words, columns, starts } = named(address).or_else(|| {
-            // Of the rest of an address nothing may be known.
-            let known = self.flow.facts.address(self.flow.unit, self.flow.decoded(event)?, address);
-            let group = known.shifted_right(21).constant(2)? as u32;
-            Some(Sum { lanes: [group << 21; WARPS], columns: None, starts: SmallVec::new() })
-        })?;
+        let Sum { lanes: words, columns, starts } = sum?;
         let columns = columns.map(Box::new);
         Some(Named { words, certain, possible, is_exact: bounds.threads().is_some(), columns, starts })
     }
@@ -279,7 +314,7 @@ impl Way<'_, '_> {
         let (mut agree, mut goes_round) = (true, false);
         for input in self.view.definitions.joined(join).iter() {
             let found = match *input {
-                ValueId::Definition(id) => self.made(id, true),
+                ValueId::Definition(id) => self.side(id),
                 ValueId::Join(inner) => self.joined(inner),
             };
             match (&mut all, found) {
@@ -298,12 +333,54 @@ impl Way<'_, '_> {
         // Where all of it goes round, nothing gave it a first value; it is that of an outer round, then.
         let before = || (!self.around.is_empty()).then_some(Lanes::Before);
         if !agree {
-            return None;
+            return self.made_by_each(join);
         }
         let Some(mut all) = all else { return before() };
         // A round may add columns.
         all.columns = all.columns.filter(|_| !goes_round);
         Some(Lanes::Known(all))
+    }
+
+    /// What comes from several sides, where each warp comes from one of them only.
+    fn made_by_each(&mut self, join: JoinId) -> Option<Lanes> {
+        let inputs = self.view.definitions.joined(join);
+        let mut sides: SmallVec<[(DefinitionId, u32); 4]> = SmallVec::new();
+        let mut seen = 0;
+        for input in inputs.iter() {
+            let ValueId::Definition(id) = *input else { return None };
+            let made = self.view.definitions.get(id).instruction;
+            let warps = self.executing.of(made)?.by_warps().possible();
+            if seen & warps != 0 {
+                return None;
+            }
+            seen |= warps;
+            sides.push((id, warps));
+        }
+        // What no warp gets to, is no mistake of one.
+        let mut lanes: Words = std::array::from_fn(|warp| (warp as u32 % WARPS_OF_GROUP) << 21);
+        let mut columns = Some([0; WARPS]);
+        let mut starts: SmallVec<[Distance; 1]> = SmallVec::new();
+        for (id, warps) in sides {
+            let Some(Lanes::Known(side)) = self.side(id) else { return None };
+            for warp in (0..WARPS).filter(|warp| warps >> warp & 1 == 1) {
+                lanes[warp] = side.lanes[warp];
+                columns = columns.zip(side.columns).map(|(mut all, by)| {
+                    all[warp] = by[warp];
+                    all
+                });
+            }
+            let others = side.starts.iter().filter(|start| !starts.contains(*start)).copied();
+            starts = starts.iter().copied().chain(others).collect();
+        }
+        Some(Lanes::Known(Box::new(Sum { lanes, columns, starts })))
+    }
+
+    /// What comes from one of several sides.
+    fn side(&mut self, id: DefinitionId) -> Option<Lanes> {
+        match self.executing.made_in_warps(id) {
+            Some(numbers) => Some(words(numbers.map(|number| number as u32))),
+            None => self.made(id, true),
+        }
     }
 
     /// What an instruction makes.
@@ -339,12 +416,21 @@ impl Way<'_, '_> {
                 let (a, b) = (self.operand(at, first + 1)?, self.operand(at, first + 2)?);
                 let (Lanes::Known(mut a), Lanes::Known(b)) = (a, b) else { return None };
                 a.lanes.iter_mut().zip(b.lanes).for_each(|(a, b)| *a |= b);
-                a.starts.extend(b.starts);
-                // Where the allocation starts is not known.
-                let columns = a.columns.zip(b.columns).filter(|_| a.starts.is_empty());
+                // Where the allocation starts is not known: nothing but lanes can be joined with it.
+                let is_free = |it: &Sum| it.starts.is_empty();
+                let has_none = |it: &Sum| is_free(it) && it.columns == Some([0; WARPS]);
+                let may_join = has_none(&a) || has_none(&b) || is_free(&a) && is_free(&b);
+                let columns = a.columns.zip(b.columns).filter(|_| may_join);
                 let columns = columns.filter(|(a, b)| a.iter().zip(b).all(|(a, b)| a & b == 0));
                 a.columns = columns.map(|(a, b)| std::array::from_fn(|warp| a[warp] | b[warp]));
+                a.starts.extend(b.starts);
                 Some(Lanes::Known(a))
+            }
+            (Computation::Bits(Bits::Insert), 5) => {
+                let number = |index: u32| self.literal(index).or_else(|| self.constant(at, index));
+                let (start, len) = (number(first + 3)?, number(first + 4)?);
+                let (field, base) = (self.operand(at, first + 1)?, self.operand(at, first + 2)?);
+                inserted(&field, base, start, len)
             }
             (Computation::Arithmetic(Arithmetic::MultiplyAdd), 4) if opcode.has(Modifier::Part(Part::Lo)) => {
                 plus(self.product(at, first + 1, first + 2)?, self.operand(at, first + 3)?)
@@ -423,6 +509,21 @@ fn starting(start: Distance) -> Lanes {
 /// The columns of an address; those that count backwards take nothing from the lanes.
 fn columns(word: u32) -> u32 {
     i32::from((word as u16).cast_signed()).cast_unsigned()
+}
+
+/// An address, some of whose lanes are a number that each warp has.
+fn inserted(field: &Lanes, base: Lanes, start: u32, len: u32) -> Option<Lanes> {
+    let (Lanes::Known(field), Lanes::Known(mut base)) = (field, base) else { return None };
+    let columns = field.columns.filter(|_| field.starts.is_empty())?;
+    if !(16..u32::BITS).contains(&start) || len > u32::BITS - start {
+        return None;
+    }
+    let bits = u32::MAX.checked_shl(start)? & u32::MAX.checked_shr(u32::BITS - start - len).unwrap_or(0);
+    for (warp, lanes) in base.lanes.iter_mut().enumerate() {
+        let number = field.lanes[warp].wrapping_add(columns[warp]);
+        *lanes = *lanes & !bits | number << start & bits;
+    }
+    Some(Lanes::Known(base))
 }
 
 fn plus(a: Lanes, b: Lanes) -> Option<Lanes> {

@@ -249,6 +249,16 @@ pub const BUGS: &[Bug] = &[
         },
     },
     Bug {
+        name: "wait for copies deleted",
+        expected: &["TC715"],
+        inject: |function| {
+            if function.operations(Operation::Mma).next().is_none() {
+                return Vec::new();
+            }
+            function.delete_opcodes(|opcode| opcode.starts_with("cp.async.wait_"))
+        },
+    },
+    Bug {
         name: "collector never filled",
         expected: &["TC507"],
         inject: |function| {

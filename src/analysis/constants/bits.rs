@@ -193,7 +193,7 @@ pub(super) fn bfe(a: Known, at: u64, len: u64, width: u32, signed: bool) -> Know
     cut(field, width)
 }
 
-pub(super) fn bfi(insert: Known, base: Known, at: u64, len: u64, width: u32) -> Known {
+pub(in crate::analysis) fn bfi(insert: Known, base: Known, at: u64, len: u64, width: u32) -> Known {
     let (at, len) = (at & 0xFF, len & 0xFF);
     if at >= u64::from(width) || len == 0 {
         return base;
@@ -204,7 +204,7 @@ pub(super) fn bfi(insert: Known, base: Known, at: u64, len: u64, width: u32) -> 
 }
 
 /// Picks four of the eight bytes of two words; the high bit of a selector replicates the sign.
-pub(super) fn prmt(a: Known, b: Known, selector: u64) -> Known {
+pub(in crate::analysis) fn prmt(a: Known, b: Known, selector: u64) -> Known {
     let mask = a.mask & ones(32) | b.mask << 32;
     let value = a.value & ones(32) | b.value << 32;
     let mut result = UNKNOWN;

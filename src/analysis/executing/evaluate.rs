@@ -7,6 +7,7 @@ use super::numbers::{Chosen, Grain, Numbers, of_lanes};
 use super::threads::{Holds, ThreadSet};
 use super::{ALL_THREADS, Executing};
 use crate::analysis::cfg::BlockId;
+use crate::analysis::constants::{Known, bits};
 use crate::analysis::definitions::{Definition, DefinitionId};
 use crate::analysis::values::ValueId;
 use crate::isa::generic::{
@@ -64,7 +65,16 @@ impl Executing<'_> {
     /// What a register holds in each warp where an instruction reads it, if that is the same for all threads of
     /// a warp.
     pub fn in_warps(&self, instruction: u32, register: RegisterId) -> Option<[u64; WARPS]> {
-        let Value::Number(numbers) = self.read(instruction, register, 0)? else { return None };
+        self.by_warps(&self.read(instruction, register, 0)?)
+    }
+
+    /// The same of what a definition makes, whatever else a register may hold behind it.
+    pub fn made_in_warps(&self, id: DefinitionId) -> Option<[u64; WARPS]> {
+        self.by_warps(&self.definition(id, *self.function.definitions.get(id), 0)?)
+    }
+
+    fn by_warps(&self, value: &Value) -> Option<[u64; WARPS]> {
+        let Value::Number(numbers) = value else { return None };
         let at = |warp: usize| numbers.at(Grain::Warp, warp);
         let last = self.threads().div_ceil(32).checked_sub(1)?;
         (numbers.grain() < Grain::Thread).then(|| std::array::from_fn(|warp| at(warp.min(last))))
@@ -178,6 +188,11 @@ impl Executing<'_> {
         } else {
             Numbers::Threads(numbers)
         })
+    }
+
+    /// A mask of lanes for each thread, made of the bit of its own.
+    fn masks(&self, mask: impl Fn(u32) -> u32) -> Option<Numbers> {
+        self.each(|thread| u64::from(mask(1 << (thread % 32))))
     }
 
     /// Counts the lanes of each warp from a number on.
@@ -335,6 +350,11 @@ impl Executing<'_> {
                 self.size.get(usize::from(component)).map(|size| Numbers::Same(*size))
             }
             (SpecialRegister::Laneid, Which::Whole) => Some(self.lanes(|_| 0)),
+            (SpecialRegister::LanemaskEq, Which::Whole) => self.masks(|bit| bit),
+            (SpecialRegister::LanemaskLt, Which::Whole) => self.masks(|bit| bit - 1),
+            (SpecialRegister::LanemaskLe, Which::Whole) => self.masks(|bit| bit | (bit - 1)),
+            (SpecialRegister::LanemaskGt, Which::Whole) => self.masks(|bit| !(bit | (bit - 1))),
+            (SpecialRegister::LanemaskGe, Which::Whole) => self.masks(|bit| !(bit - 1)),
             (SpecialRegister::ClusterCtarank, Which::Whole) => {
                 self.rank.map(|rank| Numbers::Same(u64::from(rank)))
             }
@@ -503,6 +523,18 @@ impl Executing<'_> {
                 self.numbers(&of, |[a, start, len]| {
                     let len = len.min(63) as u32;
                     cut(a).checked_shr(start as u32).unwrap_or(0) & ((1 << len) - 1)
+                })?
+            }
+            Computation::Bits(Bits::Insert) => {
+                let of = [&argument(1)?, &argument(2)?, &argument(3)?, &argument(4)?];
+                self.numbers(&of, |[a, b, start, len]| {
+                    bits::bfi(Known::from(cut(a)), Known::from(cut(b)), start, len, width).value
+                })?
+            }
+            Computation::Bits(Bits::Permute) => {
+                let of = [&argument(1)?, &argument(2)?, &argument(3)?];
+                self.numbers(&of, |[a, b, selector]| {
+                    bits::prmt(Known::from(cut(a)), Known::from(cut(b)), selector).value
                 })?
             }
             Computation::Arithmetic(Arithmetic::Minimum | Arithmetic::Maximum)

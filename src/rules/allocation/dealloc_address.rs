@@ -6,7 +6,8 @@ use crate::rules::{Checker, Code, rule};
 rule! {
     /// ## What it does
     /// Finds a `dealloc` of an address at which no allocation can start: its lane is not 0, its column is
-    /// no multiple of 32, or it lies behind the address that an `alloc` wrote.
+    /// no multiple of 32, or it lies behind the address that an `alloc` wrote. Lanes that are made of the number
+    /// of the warp are those of the warp that deallocates.
     ///
     /// ## Why is this bad?
     /// `dealloc` takes the address of a previous allocation, as `alloc` wrote it. All lanes of a column
@@ -40,10 +41,18 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
         let Some(known) = checker.value(decoded, &dealloc.taddr) else { continue };
         let set = known.value & known.mask;
         let Some(flow) = checker.flow(decoded) else { continue };
+        let found = flow.scalar_distance(decoded, &dealloc.taddr);
         // Where it starts, there is nothing to say.
-        let distance = flow
-            .scalar_distance(decoded, &dealloc.taddr)
-            .filter(|it| (it.lanes, it.columns) != (0, 0) && it.is_certain(&flow));
+        let distance = found.filter(|it| (it.lanes, it.columns) != (0, 0) && it.is_certain(&flow));
+        // The lanes of a warp may have been added to it, where it is not known how far it is.
+        let of_warp = || {
+            if found.is_some() {
+                return None;
+            }
+            let named = flow.scalar_lanes_of_warps(flow.event_at(decoded.index)?, &dealloc.taddr)?;
+            let warp = named.some_warp(|lane| lane != 0).filter(|_| named.is_certain(&flow))?;
+            Some(format!("the lane is {} in warp {warp}, not 0", named.lane(warp)))
+        };
         // Bits 16 to 31 are the lane, those below the column.
         let found = if set & 0xFFFF_0000 != 0 || distance.is_some_and(|distance| distance.lanes != 0) {
             match known.shifted_right(16).constant(16).or(distance.map(|it| u64::from(it.lanes))) {
@@ -58,7 +67,10 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
                     format!("the column is {rest} over a multiple of {}", TensorMemory::UNIT)
                 }
                 Some((columns @ 1.., _)) => format!("{columns} columns behind the start of the allocation"),
-                Some((0, _)) | None => continue,
+                Some((0, _)) | None => match of_warp() {
+                    Some(found) => found,
+                    None => continue,
+                },
             }
         };
         let finding = Diagnostic::new(

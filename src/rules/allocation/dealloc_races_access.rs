@@ -5,7 +5,7 @@ use crate::analysis::events::{Action, Event};
 use crate::analysis::flow::{Flow, Role};
 use crate::analysis::freed::Freed;
 use crate::analysis::pending::{
-    Pending, Threads, is_complete_at, overwritten_loads, pending_stores, unordered_stores,
+    Pending, Threads, Transfer, is_complete_at, overwritten_loads, pending_stores, unordered_stores,
 };
 use crate::diagnostic::{Diagnostic, Findings};
 use crate::instruction::Instruction;
@@ -120,7 +120,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             }
         }
         if flow.is_entry() {
-            reported.extend(loaded_by_other_warps(&flow, &reported, findings));
+            reported.extend(moved_by_other_warps(&flow, &reported, findings));
         }
         all_reported.extend(reported);
     }
@@ -163,14 +163,15 @@ fn freed_meanwhile(flow: &Flow<'_>, found: &Freed<'_>) -> Diagnostic {
         .help("put a barrier of all these warps behind their last access and before the `dealloc`")
 }
 
-/// Loads that more warps execute than the deallocation: `wait::ld` waits for those of its own warp only.
-fn loaded_by_other_warps(flow: &Flow<'_>, reported: &BTreeSet<u32>, findings: &mut Findings<'_>) -> Vec<u32> {
+/// Loads and stores that more warps execute than the deallocation: `wait::ld` and `wait::st` wait for those of their
+/// own warp only.
+fn moved_by_other_warps(flow: &Flow<'_>, reported: &BTreeSet<u32>, findings: &mut Findings<'_>) -> Vec<u32> {
     let role = |event: Event| match (event.action, flow.operation(event)) {
         (Action::Barrier | Action::MbarrierWait | Action::Acquire | Action::Unknown, _) => Role::Kill,
         (_, Some(Operation::Dealloc)) => {
             Role::Query.only_if(flow.is_own(event) && !reported.contains(&event.instruction))
         }
-        (_, Some(operation)) if Pending::Load.started_by(operation) => Role::Gen.only_if(flow.is_own(event)),
+        (_, Some(operation)) => Role::Gen.only_if(Transfer::of(operation).is_some() && flow.is_own(event)),
         _ => Role::None,
     };
     let executing = OnceCell::new();
@@ -181,6 +182,7 @@ fn loaded_by_other_warps(flow: &Flow<'_>, reported: &BTreeSet<u32>, findings: &m
     });
     for pair in &pairs {
         let name = flow.operation(pair.first).map_or("", Operation::name);
+        let wait = flow.operation(pair.first).and_then(Transfer::of).map_or("", Transfer::wait);
         findings.push(
             Diagnostic::new(
                 Code::DeallocRacesAccess,
@@ -195,7 +197,7 @@ fn loaded_by_other_warps(flow: &Flow<'_>, reported: &BTreeSet<u32>, findings: &m
                 "accesses of Tensor Memory must be synchronised with `dealloc` \
                  (PTX ISA, 9.7.16.6.2 and 9.7.16.7.1)",
             )
-            .help("put `tcgen05.wait::ld` and a barrier of all these warps before the `dealloc`"),
+            .help(format!("put `tcgen05.{wait}` and a barrier of all these warps before the `dealloc`")),
         );
     }
     pairs.iter().map(|pair| pair.then.instruction).collect()

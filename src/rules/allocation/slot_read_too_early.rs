@@ -22,7 +22,8 @@ rule! {
     /// the read of a flag that acquires, by itself or by a fence behind it. An
     /// `alloc` of one warp is none of another one, and a barrier that all of them pass before it orders
     /// nothing behind it; nor does a barrier of one warp (`bar.warp.sync`), or a named one in which the warp
-    /// that allocates, or the one that reads, has no part. Where the load and the `alloc` are under
+    /// that allocates, or the one that reads, has no part. What a function loads that is called and given the
+    /// address of the slot, it loads where it is called. Where the load and the `alloc` are under
     /// conditions of which it is not known how they go together, nothing is said.
     ///
     /// ## Why is this bad?
@@ -59,34 +60,55 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
         // Where each slot is written, in the order of the text, and in which order that first happens.
         let mut written: FxHashMap<Slot, Vec<Event>> = FxHashMap::default();
         let mut order: Vec<Slot> = Vec::new();
-        for event in flow.events() {
-            if let Some(Instruction::Alloc(alloc)) = flow.instruction(*event)
-                && let Some(slot) = slot(&flow, *event, &alloc.dst)
+        let mut write = |event: Event, at: u32| {
+            if let Some(Instruction::Alloc(alloc)) = flow.instruction(event)
+                && let Some(slot) = slot(&flow, event, &alloc.dst)
             {
                 let allocs = written.entry(slot).or_default();
                 if allocs.is_empty() {
                     order.push(slot);
                 }
-                allocs.push(*event);
+                allocs.push(Event { instruction: at, through: None, ..event });
+            }
+        };
+        for event in flow.events() {
+            match event.action {
+                Action::Call(callee) => {
+                    for alloc in flow.allocs_within(*event, callee) {
+                        write(alloc, event.instruction);
+                    }
+                }
+                _ => write(*event, event.instruction),
             }
         }
         if order.is_empty() {
             continue;
         }
-        // The loads of these slots whose value is used as an address.
-        let mut seen: FxHashSet<u32> = FxHashSet::default();
-        let mut loads: FxHashMap<Slot, Vec<u32>> = FxHashMap::default();
-        for event in flow.events() {
-            let Some(instruction) = flow.instruction(*event) else { continue };
+        // The loads of these slots whose value is used as an address, in the order in which they are used.
+        let mut seen: FxHashSet<Load> = FxHashSet::default();
+        let mut loads: FxHashMap<Slot, Vec<Load>> = FxHashMap::default();
+        let mut use_of = |event: Event, call: Option<Event>| {
+            let Some(instruction) = flow.instruction(event) else { return };
             let place = match instruction {
-                Instruction::Dealloc(dealloc) => flow.scalar_place(*event, &dealloc.taddr),
-                _ => accessed(instruction).and_then(|(address, _)| flow.place(*event, address)),
+                Instruction::Dealloc(dealloc) => flow.scalar_place(event, &dealloc.taddr),
+                _ => accessed(instruction).and_then(|(address, _)| flow.place(event, address)),
             };
             if let Some((slot, load)) = place.and_then(|place| Some((place.slot()?, place.load?)))
                 && written.contains_key(&slot)
+                && let Some(load) = Load::of(&flow, load, call)
                 && seen.insert(load)
             {
                 loads.entry(slot).or_default().push(load);
+            }
+        };
+        for event in flow.events() {
+            match event.action {
+                Action::Call(callee) => {
+                    for inner in flow.within(*event, callee).iter() {
+                        use_of(*inner, Some(*event));
+                    }
+                }
+                _ => use_of(*event, None),
             }
         }
         let executing = OnceCell::new();
@@ -105,20 +127,26 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
                     let mut barriers = barriers.clone();
                     barriers.retain(|barrier| {
                         certain.binary_search(barrier).is_ok()
-                            || is_met(&flow, &executing, *barrier, allocs, *load)
+                            || is_met(&flow, &executing, *barrier, allocs, load.at)
                     });
                     let start = Start::new(&flow, &executing, &barriers, allocs);
                     !start.early(allocs, &[*load], Paths::OfRuns).is_empty()
                 });
             }
-            early.retain(|load| is_certain(&flow, &executing, allocs, *load));
+            early.retain(|load| is_certain(&flow, &executing, allocs, load.at));
             for load in early {
                 let finding = Diagnostic::new(
                     Code::SlotReadTooEarly,
-                    checker.unit.module.instructions[load as usize].opcode,
+                    checker.unit.module.instructions[load.instruction as usize].opcode,
                     "the address of the allocation can be loaded before it is written",
                     "no barrier behind the allocation on a path from the kernel's start to here",
                 );
+                let finding = match flow.call_at(load.at).filter(|_| load.at != load.instruction) {
+                    Some((call, callee)) => {
+                        finding.label(call, format!("`{}` is called here", checker.unit.source.slice(callee)))
+                    }
+                    None => finding,
+                };
                 findings.push(
                     finding
                         .label(flow.span(allocs[0]), "this writes it, perhaps in another warp")
@@ -130,6 +158,35 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
                 );
             }
         }
+    }
+}
+
+/// A load of a slot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Load {
+    instruction: u32,
+    /// Where that happens in the kernel: there, or at a call of the function that it stands in.
+    at: u32,
+}
+
+impl Load {
+    /// One of the kernel, or of a function that it calls and that loads whenever it is called and waits for
+    /// nobody: at this call, or at the only one.
+    fn of(flow: &Flow<'_>, instruction: u32, call: Option<Event>) -> Option<Self> {
+        if flow.cfg().block_of(instruction).is_some() {
+            return Some(Self { instruction, at: instruction });
+        }
+        let loads = |event: &Event| {
+            let Action::Call(callee) = event.action else { return false };
+            flow.always_executes(callee, instruction) && !may_wait(flow, callee)
+        };
+        let call = if let Some(call) = call {
+            Some(call).filter(loads)?
+        } else {
+            let mut calls = flow.events().iter().filter(|event| loads(event));
+            calls.next().filter(|_| calls.next().is_none()).copied()?
+        };
+        Some(Self { instruction, at: call.instruction })
     }
 }
 
@@ -316,10 +373,11 @@ impl<'a> Start<'a> {
     }
 
     /// The loads that can be executed before their slot is written.
-    fn early(&self, allocs: &[Event], loads: &[u32], paths: Paths) -> Vec<u32> {
-        let early: Vec<u32> = match allocs {
+    fn early(&self, allocs: &[Event], loads: &[Load], paths: Paths) -> Vec<Load> {
+        let early: Vec<Load> = match allocs {
             [only] => {
-                let early = |load: &u32| self.reaches(*load) && !self.leads_through(only.instruction, *load);
+                let early =
+                    |load: &Load| self.reaches(load.at) && !self.leads_through(only.instruction, load.at);
                 loads.iter().copied().filter(early).collect()
             }
             _ => loads.to_vec(),
@@ -361,22 +419,22 @@ impl<'a> Start<'a> {
     }
 
     /// The loads that such paths lead to which go through none of `allocs`.
-    fn reaches_past(&self, allocs: &[Event], loads: &[u32], paths: Paths) -> Vec<u32> {
-        let certain = |load: &u32| allocs.iter().any(|alloc| self.leads_through(alloc.instruction, *load));
-        let asked: Vec<u32> =
-            loads.iter().copied().filter(|load| self.reaches(*load) && !certain(load)).collect();
+    fn reaches_past(&self, allocs: &[Event], loads: &[Load], paths: Paths) -> Vec<Load> {
+        let certain = |load: &Load| allocs.iter().any(|alloc| self.leads_through(alloc.instruction, load.at));
+        let asked: Vec<Load> =
+            loads.iter().copied().filter(|load| self.reaches(load.at) && !certain(load)).collect();
         if asked.is_empty() || !self.flow.facts.budget.take(self.flow.events().len() as u64) {
             return Vec::new();
         }
         let mut reach = Reach::default();
         let entry = reach.fact();
         reach.generate_at_entry(entry);
-        let counts = |alloc: &u32| !asked.iter().any(|load| self.is_passed_by(*alloc, *load));
+        let counts = |alloc: &u32| !asked.iter().any(|load| self.is_passed_by(*alloc, load.at));
         let allocs = allocs.iter().map(|alloc| alloc.instruction).filter(counts);
         let kills = allocs.chain(self.barriers.iter().copied());
         kills.for_each(|kill| reach.kill_all(kill));
         for load in &asked {
-            reach.query(*load);
+            reach.query(load.at);
         }
         let mut found = Vec::new();
         self.flow.solve(reach, &mut |_, _| u64::MAX, &mut |query, _, can_happen| {

@@ -138,6 +138,21 @@ fn both_happen(flow: &Flow<'_>, pair: Pair) -> bool {
     happens(pair.from) && happens(pair.to)
 }
 
+/// An event as what happens at an instruction of this function, where that calls a function which executes it always.
+fn at_call(flow: &Flow<'_>, event: Event, at: u32) -> Event {
+    match flow.event_at(at).map(|it| it.action) {
+        Some(Action::Call(callee)) if flow.always_executes(callee, event.instruction) => {
+            Event { instruction: at, ..event }
+        }
+        _ => event,
+    }
+}
+
+/// Whether no run may have both.
+fn are_exclusive(flow: &Flow<'_>, pair: Pair) -> bool {
+    flow.mutually_exclusive(at_call(flow, pair.first, pair.from), at_call(flow, pair.then, pair.to))
+}
+
 /// Whether both deallocate, so that it does not matter which one comes first, or a barrier of all threads
 /// lies between.
 fn is_ordered(flow: &Flow<'_>, pair: Pair) -> bool {
@@ -270,7 +285,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
                         places(&flow, pair.then).iter().any(same)
                             && is_of_this_round(&flow, pair.first)
                             && is_of_this_round(&flow, pair.then)
-                            && (!flow.mutually_exclusive(pair.first, pair.then)
+                            && (!are_exclusive(&flow, pair)
                                 || both_happen(&flow, pair) && is_ordered(&flow, pair))
                     })
                 },

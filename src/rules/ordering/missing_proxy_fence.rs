@@ -1,7 +1,7 @@
 use std::cell::LazyCell;
 
 use crate::analysis::events::{Action, Event};
-use crate::analysis::flow::{Pair, Role};
+use crate::analysis::flow::{Flow, Pair, Role};
 use crate::diagnostic::{Diagnostic, Findings};
 use crate::isa::vocabulary::Operation;
 use crate::rules::{Checker, Code, rule};
@@ -14,6 +14,9 @@ rule! {
     /// than theirs, where it is known which those are, to a word that the kernel itself loads, and to a variable
     /// that no matrix fits into; an atomic operation or a reduction is one only on such a variable as they
     /// point to.
+    ///
+    /// Where other threads than those of the `mma` store, they are found if nothing in the kernel is such a fence,
+    /// and a descriptor certainly points to the variable.
     ///
     /// ## Why is this bad?
     /// `mma` and `cp` read shared memory through the async proxy, the store goes through the generic
@@ -65,7 +68,11 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             !flow.stores_elsewhere(pair.first, pair.then)
                 && (!is_loaded() || flow.stores_into(pair.first, pair.then))
         };
-        for pair in flow.first_pairs(role, relates) {
+        let mut pairs = flow.first_pairs(role, relates);
+        if pairs.is_empty() {
+            pairs.extend(handed_over(&flow));
+        }
+        for pair in pairs {
             let written = match pair.first.action {
                 Action::SharedUpdate => "updates it through the generic proxy",
                 Action::AsyncCopy => "copies to it through the generic proxy",
@@ -88,4 +95,33 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             );
         }
     }
+}
+
+/// A store of a kernel without any fence of proxies to what other threads multiply or copy: none of them comes to the
+/// other in the same run.
+fn handed_over(flow: &Flow<'_>) -> Option<Pair> {
+    let summary = flow.summary().filter(|_| flow.is_entry())?;
+    let is_store = |event: &&Event| {
+        matches!(event.action, Action::SharedStore | Action::AsyncCopy) && flow.is_own(**event)
+    };
+    let reads = |event: &&Event| {
+        let operation = flow.operation(**event);
+        matches!(operation, Some(Operation::Mma | Operation::MmaWs | Operation::Cp)) && flow.is_own(**event)
+    };
+    let is_fence = |event: &Event| event.action == Action::ProxyFence;
+    if summary.events.iter().any(is_fence) || !flow.events().iter().any(|event| is_store(&event)) {
+        return None;
+    }
+    let mut readers = flow.events().iter().filter(reads);
+    readers.find_map(|then| {
+        let mut stores = flow.events().iter().filter(is_store);
+        let first = stores.find(|first| {
+            flow.facts.budget.take(1)
+                && flow.stores_into(**first, *then)
+                && !flow.stores_elsewhere(**first, *then)
+                && !flow.leads_to(then.instruction, first.instruction)
+        })?;
+        let [first, then] = [*first, *then];
+        Some(Pair { first, then, from: first.instruction, to: then.instruction })
+    })
 }

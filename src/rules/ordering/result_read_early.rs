@@ -150,10 +150,13 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             },
             _ => Role::None,
         };
+        // What is read matters to stores only.
+        let has_stores = happens(&|it| it == Pending::Store);
+        let read = |event: Event| if has_stores { operands_read(&flow, event) } else { Vec::new() };
         // Paths with a wait and paths without may follow from the same test.
         let kind = |event: Event| {
             let stores = flow.operation(event) == Some(Operation::St);
-            (columns(&flow, event), operands_read(&flow, event), stores)
+            (columns(&flow, event), read(event), stores)
         };
         let pairs = flow.pairs_of_kinds(role, kind, |(result, operands, _), (access, _, stores)| {
             let Some(access) = access else { return true };
@@ -172,16 +175,23 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
                     role => role,
                 },
                 |reach, operations| {
-                    let addressed = operations.iter().filter_map(|(fact, event)| {
-                        match columns(&flow, *event)?.place().root {
+                    let mut addressed = Vec::new();
+                    for (fact, event) in operations {
+                        let touched =
+                            operands_read(&flow, *event).into_iter().chain([columns(&flow, *event)]);
+                        addressed.extend(touched.flatten().filter_map(|it| match it.place().root {
                             Root::Register(register) => Some((*fact, register)),
                             Root::Literal | Root::Variable(_) | Root::Slot(_) | Root::Parameter(_) => None,
-                        }
-                    });
+                        }));
+                    }
                     flow.kill_at_writes(reach, addressed);
                 },
-                |event| columns(&flow, event),
-                |result, access| result.zip(*access).is_some_and(|(result, access)| result.overlaps(&access)),
+                kind,
+                |(result, operands, _), (access, _, stores)| {
+                    let Some(access) = access else { return false };
+                    let overlaps = |other: &Option<Columns>| other.is_some_and(|it| it.overlaps(access));
+                    overlaps(result) || *stores && operands.iter().any(overlaps)
+                },
             );
             let known: FxHashSet<u32> = pairs.iter().map(|pair| pair.first.instruction).collect();
             let waits = LazyCell::new(|| waiting(&flow, role));
