@@ -11,7 +11,7 @@ use std::ops::Range;
 use rustc_hash::FxHashMap;
 
 use super::form::{Problem, Qualifiers};
-use super::{Address, Base, Immediate, Instruction, Name, Register, Scalar, Variable, Vector};
+use super::{Address, Base, Immediate, Instruction, Name, Register, Scalar, Variable, Vector, types};
 use crate::host::is_unknown;
 use crate::isa::tensor::{Condition, InstructionForm, OperandClass, OperandSlot};
 use crate::resolve::operations::Operations;
@@ -74,6 +74,8 @@ pub struct Bound<'s> {
     pub span: Span,
     /// Whether the position takes an operand of this kind.
     pub fits: bool,
+    /// Whether the position takes registers of its types, as far as these are known.
+    pub is_typed: bool,
 }
 
 /// An operand before its position gives it a type.
@@ -367,9 +369,9 @@ impl<'s> Decoder<'s> {
                     } else {
                         Some(Problem::Unexpected { span, slot })
                     };
-                    let fits = problem.is_none();
+                    let (fits, is_typed) = (problem.is_none(), types::fit(slot, &value));
                     decoded.problems.extend(problem);
-                    decoded.operands.push(Bound { slot, value, span, fits });
+                    decoded.operands.push(Bound { slot, value, span, fits, is_typed });
                 }
             }
         }

@@ -20,7 +20,7 @@ pub struct Mistyped<'d, 's> {
 /// type, and none of its registers is among them.
 pub fn mistyped<'d, 's>(decoded: &'d Decoded<'s>) -> Vec<Mistyped<'d, 's>> {
     let mut found = Vec::new();
-    for bound in decoded.operands.iter().filter(|bound| bound.fits) {
+    for bound in decoded.operands.iter().filter(|bound| bound.fits && !bound.is_typed) {
         each_mistyped(bound.slot, &bound.value, |it| found.push(it));
     }
     found

@@ -12,12 +12,15 @@ use crate::instruction::types;
 pub(super) fn find(decoded: &mut Decoded<'_>) {
     let qualifiers = &decoded.qualifiers;
     let operands = &decoded.operands;
-    let is_wrong = |bound: &Bound<'_>| {
-        let is_known = !matches!(bound.value, Value::Other(_));
-        is_known && bound.slot.when.holds(qualifiers) && !(bound.fits && types::fit(bound.slot, &bound.value))
+    let is_wrong = |bound: &&Bound<'_>| !(bound.fits && bound.is_typed);
+    if operands.iter().filter(is_wrong).nth(1).is_none() {
+        return;
+    }
+    let may_belong = |index: &usize| {
+        let bound = &operands[*index];
+        is_wrong(&bound) && !matches!(bound.value, Value::Other(_)) && bound.slot.when.holds(qualifiers)
     };
-    let mut wrong: SmallVec<[usize; 4]> = SmallVec::new();
-    wrong.extend((0..operands.len()).filter(|index| is_wrong(&operands[*index])));
+    let wrong: SmallVec<[usize; 4]> = (0..operands.len()).filter(may_belong).collect();
     let pairs = wrong.iter().enumerate().flat_map(|(index, left)| {
         let behind = wrong[index + 1..].iter();
         behind.map(|right| (*left, *right))
