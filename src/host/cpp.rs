@@ -94,7 +94,7 @@ pub(super) fn find_in(source: &Source, part: Span) -> Found {
     while let Some(token) = tokens.next_of_interest() {
         let scope = body.as_ref().filter(|(end, _)| tokens.at() <= *end as usize).map(|(_, scope)| scope);
         match token {
-            Token::Word(word) if is_keyword(&text[word.range()]) => {
+            Token::Word(word) if macros.is_keyword(&text[word.range()]) => {
                 let behind = tokens.at();
                 let mut end = None;
                 let mut reading = 0;
@@ -111,6 +111,7 @@ pub(super) fn find_in(source: &Source, part: Span) -> Found {
                         readings: 1,
                         decisions: 0,
                         scope,
+                        place: scope.is_none().then_some(word.start),
                         depends: false,
                         argument: None,
                     };
@@ -138,6 +139,7 @@ pub(super) fn find_in(source: &Source, part: Span) -> Found {
                         macros: &macros,
                         constants: &mut constants,
                         span: word.to(Span::at(arguments.end + 1)),
+                        is_in_macro: scope.is_some(),
                         is_of_another_machine: guards.ask_for_another_machine(),
                         statements: &mut found.statements,
                     };
@@ -168,6 +170,8 @@ struct Uses<'r, 's> {
     constants: &'r mut Constants<'s>,
     /// The use in the text.
     span: Span,
+    /// Whether that is in the body of a macro.
+    is_in_macro: bool,
     is_of_another_machine: bool,
     statements: &'r mut Vec<Statement>,
 }
@@ -184,7 +188,7 @@ impl<'s> Uses<'_, 's> {
         while let Some(token) = tokens.next_of_interest() {
             let Token::Word(word) = token else { continue };
             let behind = tokens.at();
-            if is_keyword(&text[word.range()]) {
+            if self.macros.is_keyword(&text[word.range()]) {
                 let mut reader = Reader {
                     text,
                     tokens: &mut tokens,
@@ -195,6 +199,7 @@ impl<'s> Uses<'_, 's> {
                     readings: 1,
                     decisions: 0,
                     scope: Some(&scope),
+                    place: (!self.is_in_macro).then_some(self.span.start),
                     depends: false,
                     argument: None,
                 };
@@ -227,6 +232,15 @@ impl<'s> Uses<'_, 's> {
 
 fn is_keyword(word: &str) -> bool {
     matches!(word, "asm" | "__asm__" | "__asm")
+}
+
+/// Of a word that may stand between the keyword and the template: whether it is `volatile`.
+fn qualifier(word: &str) -> Option<bool> {
+    match word {
+        "volatile" | "__volatile__" | "__volatile" => Some(true),
+        "inline" | "__inline__" | "__inline" | "goto" => Some(false),
+        _ => None,
+    }
 }
 
 /// The inside of a literal.

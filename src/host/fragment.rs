@@ -83,6 +83,19 @@ pub struct Fragment {
     pub has_unique_labels: bool,
     /// The use of a macro, in the host file, whose arguments it was read with.
     pub used: Option<Span>,
+    placeholders: Placeholders,
+}
+
+impl Fragment {
+    /// What the template writes for a name in the PTX; none for an operand whose name is not known here.
+    pub(crate) fn written(&self, name: &str) -> Option<String> {
+        let number = name.strip_prefix('%').filter(|rest| rest.bytes().all(|byte| byte.is_ascii_digit()));
+        match (number, self.placeholders) {
+            (None, _) | (_, Placeholders::Percent | Placeholders::None) => Some(name.to_owned()),
+            (Some(number), Placeholders::Dollar) => Some(format!("${number}")),
+            (Some(_), Placeholders::Braces | Placeholders::Access) => None,
+        }
+    }
 }
 
 /// An operand of a fragment.
@@ -333,6 +346,7 @@ impl Builder<'_> {
             stray_braces,
             has_unique_labels: unique,
             used: Some(span).filter(|span| keyword.start < span.start || span.end < keyword.end),
+            placeholders: statement.placeholders,
         })
     }
 }

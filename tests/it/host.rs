@@ -66,6 +66,23 @@ fn sound_files() {
     });
 }
 
+/// What people are told to write is what their template has, not what became of it.
+#[test]
+fn help_names_operands_as_they_are_written() {
+    let all = [
+        ("kernels.py", "write `[$0]`"),
+        ("spans.cu", "write `[%1]`"),
+        // Names are for people to choose there.
+        ("kernels.rs", "put brackets around it"),
+    ];
+    for (name, help) in all {
+        let (source, report) =
+            checked(&Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/host/broken").join(name));
+        let has_help = report.diagnostics.iter().any(|it| it.help.as_deref() == Some(help));
+        assert!(has_help, "{name}: {help}\n{}", listed(&source, &report));
+    }
+}
+
 /// What nvcc says of the functions of the files that it reads (`fixtures/ptxas/host.tsv`): those that it
 /// refuses have an error of which that is said, and the others have none.
 #[test]

@@ -4,8 +4,8 @@ use std::cell::Cell;
 
 use rustc_hash::FxHashMap;
 
-use super::Literal;
 use super::tokens::{Token, Tokens};
+use super::{Literal, is_keyword, qualifier};
 use crate::host::Piece;
 use crate::host::template::{Backslash, Escapes};
 use crate::source::Span;
@@ -20,6 +20,8 @@ pub(super) struct Macros<'s> {
     uses: Cell<usize>,
     /// Whether a macro with parameters has assembly.
     has_assembly: bool,
+    /// Whether a macro stands for the keyword.
+    has_keyword: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,6 +31,8 @@ struct Macro<'s> {
     body: Span,
     text: &'s str,
     has_assembly: bool,
+    /// Of a macro that stands for the keyword, `#define ASM asm volatile`: whether it says `volatile`.
+    keyword: Option<bool>,
 }
 
 /// How deep macros are looked into, and how many pieces they may make.
@@ -64,17 +68,21 @@ impl<'s> Macros<'s> {
         end.skip_line();
         let body = Span::new(start as u32, end.at() as u32);
         let scope = parameters.as_deref().map(|it| (body.end, Scope::unknown(it, name)));
+        let mentions = memchr::memmem::find(text[body.range()].as_bytes(), b"asm").is_some();
         let has_assembly =
-            parameters.is_some() && memchr::memmem::find(text[body.range()].as_bytes(), b"asm").is_some();
+            parameters.is_some() && (mentions || self.has_keyword && self.uses_keyword(text, body));
         self.has_assembly |= has_assembly;
-        let defined = Macro { parameters, body, text: text[body.range()].trim(), has_assembly };
+        let keyword = if mentions && parameters.is_none() { keyword(text, body) } else { None };
+        self.has_keyword |= keyword.is_some();
+        let defined = Macro { parameters, body, text: text[body.range()].trim(), has_assembly, keyword };
         let known = self.known.entry(&text[name.range()]);
         // Two meanings are none: which holds depends on what is not known.
         known
             .and_modify(|known| {
-                let is_same = known
-                    .as_ref()
-                    .is_some_and(|it| it.parameters == defined.parameters && it.text == defined.text);
+                let is_same = known.as_ref().is_some_and(|it| {
+                    let is_keyword = it.keyword.is_some() && it.keyword == defined.keyword;
+                    it.parameters == defined.parameters && (it.text == defined.text || is_keyword)
+                });
                 if !is_same {
                     *known = None;
                 }
@@ -93,6 +101,26 @@ impl<'s> Macros<'s> {
 
     fn get(&self, name: &str) -> Option<&Macro<'s>> {
         self.known.get(name)?.as_ref()
+    }
+
+    /// Of a name that stands for the keyword: whether it says `volatile` as well.
+    pub(super) fn keyword(&self, name: &str) -> Option<bool> {
+        if self.has_keyword { self.get(name)?.keyword } else { None }
+    }
+
+    /// Whether a word is the keyword, or stands for it.
+    pub(super) fn is_keyword(&self, word: &str) -> bool {
+        is_keyword(word) || self.keyword(word).is_some()
+    }
+
+    /// Whether the body of a macro has a name that stands for the keyword.
+    fn uses_keyword(&self, text: &'s str, body: Span) -> bool {
+        let mut tokens = Tokens::new(&text[..body.end as usize]);
+        tokens.go_to(body.start as usize);
+        std::iter::from_fn(|| tokens.next()).any(|token| match token {
+            Token::Word(word) => self.keyword(&text[word.range()]).is_some(),
+            Token::Literal(_) | Token::Other(..) | Token::Directive(_) => false,
+        })
     }
 
     /// The text of a macro without parameters.
@@ -172,28 +200,28 @@ impl<'s> Macros<'s> {
         constraint.is_none().then_some(())
     }
 
-    /// Appends the pieces that a name among literals stands for; whether it is known.
+    /// Appends the pieces that a name among literals stands for. If that is known: how many colons follow them, with
+    /// operands in between.
     pub(super) fn expand(
         &self,
         text: &'s str,
         name: Span,
         arguments: Option<Span>,
         pieces: &mut Vec<Piece>,
-    ) -> bool {
-        let Some(Macro { parameters, .. }) = self.get(&text[name.range()]) else { return false };
+    ) -> Option<usize> {
+        let Macro { parameters, .. } = self.get(&text[name.range()])?;
         if parameters.is_some() != arguments.is_some() {
-            return false;
+            return None;
         }
         let written = arguments.map_or(name, |it| name.to(Span::at(it.end + 1)));
-        let Some(parts) = self.parts(text, written).and_then(|parts| self.expanded(text, parts, 0)) else {
-            return false;
-        };
+        let mut parts = self.expanded(text, self.parts(text, written)?, 0)?;
         // It was given other arguments than it takes.
         if matches!(parts[..], [Part::Unknown(_)]) {
-            return false;
+            return None;
         }
+        let colons = cut_operands(&mut parts);
         pieces.extend(pieces_of(&parts));
-        true
+        Some(colons)
     }
 
     /// What a template in the body of a macro is with what its parameters stand for.
@@ -206,15 +234,17 @@ impl<'s> Macros<'s> {
         let mut parts = self.substitute(text, &parts, scope)?;
         // The template may end in the last argument, with the operands behind it.
         let mut rest = None;
-        if let (Some(last), Some((at, colon))) = (last, first_colon(&parts))
+        let first = colons(&parts).next();
+        if let (Some(last), Some((at, colon))) = (last, first)
             && last.start <= colon.start
             && colon.end <= last.end
         {
             rest = Some(Span::new(colon.start, last.end));
             parts.truncate(at);
         }
-        let pieces = pieces_of(&self.expanded(text, parts, 0)?);
-        Some(Template { pieces, depends, is_open, rest })
+        let mut parts = self.expanded(text, parts, 0)?;
+        let colons = cut_operands(&mut parts);
+        Some(Template { pieces: pieces_of(&parts), depends, is_open, rest, colons })
     }
 
     /// Where the argument stands that a name among the operands of a statement stands for, if it is one
@@ -465,6 +495,15 @@ pub(super) struct Template {
     pub(super) is_open: bool,
     /// What an argument has behind the template, from its colon on.
     pub(super) rest: Option<Span>,
+    /// How many colons stand behind it, with operands in between that are not known.
+    pub(super) colons: usize,
+}
+
+impl Template {
+    /// One of which nothing is known.
+    pub(super) fn unknown(place: Span) -> Self {
+        Self { pieces: vec![Piece::Hole(place)], depends: false, is_open: true, rest: None, colons: 0 }
+    }
 }
 
 /// What the parameters of a macro stand for.
@@ -577,18 +616,41 @@ fn pieces_of(parts: &[Part]) -> Vec<Piece> {
     pieces
 }
 
-/// The first colon outside of brackets, and how many parts stand before it.
-fn first_colon(parts: &[Part]) -> Option<(usize, Span)> {
+/// The colons outside of brackets, each with the number of parts before it.
+fn colons(parts: &[Part]) -> impl Iterator<Item = (usize, Span)> {
     let mut depth = 0_usize;
-    for (at, part) in parts.iter().enumerate() {
+    parts.iter().enumerate().filter_map(move |(at, part)| {
         match part {
             Part::Sign(b'(' | b'[' | b'{', _) => depth += 1,
             Part::Sign(b')' | b']' | b'}', _) => depth = depth.saturating_sub(1),
             Part::Sign(b':', span) if depth == 0 => return Some((at, *span)),
             _ => {}
         }
+        None
+    })
+}
+
+/// Leaves the template of what has operands, too; how many colons they had.
+fn cut_operands(parts: &mut Vec<Part>) -> usize {
+    let all: Vec<usize> = colons(parts).map(|(at, _)| at).collect();
+    parts.truncate(all.first().copied().unwrap_or(parts.len()));
+    all.len()
+}
+
+/// Of a text that is the keyword and its qualifiers: whether `volatile` is one of them.
+fn keyword(text: &str, body: Span) -> Option<bool> {
+    let mut tokens = Tokens::new(&text[..body.end as usize]);
+    tokens.go_to(body.start as usize);
+    let Some(Token::Word(first)) = tokens.next() else { return None };
+    if !is_keyword(&text[first.range()]) {
+        return None;
     }
-    None
+    let mut is_volatile = false;
+    while let Some(token) = tokens.next() {
+        let Token::Word(word) = token else { return None };
+        is_volatile |= qualifier(&text[word.range()])?;
+    }
+    Some(is_volatile)
 }
 
 /// What `#` makes of an argument.

@@ -1,8 +1,8 @@
 //! What one `asm` statement of C++ is made of.
 
 use super::constants::Constants;
-use super::is_keyword;
-use super::macros::{Macros, Scope};
+use super::macros::{Macros, Scope, Template};
+use super::qualifier;
 use super::tokens::{Directive, Token, Tokens};
 use crate::host::template::Placeholders;
 use crate::host::{Constraint, Language, Machine, Operand, Piece, Statement, constraints};
@@ -23,6 +23,8 @@ pub(super) struct Reader<'r, 's> {
     pub(super) decisions: usize,
     /// The parameters of the macro in whose body the statement stands.
     pub(super) scope: Option<&'r Scope<'s>>,
+    /// Where the statement stands; none in the body of a macro that may be used anywhere.
+    pub(super) place: Option<u32>,
     /// Whether what the statement says depends on them.
     pub(super) depends: bool,
     /// What is read of an argument that has operands, before the body goes on: from where to where.
@@ -86,51 +88,54 @@ impl Section {
             Self::Clobbers | Self::Labels => Self::Labels,
         }
     }
+
+    /// The part behind so many colons.
+    fn behind(self, colons: usize) -> Self {
+        (0..colons.min(4)).fold(self, |section, _| section.next())
+    }
 }
 
 impl<'s> Reader<'_, 's> {
     pub(super) fn statement(&mut self) -> Option<Statement> {
-        let mut is_volatile = false;
+        let mut is_volatile = self.macros.keyword(&self.text[self.keyword.range()]) == Some(true);
         let first = loop {
             match self.next()? {
-                Token::Word(word) => match &self.text[word.range()] {
-                    "volatile" | "__volatile__" | "__volatile" => is_volatile = true,
-                    "inline" | "__inline__" | "__inline" | "goto" => {}
-                    // Qualifiers come from macros, too.
-                    _ => return None,
-                },
+                Token::Word(word) => is_volatile |= self.qualifier(&self.text[word.range()])?,
                 Token::Other(b'(', open) => break open,
                 Token::Literal(_) | Token::Other(..) | Token::Directive(_) => return None,
             }
         };
-        let (scoped, is_open) = match self.scope {
-            Some(scope) => self.template_of_macro(first, scope)?,
-            None => (Vec::new(), false),
+        let scoped = match self.scope {
+            Some(scope) => Some(self.template_of_macro(first, scope)?),
+            None => None,
         };
+        let is_open = scoped.as_ref().is_some_and(|it| it.is_open);
+        let colons = scoped.as_ref().map_or(0, |it| it.colons);
         let mut statement = Statement {
             span: self.keyword.to(first),
             keyword: self.keyword,
             language: Language::Cpp,
             placeholders: Placeholders::Percent,
-            template: scoped,
+            template: scoped.map(|it| it.pieces).unwrap_or_default(),
             operands: Vec::new(),
             is_volatile,
-            clobbers_memory: false,
+            // What a macro has behind its operands may be that.
+            clobbers_memory: Section::Template.behind(colons) >= Section::Clobbers,
             is_convergent: None,
             volatile_keyword: Some("volatile"),
             memory_clobber: None,
             machine: Machine::Any,
         };
-        let mut section = Section::Template;
+        let mut section = Section::Template.behind(colons);
         let mut constraint: Option<Written> = None;
         // How many operands there are in front of those that a macro of another file has.
-        let mut listed: Option<usize> = None;
+        let mut listed: Option<usize> = (colons > 0).then_some(0);
         let mut name = None;
         // Whether an operand has ended, and no comma has followed.
         let mut comma_is_due = false;
         let mut has_clobbers = false;
         // Whether operands come from arguments of the macro.
-        let mut is_given = self.argument.is_some();
+        let mut is_given = self.argument.is_some() || colons > 0;
         let end = loop {
             let token = self.next()?;
             let is_in_argument = self.argument.is_some();
@@ -160,7 +165,15 @@ impl<'s> Reader<'_, 's> {
                     comma_is_due = false;
                 }
                 (Section::Template, Token::Literal(literal)) => statement.template.push(literal.piece()),
-                (Section::Template, Token::Word(word)) => self.named_piece(word, &mut statement.template)?,
+                (Section::Template, Token::Word(word)) => {
+                    let colons = self.named_piece(word, &mut statement.template)?;
+                    if colons > 0 {
+                        section = section.behind(colons);
+                        statement.clobbers_memory |= section >= Section::Clobbers;
+                        listed = Some(0);
+                        is_given = true;
+                    }
+                }
                 (Section::Template, Token::Other(open @ (b'(' | b'[' | b'{'), span)) => {
                     let end = self.skip(open)?;
                     statement.template.push(Piece::Hole(span.to(end)));
@@ -271,6 +284,10 @@ impl<'s> Reader<'_, 's> {
         {
             return None;
         }
+        // What is not known at the end may have operands.
+        if section == Section::Template && matches!(statement.template.last(), Some(Piece::Hole(_))) {
+            listed = Some(0);
+        }
         if let Some(listed) = listed {
             statement.operands.truncate(listed);
             let operand = Operand::new(self.keyword, Constraint::Other, false);
@@ -306,10 +323,8 @@ impl<'s> Reader<'_, 's> {
                 .all(|byte| byte.is_ascii_alphanumeric() || b"_.$@?".contains(&byte)),
             Piece::Line(_) | Piece::Hole(_) => false,
         };
-        if self.scope.is_some() || !template.iter().all(is_symbol) {
-            return false;
-        }
-        let mut before = without_comments(&self.text[..self.keyword.start as usize]);
+        let Some(place) = self.place.filter(|_| template.iter().all(is_symbol)) else { return false };
+        let mut before = without_comments(&self.text[..place as usize]);
         if before.ends_with(')') {
             let mut depth = 0_usize;
             let open = before.bytes().enumerate().rev().take(FAR).find(|(_, byte)| {
@@ -371,7 +386,7 @@ impl<'s> Reader<'_, 's> {
             tokens.go_to(argument.start as usize);
             match tokens.next() {
                 Some(Token::Directive(_)) => return None,
-                Some(Token::Word(word)) if is_keyword(&self.text[word.range()]) => return None,
+                Some(Token::Word(word)) if self.macros.is_keyword(&self.text[word.range()]) => return None,
                 Some(token) => {
                     argument.start = tokens.at() as u32;
                     return Some(token);
@@ -383,7 +398,7 @@ impl<'s> Reader<'_, 's> {
             let directive = match self.tokens.next()? {
                 Token::Directive(directive) => directive,
                 // A statement in a statement: the first one is none.
-                Token::Word(word) if is_keyword(&self.text[word.range()]) => return None,
+                Token::Word(word) if self.macros.is_keyword(&self.text[word.range()]) => return None,
                 token => return Some(token),
             };
             match directive {
@@ -468,8 +483,8 @@ impl<'s> Reader<'_, 's> {
         }
     }
 
-    /// The template of a statement in the body of a macro, and whether an argument may have more than that.
-    fn template_of_macro(&mut self, open: Span, scope: &Scope<'s>) -> Option<(Vec<Piece>, bool)> {
+    /// The template of a statement in the body of a macro.
+    fn template_of_macro(&mut self, open: Span, scope: &Scope<'s>) -> Option<Template> {
         let start = open.end;
         let end = loop {
             let behind = self.tokens.at();
@@ -483,16 +498,24 @@ impl<'s> Reader<'_, 's> {
         };
         self.tokens.go_to(end);
         let template = Span::new(start, end as u32);
-        let Some(known) = self.macros.template(self.text, template, scope) else {
-            return Some((vec![Piece::Hole(template)], true));
-        };
+        let known = self.macros.template(self.text, template, scope);
+        let known = known.unwrap_or_else(|| Template::unknown(template));
         self.depends |= known.depends;
         self.argument = known.rest;
-        Some((known.pieces, known.is_open))
+        Some(known)
     }
 
-    /// A name among the literals of a template.
-    fn named_piece(&mut self, word: Span, pieces: &mut Vec<Piece>) -> Option<()> {
+    /// Of a word in front of the template: whether it says `volatile`; none if it does not belong there.
+    fn qualifier(&self, word: &str) -> Option<bool> {
+        match self.macros.value(word) {
+            Some("") => Some(false),
+            Some(value) => qualifier(value),
+            None => qualifier(word),
+        }
+    }
+
+    /// A name among the literals of a template; how many colons it has behind what belongs to that.
+    fn named_piece(&mut self, word: Span, pieces: &mut Vec<Piece>) -> Option<usize> {
         let behind = self.place();
         // With its arguments, if it has any.
         let arguments = if let Token::Other(b'(', open) = self.next()? {
@@ -503,10 +526,11 @@ impl<'s> Reader<'_, 's> {
             None
         };
         let span = arguments.map_or(word, |it| word.to(Span::at(it.end + 1)));
-        if !self.macros.expand(self.text, word, arguments, pieces) {
+        let colons = self.macros.expand(self.text, word, arguments, pieces);
+        if colons.is_none() {
             pieces.push(Piece::Hole(span));
         }
-        Some(())
+        Some(colons.unwrap_or_default())
     }
 
     /// The operands that a macro of this file stands for.
@@ -535,15 +559,20 @@ impl<'s> Reader<'_, 's> {
         Some(operands.collect())
     }
 
-    /// One more than the highest number of an operand that a template has.
+    /// How many operands a template is written for: one more than the highest number that it has. Where a
+    /// sign is escaped, there are some.
     fn operands_named(&self, template: &[Piece]) -> usize {
         let mut count = 0;
         for piece in template {
             let Piece::Text { span, .. } = piece else { continue };
-            for behind in self.text[span.range()].split('%').skip(1) {
+            let mut rest = &self.text[span.range()];
+            while let Some((_, behind)) = rest.split_once('%') {
                 let digits = behind.bytes().take_while(u8::is_ascii_digit).count();
-                count =
-                    count.max(behind[..digits].parse::<usize>().map_or(0, |number| number.saturating_add(1)));
+                let number = behind[..digits].parse::<usize>();
+                let is_escaped = behind.starts_with('%');
+                let least = number.map_or(usize::from(is_escaped), |number| number.saturating_add(1));
+                count = count.max(least);
+                rest = &behind[usize::from(is_escaped)..];
             }
         }
         count

@@ -1,6 +1,6 @@
 use super::syntax_help;
 use crate::diagnostic::{Applicability, Diagnostic, Edit, Findings, Fix};
-use crate::host::is_unknown;
+use crate::host::{fragment_at, is_unknown};
 use crate::instruction::decode::Decoded;
 use crate::instruction::form::Problem;
 use crate::isa::tensor::{InstructionForm, OperandSlot, Restriction};
@@ -65,11 +65,21 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             let inside = text.strip_prefix('[').and_then(|it| it.strip_suffix(']'));
             let inside = inside.map(str::trim).filter(|it| is_name(it));
             let is_address = noun.ends_with("in brackets");
+            let written = |name: &str| match fragment_at(&checker.unit.fragments, span.start) {
+                Some(fragment) => fragment.written(name),
+                None => Some(name.to_owned()),
+            };
             if let Some(inside) = inside.filter(|_| noun.contains("register") && !is_address) {
-                finding.help = Some(format!("write `{inside}`: no memory is read here"));
+                finding.help = Some(match written(inside) {
+                    Some(inside) => format!("write `{inside}`: no memory is read here"),
+                    None => "write it without the brackets: no memory is read here".to_owned(),
+                });
                 finding.fix = Some(Fix::guess("Remove the brackets", *span, inside.to_owned()));
             } else if is_address && is_name(text) {
-                finding.help = Some(format!("write `[{text}]`"));
+                finding.help = Some(match written(text) {
+                    Some(text) => format!("write `[{text}]`"),
+                    None => "put brackets around it".to_owned(),
+                });
                 finding.fix = Some(Fix::guess("Put brackets around it", *span, format!("[{text}]")));
             }
             findings.push(finding);
