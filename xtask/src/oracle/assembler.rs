@@ -192,7 +192,9 @@ impl Assembler {
     /// The directory that nvcc is installed below.
     pub(crate) fn toolkit() -> Result<PathBuf> {
         let home = target_directory().join("ptxas");
-        if find(&home, "cicc").is_none() {
+        // The compiler comes with the assembler, the headers that those of the runtime include do not.
+        let is_header = |path: &Path| path.ends_with("nv/target");
+        if find(&home, "cicc").is_none() || find_where(&home, &is_header).is_none() {
             println!("installing nvcc into {}", home.display());
             command(Command::new(home.join("bin/pip")).args(["install", "--quiet"]).args(COMPILER))?;
         }
@@ -279,16 +281,16 @@ fn command(command: &mut Command) -> Result<()> {
 }
 
 fn find(directory: &Path, name: &str) -> Option<PathBuf> {
-    for entry in fs::read_dir(directory).ok()?.flatten() {
+    let is_program = |path: &Path| {
+        path.file_name().is_some_and(|it| it == name) && path.parent().is_some_and(|it| it.ends_with("bin"))
+    };
+    find_where(directory, &is_program)
+}
+
+/// The first file below a directory of which something holds. Links are other names of the same.
+fn find_where(directory: &Path, holds: &dyn Fn(&Path) -> bool) -> Option<PathBuf> {
+    fs::read_dir(directory).ok()?.flatten().find_map(|entry| {
         let path = entry.path();
-        if path.is_dir() {
-            if let Some(found) = find(&path, name) {
-                return Some(found);
-            }
-        } else if path.file_name().is_some_and(|it| it == name) && path.parent()?.ends_with("bin") {
-            // Links are other names of the same.
-            return Some(path);
-        }
-    }
-    None
+        if path.is_dir() { find_where(&path, holds) } else { Some(path).filter(|path| holds(path)) }
+    })
 }
