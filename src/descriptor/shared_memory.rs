@@ -302,14 +302,14 @@ impl Rows {
         // In all layouts they are where they are in the first; many descriptors are asked for them.
         static FIELDS: LazyLock<[Option<&Field>; 4]> =
             LazyLock::new(|| [SWIZZLE, STRIDE, BASE_OFFSET, LBO_MODE].map(|name| layout(false).field(name)));
-        let [swizzle, stride, base_offset, lbo_mode] = FIELDS.map(|field| word.raw(field?));
+        let [swizzle, stride, base_offset, lbo_mode] = *FIELDS;
+        let raw = |field: Option<&Field>| word.raw(field?);
         Self {
-            swizzle: swizzle
+            swizzle: raw(swizzle)
                 .and_then(|raw| SwizzleMode::VARIANTS.iter().copied().find(|mode| mode.bits() == raw)),
-            // The field is in units of 16 bytes.
-            stride: stride.map(|raw| raw << 4),
-            base_offset,
-            is_absolute: lbo_mode.map(|raw| raw != 0),
+            stride: stride.and_then(|field| field.number_of(word.raw(field)?)),
+            base_offset: raw(base_offset),
+            is_absolute: raw(lbo_mode).map(|raw| raw != 0),
         }
     }
 }
