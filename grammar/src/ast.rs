@@ -909,6 +909,14 @@ pub struct Function {
     pub body: Slice,
 }
 
+impl Function {
+    /// Whether it has a body, which may be empty.
+    pub fn has_body(&self) -> bool {
+        // A brace stands before it.
+        self.body.start > 0
+    }
+}
+
 /// `.maxntid 128, 1, 1` and its kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Directive {
@@ -1003,10 +1011,7 @@ impl Module {
 
     /// The functions that have a body, with the index of each.
     pub fn bodies(&self) -> impl Iterator<Item = (u32, &Function)> {
-        self.statements.iter().filter_map(|statement| match statement.kind() {
-            StatementKind::FunctionOpen(index) => Some((index, &self.functions[index as usize])),
-            _ => None,
-        })
+        (0..).zip(&self.functions).filter(|(_, function)| function.has_body())
     }
 }
 

@@ -647,8 +647,11 @@ impl<'s> Builder<'s> {
 
     pub(crate) fn function_open(&mut self, span: Span) {
         self.is_broken = false;
-        self.scopes.push(self.module.statements.len() as u32);
-        self.statement(StatementKind::FunctionOpen(self.last_function()), span);
+        let opened = self.module.statements.len() as u32;
+        self.scopes.push(opened);
+        let function = self.last_function();
+        self.module.functions[function as usize].body = Slice { start: opened + 1, len: 0 };
+        self.statement(StatementKind::FunctionOpen(function), span);
     }
 
     pub(crate) fn prototype(&mut self, kind: fn(u32) -> StatementKind, span: Span) {

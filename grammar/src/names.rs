@@ -1,5 +1,6 @@
 //! What names tell by the way they are written.
 
+use crate::eight::Eight;
 use crate::source::Span;
 
 /// How a name is written, in one number, which a tree keeps.
@@ -66,7 +67,34 @@ pub(crate) fn short(text: &str, at: usize) -> Option<(u32, Shape)> {
     if bytes[0] != b'%' {
         return None;
     }
-    let mut rest = u64::from_le_bytes(bytes) >> 8;
+    // How long names and numbers are changes from one to the next: loops would be guessed wrong.
+    let word = u64::from_le_bytes(bytes) >> 8;
+    let eight = Eight::of(word);
+    let digits = eight.all_between(b'0', b'9');
+    let length = digits.or(eight.in_lower_case().all_between(b'a', b'z')).run();
+    let behind = (word >> (8 * length)) as u8;
+    if !eight.is_ascii() || is_word(behind) {
+        return short_by_steps(word);
+    }
+    // Behind the last byte nothing is known.
+    if !(1..TOGETHER as u32 - 1).contains(&length) || behind == b'.' {
+        return None;
+    }
+    let number = digits.run_before(length);
+    Some((
+        1 + length,
+        if number == 0 {
+            Shape::PLAIN
+        } else {
+            let digits = Eight::of(word >> (8 * (length - number)));
+            Shape::numbered(1 + length - number, digits.decimal(number))
+        },
+    ))
+}
+
+/// The same of a word that has more than letters and digits.
+#[cold]
+fn short_by_steps(mut rest: u64) -> Option<(u32, Shape)> {
     let (mut length, mut stem, mut number) = (1, 1, 0);
     loop {
         let byte = rest as u8;
@@ -133,6 +161,23 @@ mod tests {
             }
         }
         assert_eq!(short("-%r"), Some((2, true, None)));
+    }
+
+    #[test]
+    fn names_are_read_alike_at_one_glance() {
+        let of = [b'%', b'a', b'Z', b'0', b'9', b'_', b'$', b'.', b',', b'@', b'`', b'{', b'/', b':', b' '];
+        for number in 0..of.len().pow(5) {
+            let byte = |place: u32| of[number / of.len().pow(place) % of.len()];
+            let (front, back) = (number % 3, number % 4);
+            let mut name = vec![b'r'; front];
+            name.extend((0..5).map(byte));
+            name.extend(std::iter::repeat_n(b'7', back));
+            name.resize(7, b';');
+            let word = name.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte));
+            let text = format!("%{}", String::from_utf8(name).unwrap());
+            let simple = |shape: Option<(u32, Shape)>| shape.map(|(length, shape)| (length, shape.bits()));
+            assert_eq!(simple(super::short(&text, 0)), simple(short_by_steps(word)), "{text}");
+        }
     }
 
     #[test]

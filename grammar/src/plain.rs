@@ -348,6 +348,24 @@ impl Cursor<'_> {
         Some(Operand::name(shape, self.span_from(start)))
     }
 
+    /// Passes over decimal digits, of which one is next; the number that they write, if it is a short one.
+    #[inline]
+    fn digits(&mut self) -> u32 {
+        if let Some(eight) = Eight::at(self.text, self.at).filter(|eight| eight.is_ascii()) {
+            let length = eight.all_between(b'0', b'9').run();
+            if length < Eight::LEN as u32 {
+                self.at += length as usize;
+                return eight.decimal(length);
+            }
+        }
+        let mut number = 0_u32;
+        while has(self.byte(), DIGIT) {
+            number = number.wrapping_mul(10).wrapping_add(u32::from(self.byte() - b'0'));
+            self.at += 1;
+        }
+        number
+    }
+
     /// A number that nothing stands directly behind that might belong to it.
     #[inline]
     fn number(&mut self) -> Option<Operand> {
@@ -375,11 +393,7 @@ impl Cursor<'_> {
             if !has(first, DIGIT) {
                 return None;
             }
-            let mut number = 0_u32;
-            while has(self.byte(), DIGIT) {
-                number = number.wrapping_mul(10).wrapping_add(u32::from(self.byte() - b'0'));
-                self.at += 1;
-            }
+            let number = self.digits();
             let length = self.at - start;
             // A leading zero makes it octal.
             value = (length == 1 || length <= SHORT && first != b'0').then_some(number);

@@ -247,11 +247,16 @@ impl Cfg {
     fn behind(&self, blocks: impl Iterator<Item = BlockId>, next: impl Fn(&Block) -> &BlockIds) -> Vec<bool> {
         let mut seen = vec![false; self.blocks.len()];
         let mut work: SmallVec<[BlockId; 16]> = SmallVec::new();
-        blocks.for_each(|block| work.extend_from_slice(next(self.block(block))));
-        while let Some(block) = work.pop() {
-            if !std::mem::replace(&mut seen[block.index()], true) {
-                work.extend_from_slice(next(self.block(block)));
+        let mut pass = |block: BlockId, work: &mut SmallVec<[BlockId; 16]>| {
+            for next in next(self.block(block)) {
+                if !std::mem::replace(&mut seen[next.index()], true) {
+                    work.push(*next);
+                }
             }
+        };
+        blocks.for_each(|block| pass(block, &mut work));
+        while let Some(block) = work.pop() {
+            pass(block, &mut work);
         }
         seen
     }

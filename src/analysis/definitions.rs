@@ -224,7 +224,24 @@ impl Definitions {
 
     /// What `register` holds where `instruction` reads it: nothing where none of its definitions gets
     /// there, or the `budget` is not enough to know.
+    #[inline]
     pub(super) fn value(
+        &self,
+        cfg: &Cfg,
+        instruction: u32,
+        register: RegisterId,
+        budget: &Budget,
+    ) -> Option<ValueId> {
+        // Most registers are written once, and what is loaded is no copy.
+        match self.of(register) {
+            [] => None,
+            [only] if self.forwarded.is_empty() => Some(ValueId::Definition(*only)),
+            _ => self.value_of_several(cfg, instruction, register, budget),
+        }
+    }
+
+    #[inline(never)]
+    fn value_of_several(
         &self,
         cfg: &Cfg,
         instruction: u32,

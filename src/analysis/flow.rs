@@ -494,9 +494,11 @@ impl<'a> Flow<'a> {
             let Action::Call(callee) = event.action else {
                 let role = role(event);
                 match role {
+                    // So nearly always.
+                    Role::None => continue,
                     Role::Discharge => reach.discharge(at),
                     Role::Kill | Role::QueryAndKill => reach.kill_all(at),
-                    Role::None | Role::Query | Role::Gen | Role::QueryAndGen => {}
+                    Role::Query | Role::Gen | Role::QueryAndGen => {}
                 }
                 enact(reach, at, event, role);
                 continue;

@@ -220,17 +220,18 @@ impl<'s> Decoder<'s> {
         for &(statement, instruction) in within {
             let raw = &self.module.instructions[instruction as usize];
             let number = self.operations.number(instruction);
-            let mut decoded = if let Some(same) = self.known.get(&number) {
-                same.with_opcode_at(raw.opcode)
+            if let Some(same) = self.known.get(&number) {
+                all.push(same.with_opcode_at(raw.opcode));
             } else {
                 let Some(decoded) = self.opcode(raw.opcode) else { continue };
                 if decoded.problems.is_empty() {
                     self.known.insert(number, decoded.clone());
                 }
-                decoded
-            };
-            self.complete(&mut decoded, (statement, instruction, function));
-            all.push(decoded);
+                all.push(decoded);
+            }
+            if let Some(decoded) = all.last_mut() {
+                self.complete(decoded, (statement, instruction, function));
+            }
         }
     }
 

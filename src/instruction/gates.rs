@@ -45,6 +45,18 @@ struct Closed {
     gates: Vec<Vec<(&'static Gate, Unavailable)>>,
 }
 
+impl Closed {
+    /// What an instruction may use that the target lacks.
+    fn gates_of(&self, decoded: &Decoded<'_>) -> &[(&'static Gate, Unavailable)] {
+        decoded.form.map_or(&[], |form| &self.gates[form.operation as usize])
+    }
+
+    /// Whether an instruction uses nothing that the target lacks.
+    fn is_open_for(&self, decoded: &Decoded<'_>) -> bool {
+        self.gates_of(decoded).iter().all(|(gate, _)| place(decoded, gate).is_none())
+    }
+}
+
 /// The gates that are closed under an environment, found out once.
 #[derive(Debug, Default)]
 pub struct Gates {
@@ -65,6 +77,13 @@ impl Gates {
     pub fn without_tensor_memory(&self) -> impl Iterator<Item = &[Declared<Target>]> {
         let lacks = |closed: &Vec<Closed>| !closed.is_empty() && closed.iter().all(|it| it.no_tensor_memory);
         self.sets.iter().filter(move |(_, closed)| lacks(closed)).map(|(targets, _)| targets.as_slice())
+    }
+
+    /// Whether each set of targets has one that has all of an instruction. So it is with most.
+    pub fn are_open_for(&self, decoded: &Decoded<'_>) -> bool {
+        self.sets.iter().all(|(_, closed)| {
+            closed.is_empty() || closed.iter().any(|it| !it.no_tensor_memory && it.is_open_for(decoded))
+        })
     }
 
     /// What is not available of an instruction, for each set of targets that lacks something.
@@ -152,20 +171,8 @@ fn may_use(form: &InstructionForm, gate: &Gate) -> bool {
 }
 
 /// What the best of a set of targets lacks for an instruction.
-fn of_set<'c>(
-    decoded: &Decoded<'_>,
-    targets: &[Declared<Target>],
-    closed: &'c [Closed],
-) -> Option<Availability> {
-    let gates = |closed: &'c Closed| -> &'c [(&'static Gate, Unavailable)] {
-        decoded.form.map_or(&[], |form| &closed.gates[form.operation as usize])
-    };
-    // So with most instructions.
-    let is_closed = |(gate, _): &(&'static Gate, Unavailable)| place(decoded, gate).is_some();
-    if closed.iter().any(|it| !it.no_tensor_memory && !gates(it).iter().any(is_closed)) {
-        return None;
-    }
-    let refusals = |closed: &'c Closed| -> Vec<Refusal> {
+fn of_set(decoded: &Decoded<'_>, targets: &[Declared<Target>], closed: &[Closed]) -> Option<Availability> {
+    let refusals = |closed: &Closed| -> Vec<Refusal> {
         if closed.no_tensor_memory {
             return Vec::new();
         }
@@ -173,7 +180,7 @@ fn of_set<'c>(
             let (span, feature) = uses(decoded, gate)?;
             Some(Refusal { gate, feature, span, reason: *reason })
         };
-        gates(closed).iter().filter_map(refusal).collect()
+        closed.gates_of(decoded).iter().filter_map(refusal).collect()
     };
     let (no_tensor_memory, refusals) = closed
         .iter()

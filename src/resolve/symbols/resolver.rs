@@ -198,7 +198,8 @@ impl<'a> Resolver<'a> {
     /// Functions are visible in the whole module: a definition wins over a prototype.
     fn bind_functions(&mut self) {
         let module = self.module;
-        for statement in &module.statements {
+        let has_others = module.functions.iter().any(|function| !function.has_body());
+        for statement in module.statements.iter().filter(|_| has_others) {
             if let StatementKind::Prototype(function) = statement.kind() {
                 let name = module.functions[function as usize].name;
                 let id = self.name(name, false);
@@ -336,7 +337,11 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
+    #[allow(
+        clippy::inline_always,
+        reason = "it and `resolve_other` call each other: no compiler inlines that by itself"
+    )]
     fn resolve_operand(&mut self, index: usize) {
         let operand = self.module.operands[index];
         if let Some((stem, number)) = operand.numbered()
@@ -350,6 +355,7 @@ impl<'a> Resolver<'a> {
     }
 
     /// The same for what is not the register of a family that was asked for of late.
+    #[inline(never)]
     fn resolve_other(&mut self, index: usize, operand: Operand) {
         if operand.is_name() {
             let meaning = self.resolve(operand.span());
