@@ -1,6 +1,7 @@
 //! What the preprocessor's macros of the file itself say about templates.
 
 use std::cell::Cell;
+use std::collections::hash_map::Entry;
 
 use rustc_hash::FxHashMap;
 
@@ -22,6 +23,8 @@ pub(super) struct Macros<'s> {
     has_assembly: bool,
     /// Whether a macro stands for the keyword.
     has_keyword: bool,
+    /// The bodies of each macro that is defined more than once, and alike.
+    alike: Vec<Vec<Span>>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,6 +36,8 @@ struct Macro<'s> {
     has_assembly: bool,
     /// Of a macro that stands for the keyword, `#define ASM asm volatile`: whether it says `volatile`.
     keyword: Option<bool>,
+    /// Of one that is defined more than once: which of those that are.
+    alike: Option<usize>,
 }
 
 /// How deep macros are looked into, and how many pieces they may make.
@@ -50,8 +55,8 @@ impl<'s> Macros<'s> {
     }
 
     /// Reads a definition, from behind `#define` to its body, which is left to be read: where it ends, and
-    /// what is known in it of the parameters.
-    pub(super) fn define(&mut self, tokens: &mut Tokens<'s>) -> Option<(u32, Scope<'s>)> {
+    /// what is known in it of the parameters, if it has any.
+    pub(super) fn define(&mut self, tokens: &mut Tokens<'s>) -> Option<(u32, Option<Scope<'s>>)> {
         let text = tokens.text();
         let name = tokens.word_on_line()?;
         let mut parameters = None;
@@ -66,29 +71,51 @@ impl<'s> Macros<'s> {
         let mut end = Tokens::new(text);
         end.go_to(start);
         end.skip_line();
-        let body = Span::new(start as u32, end.at() as u32);
-        let scope = parameters.as_deref().map(|it| (body.end, Scope::unknown(it, name)));
+        let line = &text[start..end.at()];
+        let start = start + (line.len() - line.trim_start().len());
+        let body = Span::new(start as u32, (start + line.trim().len()) as u32);
+        let scope = parameters.as_deref().map(|it| Scope::unknown(it, name));
         let mentions = memchr::memmem::find(text[body.range()].as_bytes(), b"asm").is_some();
         let has_assembly =
             parameters.is_some() && (mentions || self.has_keyword && self.uses_keyword(text, body));
         self.has_assembly |= has_assembly;
         let keyword = if mentions && parameters.is_none() { keyword(text, body) } else { None };
         self.has_keyword |= keyword.is_some();
-        let defined = Macro { parameters, body, text: text[body.range()].trim(), has_assembly, keyword };
-        let known = self.known.entry(&text[name.range()]);
+        let text_of_body = &text[body.range()];
+        let defined = Macro { parameters, body, text: text_of_body, has_assembly, keyword, alike: None };
+        self.add(&text[name.range()], defined);
+        Some((end.at() as u32, scope))
+    }
+
+    fn add(&mut self, name: &'s str, defined: Macro<'s>) {
+        let known = match self.known.entry(name) {
+            Entry::Vacant(entry) => {
+                entry.insert(Some(defined));
+                return;
+            }
+            Entry::Occupied(entry) => entry.into_mut(),
+        };
         // Two meanings are none: which holds depends on what is not known.
-        known
-            .and_modify(|known| {
-                let is_same = known.as_ref().is_some_and(|it| {
-                    let is_keyword = it.keyword.is_some() && it.keyword == defined.keyword;
-                    it.parameters == defined.parameters && (it.text == defined.text || is_keyword)
-                });
-                if !is_same {
-                    *known = None;
+        let same = known.as_mut().filter(|it| {
+            let is_keyword = it.keyword.is_some() && it.keyword == defined.keyword;
+            it.parameters == defined.parameters && (it.text == defined.text || is_keyword)
+        });
+        match same {
+            Some(it) if it.text == defined.text => {
+                let at = *it.alike.get_or_insert(self.alike.len());
+                if at == self.alike.len() {
+                    self.alike.push(vec![it.body]);
                 }
-            })
-            .or_insert(Some(defined));
-        scope
+                self.alike[at].push(defined.body);
+            }
+            Some(_) => {}
+            None => *known = None,
+        }
+    }
+
+    /// The bodies of each macro that is defined more than once: they have to stay alike.
+    pub(super) fn alike(self) -> Vec<Vec<Span>> {
+        self.alike
     }
 
     /// Forgets a definition, from behind `#undef`.

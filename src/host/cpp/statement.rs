@@ -199,6 +199,7 @@ impl<'s> Reader<'_, 's> {
                 }
                 (Section::Outputs | Section::Inputs, Token::Word(word)) => {
                     let is_first = constraint.is_none();
+                    is_given |= self.scope.is_some_and(|scope| scope.has(&self.text[word.range()]));
                     let written = constraint.get_or_insert_with(|| Written::new(word, is_in_argument));
                     written.span = written.span.to(word);
                     if let Some(text) = self.macros.literal(&self.text[word.range()]) {
@@ -296,8 +297,9 @@ impl<'s> Reader<'_, 's> {
             let named = self.operands_named(&statement.template).min(MOST_OPERANDS);
             statement.operands.resize(named.max(listed), operand);
         }
-        // Where operands are given with each use, nothing can be added behind them for all.
-        is_given |= is_open && section == Section::Template;
+        // Where operands are given with each use, nothing can be added behind them for all; nor behind what is
+        // not known, which may have colons of its own.
+        is_given |= is_open && section == Section::Template || listed.is_some();
         if !statement.clobbers_memory && !is_given {
             let text = match (section, has_clobbers) {
                 (Section::Template, _) => " ::: \"memory\"",
@@ -339,11 +341,8 @@ impl<'s> Reader<'_, 's> {
             before = without_comments(&before[..open]);
         }
         let is_of_name = |c: char| c.is_alphanumeric() || c == '_';
-        let rest = before.trim_end_matches(is_of_name);
-        let name = &before[rest.len()..];
-        // The body of a macro without parameters stands behind a name, too.
-        let is_body = rest.trim_end().ends_with("define");
-        !is_body && !matches!(name, "" | "if" | "while" | "for" | "switch" | "constexpr" | "else" | "do")
+        let name = &before[before.trim_end_matches(is_of_name).len()..];
+        !matches!(name, "" | "if" | "while" | "for" | "switch" | "constexpr" | "else" | "do")
     }
 
     /// Goes on with the argument that a name stands for, if it is the name of a parameter and known.
