@@ -368,8 +368,7 @@ pub(super) fn expand(cooked: &Cooked, placeholders: Placeholders, operands: &[Op
                 if let PlaceholderError::Named(Some(index)) = error {
                     expanded.uses[index] += 1;
                 }
-                // Whatever was meant, nothing more is to be said about it.
-                expanded.unknown(host, &text[next..]);
+                expanded.meant(&error, operands, (at..next, host), cooked);
                 expanded.errors.push((Span::new(start, expanded.text.len() as u32), error));
             }
             Sign::Operand(index) => match operands.get(index) {
@@ -412,6 +411,29 @@ impl Expanded {
             }
             Position::Start | Position::Opcode | Position::Operands => {
                 self.text.replaced(UNKNOWN_TEXT, host);
+            }
+        }
+    }
+
+    /// Appends what stands there once the error is repaired, so that the repair changes nothing else; where
+    /// that is not clear, nothing more is to be said about it.
+    fn meant(
+        &mut self,
+        error: &PlaceholderError,
+        operands: &[Operand],
+        (range, host): (std::ops::Range<usize>, Span),
+        cooked: &Cooked,
+    ) {
+        match error {
+            PlaceholderError::Doubled => self.text.replaced("%", host),
+            PlaceholderError::Modifier(text) => self.text.replaced(text, host),
+            PlaceholderError::Named(Some(index))
+                if matches!(operands[*index].constraint, Constraint::Register(_)) =>
+            {
+                self.operand(&operands[*index], *index, (range, host), cooked);
+            }
+            PlaceholderError::Named(_) | PlaceholderError::Unlisted(_) => {
+                self.unknown(host, &cooked.text.text()[range.end..]);
             }
         }
     }
