@@ -249,6 +249,16 @@ mod tests {
         assert!(fixed.report.diagnostics.is_empty() && fixed.report.omitted.is_empty());
     }
 
+    /// The parser goes on at the next `;` only.
+    #[test]
+    fn statements_without_ends_are_ended_together() {
+        let lines = "mov.b32 r0, /*\nadd */ t // first\n@!p add.u32 r0, r0,\n  t\nret // }\n".repeat(200);
+        let fixed =
+            fixed(format!("{HEADER}.reg .pred p;\n{lines}ret;\n}}\n").as_bytes(), Applicability::Safe);
+        let ended = "mov.b32 r0, /*\nadd */ t; // first\n@!p add.u32 r0, r0,\n  t;\nret; // }\n".repeat(200);
+        assert_eq!(fixed.source.text(), format!("{HEADER}.reg .pred p;\n{ended}ret;\n}}\n"));
+    }
+
     #[test]
     fn other_bytes_stay() {
         let mut text = b"// caf\xe9 \xff\r\n".to_vec();
