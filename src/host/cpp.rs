@@ -106,18 +106,10 @@ pub(super) fn find_in(source: &Source, part: Span) -> Found {
                 while reading < readings {
                     tokens.go_to(behind);
                     let mut reader = Reader {
-                        text,
-                        tokens: &mut tokens,
-                        macros: &macros,
-                        constants: &mut constants,
-                        keyword: word,
                         reading,
-                        readings: 1,
-                        decisions: 0,
                         scope,
                         place: body.is_none().then_some(word.start),
-                        depends: false,
-                        argument: None,
+                        ..Reader::new(text, &mut tokens, word, &macros, &mut constants)
                     };
                     let statement = reader.statement();
                     readings = readings.max(reader.readings.min(MOST_READINGS));
@@ -210,18 +202,9 @@ impl<'s> Uses<'_, 's> {
             let behind = tokens.at();
             if self.macros.is_keyword(&text[word.range()]) {
                 let mut reader = Reader {
-                    text,
-                    tokens: &mut tokens,
-                    macros: self.macros,
-                    constants: self.constants,
-                    keyword: word,
-                    reading: 0,
-                    readings: 1,
-                    decisions: 0,
                     scope: Some(&scope),
                     place: (!self.is_in_macro).then_some(self.span.start),
-                    depends: false,
-                    argument: None,
+                    ..Reader::new(text, &mut tokens, word, self.macros, self.constants)
                 };
                 let statement = reader.statement();
                 let depends = reader.depends;
