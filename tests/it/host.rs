@@ -127,6 +127,14 @@ const REPAIRED: &[(&str, &str, &str)] = &[
          #define FREE(t, n) asm volatile(\"tcgen05.dealloc.cta_group::1.sync.aligned.b32 %0, \" #n \";\" :: \"r\"(t))\n\
          void f(unsigned t) { FREE(t, 64); }\n",
     ),
+    // Comments among the parameters say nothing.
+    (
+        "x.cu",
+        "#define WAIT(op /* ld, st (or both) */) asm volatile(\"tcgen05.wait::\" #op \".sync;\" ::: \"memory\")\n\
+         void f() { WAIT(ld); }\n",
+        "#define WAIT(op /* ld, st (or both) */) asm volatile(\"tcgen05.wait::\" #op \".sync.aligned;\" ::: \"memory\")\n\
+         void f() { WAIT(ld); }\n",
+    ),
     // A statement with a sign that nvcc does not take is read as what is meant.
     (
         "x.cu",

@@ -66,18 +66,16 @@ impl<'s> Macros<'s> {
     pub(super) fn define(&mut self, tokens: &mut Tokens<'s>) -> Option<(u32, Option<Scope<'s>>)> {
         let text = tokens.text();
         let name = tokens.word_on_line()?;
+        let mut end = Tokens::new(text);
+        end.go_to(tokens.at());
+        end.skip_line();
         let mut parameters = None;
         if text.as_bytes().get(tokens.at()) == Some(&b'(') {
-            let open = tokens.at() + 1;
-            let rest = &text.as_bytes()[open..];
-            let len = memchr::memchr2(b')', b'\n', rest).filter(|len| rest[*len] == b')')?;
-            parameters = Some(text[open..open + len].split(',').map(str::trim).collect());
-            tokens.go_to(open + len + 1);
+            let (listed, behind) = parameters_from(&text[..end.at()], tokens.at() + 1)?;
+            parameters = Some(listed);
+            tokens.go_to(behind);
         }
         let start = tokens.at();
-        let mut end = Tokens::new(text);
-        end.go_to(start);
-        end.skip_line();
         let line = &text[start..end.at()];
         let start = start + (line.len() - line.trim_start().len());
         let body = Span::new(start as u32, (start + line.trim().len()) as u32);
@@ -334,6 +332,29 @@ impl Template {
     /// One of which nothing is known.
     pub(super) fn unknown(place: Span) -> Self {
         Self { pieces: vec![Piece::Hole(place)], depends: false, is_open: true, rest: None, colons: 0 }
+    }
+}
+
+/// The parameters between a parenthesis before `open` and the one that closes it, and what is behind that.
+fn parameters_from(text: &str, open: usize) -> Option<(Vec<&str>, usize)> {
+    let mut tokens = Tokens::new(text);
+    tokens.go_to(open);
+    let mut parameters = Vec::new();
+    let mut name: Option<Span> = None;
+    loop {
+        let token = tokens.next()?;
+        match token {
+            Token::Word(span) | Token::Other(b'.', span) => {
+                name = Some(name.map_or(span, |name| name.to(span)));
+            }
+            Token::Other(b',' | b')', _) => {
+                parameters.push(name.take().map_or("", |name| &text[name.range()]));
+            }
+            Token::Literal(_) | Token::Other(..) | Token::Directive(_) => return None,
+        }
+        if matches!(token, Token::Other(b')', _)) {
+            return Some((parameters, tokens.at()));
+        }
     }
 }
 
