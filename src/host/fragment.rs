@@ -487,7 +487,7 @@ fn read(text: &str) -> Reading {
     let mut found = None;
     let without_comments;
     let text = if text.contains("/*") || text.contains("//") {
-        without_comments = uncommented(text);
+        without_comments = template::uncommented(text);
         without_comments.as_str()
     } else {
         text
@@ -546,30 +546,6 @@ fn is_word_of_ptx(word: &str) -> bool {
     let is_typed = modifiers.split('.').any(is_type);
     modifiers.contains("::") && !rows.is_empty()
         || is_typed && !is_vector && operation.bytes().all(|byte| byte.is_ascii_lowercase())
-}
-
-/// A text of PTX without its comments.
-fn uncommented(text: &str) -> String {
-    let mut kept = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(at) = rest.find('/') {
-        let (before, comment) = rest.split_at(at);
-        kept.push_str(before);
-        let len = match comment.as_bytes().get(1) {
-            Some(b'/') => comment.find('\n').unwrap_or(comment.len()),
-            Some(b'*') => {
-                kept.push(' ');
-                comment[2..].find("*/").map_or(comment.len(), |len| len + 4)
-            }
-            _ => {
-                kept.push('/');
-                1
-            }
-        };
-        rest = &comment[len..];
-    }
-    kept.push_str(rest);
-    kept
 }
 
 /// Words that only programs of GPUs have.

@@ -469,6 +469,30 @@ impl Expanded {
     }
 }
 
+/// A text of PTX without its comments.
+pub(super) fn uncommented(text: &str) -> String {
+    let mut kept = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find('/') {
+        let (before, comment) = rest.split_at(at);
+        kept.push_str(before);
+        let len = match comment.as_bytes().get(1) {
+            Some(b'/') => comment.find('\n').unwrap_or(comment.len()),
+            Some(b'*') => {
+                kept.push(' ');
+                comment[2..].find("*/").map_or(comment.len(), |len| len + 4)
+            }
+            _ => {
+                kept.push('/');
+                1
+            }
+        };
+        rest = &comment[len..];
+    }
+    kept.push_str(rest);
+    kept
+}
+
 /// How the register of an operand is called.
 pub(super) fn name_of(operand: usize) -> String {
     format!("%{operand}")
