@@ -11,6 +11,7 @@
 use std::collections::BTreeMap;
 
 use crate::diagnostic::{Applicability, Diagnostic, Edit, Fix, Severity};
+use crate::host::{self, Extract};
 use crate::source::{Source, SourceError};
 use crate::syntax::parser;
 use crate::{Options, Report, check};
@@ -147,7 +148,7 @@ struct Round<'a> {
 
 impl<'a> Round<'a> {
     fn new(name: &'a str, before: &'a Fixed) -> Self {
-        let errors = parser::parse(&before.source).errors.len();
+        let errors = syntax_errors(&before.source);
         Self { name, before: &before.bytes, errors, attempts: MAX_ATTEMPTS }
     }
 
@@ -159,7 +160,7 @@ impl<'a> Round<'a> {
         self.attempts -= 1;
         let edited = edit(self.before, fixes.iter().flat_map(|fix| &fix.edits));
         let source = Source::from_bytes(self.name, edited.bytes.clone())?;
-        if edited.bytes != self.before && parser::parse(&source).errors.len() <= self.errors {
+        if edited.bytes != self.before && syntax_errors(&source) <= self.errors {
             return Ok(Some(Attempt { edited, source, count: fixes.len() }));
         }
         let [_] = fixes else {
@@ -171,6 +172,17 @@ impl<'a> Round<'a> {
             };
         };
         Ok(None)
+    }
+}
+
+/// How much of the PTX in a file does not parse.
+fn syntax_errors(source: &Source) -> usize {
+    let errors_in = |ptx: &Source| parser::parse(ptx).errors.len();
+    match host::extract(source) {
+        Some(Extract { ptx, modules, .. }) => {
+            errors_in(&ptx) + modules.iter().map(|module| errors_in(&module.ptx)).sum::<usize>()
+        }
+        None => errors_in(source),
     }
 }
 
@@ -235,6 +247,16 @@ mod tests {
         let fixed = fix("k.ptx", text.into(), &options, Applicability::Safe).unwrap();
         assert_eq!(fixed.applied, 500);
         assert!(fixed.report.diagnostics.is_empty() && fixed.report.omitted.is_empty());
+    }
+
+    /// The parser goes on at the next `;` only.
+    #[test]
+    fn statements_without_ends_are_ended_together() {
+        let lines = "mov.b32 r0, /*\nadd */ t // first\n@!p add.u32 r0, r0,\n  t\nret // }\n".repeat(200);
+        let fixed =
+            fixed(format!("{HEADER}.reg .pred p;\n{lines}ret;\n}}\n").as_bytes(), Applicability::Safe);
+        let ended = "mov.b32 r0, /*\nadd */ t; // first\n@!p add.u32 r0, r0,\n  t;\nret; // }\n".repeat(200);
+        assert_eq!(fixed.source.text(), format!("{HEADER}.reg .pred p;\n{ended}ret;\n}}\n"));
     }
 
     #[test]

@@ -121,6 +121,8 @@ struct Found {
     modules: Vec<modules::Module>,
     /// The comments that may be meant for this tool.
     comments: Vec<Span>,
+    /// Texts that have to stay alike: the bodies of each macro that is defined more than once.
+    alike: Vec<Vec<Span>>,
     /// How much work it was.
     steps: u64,
 }

@@ -412,15 +412,18 @@ fn is_idle(selector: &Selector, settings: &RuleSettings) -> bool {
 fn removal(source: &Source, directive: &Directive, items: &[Item], index: usize) -> Fix {
     let title = format!("Remove `{}`", source.slice(items[index].span));
     let span = match (index, items) {
-        (_, [_]) => return Fix::safe("Remove the comment", whole_comment(source, directive.comment), ""),
+        (_, [_]) => {
+            let (span, left) = whole_comment(source, directive.comment);
+            return Fix::safe("Remove the comment", span, left);
+        }
         (0, [first, second, ..]) => Span::new(first.span.start, second.span.start),
         _ => Span::new(items[index - 1].span.end, items[index].span.end),
     };
     Fix::safe(title, span, "")
 }
 
-/// A comment with the blanks before it, and with its line when that holds nothing else.
-fn whole_comment(source: &Source, comment: Span) -> Span {
+/// A comment with the blanks before it, and with its line when that holds nothing else; and what stays of it.
+fn whole_comment(source: &Source, comment: Span) -> (Span, &'static str) {
     let text = source.text();
     let head = text.get(..comment.start as usize).unwrap_or_default();
     let start = head.trim_end_matches([' ', '\t']).len();
@@ -431,10 +434,13 @@ fn whole_comment(source: &Source, comment: Span) -> Span {
     let end = match (starts_line, line_ends) {
         (true, true) => comment.end as usize + blank + 1,
         // Between tokens a blank has to stay.
-        (false, false) if !tail.is_empty() => return comment,
+        (false, false) if !tail.is_empty() => {
+            let is_parted = start < head.len() || blank > 0;
+            return (comment, if is_parted { "" } else { " " });
+        }
         _ => comment.end as usize,
     };
-    Span::new(start as u32, end as u32)
+    (Span::new(start as u32, end as u32), "")
 }
 
 #[cfg(test)]

@@ -4,6 +4,8 @@
 //! preprocessor's lines, and of the language only what an `asm` statement is made of. It never fails:
 //! what does not look like a statement is none.
 
+use rustc_hash::FxHashMap;
+
 use super::modules::{self, Part};
 use super::template::{Backslash, Escapes};
 use super::{Found, Machine, Piece, Statement};
@@ -51,7 +53,7 @@ fn programs(source: &Source, found: &mut Found) {
         if !literal.is_raw || !is_program || !inside.contains("asm") {
             continue;
         }
-        let Found { statements, comments, steps, .. } = find_in(source, literal.inside);
+        let Found { statements, comments, alike, steps, .. } = find_in(source, literal.inside);
         // Something may be put in before it is compiled.
         let is_as_written = |statement: &Statement| {
             statement.template.iter().all(|piece| match piece {
@@ -61,6 +63,7 @@ fn programs(source: &Source, found: &mut Found) {
         };
         found.statements.extend(statements.into_iter().filter(is_as_written));
         found.comments.extend(comments);
+        found.alike.extend(alike);
         found.steps += steps;
     }
     found.steps += tokens.steps();
@@ -90,9 +93,10 @@ pub(super) fn find_in(source: &Source, part: Span) -> Found {
     let mut constants = Constants::new(own);
     let mut guards = Guards::default();
     // The body of a macro that is being read: where it ends, and its parameters.
-    let mut body: Option<(u32, Scope<'_>)> = None;
+    let mut body: Option<(u32, Option<Scope<'_>>)> = None;
     while let Some(token) = tokens.next_of_interest() {
-        let scope = body.as_ref().filter(|(end, _)| tokens.at() <= *end as usize).map(|(_, scope)| scope);
+        body = body.filter(|(end, _)| tokens.at() <= *end as usize);
+        let scope = body.as_ref().and_then(|(_, scope)| scope.as_ref());
         match token {
             Token::Word(word) if macros.is_keyword(&text[word.range()]) => {
                 let behind = tokens.at();
@@ -102,18 +106,10 @@ pub(super) fn find_in(source: &Source, part: Span) -> Found {
                 while reading < readings {
                     tokens.go_to(behind);
                     let mut reader = Reader {
-                        text,
-                        tokens: &mut tokens,
-                        macros: &macros,
-                        constants: &mut constants,
-                        keyword: word,
                         reading,
-                        readings: 1,
-                        decisions: 0,
                         scope,
-                        place: scope.is_none().then_some(word.start),
-                        depends: false,
-                        argument: None,
+                        place: body.is_none().then_some(word.start),
+                        ..Reader::new(text, &mut tokens, word, &macros, &mut constants)
                     };
                     let statement = reader.statement();
                     readings = readings.max(reader.readings.min(MOST_READINGS));
@@ -139,7 +135,7 @@ pub(super) fn find_in(source: &Source, part: Span) -> Found {
                         macros: &macros,
                         constants: &mut constants,
                         span: word.to(Span::at(arguments.end + 1)),
-                        is_in_macro: scope.is_some(),
+                        is_in_macro: body.is_some(),
                         is_of_another_machine: guards.ask_for_another_machine(),
                         statements: &mut found.statements,
                     };
@@ -158,9 +154,25 @@ pub(super) fn find_in(source: &Source, part: Span) -> Found {
             Token::Word(_) | Token::Literal(_) | Token::Other(..) => {}
         }
     }
+    agree_on_clobbers(&mut found.statements);
+    found.alike = macros.alike();
     found.steps = tokens.steps();
     found.comments = tokens.comments();
     found
+}
+
+/// What is added to a statement is added in each of its readings, and in all uses of the macro that has it:
+/// none is offered a clobber where one of the others does not take it.
+fn agree_on_clobbers(statements: &mut [Statement]) {
+    let mut agreed: FxHashMap<u32, Option<(u32, &str)>> = FxHashMap::default();
+    for statement in statements.iter() {
+        let taken = statement.memory_clobber;
+        let known = agreed.entry(statement.keyword.start).or_insert(taken);
+        *known = known.filter(|known| Some(*known) == taken);
+    }
+    for statement in statements {
+        statement.memory_clobber = agreed.get(&statement.keyword.start).copied().flatten();
+    }
 }
 
 /// Reads the assembly of a macro with the arguments of a use.
@@ -190,18 +202,9 @@ impl<'s> Uses<'_, 's> {
             let behind = tokens.at();
             if self.macros.is_keyword(&text[word.range()]) {
                 let mut reader = Reader {
-                    text,
-                    tokens: &mut tokens,
-                    macros: self.macros,
-                    constants: self.constants,
-                    keyword: word,
-                    reading: 0,
-                    readings: 1,
-                    decisions: 0,
                     scope: Some(&scope),
                     place: (!self.is_in_macro).then_some(self.span.start),
-                    depends: false,
-                    argument: None,
+                    ..Reader::new(text, &mut tokens, word, self.macros, self.constants)
                 };
                 let statement = reader.statement();
                 let depends = reader.depends;

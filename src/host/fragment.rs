@@ -44,6 +44,7 @@ pub struct Host {
     /// How much work it was to find them.
     pub steps: u64,
     regions: Vec<Region>,
+    alike: Alike,
 }
 
 /// The PTX of one `asm` statement, or of one reading of it where a preprocessor decides.
@@ -151,12 +152,13 @@ impl Extract {
         let Builder { text, known: regions, .. } = builder;
         let (text, map) = text.finish();
         let ptx = Source::new(source.name(), text).unwrap_or_else(|_| empty());
-        let Found { comments, steps, modules, .. } = found;
+        let Found { comments, steps, modules, alike, .. } = found;
         let modules: Vec<Self> =
             modules.iter().map(|module| Self::module(source, language, module)).collect();
         statements.extend(modules.iter().flat_map(|module| &module.host.statements));
         statements.sort_unstable();
-        let host = Host { source: source.clone(), language, map, comments, statements, steps, regions };
+        let (source, alike) = (source.clone(), Alike::new(alike));
+        let host = Host { source, language, map, comments, statements, steps, regions, alike };
         Self { ptx, fragments, host, modules }
     }
 
@@ -182,6 +184,7 @@ impl Extract {
             statements: vec![module.span],
             steps: 0,
             regions,
+            alike: Alike::default(),
         };
         Self { ptx, fragments: Vec::new(), host, modules: Vec::new() }
     }
@@ -214,9 +217,52 @@ impl Host {
                 is_shared |= statement.is_none();
                 template::quoted(text, escapes, placeholders, operands)?
             };
+            for copy in self.alike.copies(span)? {
+                edits.push((copy, text.clone()));
+            }
             edits.push((span, text));
         }
         Some((edits, is_shared))
+    }
+}
+
+/// Texts of a file that have to stay alike.
+#[derive(Clone, Debug, Default)]
+struct Alike {
+    groups: Vec<Vec<Span>>,
+    /// All of them in order, each with its group.
+    members: Vec<(Span, usize)>,
+}
+
+impl Alike {
+    fn new(groups: Vec<Vec<Span>>) -> Self {
+        let indices = groups.iter().enumerate();
+        let mut members: Vec<_> =
+            indices.flat_map(|(index, spans)| spans.iter().map(move |span| (*span, index))).collect();
+        members.sort_unstable();
+        Self { groups, members }
+    }
+
+    /// Where else has to change what changes at a place; none if that is in too many places.
+    fn copies(&self, span: Span) -> Option<Vec<Span>> {
+        /// Nobody repeats a definition more often.
+        const MOST: usize = 8;
+        let behind = self.members.partition_point(|(member, _)| member.start <= span.start);
+        let Some((member, group)) =
+            behind.checked_sub(1).map(|at| self.members[at]).filter(|(member, _)| span.end <= member.end)
+        else {
+            return Some(Vec::new());
+        };
+        let others = &self.groups[group];
+        if others.len() > MOST {
+            return None;
+        }
+        let (start, len) = (span.start - member.start, span.len());
+        let moved = others.iter().filter(|it| **it != member).map(|it| {
+            let start = it.start + start;
+            Span::new(start, start + len)
+        });
+        Some(moved.collect())
     }
 }
 
@@ -441,7 +487,7 @@ fn read(text: &str) -> Reading {
     let mut found = None;
     let without_comments;
     let text = if text.contains("/*") || text.contains("//") {
-        without_comments = uncommented(text);
+        without_comments = template::uncommented(text);
         without_comments.as_str()
     } else {
         text
@@ -500,30 +546,6 @@ fn is_word_of_ptx(word: &str) -> bool {
     let is_typed = modifiers.split('.').any(is_type);
     modifiers.contains("::") && !rows.is_empty()
         || is_typed && !is_vector && operation.bytes().all(|byte| byte.is_ascii_lowercase())
-}
-
-/// A text of PTX without its comments.
-fn uncommented(text: &str) -> String {
-    let mut kept = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(at) = rest.find('/') {
-        let (before, comment) = rest.split_at(at);
-        kept.push_str(before);
-        let len = match comment.as_bytes().get(1) {
-            Some(b'/') => comment.find('\n').unwrap_or(comment.len()),
-            Some(b'*') => {
-                kept.push(' ');
-                comment[2..].find("*/").map_or(comment.len(), |len| len + 4)
-            }
-            _ => {
-                kept.push('/');
-                1
-            }
-        };
-        rest = &comment[len..];
-    }
-    kept.push_str(rest);
-    kept
 }
 
 /// Words that only programs of GPUs have.

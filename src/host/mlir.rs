@@ -9,6 +9,8 @@
 //!
 //! Only strings, comments and what stands directly around them is looked at.
 
+use std::borrow::Cow;
+
 use super::constraints;
 use super::template::{Backslash, Escapes, Placeholders};
 use super::{Constraint, Found, Language, MARK, Machine, Operand, Piece, Statement};
@@ -22,23 +24,26 @@ pub(super) fn find(source: &Source) -> Found {
     let text = source.text();
     let mut found = Found::default();
     let mut at = 0;
+    // Those since the last string.
+    let mut comments = Vec::new();
+    // Where the last statement ends.
+    let mut end = 0;
     while let Some(next) = next(text, at) {
         found.steps += 1;
         match next {
             Next::Comment(comment) => {
                 at = comment.end as usize;
+                comments.push(comment);
                 if memchr::memmem::find(text[comment.range()].as_bytes(), MARK.as_bytes()).is_some() {
                     found.comments.push(comment);
                 }
             }
             Next::String(inside) => {
                 at = inside.end as usize + 1;
-                let statement = match head(text, inside) {
-                    Some(head) => statement(source, &head, inside),
-                    None => None,
-                };
-                if let Some(statement) = statement {
-                    at = statement.span.end as usize;
+                let head = if inside.start < end { None } else { head(text, inside, &comments) };
+                comments.clear();
+                if let Some(statement) = head.and_then(|head| statement(source, &head, inside)) {
+                    end = statement.span.end;
                     found.statements.push(statement);
                 }
             }
@@ -105,19 +110,45 @@ struct Head {
     is_volatile: bool,
 }
 
-/// The operation that has a string for its template, or for its name.
-fn head(text: &str, string: Span) -> Option<Head> {
+/// What stands in front of a place, `most` bytes of it that are no comments, with blanks in the place of those.
+fn code_before<'t>(text: &'t str, end: usize, most: usize, comments: &[Span]) -> Cow<'t, str> {
+    let skipped: usize = comments.iter().map(|comment| comment.len() as usize).sum();
+    let mut from = end.saturating_sub(most + skipped);
+    while !text.is_char_boundary(from) {
+        from += 1;
+    }
+    if comments.is_empty() {
+        return Cow::Borrowed(&text[from..end]);
+    }
+    let mut code = text.as_bytes()[from..end].to_vec();
+    for comment in comments {
+        let at = |place: u32| (place as usize).max(from) - from;
+        code[at(comment.start)..at(comment.end)].fill(b' ');
+    }
+    Cow::Owned(String::from_utf8(code).unwrap_or_default())
+}
+
+/// What follows blanks and comments.
+fn behind_blanks(text: &str) -> &str {
+    let mut rest = text.trim_ascii_start();
+    while rest.starts_with("//") {
+        let len = memchr::memchr(b'\n', rest.as_bytes()).unwrap_or(rest.len());
+        rest = rest[len..].trim_ascii_start();
+    }
+    rest
+}
+
+/// The operation that has a string for its template, or for its name; the comments since the string before it
+/// say nothing.
+fn head(text: &str, string: Span, comments: &[Span]) -> Option<Head> {
     /// No operation has more before its template.
     const MOST: usize = 256;
     if &text[string.range()] == "llvm.inline_asm" {
         return Some(Head { operation: Operation::Generic, keyword: string, is_volatile: false });
     }
     let quote = string.start as usize - 1;
-    let mut from = quote.saturating_sub(MOST);
-    while !text.is_char_boundary(from) {
-        from += 1;
-    }
-    let before = &text[from..quote];
+    let before = code_before(text, quote, MOST, comments);
+    let from = quote - before.len();
     let is_part = |c: char| c.is_ascii_alphanumeric() || c.is_ascii_whitespace() || "_.=<>#[]".contains(c);
     let start = before
         .rfind(|c: char| !is_part(c))
@@ -174,7 +205,7 @@ fn statement(source: &Source, head: &Head, first: Span) -> Option<Statement> {
     };
     let constraints = match head.operation {
         Operation::Llvm => {
-            let comma = text.get(behind..)?.trim_ascii_start().strip_prefix(',')?.trim_ascii_start();
+            let comma = behind_blanks(behind_blanks(text.get(behind..)?).strip_prefix(',')?);
             let quote = comma.starts_with('"').then_some(text.len() - comma.len())?;
             Some(string(text.as_bytes(), quote))
         }
@@ -237,11 +268,11 @@ struct Dictionary {
 }
 
 impl Dictionary {
-    /// The one that starts at a place, but for blanks.
+    /// The one that starts at a place, but for blanks and comments.
     fn behind(text: &str, at: usize) -> Option<Self> {
         let mut found = Self::default();
         let bytes = text.as_bytes();
-        let rest = text.get(at..)?.trim_ascii_start();
+        let rest = behind_blanks(text.get(at..)?);
         let rest = rest.strip_prefix('<').unwrap_or(rest).strip_prefix('{')?;
         let mut at = text.len() - rest.len();
         let mut name = "";
@@ -254,12 +285,15 @@ impl Dictionary {
                     let inside = string(bytes, at - 1);
                     match (name, depth) {
                         // Another operation.
-                        _ if head(text, inside).is_some() => return None,
+                        _ if head(text, inside, &[]).is_some() => return None,
                         ("asm_string", 0) => found.asm_string = Some(inside),
                         ("constraints", 0) => found.constraints = Some(inside),
                         _ => {}
                     }
                     at = inside.end as usize + 1;
+                }
+                b'/' if bytes.get(at) == Some(&b'/') => {
+                    at += memchr::memchr(b'\n', &bytes[at..]).unwrap_or(bytes.len() - at);
                 }
                 b',' if depth == 0 => name = "",
                 b'}' if depth == 0 => {

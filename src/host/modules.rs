@@ -12,7 +12,7 @@
 //! like one. What is made into a module only where it is used - with `format`, or with marks that something
 //! replaces - is left alone.
 
-use super::template::cook;
+use super::template::{cook, uncommented};
 use super::{Found, MARK, Piece};
 use crate::source::{Source, Span};
 
@@ -116,14 +116,13 @@ fn is_whole(text: &str) -> bool {
     if !has(WORD) || !has(".target") {
         return false;
     }
-    let mut start = text.trim_start();
-    while let Some(comment) = start.strip_prefix("//") {
-        start = comment.split_once('\n').map_or("", |(_, behind)| behind.trim_start());
-    }
+    // A brace in a comment opens and closes nothing.
+    let code = uncommented(text);
+    let code = code.trim();
     // What is put together from several literals closes what another one opens.
-    let count = |brace: char| text.matches(brace).count();
-    start.starts_with(".version")
-        && text.trim_end().ends_with('}')
+    let count = |brace: char| code.matches(brace).count();
+    code.starts_with(".version")
+        && code.ends_with('}')
         && count('{') == count('}')
         && !text.contains("%%")
         && !has_marks(text)
@@ -169,6 +168,8 @@ mod tests {
         assert!(is_whole(module));
         assert!(!is_whole(&module.replace(".version 9.0", "")));
         assert!(!is_whole(&module.replace("L: }", "L:")));
+        assert!(is_whole(&module.replace("L: }", "L: } // }")));
+        assert!(!is_whole(&module.replace("L: }", "L: // }")));
         assert!(!is_whole(&module.replace("k() {", "k()")));
         for mark in ["r<N>", "r<{n}{{>", "@COLUMNS@", "${columns}", "%(columns)d", "%%r"] {
             assert!(!is_whole(&module.replace("r<4>", mark)), "{mark}");

@@ -157,27 +157,39 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// A line of the template.
+    /// A line of the template, with the end of the one before.
     fn template(&self, argument: &Argument, pieces: &mut Vec<Piece>) {
         if !pieces.is_empty() {
             pieces.push(Piece::Line(argument.span.start));
         }
-        let tokens = argument.tokens.as_slice();
+        self.joined(&argument.tokens, pieces, 0);
+    }
+
+    /// What a literal says, or several that `concat!` joins.
+    fn joined(&self, tokens: &[Token], pieces: &mut Vec<Piece>, depth: usize) {
+        /// Nobody nests them deeper.
+        const DEPTH: usize = 4;
         match tokens {
+            [] => {}
             [Token::Literal(literal)] => pieces.push(piece(*literal)),
             [Token::Word(word), Token::Other(b'!', _), Token::Other(..), parts @ .., Token::Other(..)]
-                if &self.text[word.range()] == "concat" =>
+                if &self.text[word.range()] == "concat" && depth < DEPTH =>
             {
-                for part in parts.split(|token| matches!(token, Token::Other(b',', _))) {
-                    match part {
-                        [Token::Literal(literal)] => pieces.push(piece(*literal)),
-                        [first, .., last] => pieces.push(Piece::Hole(first.span().to(last.span()))),
-                        [only] => pieces.push(Piece::Hole(only.span())),
-                        [] => {}
+                let mut open = 0_usize;
+                let ends = |token: &Token| {
+                    match token {
+                        Token::Other(b'(' | b'[' | b'{', _) => open += 1,
+                        Token::Other(b')' | b']' | b'}', _) => open = open.saturating_sub(1),
+                        _ => {}
                     }
-                }
+                    open == 0 && matches!(token, Token::Other(b',', _))
+                };
+                parts.split(ends).for_each(|part| self.joined(part, pieces, depth + 1));
             }
-            _ => pieces.push(Piece::Hole(argument.span)),
+            [first, ..] => {
+                let last = tokens.last().unwrap_or(first);
+                pieces.push(Piece::Hole(first.span().to(last.span())));
+            }
         }
     }
 

@@ -368,8 +368,7 @@ pub(super) fn expand(cooked: &Cooked, placeholders: Placeholders, operands: &[Op
                 if let PlaceholderError::Named(Some(index)) = error {
                     expanded.uses[index] += 1;
                 }
-                // Whatever was meant, nothing more is to be said about it.
-                expanded.unknown(host, &text[next..]);
+                expanded.meant(&error, operands, (at..next, host), cooked);
                 expanded.errors.push((Span::new(start, expanded.text.len() as u32), error));
             }
             Sign::Operand(index) => match operands.get(index) {
@@ -416,6 +415,29 @@ impl Expanded {
         }
     }
 
+    /// Appends what stands there once the error is repaired, so that the repair changes nothing else; where
+    /// that is not clear, nothing more is to be said about it.
+    fn meant(
+        &mut self,
+        error: &PlaceholderError,
+        operands: &[Operand],
+        (range, host): (std::ops::Range<usize>, Span),
+        cooked: &Cooked,
+    ) {
+        match error {
+            PlaceholderError::Doubled => self.text.replaced("%", host),
+            PlaceholderError::Modifier(text) => self.text.replaced(text, host),
+            PlaceholderError::Named(Some(index))
+                if matches!(operands[*index].constraint, Constraint::Register(_)) =>
+            {
+                self.operand(&operands[*index], *index, (range, host), cooked);
+            }
+            PlaceholderError::Named(_) | PlaceholderError::Unlisted(_) => {
+                self.unknown(host, &cooked.text.text()[range.end..]);
+            }
+        }
+    }
+
     /// Appends what an operand becomes.
     fn operand(
         &mut self,
@@ -445,6 +467,30 @@ impl Expanded {
             }
         }
     }
+}
+
+/// A text of PTX without its comments.
+pub(super) fn uncommented(text: &str) -> String {
+    let mut kept = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find('/') {
+        let (before, comment) = rest.split_at(at);
+        kept.push_str(before);
+        let len = match comment.as_bytes().get(1) {
+            Some(b'/') => comment.find('\n').unwrap_or(comment.len()),
+            Some(b'*') => {
+                kept.push(' ');
+                comment[2..].find("*/").map_or(comment.len(), |len| len + 4)
+            }
+            _ => {
+                kept.push('/');
+                1
+            }
+        };
+        rest = &comment[len..];
+    }
+    kept.push_str(rest);
+    kept
 }
 
 /// How the register of an operand is called.

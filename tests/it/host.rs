@@ -5,8 +5,11 @@ use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
-use ptx_tc::diagnostic::{Ptxas, Severity};
+use ptx_tc::diagnostic::selection::{Layer, RuleSettings, Selector};
+use ptx_tc::diagnostic::{Applicability, Ptxas, Severity};
+use ptx_tc::fix::fix;
 use ptx_tc::instruction::decode::decode_all;
+use ptx_tc::rules::RULES;
 use ptx_tc::{Document, Options, Report, Source, check};
 
 fn checked(path: &Path) -> (Source, Report) {
@@ -80,6 +83,87 @@ fn help_names_operands_as_they_are_written() {
             checked(&Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/host/broken").join(name));
         let has_help = report.diagnostics.iter().any(|it| it.help.as_deref() == Some(help));
         assert!(has_help, "{name}: {help}\n{}", listed(&source, &report));
+    }
+}
+
+/// Files, and what becomes of them with every repair of every rule.
+const REPAIRED: &[(&str, &str, &str)] = &[
+    // A clobber is added where a statement takes it in all uses of its macro.
+    (
+        "x.cu",
+        "#define FENCE(text) asm volatile(text :)\nvoid f() { FENCE(\"tcgen05.fence::before_thread_sync;\"); }\n",
+        "#define FENCE(text) asm volatile(text : :: \"memory\")\nvoid f() { FENCE(\"tcgen05.fence::before_thread_sync;\"); }\n",
+    ),
+    // One of them has colons of its own.
+    (
+        "x.cu",
+        "#define FENCE(text) asm volatile(text :)\nvoid f(int d) { FENCE(\"tcgen05.fence::before_thread_sync;\"); \
+         FENCE(\"tcgen05.fence::after_thread_sync; // %0\" : : \"r\"(d)); }\n",
+        "",
+    ),
+    // They are put together by another macro.
+    (
+        "x.cu",
+        "#define ASM(text, ...) asm volatile(text : __VA_ARGS__)\n\
+         #define LOAD(to, from) ASM(\"tcgen05.ld.sync.aligned.32x32b.x1.b32 {%0}, [%1];\", \"=r\"(to) : \"r\"(from))\n\
+         void f(unsigned d, unsigned r) { LOAD(r, d); }\n",
+        "",
+    ),
+    // Another file says what they are.
+    ("x.cu", "void f() { asm volatile(\"tcgen05.fence::after_thread_sync;\" OPERANDS); }\n", ""),
+    // Or a branch of the preprocessor.
+    (
+        "x.cu",
+        "void f(int d) { asm volatile(\"fence.proxy.async; // %0\"\n#ifdef D\n:: \"r\"(d)\n#endif\n); }\n",
+        "",
+    ),
+    // Definitions of a macro stay alike.
+    (
+        "x.cu",
+        "#define FREE(t, n) asm volatile(\"tcgen05.dealloc.cta_group::1.sync.b32 %0, \" #n \";\" :: \"r\"(t))\n\
+         #define FREE(t, n) asm volatile(\"tcgen05.dealloc.cta_group::1.sync.b32 %0, \" #n \";\" :: \"r\"(t))\n\
+         void f(unsigned t) { FREE(t, 64); }\n",
+        "#define FREE(t, n) asm volatile(\"tcgen05.dealloc.cta_group::1.sync.aligned.b32 %0, \" #n \";\" :: \"r\"(t))\n\
+         #define FREE(t, n) asm volatile(\"tcgen05.dealloc.cta_group::1.sync.aligned.b32 %0, \" #n \";\" :: \"r\"(t))\n\
+         void f(unsigned t) { FREE(t, 64); }\n",
+    ),
+    // Comments among the parameters say nothing.
+    (
+        "x.cu",
+        "#define WAIT(op /* ld, st (or both) */) asm volatile(\"tcgen05.wait::\" #op \".sync;\" ::: \"memory\")\n\
+         void f() { WAIT(ld); }\n",
+        "#define WAIT(op /* ld, st (or both) */) asm volatile(\"tcgen05.wait::\" #op \".sync.aligned;\" ::: \"memory\")\n\
+         void f() { WAIT(ld); }\n",
+    ),
+    // A statement with a sign that nvcc does not take is read as what is meant.
+    (
+        "x.cu",
+        "void f() { asm volatile(\"{ .reg .b32 %%r1; tcgen05.wait::ld.sync; }\" ::: \"memory\"); }\n",
+        "void f() { asm volatile(\"{ .reg .b32 %r1; tcgen05.wait::ld.sync.aligned; }\" ::: \"memory\"); }\n",
+    ),
+    // Where a comment parts two words, a blank does.
+    (
+        "x.cu",
+        "void f() { asm/* ptx-tc: allow(TC301) */volatile(\"fence.proxy.async;\" ::: \"memory\"); }\n",
+        "void f() { asm volatile(\"fence.proxy.async;\" ::: \"memory\"); }\n",
+    ),
+    // Comments may stand between the parts of an operation.
+    (
+        "x.mlir",
+        "llvm.inline_asm has_side_effects // ptx-tc: allow(TC301)\n  \"tcgen05.wait::ld.sync;\" // Nothing.\n  , \"~{memory}\" : () -> ()\n",
+        "llvm.inline_asm has_side_effects\n  \"tcgen05.wait::ld.sync.aligned;\" // Nothing.\n  , \"~{memory}\" : () -> ()\n",
+    ),
+];
+
+#[test]
+fn repairs_change_what_they_are_about() {
+    let severity = RULES.iter().map(|rule| (Selector::Rule(rule.code), Severity::Warning)).collect();
+    let rules = RuleSettings::default().with(&Layer { severity, ..Layer::default() });
+    let options = Options { rules, ..Options::default() };
+    for (name, before, after) in REPAIRED {
+        let fixed = fix(name, before.as_bytes().to_vec(), &options, Applicability::Unsafe).unwrap();
+        let wanted = if after.is_empty() { before } else { after };
+        assert_eq!(fixed.source.text(), *wanted, "{before}");
     }
 }
 

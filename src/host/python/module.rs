@@ -13,7 +13,10 @@ pub(super) fn of(source: &Source, literal: Literal) -> Option<Module> {
     let text = source.text();
     let blank = |character: char| character.is_ascii_whitespace() || matches!(character, '(' | ')' | '\\');
     let (before, behind) = (&text[..literal.span.start as usize], &text[literal.span.end as usize..]);
-    let behind = behind.trim_start_matches(blank);
+    let mut behind = behind.trim_start_matches(blank);
+    while behind.starts_with('#') {
+        behind = behind.split_once('\n').map_or("", |(_, rest)| rest.trim_start_matches(blank));
+    }
     let is_changed = behind.starts_with(['%', '+', '.']) && !HARMLESS.iter().any(|it| behind.starts_with(it));
     let before = before.trim_end_matches(blank);
     let is_part = before.ends_with(['+', '"', '\'']) || behind.starts_with(['"', '\'']);
