@@ -43,7 +43,7 @@ impl Flow<'_> {
     /// The waits of this kernel for a wrong parity, for each mbarrier the first.
     pub fn wrong_parities(&self) -> Vec<WrongParity> {
         let used = self.mbarriers();
-        let is_known = |it: &Used| it.mbarrier.is_some() || it.how == Use::Initialises;
+        let is_known = |it: &Used| it.mbarrier.is_some() && !it.is_in_cluster || it.how == Use::Initialises;
         if !used.iter().any(|it| it.how == Use::Waits) || !used.iter().all(is_known) {
             return Vec::new();
         }
