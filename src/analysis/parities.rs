@@ -185,8 +185,13 @@ impl Flow<'_> {
                 Some(Operation::Ld | Operation::LdRed | Operation::LdSpcompress | Operation::LdRedSpcompress)
             ) && is_behind(event.instruction)
         };
+        // Who reads a flag before the commit may have waited for these.
+        let reads_flag = |event: &Event| {
+            event.action == Action::Acquire && self.leads_to(event.instruction, arrival.instruction)
+        };
         !is_behind(arrival.instruction)
             && self.events().iter().any(loads)
+            && !self.events().iter().any(reads_flag)
             && !self.events().iter().any(|event| is_behind(event.instruction) && lets_go_on(event))
             && !self.mbarriers().iter().any(|it| it.how.signals() && is_behind(it.instruction))
     }
