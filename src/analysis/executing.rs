@@ -210,6 +210,17 @@ impl Block {
 struct OfCta {
     values: RefCell<FxHashMap<DefinitionId, Option<Value>>>,
     blocks: RefCell<FxHashMap<BlockId, Holds>>,
+    /// The same, where the whole block gets there.
+    together: RefCell<FxHashMap<BlockId, Holds>>,
+}
+
+/// What is taken for granted of conditions of which nothing is known.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Unknown {
+    /// Nothing.
+    Stays,
+    /// Those that are the same for all threads of a block hold.
+    Holds,
 }
 
 impl<'a> Executing<'a> {
@@ -249,12 +260,25 @@ impl<'a> Executing<'a> {
             return None;
         }
         let raw = &function.unit.module.instructions[instruction as usize];
-        let reached = self.block(block)?;
+        let reached = self.block(block, Unknown::Stays)?;
         let holds = match function.unit.module.guard(raw) {
             Some(guard) => reached.and(self.guard(instruction).not_if(guard.negated), self.all),
             None => reached,
         };
         Some(Executes { holds, all: self.all, is_exact: self.is_exact })
+    }
+
+    /// Who executes an instruction in those runs in which the block gets there, as far as that depends on what is the
+    /// same for all of its threads, whatever it is: parameters, and what is counted in loops.
+    pub fn of_those_there(&self, instruction: u32) -> Option<Executes> {
+        let everything = self.of(instruction)?;
+        let reached = self.block(self.function.cfg.block_of(instruction)?, Unknown::Holds)?;
+        let raw = &self.function.unit.module.instructions[instruction as usize];
+        let holds = match self.function.unit.module.guard(raw) {
+            Some(guard) => reached.and(self.guard(instruction).not_if(guard.negated), self.all),
+            None => reached,
+        };
+        Some(Executes { holds, ..everything })
     }
 
     /// The threads for which the guard of an instruction may hold, and those for which it may not, where
@@ -282,8 +306,12 @@ impl<'a> Executing<'a> {
     }
 
     /// The threads that get to a block.
-    fn block(&self, block: BlockId) -> Option<Holds> {
-        if let Some(known) = self.found.blocks.borrow().get(&block) {
+    fn block(&self, block: BlockId, unknown: Unknown) -> Option<Holds> {
+        let found = match unknown {
+            Unknown::Stays => &self.found.blocks,
+            Unknown::Holds => &self.found.together,
+        };
+        if let Some(known) = found.borrow().get(&block) {
             return Some(*known);
         }
         let everybody = Holds { yes: self.all, no: ThreadSet::EMPTY, agrees: true, elects: None };
@@ -295,7 +323,7 @@ impl<'a> Executing<'a> {
             }
             let deciding = &self.deciding.blocks[at.index()];
             let missing: Vec<BlockId> = {
-                let known = self.found.blocks.borrow();
+                let known = found.borrow();
                 deciding.iter().map(|(branch, _)| *branch).filter(|it| !known.contains_key(it)).collect()
             };
             if !missing.is_empty() {
@@ -309,16 +337,17 @@ impl<'a> Executing<'a> {
             work.pop();
             let mut reached: Option<Holds> = None;
             for (branch, way) in deciding {
-                let from = self.found.blocks.borrow()[branch];
+                let from = found.borrow()[branch];
                 let through = match way {
+                    Way::Only(_) if unknown == Unknown::Holds && self.is_open_to_all(*branch) => from,
                     Way::Only(successor) => from.and(self.edge(*branch, *successor), self.all),
                     Way::Several => from.and(self.several(*branch, at), self.all),
                 };
                 reached = Some(reached.map_or(through, |other| other.or(through, self.all)));
             }
-            self.found.blocks.borrow_mut().insert(at, reached.unwrap_or(everybody));
+            found.borrow_mut().insert(at, reached.unwrap_or(everybody));
         }
-        self.found.blocks.borrow().get(&block).copied()
+        found.borrow().get(&block).copied()
     }
 
     /// The threads that leave a block to another one, of those that get there.

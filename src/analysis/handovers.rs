@@ -388,7 +388,11 @@ impl<'a> Search<'a> {
                 flow.block_size()?;
                 Told::At(self.waits_at(signal, by)?)
             }
-            _ => Told::Waiting(flow.mbarrier_of(signal.instruction)?.mbarrier?),
+            _ => {
+                // Who waits in another CTA has columns of its own.
+                let used = flow.mbarrier_of(signal.instruction).filter(|it| !it.is_in_cluster)?;
+                Told::Waiting(used.mbarrier?)
+            }
         };
         Some((told, by))
     }

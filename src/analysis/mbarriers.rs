@@ -42,8 +42,12 @@ pub struct Mbarrier {
 
 impl Mbarrier {
     /// The one at an address, if that is known.
-    fn at(place: &Place) -> Option<Self> {
-        let is_fixed = matches!(place.root, Root::Variable(_) | Root::Literal);
+    fn at(place: &Place, is_rounded: impl Fn(RegisterId) -> bool) -> Option<Self> {
+        let is_fixed = match place.root {
+            Root::Variable(_) | Root::Literal => true,
+            Root::Register(register) => is_rounded(register),
+            Root::Slot(_) | Root::Parameter(_) => false,
+        };
         let bytes = place.bytes().filter(|_| is_fixed)?;
         Some(Self { root: place.root, bytes })
     }
@@ -133,6 +137,14 @@ impl Use {
         })
     }
 
+    /// Whether it is one of the arrivals that a phase waits for, and not bytes only.
+    pub fn arrives(self) -> bool {
+        match self {
+            Self::Arrives | Self::Commits => true,
+            Self::Completes | Self::Waits | Self::Initialises => false,
+        }
+    }
+
     /// Whether a phase may be over by it.
     pub fn signals(self) -> bool {
         match self {
@@ -179,6 +191,8 @@ pub struct Used {
     pub instruction: u32,
     /// Its operand.
     pub span: Span,
+    /// Whether it may be that of another CTA of the cluster.
+    pub is_in_cluster: bool,
     operand: u32,
     /// The operand that says which parity is waited for.
     parity: Option<u32>,
@@ -206,10 +220,24 @@ impl<'a> Flow<'a> {
                 |index: &usize| matches!(self.unit.module.operands[*index].kind(), OperandKind::Address(_));
             let Some(operand) = operands.range().rev().find(is_address) else { continue };
             let place = self.places().address(instruction, operand as u32);
-            let mbarrier = place.as_ref().and_then(Mbarrier::at);
+            let at = |place: &Place| Mbarrier::at(place, |register| self.is_rounded(register));
+            let mut mbarrier = place.as_ref().and_then(at);
+            let is_in_cluster = mbarrier.is_none();
+            if is_in_cluster {
+                mbarrier =
+                    self.places().address_in_cluster(instruction, operand as u32).as_ref().and_then(at);
+            }
             let span = self.unit.module.operands[operand].span();
             let parity = opcode.has_flag(Flag::Parity).then_some(operand as u32 + 1);
-            used.push(Used { mbarrier, how, instruction, span, operand: operand as u32, parity });
+            used.push(Used {
+                mbarrier,
+                how,
+                instruction,
+                span,
+                is_in_cluster,
+                operand: operand as u32,
+                parity,
+            });
         }
         used
     }
@@ -273,6 +301,106 @@ impl<'a> Flow<'a> {
         let view = self.facts.view(self.unit);
         self.begins_with_zero(&view, (wait.instruction, register), 0)
             || self.is_turned(&view, (wait.instruction, register))
+            || self.takes_turns(&view, (wait.instruction, register), wait.instruction, 0)
+    }
+
+    /// Whether a register holds the address of a variable, rounded to a multiple, and nothing else.
+    fn is_rounded(&self, register: RegisterId) -> bool {
+        /// No pattern of shared memory is larger.
+        const LARGEST: i128 = 1 << 16;
+        let view = self.facts.view(self.unit);
+        let [only] = view.definitions.of(register) else { return false };
+        let definition = *view.definitions.get(*only);
+        let made = definition.instruction;
+        let operands = self.unit.module.instructions[made as usize].operands;
+        if definition.guarded
+            || definition.operand != operands.start
+            || operands.len != 3
+            || self.unit.operations.of(made).computes() != Computation::And
+            || self.cfg().block_of(made).is_none_or(|block| self.cfg().is_in_loop(block))
+        {
+            return false;
+        }
+        let mask = &self.unit.module.operands[operands.start as usize + 2];
+        let mask = literal::evaluate(&self.unit.source, &self.unit.module, mask);
+        let is_mask = mask.is_some_and(|mask| {
+            let cleared = i128::from(!(mask as u32));
+            cleared < LARGEST && (cleared + 1).count_ones() == 1
+        });
+        match self.unit.symbols.operand(operands.start + 1) {
+            Resolution::Register(of) if is_mask => {
+                matches!(self.places().of(made, of).root, Root::Variable(_))
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether a loop around a wait counts or turns what its parity is made of, be it in some rounds only: sooner or
+    /// later it is 0.
+    fn takes_turns(
+        &self,
+        view: &Function<'_>,
+        (at, register): (u32, RegisterId),
+        wait: u32,
+        depth: u32,
+    ) -> bool {
+        /// Longer chains are not followed.
+        const DEEP: u32 = 6;
+        if depth > DEEP || !view.budget.take(1) {
+            return false;
+        }
+        let all = view.value(at, register).and_then(|value| view.definitions.all(value, view.budget));
+        let Some(all) = all else { return false };
+        let is_only = all.len() == 1;
+        all.iter().any(|id| {
+            let definition = view.definitions.get(*id);
+            let made = definition.instruction;
+            let operands = self.unit.module.instructions[made as usize].operands;
+            if definition.operand != operands.start || made == at {
+                return false;
+            }
+            let computes = self.unit.operations.of(made).computes();
+            let mut registers = operands.range().skip(1).filter_map(|it| self.register_at(it as u32));
+            match computes {
+                Computation::Xor
+                | Computation::Not
+                | Computation::Arithmetic(Arithmetic::Add | Arithmetic::Subtract)
+                    if !is_only =>
+                {
+                    registers.next().is_some() && self.leads_to(wait, made)
+                }
+                Computation::Move | Computation::Select if !is_only => {
+                    let turns = |from: RegisterId| {
+                        let Some(only) = view.only(made, from) else { return false };
+                        let only = view.definitions.get(only).instruction;
+                        matches!(
+                            self.unit.operations.of(only).computes(),
+                            Computation::Xor
+                                | Computation::Not
+                                | Computation::Arithmetic(Arithmetic::Add | Arithmetic::Subtract)
+                        )
+                    };
+                    registers.any(turns) && self.leads_to(wait, made)
+                }
+                Computation::Move
+                | Computation::Convert
+                | Computation::And
+                | Computation::Xor
+                | Computation::Not
+                | Computation::Bits(Bits::ShiftRight | Bits::Extract)
+                | Computation::Arithmetic(
+                    Arithmetic::Subtract | Arithmetic::Remainder | Arithmetic::Divide,
+                ) if is_only => registers.any(|from| self.takes_turns(view, (made, from), wait, depth + 1)),
+                _ => false,
+            }
+        })
+    }
+
+    fn register_at(&self, operand: u32) -> Option<RegisterId> {
+        match self.unit.symbols.operand(operand) {
+            Resolution::Register(register) => Some(register),
+            Resolution::Symbol(_) | Resolution::Special(_) | Resolution::Undeclared => None,
+        }
     }
 
     /// Whether each round of a loop turns a parity, behind where it is read.
@@ -378,7 +506,7 @@ impl Callees<'_> {
             if happens && (self.how)(used.how) {
                 let mbarrier = match used.mbarrier {
                     Some(mbarrier) => mbarrier,
-                    None => Mbarrier::at(&kernel.as_calling(through, (*place)?)?)?,
+                    None => Mbarrier::at(&kernel.as_calling(through, (*place)?)?, |_| false)?,
                 };
                 self.found.push(mbarrier);
             }

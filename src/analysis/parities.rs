@@ -6,13 +6,15 @@
 //! same parity.
 
 use rustc_hash::FxHashSet;
+use smallvec::SmallVec;
 
-use super::events::Action;
+use super::events::{Action, Event};
 use super::executing::Executing;
 use super::flow::Flow;
 use super::loops::Loop;
 use super::mbarriers::{Mbarrier, Use, Used};
 use super::reach::Direction;
+use crate::isa::vocabulary::Operation;
 
 /// A wait for the wrong parity.
 #[derive(Clone, Copy, Debug)]
@@ -34,6 +36,8 @@ pub enum Why {
     NeverTurns,
     /// It is that of the phase before the first one, and there is only the first one.
     BeforeFirst,
+    /// It is that of the first one, which has been waited for, and the next one has begun since.
+    Again,
 }
 
 /// mbarriers that are looked at: for each, all that happens to mbarriers is.
@@ -43,7 +47,7 @@ impl Flow<'_> {
     /// The waits of this kernel for a wrong parity, for each mbarrier the first.
     pub fn wrong_parities(&self) -> Vec<WrongParity> {
         let used = self.mbarriers();
-        let is_known = |it: &Used| it.mbarrier.is_some() || it.how == Use::Initialises;
+        let is_known = |it: &Used| it.mbarrier.is_some() && !it.is_in_cluster || it.how == Use::Initialises;
         if !used.iter().any(|it| it.how == Use::Waits) || !used.iter().all(is_known) {
             return Vec::new();
         }
@@ -67,9 +71,9 @@ impl Flow<'_> {
         self.facts.budget.take(used.len() as u64).then_some(())?;
         let this = self.several(std::iter::once((mbarrier, ())));
         let may_be = |it: &&Used| it.mbarrier.is_none_or(|other| self.may_be_one_of(&other, &this));
-        let mut arrivals = used.iter().filter(may_be).filter(|it| counts(it));
-        let arrival = *arrivals.next()?;
-        if arrivals.next().is_some() || arrival.mbarrier != Some(mbarrier) {
+        let arrivals: SmallVec<[&Used; 2]> = used.iter().filter(may_be).filter(|it| counts(it)).collect();
+        let arrival = **arrivals.first()?;
+        if !arrivals.iter().all(|it| it.mbarrier == Some(mbarrier)) {
             return None;
         }
         let parity = self.parity(wait)?;
@@ -83,7 +87,20 @@ impl Flow<'_> {
         if used.iter().filter(|it| it.how == Use::Initialises).filter(may_be).any(is_behind) {
             return None;
         }
+        if !parity
+            && waits.len() > 1
+            && let Some((wait, arrival)) = self.waited_for_again(&waits, &arrivals)
+        {
+            return Some(WrongParity { wait, arrival, parity, why: Why::Again });
+        }
+        if arrivals.len() > 1 {
+            return None;
+        }
         if !is_behind(&arrival) {
+            if parity && arrival.how == Use::Commits && !waits.iter().any(|it| is_behind(it)) {
+                let wait = waits.into_iter().find(|wait| self.is_last_of_its_role(wait, &arrival))?;
+                return Some(WrongParity { wait: *wait, arrival, parity, why: Why::BeforeFirst });
+            }
             let is_from_elsewhere =
                 arrival.how == Use::Commits || used.iter().filter(may_be).any(|it| it.how == Use::Completes);
             // Who waits for others to have emptied a buffer begins with the phase before.
@@ -116,6 +133,67 @@ impl Flow<'_> {
         };
         let wait = waits.into_iter().find(is_repeated)?;
         Some(WrongParity { wait: *wait, arrival, parity, why: Why::NeverTurns })
+    }
+
+    /// A wait for the first phase behind another one, with an arrival for the second one between, once each: on one
+    /// way through the kernel, without a loop around them.
+    fn waited_for_again(&self, waits: &[&Used], arrivals: &[&Used]) -> Option<(Used, Used)> {
+        /// More arrivals are not looked at.
+        const FEW: usize = 4;
+        if arrivals.len() > FEW || waits.len() > FEW {
+            return None;
+        }
+        let cfg = self.cfg();
+        let is_passed = |first: &Used, then: &Used| {
+            let blocks = cfg.block_of(first.instruction).zip(cfg.block_of(then.instruction));
+            blocks.is_some_and(|(from, to)| {
+                if from == to { first.instruction < then.instruction } else { cfg.dominates(from, to) }
+            }) && !self.leads_to(then.instruction, first.instruction)
+        };
+        waits.iter().find_map(|then| {
+            let first = waits.iter().find(|first| {
+                is_passed(first, then) && arrivals.iter().filter(|it| is_passed(first, it)).count() == 1
+            })?;
+            let between = arrivals.iter().find(|it| is_passed(first, it) && is_passed(it, then))?;
+            // The others are for the first phase.
+            let are_before =
+                arrivals.iter().all(|it| it.instruction == between.instruction || is_passed(it, first));
+            are_before.then_some((**then, **between))
+        })
+    }
+
+    /// Whether threads that load what a `commit` elsewhere tracks wait for it, and do nothing behind the wait that
+    /// the commit could depend on: they pass the wait only if they come to it before the commit has arrived.
+    fn is_last_of_its_role(&self, wait: &Used, arrival: &Used) -> bool {
+        let Some(behind) = self.passed_from(Direction::Forward, &[wait.instruction]) else { return false };
+        let is_behind = |instruction: u32| behind.has(self.cfg(), instruction);
+        let lets_go_on = |event: &Event| match event.action {
+            Action::Barrier | Action::BarrierArrive => self.leads_to(event.instruction, arrival.instruction),
+            Action::MbarrierArrive
+            | Action::SharedStore
+            | Action::SharedUpdate
+            | Action::AsyncCopy
+            | Action::BulkLoad
+            | Action::Call(_)
+            | Action::Unknown => true,
+            Action::Tensor { operation, .. } => operation == Operation::Commit,
+            Action::MbarrierWait | Action::WarpBarrier | Action::ProxyFence | Action::Acquire => false,
+        };
+        let loads = |event: &Event| {
+            matches!(
+                self.operation(*event),
+                Some(Operation::Ld | Operation::LdRed | Operation::LdSpcompress | Operation::LdRedSpcompress)
+            ) && is_behind(event.instruction)
+        };
+        // Who reads a flag before the commit may have waited for these.
+        let reads_flag = |event: &Event| {
+            event.action == Action::Acquire && self.leads_to(event.instruction, arrival.instruction)
+        };
+        !is_behind(arrival.instruction)
+            && self.events().iter().any(loads)
+            && !self.events().iter().any(reads_flag)
+            && !self.events().iter().any(|event| is_behind(event.instruction) && lets_go_on(event))
+            && !self.mbarriers().iter().any(|it| it.how.signals() && is_behind(it.instruction))
     }
 
     /// Whether a loop is one that works, not one that only waits.

@@ -16,7 +16,7 @@ use super::definitions::DefinitionId;
 use super::flow::Flow;
 use super::function::Function;
 use super::ranges::{Base, Numbers, Ranges};
-use crate::isa::generic::{Arithmetic, Computation, Flag, Modifier, Space};
+use crate::isa::generic::{Arithmetic, Computation, Flag, Modifier, Operation, Space};
 use crate::resolve::operations::Opcode;
 use crate::resolve::symbols::{RegisterId, Resolution, SymbolId, SymbolKind};
 use crate::syntax::ast::{BinaryOperator, Operand, OperandKind, RawInstruction, StateSpace};
@@ -302,6 +302,15 @@ impl Places<'_> {
                 let made = view.definitions.get(id).instruction;
                 let raw = &view.unit.module.instructions[made as usize];
                 let element = self.element(made, raw, view.definitions.get(id).operand, loads);
+                if view.unit.operations.of(made).computes() == Computation::And {
+                    // A variable that is rounded up.
+                    let base = view.definitions.get(id).register;
+                    if found.lanes || view.definitions.of(base).len() != 1 {
+                        return opaque;
+                    }
+                    let offset = found.numbers.bits(32);
+                    return Place { offset, numbers: Some(found.numbers), ..Place::opaque(base) };
+                }
                 if element.is_none() && view.unit.operations.of(made).computes() != Computation::Load {
                     return opaque;
                 }
@@ -476,7 +485,70 @@ impl Places<'_> {
         self.address_with(instruction, operand, Loads::Count)
     }
 
-    fn address_with(&self, instruction: u32, operand: u32, loads: Loads) -> Option<Place> {
+    /// The same, in whichever CTA of the cluster the address is: what `mapa` makes of one counts as that one, and
+    /// so does what is left of it where the bits are cleared that say which CTA of a pair it is in.
+    pub fn address_in_cluster(&self, instruction: u32, operand: u32) -> Option<Place> {
+        let (base, by) = self.parts_of_address(operand)?;
+        match self.function.unit.symbols.operand(base) {
+            Resolution::Register(register) => Some(self.in_cluster(instruction, register)?.plus(by)),
+            Resolution::Symbol(_) | Resolution::Special(_) | Resolution::Undeclared => None,
+        }
+    }
+
+    fn in_cluster(&self, instruction: u32, register: RegisterId) -> Option<Place> {
+        /// Longer chains are not followed.
+        const DEEP: usize = 8;
+        /// Where the number of the CTA begins in an address of a cluster.
+        const WINDOW: u32 = 24;
+        let view = &self.function;
+        let (mut at, mut register, mut sum) = (instruction, register, Known::from(0u64));
+        for _ in 0..DEEP {
+            let definition = *view.definitions.get(view.only(at, register)?);
+            let made = definition.instruction;
+            let raw = &view.unit.module.instructions[made as usize];
+            let opcode = view.unit.operations.of(made);
+            if definition.guarded || definition.operand != raw.operands.start || made == at {
+                return None;
+            }
+            let number = |position: u32| {
+                let operand = view.unit.module.operands.get((raw.operands.start + position) as usize)?;
+                literal::evaluate(&view.unit.source, &view.unit.module, operand)
+            };
+            let next = self.value(made, raw.operands.start + 1);
+            let is_here = match opcode.computes() {
+                Computation::And => {
+                    let below = (1 << WINDOW) - 1;
+                    number(2).filter(|mask| mask & below == below)?;
+                    true
+                }
+                Computation::Arithmetic(Arithmetic::Add) if raw.operands.len == 3 => {
+                    sum = sum.sum(Known::from((number(2)? & i128::from(u64::MAX)) as u64));
+                    false
+                }
+                Computation::Move | Computation::Convert | Computation::ConvertAddress => false,
+                _ if opcode.operation() == Some(Operation::Mapa) => true,
+                _ => return None,
+            };
+            match next {
+                Next::Register(next, by) if is_here => {
+                    let place = self.of(made, next).plus(by).plus(sum);
+                    if matches!(place.root, Root::Variable(_)) {
+                        return Some(place);
+                    }
+                    (at, register, sum) = (made, next, sum.sum(by));
+                }
+                Next::Register(next, by) => (at, register, sum) = (made, next, sum.sum(by)),
+                Next::Root(root, offset, load) if is_here => {
+                    return Some(Place::new(root, offset, load).plus(sum));
+                }
+                Next::Root(..) | Next::Place(_) | Next::Opaque => return None,
+            }
+        }
+        None
+    }
+
+    /// The operand that an address is counted from, and what is added.
+    fn parts_of_address(&self, operand: u32) -> Option<(u32, Known)> {
         let module = &self.function.unit.module;
         let OperandKind::Address(parts) = module.operands[operand as usize].kind() else { return None };
         if parts.len != 1 {
@@ -490,7 +562,11 @@ impl Places<'_> {
             }
             _ => (parts.start, 0),
         };
-        let by = Known::from((offset & i128::from(u64::MAX)) as u64);
+        Some((base, Known::from((offset & i128::from(u64::MAX)) as u64)))
+    }
+
+    fn address_with(&self, instruction: u32, operand: u32, loads: Loads) -> Option<Place> {
+        let (base, by) = self.parts_of_address(operand)?;
         match self.value(instruction, base).plus(by) {
             Next::Register(register, by) => {
                 let place = self.with(instruction, register, loads);

@@ -133,6 +133,35 @@ impl FunctionFacts {
 }
 
 impl Flow<'_> {
+    /// What is known of the word that a counted loop adds something to, if that is what makes a descriptor, and of the
+    /// sums in its rounds, each with the number of the round.
+    pub fn stepped_in_rounds(
+        &self,
+        instruction: u32,
+        register: RegisterId,
+    ) -> Option<(Known, impl Iterator<Item = (usize, Known)> + use<>)> {
+        /// Units of 16 bytes: what lies further on is another matrix, perhaps.
+        const NEAR: u64 = 128;
+        let view = self.facts.view(self.unit);
+        let definition = *view.definitions.get(view.only(instruction, register)?);
+        let at = definition.instruction;
+        let block = view.cfg.block_of(at).filter(|block| view.cfg.is_in_loop(*block))?;
+        let step = Step { view: &view, raw: &self.unit.module.instructions[at as usize] };
+        let adds = self.unit.operations.of(at).computes() == Computation::Arithmetic(Arithmetic::Add)
+            && !definition.guarded
+            && view.cfg.block_of(instruction) == Some(block);
+        let (one, other) = adds.then(|| step.register(1).zip(step.register(2)))??;
+        [(one, other), (other, one)].into_iter().find_map(|(from, by)| {
+            let from = self.facts.constants.at(&view, at, from);
+            // Nothing is compared with what is not known.
+            (from.mask & LOW != 0).then_some(())?;
+            let steps: Option<Vec<u64>> = self.in_rounds(at, by).iter().map(Place::number).collect();
+            let steps = steps.filter(|steps| !steps.is_empty())?;
+            let near = steps.into_iter().enumerate().filter(|(_, by)| *by < NEAR);
+            Some((from, near.map(move |(round, by)| (round + 1, from.sum(Known::from(by))))))
+        })
+    }
+
     /// The place in shared memory where the matrix of a descriptor starts that an instruction reads from a register,
     /// if the descriptor is made of that and constants.
     pub fn start_of_matrix(&self, instruction: u32, register: RegisterId) -> Option<Place> {

@@ -256,7 +256,8 @@ impl Run<'_, '_> {
     /// What does not change in the loop, by what is known of it anywhere.
     fn outside(&self, at: u32, register: RegisterId) -> Option<Value> {
         let inside = |id: &DefinitionId| self.is_inside(self.view.definitions.get(*id).instruction).is_some();
-        if self.view.definitions.of(register).iter().any(inside) {
+        // What is read before the loop is as it was there.
+        if self.is_inside(at).is_some() && self.view.definitions.of(register).iter().any(inside) {
             return None;
         }
         let place = self.flow.places().of(at, register);

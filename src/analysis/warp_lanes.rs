@@ -82,8 +82,12 @@ impl Named {
         let is_wrong =
             |warp: u32| self.is_of_another_warp(warp) && (self.lane(warp) < THREADS_OF_WARP) == of_first;
         let mut may = (0..WARPS_OF_CTA).filter(|warp| self.possible >> warp & 1 == 1);
-        let first = may.clone().next();
-        self.first(is_wrong).or_else(|| first.filter(|_| may.all(is_wrong)))
+        self.first(is_wrong).or_else(|| {
+            let mut others = may.clone();
+            // Of several, those that name the lanes of the first are wrong as well.
+            let found = if of_first { others.next() } else { others.find(|warp| is_wrong(*warp)) };
+            found.filter(|_| may.all(|warp| is_wrong(warp) || !of_first && self.is_of_another_warp(warp)))
+        })
     }
 
     /// The first warp of every block that goes past the end of its allocation of `size` columns, when it accesses
@@ -94,6 +98,16 @@ impl Named {
         let column = |warp: u32| Some(columns[warp as usize]).filter(|column| *column < COLUMNS as u32);
         let warp = self.first(|warp| column(warp).is_some_and(|column| column + reach > size))?;
         Some((warp, column(warp)?))
+    }
+
+    /// Whether it matters who of those that may execute it certainly does: some name lanes of other warps, or other
+    /// columns than the rest.
+    fn may_be_wrong(&self) -> bool {
+        let open = self.possible & !self.certain;
+        let mut may = (0..WARPS_OF_CTA).filter(|warp| self.possible >> warp & 1 == 1);
+        let column = |warp: u32| self.columns.as_deref().map(|columns| columns[warp as usize]);
+        let first = may.clone().next().and_then(column);
+        open != 0 && may.any(|warp| self.is_of_another_warp(warp) || column(warp) != first)
     }
 
     /// Whether it is said of all warps of every block at once: they execute it, and name the same lane.
@@ -256,7 +270,15 @@ impl Way<'_, '_> {
         };
         let Sum { lanes: words, columns, starts } = sum?;
         let columns = columns.map(Box::new);
-        Some(Named { words, certain, possible, is_exact: bounds.threads().is_some(), columns, starts })
+        let mut named =
+            Named { words, certain, possible, is_exact: bounds.threads().is_some(), columns, starts };
+        if named.may_be_wrong()
+            && let Some(most) = most
+            && let Some(there) = self.executing.of_those_there(event.instruction)
+        {
+            named.certain |= there.by_warps().certain() & most & possible;
+        }
+        Some(named)
     }
 
     fn register(&mut self, at: u32, register: RegisterId) -> Option<Lanes> {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::numbers::{Chosen, Grain, Numbers, of_lanes};
 use super::threads::{Holds, ThreadSet};
-use super::{ALL_THREADS, Executing};
+use super::{ALL_THREADS, Executing, Unknown};
 use crate::analysis::cfg::BlockId;
 use crate::analysis::constants::{Known, bits};
 use crate::analysis::definitions::{Definition, DefinitionId};
@@ -623,7 +623,7 @@ impl Executing<'_> {
     /// `elect.sync`: one thread of each warp, and it does not matter which.
     fn elected(&self, definition: Definition, raw: &RawInstruction) -> Option<Value> {
         let first = self.function.unit.module.operands(raw.operands).first()?.kind();
-        let here = self.block(self.function.cfg.block_of(definition.instruction)?)?;
+        let here = self.block(self.function.cfg.block_of(definition.instruction)?, Unknown::Stays)?;
         match first {
             OperandKind::Binary(BinaryOperator::Or, parts)
                 if definition.operand == parts.start + 1 && here.is_of_warps(self.all) =>

@@ -1,7 +1,9 @@
 //! What all threads of a block do together, whatever it is that decides about it.
 
 use super::{BlockId, Executing, Resolution, Way};
-use crate::analysis::values::ValueId;
+use crate::analysis::definitions::DefinitionId;
+use crate::analysis::function::Function;
+use crate::analysis::values::{JoinId, ValueId};
 use crate::isa::generic::{Computation, Lanes, Space};
 use crate::isa::special_registers::{Extent, Lasting};
 use crate::resolve::symbols::RegisterId;
@@ -46,6 +48,13 @@ impl Executing<'_> {
         true
     }
 
+    /// Whether nothing is known of the condition at the end of a block but that all threads go the same way.
+    pub(super) fn is_open_to_all(&self, block: BlockId) -> bool {
+        let Some(branch) = self.function.cfg.block(block).branch else { return false };
+        let holds = self.guard(branch);
+        holds.yes.is_empty() && holds.no.is_empty() && self.is_agreed(branch)
+    }
+
     /// Whether the guard of an instruction is the same for all threads of a block.
     fn is_agreed(&self, instruction: u32) -> bool {
         match self.function.unit.symbols.guard(instruction) {
@@ -56,13 +65,55 @@ impl Executing<'_> {
 
     fn is_same(&self, instruction: u32, register: RegisterId, depth: u32) -> bool {
         let function = &self.function;
-        if depth == DEEP || !function.budget.take(1) {
+        if depth >= DEEP || !function.budget.take(1) {
             return false;
         }
-        let Some(ValueId::Definition(id)) = function.value(instruction, register) else { return false };
+        match function.value(instruction, register) {
+            Some(ValueId::Definition(id)) => {
+                function.definitions.get(id).instruction != instruction && self.is_made_same(id, None, depth)
+            }
+            Some(ValueId::Join(join)) => self.is_counted_same(instruction, join, depth),
+            None => false,
+        }
+    }
+
+    /// Whether what each round of a loop makes of a register is the same for all threads in this round.
+    fn is_counted_same(&self, reader: u32, join: JoinId, depth: u32) -> bool {
+        let Function { cfg, definitions, budget, .. } = self.function;
+        let Some(all) = definitions.all(ValueId::Join(join), budget) else { return false };
+        let [one, other] = all[..] else { return false };
+        let Some(read) = cfg.block_of(reader) else { return false };
+        let block = |id: DefinitionId| cfg.block_of(definitions.get(id).instruction);
+        let is_behind = |id: DefinitionId| {
+            definitions.get(id).instruction >= reader
+                && block(id).is_some_and(|it| it == read || cfg.dominates(read, it))
+        };
+        let (outer, inner) = match (is_behind(one), is_behind(other)) {
+            (false, true) => (one, other),
+            (true, false) => (other, one),
+            (true, true) | (false, false) => return false,
+        };
+        // In each round of the innermost loop, once.
+        let header = cfg.dominating(read).find(|header| {
+            budget.take(1) && cfg.block(*header).predecessors.iter().any(|it| cfg.dominates(*header, *it))
+        });
+        let is_in_each_round = || {
+            let (Some(header), Some(counts)) = (header, block(inner)) else { return false };
+            let mut back = cfg.block(header).predecessors.iter().filter(|it| cfg.dominates(header, **it));
+            back.all(|last| cfg.dominates(counts, *last))
+                && block(outer).is_some_and(|it| it != header && cfg.dominates(it, header))
+        };
+        is_in_each_round()
+            && self.is_made_same(outer, None, depth + 1)
+            && self.is_made_same(inner, Some(join), depth + 1)
+    }
+
+    /// Whether a definition makes the same in all threads of a block, where all have the same in what goes round.
+    fn is_made_same(&self, id: DefinitionId, round: Option<JoinId>, depth: u32) -> bool {
+        let function = &self.function;
         let definition = *function.definitions.get(id);
         let at = definition.instruction;
-        if definition.guarded || at == instruction || function.cfg.block_of(at).is_none() {
+        if definition.guarded || function.cfg.block_of(at).is_none() {
             return false;
         }
         let unit = function.unit;
@@ -85,7 +136,10 @@ impl Executing<'_> {
                 return false;
             }
             match unit.symbols.operand(index as u32) {
-                Resolution::Register(register) => self.is_same(at, register, depth + 1),
+                Resolution::Register(register) => {
+                    let goes_round = || function.value(at, register) == round.map(ValueId::Join);
+                    round.is_some() && goes_round() || self.is_same(at, register, depth + 1)
+                }
                 Resolution::Special(special) => {
                     let facts = special.facts();
                     facts.same_in >= Extent::Cta && facts.lasting == Lasting::Always

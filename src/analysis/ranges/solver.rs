@@ -4,7 +4,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::{SmallVec, smallvec};
 
 use super::conditions::{Compared, Limit, Limited, Test, compared, literal, signed};
-use super::counted::{Base, Counted, joined, masked, product, special};
+use super::counted::{Base, Counted, is_rounded, joined, masked, product, special};
 use super::remainder::{self, Remainder};
 use super::{Numbers, Ranges};
 use crate::analysis::cfg::BlockId;
@@ -466,7 +466,8 @@ impl<'a, 'f> Solver<'a, 'f> {
                 } else {
                     a
                 };
-                mask.and_then(|mask| masked(of, mask, width))
+                // What is rounded down is where something begins.
+                mask.filter(|mask| !is_rounded(of, *mask, width)).and_then(|mask| masked(of, mask, width))
             }
             Computation::Xor if count == 3 => {
                 let b = self.operand(instruction, first + 2, ty)?;

@@ -1,15 +1,16 @@
 use rustc_hash::FxHashSet;
 
 use crate::analysis::flow::Flow;
-use crate::analysis::mbarriers::Use;
+use crate::analysis::mbarriers::{Use, Used};
 use crate::diagnostic::{Diagnostic, Findings};
 use crate::rules::{Checker, Code, rule};
 
 rule! {
     /// ## What it does
-    /// Finds a wait for the first phase of an mbarrier that nothing in the whole kernel signals: no
-    /// arrival, no `commit`, no copy. The parity of such a wait is 0, begins with 0, or is turned by each
-    /// round. Kernels that signal an mbarrier of which it is not known which one it is, are left alone.
+    /// Finds a wait for a phase of an mbarrier at which nothing in the whole kernel arrives: no arrival, no
+    /// `commit`, nor a copy, of which the bytes alone complete no phase. The parity of such a wait is 0, begins
+    /// with 0, or is turned or counted by a loop around it. Kernels that arrive at an mbarrier of which it is not
+    /// known which one it is, are left alone.
     ///
     /// ## Why is this bad?
     /// The wait never ends.
@@ -62,9 +63,9 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
         if !used.iter().any(|it| it.how == Use::Waits) {
             continue;
         }
-        let own: Option<Vec<_>> = used.iter().filter(|it| it.how.signals()).map(|it| it.mbarrier).collect();
+        let own: Option<Vec<_>> = used.iter().filter(|it| it.how.arrives()).map(|it| it.mbarrier).collect();
         // What is called may signal anything.
-        let Some((own, of_callees)) = own.zip(flow.mbarriers_of_callees(Use::signals)) else { continue };
+        let Some((own, of_callees)) = own.zip(flow.mbarriers_of_callees(Use::arrives)) else { continue };
         let signalled = flow.several(own.into_iter().chain(of_callees).map(|it| (it, ())));
         // A kernel that signals nothing has other findings.
         if signalled.is_empty() {
@@ -78,15 +79,28 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             if is_signalled || !flow.waits_for_first(wait) || !reported.insert(mbarrier) {
                 continue;
             }
-            findings.push(
-                Diagnostic::new(
+            // Bytes alone complete no phase.
+            let may_be =
+                |it: &&Used| it.how == Use::Completes && it.mbarrier.is_some_and(|it| it.may_be(&mbarrier));
+            let finding = match used.iter().find(may_be) {
+                Some(copy) => Diagnostic::new(
+                    Code::MbarrierNeverSignalled,
+                    wait.span,
+                    "nothing in the kernel arrives at the mbarrier that is waited on here",
+                    "no arrival and no `tcgen05.commit` names this one",
+                )
+                .label(copy.span, "only bytes are counted there")
+                .note("a phase is over when all arrivals have come and all bytes that are expected")
+                .help("arrive where the bytes are expected: `mbarrier.arrive.expect_tx`"),
+                None => Diagnostic::new(
                     Code::MbarrierNeverSignalled,
                     wait.span,
                     "nothing in the kernel signals the mbarrier that is waited on here",
                     "no arrival, `tcgen05.commit` or copy names this one",
                 )
                 .help("wait on the mbarrier that is signalled, or signal this one"),
-            );
+            };
+            findings.push(finding);
         }
     }
 }

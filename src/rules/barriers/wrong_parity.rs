@@ -6,8 +6,10 @@ use crate::rules::{Checker, Code, rule};
 rule! {
     /// ## What it does
     /// Finds waits for an mbarrier with a parity that cannot be that of the phase which is meant: one that stays
-    /// the same in a loop of which each round completes a phase, and 1 where the one phase that there is has not
-    /// been waited for. Every wait on that mbarrier has to have the same parity, and one instruction arrives at it.
+    /// the same in a loop of which each round completes a phase; 1 where the one phase that there is has not
+    /// been waited for, or is that of the multiplies whose result is loaded behind the wait; and 0 where the first
+    /// phase has been waited for before, and something has arrived for the second one since. Every wait on that
+    /// mbarrier has to have the same parity, and it is known what arrives at it.
     ///
     /// ## Why is this bad?
     /// The phases of an mbarrier have the parities 0, 1, 0, 1 ... from its initialisation on. A wait for the parity
@@ -75,6 +77,12 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
                     format!("the parity is {parity}, that of the phase before the initialisation"),
                     "completes the first phase, whose parity is 0",
                     "wait for parity 0",
+                ),
+                Why::Again => (
+                    "this waits for a phase that has been waited for before, and is over at once",
+                    format!("the parity is {parity}, that of the first phase"),
+                    "arrives in the phase behind it",
+                    "wait for parity 1 here: phases have the parities 0, 1, 0, 1 ...",
                 ),
             };
             findings.push(

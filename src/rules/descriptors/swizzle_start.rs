@@ -14,8 +14,8 @@ rule! {
     /// Finds descriptors of swizzled matrices whose start address cannot be that of a matrix in the pattern:
     /// - the matrix starts so far in the rows of a matrix that is not transposed that the bytes along K
     ///   reach past the swizzled ones: K was stepped out of the atom;
-    /// - a small constant is added to the descriptor of a matrix that is not transposed, and the sum starts at
-    ///   another row of the pattern;
+    /// - a small constant is added to the descriptor of a matrix that is not transposed, or what a counted loop
+    ///   adds in some round, and the sum starts at another row of the pattern;
     /// - it starts on the boundary of the pattern, and the base offset is not 0;
     /// - it starts in a variable whose `.align` is less than that of the pattern, and the base offset is 0; one
     ///   that no matrix fits into is only a name for where dynamic shared memory begins, and left alone.
@@ -81,6 +81,16 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
                 let before = row_of(stepped_from)?;
                 (before != row).then_some((before, row))
             };
+            let in_rounds = || {
+                let Scalar::Register(register) = operand else { return None };
+                let flow = checker.flow(decoded).filter(|_| transposed == Some(false))?;
+                let (from, mut steps) = flow.stepped_in_rounds(decoded.index, register.id)?;
+                let before = row_of(from)?;
+                let (round, row) = steps.find_map(|(round, word)| {
+                    row_of(word).filter(|row| *row != before).map(|row| (round, row))
+                })?;
+                Some((before, row, round))
+            };
             let in_row = start(span).filter(|it| transposed == Some(false) && it + along_k > span);
             let (problem, found, help) = if let Some(in_row) = in_row.filter(|_| along_k <= span) {
                 (
@@ -95,6 +105,15 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
                     format!("the step to it leads from row {before} of the swizzled pattern to row {row}"),
                     format!("rows have {span} bytes, and a pattern {} of them", group / span),
                     "steps along K are in units of 16 bytes here: 2 for the 32 bytes of a multiply",
+                )
+            } else if let Some((before, row, round)) = in_rounds() {
+                (
+                    format!(
+                        "the step to it leads from row {before} of the swizzled pattern to row {row}, in round \
+                         {round} of the loop"
+                    ),
+                    format!("rows have {span} bytes, and a pattern {} of them", group / span),
+                    "steps along K are in units of 16 bytes here, and stay in the row",
                 )
             } else if base != 0 && start(mode.pattern_alignment()) == Some(0) {
                 (
