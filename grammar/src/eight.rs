@@ -46,7 +46,7 @@ impl Eight {
     /// would be one.
     #[inline]
     pub(crate) const fn in_lower_case(self) -> Self {
-        Self(self.0 | EACH * 0x20)
+        Self(self.0 | (EACH * 0x20))
     }
 
     /// Whether all are ASCII characters.
@@ -145,7 +145,7 @@ mod tests {
     fn all_of_a_kind_are_found() {
         for byte in 0..0x80_u8 {
             let eight = Eight::of(EACH * u64::from(byte));
-            assert!(eight.is_ascii() && !Eight::of(EACH * u64::from(byte) | 0x80 << 40).is_ascii());
+            assert!(eight.is_ascii() && !Eight::of((EACH * u64::from(byte)) | (0x80 << 40)).is_ascii());
             let expected = |is_some: bool| if is_some { HIGH } else { 0 };
             assert_eq!(eight.all_between(b'0', b'9').0, expected(byte.is_ascii_digit()));
             assert_eq!(
