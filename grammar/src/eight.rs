@@ -33,9 +33,7 @@ impl Eight {
     pub(crate) const fn first(self, byte: u8) -> First {
         Self(self.0 ^ (EACH * byte as u64)).first_below(1)
     }
-}
 
-impl Eight {
     /// These bytes, the first one lowest.
     #[inline]
     pub(crate) const fn of(bytes: u64) -> Self {

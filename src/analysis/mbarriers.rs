@@ -13,11 +13,10 @@ use super::cfg::Cfg;
 use super::definitions::RegisterSet;
 use super::events::Action;
 use super::flow::Flow;
-use super::function::Function;
 use super::functions::FunctionFacts;
 use super::places::{Place, Root};
-use super::ranges::Numbers;
-use crate::isa::generic::{Arithmetic, Bits, Computation, Flag, Synchronization};
+use super::ranges::{self, Numbers};
+use crate::isa::generic::{Computation, Flag, Synchronization};
 use crate::isa::vocabulary::Operation;
 use crate::resolve::operations::Opcode;
 use crate::resolve::symbols::{RegisterId, Resolution};
@@ -25,6 +24,7 @@ use crate::source::Span;
 use crate::syntax::ast::OperandKind;
 use crate::syntax::literal;
 
+mod phases;
 mod several;
 
 pub use several::Several;
@@ -274,40 +274,10 @@ impl<'a> Flow<'a> {
         Some(flow.mbarriers().iter().map(|used| (*used, at(used))).collect())
     }
 
-    /// The parity that a wait is for, if it is known.
-    pub fn parity(&self, wait: &Used) -> Option<bool> {
-        let operand = wait.parity?;
-        let found = self.unit.module.operands.get(operand as usize)?;
-        let number = match literal::evaluate(&self.unit.source, &self.unit.module, found) {
-            Some(value) => Some(value as u64),
-            None => match self.unit.symbols.operand(operand) {
-                Resolution::Register(register) => {
-                    self.known(&[(wait.instruction, register)]).first()?.constant(32)
-                }
-                _ => None,
-            },
-        };
-        number.map(|number| number & 1 == 1)
-    }
-
-    /// Whether a wait is for the first phase at some time: its parity is 0, or begins with 0 where a loop
-    /// counts, or each round turns it.
-    pub fn waits_for_first(&self, wait: &Used) -> bool {
-        if let Some(parity) = self.parity(wait) {
-            return !parity;
-        }
-        let Some(operand) = wait.parity else { return false };
-        let Resolution::Register(register) = self.unit.symbols.operand(operand) else { return false };
-        let view = self.facts.view(self.unit);
-        self.begins_with_zero(&view, (wait.instruction, register), 0)
-            || self.is_turned(&view, (wait.instruction, register))
-            || self.takes_turns(&view, (wait.instruction, register), wait.instruction, 0)
-    }
-
     /// Whether a register holds the address of a variable, rounded to a multiple, and nothing else.
     fn is_rounded(&self, register: RegisterId) -> bool {
-        /// No pattern of shared memory is larger.
-        const LARGEST: i128 = 1 << 16;
+        /// Bits of an address in shared memory.
+        const ADDRESS: u32 = 32;
         let view = self.facts.view(self.unit);
         let [only] = view.definitions.of(register) else { return false };
         let definition = *view.definitions.get(*only);
@@ -323,155 +293,13 @@ impl<'a> Flow<'a> {
         }
         let mask = &self.unit.module.operands[operands.start as usize + 2];
         let mask = literal::evaluate(&self.unit.source, &self.unit.module, mask);
-        let is_mask = mask.is_some_and(|mask| {
-            let cleared = i128::from(!(mask as u32));
-            cleared < LARGEST && (cleared + 1).count_ones() == 1
-        });
+        let is_mask = mask.is_some_and(|mask| ranges::rounds_down(mask, ADDRESS));
         match self.unit.symbols.operand(operands.start + 1) {
             Resolution::Register(of) if is_mask => {
                 matches!(self.places().of(made, of).root, Root::Variable(_))
             }
             _ => false,
         }
-    }
-
-    /// Whether a loop around a wait counts or turns what its parity is made of, be it in some rounds only: sooner or
-    /// later it is 0.
-    fn takes_turns(
-        &self,
-        view: &Function<'_>,
-        (at, register): (u32, RegisterId),
-        wait: u32,
-        depth: u32,
-    ) -> bool {
-        /// Longer chains are not followed.
-        const DEEP: u32 = 6;
-        if depth > DEEP || !view.budget.take(1) {
-            return false;
-        }
-        let all = view.value(at, register).and_then(|value| view.definitions.all(value, view.budget));
-        let Some(all) = all else { return false };
-        let is_only = all.len() == 1;
-        all.iter().any(|id| {
-            let definition = view.definitions.get(*id);
-            let made = definition.instruction;
-            let operands = self.unit.module.instructions[made as usize].operands;
-            if definition.operand != operands.start || made == at {
-                return false;
-            }
-            let computes = self.unit.operations.of(made).computes();
-            let mut registers = operands.range().skip(1).filter_map(|it| self.register_at(it as u32));
-            match computes {
-                Computation::Xor
-                | Computation::Not
-                | Computation::Arithmetic(Arithmetic::Add | Arithmetic::Subtract)
-                    if !is_only =>
-                {
-                    registers.next().is_some() && self.leads_to(wait, made)
-                }
-                Computation::Move | Computation::Select if !is_only => {
-                    let turns = |from: RegisterId| {
-                        let Some(only) = view.only(made, from) else { return false };
-                        let only = view.definitions.get(only).instruction;
-                        matches!(
-                            self.unit.operations.of(only).computes(),
-                            Computation::Xor
-                                | Computation::Not
-                                | Computation::Arithmetic(Arithmetic::Add | Arithmetic::Subtract)
-                        )
-                    };
-                    registers.any(turns) && self.leads_to(wait, made)
-                }
-                Computation::Move
-                | Computation::Convert
-                | Computation::And
-                | Computation::Xor
-                | Computation::Not
-                | Computation::Bits(Bits::ShiftRight | Bits::Extract)
-                | Computation::Arithmetic(
-                    Arithmetic::Subtract | Arithmetic::Remainder | Arithmetic::Divide,
-                ) if is_only => registers.any(|from| self.takes_turns(view, (made, from), wait, depth + 1)),
-                _ => false,
-            }
-        })
-    }
-
-    fn register_at(&self, operand: u32) -> Option<RegisterId> {
-        match self.unit.symbols.operand(operand) {
-            Resolution::Register(register) => Some(register),
-            Resolution::Symbol(_) | Resolution::Special(_) | Resolution::Undeclared => None,
-        }
-    }
-
-    /// Whether each round of a loop turns a parity, behind where it is read.
-    fn is_turned(&self, view: &Function<'_>, (at, register): (u32, RegisterId)) -> bool {
-        let all = view.value(at, register).and_then(|value| view.definitions.all(value, view.budget));
-        let (Some(all), Some(read)) = (all, self.cfg().block_of(at)) else { return false };
-        all.len() > 1
-            && all.iter().any(|id| {
-                let definition = view.definitions.get(*id);
-                let turns = matches!(
-                    self.unit.operations.of(definition.instruction).computes(),
-                    Computation::Xor | Computation::Not | Computation::Arithmetic(Arithmetic::Subtract)
-                );
-                let block = self.cfg().block_of(definition.instruction);
-                turns && !definition.guarded && block.is_some_and(|it| self.cfg().post_dominates(it, read))
-            })
-    }
-
-    /// Whether a register is 0, or begins with 0 where a loop counts or turns it; of an even number, only the
-    /// lowest bit is asked.
-    fn begins_with_zero(&self, view: &Function<'_>, (at, register): (u32, RegisterId), depth: u32) -> bool {
-        /// Longer chains are not followed.
-        const DEEP: u32 = 8;
-        if depth > DEEP || !view.budget.take(1) {
-            return false;
-        }
-        let all = view.value(at, register).and_then(|value| view.definitions.all(value, view.budget));
-        let Some(all) = all else { return false };
-        let is_only = all.len() == 1;
-        all.iter().any(|id| {
-            let definition = view.definitions.get(*id);
-            if definition.guarded {
-                return false;
-            }
-            let made = definition.instruction;
-            let operands = self.unit.module.instructions[made as usize].operands;
-            if definition.operand != operands.start {
-                return false;
-            }
-            let computes = self.unit.operations.of(made).computes();
-            let is_moved = computes == Computation::Move;
-            let is_zero = |number: u32| {
-                let Some(operand) = operands.range().nth(number as usize) else { return false };
-                let found = &self.unit.module.operands[operand];
-                if let Some(number) = literal::evaluate(&self.unit.source, &self.unit.module, found) {
-                    return if depth == 0 { number & 1 == 0 } else { number == 0 };
-                }
-                // What goes round is made of what it was before.
-                match self.unit.symbols.operand(operand as u32) {
-                    Resolution::Register(register) if is_only || is_moved => {
-                        self.begins_with_zero(view, (made, register), depth + 1)
-                    }
-                    Resolution::Register(_)
-                    | Resolution::Symbol(_)
-                    | Resolution::Special(_)
-                    | Resolution::Undeclared => false,
-                }
-            };
-            match computes {
-                Computation::Move => is_zero(1),
-                _ if !is_only => false,
-                Computation::Convert
-                | Computation::Bits(Bits::ShiftLeft | Bits::ShiftRight | Bits::Extract)
-                | Computation::Arithmetic(Arithmetic::Divide | Arithmetic::Remainder) => is_zero(1),
-                Computation::And | Computation::Arithmetic(Arithmetic::Multiply) => is_zero(1) || is_zero(2),
-                Computation::Or | Computation::Xor | Computation::Arithmetic(Arithmetic::Add) => {
-                    is_zero(1) && is_zero(2)
-                }
-                _ => false,
-            }
-        })
     }
 }
 

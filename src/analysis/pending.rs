@@ -195,7 +195,7 @@ pub fn barriers_behind_waits(flow: &Flow<'_>) -> FxHashSet<u32> {
     let is_other = |instruction: u32| {
         let Some(committed) = &committed else { return false };
         let at = used.binary_search_by_key(&instruction, |it| it.instruction).ok();
-        at.and_then(|at| used[at].mbarrier).is_some_and(|it| !committed.may_have(&it, &flow.facts.budget))
+        at.and_then(|at| used[at].mbarrier).is_some_and(|it| !flow.may_be_one_of(&it, committed))
     };
     let role = |event: Event| match event.action {
         Action::MbarrierWait => Role::Gen.only_if(!flow.is_own(event) || !is_other(event.instruction)),

@@ -301,8 +301,8 @@ impl Places<'_> {
             Base::Made(id) => {
                 let made = view.definitions.get(id).instruction;
                 let raw = &view.unit.module.instructions[made as usize];
-                let element = self.element(made, raw, view.definitions.get(id).operand, loads);
-                if view.unit.operations.of(made).computes() == Computation::And {
+                let computes = view.unit.operations.of(made).computes();
+                if computes == Computation::And {
                     // A variable that is rounded up.
                     let base = view.definitions.get(id).register;
                     if found.lanes || view.definitions.of(base).len() != 1 {
@@ -311,7 +311,8 @@ impl Places<'_> {
                     let offset = found.numbers.bits(32);
                     return Place { offset, numbers: Some(found.numbers), ..Place::opaque(base) };
                 }
-                if element.is_none() && view.unit.operations.of(made).computes() != Computation::Load {
+                let element = self.element(made, raw, view.definitions.get(id).operand, loads);
+                if element.is_none() && computes != Computation::Load {
                     return opaque;
                 }
                 match element.map_or_else(|| self.step(made, raw, loads), Next::Place) {

@@ -22,7 +22,7 @@ use crate::isa::generic::{Arithmetic, Computation};
 use crate::resolve::symbols::{RegisterId, Resolution};
 
 use conditions::{Test, branch_test, is_passed, literal};
-pub use counted::{Base, Counted};
+pub use counted::{Base, Counted, rounds_down};
 use solver::Solver;
 
 mod conditions;

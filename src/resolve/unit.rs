@@ -1,5 +1,7 @@
 //! One text with everything that is known of it before its instructions are decoded.
 
+use std::ops::Range;
+
 use super::launch_bounds::{AllBounds, LaunchBounds};
 use super::operations::Operations;
 use super::symbols::{Symbol, Symbols};
@@ -8,6 +10,7 @@ use crate::isa::generic;
 use crate::isa::vocabulary::Qualifier;
 use crate::source::{Source, Span};
 use crate::syntax::ast::{Declaration, Declarator, Function, Module, Statement, StatementKind};
+use crate::syntax::lexer::lex;
 use crate::syntax::parser::{self, SyntaxError};
 use crate::syntax::threads;
 
@@ -117,6 +120,23 @@ impl Unit {
         }
         let is_open = !text[..end].ends_with([';', '{', '}', ':', ',', '(', '[', '=']);
         (has_newline && is_open).then_some(end as u32)
+    }
+
+    /// Where else a `;` is missing in what the parser passed over behind an error: it goes on at the next `;`.
+    pub fn missing_ends_passed_over(&self, from: u32) -> impl Iterator<Item = u32> {
+        let statements = &self.module.statements;
+        let behind = statements.partition_point(|statement| statement.span.start <= from);
+        let statement = behind.checked_sub(1).map(|at| statements[at]);
+        let end = statement.filter(|it| it.kind() == StatementKind::Broken).map_or(from, |it| it.span.end);
+        let text = self.source.slice(Span::new(from, end.max(from)));
+        let mut last = 0;
+        let starts_line = move |range: &Range<usize>| {
+            text[std::mem::replace(&mut last, range.end)..range.start].contains('\n')
+        };
+        lex(text)
+            .map(|(_, range)| range)
+            .filter(starts_line)
+            .filter_map(move |range| self.missing_end(from + range.start as u32))
     }
 
     /// Where the line starts that a place stands in, if one word is before it: the operation of a statement may

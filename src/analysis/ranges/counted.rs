@@ -115,12 +115,17 @@ pub(super) fn masked(of: Counted, mask: i128, width: u32) -> Option<Counted> {
     (mask < 1 << 40).then(|| Counted::of(Numbers::between(0, mask.cast_signed())))
 }
 
-/// Whether `a & mask` is the address of a variable, rounded to a multiple.
-pub(super) fn is_rounded(of: Counted, mask: i128, width: u32) -> bool {
+/// Whether a mask of so many bits makes an address a multiple of something, up to what shared memory is aligned to.
+pub fn rounds_down(mask: i128, width: u32) -> bool {
     /// No pattern of shared memory is larger.
     const LARGEST: i128 = 1 << 16;
-    let cleared = !mask & if width == 64 { i128::from(u64::MAX) } else { (1 << width) - 1 };
-    matches!(of.base, Base::Variable(_)) && cleared < LARGEST && (cleared + 1).count_ones() == 1
+    let cleared = !mask & ((1 << width) - 1);
+    cleared < LARGEST && (cleared + 1).count_ones() == 1
+}
+
+/// Whether `a & mask` is the address of a variable, rounded to a multiple.
+pub(super) fn is_rounded(of: Counted, mask: i128, width: u32) -> bool {
+    matches!(of.base, Base::Variable(_)) && rounds_down(mask, width)
 }
 
 /// `a | b`, where no bit is in both.

@@ -1,11 +1,7 @@
-use std::ops::Range;
-
 use crate::diagnostic::{Diagnostic, Findings, Fix};
 use crate::resolve::unit::Unit;
 use crate::rules::{Checker, Code, rule};
 use crate::source::Span;
-use crate::syntax::ast::StatementKind;
-use crate::syntax::lexer::lex;
 use crate::syntax::parser::SyntaxError;
 use crate::words::list_words;
 
@@ -39,7 +35,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
         match missing_end(unit, error) {
             Some(end) => {
                 findings.push(without_end(end));
-                findings.extend(more_missing_ends(unit, error.span().start).map(without_end));
+                findings.extend(unit.missing_ends_passed_over(error.span().start).map(without_end));
             }
             None => findings.extend(diagnostic(error)),
         }
@@ -53,22 +49,6 @@ fn missing_end(unit: &Unit, error: &SyntaxError) -> Option<u32> {
         return None;
     }
     unit.missing_end(span.start).or_else(|| unit.missing_end(unit.first_word(span.start)?))
-}
-
-/// Where else a `;` is missing in what the parser passed over behind an error: it goes on at the next `;`.
-fn more_missing_ends(unit: &Unit, from: u32) -> impl Iterator<Item = u32> {
-    let statements = &unit.module.statements;
-    let behind = statements.partition_point(|statement| statement.span.start <= from);
-    let statement = behind.checked_sub(1).map(|at| statements[at]);
-    let end = statement.filter(|it| it.kind() == StatementKind::Broken).map_or(from, |it| it.span.end);
-    let text = unit.source.slice(Span::new(from, end.max(from)));
-    let mut last = 0;
-    let starts_line =
-        move |range: &Range<usize>| text[std::mem::replace(&mut last, range.end)..range.start].contains('\n');
-    lex(text)
-        .map(|(_, range)| range)
-        .filter(starts_line)
-        .filter_map(move |range| unit.missing_end(from + range.start as u32))
 }
 
 fn without_end(end: u32) -> Diagnostic {
