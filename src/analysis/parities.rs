@@ -13,6 +13,7 @@ use super::executing::Executing;
 use super::flow::Flow;
 use super::loops::Loop;
 use super::mbarriers::{Mbarrier, Use, Used};
+use super::pending::Pending;
 use super::reach::Direction;
 use crate::isa::vocabulary::Operation;
 
@@ -180,10 +181,8 @@ impl Flow<'_> {
             Action::MbarrierWait | Action::WarpBarrier | Action::ProxyFence | Action::Acquire => false,
         };
         let loads = |event: &Event| {
-            matches!(
-                self.operation(*event),
-                Some(Operation::Ld | Operation::LdRed | Operation::LdSpcompress | Operation::LdRedSpcompress)
-            ) && is_behind(event.instruction)
+            self.operation(*event).is_some_and(|operation| Pending::Load.started_by(operation))
+                && is_behind(event.instruction)
         };
         // Who reads a flag before the commit may have waited for these.
         let reads_flag = |event: &Event| {
