@@ -2,7 +2,7 @@
 
 use super::changes::{self, Change};
 use super::edit;
-use crate::check::Document;
+use crate::Document;
 use crate::diagnostic::{Diagnostic, Edit};
 use crate::source::{Source, SourceError};
 use crate::suppression::addition::{self, is_excusable};

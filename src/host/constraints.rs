@@ -2,8 +2,8 @@
 
 use super::template;
 use super::{Constraint, Operand, Piece};
-use crate::source::{Source, Span};
-use crate::syntax::ast::Type;
+use ptx_syntax::ast::Type;
+use ptx_syntax::source::{Source, Span};
 
 /// What a string of constraints says.
 #[derive(Debug, Default)]
@@ -146,7 +146,7 @@ pub(super) fn cuda_register(letter: &str) -> Option<Type> {
 }
 
 /// The letters of CUDA for integers, each with its width in bits.
-pub(crate) fn integer_letters() -> impl Iterator<Item = (&'static str, u32)> {
+pub fn integer_letters() -> impl Iterator<Item = (&'static str, u32)> {
     let of_cuda = REGISTERS.iter().filter(|(letter, _)| cuda_register(letter).is_some());
     of_cuda
         .filter(|(letter, _)| !matches!(*letter, "f" | "d"))

@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 use super::modules::{self, Part};
 use super::template::{Backslash, Escapes};
 use super::{Found, Machine, Piece, Statement};
-use crate::source::{Source, Span};
+use ptx_syntax::source::{Source, Span};
 
 mod constants;
 mod guards;

@@ -9,9 +9,9 @@ use super::map::{Mapped, Place, SpanMap};
 use super::modules::Module;
 use super::template::{self, Escapes, Expanded, PlaceholderError, Placeholders};
 use super::{Constraint, Found, Language, Machine, Statement, UNKNOWN_TEXT};
-use crate::isa::generic;
-use crate::source::{Source, Span};
-use crate::syntax::ast::Type;
+use ptx_isa::generic;
+use ptx_syntax::ast::Type;
+use ptx_syntax::source::{Source, Span};
 
 /// The PTX of a file of another language.
 #[derive(Clone, Debug)]
@@ -89,7 +89,7 @@ pub struct Fragment {
 
 impl Fragment {
     /// What the template writes for a name in the PTX; none for an operand whose name is not known here.
-    pub(crate) fn written(&self, name: &str) -> Option<String> {
+    pub fn written(&self, name: &str) -> Option<String> {
         let number = name.strip_prefix('%').filter(|rest| rest.bytes().all(|byte| byte.is_ascii_digit()));
         match (number, self.placeholders) {
             (None, _) | (_, Placeholders::Percent | Placeholders::None) => Some(name.to_owned()),
@@ -273,7 +273,7 @@ fn is_number(text: &str) -> bool {
 }
 
 /// The fragment that a place stands in.
-pub(crate) fn fragment_at(fragments: &[Fragment], offset: u32) -> Option<&Fragment> {
+pub fn fragment_at(fragments: &[Fragment], offset: u32) -> Option<&Fragment> {
     let behind = fragments.partition_point(|fragment| fragment.span.start <= offset);
     fragments.get(behind.checked_sub(1)?).filter(|fragment| offset <= fragment.span.end)
 }

@@ -7,7 +7,7 @@
 
 use std::ops::Range;
 
-use crate::source::Span;
+use ptx_syntax::source::Span;
 
 /// Where a piece comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

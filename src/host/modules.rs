@@ -14,7 +14,7 @@
 
 use super::template::{cook, uncommented};
 use super::{Found, MARK, Piece};
-use crate::source::{Source, Span};
+use ptx_syntax::source::{Source, Span};
 
 /// A text that is a module.
 #[derive(Clone, Debug)]

@@ -17,7 +17,7 @@
 use rustc_hash::FxHashMap;
 
 use super::{Found, modules};
-use crate::source::{Source, Span};
+use ptx_syntax::source::{Source, Span};
 
 mod calls;
 mod module;

@@ -7,8 +7,8 @@
 use super::modules::{self, Part};
 use super::template::{Backslash, Escapes, Placeholders};
 use super::{Constraint, Found, Language, Machine, Operand, Piece, Statement};
-use crate::source::{Source, Span};
-use crate::syntax::ast::Type;
+use ptx_syntax::ast::Type;
+use ptx_syntax::source::{Source, Span};
 
 mod tokens;
 

@@ -2,17 +2,17 @@
 
 use super::map::Mapped;
 use super::{Constraint, Operand, Piece};
-use crate::source::{Source, Span};
+use ptx_syntax::source::{Source, Span};
 
 /// Stands for a part of a template that is not known, in the names of the PTX. What stands in a
 /// statement with it can be anything.
-pub(crate) const UNKNOWN_TEXT: &str = "_$unknown$_";
+pub const UNKNOWN_TEXT: &str = "_$unknown$_";
 
 /// Stands for one immediate operand whose value is not known.
 pub(crate) const UNKNOWN_IMMEDIATE: &str = "_$immediate$_";
 
 /// Whether text of the PTX stands for what is not known.
-pub(crate) fn is_unknown(text: &str) -> bool {
+pub fn is_unknown(text: &str) -> bool {
     text.contains(UNKNOWN_IMMEDIATE) || text.contains(UNKNOWN_TEXT)
 }
 

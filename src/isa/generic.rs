@@ -442,12 +442,12 @@ fn bare(word: &str) -> impl Iterator<Item = &'static Row> {
 }
 
 /// Whether a word is an instruction by itself, and so may be one of another machine, too: `trap`.
-pub(crate) fn stands_alone(word: &str) -> bool {
+pub fn stands_alone(word: &str) -> bool {
     bare(word).any(|row| row.operands.is_empty())
 }
 
 /// Whether a word is an operation with its qualifiers, and so the start of an instruction.
-pub(crate) fn is_opcode(word: &str) -> bool {
+pub fn is_opcode(word: &str) -> bool {
     match word.split_once('.') {
         Some(("tcgen05", _)) => true,
         Some((operation, rest)) => {
@@ -463,7 +463,7 @@ pub(crate) fn is_opcode(word: &str) -> bool {
 }
 
 /// The rows whose names start with a word, the longest names first.
-pub(crate) fn rows_starting_with(word: &str) -> &'static [(&'static str, &'static Row)] {
+pub fn rows_starting_with(word: &str) -> &'static [(&'static str, &'static Row)] {
     type Rows = Vec<(&'static str, &'static Row)>;
     static BY_WORD: LazyLock<FxHashMap<&'static str, Rows>> = LazyLock::new(|| {
         let mut by_word: FxHashMap<&'static str, Rows> = FxHashMap::default();

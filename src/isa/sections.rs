@@ -67,7 +67,7 @@ pub fn title(number: &str) -> Option<&'static str> {
 /// A text that names sections by their numbers, with their titles.
 ///
 /// ```
-/// use ptx_tc::isa::sections::titled;
+/// use ptx_isa::sections::titled;
 ///
 /// assert_eq!(titled("see 9.7.16.5"), "see 9.7.16.5 \"Issue Granularity\"");
 /// ```

@@ -11,7 +11,7 @@ use serde::Serialize;
 use super::vocabulary::{
     AddressSpace, CtaGroup, DataType, Kind, LdShape, Multicast, Operation, Qualifier, Slot,
 };
-use crate::syntax::ast::Type;
+use ptx_syntax::ast::Type;
 
 /// One row of the table.
 #[derive(Debug)]
@@ -721,6 +721,39 @@ const RED_SPCOMPRESS_QUALIFIERS: &[QualifierSlot] = &[
     required(Slot::MetadataType),
 ];
 
+impl Condition {
+    /// The slots that decide whether it holds.
+    pub fn slots(self) -> Vec<Slot> {
+        match self {
+            Self::Always => Vec::new(),
+            Self::With(qualifier) => vec![qualifier.slot()],
+            Self::WithSlot(slot) => vec![slot],
+            Self::Multicast16 => vec![Slot::Multicast],
+            Self::BlockScaled | Self::NotBlockScaled => vec![Slot::BlockScale, Slot::Kind],
+            Self::ScaledInput => vec![Slot::Kind, Slot::Decompress],
+        }
+    }
+
+    /// Whether it holds for an instruction with these qualifiers.
+    pub fn holds(self, qualifiers: &(impl Iterator<Item = Qualifier> + Clone)) -> bool {
+        let fills = |slot: Slot| qualifiers.clone().any(|it| it.slot() == slot);
+        let kind = || qualifiers.clone().find_map(|it| Kind::try_from(it).ok());
+        let is_block_scaled = || fills(Slot::BlockScale) || kind().is_some_and(Kind::is_block_scaled);
+        match self {
+            Self::Always => true,
+            Self::With(qualifier) => qualifiers.clone().any(|it| it == qualifier),
+            Self::WithSlot(slot) => fills(slot),
+            Self::Multicast16 => {
+                let multicast = qualifiers.clone().find_map(|it| Multicast::try_from(it).ok());
+                matches!(multicast, Some(Multicast::Cluster | Multicast::Cluster16b))
+            }
+            Self::BlockScaled => is_block_scaled(),
+            Self::NotBlockScaled => !is_block_scaled(),
+            Self::ScaledInput => matches!(kind(), Some(Kind::F16 | Kind::Tf32)) && !fills(Slot::Decompress),
+        }
+    }
+}
+
 impl InstructionForm {
     /// The row of an operation.
     pub fn of(operation: Operation) -> &'static Self {
@@ -742,6 +775,14 @@ impl InstructionForm {
     /// so with the formats of `cp` and `spcompress` on every other instruction.
     pub fn ignores(&self, slot: Slot) -> bool {
         matches!(slot, Slot::MetadataType | Slot::DstFormat | Slot::SrcFormat) && self.slot(slot).is_none()
+    }
+
+    /// The operands that the form has with these qualifiers.
+    pub fn present(
+        &'static self,
+        qualifiers: impl Iterator<Item = Qualifier> + Clone,
+    ) -> impl Iterator<Item = &'static OperandSlot> {
+        self.operands.iter().filter(move |slot| slot.when.holds(&qualifiers))
     }
 
     /// The syntax in one line, as the ISA writes it.
@@ -788,13 +829,18 @@ impl QualifierSlot {
 impl OperandSlot {
     /// How the operand is written in the ISA's syntax lines.
     pub fn syntax(&self) -> String {
-        let text = match self.class.facts().shape {
+        let text = self.bare_syntax();
+        if self.optional || self.when != Condition::Always { format!("{{{text}}}") } else { text }
+    }
+
+    /// The same without the braces of what may be left out.
+    pub fn bare_syntax(&self) -> String {
+        match self.class.facts().shape {
             Shape::Address => format!("[{}]", self.name),
             Shape::ValueOrAddress => format!("{0}-desc | [{0}-tmem]", self.name),
             Shape::Vector => format!("{{{}}}", self.name),
             Shape::Value | Shape::ValueOrVector => self.name.to_owned(),
-        };
-        if self.optional || self.when != Condition::Always { format!("{{{text}}}") } else { text }
+        }
     }
 }
 

@@ -355,7 +355,7 @@ fn at_tcgen05_operand(
     place: OperandPlace,
 ) -> Vec<Item> {
     let known = known(&opcode.qualifiers);
-    let slots: Vec<&OperandSlot> = opcode.form.present(&known).collect();
+    let slots: Vec<&OperandSlot> = opcode.form.present(known.words()).collect();
     let mut items = Vec::new();
     let word = context.word();
     if place == (OperandPlace { index: 0, within: None }) && word.is_empty() && !slots.is_empty() {

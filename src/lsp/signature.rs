@@ -3,7 +3,6 @@
 use super::completion;
 use super::context::{self, Context};
 use super::text::Text;
-use crate::isa::tensor::OperandSlot;
 
 /// The operands of the instruction at a place.
 #[derive(Debug)]
@@ -25,9 +24,10 @@ pub(super) fn signature(text: &Text, offset: u32) -> Option<Signature> {
     let known = completion::known(&opcode.qualifiers);
     let parameters: Vec<(String, String)> = opcode
         .form
-        .present(&known)
+        .present(known.words())
         .map(|slot| {
-            let syntax = OperandSlot { when: crate::isa::tensor::Condition::Always, ..*slot }.syntax();
+            let bare = slot.bare_syntax();
+            let syntax = if slot.optional { format!("{{{bare}}}") } else { bare };
             (syntax, slot.class.facts().noun.to_owned())
         })
         .collect();

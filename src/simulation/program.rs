@@ -4,9 +4,9 @@
 //! [`Action`]s. Nothing here is looked up while the machine runs. What the machine has no action for
 //! becomes [`Action::Unknown`]: a run that comes there ends.
 
+use crate::arithmetic::{Arithmetic, Lanes};
 use crate::isa::generic::{ReductionOperator, Space, TensormapField, Type};
 use crate::isa::vocabulary::{CpShape, Kind, LdShape, Num, ScaleVectorSize};
-use crate::simulation::arithmetic::{Arithmetic, Lanes};
 use crate::source::Span;
 
 mod arguments;

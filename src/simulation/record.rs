@@ -90,7 +90,7 @@ pub struct Slice {
     pub span: Span,
     /// Whether it had not ended when the run was over.
     pub is_open: bool,
-    pub(crate) step: u32,
+    pub step: u32,
 }
 
 /// What takes time.
@@ -175,7 +175,7 @@ pub struct Mark {
     pub what: Event,
     /// The instruction.
     pub span: Span,
-    pub(crate) step: u32,
+    pub step: u32,
 }
 
 /// What takes no time.

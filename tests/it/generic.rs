@@ -177,7 +177,7 @@ fn nothing_else_reads_opcodes() {
         }
     }
     let mut paths = Vec::new();
-    for directory in ["src/analysis", "src/rules"] {
+    for directory in ["src/checker/analysis", "src/checker/rules"] {
         sources(&root().join(directory), &mut paths);
     }
     let mut readers = Vec::new();

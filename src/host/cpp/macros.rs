@@ -7,8 +7,8 @@ use rustc_hash::FxHashMap;
 
 use super::tokens::{Token, Tokens};
 use super::{is_keyword, qualifier};
-use crate::host::Piece;
-use crate::source::Span;
+use crate::Piece;
+use ptx_syntax::source::Span;
 
 mod arguments;
 mod expansion;

@@ -4,9 +4,9 @@ use super::constants::Constants;
 use super::macros::{Macros, Scope, Template};
 use super::qualifier;
 use super::tokens::{Token, Tokens};
-use crate::host::template::Placeholders;
-use crate::host::{Constraint, Language, Machine, Operand, Piece, Statement, constraints};
-use crate::source::Span;
+use crate::template::Placeholders;
+use crate::{Constraint, Language, Machine, Operand, Piece, Statement, constraints};
+use ptx_syntax::source::Span;
 
 mod branches;
 mod draft;

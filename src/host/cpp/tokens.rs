@@ -1,8 +1,8 @@
 //! The tokens of C++, as far as `asm` statements need them.
 
 use super::{Literal, is_keyword};
-use crate::host::MARK;
-use crate::source::Span;
+use crate::MARK;
+use ptx_syntax::source::Span;
 
 /// A token. White space and comments stand between tokens.
 #[derive(Clone, Copy, Debug)]

@@ -3,10 +3,10 @@
 use super::names::{Names, Scope};
 use super::strings::{self, Strings, elements};
 use super::tokens::{Token, Tokens};
-use crate::host::template::{self, Placeholders};
-use crate::host::{Constraint, Language, Machine, Operand, Piece, Statement, constraints};
-use crate::source::{Source, Span};
-use crate::syntax::ast::Type;
+use crate::template::{self, Placeholders};
+use crate::{Constraint, Language, Machine, Operand, Piece, Statement, constraints};
+use ptx_syntax::ast::Type;
+use ptx_syntax::source::{Source, Span};
 
 /// Of a call in which conditions decide, so many readings are looked at.
 const MOST_READINGS: usize = 8;

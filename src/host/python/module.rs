@@ -1,10 +1,10 @@
 //! Strings of Python that are whole modules of PTX.
 
 use super::tokens::{Fields, Literal, Part};
-use crate::host::Piece;
-use crate::host::modules::{self, Module};
-use crate::host::template::Escapes;
-use crate::source::Source;
+use crate::Piece;
+use crate::modules::{self, Module};
+use crate::template::Escapes;
+use ptx_syntax::source::Source;
 
 /// The module that a string is, if it is all of one and nothing is done with it that changes it.
 pub(super) fn of(source: &Source, literal: Literal) -> Option<Module> {

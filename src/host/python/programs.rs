@@ -1,9 +1,9 @@
 //! Strings of Python that are programs of C++.
 
 use super::tokens::{Fields, Follower, Literal, Part};
-use crate::host::template::{Backslash, Escapes};
-use crate::host::{Found, Piece, Statement, cpp};
-use crate::source::{Source, Span};
+use crate::template::{Backslash, Escapes};
+use crate::{Found, Piece, Statement, cpp};
+use ptx_syntax::source::{Source, Span};
 
 /// The statements of a program of C++ in a string.
 pub(super) fn program(source: &Source, literal: Literal) -> Found {

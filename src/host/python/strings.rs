@@ -4,9 +4,9 @@ use smallvec::SmallVec;
 
 use super::names::{Names, Scope};
 use super::tokens::{Fields, Literal, Part, Token, Tokens, conversions};
-use crate::host::Piece;
-use crate::host::template::{Backslash, Escapes};
-use crate::source::Span;
+use crate::Piece;
+use crate::template::{Backslash, Escapes};
+use ptx_syntax::source::Span;
 
 /// What is known of a string.
 #[derive(Debug, Default)]

@@ -1,8 +1,8 @@
 //! The tokens of Python, as far as calls with assembly need them.
 
-use crate::host::template::{Backslash, Escapes};
-use crate::host::{MARK, Piece};
-use crate::source::Span;
+use crate::template::{Backslash, Escapes};
+use crate::{MARK, Piece};
+use ptx_syntax::source::Span;
 
 /// A token. White space and comments stand between tokens.
 #[derive(Clone, Copy, Debug)]

@@ -1,7 +1,7 @@
 //! The tokens of Rust, as far as `asm!` needs them.
 
-use crate::host::MARK;
-use crate::source::Span;
+use crate::MARK;
+use ptx_syntax::source::Span;
 
 /// A token. White space and comments stand between tokens.
 #[derive(Clone, Copy, Debug)]

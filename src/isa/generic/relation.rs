@@ -1,8 +1,8 @@
-//! What comparisons of integers mean.
+//! What comparisons mean, and what joins their outcomes.
 
 use std::cmp::Ordering;
 
-use super::{Comparison, Type};
+use super::{BooleanOperator, Comparison, Type};
 
 /// A comparison of integers, by the outcomes that it holds for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,6 +59,32 @@ impl Comparison {
         (!ty.is_float()).then_some(Relation { holds, is_signed: by_type && ty.is_signed() })
     }
 
+    /// Whether it holds for numbers that compare so; those that do not are not both numbers.
+    pub const fn of_floats(self, ordering: Option<Ordering>) -> bool {
+        let (less, equal, greater, unordered) = match ordering {
+            Some(Ordering::Less) => (true, false, false, false),
+            Some(Ordering::Equal) => (false, true, false, false),
+            Some(Ordering::Greater) => (false, false, true, false),
+            None => (false, false, false, true),
+        };
+        match self {
+            Self::Eq => equal,
+            Self::Ne => less || greater,
+            Self::Lt | Self::Lo => less,
+            Self::Le | Self::Ls => less || equal,
+            Self::Gt | Self::Hi => greater,
+            Self::Ge | Self::Hs => greater || equal,
+            Self::Equ => equal || unordered,
+            Self::Neu => !equal,
+            Self::Ltu => less || unordered,
+            Self::Leu => !greater,
+            Self::Gtu => greater || unordered,
+            Self::Geu => !less,
+            Self::Num => !unordered,
+            Self::Nan => unordered,
+        }
+    }
+
     /// The comparison with its sides exchanged.
     #[must_use]
     pub const fn mirrored(self) -> Self {
@@ -76,6 +102,17 @@ impl Comparison {
             Self::Gtu => Self::Ltu,
             Self::Geu => Self::Leu,
             Self::Eq | Self::Ne | Self::Equ | Self::Neu | Self::Num | Self::Nan => self,
+        }
+    }
+}
+
+impl BooleanOperator {
+    /// Two truth values joined.
+    pub const fn join(self, a: bool, b: bool) -> bool {
+        match self {
+            Self::And => a & b,
+            Self::Or => a | b,
+            Self::Xor => a ^ b,
         }
     }
 }

@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use strum::{EnumIter, IntoEnumIterator, IntoStaticStr};
 
-use crate::syntax::ast;
+use ptx_syntax::ast;
 
 /// Declares the kinds of words, and with them [`Modifier`].
 macro_rules! words {

@@ -232,7 +232,7 @@ pub(in crate::lsp) fn required_operands<'a>(
     form: &'static InstructionForm,
     qualifiers: &'a Qualifiers,
 ) -> impl Iterator<Item = &'static OperandSlot> + 'a {
-    form.present(qualifiers).filter(|slot| !slot.optional)
+    form.present(qualifiers.words()).filter(|slot| !slot.optional)
 }
 
 #[cfg(test)]

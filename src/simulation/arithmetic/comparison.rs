@@ -218,34 +218,6 @@ impl Elements {
     }
 }
 
-impl Comparison {
-    /// Whether it holds for numbers that compare so; those that do not are not both numbers.
-    const fn of_floats(self, ordering: Option<Ordering>) -> bool {
-        let (less, equal, greater, unordered) = match ordering {
-            Some(Ordering::Less) => (true, false, false, false),
-            Some(Ordering::Equal) => (false, true, false, false),
-            Some(Ordering::Greater) => (false, false, true, false),
-            None => (false, false, false, true),
-        };
-        match self {
-            Self::Eq => equal,
-            Self::Ne => less || greater,
-            Self::Lt | Self::Lo => less,
-            Self::Le | Self::Ls => less || equal,
-            Self::Gt | Self::Hi => greater,
-            Self::Ge | Self::Hs => greater || equal,
-            Self::Equ => equal || unordered,
-            Self::Neu => !equal,
-            Self::Ltu => less || unordered,
-            Self::Leu => !greater,
-            Self::Gtu => greater || unordered,
-            Self::Geu => !less,
-            Self::Num => !unordered,
-            Self::Nan => unordered,
-        }
-    }
-}
-
 impl Sign {
     /// Whether a number is less than zero, or none.
     fn is_set(self, bits: u64) -> bool {

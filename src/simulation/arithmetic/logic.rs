@@ -102,17 +102,6 @@ impl Instruction {
     }
 }
 
-impl BooleanOperator {
-    /// Two truth values joined.
-    pub(super) const fn join(self, a: bool, b: bool) -> bool {
-        match self {
-            Self::And => a & b,
-            Self::Or => a | b,
-            Self::Xor => a ^ b,
-        }
-    }
-}
-
 fn direction(opcode: &Opcode) -> Decoded<Direction> {
     let word = opcode.modifier(|modifier| match modifier {
         Modifier::Direction(direction) => Some(direction),

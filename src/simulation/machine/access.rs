@@ -4,11 +4,11 @@ use super::memory::Read;
 use super::places::{Place, behind, words};
 use super::warp::{Strand, lanes};
 use super::{Flow, Machine, Stop};
+use crate::arithmetic::Lanes;
 use crate::diagnostic::Code;
+use crate::findings::Finding;
 use crate::isa::generic::{ReductionOperator, Type};
-use crate::simulation::arithmetic::Lanes;
-use crate::simulation::findings::Finding;
-use crate::simulation::program::{Access, Address, Atomic, Fragments, Operand, Slice, Where, windows};
+use crate::program::{Access, Address, Atomic, Fragments, Operand, Slice, Where, windows};
 
 /// What is assumed of what is not computed.
 pub(super) const ASSUMED_RESULTS: &str = "the results of multiplies, and what tensor copies bring";

@@ -3,11 +3,11 @@
 use super::tensor::{ALL, Freed, Region};
 use super::warp::{Strand, Wait};
 use super::{Flow, Machine, Stop};
+use crate::clock::Agent;
 use crate::diagnostic::Code;
-use crate::simulation::clock::Agent;
-use crate::simulation::findings::Finding;
-use crate::simulation::program::{Address, Operand, Tensor, Where};
-use crate::simulation::shadow::Via;
+use crate::findings::Finding;
+use crate::program::{Address, Operand, Tensor, Where};
+use crate::shadow::Via;
 
 impl Machine<'_> {
     pub(super) fn alloc(
@@ -76,8 +76,7 @@ impl Machine<'_> {
             let mut other = self.strands[index].clone();
             self.learn_freed(other.warp, &group, (start, columns));
             let lane = other.first_lane() as usize;
-            if let crate::simulation::program::Action::Tensor(tensor) =
-                &self.program.steps[other.step as usize].action
+            if let crate::program::Action::Tensor(tensor) = &self.program.steps[other.step as usize].action
                 && let Tensor::Alloc { space, destination, .. } = **tensor
             {
                 self.write_allocation(&other, (space, destination), lane, start)?;

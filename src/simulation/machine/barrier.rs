@@ -5,12 +5,10 @@ use std::collections::VecDeque;
 use super::operation::Operation;
 use super::warp::{Strand, Wait, lanes};
 use super::{Flow, Machine, Stop};
+use crate::clock::{Agent, Clock};
 use crate::diagnostic::Code;
-use crate::simulation::clock::{Agent, Clock};
-use crate::simulation::findings::Finding;
-use crate::simulation::program::{
-    Address, Mbarrier as Instruction, MbarrierKind, NOWHERE, Operand, Scope, Where,
-};
+use crate::findings::Finding;
+use crate::program::{Address, Mbarrier as Instruction, MbarrierKind, NOWHERE, Operand, Scope, Where};
 
 /// An mbarrier.
 #[derive(Debug)]

@@ -3,12 +3,12 @@
 use super::Machine;
 use super::operation::Operation;
 use super::warp::Strand;
+use crate::addresses::{Piece, Tile};
 use crate::diagnostic::Code;
+use crate::findings::Finding;
 use crate::isa::generic::LoadMode;
-use crate::simulation::addresses::{Piece, Tile};
-use crate::simulation::findings::Finding;
-use crate::simulation::program::Slice;
-use crate::simulation::tensor_map::TensorMap;
+use crate::program::Slice;
+use crate::tensor_map::TensorMap;
 
 /// A box under way, and the places in shared memory that it goes to, or the one that it comes from.
 #[derive(Debug)]

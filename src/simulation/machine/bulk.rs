@@ -8,10 +8,10 @@ use super::places::Place;
 use super::warp::{Strand, Wait, lanes};
 use super::{Flow, Machine, Stop};
 use crate::diagnostic::Code;
+use crate::findings::Finding;
 use crate::isa::generic::{LoadMode, ReductionOperator, Type};
-use crate::simulation::findings::Finding;
-use crate::simulation::program::{Address, Bulk, Operand, Slice, Where, windows};
-use crate::simulation::tensor_map::{self, Interleave};
+use crate::program::{Address, Bulk, Operand, Slice, Where, windows};
+use crate::tensor_map::{self, Interleave};
 
 /// Copies that the threads of a warp have started.
 #[derive(Clone, Debug, Default)]

@@ -4,8 +4,8 @@ use smallvec::SmallVec;
 
 use super::warp::{Frame, Strand, lanes};
 use super::{Machine, Stop};
-use crate::simulation::arithmetic::Lanes;
-use crate::simulation::program::{Callee, NOWHERE, Operand, Passed, Slice, windows};
+use crate::arithmetic::Lanes;
+use crate::program::{Callee, NOWHERE, Operand, Passed, Slice, windows};
 
 /// Deeper calls end the run.
 const DEEPEST: usize = 256;
@@ -99,8 +99,7 @@ impl Machine<'_> {
     /// Hands what a function returns to its caller, whose frame the strand is in again.
     pub(super) fn pass_results(&mut self, strand: &Strand, frame: Frame, inner: (u32, u32)) {
         let formal = self.program.functions[frame.function as usize].returns;
-        let crate::simulation::program::Action::Call { results, .. } =
-            self.program.steps[frame.call as usize].action
+        let crate::program::Action::Call { results, .. } = self.program.steps[frame.call as usize].action
         else {
             return;
         };

@@ -2,10 +2,10 @@
 
 use super::warp::{Strand, Wait, Warp, lanes};
 use super::{Flow, Machine, Stop};
+use crate::clock::{Agent, Clock};
 use crate::diagnostic::Code;
-use crate::simulation::clock::{Agent, Clock};
-use crate::simulation::findings::Finding;
-use crate::simulation::program::{Action, BarrierKind, NOWHERE, Operand, Scope};
+use crate::findings::Finding;
+use crate::program::{Action, BarrierKind, NOWHERE, Operand, Scope};
 
 /// A barrier of a CTA.
 #[derive(Clone, Debug, Default)]

@@ -4,8 +4,8 @@ use super::barrier::Sender;
 use super::warp::{Strand, Wait};
 use super::{Machine, Stop};
 use crate::diagnostic::Code;
-use crate::simulation::findings::Finding;
-use crate::simulation::program::{Action, windows};
+use crate::findings::Finding;
+use crate::program::{Action, windows};
 
 /// Addresses in global memory. Those of other memories are smaller, or in another window.
 const GLOBAL: std::ops::Range<u64> = 1 << windows::BUFFER_BITS..1 << windows::BITS;

@@ -7,9 +7,9 @@ use super::warp::Strand;
 use crate::descriptor::idesc_check::{self, Facts};
 use crate::descriptor::{Problem, shared_memory, zero_column_mask};
 use crate::diagnostic::Code;
+use crate::findings::Finding;
 use crate::isa::vocabulary::CtaGroup;
-use crate::simulation::findings::Finding;
-use crate::simulation::program::{Matrix, Multiply, Operand};
+use crate::program::{Matrix, Multiply, Operand};
 
 /// A descriptor of an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

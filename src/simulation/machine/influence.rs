@@ -15,10 +15,8 @@ use super::Machine;
 use super::places::{Place, behind};
 use super::warp::Strand;
 use crate::diagnostic::Code;
-use crate::simulation::findings::Doubt;
-use crate::simulation::program::{
-    Action, Address, Matrix, MbarrierKind, Operand, Program, Slice, Step, Tensor, Where,
-};
+use crate::findings::Doubt;
+use crate::program::{Action, Address, Matrix, MbarrierKind, Operand, Program, Slice, Step, Tensor, Where};
 
 /// Words that something depends on, a bit for each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

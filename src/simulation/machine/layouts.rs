@@ -4,9 +4,9 @@
 use super::Machine;
 use super::boxes::Boxed;
 use super::operation::Operation;
+use crate::addresses::Swizzle;
 use crate::diagnostic::Code;
-use crate::simulation::addresses::Swizzle;
-use crate::simulation::findings::Finding;
+use crate::findings::Finding;
 
 /// Bytes of a row where nothing is swizzled, and of the longest one.
 const NO_SPAN: u32 = 16;

@@ -2,7 +2,7 @@
 
 use super::warp::{Strand, Wait};
 use super::{Flow, Machine, Stop};
-use crate::simulation::program::{Action, NOWHERE, Slice};
+use crate::program::{Action, NOWHERE, Slice};
 
 impl Machine<'_> {
     /// The strands that wait for a warp.

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::simulation::program::windows;
+use crate::program::windows;
 
 /// One bit for each byte.
 #[derive(Clone, Debug, Default)]

@@ -8,10 +8,10 @@ use super::places::Place;
 use super::step::ANSWER;
 use super::tensor_core::Work;
 use super::warp::Strand;
+use crate::clock::{Agent, Clock};
 use crate::isa::generic::{ReductionOperator, Type};
-use crate::simulation::clock::{Agent, Clock};
-use crate::simulation::program::Scope;
-use crate::simulation::shadow::{Access, Via};
+use crate::program::Scope;
+use crate::shadow::{Access, Via};
 
 /// An operation under way.
 #[derive(Debug)]

@@ -11,8 +11,8 @@ use rustc_hash::FxHashMap;
 use super::Machine;
 use super::places::Place;
 use super::warp::Strand;
-use crate::simulation::clock::Clock;
-use crate::simulation::program::{Scope, Strength};
+use crate::clock::Clock;
+use crate::program::{Scope, Strength};
 
 /// More places have a message together.
 const MOST_PLACES: usize = 1 << 14;

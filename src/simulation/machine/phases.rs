@@ -8,11 +8,11 @@ use super::barrier::{Asker, Event, Mbarrier, Sender};
 use super::races::MANY;
 use super::warp::{Strand, Wait, lanes};
 use super::{Flow, Machine, Stop};
+use crate::arithmetic::Lanes;
+use crate::clock::Clock;
 use crate::diagnostic::Code;
-use crate::simulation::arithmetic::Lanes;
-use crate::simulation::clock::Clock;
-use crate::simulation::findings::Finding;
-use crate::simulation::program::{Mbarrier as Instruction, MbarrierKind, NOWHERE};
+use crate::findings::Finding;
+use crate::program::{Mbarrier as Instruction, MbarrierKind, NOWHERE};
 
 /// Transactions that an mbarrier can count (PTX ISA, "mbarrier").
 const MOST_TRANSACTIONS: i64 = (1 << 20) - 1;

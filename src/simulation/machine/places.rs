@@ -3,10 +3,10 @@
 use super::memory::Outside;
 use super::warp::{Strand, lanes};
 use super::{Machine, Stop};
+use crate::arithmetic::Lanes;
 use crate::diagnostic::Code;
-use crate::simulation::arithmetic::Lanes;
-use crate::simulation::findings::Finding;
-use crate::simulation::program::{Operand, Where, windows};
+use crate::findings::Finding;
+use crate::program::{Operand, Where, windows};
 
 /// CTAs of a cluster (PTX ISA, "Cluster of Cooperative Thread Arrays", and what GPUs allow).
 const MOST_CTAS: u32 = 16;

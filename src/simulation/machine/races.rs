@@ -3,11 +3,11 @@
 use super::Machine;
 use super::operation::Operation;
 use super::warp::Strand;
+use crate::clock::Clock;
 use crate::diagnostic::Code;
-use crate::simulation::clock::Clock;
-use crate::simulation::findings::Finding;
-use crate::simulation::program::{Action, Scope, Tensor};
-use crate::simulation::shadow::{Access, Conflict, Via, Visit};
+use crate::findings::Finding;
+use crate::program::{Action, Scope, Tensor};
+use crate::shadow::{Access, Conflict, Via, Visit};
 
 /// What is wrong where several threads of a warp give the tensor core something at once.
 pub(super) const MANY: &str = "several threads of a warp issue the same operation of the tensor core: each of them \

@@ -4,10 +4,10 @@ use super::operation::{Kind, Operation};
 use super::tensor_core::Work;
 use super::warp::{Strand, Wait};
 use super::{Flow, Machine};
-use crate::simulation::Schedule;
-use crate::simulation::findings::Finding;
-use crate::simulation::program::{Action, BarrierKind, MbarrierKind, Tensor};
-use crate::simulation::record::{Activity, Barrier, Context, Event, Record, Recorder, Who};
+use crate::Schedule;
+use crate::findings::Finding;
+use crate::program::{Action, BarrierKind, MbarrierKind, Tensor};
+use crate::record::{Activity, Barrier, Context, Event, Record, Recorder, Who};
 
 impl Machine<'_> {
     /// A strand is about to do something.

@@ -2,11 +2,11 @@
 
 use super::warp::{Strand, Wait, lanes};
 use super::{Flow, Machine, Stop, operation};
+use crate::arithmetic::Lanes;
+use crate::clock::Clock;
 use crate::diagnostic::Code;
-use crate::simulation::arithmetic::Lanes;
-use crate::simulation::clock::Clock;
-use crate::simulation::findings::Finding;
-use crate::simulation::program::{Action, Address, MbarrierKind, NOWHERE, Operand, Slice, Tensor, Where};
+use crate::findings::Finding;
+use crate::program::{Action, Address, MbarrierKind, NOWHERE, Operand, Slice, Tensor, Where};
 
 /// Bytes of the answer to a request for other work, and its alignment.
 pub(super) const ANSWER: u32 = 16;

@@ -4,15 +4,15 @@ use super::access::ASSUMED_RESULTS;
 use super::tensor_core::Work;
 use super::warp::{Strand, lanes};
 use super::{Flow, Machine, Stop};
+use crate::arithmetic::Lanes;
+use crate::clock::{Agent, Clock};
 use crate::diagnostic::Code;
+use crate::findings::Finding;
 use crate::isa::asynchrony;
 use crate::isa::tensor_memory::TensorMemory as Sizes;
 use crate::isa::vocabulary::{LdShape, Num};
-use crate::simulation::arithmetic::Lanes;
-use crate::simulation::clock::{Agent, Clock};
-use crate::simulation::findings::Finding;
-use crate::simulation::program::{Address, Operand, Slice, Tensor};
-use crate::simulation::shadow::{Access, Pipelined, Shadow, Via, Visit};
+use crate::program::{Address, Operand, Slice, Tensor};
+use crate::shadow::{Access, Pipelined, Shadow, Via, Visit};
 
 /// Lanes of a group, all of which are accessed or none.
 const GROUP: u32 = 16;
@@ -92,7 +92,7 @@ impl TensorMemory {
             freed: Vec::new(),
             allocated: Vec::new(),
             relinquished: None,
-            shadow: Shadow::new(sizes.columns * GROUPS * crate::simulation::shadow::GRANULE),
+            shadow: Shadow::new(sizes.columns * GROUPS * crate::shadow::GRANULE),
             written: vec![0; sizes.columns as usize],
             values: Vec::new(),
             known: vec![0; sizes.columns as usize],

@@ -7,17 +7,17 @@ use super::operation::{Kind, Operation};
 use super::tensor::{ALL, Region};
 use super::warp::Strand;
 use super::{Machine, Stop};
+use crate::addresses::Swizzle;
 use crate::descriptor::idesc_check::{Facts, facts};
 use crate::diagnostic::Code;
+use crate::findings::Finding;
 use crate::isa::asynchrony;
 use crate::isa::datapath::{self, Organization};
 use crate::isa::element_types::ElementType;
 use crate::isa::mma_shapes;
 use crate::isa::vocabulary::{CpShape, CtaGroup};
-use crate::simulation::addresses::Swizzle;
-use crate::simulation::findings::Finding;
-use crate::simulation::program::{Address, Matrix, Multiply, Operand, windows};
-use crate::simulation::shadow::{Access, Pipelined, Via};
+use crate::program::{Address, Matrix, Multiply, Operand, windows};
+use crate::shadow::{Access, Pipelined, Via};
 
 /// The bytes of shared memory that a matrix takes: starts and lengths.
 pub(super) type Pieces = Arc<[(u32, u32)]>;

@@ -4,8 +4,8 @@ use super::places::Place;
 use super::warp::{Strand, lanes};
 use super::{Machine, Stop};
 use crate::isa::generic::TensormapField;
-use crate::simulation::program::{Address, Operand, Where, windows};
-use crate::simulation::tensor_map::{self, TensorMap};
+use crate::program::{Address, Operand, Where, windows};
+use crate::tensor_map::{self, TensorMap};
 
 impl Machine<'_> {
     /// The tensor map at a generic address; nothing if it is not known.

@@ -5,10 +5,10 @@ use smallvec::SmallVec;
 use super::Machine;
 use super::access::ASSUMED_RESULTS;
 use super::memory::Bytes;
-use crate::simulation::arithmetic::Lanes;
-use crate::simulation::clock::{Agent, Clock};
-use crate::simulation::program::loops::SHORT;
-use crate::simulation::program::{Changing, Depends, NOWHERE, Operand, Slice, windows};
+use crate::arithmetic::Lanes;
+use crate::clock::{Agent, Clock};
+use crate::program::loops::SHORT;
+use crate::program::{Changing, Depends, NOWHERE, Operand, Slice, windows};
 
 /// No join.
 pub(super) const NO_JOIN: u32 = u32::MAX;
@@ -336,18 +336,14 @@ impl Machine<'_> {
     pub(super) fn address_at(
         &self,
         strand: &Strand,
-        address: crate::simulation::program::Address,
+        address: crate::program::Address,
         lane: usize,
     ) -> Option<u64> {
         Some(self.value_at(strand, address.base, lane)?.wrapping_add_signed(address.offset))
     }
 
     /// An address with all its lanes.
-    pub(super) fn addresses(
-        &self,
-        strand: &Strand,
-        address: crate::simulation::program::Address,
-    ) -> (Lanes, u32) {
+    pub(super) fn addresses(&self, strand: &Strand, address: crate::program::Address) -> (Lanes, u32) {
         let (mut value, unknown) = self.value(strand, address.base);
         if address.offset != 0 {
             for lane in &mut value {

@@ -111,8 +111,8 @@ fn whole(group: &mut [u32], node: u32) -> u32 {
 
 #[cfg(test)]
 mod tests {
+    use crate::program::{Shared, lower};
     use crate::resolve::unit::Unit;
-    use crate::simulation::program::{Shared, lower};
     use crate::source::Source;
 
     /// By step: which loop is around it, by the letter of its label; labels stand alone, and fillers are long.

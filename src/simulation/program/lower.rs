@@ -11,6 +11,7 @@ use super::{
     Action, Address, Atomic, BarrierKind, Depends, Fragments, Function, Mbarrier, MbarrierKind, NOWHERE,
     Operand, Passed, Program, Scope, Slice, Step, Strength, Where, pointers, reconvergence,
 };
+use crate::arithmetic::Arithmetic;
 use crate::instruction::decode::{Decoded, Decoder};
 use crate::isa::generic::{
     BooleanOperator, Count, FirstCtaid, Flag, Modifier, OperandSlot, Operation, ReductionOperator,
@@ -19,7 +20,6 @@ use crate::isa::generic::{
 use crate::resolve::operations::Opcode;
 use crate::resolve::symbols::{RegisterId, Resolution, SymbolId, SymbolKind};
 use crate::resolve::unit::Unit;
-use crate::simulation::arithmetic::Arithmetic;
 use crate::source::Span;
 use crate::syntax::ast::{self, Declaration, Declarator, StateSpace, StatementKind};
 

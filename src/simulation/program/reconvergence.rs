@@ -176,8 +176,8 @@ impl Blocks {
 
 #[cfg(test)]
 mod tests {
+    use crate::program::{Action, NOWHERE, Shared, lower};
     use crate::resolve::unit::Unit;
-    use crate::simulation::program::{Action, NOWHERE, Shared, lower};
     use crate::source::Source;
 
     /// Where the branches of a kernel meet, by their order.

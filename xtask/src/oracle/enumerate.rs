@@ -71,7 +71,7 @@ fn with(row: &'static InstructionForm, chosen: &[Qualifier], random: &mut fastra
         qualifiers.push(Spanned::new(*qualifier, Span::default()));
     }
     let mut operands = Vec::new();
-    for slot in row.present(&qualifiers) {
+    for slot in row.present(qualifiers.words()) {
         if !slot.optional || random.bool() {
             operands.push(operand(row.operation, slot, &qualifiers, random));
         }

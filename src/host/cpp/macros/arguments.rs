@@ -1,12 +1,12 @@
 //! What a macro is given, and where that stands.
 
 use super::parts::Part;
-use crate::host::cpp::tokens::{Token, Tokens};
-use crate::source::Span;
+use crate::cpp::tokens::{Token, Tokens};
+use ptx_syntax::source::Span;
 
 /// What the parameters of a macro stand for.
 #[derive(Debug, Default)]
-pub(in crate::host::cpp) struct Scope<'s> {
+pub(in crate::cpp) struct Scope<'s> {
     parameters: Vec<&'s str>,
     given: Vec<Argument>,
 }
@@ -74,7 +74,7 @@ impl<'s> Scope<'s> {
     }
 
     /// What an expression is that may be the name of a parameter; none if that is not known.
-    pub(in crate::host::cpp) fn value<'t>(&self, text: &'t str, expression: &'t str) -> Option<&'t str> {
+    pub(in crate::cpp) fn value<'t>(&self, text: &'t str, expression: &'t str) -> Option<&'t str> {
         match self.named(expression.trim_matches(['(', ')', ' '])) {
             None => Some(expression),
             Some(argument) => match argument.expanded[..] {
@@ -85,7 +85,7 @@ impl<'s> Scope<'s> {
     }
 
     /// Whether it is the name of a parameter.
-    pub(in crate::host::cpp) fn has(&self, name: &str) -> bool {
+    pub(in crate::cpp) fn has(&self, name: &str) -> bool {
         self.named(name).is_some()
     }
 }
@@ -144,7 +144,7 @@ pub(super) fn arguments_among(parts: &[Part], open: usize) -> Option<(Vec<Vec<Pa
 }
 
 /// The arguments between a parenthesis before `open` and the one that closes it.
-pub(in crate::host::cpp) fn arguments_from(text: &str, open: u32) -> Option<Span> {
+pub(in crate::cpp) fn arguments_from(text: &str, open: u32) -> Option<Span> {
     let mut tokens = Tokens::new(text);
     tokens.go_to(open as usize);
     let mut depth = 0;

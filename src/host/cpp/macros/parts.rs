@@ -1,9 +1,9 @@
 //! The parts of what a macro stands for, and what `#`, `##` and templates make of them.
 
-use crate::host::Piece;
-use crate::host::cpp::Literal;
-use crate::host::template::{Backslash, Escapes};
-use crate::source::Span;
+use crate::Piece;
+use crate::cpp::Literal;
+use crate::template::{Backslash, Escapes};
+use ptx_syntax::source::Span;
 
 /// A part of what a macro stands for.
 #[derive(Clone, Debug)]

@@ -1,8 +1,8 @@
 //! What of a statement is read where the preprocessor decides, and where arguments of a macro are.
 
 use super::Reader;
-use crate::host::cpp::tokens::{Directive, Token, Tokens};
-use crate::source::Span;
+use crate::cpp::tokens::{Directive, Token, Tokens};
+use ptx_syntax::source::Span;
 
 /// No statement has more.
 const MOST_DECISIONS: usize = 64;

@@ -1,7 +1,7 @@
 //! A statement while it is read.
 
-use crate::host::{Constraint, Operand, Piece, Statement};
-use crate::source::Span;
+use crate::{Constraint, Operand, Piece, Statement};
+use ptx_syntax::source::Span;
 
 /// What stands in front of the value of an operand.
 #[derive(Debug)]

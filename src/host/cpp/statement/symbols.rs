@@ -1,6 +1,6 @@
 //! Symbols of declarations, which look like statements.
 
-use crate::host::Piece;
+use crate::Piece;
 
 /// Whether a template says how the linker calls what is declared in front of a place:
 /// `float f(float) asm("llvm.sqrt.f32");`

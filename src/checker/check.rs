@@ -1,0 +1,403 @@
+//! Runs the stages behind a [`Unit`]: what rules see, and who shows what they find.
+//!
+//! Functions between which no call leads know nothing of each other. So each [`Component`] of the
+//! call graph is decoded, analysed, judged and forgotten by itself: a module of a thousand kernels
+//! takes the memory of its tree and of its largest component, and components are looked at side by
+//! side where there are several processors. Findings come out in source order either way.
+
+mod call_labels;
+mod document;
+mod incremental;
+
+use std::sync::{Mutex, PoisonError};
+
+use smallvec::SmallVec;
+
+use crate::analysis::calls::{CallGraph, Component};
+use crate::analysis::description::{self, Description};
+use crate::analysis::descriptors::{self, Descriptors};
+use crate::analysis::events::Events;
+use crate::analysis::functions::FunctionFacts;
+use crate::analysis::waits;
+use crate::diagnostic::{Diagnostic, Findings, Found};
+use crate::host::Host;
+use crate::instruction::decode::{Decoded, Decoder};
+use crate::instruction::gates::Gates;
+use crate::resolve::environment::Environment;
+use crate::resolve::provenance::Provenance;
+use crate::resolve::unit::Unit;
+use crate::rules::{Checker, Chosen, Scope};
+use crate::suppression::Suppressions;
+use crate::syntax::ast::Module;
+use crate::syntax::threads;
+use crate::{Options, Report};
+use call_labels::CallLabels;
+pub use document::Document;
+use document::in_host;
+pub use incremental::Memory;
+use incremental::{Outline, Task};
+
+/// Checks a module that is parsed and resolved already, or gives up (`None`) as soon as `cancelled`
+/// says that nobody waits for the findings any more.
+pub fn check_unit(unit: &Unit, options: &Options, cancelled: &(dyn Fn() -> bool + Sync)) -> Option<Report> {
+    check((unit, None), &[], options, None, cancelled)
+}
+
+/// Checks a module like [`check_unit`], but looks only at what is not as it was in the check before.
+/// The findings are the same, and the report counts the steps that are left.
+pub fn check_unit_again(
+    unit: &Unit,
+    options: &Options,
+    memory: &mut Memory,
+    cancelled: &(dyn Fn() -> bool + Sync),
+) -> Option<Report> {
+    // Descriptions are not remembered.
+    check((unit, None), &[], options, Some(memory).filter(|_| !options.describe), cancelled)
+}
+
+/// Checks a unit, and the modules that stand in the same file.
+fn check(
+    (unit, host): (&Unit, Option<&Host>),
+    modules: &[Document],
+    options: &Options,
+    mut memory: Option<&mut Memory>,
+    cancelled: &(dyn Fn() -> bool + Sync),
+) -> Option<Report> {
+    let units = std::iter::once((unit, host)).chain(modules.iter().map(|it| (&it.unit, it.host.as_ref())));
+    let units: SmallVec<[_; 1]> = units.collect();
+    let about = |(unit, _): &(&Unit, _)| {
+        (Environment::new(unit, options.ptx_version, &options.targets), CallGraph::new(unit))
+    };
+    // Comments silence what is found in either.
+    let silences = || Suppressions::new(unit, host);
+    let (suppressions, known): (_, SmallVec<[(Environment, CallGraph); 1]>) =
+        threads::join(silences, || units.iter().map(about).collect());
+    let suppressions = Mutex::new(suppressions);
+    let gates: SmallVec<[Gates; 1]> = known.iter().map(|(environment, _)| Gates::new(environment)).collect();
+    let mut found: Option<Worker> = None;
+    for (((unit, host), (environment, calls)), gates) in units.iter().zip(&known).zip(&gates) {
+        let memory = memory.take();
+        let records = memory.is_some();
+        let suppressions = &suppressions;
+        let context =
+            Context { unit, host: *host, options, environment, gates, suppressions, calls, records };
+        let more = look_at_unit(context, memory, cancelled)?;
+        found = Some(match found {
+            Some(found) => found.and(more),
+            None => more,
+        });
+    }
+    let Worker { mut findings, mut descriptions, mut steps, .. } = found?;
+    steps += units.iter().map(|(unit, _)| unit.steps()).sum::<u64>() + host.map_or(0, |host| host.steps);
+
+    findings = findings.including_all();
+    suppressions.lock().unwrap_or_else(PoisonError::into_inner).complain(&options.rules, &mut findings);
+    let Found { mut diagnostics, omitted, fixes: omitted_fixes } = findings.finish();
+    if host.is_some() {
+        // Several readings of a statement, and several uses of a macro, are wrong in the same way.
+        let mut kept: Vec<Diagnostic> = Vec::with_capacity(diagnostics.len());
+        for finding in diagnostics {
+            let beside = kept.iter().rev().take_while(|it| it.primary.span == finding.primary.span);
+            if !beside.into_iter().any(|it| it.code == finding.code && it.message == finding.message) {
+                kept.push(finding);
+            }
+        }
+        diagnostics = kept;
+    }
+    if unit.is_module {
+        let mut labels = CallLabels::new(unit, &known[0].1);
+        for finding in &mut diagnostics {
+            labels.add(finding);
+        }
+    }
+    if options.locate {
+        locate(unit, &mut diagnostics);
+    }
+    let descriptors = options.describe.then(|| {
+        descriptions.sort_by_key(|description| description.statement);
+        descriptions
+    });
+    let unknown_opcodes = unit.unknown_opcodes();
+    Some(Report { diagnostics, omitted, omitted_fixes, descriptors, steps, unknown_opcodes })
+}
+
+/// Looks at one unit, or gives up.
+fn look_at_unit<'a>(
+    context: Context<'a>,
+    mut memory: Option<&mut Memory>,
+    cancelled: &(dyn Fn() -> bool + Sync),
+) -> Option<Worker<'a>> {
+    let Context { unit, options, calls, .. } = context;
+    let decoder = Decoder::new(unit);
+    let tensor = decoder.functions();
+    let mut tasks: Vec<Task> = calls.components(&tensor).into_iter().map(Task::new).collect();
+    let outline = memory.as_mut().map(|memory| {
+        let outline = Outline::new(unit, calls);
+        memory.recall(unit, options, &outline, &mut tasks);
+        outline
+    });
+    let look_at_text = || {
+        let mut worker = Worker::new(context);
+        worker.look_at_text(cancelled);
+        worker
+    };
+    let (all, text) = threads::join(|| look_at_all(context, &mut tasks, cancelled), look_at_text);
+    let whole = text.and(all);
+    if let (Some(memory), Some(outline)) = (memory, outline) {
+        memory.keep(unit, options, outline, tasks);
+    }
+    (!cancelled()).then_some(whole)
+}
+
+/// Says of each place which lines it was compiled from.
+pub fn locate(unit: &Unit, diagnostics: &mut [Diagnostic]) {
+    if !unit.is_module {
+        return;
+    }
+    let labels =
+        || diagnostics.iter().flat_map(|finding| std::iter::once(&finding.primary).chain(&finding.labels));
+    let offsets: Vec<u32> = labels().map(|label| label.span.start).collect();
+    let provenance = Provenance::of(unit, &offsets);
+    let labels = diagnostics
+        .iter_mut()
+        .flat_map(|finding| std::iter::once(&mut finding.primary).chain(&mut finding.labels));
+    for (label, provenance) in labels.zip(provenance) {
+        label.provenance = provenance;
+    }
+}
+
+/// How many statements are looked at together. The code of all rules is larger than the caches next to a
+/// processor, and so is what they remember of many statements: in between lies what costs least.
+const TOGETHER: u32 = 6000;
+/// At least so many, where there are so many.
+const LEAST: u32 = 1000;
+
+/// Looks at the components, side by side if that is possible.
+fn look_at_all<'a>(
+    context: Context<'a>,
+    tasks: &mut [Task],
+    cancelled: &(dyn Fn() -> bool + Sync),
+) -> Worker<'a> {
+    let batches = batches(&context.unit.module, tasks);
+    let workers = threads::count().min(batches.len()).max(1);
+    let batches = Mutex::new(batches.into_iter());
+    let next = || batches.lock().unwrap_or_else(PoisonError::into_inner).next();
+    // Whoever is done with a batch takes the next one: no thread waits for another that came late.
+    let work = |mut worker: Worker<'a>| {
+        while let Some(tasks) = next() {
+            worker.work_on(tasks, cancelled);
+        }
+        worker
+    };
+    let workers = (0..workers).map(|_| Worker::new(context)).collect();
+    threads::map(workers, work).into_iter().reduce(Worker::and).unwrap_or_else(|| Worker::new(context))
+}
+
+/// The components, as many of them at once as are looked at together.
+fn batches<'t>(module: &Module, mut tasks: &'t mut [Task]) -> Vec<&'t mut [Task]> {
+    let size = |task: &Task| -> u32 {
+        let functions = task.component.functions.iter();
+        functions.map(|it| module.functions[*it as usize].body.len).sum()
+    };
+    let mut left: u32 = tasks.iter().map(size).sum();
+    let mut batches = Vec::new();
+    while !tasks.is_empty() {
+        // The last ones are small, so that all threads are done at about the same time.
+        let together = match threads::count() as u32 {
+            0 | 1 => TOGETHER,
+            several => (left / (2 * several)).clamp(LEAST, TOGETHER),
+        };
+        let mut statements = 0;
+        let fits = |task: &&Task| {
+            let fits = statements < together;
+            statements += if fits { size(task) } else { 0 };
+            fits
+        };
+        let count = tasks.iter().take_while(fits).count();
+        left -= statements;
+        let (batch, others) = tasks.split_at_mut(count);
+        batches.push(batch);
+        tasks = others;
+    }
+    batches
+}
+
+/// What all workers share.
+#[derive(Clone, Copy)]
+struct Context<'a> {
+    unit: &'a Unit,
+    /// The file that people see, where that is not the unit's text.
+    host: Option<&'a Host>,
+    options: &'a Options,
+    environment: &'a Environment,
+    gates: &'a Gates,
+    suppressions: &'a Mutex<Suppressions<'a>>,
+    calls: &'a CallGraph,
+    /// Whether someone wants to remember what is found.
+    records: bool,
+}
+
+/// Looks at one component after the other.
+struct Worker<'a> {
+    context: Context<'a>,
+    /// The rules about functions.
+    rules: Vec<Chosen>,
+    decoder: Decoder<'a>,
+    findings: Findings<'a>,
+    descriptions: Vec<Description>,
+    steps: u64,
+}
+
+impl<'a> Worker<'a> {
+    fn new(context: Context<'a>) -> Self {
+        let Context { unit, host, options, suppressions, .. } = context;
+        let findings = Findings::new(options.max_findings, options.fixes_of_omitted);
+        let silences = !suppressions.lock().unwrap_or_else(PoisonError::into_inner).is_empty();
+        let silenced = move |finding: &Diagnostic| {
+            silences && suppressions.lock().unwrap_or_else(PoisonError::into_inner).silence(finding)
+        };
+        let findings = match host {
+            Some(host) => findings
+                .through(move |finding| in_host(unit, host, finding).filter(|finding| !silenced(finding))),
+            None if silences => findings.except(silenced),
+            None => findings,
+        };
+        // A fragment is no excerpt of a kernel that says what happens before and after it.
+        let scopes: &[Scope] = if unit.is_module {
+            &[Scope::Statement, Scope::Function, Scope::Kernel]
+        } else {
+            &[Scope::Statement]
+        };
+        let rules = Chosen::of(&options.rules, scopes);
+        Self { context, rules, decoder: Decoder::new(unit), findings, descriptions: Vec::new(), steps: 0 }
+    }
+
+    /// Runs the rules about the text and the module as such, and those about statements on what
+    /// stands in no function.
+    fn look_at_text(&mut self, cancelled: &dyn Fn() -> bool) {
+        let Context { unit, options, environment, gates, calls, .. } = self.context;
+        let instructions = self.decoder.outside_functions();
+        let checker = Checker {
+            unit,
+            instructions: &instructions,
+            environment,
+            gates,
+            calls,
+            component: &Component::default(),
+            events: &Events::default(),
+            functions: &[],
+            descriptors: &[],
+        };
+        let scopes: &[Scope] = if unit.is_module {
+            &[Scope::Text, Scope::Module, Scope::Statement]
+        } else {
+            &[Scope::Text, Scope::Fragment, Scope::Statement]
+        };
+        Checker::run(&[checker], &Chosen::of(&options.rules, scopes), &mut self.findings, cancelled);
+    }
+
+    /// Adds what is found in components; looks at those of which that is not known.
+    fn work_on(&mut self, tasks: &mut [Task], cancelled: &dyn Fn() -> bool) {
+        if !self.context.records {
+            self.look_at(tasks, cancelled);
+            return;
+        }
+        for task in tasks {
+            if let Some(findings) = &task.findings {
+                self.findings.extend(findings.iter().cloned());
+                continue;
+            }
+            self.findings.start_record();
+            self.look_at(std::slice::from_ref(task), cancelled);
+            // What is cut short is not all.
+            task.findings = self.findings.end_record().filter(|_| !cancelled());
+        }
+    }
+
+    /// Runs all other rules on the functions of components. Each stage, and each rule, looks at one after
+    /// the other: what takes the time with small kernels is to fetch the code of all rules for each.
+    fn look_at(&mut self, tasks: &[Task], cancelled: &dyn Fn() -> bool) {
+        let Context { unit, options, environment, .. } = self.context;
+        if cancelled() {
+            return;
+        }
+        let context = self.context;
+        let mut looked: Vec<Looked<'_>> = Vec::with_capacity(tasks.len());
+        for Task { component, .. } in tasks {
+            let instructions = self.decoder.decode(&component.functions);
+            if !instructions.is_empty() {
+                looked.push(Looked {
+                    component,
+                    instructions,
+                    events: Events::default(),
+                    functions: Vec::new(),
+                    descriptors: Vec::new(),
+                });
+            }
+        }
+        for it in &mut looked {
+            it.events = Events::new(unit, it.component, &it.instructions, &|_, _| true);
+        }
+        for it in &mut looked {
+            it.analyse(&context);
+        }
+        for it in &mut looked {
+            it.descriptors = descriptors::find(unit, &it.instructions, &it.functions, environment);
+        }
+        let checkers: Vec<Checker<'_>> = looked.iter().map(|it| it.checker(&context)).collect();
+        Checker::run(&checkers, &self.rules, &mut self.findings, cancelled);
+        for Looked { instructions, functions, descriptors, .. } in &looked {
+            let of_calls = |facts: &FunctionFacts| -> u64 {
+                facts.by_call.iter().map(|(_, facts)| facts.budget.taken()).sum()
+            };
+            self.steps += functions.iter().map(|facts| facts.budget.taken() + of_calls(facts)).sum::<u64>();
+            // What is described is told by its number in the file.
+            if options.describe && (self.context.host.is_none() || !unit.is_module) {
+                let features = environment.features();
+                let described = description::describe(unit, instructions, functions, descriptors, features);
+                self.descriptions.extend(described);
+            }
+        }
+    }
+
+    /// What both have found.
+    fn and(mut self, other: Self) -> Self {
+        self.findings.absorb(other.findings);
+        self.descriptions.extend(other.descriptions);
+        self.steps += other.steps;
+        self
+    }
+}
+
+/// What rules are told of one component.
+struct Looked<'a> {
+    component: &'a Component,
+    instructions: Vec<Decoded<'a>>,
+    events: Events,
+    functions: Vec<FunctionFacts>,
+    descriptors: Vec<Descriptors>,
+}
+
+impl Looked<'_> {
+    /// Finds what holds in its functions, and leaves out the events that do not happen.
+    fn analyse(&mut self, context: &Context<'_>) {
+        let Context { unit, options, calls, .. } = *context;
+        let Self { component, instructions, events, .. } = self;
+        let functions =
+            FunctionFacts::all(unit, (calls, component), instructions, events, options.analysis_budget);
+        let unread = waits::unread(unit, events, &functions);
+        if !unread.is_empty() || functions.iter().any(|facts| !facts.is_executed_whole()) {
+            *events = Events::new(unit, component, instructions, &|function, instruction| {
+                let facts = functions.iter().find(|facts| facts.function == function);
+                !unread.contains(&instruction) && facts.is_none_or(|facts| facts.is_executed(instruction))
+            });
+        }
+        self.functions = functions;
+    }
+
+    fn checker<'b>(&'b self, context: &'b Context<'_>) -> Checker<'b> {
+        let Context { unit, environment, gates, calls, .. } = *context;
+        let Self { component, instructions, events, functions, descriptors } = self;
+        Checker { unit, instructions, environment, gates, calls, component, events, functions, descriptors }
+    }
+}

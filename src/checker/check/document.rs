@@ -1,0 +1,135 @@
+//! A file as people see it, and the PTX in it.
+
+use super::Memory;
+use crate::diagnostic::{Applicability, Diagnostic, Edit, Fix};
+use crate::host::{self, Extract, Host};
+use crate::resolve::unit::Unit;
+use crate::rules::Code;
+use crate::source::{Source, Span};
+use crate::{Options, Report};
+
+/// A file, parsed and resolved: PTX, or one of another language with PTX in it.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Document {
+    /// The PTX. What is said about it says where in this text.
+    pub unit: Unit,
+    /// The file that it was taken from, where it is not the file.
+    pub host: Option<Host>,
+    /// The whole modules that the file has besides, each a text of its own.
+    pub modules: Vec<Document>,
+}
+
+impl Document {
+    /// Parses a file. Its name says in which language it is.
+    pub fn new(source: &Source) -> Self {
+        match host::extract(source) {
+            Some(Extract { ptx, fragments, host, modules, .. }) => {
+                let modules = modules.into_iter().map(|Extract { ptx, host, .. }| Self {
+                    unit: Unit::new(&ptx),
+                    host: Some(host),
+                    modules: Vec::new(),
+                });
+                let modules = modules.collect();
+                Self { unit: Unit::of_fragments(&ptx, fragments), host: Some(host), modules }
+            }
+            None => Self { unit: Unit::new(source), host: None, modules: Vec::new() },
+        }
+    }
+
+    /// The file.
+    pub fn source(&self) -> &Source {
+        self.host.as_ref().map_or(&self.unit.source, |host| &host.source)
+    }
+
+    /// Finds what is wrong, at the places of the file; or gives up (`None`) as soon as `cancelled` says
+    /// that nobody waits for it any more.
+    pub fn check(&self, options: &Options, cancelled: &(dyn Fn() -> bool + Sync)) -> Option<Report> {
+        if self.host.as_ref().is_some_and(|host| host.statements.is_empty() && host.comments.is_empty()) {
+            return Some(Report::default());
+        }
+        super::check((&self.unit, self.host.as_ref()), &self.modules, options, None, cancelled)
+    }
+
+    /// The same, but looks only at what is not as it was in the check before.
+    pub fn check_again(
+        &self,
+        options: &Options,
+        memory: &mut Memory,
+        cancelled: &(dyn Fn() -> bool + Sync),
+    ) -> Option<Report> {
+        let memory = Some(memory).filter(|_| !options.describe);
+        super::check((&self.unit, self.host.as_ref()), &self.modules, options, memory, cancelled)
+    }
+}
+
+/// A finding about PTX, as one about the file that it was taken from. None if it says too much about
+/// a statement of which a part is not known.
+pub(super) fn in_host(unit: &Unit, host: &Host, mut finding: Diagnostic) -> Option<Diagnostic> {
+    let place = finding.primary.span;
+    if unit.is_open(place.start) && !holds_in_part(unit, &finding) {
+        return None;
+    }
+    // A guess at what makes a text a module may leave one that is none, so that nothing would be found in it.
+    let may_end_it = unit.is_module && finding.code == Code::SyntaxError;
+    let is_meant = |fix: &Fix| !may_end_it || fix.applicability == Applicability::Safe;
+    finding.fix = finding.fix.filter(is_meant).and_then(|fix| fix_in(host, fix));
+    finding.primary.span = host.map.host(place);
+    finding.cause.iter_mut().flat_map(|cause| &mut cause.made).for_each(|span| *span = host.map.host(*span));
+    finding.labels.retain_mut(|label| {
+        label.span = host.map.host(label.span);
+        // Where a macro is used, or a branch of the preprocessor, two places are one.
+        label.span != finding.primary.span
+    });
+    if let Some(used) = unit.fragment(place.start).and_then(|fragment| fragment.used) {
+        let is_there = |span: Span| used.start <= span.start && span.end <= used.end;
+        if !is_there(finding.primary.span) && !finding.labels.iter().any(|label| is_there(label.span)) {
+            finding = finding.label(used, "with the arguments of this use");
+        }
+    }
+    Some(finding)
+}
+
+/// Whether a finding holds whatever the parts of its statement are that are not known.
+fn holds_in_part(unit: &Unit, finding: &Diagnostic) -> bool {
+    let is_known = !unit.source.slice(finding.primary.span).contains(host::UNKNOWN_TEXT);
+    match finding.code {
+        Code::UnknownInstruction
+        | Code::UnknownQualifier
+        | Code::RepeatedQualifier
+        | Code::UndeclaredName
+        | Code::InstructionUnsupportedOnTarget
+        | Code::FeatureUnsupportedOnTarget
+        | Code::VersionTooOld => is_known,
+        // They are judged by all qualifiers that there may be.
+        Code::OperandCount
+        | Code::OperandKind
+        | Code::OperandType
+        | Code::VectorElement
+        | Code::ConstraintType => unit.has_open_qualifiers(finding.primary.span.start),
+        // What is said about the whole statement of the host, or about a sign in its template.
+        Code::OperandNotListed
+        | Code::PercentEscape
+        | Code::MissingVolatile
+        | Code::MissingSideeffect
+        | Code::MissingConvergent
+        | Code::MissingMemoryClobber
+        | Code::MissingComma => true,
+        _ => false,
+    }
+}
+
+/// A fix of the file; none where what is to be changed cannot be changed there.
+fn fix_in(host: &Host, fix: Fix) -> Option<Fix> {
+    let Fix { title, edits, mut applicability } = fix;
+    let mut changed: Vec<Edit> = Vec::with_capacity(edits.len());
+    for Edit { span, text } in edits {
+        let (places, is_shared) = host.edits(span, &text)?;
+        if is_shared {
+            // Others may use the macro.
+            applicability = Applicability::Unsafe;
+        }
+        changed.extend(places.into_iter().map(|(span, text): (Span, String)| Edit { span, text }));
+    }
+    Some(Fix { title, edits: changed, applicability })
+}

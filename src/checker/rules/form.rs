@@ -1,0 +1,37 @@
+//! TC1: the form of one instruction against its row of the instruction table.
+
+use crate::instruction::decode::Decoded;
+use crate::isa::tensor::{InstructionForm, OperandSlot};
+
+pub(super) mod commit_mask;
+pub(super) mod immediate_range;
+pub(super) mod missing_qualifier;
+pub(super) mod operand_count;
+pub(super) mod operand_kind;
+pub(super) mod operand_type;
+pub(super) mod qualifier_not_allowed;
+pub(super) mod repeated_qualifier;
+pub(super) mod state_space;
+pub(super) mod unknown_instruction;
+pub(super) mod unknown_qualifier;
+pub(super) mod vector_element;
+pub(super) mod vector_length;
+
+/// The operands that the form must have, and where the others may stand.
+fn syntax_help(form: &'static InstructionForm, decoded: &Decoded<'_>) -> String {
+    let slots: Vec<&OperandSlot> = form.present(decoded.qualifiers.words()).collect();
+    let required: Vec<String> =
+        slots.iter().filter(|slot| !slot.optional).map(|slot| slot.bare_syntax()).collect();
+    if required.is_empty() {
+        return "remove the operands".to_owned();
+    }
+    let mut help = format!("with these qualifiers its operands are `{}`", required.join(", "));
+    for (index, slot) in slots.iter().enumerate().filter(|(_, slot)| slot.optional) {
+        let neighbour = match slots[index + 1..].iter().find(|slot| !slot.optional) {
+            Some(next) => format!("before `{}`", next.bare_syntax()),
+            None => "at the end".to_owned(),
+        };
+        help.push_str(&format!("; `{}` may stand {neighbour}", slot.bare_syntax()));
+    }
+    help
+}

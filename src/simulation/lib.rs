@@ -1,0 +1,685 @@
+//! Running a kernel without a GPU.
+//!
+//! # The way of the data
+//!
+//! ```text
+//! Unit ─► program (lowered once) ─► machine (launch, schedule) ─► findings ─► Diagnostic
+//! ```
+//!
+//! `program` turns names into register numbers, literals into constants, and opcodes into actions;
+//! [`arithmetic`] computes registers from registers; the `machine` has everything else: threads,
+//! memories, barriers, and operations that go on beside the threads. `clock` and `shadow` know
+//! what happened before what, and who accessed what last: two accesses that nothing orders are found
+//! whatever the schedule did with them.
+//!
+//! # What is not known
+//!
+//! Everything is concrete, but for what the launch does not say and what is not computed yet: the
+//! results of multiplies, the contents of buffers. Registers and bytes remember that they are not
+//! known. Where it depends on such a value what happens, the run ends as [`Verdict::Incomplete`], as
+//! it does at an instruction that the machine does not know: nothing is skipped, and a kernel is
+//! called clean only if all of it was seen.
+
+use std::sync::atomic::Ordering;
+
+use rustc_hash::FxHashMap;
+
+pub mod addresses;
+pub mod arithmetic;
+mod clock;
+mod findings;
+mod judged;
+pub mod launch;
+mod machine;
+mod program;
+pub mod record;
+mod report;
+pub mod schedules;
+mod shadow;
+pub mod tensor_map;
+
+use descriptor::Features;
+use diagnostic::Diagnostic;
+use launch::{Argument, Launch, LaunchError, LaunchFile};
+use machine::{Buffer, Bytes, Conditions, Fill, Global, Machine, Shape};
+use program::{Action, Program, Shared};
+use ptx_check::{analysis, descriptor, diagnostic, instruction, isa, resolve, source, syntax};
+use report::verdict;
+pub use report::{KernelReport, Progress, Reason, Verdict};
+use resolve::environment::Environment;
+use resolve::unit::Unit;
+use syntax::threads;
+
+/// When asynchronous operations take effect, and in which order threads run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Schedule {
+    /// At once.
+    #[default]
+    Early,
+    /// When nothing else can go on.
+    Late,
+    /// By chance, which a number repeats.
+    Random(u64),
+}
+
+/// How to simulate.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings {
+    /// When what happens.
+    pub schedule: Schedule,
+    /// Whether loads of Tensor Memory are over only when they were waited for.
+    pub strict: bool,
+    /// Warp instructions after which a run ends; an operation beside the threads counts as several.
+    pub budget: u64,
+    /// Which cluster of the grid runs.
+    pub cluster_index: u32,
+    /// Whether what happens is kept, for pictures and traces.
+    pub records: bool,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            schedule: Schedule::Early,
+            strict: false,
+            budget: 20_000_000,
+            cluster_index: 0,
+            records: false,
+        }
+    }
+}
+
+/// What became of one run, and what it shows about the launch.
+struct Run {
+    report: KernelReport,
+    /// Whether the kernel ended it itself.
+    traps: bool,
+    /// Whether the budget was used up.
+    is_exhausted: bool,
+    /// CTAs that a cluster has to have for what it addresses to be there.
+    addressed_ctas: u32,
+    /// By finding: where and when it showed.
+    shown: Vec<judged::Shown>,
+    /// By step: how often it was executed, if the launch is assumed.
+    visits: Vec<u32>,
+}
+
+/// What a launch that is assumed leaves open.
+#[derive(Clone, Copy, Debug)]
+struct Open {
+    grid: bool,
+    cluster: bool,
+}
+
+/// How large the grid of an assumed launch is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Grid {
+    /// One cluster, or a few where clusters take over the work of others.
+    One,
+    /// So that each has a few of as many parts as the numbers are.
+    Few,
+    /// So that each has one at most.
+    Many,
+}
+
+/// What is tried of a set of what is assumed.
+#[derive(Clone, Copy, Debug)]
+struct Attempt {
+    grid: Grid,
+    /// How much smaller numbers are.
+    smaller: u64,
+    /// Which part of the budget is for it.
+    part: u64,
+}
+
+/// From the best to the last.
+const TRIED: [Attempt; 5] = [
+    Attempt { grid: Grid::One, smaller: 1, part: 8 },
+    Attempt { grid: Grid::Few, smaller: 8, part: 8 },
+    Attempt { grid: Grid::Many, smaller: 1, part: 4 },
+    Attempt { grid: Grid::Many, smaller: 8, part: 4 },
+    Attempt { grid: Grid::Many, smaller: 64, part: 1 },
+];
+
+/// What became of the attempts of earlier sets.
+#[derive(Clone, Debug, Default)]
+struct Attempts {
+    /// The attempt that ended within its budget.
+    ended: usize,
+    /// By step: whether one came there that did not.
+    seen: Vec<bool>,
+}
+
+impl Attempts {
+    fn see(&mut self, visits: &[u32]) {
+        self.seen.resize(visits.len(), false);
+        for (seen, visits) in self.seen.iter_mut().zip(visits) {
+            *seen |= *visits > 0;
+        }
+    }
+
+    fn are_all_seen(&self, visits: &[u32]) -> bool {
+        self.seen.iter().zip(visits).all(|(seen, visits)| !seen || *visits > 0)
+    }
+}
+
+/// A kernel, ready to run.
+pub struct Kernel<'u> {
+    unit: &'u Unit,
+    progress: Option<&'u Progress>,
+    function: u32,
+    program: Program,
+    features: Features,
+}
+
+impl std::fmt::Debug for Kernel<'_> {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Kernel").field("name", &self.name()).finish_non_exhaustive()
+    }
+}
+
+/// The kernels of a module.
+pub fn kernels(unit: &Unit) -> Vec<&str> {
+    let entries = unit.module.bodies().filter(|(_, function)| function.is_entry);
+    entries.map(|(_, function)| unit.source.slice(function.name)).collect()
+}
+
+/// The kernels of a module, with what belongs to all of them: found once, however many they are.
+pub struct Kernels<'u> {
+    unit: &'u Unit,
+    by_name: FxHashMap<&'u str, u32>,
+    shared: Shared<'u>,
+    features: Features,
+}
+
+impl<'u> Kernels<'u> {
+    /// Those of a module.
+    pub fn new(unit: &'u Unit) -> Self {
+        let mut by_name = FxHashMap::default();
+        for (function, it) in unit.module.bodies().filter(|(_, it)| it.is_entry) {
+            by_name.entry(unit.source.slice(it.name)).or_insert(function);
+        }
+        let features = Environment::new(unit, None, &[]).features();
+        Self { unit, by_name, shared: Shared::new(unit), features }
+    }
+
+    /// Lowers the first kernel of this name.
+    pub fn kernel(&self, name: &str) -> Option<Kernel<'u>> {
+        let function = *self.by_name.get(name)?;
+        let program = program::lower(&self.shared, function);
+        Some(Kernel { unit: self.unit, progress: None, function, program, features: self.features })
+    }
+}
+
+impl std::fmt::Debug for Kernels<'_> {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Kernels").field("count", &self.by_name.len()).finish_non_exhaustive()
+    }
+}
+
+impl<'u> Kernel<'u> {
+    /// Lowers a kernel of a module.
+    pub fn new(unit: &'u Unit, name: &str) -> Option<Self> {
+        Kernels::new(unit).kernel(name)
+    }
+
+    /// The same, telling somebody how far it is.
+    #[must_use]
+    pub fn telling(self, progress: &'u Progress) -> Self {
+        Self { progress: Some(progress), ..self }
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        self.unit.source.slice(self.unit.module.functions[self.function as usize].name)
+    }
+
+    /// A launch file to fill in.
+    pub fn launch_template(&self) -> String {
+        let function = &self.unit.module.functions[self.function as usize];
+        let directives = launch::Directives::of(self.unit, function);
+        launch::template(self.name(), &directives, &self.program.parameters, self.uses_dynamic())
+    }
+
+    /// Whether there is something in dynamic shared memory.
+    fn uses_dynamic(&self) -> bool {
+        let is_dynamic = |fixed: &program::Fixed| {
+            matches!(
+                fixed,
+                program::Fixed::DynamicShared(_)
+                    | program::Fixed::GenericDynamicShared(_)
+                    | program::Fixed::DynamicSmemSize
+                    | program::Fixed::TotalSmemSize
+            )
+        };
+        // MLIR names dynamic shared memory by a variable of one byte, behind which it lies.
+        let is_byte = |(start, end, _): &(u32, u32, String)| end - start == 1;
+        self.program.fixed.iter().any(is_dynamic) || self.program.shared_names.iter().any(is_byte)
+    }
+
+    /// The launch that a file says.
+    ///
+    /// # Errors
+    /// When it contradicts itself or the kernel.
+    pub fn launch(
+        &self,
+        file: &LaunchFile,
+        data: &mut dyn FnMut(&str) -> Result<Vec<u8>, LaunchError>,
+    ) -> Result<Launch, LaunchError> {
+        let function = &self.unit.module.functions[self.function as usize];
+        Launch::new(self.unit, function, &self.program.parameters, file, data)
+    }
+
+    /// The launches that are assumed.
+    ///
+    /// # Errors
+    /// When what `shape` says contradicts the kernel.
+    pub fn assumed_launches(&self, shape: &LaunchFile) -> Result<Vec<Launch>, LaunchError> {
+        (0..self.assumed_sets(shape)).map(|set| self.assumed_launch(shape, (set, 1))).collect()
+    }
+
+    /// How many sets of what is assumed are looked at.
+    fn assumed_sets(&self, shape: &LaunchFile) -> usize {
+        let function = &self.unit.module.functions[self.function as usize];
+        let has_numbers =
+            self.program.parameters.iter().any(|parameter| parameter.is_array || parameter.bytes < 8);
+        let is_open = launch::Directives::of(self.unit, function).block.is_none() && shape.block.is_none();
+        if has_numbers || is_open || !self.program.parameters.is_empty() { 3 } else { 1 }
+    }
+
+    fn assumed_launch(&self, shape: &LaunchFile, set: (usize, u64)) -> Result<Launch, LaunchError> {
+        let function = &self.unit.module.functions[self.function as usize];
+        let free =
+            launch::MOST_SHARED.saturating_sub(self.program.static_shared - program::windows::RESERVED);
+        let dynamic = if self.uses_dynamic() { free } else { 0 };
+        Launch::assumed(self.unit, function, &self.program.parameters, dynamic, set).shaped(shape)
+    }
+
+    /// Runs it as a launch says.
+    ///
+    /// # Errors
+    /// When there is no such launch.
+    pub fn simulate(&self, launch: &Launch, settings: &Settings) -> Result<KernelReport, LaunchError> {
+        Ok(self.run(launch, settings, None)?.report)
+    }
+
+    /// Runs all clusters of the grid.
+    ///
+    /// # Errors
+    /// When there is no such launch.
+    pub fn simulate_all(&self, launch: &Launch, settings: &Settings) -> Result<KernelReport, LaunchError> {
+        let clusters = u32::try_from(clusters(launch)).unwrap_or(u32::MAX);
+        let run = |cluster_index| {
+            let mut report = self.simulate(launch, &Settings { cluster_index, ..*settings })?;
+            // One picture is kept: of the first cluster in which something is wrong.
+            if cluster_index > 0 {
+                report.buffers.clear();
+                if report.verdict == Verdict::Clean {
+                    report.record = None;
+                }
+            }
+            Ok(report)
+        };
+        let mut all: Option<KernelReport> = None;
+        // Some at a time, so that the reports of a large grid are not kept.
+        for first in (0..clusters).step_by(AT_A_TIME as usize) {
+            let some = first..first.saturating_add(AT_A_TIME).min(clusters);
+            for report in threads::map(some.collect(), run) {
+                match &mut all {
+                    Some(all) => all.add(report?),
+                    None => all = Some(report?),
+                }
+            }
+        }
+        all.ok_or_else(|| LaunchError("an empty grid".to_owned()))
+    }
+    /// Runs it under launches that are assumed. What shows whenever its places are reached is reported.
+    ///
+    /// # Errors
+    /// When its directives name no launch that exists.
+    pub fn simulate_assumed(
+        &self,
+        shape: &LaunchFile,
+        settings: &Settings,
+    ) -> Result<KernelReport, LaunchError> {
+        let chosen = self.assumed_cluster(shape, settings);
+        let is_open = Open { grid: shape.grid.is_none(), cluster: shape.cluster.is_none() };
+        let enough = self.assumed_launches(&chosen)?.len();
+        // Where only one is needed, nothing is assumed that could be something else.
+        let most = if enough > 1 { launch::MOST_SETS } else { enough };
+        let mut runs: Vec<Run> = Vec::new();
+        let mut attempts = Attempts::default();
+        for set in 0..most {
+            let settings = Settings { records: settings.records && set == 0, ..*settings };
+            runs.push(self.run_assumed(&chosen, is_open, &settings, set, &mut attempts)?);
+            let launches = runs.iter().filter(|run| run.is_a_launch()).count();
+            if set + 1 >= enough && launches >= enough.min(set) && judged::is_settled(&runs) {
+                break;
+            }
+        }
+        if shape.cluster.is_none()
+            && let Some(cluster) = chosen.cluster.filter(|cluster| cluster.iter().any(|size| *size > 1))
+        {
+            for run in &mut runs {
+                run.report.assumed.push(format!("clusters of {cluster:?} CTAs"));
+            }
+        }
+        judged::together(runs).ok_or_else(|| LaunchError("no launch".to_owned()))
+    }
+
+    /// The shape with a cluster, where neither it nor the kernel says one: the smallest in which all
+    /// CTAs exist that the kernel addresses, of several one under which nothing is wrong.
+    fn assumed_cluster(&self, shape: &LaunchFile, settings: &Settings) -> LaunchFile {
+        const CLUSTERS: [[u32; 3]; 10] = [
+            [1, 1, 1],
+            [2, 1, 1],
+            [1, 2, 1],
+            [4, 1, 1],
+            [2, 2, 1],
+            [1, 4, 1],
+            [8, 1, 1],
+            [4, 2, 1],
+            [2, 4, 1],
+            [16, 1, 1],
+        ];
+        let function = &self.unit.module.functions[self.function as usize];
+        if shape.cluster.is_some() || launch::Directives::of(self.unit, function).cluster.is_some() {
+            return shape.clone();
+        }
+        let mut needed = if self.program.is_for_pairs() { 2 } else { 1 };
+        let mut best: Option<LaunchFile> = None;
+        for cluster in CLUSTERS {
+            let size: u32 = cluster.iter().product();
+            if size < needed || best.is_some() && size > needed.next_power_of_two() {
+                continue;
+            }
+            let chosen = LaunchFile { cluster: Some(cluster.to_vec()), ..shape.clone() };
+            let unrecorded = Settings { records: false, ..*settings };
+            let is_open = Open { grid: shape.grid.is_none(), cluster: true };
+            let attempts = &mut Attempts::default();
+            let Ok(run) = self.run_assumed(&chosen, is_open, &unrecorded, 0, attempts) else { continue };
+            needed = needed.max(run.addressed_ctas);
+            if size < needed {
+                continue;
+            }
+            if run.report.verdict == Verdict::Clean {
+                return chosen;
+            }
+            best.get_or_insert(chosen);
+        }
+        best.unwrap_or_else(|| shape.clone())
+    }
+
+    /// A run under a set of what is assumed: with a grid of one cluster; where that has more to do than is
+    /// worth looking at, with smaller numbers and a grid of which each cluster has a few parts, if that comes to
+    /// all that was seen before; then with one in which each cluster has a part of it; and then with smaller
+    /// numbers. `first` says where an earlier set ended, which is not tried again, and is told the same of this one.
+    fn run_assumed(
+        &self,
+        shape: &LaunchFile,
+        is_open: Open,
+        settings: &Settings,
+        set: usize,
+        first: &mut Attempts,
+    ) -> Result<Run, LaunchError> {
+        let mut last = None;
+        for (index, attempt) in TRIED.iter().enumerate().skip(first.ended) {
+            let Attempt { grid, smaller, part } = *attempt;
+            // With a grid that is said, only the numbers differ.
+            if !is_open.grid && (grid == Grid::Few || grid == Grid::Many && smaller == 1) {
+                continue;
+            }
+            let mut launch = self.assumed_launch(shape, (set, smaller))?;
+            let mut assumption = launch::Assumption::of(set, smaller);
+            if is_open.grid {
+                launch.grid[0] = launch.cluster[0]
+                    * match grid {
+                        Grid::One if self.asks_for_more() => launch::FEW_PARTS,
+                        Grid::One => 1,
+                        Grid::Few => {
+                            (assumption.number as u32).div_ceil(launch::FEW_PARTS).max(launch::FEW_PARTS)
+                        }
+                        Grid::Many => launch::MANY_CLUSTERS,
+                    };
+            }
+            let tried = Settings { budget: settings.budget / part, ..*settings };
+            let function = &self.unit.module.functions[self.function as usize];
+            let is_said = launch::Directives::of(self.unit, function).cluster.is_some();
+            assumption.assumes_cluster = is_open.cluster && !is_said;
+            let run = self.run(&launch.checked()?, &tried, Some(assumption))?;
+            if run.is_exhausted {
+                first.see(&run.visits);
+                last = Some(run);
+                continue;
+            }
+            // Smaller numbers may be too small for anything to be done.
+            let is_whole = first.are_all_seen(&run.visits) && run.report.reasons.is_empty();
+            if grid == Grid::Few && !is_whole {
+                last = Some(run);
+                continue;
+            }
+            first.ended = index;
+            return Ok(run);
+        }
+        last.ok_or_else(|| LaunchError("no launch".to_owned()))
+    }
+
+    /// Whether it asks for the work of clusters that have not started.
+    fn asks_for_more(&self) -> bool {
+        self.program.steps.iter().any(|step| matches!(step.action, Action::TryCancel { .. }))
+    }
+
+    fn run(
+        &self,
+        launch: &Launch,
+        settings: &Settings,
+        assumes: Option<launch::Assumption>,
+    ) -> Result<Run, LaunchError> {
+        let function = &self.unit.module.functions[self.function as usize];
+        let program = &self.program;
+        let end = u64::from(program.static_shared).next_multiple_of(program.dynamic_align.max(16).into())
+            + u64::from(launch.dynamic_smem);
+        let most = u64::from(launch::MOST_SHARED + program::windows::RESERVED + program.dynamic_align);
+        let clusters = clusters(launch);
+        if u64::from(settings.cluster_index) >= clusters {
+            return Err(LaunchError(format!("the grid has {clusters} clusters")));
+        }
+        if end > most && assumes.is_none() {
+            return Err(LaunchError(format!(
+                "the kernel has {} bytes of static shared memory: with {} dynamic ones that is too much",
+                program.static_shared - program::windows::RESERVED,
+                launch.dynamic_smem
+            )));
+        }
+        let (global, parameters, addresses) = self.memory(launch);
+        let threads: u32 = launch.block.iter().product();
+        let said = launch::Directives::of(self.unit, function).registers;
+        let fair = ((1 << 16) / threads.max(1).next_multiple_of(128)) / 8 * 8;
+        let shape = Shape {
+            grid: launch.grid,
+            block: launch.block,
+            cluster: launch.cluster,
+            index: settings.cluster_index,
+            dynamic_shared: launch.dynamic_smem,
+            registers: launch.registers.or(said).unwrap_or(fair).clamp(24, 256),
+        };
+        let conditions = Conditions {
+            schedule: settings.schedule,
+            strict: settings.strict,
+            budget: settings.budget,
+            is_assumed: assumes.is_some(),
+            assumes: assumes.or_else(|| launch.assume_zeros.then(launch::Assumption::zeros)),
+            features: self.features,
+            records: settings.records,
+            progress: self.progress.map(|progress| {
+                progress.runs.fetch_add(1, Ordering::Relaxed);
+                &progress.instructions
+            }),
+        };
+        let bytes = Machine::bytes(program, &shape);
+        if end > most || bytes > MOST_BYTES {
+            let text = if end > most {
+                format!("its static variables in shared memory take {} bytes", program.static_shared)
+            } else {
+                format!("its threads and their memory take {} MB", bytes >> 20)
+            };
+            let report = self.not_run(launch, text);
+            let (shown, visits) = (Vec::new(), Vec::new());
+            return Ok(Run { report, traps: false, is_exhausted: false, addressed_ctas: 1, shown, visits });
+        }
+        let outcome = Machine::new(program, shape, conditions, global, parameters).run();
+        let buffers = addresses
+            .iter()
+            .map(|(argument, address, bytes)| {
+                let few = usize::try_from(*bytes).ok().filter(|bytes| *bytes <= MOST_WRITTEN);
+                (*argument, few.and_then(|bytes| outcome.global.known(*address, bytes)))
+            })
+            .collect();
+        let mut found: Vec<(Diagnostic, judged::Shown)> = outcome
+            .findings
+            .into_iter()
+            .zip(outcome.shown)
+            .map(|(finding, visits)| {
+                let shown = judged::Shown::new(&finding, visits);
+                (finding.diagnostic(&program.spans), shown)
+            })
+            .collect();
+        // The first that shows is most likely the cause.
+        found.dedup_by(|one, other| one.0 == other.0);
+        // What several runs show is compared first.
+        if assumes.is_none() {
+            found = judged::once_for_each_cause(found);
+        }
+        let (diagnostics, shown): (Vec<Diagnostic>, Vec<judged::Shown>) = found.into_iter().unzip();
+        let span = |step: u32| program.spans.get(step as usize).copied();
+        let traps = outcome.stop.as_ref().is_some_and(|stop| {
+            program.steps.get(stop.step as usize).is_some_and(|step| matches!(step.action, Action::Trap))
+        });
+        let reasons: Vec<Reason> = outcome
+            .stop
+            .into_iter()
+            .map(|stop| Reason { span: span(stop.step), text: stop.reason })
+            .collect();
+        let mut assumed = launch.assumed.clone();
+        assumed.extend(outcome.assumed.into_iter().map(|(_, what)| what.to_owned()));
+        let report = KernelReport {
+            kernel: self.name().to_owned(),
+            verdict: verdict(&diagnostics, &reasons),
+            reasons,
+            assumed,
+            diagnostics,
+            warp_instructions: outcome.executed,
+            operations: outcome.performed,
+            buffers,
+            record: outcome.record,
+        };
+        let (is_exhausted, addressed_ctas) = (outcome.is_exhausted, outcome.addressed_ctas);
+        Ok(Run { report, traps, is_exhausted, addressed_ctas, shown, visits: outcome.visits })
+    }
+
+    /// What is said of a launch that is too large.
+    fn not_run(&self, launch: &Launch, text: String) -> KernelReport {
+        KernelReport {
+            kernel: self.name().to_owned(),
+            verdict: Verdict::Incomplete,
+            reasons: vec![Reason { span: None, text }],
+            assumed: launch.assumed.clone(),
+            diagnostics: Vec::new(),
+            warp_instructions: 0,
+            operations: 0,
+            buffers: Vec::new(),
+            record: None,
+        }
+    }
+
+    /// Global memory and the parameters of a launch; and which arguments are buffers: their addresses
+    /// and sizes.
+    fn memory(&self, launch: &Launch) -> (Global, Bytes, Vec<(usize, u64, u64)>) {
+        let mut global = Global::default();
+        for variable in &self.program.globals {
+            let fill = if variable.is_external { Fill::Unknown } else { Fill::Data(variable.data.clone()) };
+            let mut buffer = Buffer::new(format!("`{}`", variable.name), variable.bytes, fill);
+            buffer.unknown.clone_from(&variable.unknown);
+            global.add(buffer);
+        }
+        let mut parameters = Bytes::new(self.program.parameter_bytes as usize);
+        let mut addresses: Vec<u64> = Vec::new();
+        for (index, argument) in launch.arguments.iter().enumerate() {
+            let name = || match self.program.parameters.get(index) {
+                Some(parameter) => format!("argument {index} (`{}`)", parameter.name),
+                None => format!("argument {index}"),
+            };
+            addresses.push(match argument {
+                Argument::Buffer { bytes, data } => {
+                    let fill = data.clone().map_or(Fill::Unknown, Fill::Data);
+                    global.add(Buffer::new(name(), *bytes, fill))
+                }
+                Argument::TensorMap { base: None, bytes, .. } => {
+                    global.add(Buffer::new(name(), *bytes, Fill::Unknown))
+                }
+                Argument::TensorMap { .. } | Argument::Bytes(_) | Argument::Struct(_) | Argument::Opaque => 0,
+            });
+        }
+        for (index, (argument, parameter)) in
+            launch.arguments.iter().zip(&self.program.parameters).enumerate()
+        {
+            let (at, len) = (u64::from(parameter.offset), parameter.bytes as usize);
+            let address = addresses.get(index).copied().unwrap_or(0);
+            match argument {
+                Argument::Buffer { .. } => parameters.fill(at, len, Some(&address.to_le_bytes())),
+                Argument::Bytes(bytes) => parameters.fill(at, len, Some(bytes)),
+                Argument::TensorMap { map, base, .. } => {
+                    let mut map = map.clone();
+                    map.base = base.and_then(|base| addresses.get(base).copied()).unwrap_or(address);
+                    parameters.fill(at, len, Some(&map.encode()))
+                }
+                Argument::Struct(fields) => {
+                    // What is between its fields is nothing that is read.
+                    parameters.fill(at, len, Some(&[]));
+                    for (offset, bytes, field) in fields {
+                        let name = format!("a field of argument {index}");
+                        let known = match field {
+                            Argument::Bytes(bytes) => Some(bytes.clone()),
+                            Argument::Buffer { bytes, data } => {
+                                let fill = data.clone().map_or(Fill::Unknown, Fill::Data);
+                                let address = global.add(Buffer::new(name, *bytes, fill));
+                                Some(address.to_le_bytes().to_vec())
+                            }
+                            Argument::TensorMap { map, bytes, .. } => {
+                                let mut map = map.clone();
+                                map.base = global.add(Buffer::new(name, *bytes, Fill::Unknown));
+                                Some(map.encode().to_vec())
+                            }
+                            Argument::Struct(_) | Argument::Opaque => None,
+                        };
+                        parameters.fill(at + u64::from(*offset), *bytes as usize, known.as_deref());
+                    }
+                    Some(())
+                }
+                Argument::Opaque => parameters.fill(at, len, None),
+            };
+        }
+        let is_buffer = |index: &usize| match launch.arguments.get(*index) {
+            Some(Argument::Buffer { bytes, .. }) => Some(*bytes),
+            _ => None,
+        };
+        let buffers =
+            (0..addresses.len()).filter_map(|index| Some((index, addresses[index], is_buffer(&index)?)));
+        let buffers = buffers.collect();
+        (global, parameters, buffers)
+    }
+}
+
+/// Clusters in a grid.
+fn clusters(launch: &Launch) -> u64 {
+    let product = |of: [u32; 3]| of.iter().map(|size| u64::from(*size)).product::<u64>();
+    (product(launch.grid) / product(launch.cluster).max(1)).max(1)
+}
+
+/// Clusters of a grid whose reports are kept at the same time.
+const AT_A_TIME: u32 = 64;
+
+/// What needs more memory is not run: 16 CTAs of 1024 threads with 5000 registers each take half of it.
+const MOST_BYTES: u64 = 3 << 29;
+/// Larger buffers are not written to files.
+const MOST_WRITTEN: usize = 1 << 26;
