@@ -23,7 +23,7 @@
 //! | which variable in shared memory does a store write, or a descriptor point to? | [`flow::Flow::stores_elsewhere`] |
 //! | who waits, and does not look whether the phase is over? | [`waits`] |
 //! | which mbarriers are waited on, and which are signalled? | [`mbarriers`]; in what is called, [`flow::Flow::mbarriers_of_callees`] |
-//! | which waits are for a parity that cannot be the phase's? | [`parities`] |
+//! | which waits are for a parity that cannot be the phase's? which does nobody get past? | [`parities`] |
 //! | which paths can a run take? | [`paths`], behind all questions about order |
 //! | what does a descriptor lose of the addresses that it is made of? | [`truncated`] |
 //! | what does a descriptor say, and what is wrong with it? | [`descriptors`]; in words, [`description`] |

@@ -16,6 +16,9 @@ use super::mbarriers::{Mbarrier, Use, Used};
 use super::pending::Pending;
 use super::reach::Direction;
 use crate::isa::vocabulary::Operation;
+use crate::source::Span;
+
+mod circles;
 
 /// A wait for the wrong parity.
 #[derive(Clone, Copy, Debug)]
@@ -39,6 +42,11 @@ pub enum Why {
     BeforeFirst,
     /// It is that of the first one, which has been waited for, and the next one has begun since.
     Again,
+    /// It is that of the first one, and nothing completes that before this wait is over.
+    Circle {
+        /// The wait that comes before what would complete it.
+        before: Span,
+    },
 }
 
 /// mbarriers that are looked at: for each, all that happens to mbarriers is.
@@ -48,8 +56,7 @@ impl Flow<'_> {
     /// The waits of this kernel for a wrong parity, for each mbarrier the first.
     pub fn wrong_parities(&self) -> Vec<WrongParity> {
         let used = self.mbarriers();
-        let is_known = |it: &Used| it.mbarrier.is_some() && !it.is_in_cluster || it.how == Use::Initialises;
-        if !used.iter().any(|it| it.how == Use::Waits) || !used.iter().all(is_known) {
+        if !used.iter().any(|it| it.how == Use::Waits) {
             return Vec::new();
         }
         // What is called may wait or arrive anywhere.
@@ -59,19 +66,29 @@ impl Flow<'_> {
         let waits = used.iter().filter(|it| it.how == Use::Waits);
         let first = waits.filter_map(|wait| Some((wait, wait.mbarrier.filter(|it| seen.insert(*it))?)));
         let is_own = |(_, mbarrier): &(&Used, Mbarrier)| !self.may_be_one_of(mbarrier, &elsewhere);
-        first
-            .take(MOST)
-            .filter(is_own)
-            .filter_map(|(wait, mbarrier)| self.wrong_parity(wait, mbarrier))
-            .collect()
+        let is_known = |it: &Used| it.mbarrier.is_some() || it.how == Use::Initialises;
+        let mut found = Vec::new();
+        if used.iter().all(is_known) {
+            let waits = first.take(MOST).filter(is_own);
+            found.extend(waits.filter_map(|(wait, mbarrier)| self.wrong_parity(wait, mbarrier)));
+        }
+        if found.is_empty() {
+            found = self.waits_in_circles(&elsewhere);
+        }
+        found
     }
 
     fn wrong_parity(&self, wait: &Used, mbarrier: Mbarrier) -> Option<WrongParity> {
         let used = self.mbarriers();
-        mbarrier.is_one().then_some(())?;
+        let is_one = mbarrier.is_one();
+        (is_one || mbarrier.is_of_ring()).then_some(())?;
         self.facts.budget.take(used.len() as u64).then_some(())?;
         let this = self.several(std::iter::once((mbarrier, ())));
         let may_be = |it: &&Used| it.mbarrier.is_none_or(|other| self.may_be_one_of(&other, &this));
+        // Those of another CTA arrive there as well.
+        if used.iter().filter(may_be).any(|it| it.is_in_cluster && it.how != Use::Initialises) {
+            return None;
+        }
         let arrivals: SmallVec<[&Used; 2]> = used.iter().filter(may_be).filter(|it| counts(it)).collect();
         let arrival = **arrivals.first()?;
         if !arrivals.iter().all(|it| it.mbarrier == Some(mbarrier)) {
@@ -88,7 +105,8 @@ impl Flow<'_> {
         if used.iter().filter(|it| it.how == Use::Initialises).filter(may_be).any(is_behind) {
             return None;
         }
-        if !parity
+        if is_one
+            && !parity
             && waits.len() > 1
             && let Some((wait, arrival)) = self.waited_for_again(&waits, &arrivals)
         {
@@ -98,6 +116,7 @@ impl Flow<'_> {
             return None;
         }
         if !is_behind(&arrival) {
+            is_one.then_some(())?;
             if parity && arrival.how == Use::Commits && !waits.iter().any(|it| is_behind(it)) {
                 let wait = waits.into_iter().find(|wait| self.is_last_of_its_role(wait, &arrival))?;
                 return Some(WrongParity { wait: *wait, arrival, parity, why: Why::BeforeFirst });
@@ -132,7 +151,13 @@ impl Flow<'_> {
                     })
             })
         };
-        let wait = waits.into_iter().find(is_repeated)?;
+        // Of several mbarriers, each may be waited for once.
+        let comes_back = |wait: &&Used| {
+            is_one
+                || self.facts.ranges.rounds(&self.facts.view(self.unit), wait.instruction).is_none()
+                    && self.goes_round(wait)
+        };
+        let wait = waits.into_iter().filter(comes_back).find(is_repeated)?;
         Some(WrongParity { wait: *wait, arrival, parity, why: Why::NeverTurns })
     }
 
