@@ -15,6 +15,7 @@ use super::loops::Loop;
 use super::mbarriers::{Mbarrier, Use, Used};
 use super::pending::Pending;
 use super::reach::Direction;
+use crate::isa::special_registers::Extent;
 use crate::isa::vocabulary::Operation;
 use crate::source::Span;
 
@@ -133,23 +134,18 @@ impl Flow<'_> {
             is_by_same(wait).then_some(())?;
             return Some(WrongParity { wait: *wait, arrival, parity, why: Why::BeforeFirst });
         }
-        let executing = self.executing(None);
         let rounds = self.loops()?;
+        let of_any = self.executing(None);
+        // In a cluster, perhaps it is the first CTA that does.
+        let of_first = self.executing(Some(0));
+        let is_done = |at: u32| {
+            of_first.of_those_there(at, Extent::Cta).is_some_and(|it| it.certain_warps().next().is_some())
+        };
         let is_repeated = |wait: &&Used| {
-            rounds.iter().any(|round| {
-                self.is_in_each(round, wait.instruction, &executing)
-                    && rounds.iter().any(|other| {
-                        let are_one = (round.first, round.last) == (other.first, other.last);
-                        self.is_in_each(other, arrival.instruction, &executing)
-                            && if are_one {
-                                !self.repeats_without(&rounds, arrival.instruction, wait.instruction)
-                            } else {
-                                round.blocks.is_disjoint(&other.blocks)
-                                    && self.does_something(round)
-                                    && are_of_other_warps(&executing, arrival.instruction, wait.instruction)
-                            }
-                    })
-            })
+            self.is_repeated(&rounds, wait, &arrival, &of_any)
+                || is_done(wait.instruction)
+                    && is_done(arrival.instruction)
+                    && self.is_repeated(&rounds, wait, &arrival, &of_first)
         };
         // Of several mbarriers, each may be waited for once.
         let comes_back = |wait: &&Used| {
@@ -159,6 +155,24 @@ impl Flow<'_> {
         };
         let wait = waits.into_iter().filter(comes_back).find(is_repeated)?;
         Some(WrongParity { wait: *wait, arrival, parity, why: Why::NeverTurns })
+    }
+
+    /// Whether each round of a loop waits, and each round of this one or of another role's arrives.
+    fn is_repeated(&self, rounds: &[Loop], wait: &Used, arrival: &Used, executing: &Executing<'_>) -> bool {
+        rounds.iter().any(|round| {
+            self.is_in_each(round, wait.instruction, executing)
+                && rounds.iter().any(|other| {
+                    let are_one = (round.first, round.last) == (other.first, other.last);
+                    self.is_in_each(other, arrival.instruction, executing)
+                        && if are_one {
+                            !self.repeats_without(rounds, arrival.instruction, wait.instruction)
+                        } else {
+                            round.blocks.is_disjoint(&other.blocks)
+                                && self.does_something(round)
+                                && are_of_other_warps(executing, arrival.instruction, wait.instruction)
+                        }
+                })
+        })
     }
 
     /// A wait for the first phase behind another one, with an arrival for the second one between, once each: on one

@@ -14,7 +14,7 @@ use crate::analysis::mbarriers::{Mbarrier, Several, Use, Used};
 use crate::isa::generic::Flag;
 use crate::resolve::symbols::Resolution;
 
-/// Kernels with more waits have them in the text once for each round.
+/// Kernels with more waits or arrivals have them in the text once for each round.
 const MOST: usize = 32;
 
 /// A wait for the first phase, and where it leads to.
@@ -41,7 +41,7 @@ impl Flow<'_> {
             .collect();
         let Some(arrivals) = arrivals else { return Vec::new() };
         let waits = || used.iter().filter(|it| it.how == Use::Waits);
-        if arrivals.is_empty() || waits().count() > MOST {
+        if arrivals.is_empty() || arrivals.len() > MOST || waits().count() > MOST {
             return Vec::new();
         }
         let cfg = self.cfg();

@@ -131,14 +131,15 @@ fn handed_over(flow: &Flow<'_>, loads_in_bulk: bool) -> Option<Pair> {
     let loaded = loaded.filter(|loaded| !loads_in_bulk || !loaded.is_empty())?;
     let is_loaded =
         |store: Event| loads_in_bulk && flow.stored_variable(store).is_none_or(|it| loaded.contains(&it));
-    let mut readers = flow.events().iter().filter(reads);
+    // Most of what is stored in kernels that load in bulk is something else.
+    let stores: Vec<Event> =
+        flow.events().iter().filter(is_store).copied().filter(|store| !is_loaded(*store)).collect();
+    let mut readers = flow.events().iter().filter(reads).take_while(|_| !stores.is_empty());
     readers.find_map(|then| {
-        let mut stores = flow.events().iter().filter(is_store);
-        let first = stores.find(|first| {
+        let first = stores.iter().find(|first| {
             flow.facts.budget.take(1)
                 && flow.stores_into(**first, *then)
                 && !flow.stores_elsewhere(**first, *then)
-                && !is_loaded(**first)
                 && !flow.leads_to(then.instruction, first.instruction)
         })?;
         let [first, then] = [*first, *then];
