@@ -23,7 +23,7 @@
 //! | which variable in shared memory does a store write, or a descriptor point to? | [`flow::Flow::stores_elsewhere`] |
 //! | who waits, and does not look whether the phase is over? | [`waits`] |
 //! | which mbarriers are waited on, and which are signalled? | [`mbarriers`]; in what is called, [`flow::Flow::mbarriers_of_callees`] |
-//! | which waits are for a parity that cannot be the phase's? | [`parities`] |
+//! | which waits are for a parity that cannot be the phase's? which does nobody get past? | [`parities`] |
 //! | which paths can a run take? | [`paths`], behind all questions about order |
 //! | what does a descriptor lose of the addresses that it is made of? | [`truncated`] |
 //! | what does a descriptor say, and what is wrong with it? | [`descriptors`]; in words, [`description`] |
@@ -32,6 +32,7 @@
 //! | which bits are known of what functions give each other? | [`given`], behind constants |
 //! | what does a function execute and compute in one of its calls? | [`functions::FunctionFacts::by_call`] |
 //! | what can have happened before what, with nothing between? | [`flow::Flow::pairs`], on top of [`reach`] |
+//! | which waits for groups of copies wait for none before the first multiply? | [`groups`] |
 //! | which barrier is an instruction about? | [`channels`] |
 //! | which columns are handed over to whom before they are complete? | [`handovers`] |
 //! | which accesses does nothing order before another warp frees what they access? | [`freed`] |
@@ -69,6 +70,7 @@ pub mod freed;
 pub mod function;
 pub mod functions;
 pub mod given;
+pub mod groups;
 pub mod handovers;
 pub mod loads;
 mod local;

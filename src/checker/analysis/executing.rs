@@ -16,6 +16,7 @@ use super::definitions::DefinitionId;
 use super::function::Function;
 use super::uniformity::Uniformity;
 use crate::isa::generic::Control;
+use crate::isa::special_registers::Extent;
 use crate::resolve::symbols::Resolution;
 
 mod evaluate;
@@ -210,8 +211,8 @@ impl Block {
 struct OfCta {
     values: RefCell<FxHashMap<DefinitionId, Option<Value>>>,
     blocks: RefCell<FxHashMap<BlockId, Holds>>,
-    /// The same, where the whole block gets there.
-    together: RefCell<FxHashMap<BlockId, Holds>>,
+    /// The same, where the whole CTA gets there, or its whole cluster.
+    together: [RefCell<FxHashMap<BlockId, Holds>>; 2],
 }
 
 /// What is taken for granted of conditions of which nothing is known.
@@ -219,8 +220,8 @@ struct OfCta {
 enum Unknown {
     /// Nothing.
     Stays,
-    /// Those that are the same for all threads of a block hold.
-    Holds,
+    /// Those hold that are the same for all threads of a CTA, or of its cluster.
+    Holds(Extent),
 }
 
 impl<'a> Executing<'a> {
@@ -268,11 +269,11 @@ impl<'a> Executing<'a> {
         Some(Executes { holds, all: self.all, is_exact: self.is_exact })
     }
 
-    /// Who executes an instruction in those runs in which the block gets there, as far as that depends on what is the
-    /// same for all of its threads, whatever it is: parameters, and what is counted in loops.
-    pub fn of_those_there(&self, instruction: u32) -> Option<Executes> {
+    /// Who executes an instruction in those runs in which the CTA, or its whole cluster, gets there, as far as that
+    /// depends on what is the same for all of its threads, whatever it is: parameters, and what is counted in loops.
+    pub fn of_those_there(&self, instruction: u32, together: Extent) -> Option<Executes> {
         let everything = self.of(instruction)?;
-        let reached = self.block(self.function.cfg.block_of(instruction)?, Unknown::Holds)?;
+        let reached = self.block(self.function.cfg.block_of(instruction)?, Unknown::Holds(together))?;
         let raw = &self.function.unit.module.instructions[instruction as usize];
         let holds = match self.function.unit.module.guard(raw) {
             Some(guard) => reached.and(self.guard(instruction).not_if(guard.negated), self.all),
@@ -309,7 +310,7 @@ impl<'a> Executing<'a> {
     fn block(&self, block: BlockId, unknown: Unknown) -> Option<Holds> {
         let found = match unknown {
             Unknown::Stays => &self.found.blocks,
-            Unknown::Holds => &self.found.together,
+            Unknown::Holds(of) => &self.found.together[usize::from(of > Extent::Cta)],
         };
         if let Some(known) = found.borrow().get(&block) {
             return Some(*known);
@@ -339,7 +340,9 @@ impl<'a> Executing<'a> {
             for (branch, way) in deciding {
                 let from = found.borrow()[branch];
                 let through = match way {
-                    Way::Only(_) if unknown == Unknown::Holds && self.is_open_to_all(*branch) => from,
+                    Way::Only(_) if matches!(unknown, Unknown::Holds(of) if self.is_open_to_all(*branch, of)) => {
+                        from
+                    }
                     Way::Only(successor) => from.and(self.edge(*branch, *successor), self.all),
                     Way::Several => from.and(self.several(*branch, at), self.all),
                 };

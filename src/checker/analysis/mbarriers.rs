@@ -67,6 +67,11 @@ impl Mbarrier {
         self.bytes.single().is_some()
     }
 
+    /// Whether it is one of few.
+    pub fn is_of_ring(&self) -> bool {
+        self.is_of_same_ring(self) && !self.is_one()
+    }
+
     /// Whether two instructions mean one of the same mbarriers, which are few.
     pub fn is_of_same_ring(&self, other: &Self) -> bool {
         let is_short = |it: &Self| {

@@ -15,7 +15,11 @@ use super::loops::Loop;
 use super::mbarriers::{Mbarrier, Use, Used};
 use super::pending::Pending;
 use super::reach::Direction;
+use crate::isa::special_registers::Extent;
 use crate::isa::vocabulary::Operation;
+use crate::source::Span;
+
+mod circles;
 
 /// A wait for the wrong parity.
 #[derive(Clone, Copy, Debug)]
@@ -39,6 +43,11 @@ pub enum Why {
     BeforeFirst,
     /// It is that of the first one, which has been waited for, and the next one has begun since.
     Again,
+    /// It is that of the first one, and nothing completes that before this wait is over.
+    Circle {
+        /// The wait that comes before what would complete it.
+        before: Span,
+    },
 }
 
 /// mbarriers that are looked at: for each, all that happens to mbarriers is.
@@ -48,8 +57,7 @@ impl Flow<'_> {
     /// The waits of this kernel for a wrong parity, for each mbarrier the first.
     pub fn wrong_parities(&self) -> Vec<WrongParity> {
         let used = self.mbarriers();
-        let is_known = |it: &Used| it.mbarrier.is_some() && !it.is_in_cluster || it.how == Use::Initialises;
-        if !used.iter().any(|it| it.how == Use::Waits) || !used.iter().all(is_known) {
+        if !used.iter().any(|it| it.how == Use::Waits) {
             return Vec::new();
         }
         // What is called may wait or arrive anywhere.
@@ -59,19 +67,29 @@ impl Flow<'_> {
         let waits = used.iter().filter(|it| it.how == Use::Waits);
         let first = waits.filter_map(|wait| Some((wait, wait.mbarrier.filter(|it| seen.insert(*it))?)));
         let is_own = |(_, mbarrier): &(&Used, Mbarrier)| !self.may_be_one_of(mbarrier, &elsewhere);
-        first
-            .take(MOST)
-            .filter(is_own)
-            .filter_map(|(wait, mbarrier)| self.wrong_parity(wait, mbarrier))
-            .collect()
+        let is_known = |it: &Used| it.mbarrier.is_some() || it.how == Use::Initialises;
+        let mut found = Vec::new();
+        if used.iter().all(is_known) {
+            let waits = first.take(MOST).filter(is_own);
+            found.extend(waits.filter_map(|(wait, mbarrier)| self.wrong_parity(wait, mbarrier)));
+        }
+        if found.is_empty() {
+            found = self.waits_in_circles(&elsewhere);
+        }
+        found
     }
 
     fn wrong_parity(&self, wait: &Used, mbarrier: Mbarrier) -> Option<WrongParity> {
         let used = self.mbarriers();
-        mbarrier.is_one().then_some(())?;
+        let is_one = mbarrier.is_one();
+        (is_one || mbarrier.is_of_ring()).then_some(())?;
         self.facts.budget.take(used.len() as u64).then_some(())?;
         let this = self.several(std::iter::once((mbarrier, ())));
         let may_be = |it: &&Used| it.mbarrier.is_none_or(|other| self.may_be_one_of(&other, &this));
+        // Those of another CTA arrive there as well.
+        if used.iter().filter(may_be).any(|it| it.is_in_cluster && it.how != Use::Initialises) {
+            return None;
+        }
         let arrivals: SmallVec<[&Used; 2]> = used.iter().filter(may_be).filter(|it| counts(it)).collect();
         let arrival = **arrivals.first()?;
         if !arrivals.iter().all(|it| it.mbarrier == Some(mbarrier)) {
@@ -88,7 +106,8 @@ impl Flow<'_> {
         if used.iter().filter(|it| it.how == Use::Initialises).filter(may_be).any(is_behind) {
             return None;
         }
-        if !parity
+        if is_one
+            && !parity
             && waits.len() > 1
             && let Some((wait, arrival)) = self.waited_for_again(&waits, &arrivals)
         {
@@ -98,6 +117,7 @@ impl Flow<'_> {
             return None;
         }
         if !is_behind(&arrival) {
+            is_one.then_some(())?;
             if parity && arrival.how == Use::Commits && !waits.iter().any(|it| is_behind(it)) {
                 let wait = waits.into_iter().find(|wait| self.is_last_of_its_role(wait, &arrival))?;
                 return Some(WrongParity { wait: *wait, arrival, parity, why: Why::BeforeFirst });
@@ -114,26 +134,45 @@ impl Flow<'_> {
             is_by_same(wait).then_some(())?;
             return Some(WrongParity { wait: *wait, arrival, parity, why: Why::BeforeFirst });
         }
-        let executing = self.executing(None);
         let rounds = self.loops()?;
-        let is_repeated = |wait: &&Used| {
-            rounds.iter().any(|round| {
-                self.is_in_each(round, wait.instruction, &executing)
-                    && rounds.iter().any(|other| {
-                        let are_one = (round.first, round.last) == (other.first, other.last);
-                        self.is_in_each(other, arrival.instruction, &executing)
-                            && if are_one {
-                                !self.repeats_without(&rounds, arrival.instruction, wait.instruction)
-                            } else {
-                                round.blocks.is_disjoint(&other.blocks)
-                                    && self.does_something(round)
-                                    && are_of_other_warps(&executing, arrival.instruction, wait.instruction)
-                            }
-                    })
-            })
+        let of_any = self.executing(None);
+        // In a cluster, perhaps it is the first CTA that does.
+        let of_first = self.executing(Some(0));
+        let is_done = |at: u32| {
+            of_first.of_those_there(at, Extent::Cta).is_some_and(|it| it.certain_warps().next().is_some())
         };
-        let wait = waits.into_iter().find(is_repeated)?;
+        let is_repeated = |wait: &&Used| {
+            self.is_repeated(&rounds, wait, &arrival, &of_any)
+                || is_done(wait.instruction)
+                    && is_done(arrival.instruction)
+                    && self.is_repeated(&rounds, wait, &arrival, &of_first)
+        };
+        // Of several mbarriers, each may be waited for once.
+        let comes_back = |wait: &&Used| {
+            is_one
+                || self.facts.ranges.rounds(&self.facts.view(self.unit), wait.instruction).is_none()
+                    && self.goes_round(wait)
+        };
+        let wait = waits.into_iter().filter(comes_back).find(is_repeated)?;
         Some(WrongParity { wait: *wait, arrival, parity, why: Why::NeverTurns })
+    }
+
+    /// Whether each round of a loop waits, and each round of this one or of another role's arrives.
+    fn is_repeated(&self, rounds: &[Loop], wait: &Used, arrival: &Used, executing: &Executing<'_>) -> bool {
+        rounds.iter().any(|round| {
+            self.is_in_each(round, wait.instruction, executing)
+                && rounds.iter().any(|other| {
+                    let are_one = (round.first, round.last) == (other.first, other.last);
+                    self.is_in_each(other, arrival.instruction, executing)
+                        && if are_one {
+                            !self.repeats_without(rounds, arrival.instruction, wait.instruction)
+                        } else {
+                            round.blocks.is_disjoint(&other.blocks)
+                                && self.does_something(round)
+                                && are_of_other_warps(executing, arrival.instruction, wait.instruction)
+                        }
+                })
+        })
     }
 
     /// A wait for the first phase behind another one, with an arrival for the second one between, once each: on one

@@ -110,7 +110,10 @@ impl Place {
     pub fn bytes(&self) -> Option<Numbers> {
         let Known { mask, value } = self.offset;
         let ends = (value & mask & u64::from(u32::MAX), (value | !mask) & u64::from(u32::MAX));
-        let by_bits = Numbers::between(ends.0.cast_signed(), ends.1.cast_signed());
+        // The lowest bits that are known are the same in all of them.
+        let unit = mask.trailing_ones().min(u64::BITS / 2);
+        let units = Numbers::between(0, ((ends.1 - ends.0) >> unit).cast_signed());
+        let by_bits = units.times(1 << unit).plus(Numbers::from(ends.0.cast_signed()));
         let is_some = ends != (0, u64::from(u32::MAX));
         self.numbers.or_else(|| is_some.then_some(by_bits))
     }

@@ -13,6 +13,7 @@ use super::executing::Executes;
 use super::flow::{Condition, Flow};
 use super::places::{Place, Root};
 use crate::isa::generic::{Access, Role, SpaceRule};
+use crate::isa::special_registers::Extent;
 use crate::resolve::symbols::{RegisterId, Resolution, SymbolKind};
 use crate::source::Span;
 use crate::syntax::ast::OperandKind;
@@ -231,6 +232,13 @@ impl<'a> Reached<'a> {
         callees.iter().try_fold(executes, |executes, (flow, at)| {
             Some(executes.and_within(&flow.executing(rank).of(*at)?))
         })
+    }
+
+    /// Which threads of the CTA with this rank execute it in those runs in which the whole cluster gets there; of an
+    /// instruction of the kernel itself.
+    pub fn executes_where_all_get_there(&self, rank: u32) -> Option<Executes> {
+        let [(kernel, at)] = self.way[..] else { return self.executes(Some(rank)) };
+        kernel.executing(Some(rank)).of_those_there(at, Extent::Cluster)
     }
 
     /// The opcode of the instruction that makes the condition which parts a warp on the way.

@@ -313,7 +313,7 @@ impl Flow<'_> {
     }
 
     /// The variable that a store writes.
-    pub(super) fn stored_variable(&self, store: Event) -> Option<SymbolId> {
+    pub fn stored_variable(&self, store: Event) -> Option<SymbolId> {
         if !self.is_own(store) {
             return None;
         }

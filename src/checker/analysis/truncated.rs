@@ -13,24 +13,32 @@ use super::places::Place;
 use crate::instruction::Scalar;
 use crate::instruction::decode::Decoded;
 use crate::isa::generic::{Arithmetic, Bits, Computation};
-use crate::resolve::symbols::{RegisterId, Resolution};
+use crate::resolve::symbols::{RegisterId, Resolution, SymbolKind};
 use crate::resolve::unit::Unit;
-use crate::syntax::ast::{Operand, OperandKind, RawInstruction};
+use crate::syntax::ast::{BinaryOperator, Operand, OperandKind, RawInstruction, StateSpace};
 use crate::syntax::literal;
 
 /// Bits that the fields leave out.
 const UNIT: u32 = 4;
 const LOW: u64 = (1 << UNIT) - 1;
 
-/// A number of bytes that is no multiple of 16, where it is made one of units.
+/// A number of bytes that is not made one of units as it should be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Truncated {
-    /// The instruction that shifts it.
-    pub at: u32,
-    /// The lowest bit of the field that it gets to.
-    pub field: u32,
-    /// What it is modulo 16, as far as that is known: never 0.
-    pub rest: Known,
+pub enum Truncated {
+    /// It is no multiple of 16.
+    Rest {
+        /// The instruction that shifts it.
+        at: u32,
+        /// The lowest bit of the field that it gets to.
+        field: u32,
+        /// What it is modulo 16, as far as that is known: never 0.
+        rest: Known,
+    },
+    /// It is the address of a variable, and gets to the start address as it is.
+    Unshifted {
+        /// The instruction that takes the address.
+        at: u32,
+    },
 }
 
 /// The ways that were gone already: a definition, and how far its value is shifted in the descriptor.
@@ -62,6 +70,9 @@ impl FunctionFacts {
             let step = Step { view: &view, raw };
             let mut part = |position: u32, more: u32| {
                 let operand = raw.operands.start + position;
+                if shift + more == 0 && step.is_address(operand) {
+                    found.push(Truncated::Unshifted { at });
+                }
                 work.extend(step.registers(operand).map(|(register, by)| (at, register, shift + more + by)));
             };
             match unit.operations.of(at).computes() {
@@ -89,7 +100,7 @@ impl FunctionFacts {
                     // Fifteen more, and then whole units: that is how one rounds up.
                     let is_rounded = rest.is_some_and(|rest| rest.mask & rest.value == LOW);
                     if let Some(rest) = rest.filter(|rest| rest.value != 0 && !is_rounded) {
-                        found.push(Truncated { at, field: shift, rest });
+                        found.push(Truncated::Rest { at, field: shift, rest });
                     }
                 }
                 _ => {}
@@ -246,6 +257,19 @@ impl Step<'_> {
             Resolution::Register(register) => Some(register),
             Resolution::Symbol(_) | Resolution::Special(_) | Resolution::Undeclared => None,
         }
+    }
+
+    /// Whether an operand is the address of a variable in shared memory, with a number added or not.
+    fn is_address(&self, operand: u32) -> bool {
+        let Unit { module, symbols, .. } = self.view.unit;
+        let Some(found) = module.operands.get(operand as usize) else { return false };
+        let name = match found.kind() {
+            OperandKind::Name => operand,
+            OperandKind::Binary(BinaryOperator::Add, sum) => sum.start,
+            _ => return false,
+        };
+        let Resolution::Symbol(id) = symbols.operand(name) else { return false };
+        matches!(symbols.symbol(id).kind, SymbolKind::Variable { space: StateSpace::Shared, .. })
     }
 
     /// The registers of an operand, and how far they are shifted in it: two halves, perhaps.

@@ -20,6 +20,7 @@ use super::values::{JoinId, ValueId};
 use crate::instruction::{Address, Base, Scalar};
 use crate::isa::generic::{Arithmetic, Bits, Computation, Flag, Modifier, Part, ShuffleMode};
 use crate::isa::hierarchy::{THREADS_OF_WARP, WARPS_OF_CTA};
+use crate::isa::special_registers::Extent;
 use crate::resolve::launch_bounds::LaunchBounds;
 use crate::resolve::symbols::{RegisterId, Resolution};
 use crate::source::Span;
@@ -274,7 +275,7 @@ impl Way<'_, '_> {
             Named { words, certain, possible, is_exact: bounds.threads().is_some(), columns, starts };
         if named.may_be_wrong()
             && let Some(most) = most
-            && let Some(there) = self.executing.of_those_there(event.instruction)
+            && let Some(there) = self.executing.of_those_there(event.instruction, Extent::Cta)
         {
             named.certain |= there.by_warps().certain() & most & possible;
         }

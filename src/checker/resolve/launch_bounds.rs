@@ -95,6 +95,12 @@ impl LaunchBounds {
         product(known(self.required_threads).or_else(|| known(self.most_threads))?.value)
     }
 
+    /// How many threads a CTA has at most, all in one row, where it is not said how many it has.
+    pub fn most_in_a_row(&self) -> Option<Spanned<u64>> {
+        let most = known(self.most_threads).filter(|it| self.block().is_none() && it.value[1..] == [1, 1])?;
+        Some(Spanned::new(u64::from(most.value[0]), most.span))
+    }
+
     /// How many CTAs the clusters have, or have at most.
     pub fn cluster(&self) -> Option<Cluster> {
         match (self.required_cluster, self.most_cluster) {

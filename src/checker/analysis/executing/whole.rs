@@ -4,10 +4,10 @@ use super::{BlockId, Executing, Resolution, Way};
 use crate::analysis::definitions::DefinitionId;
 use crate::analysis::function::Function;
 use crate::analysis::values::{JoinId, ValueId};
-use crate::isa::generic::{Computation, Lanes, Space};
+use crate::isa::generic::{Computation, Flag, Lanes, Space};
 use crate::isa::special_registers::{Extent, Lasting};
-use crate::resolve::symbols::RegisterId;
-use crate::syntax::ast::{Operand, OperandKind};
+use crate::resolve::symbols::{RegisterId, SymbolKind};
+use crate::syntax::ast::{Operand, OperandKind, StateSpace};
 use crate::syntax::literal;
 
 /// How long a chain of definitions is followed.
@@ -23,7 +23,7 @@ impl Executing<'_> {
             return false;
         }
         let raw = &function.unit.module.instructions[instruction as usize];
-        if function.unit.module.guard(raw).is_some() && !self.is_agreed(instruction) {
+        if function.unit.module.guard(raw).is_some() && !self.is_agreed(instruction, Extent::Cta) {
             return false;
         }
         let mut work = vec![block];
@@ -39,7 +39,7 @@ impl Executing<'_> {
                     return false;
                 }
                 match function.cfg.block(*branch).branch {
-                    Some(branch) if self.is_agreed(branch) => {}
+                    Some(branch) if self.is_agreed(branch, Extent::Cta) => {}
                     _ => return false,
                 }
                 work.push(*branch);
@@ -48,37 +48,39 @@ impl Executing<'_> {
         true
     }
 
-    /// Whether nothing is known of the condition at the end of a block but that all threads go the same way.
-    pub(super) fn is_open_to_all(&self, block: BlockId) -> bool {
+    /// Whether nothing is known of the condition at the end of a block but that all threads go the same way, those of
+    /// a CTA or of its cluster.
+    pub(super) fn is_open_to_all(&self, block: BlockId, of: Extent) -> bool {
         let Some(branch) = self.function.cfg.block(block).branch else { return false };
         let holds = self.guard(branch);
-        holds.yes.is_empty() && holds.no.is_empty() && self.is_agreed(branch)
+        holds.yes.is_empty() && holds.no.is_empty() && self.is_agreed(branch, of)
     }
 
-    /// Whether the guard of an instruction is the same for all threads of a block.
-    fn is_agreed(&self, instruction: u32) -> bool {
+    /// Whether the guard of an instruction is the same for all threads of a CTA, or of its cluster.
+    fn is_agreed(&self, instruction: u32, of: Extent) -> bool {
         match self.function.unit.symbols.guard(instruction) {
-            Resolution::Register(register) => self.is_same(instruction, register, 0),
+            Resolution::Register(register) => self.is_same((instruction, register), of, 0),
             Resolution::Symbol(_) | Resolution::Special(_) | Resolution::Undeclared => false,
         }
     }
 
-    fn is_same(&self, instruction: u32, register: RegisterId, depth: u32) -> bool {
+    fn is_same(&self, (instruction, register): (u32, RegisterId), of: Extent, depth: u32) -> bool {
         let function = &self.function;
         if depth >= DEEP || !function.budget.take(1) {
             return false;
         }
         match function.value(instruction, register) {
             Some(ValueId::Definition(id)) => {
-                function.definitions.get(id).instruction != instruction && self.is_made_same(id, None, depth)
+                function.definitions.get(id).instruction != instruction
+                    && self.is_made_same(id, None, of, depth)
             }
-            Some(ValueId::Join(join)) => self.is_counted_same(instruction, join, depth),
+            Some(ValueId::Join(join)) => self.is_counted_same(instruction, join, of, depth),
             None => false,
         }
     }
 
     /// Whether what each round of a loop makes of a register is the same for all threads in this round.
-    fn is_counted_same(&self, reader: u32, join: JoinId, depth: u32) -> bool {
+    fn is_counted_same(&self, reader: u32, join: JoinId, of: Extent, depth: u32) -> bool {
         let Function { cfg, definitions, budget, .. } = self.function;
         let Some(all) = definitions.all(ValueId::Join(join), budget) else { return false };
         let [one, other] = all[..] else { return false };
@@ -104,12 +106,12 @@ impl Executing<'_> {
                 && block(outer).is_some_and(|it| it != header && cfg.dominates(it, header))
         };
         is_in_each_round()
-            && self.is_made_same(outer, None, depth + 1)
-            && self.is_made_same(inner, Some(join), depth + 1)
+            && self.is_made_same(outer, None, of, depth + 1)
+            && self.is_made_same(inner, Some(join), of, depth + 1)
     }
 
-    /// Whether a definition makes the same in all threads of a block, where all have the same in what goes round.
-    fn is_made_same(&self, id: DefinitionId, round: Option<JoinId>, depth: u32) -> bool {
+    /// Whether a definition makes the same in all threads, where all have the same in what goes round.
+    fn is_made_same(&self, id: DefinitionId, round: Option<JoinId>, of: Extent, depth: u32) -> bool {
         let function = &self.function;
         let definition = *function.definitions.get(id);
         let at = definition.instruction;
@@ -119,9 +121,12 @@ impl Executing<'_> {
         let unit = function.unit;
         let opcode = unit.operations.of(at);
         if opcode.computes() == Computation::Load {
-            let is_constant =
-                matches!(opcode.spaces().next(), Some(Space::Param | Space::ParamEntry | Space::Const));
-            return is_constant && self.is_named(at);
+            return match opcode.spaces().next() {
+                Some(Space::Param | Space::ParamEntry | Space::Const) => self.names_constant(at),
+                // Nobody writes what is read in this way.
+                Some(Space::Global) if opcode.has_flag(Flag::Nc) => self.loads_from_same(at, of, depth),
+                _ => false,
+            };
         }
         if opcode.lanes() != Lanes::AsSources || opcode.computes() == Computation::Other {
             return false;
@@ -138,11 +143,11 @@ impl Executing<'_> {
             match unit.symbols.operand(index as u32) {
                 Resolution::Register(register) => {
                     let goes_round = || function.value(at, register) == round.map(ValueId::Join);
-                    round.is_some() && goes_round() || self.is_same(at, register, depth + 1)
+                    round.is_some() && goes_round() || self.is_same((at, register), of, depth + 1)
                 }
                 Resolution::Special(special) => {
                     let facts = special.facts();
-                    facts.same_in >= Extent::Cta && facts.lasting == Lasting::Always
+                    facts.same_in >= of && facts.lasting == Lasting::Always
                 }
                 Resolution::Symbol(_) => true,
                 Resolution::Undeclared => false,
@@ -150,15 +155,38 @@ impl Executing<'_> {
         })
     }
 
-    /// Whether a load names what it loads.
-    fn is_named(&self, instruction: u32) -> bool {
+    /// Whether a load names the parameter of the kernel or the constant that it loads.
+    fn names_constant(&self, instruction: u32) -> bool {
+        let Function { unit, .. } = self.function;
+        let Some(Resolution::Symbol(id)) =
+            self.base_of_load(instruction).map(|base| unit.symbols.operand(base))
+        else {
+            return false;
+        };
+        let symbol = unit.symbols.symbol(id);
+        // What calls give and give back may be another thing in each thread.
+        let is_passed = matches!(symbol.kind, SymbolKind::Variable { space: StateSpace::Param, .. });
+        !is_passed || self.function.is_of_kernel(symbol)
+    }
+
+    /// Whether a load reads one address, which is the same for all threads.
+    fn loads_from_same(&self, instruction: u32, of: Extent, depth: u32) -> bool {
+        let unit = self.function.unit;
+        match self.base_of_load(instruction).map(|base| unit.symbols.operand(base)) {
+            Some(Resolution::Register(register)) => self.is_same((instruction, register), of, depth + 1),
+            Some(Resolution::Symbol(_)) => true,
+            Some(Resolution::Special(_) | Resolution::Undeclared) | None => false,
+        }
+    }
+
+    /// The operand that the address of a load is counted from.
+    fn base_of_load(&self, instruction: u32) -> Option<u32> {
         let unit = self.function.unit;
         let operands = unit.module.operands(unit.module.instructions[instruction as usize].operands);
-        let Some(OperandKind::Address(parts)) = operands.get(1).map(Operand::kind) else { return false };
-        let first = match unit.module.operands(parts).first().map(Operand::kind) {
+        let Some(OperandKind::Address(parts)) = operands.get(1).map(Operand::kind) else { return None };
+        Some(match unit.module.operands(parts).first().map(Operand::kind) {
             Some(OperandKind::Binary(_, sum)) => sum.start,
             _ => parts.start,
-        };
-        matches!(unit.symbols.operand(first), Resolution::Symbol(_))
+        })
     }
 }

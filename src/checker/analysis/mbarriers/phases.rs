@@ -1,13 +1,14 @@
 //! The phases that waits are for: their parities, and how these begin and turn.
 
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 
 use super::Used;
-use crate::analysis::definitions::Definition;
+use crate::analysis::definitions::{Definition, DefinitionId};
 use crate::analysis::flow::Flow;
 use crate::analysis::function::Function;
 use crate::isa::generic::{Arithmetic, Bits, Computation};
 use crate::resolve::symbols::{RegisterId, Resolution};
+use crate::syntax::ast::OperandKind;
 use crate::syntax::literal;
 
 /// Longer chains are not followed.
@@ -56,6 +57,119 @@ impl Flow<'_> {
         let view = self.facts.view(self.unit);
         let read = (wait.instruction, register);
         self.begins_with_zero(&view, read, 0) || self.takes_turns(&view, read, wait.instruction, 0)
+    }
+
+    /// The parity that a wait is for when a thread gets there for the first time, if it is known.
+    pub fn first_parity(&self, wait: &Used) -> Option<bool> {
+        let register = wait.parity.and_then(|operand| self.register_at(operand))?;
+        let view = self.facts.view(self.unit);
+        self.at_first(&view, (wait.instruction, register), wait.instruction, 0).map(|number| number & 1 == 1)
+    }
+
+    /// What an instruction reads before an instruction `first` is executed: what that leads to has not been then.
+    fn at_first(
+        &self,
+        view: &Function<'_>,
+        (at, register): (u32, RegisterId),
+        first: u32,
+        depth: u32,
+    ) -> Option<u64> {
+        let value = (depth < DEEP && view.budget.take(1)).then(|| view.value(at, register))??;
+        let ids = view.definitions.all(value, view.budget)?;
+        let (cfg, own) = (self.cfg(), self.cfg().block_of(first)?);
+        let is_later = |made: u32| {
+            cfg.block_of(made)
+                .is_some_and(|block| if block == own { made >= first } else { cfg.dominates(own, block) })
+        };
+        let mut earlier =
+            ids.iter().map(|id| *view.definitions.get(*id)).filter(|it| !is_later(it.instruction));
+        let (definition, None) = (earlier.next()?, earlier.next()) else { return None };
+        let made = definition.instruction;
+        let operands = self.unit.module.instructions[made as usize].operands;
+        if definition.guarded || definition.operand != operands.start || made == at {
+            return None;
+        }
+        let read = |number: usize| -> Option<u64> {
+            let operand = operands.range().nth(number)?;
+            let found = &self.unit.module.operands[operand];
+            match literal::evaluate(&self.unit.source, &self.unit.module, found) {
+                Some(number) => Some(number as u64),
+                None => self.at_first(view, (made, self.register_at(operand as u32)?), first, depth + 1),
+            }
+        };
+        let (one, other) = (|| read(1), || read(2));
+        let shift = || other().and_then(|by| u32::try_from(by).ok()).filter(|by| *by < u32::BITS);
+        match self.unit.operations.of(made).computes() {
+            Computation::Move | Computation::Convert if operands.len == 2 => one(),
+            Computation::And => match (one(), other()) {
+                (Some(0), _) | (_, Some(0)) => Some(0),
+                (one, other) => Some(one? & other?),
+            },
+            Computation::Or => Some(one()? | other()?),
+            Computation::Xor => Some(one()? ^ other()?),
+            Computation::Bits(Bits::ShiftRight) => Some((one()? & u64::from(u32::MAX)) >> shift()?),
+            Computation::Bits(Bits::ShiftLeft) => Some(one()? << shift()?),
+            Computation::Bits(Bits::Extract)
+            | Computation::Arithmetic(Arithmetic::Divide | Arithmetic::Remainder) => {
+                one().filter(|number| *number == 0)
+            }
+            Computation::Arithmetic(Arithmetic::Add) if operands.len == 3 => {
+                Some(one()?.wrapping_add(other()?))
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether what chooses one of several mbarriers comes back to the first: by a mask, by a remainder, or as it is
+    /// chosen or set anew.
+    pub fn goes_round(&self, used: &Used) -> bool {
+        /// More definitions are not looked at.
+        const MOST: usize = 32;
+        /// No ring has more mbarriers.
+        const LONGEST: i128 = 64;
+        let view = self.facts.view(self.unit);
+        let module = &self.unit.module;
+        let OperandKind::Address(parts) = module.operands[used.operand as usize].kind() else { return false };
+        let base = match module.operands[parts.start as usize].kind() {
+            OperandKind::Binary(_, sum) => sum.start,
+            _ => parts.start,
+        };
+        let Some(register) = self.register_at(base) else { return false };
+        let mut seen: SmallVec<[DefinitionId; MOST]> = SmallVec::new();
+        let mut work: SmallVec<[(u32, RegisterId); 8]> = smallvec![(used.instruction, register)];
+        while let Some((at, register)) = work.pop() {
+            let ids = view.value(at, register).and_then(|value| view.definitions.all(value, view.budget));
+            let Some(ids) = ids else { continue };
+            for id in ids {
+                if seen.contains(&id) || seen.len() == MOST || !view.budget.take(1) {
+                    continue;
+                }
+                seen.push(id);
+                let definition = *view.definitions.get(id);
+                let made = definition.instruction;
+                let operands = module.instructions[made as usize].operands;
+                let number =
+                    |operand: usize| literal::evaluate(&self.unit.source, module, &module.operands[operand]);
+                let is_few =
+                    || operands.range().skip(1).filter_map(number).any(|it| (1..LONGEST).contains(&it));
+                let comes_back = match self.unit.operations.of(made).computes() {
+                    Computation::And | Computation::Xor => is_few(),
+                    Computation::Arithmetic(Arithmetic::Remainder) => is_few(),
+                    Computation::Select => true,
+                    Computation::Move => {
+                        operands.range().nth(1).and_then(number).is_some()
+                            && self.leads_to(used.instruction, made)
+                    }
+                    _ => false,
+                };
+                if comes_back {
+                    return true;
+                }
+                let registers = operands.range().skip(1).filter_map(|it| self.register_at(it as u32));
+                work.extend(registers.map(|register| (made, register)));
+            }
+        }
+        false
     }
 
     fn register_at(&self, operand: u32) -> Option<RegisterId> {

@@ -9,6 +9,7 @@ use crate::analysis::pending::{
 };
 use crate::diagnostic::{Diagnostic, Findings};
 use crate::instruction::Instruction;
+use crate::isa::special_registers::Extent;
 use crate::isa::vocabulary::Operation;
 use crate::rules::{Checker, Code, rule, through_calls};
 
@@ -177,8 +178,10 @@ fn moved_by_other_warps(flow: &Flow<'_>, reported: &BTreeSet<u32>, findings: &mu
     let executing = OnceCell::new();
     let pairs = flow.pairs(role, |pair| {
         let executing = executing.get_or_init(|| flow.executing(None));
-        let of = |event: Event| executing.of(event.instruction);
-        of(pair.first).zip(of(pair.then)).is_some_and(|(loads, frees)| loads.is_of_more_warps_than(&frees))
+        // Where one thread gets to the access, all of those do that nothing but themselves keeps away.
+        let loads = executing.of_those_there(pair.first.instruction, Extent::Cta);
+        let frees = executing.of(pair.then.instruction);
+        loads.zip(frees).is_some_and(|(loads, frees)| loads.is_of_more_warps_than(&frees))
     });
     for pair in &pairs {
         let name = flow.operation(pair.first).map_or("", Operation::name);

@@ -160,11 +160,12 @@ fn returns_before(flow: &Flow<'_>, findings: &mut Findings<'_>) {
     for at in leaving.take(MOST_WAYS_OUT) {
         let before = Passed::new(cfg, Direction::Backward, std::iter::once(at));
         flow.facts.budget.take(cfg.len() as u64);
-        // Who certainly allocates has done so before all threads leave.
+        // Who certainly allocates has done so before all threads leave: some warp, where a block has as many as it
+        // can have.
         let allocates = |event: &&Event| {
             is(event, Operation::Alloc)
                 && before.has(cfg, event.instruction)
-                && executing.of(event.instruction).is_some_and(|it| it.warps() > 0)
+                && executing.of(event.instruction).is_some_and(|it| it.certain_warps().next().is_some())
         };
         if let Some(alloc) = flow.events().iter().find(allocates) {
             let leaving = &flow.unit.module.instructions[at as usize];

@@ -9,13 +9,18 @@ rule! {
     /// the same in a loop of which each round completes a phase; 1 where the one phase that there is has not
     /// been waited for, or is that of the multiplies whose result is loaded behind the wait; and 0 where the first
     /// phase has been waited for before, and something has arrived for the second one since. Every wait on that
-    /// mbarrier has to have the same parity, and it is known what arrives at it.
+    /// mbarrier has to have the same parity, and it is known what arrives at it. A loop may choose one of a ring of
+    /// mbarriers in each round.
+    ///
+    /// A first wait with parity 0 is found that nobody gets past: whatever arrives at its mbarrier comes behind this
+    /// wait, or behind another one that is not over before.
     ///
     /// ## Why is this bad?
     /// The phases of an mbarrier have the parities 0, 1, 0, 1 ... from its initialisation on. A wait for the parity
     /// of the phase before the one that goes on is over at once: what is read behind it may not be there. With
     /// parity 1, a wait on an mbarrier that is just initialised is over, which is what the first wait for an
-    /// *empty* buffer wants, and not that for a full one.
+    /// *empty* buffer wants, and not that for a full one: where it has parity 0, who fills and who empties wait for
+    /// each other.
     ///
     /// ## Example
     /// ```ptx
@@ -84,10 +89,23 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
                     "arrives in the phase behind it",
                     "wait for parity 1 here: phases have the parities 0, 1, 0, 1 ...",
                 ),
+                Why::Circle { .. } => (
+                    "this waits for the first phase, which nothing completes before the wait is over",
+                    "the parity is 0 when a thread gets here for the first time".to_owned(),
+                    "completes the first phase, but comes behind another wait",
+                    "begin with parity 1 where the buffer is empty at first: the phase before the first is over",
+                ),
+            };
+            let finding = Diagnostic::new(Code::WrongParity, wait.span, message, found)
+                .label(checker.unit.module.instructions[arrival.instruction as usize].opcode, other);
+            let finding = match why {
+                Why::Circle { before } if before != wait.span => {
+                    finding.label(before, "waits for what comes behind the first wait")
+                }
+                Why::Circle { .. } | Why::NeverTurns | Why::BeforeFirst | Why::Again => finding,
             };
             findings.push(
-                Diagnostic::new(Code::WrongParity, wait.span, message, found)
-                    .label(checker.unit.module.instructions[arrival.instruction as usize].opcode, other)
+                finding
                     .note(
                         "the phases of an mbarrier have the parities 0, 1, 0, 1 ... from its initialisation on \
                          (PTX ISA, *mbarrier.test_wait, mbarrier.try_wait*)",

@@ -1,6 +1,6 @@
 use rustc_hash::FxHashMap;
 
-use crate::analysis::truncated::Seen;
+use crate::analysis::truncated::{Seen, Truncated};
 use crate::diagnostic::{Diagnostic, Findings};
 use crate::instruction::{Instruction, MatrixA, Scalar};
 use crate::rules::{Checker, Code, rule};
@@ -8,7 +8,7 @@ use crate::rules::{Checker, Code, rule};
 rule! {
     /// ## What it does
     /// Finds descriptors of matrices in shared memory that are made of an address or a stride that is no
-    /// multiple of 16 bytes.
+    /// multiple of 16 bytes, or of the address of a variable that nothing shifts right by 4.
     ///
     /// ## Why is this bad?
     /// The fields of a descriptor are in units of 16 bytes: what lies below is shifted out. The matrix
@@ -60,16 +60,36 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             let Scalar::Register(register) = operand else { continue };
             let seen = seen.entry(function.function).or_default();
             for lost in function.truncated(checker.unit, decoded.index, register.id, seen) {
-                let what = match lost.field {
+                let (at, field, rest) = match lost {
+                    Truncated::Rest { at, field, rest } => (at, field, rest),
+                    Truncated::Unshifted { at } => {
+                        let made = checker.unit.module.instructions[at as usize].opcode;
+                        findings.push(
+                            Diagnostic::new(
+                                Code::SmemDescAlignment,
+                                operand.span(),
+                                format!("`{name}`: the start address is in bytes"),
+                                "the field counts units of 16 bytes",
+                            )
+                            .label(
+                                made,
+                                "an address in bytes, which nothing shifts on its way to the descriptor",
+                            )
+                            .help("shift the address right by 4 before it gets into the descriptor"),
+                        );
+                        continue;
+                    }
+                };
+                let what = match field {
                     0 => "start address",
                     16 => "leading dimension",
                     _ => "stride dimension",
                 };
-                let found = match lost.rest.constant(4) {
+                let found = match rest.constant(4) {
                     Some(rest) => format!("{rest} bytes over a multiple of 16 are shifted out here"),
                     None => String::from("bits that are not all 0 are shifted out here"),
                 };
-                let shift = checker.unit.module.instructions[lost.at as usize].opcode;
+                let shift = checker.unit.module.instructions[at as usize].opcode;
                 findings.push(
                     Diagnostic::new(
                         Code::SmemDescAlignment,

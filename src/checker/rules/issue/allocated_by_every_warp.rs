@@ -3,6 +3,7 @@ use std::collections::BTreeSet;
 use crate::analysis::flow::Flow;
 use crate::analysis::footprint;
 use crate::analysis::places::{Root, SlotRoot};
+use crate::analysis::reached::Reached;
 use crate::diagnostic::{Diagnostic, Findings};
 use crate::instruction::{Base, Instruction};
 use crate::isa::hierarchy::THREADS_OF_WARP;
@@ -14,7 +15,8 @@ rule! {
     /// ## What it does
     /// Finds an allocation that several warps of a block execute and write to the same place, and a
     /// deallocation of one address by several warps, in a kernel whose `.reqntid` says how many there
-    /// are.
+    /// are. Where `.maxntid` says how many there are at most, it counts if one warp alone does the other of the
+    /// two.
     ///
     /// ## Why is this bad?
     /// One warp of a CTA allocates for all of them. Each warp that does gets columns of its own, and of
@@ -62,19 +64,38 @@ rule! {
 
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     for flow in checker.flows().filter(Flow::is_entry) {
-        let Some(Spanned { value: threads, span: directive }) =
-            checker.launch_bounds(flow.facts.function).threads()
+        let bounds = checker.launch_bounds(flow.facts.function);
+        let exact = bounds.threads();
+        let Some(Spanned { value: threads, span: directive }) = exact.or_else(|| bounds.most_in_a_row())
         else {
             continue;
         };
         if threads <= THREADS_OF_WARP.into() {
             continue;
         }
+        let all = usize::try_from(threads.div_ceil(THREADS_OF_WARP.into())).unwrap_or_default();
         let wanted = |event| matches!(flow.operation(event), Some(Operation::Alloc | Operation::Dealloc));
         // In one function once, from wherever it is called.
         let mut named = BTreeSet::new();
-        for reached in flow.reached(wanted) {
+        let reached_all = flow.reached(wanted);
+        // That there may be one warp only, the kernel does not take for granted where one is chosen.
+        let by_one_warp = |operation: Operation| {
+            let is_one = |reached: &Reached<'_>| {
+                reached.executes(None).is_some_and(|it| it.by_warps().possible().is_power_of_two())
+            };
+            let mut all = reached_all.iter().filter(|it| flow.operation(it.event) == Some(operation));
+            all.clone().all(is_one).then(|| all.next()).flatten()
+        };
+        let (allocates, frees) = match exact {
+            Some(_) => (None, None),
+            None => (by_one_warp(Operation::Alloc), by_one_warp(Operation::Dealloc)),
+        };
+        for reached in &reached_all {
             let event = reached.event;
+            let other = if flow.operation(event) == Some(Operation::Alloc) { frees } else { allocates };
+            if exact.is_none() && other.is_none() {
+                continue;
+            }
             // The address that all of them name, and what it is.
             let (span, place, what, label) = match flow.instruction(event) {
                 Some(Instruction::Alloc(alloc)) => {
@@ -95,13 +116,12 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
                 _ => continue,
             };
             let warps = match reached.executes(None) {
-                Some(executes) if place => executes.warps(),
+                Some(executes) if place => executes.certain_warps().take_while(|warp| *warp < all).count(),
                 _ => continue,
             };
             if warps < 2 || !named.insert(event.instruction) {
                 continue;
             }
-            let all = usize::try_from(threads.div_ceil(THREADS_OF_WARP.into())).unwrap_or_default();
             let (message, why) = if warps == all {
                 (
                     format!("every warp of the block executes this `tcgen05.{what}`"),
@@ -114,10 +134,15 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
                 )
             };
             let finding = Diagnostic::new(Code::AllocatedByEveryWarp, flow.span(event), message, why);
+            let finding = through_calls(finding, reached).label(span, label);
+            let finding = match other {
+                Some(other) => finding
+                    .label(flow.span(other.event), "one warp executes this")
+                    .label(directive, format!("at most {threads} threads are {all} warps")),
+                None => finding.label(directive, format!("{threads} threads are {all} warps")),
+            };
             findings.push(
-                through_calls(finding, &reached)
-                    .label(span, label)
-                    .label(directive, format!("{threads} threads are {all} warps"))
+                finding
                     .note(format!(
                         "Tensor Memory must be {what}ated by a single warp of a CTA (PTX ISA, 9.7.16.1.2)"
                     ))

@@ -87,8 +87,9 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
         let (mut judged, mut reported) = (BTreeSet::new(), BTreeSet::new());
         for reached in issued {
             let event = reached.event;
-            let is_certain =
-                |rank: u32| reached.executes(Some(rank)).is_some_and(|executes| executes.warps() > 0);
+            let is_certain = |rank: u32| {
+                reached.executes_where_all_get_there(rank).is_some_and(|executes| executes.warps() > 0)
+            };
             // What stands together has the same cause.
             if !judged.insert(reached.conditions()) || !is_certain(0) || !is_certain(1) {
                 continue;

@@ -1,5 +1,6 @@
 use crate::analysis::events::Action;
 use crate::analysis::flow::Flow;
+use crate::analysis::groups::IdleWait;
 use crate::analysis::reach::{Direction, Passed};
 use crate::diagnostic::{Diagnostic, Findings};
 use crate::isa::generic::Synchronization;
@@ -10,6 +11,9 @@ rule! {
     /// Finds a `cp.async` to shared memory behind which nothing can wait for it: no path leads from it to a
     /// `cp.async.wait_group`, a `cp.async.wait_all` or a `cp.async.mbarrier.arrive`. Of several copies the
     /// first is named. Kernels that call something unknown are left alone.
+    ///
+    /// A `cp.async.wait_group N` is found where no more than N groups are committed on any way to the first
+    /// multiply, and nothing else writes shared memory: it waits for none.
     ///
     /// ## Why is this bad?
     /// A copy is complete when its own thread has waited for it, or when the mbarrier is signalled that it
@@ -74,6 +78,9 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
         }
         let Some(waited_for) = before_waits(&flow) else { continue };
         let Some(copy) = copies.find(|event| !waited_for.has(flow.cfg(), event.instruction)) else {
+            if let Some(idle) = flow.idle_wait() {
+                findings.push(waits_in_vain(&flow, &idle));
+            }
             continue;
         };
         findings.push(
@@ -93,6 +100,23 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             ),
         );
     }
+}
+
+fn waits_in_vain(flow: &Flow<'_>, idle: &IdleWait) -> Diagnostic {
+    let IdleWait { wait, left, committed, multiply } = *idle;
+    let groups = |count: u64| if count == 1 { "1 group".to_owned() } else { format!("{count} groups") };
+    Diagnostic::new(
+        Code::CopyNeverWaitedFor,
+        flow.unit.module.instructions[wait as usize].opcode,
+        "nothing waits for the `cp.async` before the first multiply",
+        format!("leaves {} alone, and {} at most are committed before", groups(left), groups(committed)),
+    )
+    .label(flow.span(multiply), "may read what was in shared memory before the copies")
+    .note(
+        "`cp.async.wait_group N` waits until N or fewer of the most recent groups are pending \
+         (PTX ISA, 9.7.9.25.3)",
+    )
+    .help(format!("wait for one of them at least: `cp.async.wait_group {};`", committed - 1))
 }
 
 /// What leads to where a kernel waits for copies, or has an mbarrier track them; nothing if the budget does

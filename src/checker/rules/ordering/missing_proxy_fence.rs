@@ -4,6 +4,7 @@ use crate::analysis::events::{Action, Event};
 use crate::analysis::flow::{Flow, Pair, Role};
 use crate::diagnostic::{Diagnostic, Findings};
 use crate::isa::vocabulary::Operation;
+use crate::resolve::symbols::SymbolId;
 use crate::rules::{Checker, Code, rule};
 
 rule! {
@@ -16,7 +17,8 @@ rule! {
     /// point to.
     ///
     /// Where other threads than those of the `mma` store, they are found if nothing in the kernel is such a fence,
-    /// and a descriptor certainly points to the variable.
+    /// and a descriptor certainly points to the variable. So they are in kernels that load in bulk, into other
+    /// variables only.
     ///
     /// ## Why is this bad?
     /// `mma` and `cp` read shared memory through the async proxy, the store goes through the generic
@@ -50,7 +52,13 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
         }
     }
     let loaded_in_bulk = checker.events.reachable(loading);
-    for flow in checker.flows().filter(|flow| !loaded_in_bulk.contains(&flow.facts.function)) {
+    for flow in checker.flows() {
+        if loaded_in_bulk.contains(&flow.facts.function) {
+            if let Some(pair) = handed_over(&flow, true) {
+                report(&flow, pair, findings);
+            }
+            continue;
+        }
         let role = |event: Event| match (event.action, flow.operation(event)) {
             (Action::ProxyFence | Action::Unknown, _) => Role::Kill,
             (Action::SharedStore | Action::SharedUpdate | Action::AsyncCopy, _) => Role::Gen,
@@ -70,37 +78,43 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
         };
         let mut pairs = flow.first_pairs(role, relates);
         if pairs.is_empty() {
-            pairs.extend(handed_over(&flow));
+            pairs.extend(handed_over(&flow, false));
         }
         for pair in pairs {
-            let written = match pair.first.action {
-                Action::SharedUpdate => "updates it through the generic proxy",
-                Action::AsyncCopy => "copies to it through the generic proxy",
-                _ => "stores through the generic proxy",
-            };
-            let name = flow.operation(pair.then).map_or("", Operation::name);
-            findings.push(
-                Diagnostic::new(
-                    Code::MissingProxyFence,
-                    flow.span(pair.then),
-                    format!("`tcgen05.{name}` can read shared memory before it sees the store"),
-                    "reads through the async proxy",
-                )
-                .label(flow.span(pair.first), written)
-                .note(
-                    "accesses through different proxies need a cross-proxy fence: `fence.proxy.async` \
-                     (PTX ISA, 9.7.16.6.5)",
-                )
-                .help("put `fence.proxy.async.shared::cta;` behind the store, before the barrier"),
-            );
+            report(&flow, pair, findings);
         }
     }
 }
 
+fn report(flow: &Flow<'_>, pair: Pair, findings: &mut Findings<'_>) {
+    let written = match pair.first.action {
+        Action::SharedUpdate => "updates it through the generic proxy",
+        Action::AsyncCopy => "copies to it through the generic proxy",
+        _ => "stores through the generic proxy",
+    };
+    let name = flow.operation(pair.then).map_or("", Operation::name);
+    findings.push(
+        Diagnostic::new(
+            Code::MissingProxyFence,
+            flow.span(pair.then),
+            format!("`tcgen05.{name}` can read shared memory before it sees the store"),
+            "reads through the async proxy",
+        )
+        .label(flow.span(pair.first), written)
+        .note(
+            "accesses through different proxies need a cross-proxy fence: `fence.proxy.async` \
+             (PTX ISA, 9.7.16.6.5)",
+        )
+        .help("put `fence.proxy.async.shared::cta;` behind the store, before the barrier"),
+    );
+}
+
 /// A store of a kernel without any fence of proxies to what other threads multiply or copy: none of them comes to the
 /// other in the same run.
-fn handed_over(flow: &Flow<'_>) -> Option<Pair> {
-    let summary = flow.summary().filter(|_| flow.is_entry())?;
+///
+/// In a kernel that loads in bulk, it counts where that writes other variables.
+fn handed_over(flow: &Flow<'_>, loads_in_bulk: bool) -> Option<Pair> {
+    let summary = flow.summary().filter(|summary| flow.is_entry() && !summary.unknown)?;
     let is_store = |event: &&Event| {
         matches!(event.action, Action::SharedStore | Action::AsyncCopy) && flow.is_own(**event)
     };
@@ -112,10 +126,17 @@ fn handed_over(flow: &Flow<'_>) -> Option<Pair> {
     if summary.events.iter().any(is_fence) || !flow.events().iter().any(|event| is_store(&event)) {
         return None;
     }
-    let mut readers = flow.events().iter().filter(reads);
+    let loads = summary.events.iter().filter(|event| event.action == Action::BulkLoad);
+    let loaded: Option<Vec<SymbolId>> = loads.map(|event| flow.stored_variable(*event)).collect();
+    let loaded = loaded.filter(|loaded| !loads_in_bulk || !loaded.is_empty())?;
+    let is_loaded =
+        |store: Event| loads_in_bulk && flow.stored_variable(store).is_none_or(|it| loaded.contains(&it));
+    // Most of what is stored in kernels that load in bulk is something else.
+    let stores: Vec<Event> =
+        flow.events().iter().filter(is_store).copied().filter(|store| !is_loaded(*store)).collect();
+    let mut readers = flow.events().iter().filter(reads).take_while(|_| !stores.is_empty());
     readers.find_map(|then| {
-        let mut stores = flow.events().iter().filter(is_store);
-        let first = stores.find(|first| {
+        let first = stores.iter().find(|first| {
             flow.facts.budget.take(1)
                 && flow.stores_into(**first, *then)
                 && !flow.stores_elsewhere(**first, *then)
