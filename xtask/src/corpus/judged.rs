@@ -302,6 +302,12 @@ const JUDGED_COMPILED: &[Judgement] = &[
         "`automatic`: where tilelang's compiler gives loading and multiplying warps of their own, the first warp, which loads, deallocates as soon as it has issued its last copies; nothing lets it wait for the warps that multiply and load what they have accumulated. True; 9.7.16.7.1 wants accesses to be complete. What gives no warps of their own has a barrier there.",
     ),
     judged(
+        "tirx-kernels",
+        "TC309",
+        2,
+        "`gdn_cp_prefill_sm100`, the variants 3 and 4: warps 0 to 3 load the accumulators, and warp 0 deallocates as soon as its own loads are complete; it waits for the three others neither at a barrier nor on an mbarrier. True; 9.7.16.7.1 wants accesses to be complete.",
+    ),
+    judged(
         "jax",
         "TC611",
         432,
