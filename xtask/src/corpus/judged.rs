@@ -284,6 +284,12 @@ const JUDGED_COMPILED: &[Judgement] = &[
         "scaled accumulators are stored, and the `mbarrier.arrive` frees a factor in shared memory, not the columns.",
     ),
     judged(
+        "attn-gym",
+        "TC411",
+        9,
+        "`kda`, backward: every warp names lanes 0 to 31, on purpose, and gets its own. True; the letter of 9.7.16.8.1 is not kept, and nothing is lost by it.",
+    ),
+    judged(
         "kernel-fun",
         "TC707",
         2,
