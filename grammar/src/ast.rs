@@ -996,6 +996,16 @@ impl Module {
         self.operands(operand.parts())
     }
 
+    /// The operand that an address is counted from: `a` of `[a]` and of `[a+4]`; none of what is no address.
+    pub fn base_of(&self, address: u32) -> Option<u32> {
+        let OperandKind::Address(parts) = self.operands.get(address as usize)?.kind() else { return None };
+        let first = parts.range().next()?;
+        Some(match self.operands[first].kind() {
+            OperandKind::Binary(_, sum) => sum.start,
+            _ => first as u32,
+        })
+    }
+
     /// The guard of an instruction of this module.
     #[inline]
     pub fn guard(&self, instruction: &RawInstruction) -> Option<Guard> {

@@ -28,6 +28,12 @@ impl BlockId {
     pub const fn index(self) -> usize {
         self.0 as usize
     }
+
+    /// The block behind it in the text, where control gets to that does not branch away.
+    #[must_use]
+    pub const fn next(self) -> Self {
+        Self(self.0 + 1)
+    }
 }
 
 /// Most blocks have two neighbours at most.

@@ -357,7 +357,7 @@ impl<'a> Executing<'a> {
     fn edge(&self, block: BlockId, successor: BlockId) -> Holds {
         let function = &self.function;
         let content = function.cfg.block(block);
-        let next = BlockId(block.0 + 1);
+        let next = block.next();
         if let Some(choice) = function.cfg.choice(block) {
             return self.chooses(choice, |target| target == successor);
         }

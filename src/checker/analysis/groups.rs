@@ -20,7 +20,7 @@ pub struct IdleWait {
     pub wait: u32,
     /// How many groups it leaves alone.
     pub left: u64,
-    /// How many are committed before it.
+    /// How many are committed before it at most; no more than it leaves alone.
     pub committed: u64,
     /// The multiply.
     pub multiply: Event,
@@ -29,14 +29,22 @@ pub struct IdleWait {
 /// No kernel copies further ahead.
 const AHEAD: u64 = 16;
 
+/// A wait, the groups that it leaves alone, and those that are committed when a thread gets there.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct Idle {
+    wait: u32,
+    left: u64,
+    committed: u64,
+}
+
 /// What a thread has done on its way to a block.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct Way {
     block: BlockId,
     /// Groups, none of which has been waited for.
     committed: u64,
-    /// A wait that waited for none.
-    idle: Option<(u32, u64)>,
+    /// The last wait, which waited for none.
+    idle: Option<Idle>,
 }
 
 impl Flow<'_> {
@@ -126,11 +134,13 @@ impl Flow<'_> {
                 if committed > left {
                     return None;
                 }
-                idle = Some((at, left));
+                idle = Some(Idle { wait: at, left, committed });
             }
             if block == end {
-                let (wait, left) = idle.filter(|_| committed > 0)?;
-                found = Some(IdleWait { wait, left, committed, multiply });
+                // Whoever has copied nothing has nothing to wait for.
+                let Idle { wait, left, committed } = idle.filter(|_| committed > 0)?;
+                let most = found.filter(|most| most.committed >= committed);
+                found = most.or(Some(IdleWait { wait, left, committed, multiply }));
                 continue;
             }
             for &next in &content.successors {

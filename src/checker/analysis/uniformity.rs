@@ -390,7 +390,7 @@ impl Uniformity {
                 continue;
             };
             let partition = self.guard(function, branch, guard);
-            let next = BlockId(block.0 + 1);
+            let next = block.next();
             let leaves = match function.unit.operations.of(branch).control() {
                 Control::Branch | Control::IndexedBranch => false,
                 Control::Next | Control::Call | Control::Return | Control::Exit | Control::Trap => true,

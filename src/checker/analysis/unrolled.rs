@@ -122,7 +122,7 @@ impl Loop {
             return None;
         }
         let stays = content.successors.iter().find(|next| body[next.index()])?;
-        let taken_goes_on = *stays != BlockId(exit.0 + 1);
+        let taken_goes_on = *stays != exit.next();
         Some(Self { body, header, last, exit, branch, taken_goes_on })
     }
 

@@ -287,7 +287,7 @@ const JUDGED_COMPILED: &[Judgement] = &[
         "attn-gym",
         "TC411",
         9,
-        "`kda`, backward: every warp names lanes 0 to 31, on purpose, and gets its own. True; the letter of 9.7.16.8.1 is not kept, and nothing is lost by it.",
+        "`kda`, backward: every warp names lanes 0 to 31 and relies on getting its own. True in the letter; 9.7.16.8.1 does not promise it.",
     ),
     judged(
         "kernel-fun",

@@ -7,7 +7,7 @@ use crate::analysis::values::{JoinId, ValueId};
 use crate::isa::generic::{Computation, Flag, Lanes, Space};
 use crate::isa::special_registers::{Extent, Lasting};
 use crate::resolve::symbols::{RegisterId, SymbolKind};
-use crate::syntax::ast::{Operand, OperandKind, StateSpace};
+use crate::syntax::ast::{OperandKind, StateSpace};
 use crate::syntax::literal;
 
 /// How long a chain of definitions is followed.
@@ -181,12 +181,8 @@ impl Executing<'_> {
 
     /// The operand that the address of a load is counted from.
     fn base_of_load(&self, instruction: u32) -> Option<u32> {
-        let unit = self.function.unit;
-        let operands = unit.module.operands(unit.module.instructions[instruction as usize].operands);
-        let Some(OperandKind::Address(parts)) = operands.get(1).map(Operand::kind) else { return None };
-        Some(match unit.module.operands(parts).first().map(Operand::kind) {
-            Some(OperandKind::Binary(_, sum)) => sum.start,
-            _ => parts.start,
-        })
+        let module = &self.function.unit.module;
+        let address = module.instructions[instruction as usize].operands.range().nth(1)?;
+        module.base_of(address as u32)
     }
 }

@@ -8,7 +8,6 @@ use crate::analysis::flow::Flow;
 use crate::analysis::function::Function;
 use crate::isa::generic::{Arithmetic, Bits, Computation};
 use crate::resolve::symbols::{RegisterId, Resolution};
-use crate::syntax::ast::OperandKind;
 use crate::syntax::literal;
 
 /// Longer chains are not followed.
@@ -129,12 +128,8 @@ impl Flow<'_> {
         const LONGEST: i128 = 64;
         let view = self.facts.view(self.unit);
         let module = &self.unit.module;
-        let OperandKind::Address(parts) = module.operands[used.operand as usize].kind() else { return false };
-        let base = match module.operands[parts.start as usize].kind() {
-            OperandKind::Binary(_, sum) => sum.start,
-            _ => parts.start,
-        };
-        let Some(register) = self.register_at(base) else { return false };
+        let base = module.base_of(used.operand);
+        let Some(register) = base.and_then(|base| self.register_at(base)) else { return false };
         let mut seen: SmallVec<[DefinitionId; MOST]> = SmallVec::new();
         let mut work: SmallVec<[(u32, RegisterId); 8]> = smallvec![(used.instruction, register)];
         while let Some((at, register)) = work.pop() {

@@ -138,7 +138,7 @@ impl Flow<'_> {
         if !made.is_some_and(|made| made.instruction == wait.instruction && !made.guarded) {
             return everything();
         }
-        let next = BlockId(block.0 + 1);
+        let next = block.next();
         let fails = |to: &&BlockId| (**to == next) != guard.negated;
         let mut passed = vec![false; cfg.len()];
         let mut work: Vec<BlockId> = content.successors.iter().filter(fails).copied().collect();

@@ -274,7 +274,7 @@ impl Uniformity {
             let raw = &function.unit.module.instructions[branch as usize];
             Some((branch, function.unit.module.guard(raw)?))
         };
-        let next = BlockId(block.0 + 1);
+        let next = block.next();
         match content.branch.and_then(guard) {
             Some((branch, guard)) if !content.leaves || successor == next => {
                 let taken = successor != next;

@@ -9,7 +9,7 @@ use crate::isa::generic::{
 use crate::isa::special_registers::{Extent, Special, SpecialRegister};
 use crate::resolve::operations::Opcode;
 use crate::resolve::symbols::Resolution;
-use crate::syntax::ast::{Operand, OperandKind, RawInstruction, Slice};
+use crate::syntax::ast::{OperandKind, RawInstruction, Slice};
 use crate::syntax::literal;
 
 /// The literal at a position.
@@ -212,13 +212,7 @@ pub(super) fn is_given(function: &Function<'_>, instruction: u32) -> bool {
     if !function.unit.operations.of(instruction).spaces().next().is_some_and(is_parameter) {
         return false;
     }
-    let Some(OperandKind::Address(parts)) = module.operands(raw.operands).get(1).map(Operand::kind) else {
-        return false;
-    };
-    let named = parts.range().next().map(|index| match module.operands[index].kind() {
-        OperandKind::Binary(_, sum) => sum.start,
-        _ => index as u32,
-    });
+    let named = raw.operands.range().nth(1).and_then(|address| module.base_of(address as u32));
     match named.map(|index| function.unit.symbols.operand(index)) {
         Some(Resolution::Symbol(id)) => !function.is_of_kernel(function.unit.symbols.symbol(id)),
         _ => false,

@@ -83,8 +83,8 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             let is_one = |reached: &Reached<'_>| {
                 reached.executes(None).is_some_and(|it| it.by_warps().possible().is_power_of_two())
             };
-            let mut all = reached_all.iter().filter(|it| flow.operation(it.event) == Some(operation));
-            all.clone().all(is_one).then(|| all.next()).flatten()
+            let mut executed = reached_all.iter().filter(|it| flow.operation(it.event) == Some(operation));
+            executed.clone().all(is_one).then(|| executed.next()).flatten()
         };
         let (allocates, frees) = match exact {
             Some(_) => (None, None),

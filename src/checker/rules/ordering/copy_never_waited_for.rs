@@ -5,6 +5,7 @@ use crate::analysis::reach::{Direction, Passed};
 use crate::diagnostic::{Diagnostic, Findings};
 use crate::isa::generic::Synchronization;
 use crate::rules::{Checker, Code, rule};
+use crate::words::plural;
 
 rule! {
     /// ## What it does
@@ -104,19 +105,27 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
 
 fn waits_in_vain(flow: &Flow<'_>, idle: &IdleWait) -> Diagnostic {
     let IdleWait { wait, left, committed, multiply } = *idle;
-    let groups = |count: u64| if count == 1 { "1 group".to_owned() } else { format!("{count} groups") };
+    let before = match committed {
+        0 => "none is committed before".to_owned(),
+        1 => "no more than 1 is committed before".to_owned(),
+        several => format!("no more than {several} are committed before"),
+    };
+    let help = match committed.checked_sub(1) {
+        Some(fewer) => format!("wait for one of them at least: `cp.async.wait_group {fewer};`"),
+        None => "wait behind the `cp.async.commit_group`: `cp.async.wait_group 0;`".to_owned(),
+    };
     Diagnostic::new(
         Code::CopyNeverWaitedFor,
         flow.unit.module.instructions[wait as usize].opcode,
         "nothing waits for the `cp.async` before the first multiply",
-        format!("leaves {} alone, and {} at most are committed before", groups(left), groups(committed)),
+        format!("leaves {} alone, and {before}", plural(left as usize, "group")),
     )
     .label(flow.span(multiply), "may read what was in shared memory before the copies")
     .note(
         "`cp.async.wait_group N` waits until N or fewer of the most recent groups are pending \
          (PTX ISA, 9.7.9.25.3)",
     )
-    .help(format!("wait for one of them at least: `cp.async.wait_group {};`", committed - 1))
+    .help(help)
 }
 
 /// What leads to where a kernel waits for copies, or has an mbarrier track them; nothing if the budget does

@@ -54,7 +54,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     let loaded_in_bulk = checker.events.reachable(loading);
     for flow in checker.flows() {
         if loaded_in_bulk.contains(&flow.facts.function) {
-            if let Some(pair) = handed_over(&flow, true) {
+            if let Some(pair) = handed_over(&flow) {
                 report(&flow, pair, findings);
             }
             continue;
@@ -78,7 +78,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
         };
         let mut pairs = flow.first_pairs(role, relates);
         if pairs.is_empty() {
-            pairs.extend(handed_over(&flow, false));
+            pairs.extend(handed_over(&flow));
         }
         for pair in pairs {
             report(&flow, pair, findings);
@@ -113,7 +113,7 @@ fn report(flow: &Flow<'_>, pair: Pair, findings: &mut Findings<'_>) {
 /// other in the same run.
 ///
 /// In a kernel that loads in bulk, it counts where that writes other variables.
-fn handed_over(flow: &Flow<'_>, loads_in_bulk: bool) -> Option<Pair> {
+fn handed_over(flow: &Flow<'_>) -> Option<Pair> {
     let summary = flow.summary().filter(|summary| flow.is_entry() && !summary.unknown)?;
     let is_store = |event: &&Event| {
         matches!(event.action, Action::SharedStore | Action::AsyncCopy) && flow.is_own(**event)
@@ -128,9 +128,10 @@ fn handed_over(flow: &Flow<'_>, loads_in_bulk: bool) -> Option<Pair> {
     }
     let loads = summary.events.iter().filter(|event| event.action == Action::BulkLoad);
     let loaded: Option<Vec<SymbolId>> = loads.map(|event| flow.stored_variable(*event)).collect();
-    let loaded = loaded.filter(|loaded| !loads_in_bulk || !loaded.is_empty())?;
-    let is_loaded =
-        |store: Event| loads_in_bulk && flow.stored_variable(store).is_none_or(|it| loaded.contains(&it));
+    let loaded = loaded?;
+    let is_loaded = |store: Event| {
+        !loaded.is_empty() && flow.stored_variable(store).is_none_or(|variable| loaded.contains(&variable))
+    };
     // Most of what is stored in kernels that load in bulk is something else.
     let stores: Vec<Event> =
         flow.events().iter().filter(is_store).copied().filter(|store| !is_loaded(*store)).collect();
