@@ -32,18 +32,18 @@ fn turns(computes: Computation) -> bool {
 impl Flow<'_> {
     /// The parity that a wait is for, if it is known.
     pub fn parity(&self, wait: &Used) -> Option<bool> {
+        self.parity_by(wait, |register| self.known(&[(wait.instruction, register)]).first()?.constant(32))
+    }
+
+    /// The parity that is written, or that of what a register holds.
+    fn parity_by(&self, wait: &Used, number: impl FnOnce(RegisterId) -> Option<u64>) -> Option<bool> {
         let operand = wait.parity?;
         let found = self.unit.module.operands.get(operand as usize)?;
         let number = match literal::evaluate(&self.unit.source, &self.unit.module, found) {
-            Some(value) => Some(value as u64),
-            None => match self.unit.symbols.operand(operand) {
-                Resolution::Register(register) => {
-                    self.known(&[(wait.instruction, register)]).first()?.constant(32)
-                }
-                _ => None,
-            },
+            Some(value) => value as u64,
+            None => number(self.register_at(operand)?)?,
         };
-        number.map(|number| number & 1 == 1)
+        Some(number & 1 == 1)
     }
 
     /// Whether a wait is for the first phase at some time: its parity is 0, or begins with 0 where a loop
@@ -58,11 +58,11 @@ impl Flow<'_> {
         self.begins_with_zero(&view, read, 0) || self.takes_turns(&view, read, wait.instruction, 0)
     }
 
-    /// The parity that a wait is for when a thread gets there for the first time, if it is known.
+    /// The parity that a wait is for when a thread gets there for the first time, if a short chain of instructions
+    /// makes it: it costs much less than [`Flow::parity`].
     pub fn first_parity(&self, wait: &Used) -> Option<bool> {
-        let register = wait.parity.and_then(|operand| self.register_at(operand))?;
-        let view = self.facts.view(self.unit);
-        self.at_first(&view, (wait.instruction, register), wait.instruction, 0).map(|number| number & 1 == 1)
+        let at = wait.instruction;
+        self.parity_by(wait, |register| self.at_first(&self.facts.view(self.unit), (at, register), at, 0))
     }
 
     /// What an instruction reads before an instruction `first` is executed: what that leads to has not been then.

@@ -51,6 +51,9 @@ impl Flow<'_> {
             let (Some(mbarrier), Some(block)) = (wait.mbarrier, cfg.block_of(wait.instruction)) else {
                 continue;
             };
+            if self.first_parity(wait) != Some(false) {
+                continue;
+            }
             if !self.facts.budget.take(arrivals.len() as u64) {
                 return Vec::new();
             }
@@ -66,8 +69,6 @@ impl Flow<'_> {
             held.push(Held { wait, block, arrivals: arrivals.clone(), passed_by: None, ends: false });
         }
         // Nearly always there is no circle in the graph.
-        self.let_go(&mut held);
-        held.retain(|it| !it.ends && self.is_for_first(it.wait));
         self.let_go(&mut held);
         held.retain(|it| !it.ends);
         for it in &mut held {
@@ -111,11 +112,6 @@ impl Flow<'_> {
         block != held.block
             && self.cfg().dominates(held.block, block)
             && held.passed_by.as_ref().is_none_or(|passed_by| !passed_by[block.index()])
-    }
-
-    /// Whether a wait is for the first phase when a thread gets there for the first time.
-    fn is_for_first(&self, wait: &Used) -> bool {
-        self.parity(wait).map_or_else(|| self.first_parity(wait) == Some(false), |parity| !parity)
     }
 
     /// The blocks that a thread can reach behind a wait that has failed before it waits again; nothing if it is not known
