@@ -34,7 +34,7 @@ use crate::isa::vocabulary::{
     ScaleVectorSize, Sparse, SrcFormat, SyncRestrict, Unpack, WarpMulticast,
 };
 use crate::resolve::symbols::{RegisterId, SymbolId};
-use crate::source::{Span, Spanned};
+use crate::source::{Source, Span, Spanned};
 use crate::syntax::ast::{StateSpace, Type};
 
 pub mod decode;
@@ -323,19 +323,19 @@ pub struct Predicate<'s> {
 /// all else that is done with it.
 #[derive(Clone, Copy)]
 pub struct Name<'s> {
-    text: &'s str,
+    source: &'s Source,
     span: Span,
 }
 
 impl<'s> Name<'s> {
-    /// What `text` has at `span`.
-    pub(crate) const fn new(text: &'s str, span: Span) -> Self {
-        Self { text, span }
+    /// What `source` has at `span`.
+    pub(crate) const fn new(source: &'s Source, span: Span) -> Self {
+        Self { source, span }
     }
 
     /// As it is written.
     pub fn as_str(self) -> &'s str {
-        self.text.get(self.span.range()).unwrap_or_default()
+        self.source.slice(self.span)
     }
 }
 

@@ -11,7 +11,7 @@ use std::ops::Range;
 use petgraph::algo::kosaraju_scc;
 use petgraph::graph::{DiGraph, NodeIndex};
 use rustc_hash::FxHashMap;
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 
 use super::dominance::DominatorTree;
 use crate::isa::generic::Control;
@@ -38,6 +38,9 @@ impl BlockId {
 
 /// Most blocks have two neighbours at most.
 type BlockIds = SmallVec<[BlockId; 2]>;
+
+/// Something that is true or false of each block.
+pub type OfBlocks = SmallVec<[bool; 64]>;
 
 /// A basic block.
 #[derive(Clone, Debug, Default)]
@@ -241,17 +244,17 @@ impl Cfg {
     }
 
     /// By block: whether a path of one edge or more leads there from one of these.
-    pub fn followers(&self, blocks: impl Iterator<Item = BlockId>) -> Vec<bool> {
+    pub fn followers(&self, blocks: impl Iterator<Item = BlockId>) -> OfBlocks {
         self.behind(blocks, |block| &block.successors)
     }
 
     /// By block: whether a path of one edge or more leads from there to one of these.
-    pub fn leaders(&self, blocks: impl Iterator<Item = BlockId>) -> Vec<bool> {
+    pub fn leaders(&self, blocks: impl Iterator<Item = BlockId>) -> OfBlocks {
         self.behind(blocks, |block| &block.predecessors)
     }
 
-    fn behind(&self, blocks: impl Iterator<Item = BlockId>, next: impl Fn(&Block) -> &BlockIds) -> Vec<bool> {
-        let mut seen = vec![false; self.blocks.len()];
+    fn behind(&self, blocks: impl Iterator<Item = BlockId>, next: impl Fn(&Block) -> &BlockIds) -> OfBlocks {
+        let mut seen: OfBlocks = smallvec![false; self.blocks.len()];
         let mut work: SmallVec<[BlockId; 16]> = SmallVec::new();
         let mut pass = |block: BlockId, work: &mut SmallVec<[BlockId; 16]>| {
             for next in next(self.block(block)) {

@@ -321,13 +321,16 @@ fn events(
     instructions: &[Decoded<'_>],
     is_executed: &dyn Fn(u32) -> bool,
 ) -> (Vec<Event>, Uses) {
+    /// Barriers, waits and the like, in most functions.
+    const MORE: usize = 8;
     let module = &unit.module;
-    let mut found = Vec::new();
     let mut uses = Uses::default();
     // Whether something is read before that others may write meanwhile.
     let mut reads_strongly = false;
     let range = Cfg::instruction_range(module, module.functions[function as usize].body);
-    let mut tensor = instructions.partition_point(|decoded| decoded.index < range.start);
+    let [mut tensor, end] =
+        [range.start, range.end].map(|at| instructions.partition_point(|decoded| decoded.index < at));
+    let mut found = Vec::with_capacity(end - tensor + MORE);
     for instruction in range {
         let opcode = unit.operations.of(instruction);
         if opcode.only_computes() {

@@ -210,9 +210,35 @@ impl Block {
 #[derive(Debug, Default)]
 struct OfCta {
     values: RefCell<FxHashMap<DefinitionId, Option<Value>>>,
-    blocks: RefCell<FxHashMap<BlockId, Holds>>,
+    blocks: RefCell<Blocks>,
     /// The same, where the whole CTA gets there, or its whole cluster.
-    together: [RefCell<FxHashMap<BlockId, Holds>>; 2],
+    together: [RefCell<Blocks>; 2],
+}
+
+/// Who gets to the blocks of a kernel, as far as that was asked for.
+#[derive(Debug, Default)]
+struct Blocks {
+    /// By block: which of those below.
+    known: FxHashMap<BlockId, u32>,
+    /// Each once: few blocks differ, and each takes as much as all else that is known of a block.
+    different: Vec<Holds>,
+}
+
+impl Blocks {
+    fn get(&self, block: BlockId) -> Option<&Holds> {
+        self.different.get(*self.known.get(&block)? as usize)
+    }
+
+    fn insert(&mut self, block: BlockId, holds: Holds) {
+        /// Of more, the others are not compared.
+        const MOST: usize = 8;
+        let same = self.different.iter().take(MOST).position(|it| *it == holds);
+        let index = same.unwrap_or_else(|| {
+            self.different.push(holds);
+            self.different.len() - 1
+        });
+        self.known.insert(block, index as u32);
+    }
 }
 
 /// What is taken for granted of conditions of which nothing is known.
@@ -312,7 +338,7 @@ impl<'a> Executing<'a> {
             Unknown::Stays => &self.found.blocks,
             Unknown::Holds(of) => &self.found.together[usize::from(of > Extent::Cta)],
         };
-        if let Some(known) = found.borrow().get(&block) {
+        if let Some(known) = found.borrow().get(block) {
             return Some(*known);
         }
         let everybody = Holds { yes: self.all, no: ThreadSet::EMPTY, agrees: true, elects: None };
@@ -325,7 +351,7 @@ impl<'a> Executing<'a> {
             let deciding = &self.deciding.blocks[at.index()];
             let missing: Vec<BlockId> = {
                 let known = found.borrow();
-                deciding.iter().map(|(branch, _)| *branch).filter(|it| !known.contains_key(it)).collect()
+                deciding.iter().map(|(branch, _)| *branch).filter(|it| known.get(*it).is_none()).collect()
             };
             if !missing.is_empty() {
                 // A circle has no beginning.
@@ -338,7 +364,7 @@ impl<'a> Executing<'a> {
             work.pop();
             let mut reached: Option<Holds> = None;
             for (branch, way) in deciding {
-                let from = found.borrow()[branch];
+                let from = *found.borrow().get(*branch)?;
                 let through = match way {
                     Way::Only(_) if matches!(unknown, Unknown::Holds(of) if self.is_open_to_all(*branch, of)) => {
                         from
@@ -350,7 +376,7 @@ impl<'a> Executing<'a> {
             }
             found.borrow_mut().insert(at, reached.unwrap_or(everybody));
         }
-        found.borrow().get(&block).copied()
+        found.borrow().get(block).copied()
     }
 
     /// The threads that leave a block to another one, of those that get there.

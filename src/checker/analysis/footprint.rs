@@ -377,13 +377,13 @@ fn legal_n(facts: &Facts) -> Option<u32> {
 }
 
 /// The columns that a multiply reads beside its accumulator: A, its metadata, the scales.
-pub fn operands_read(flow: &Flow<'_>, event: Event) -> Vec<Option<Columns>> {
+pub fn operands_read(flow: &Flow<'_>, event: Event) -> SmallVec<[Option<Columns>; 2]> {
     /// More than metadata or scales have.
     const MOST: u32 = 32;
-    let Some(Instruction::Mma(mma)) = flow.instruction(event) else { return Vec::new() };
+    let Some(Instruction::Mma(mma)) = flow.instruction(event) else { return SmallVec::new() };
     // Most read both matrices from shared memory.
     if addresses_read(mma).next().is_none() {
-        return Vec::new();
+        return SmallVec::new();
     }
     let layout = facts(flow, event)
         .and_then(|facts| facts.m)

@@ -262,6 +262,14 @@ impl<'a> Flow<'a> {
         Some(callees.found)
     }
 
+    /// The mbarriers that are used in one way in this function and in those that it calls; nothing if it may be any.
+    pub fn all_mbarriers(&self, how: Use) -> Option<Several<()>> {
+        let own = self.mbarriers().iter().filter(|it| it.how == how).map(|it| it.mbarrier);
+        let own: Vec<Mbarrier> = own.collect::<Option<_>>()?;
+        let of_callees = self.mbarriers_of_callees(|it| it == how)?;
+        Some(self.several(own.into_iter().chain(of_callees).map(|it| (it, ()))))
+    }
+
     /// What a function does with mbarriers, and with the words at which addresses.
     fn mbarriers_in(&self, function: u32) -> Option<Vec<(Used, Option<Place>)>> {
         let own;

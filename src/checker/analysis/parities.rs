@@ -84,8 +84,7 @@ impl Flow<'_> {
         let is_one = mbarrier.is_one();
         (is_one || mbarrier.is_of_ring()).then_some(())?;
         self.facts.budget.take(used.len() as u64).then_some(())?;
-        let this = self.several(std::iter::once((mbarrier, ())));
-        let may_be = |it: &&Used| it.mbarrier.is_none_or(|other| self.may_be_one_of(&other, &this));
+        let may_be = |it: &&Used| it.mbarrier.is_none_or(|other| self.may_be_same(&other, &mbarrier));
         // Those of another CTA arrive there as well.
         if used.iter().filter(may_be).any(|it| it.is_in_cluster && it.how != Use::Initialises) {
             return None;
@@ -95,10 +94,13 @@ impl Flow<'_> {
         if !arrivals.iter().all(|it| it.mbarrier == Some(mbarrier)) {
             return None;
         }
-        let parity = self.parity(wait)?;
         let waits: Vec<&Used> = used.iter().filter(|it| it.how == Use::Waits).filter(may_be).collect();
-        let alike = |it: &&Used| it.mbarrier == Some(mbarrier) && self.parity(it) == Some(parity);
-        if !waits.iter().all(alike) {
+        if !waits.iter().all(|it| it.mbarrier == Some(mbarrier)) {
+            return None;
+        }
+        let parity = self.parity(wait)?;
+        let mut others = waits.iter().filter(|it| it.instruction != wait.instruction);
+        if !others.all(|it| self.parity(it) == Some(parity)) {
             return None;
         }
         let behind = self.passed_from(Direction::Forward, &[arrival.instruction])?;

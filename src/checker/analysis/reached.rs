@@ -28,6 +28,9 @@ pub struct Reached<'a> {
     way: SmallVec<[(Flow<'a>, u32); 1]>,
 }
 
+/// Instructions that a kernel executes: few, as a rule.
+pub type AllReached<'a> = SmallVec<[Reached<'a>; 4]>;
+
 /// By function on the way to an instruction: what decides whether a thread goes on.
 pub type Conditions = SmallVec<[(u32, Condition); 1]>;
 
@@ -37,8 +40,8 @@ const DEEP: usize = 8;
 impl<'a> Flow<'a> {
     /// The operations that are `wanted`, of this function and of those that it calls, once for each chain of
     /// calls.
-    pub fn reached(&self, wanted: impl Fn(Event) -> bool) -> Vec<Reached<'a>> {
-        let mut found = Vec::new();
+    pub fn reached(&self, wanted: impl Fn(Event) -> bool) -> AllReached<'a> {
+        let mut found = AllReached::new();
         self.reach_into(&wanted, &SmallVec::new(), None, &mut found);
         found
     }
@@ -48,7 +51,7 @@ impl<'a> Flow<'a> {
         wanted: &dyn Fn(Event) -> bool,
         way: &SmallVec<[(Self, u32); 1]>,
         through: Option<Through>,
-        found: &mut Vec<Reached<'a>>,
+        found: &mut AllReached<'a>,
     ) {
         let call = way.last().map(|(_, call)| *call);
         let happens =

@@ -410,7 +410,7 @@ impl<'s> Decoder<'s> {
         let Resolution::Register(id) = self.symbols.operand(index as u32) else { return None };
         let Declared { ty, .. } = self.declared(id)?;
         let span = operand.span();
-        let name = Name::new(self.source.text(), span);
+        let name = Name::new(self.source, span);
         Some(Register { name, span, ty, id, component: false, plus: None })
     }
 
@@ -502,7 +502,7 @@ impl<'s> Decoder<'s> {
             return Value::Other("a name");
         };
         let component = name.split_once('.').map(|(_, component)| component);
-        let name = Name::new(self.source.text(), span);
+        let name = Name::new(self.source, span);
         let selects = |it| matches!((it, vector), ("x" | "y" | "r" | "g", _) | ("z" | "w" | "b" | "a", 3..));
         let is_component = component.is_some_and(selects);
         match (vector, component) {

@@ -1,5 +1,7 @@
 //! An instruction against its row of the table, before it has types.
 
+use smallvec::SmallVec;
+
 use crate::isa::tensor::{InstructionForm, Misfit, OperandSlot, Restriction};
 use crate::isa::vocabulary::{Operation, Qualifier, Slot};
 use crate::source::{Span, Spanned};
@@ -7,7 +9,7 @@ use crate::source::{Span, Spanned};
 /// The qualifiers of one instruction, in the order they are written.
 #[derive(Clone, Debug, Default)]
 pub struct Qualifiers {
-    written: Vec<Spanned<Qualifier>>,
+    written: SmallVec<[Spanned<Qualifier>; 6]>,
 }
 
 impl Qualifiers {

@@ -55,7 +55,7 @@ pub(crate) fn tensor_operation<'s>(
     words: impl Iterator<Item = (&'s str, Span)>,
 ) -> Option<(vocabulary::Operation, usize)> {
     let mut longest = None;
-    let mut name = String::new();
+    let mut name = String::with_capacity(32);
     let mut end = None;
     for (count, (word, span)) in words.enumerate().take(3) {
         if count > 0 {

@@ -131,9 +131,8 @@ impl Kernel<'_> {
         if !seen.mbarriers.insert(mbarrier) {
             return;
         }
-        let waited = mbarrier.map(|it| flow.several(std::iter::once((it, ()))));
-        let may_be = |other: Option<Mbarrier>| match (&waited, other) {
-            (Some(waited), Some(other)) => flow.may_be_one_of(&other, waited),
+        let may_be = |other: Option<Mbarrier>| match (mbarrier, other) {
+            (Some(waited), Some(other)) => flow.may_be_same(&waited, &other),
             (Some(_) | None, Some(_) | None) => true,
         };
         let used = flow.mbarriers().iter().filter(|used| used.how.signals());

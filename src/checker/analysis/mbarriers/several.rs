@@ -30,6 +30,22 @@ fn ends(mbarrier: &Mbarrier) -> (i64, i64) {
     (bytes.first().unwrap_or(i64::MIN), bytes.last().unwrap_or(i64::MAX))
 }
 
+/// Of those of one root, which begin at or before the last byte of `mbarrier`, the last one first.
+fn before_end<'e, T>(
+    entries: &'e [Entry<T>],
+    mbarrier: &Mbarrier,
+) -> impl Iterator<Item = &'e Entry<T>> + use<'e, T> {
+    let (_, last) = ends(mbarrier);
+    entries[..entries.partition_point(|it| ends(&it.mbarrier).0 <= last)].iter().rev()
+}
+
+/// Whether one of those of one root may be `mbarrier`; also if the budget does not suffice to find out.
+fn may_have<T>(entries: &[Entry<T>], mbarrier: &Mbarrier, budget: &Budget) -> bool {
+    let (first, _) = ends(mbarrier);
+    let mut near = before_end(entries, mbarrier).take_while(|it| it.end >= first);
+    near.any(|it| !budget.take(1) || it.mbarrier.may_be(mbarrier))
+}
+
 impl<T> Several<T> {
     /// Sorts mbarriers; `is_movable` says of a root whether another one may begin where it does.
     fn new(all: impl Iterator<Item = (Mbarrier, T)>, is_movable: impl Fn(Root) -> bool) -> Self {
@@ -62,17 +78,13 @@ impl<T> Several<T> {
 
     /// Those with the same root that begin at or before the last byte of `mbarrier`, the last one first.
     fn before_end(&self, mbarrier: &Mbarrier) -> impl Iterator<Item = &Entry<T>> {
-        let entries = self.by_root.get(&mbarrier.root).map_or(&[][..], Vec::as_slice);
-        let (_, last) = ends(mbarrier);
-        entries[..entries.partition_point(|it| ends(&it.mbarrier).0 <= last)].iter().rev()
+        before_end(self.by_root.get(&mbarrier.root).map_or(&[][..], Vec::as_slice), mbarrier)
     }
 
     /// Whether one of them may be `mbarrier`, counted from the same root; also if the budget does not suffice
     /// to find out.
     pub fn may_have(&self, mbarrier: &Mbarrier, budget: &Budget) -> bool {
-        let (first, _) = ends(mbarrier);
-        let mut near = self.before_end(mbarrier).take_while(|it| it.end >= first);
-        near.any(|it| !budget.take(1) || it.mbarrier.may_be(mbarrier))
+        self.by_root.get(&mbarrier.root).is_some_and(|entries| may_have(entries, mbarrier, budget))
     }
 
     /// What belongs to those of the same ring as `mbarrier`, as far as the budget suffices.
@@ -109,9 +121,19 @@ impl Flow<'_> {
     /// Whether an mbarrier may be one of several, also where each is counted from another root; also if the
     /// budget does not suffice to find out.
     pub fn may_be_one_of<T>(&self, mbarrier: &Mbarrier, several: &Several<T>) -> bool {
-        let same_root = usize::from(several.by_root.contains_key(&mbarrier.root));
-        self.is_movable(mbarrier.root) && several.movable > same_root
-            || several.may_have(mbarrier, &self.facts.budget)
+        let entries = several.by_root.get(&mbarrier.root);
+        self.is_movable(mbarrier.root) && several.movable > usize::from(entries.is_some())
+            || entries.is_some_and(|entries| may_have(entries, mbarrier, &self.facts.budget))
+    }
+
+    /// Whether two mbarriers may be the same, also where each is counted from another root; also if the budget does
+    /// not suffice to find out.
+    pub fn may_be_same(&self, one: &Mbarrier, other: &Mbarrier) -> bool {
+        if one.root == other.root {
+            !self.facts.budget.take(1) || one.may_be(other)
+        } else {
+            self.is_movable(one.root) && self.is_movable(other.root)
+        }
     }
 }
 

@@ -58,8 +58,7 @@ impl Flow<'_> {
                 return Vec::new();
             }
             let arrivals = known.entry(mbarrier).or_insert_with(|| {
-                let this = self.several(std::iter::once((mbarrier, ())));
-                let may_be = |(other, _): &&(Mbarrier, u32)| self.may_be_one_of(other, &this);
+                let may_be = |(other, _): &&(Mbarrier, u32)| self.may_be_same(other, &mbarrier);
                 arrivals.iter().filter(may_be).map(|(_, at)| *at).collect()
             });
             // Where nothing arrives, another rule says so.

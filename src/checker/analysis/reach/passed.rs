@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use smallvec::SmallVec;
 
 use super::Direction;
-use crate::analysis::cfg::{BlockId, Cfg};
+use crate::analysis::cfg::{BlockId, Cfg, OfBlocks};
 
 /// What paths pass that go from some instructions forward, or backward.
 #[derive(Debug)]
@@ -14,7 +14,7 @@ pub struct Passed {
     /// In the order of the blocks: which of those in a block is passed first.
     first: SmallVec<[(BlockId, u32); 4]>,
     /// The blocks that are entered behind them.
-    blocks: Vec<bool>,
+    blocks: OfBlocks,
 }
 
 impl Passed {

@@ -1,7 +1,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::analysis::flow::{Flow, Role};
-use crate::analysis::mbarriers::{Mbarrier, Several, Use, Used};
+use crate::analysis::mbarriers::{Use, Used};
 use crate::analysis::reach::Direction;
 use crate::diagnostic::{Diagnostic, Findings};
 use crate::isa::vocabulary::Operation;
@@ -68,14 +68,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             continue;
         }
         let mut reported = FxHashSet::default();
-        // Nothing, if it may be any.
-        let all = |how: Use| -> Option<Several<()>> {
-            let own: Vec<Mbarrier> =
-                used.iter().filter(|it| it.how == how).map(|it| it.mbarrier).collect::<Option<_>>()?;
-            let of_callees = flow.mbarriers_of_callees(|it| it == how)?;
-            let all = flow.several(own.into_iter().chain(of_callees).map(|it| (it, ())));
-            Some(all).filter(|all| !all.is_empty())
-        };
+        let all = |how: Use| flow.all_mbarriers(how).filter(|all| !all.is_empty());
         if let Some(initialised) = all(Use::Initialises) {
             for commit in used.iter().filter(|it| it.how == Use::Commits) {
                 let Some(mbarrier) = commit.mbarrier else { continue };

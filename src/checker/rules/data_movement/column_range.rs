@@ -85,13 +85,16 @@ fn past_allocation(checker: &Checker<'_>, flow: &Flow<'_>, findings: &mut Findin
     let accesses = flow.events().iter().copied().chain(called).flat_map(|event| {
         let own = flow.instruction(event).and_then(footprint::accessed).map(|(address, _)| address);
         let own = own.map(|address| (event, address, footprint::columns(flow, event)));
-        let read: Vec<_> = match flow.instruction(event) {
-            Some(Instruction::Mma(mma)) => footprint::addresses_read(mma)
-                .zip(footprint::operands_read(flow, event))
-                .map(|(address, columns)| (event, address, columns))
-                .collect(),
-            _ => Vec::new(),
+        let multiply = match flow.instruction(event) {
+            Some(Instruction::Mma(mma)) => Some(mma),
+            _ => None,
         };
+        let read = multiply.into_iter().flat_map(move |mma| {
+            let columns = footprint::operands_read(flow, event);
+            footprint::addresses_read(mma)
+                .zip(columns)
+                .map(move |(address, columns)| (event, address, columns))
+        });
         own.into_iter().chain(read)
     });
     for (event, address, columns) in accesses {
@@ -242,13 +245,12 @@ fn past_only_allocation(checker: &Checker<'_>, flow: &Flow<'_>, findings: &mut F
         let (address, _) = footprint::accessed(flow.instruction(*event)?)?;
         Some((*event, address, footprint::columns(flow, *event)?))
     });
-    let accesses: Vec<_> = accesses.collect();
-    let large = accesses.iter().find(|(_, _, columns)| {
+    let large = accesses.clone().find(|(_, _, columns)| {
         // Where the slot is known, it is said which columns these are.
         columns.count() > size && columns.place().slot().is_none()
     });
     if let Some((event, address, columns)) = large {
-        let name = checker.unit.source.slice(flow.span(*event));
+        let name = checker.unit.source.slice(flow.span(event));
         findings.push(
             Diagnostic::new(
                 Code::ColumnRange,
@@ -261,13 +263,12 @@ fn past_only_allocation(checker: &Checker<'_>, flow: &Flow<'_>, findings: &mut F
         );
         return;
     }
-    let numbers = accesses.into_iter().filter_map(|(event, address, columns)| match columns.certain()? {
+    let numbers = accesses.filter_map(|(event, address, columns)| match columns.certain()? {
         (Root::Literal, range) => Some((event, address, range)),
         _ => None,
     });
-    let accesses: Vec<_> = numbers.collect();
-    let Some(first) = accesses.iter().min_by_key(|(_, _, range)| range.start) else { return };
-    let Some(last) = accesses.iter().max_by_key(|(_, _, range)| range.end) else { return };
+    let Some(first) = numbers.clone().min_by_key(|(_, _, range)| range.start) else { return };
+    let Some(last) = numbers.max_by_key(|(_, _, range)| range.end) else { return };
     let (start, end) = (first.2.start, last.2.end);
     if end - start <= size {
         return;

@@ -1,4 +1,5 @@
-use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::SmallVec;
 
 use crate::diagnostic::{Applicability, Diagnostic, Edit, Findings, Fix};
 use crate::instruction::decode::{Bound, Decoded, Value};
@@ -237,35 +238,39 @@ fn repeated(decoded: &Decoded<'_>, findings: &mut Findings<'_>) {
     if single && vectors().all(|bound| matches!(&bound.value, Value::Vector(it) if ascends(&it.elements))) {
         return;
     }
-    let most =
-        vectors().map(|bound| if let Value::Vector(it) = &bound.value { it.elements.len() } else { 1 });
-    let mut written: FxHashMap<(RegisterId, &str), Register<'_>> =
-        FxHashMap::with_capacity_and_hasher(most.sum(), FxBuildHasher);
-    for bound in &decoded.operands {
-        let elements: &[Scalar<'_>] = match (bound.slot.class, &bound.value) {
-            (
-                OperandClass::LoadVector | OperandClass::MetadataVector | OperandClass::ReductionResult,
-                Value::Vector(vector),
-            ) => &vector.elements,
-            (OperandClass::ReductionResult, Value::Scalar(scalar)) => std::slice::from_ref(scalar),
-            _ => continue,
-        };
-        for element in elements {
-            let Scalar::Register(register) = element else { continue };
-            // Components of one vector register are registers of their own.
-            let component = if register.component { register.name.as_str() } else { "" };
-            if let Some(first) = written.insert((register.id, component), *register) {
-                findings.push(
-                    Diagnostic::new(
-                        Code::VectorElement,
-                        register.span,
-                        format!("`{}` is written twice by one load", register.name),
-                        "written again here",
-                    )
-                    .label(first.span, "first written here")
-                    .help("load into a register of its own"),
-                );
-            }
+    let elements = decoded.operands.iter().flat_map(|bound| match (bound.slot.class, &bound.value) {
+        (
+            OperandClass::LoadVector | OperandClass::MetadataVector | OperandClass::ReductionResult,
+            Value::Vector(vector),
+        ) => &vector.elements[..],
+        (OperandClass::ReductionResult, Value::Scalar(scalar)) => std::slice::from_ref(scalar),
+        _ => &[],
+    });
+    let registers = elements.filter_map(|element| match element {
+        Scalar::Register(register) => Some(register),
+        _ => None,
+    });
+    // In another order, but nearly always each once as well.
+    let mut ids: SmallVec<[RegisterId; 128]> = registers.clone().map(|register| register.id).collect();
+    ids.sort_unstable();
+    if ids.is_sorted_by(|one, next| one < next) {
+        return;
+    }
+    let mut written: FxHashMap<(RegisterId, &str), &Register<'_>> = FxHashMap::default();
+    for register in registers {
+        // Components of one vector register are registers of their own.
+        let component = if register.component { register.name.as_str() } else { "" };
+        if let Some(first) = written.insert((register.id, component), register) {
+            findings.push(
+                Diagnostic::new(
+                    Code::VectorElement,
+                    register.span,
+                    format!("`{}` is written twice by one load", register.name),
+                    "written again here",
+                )
+                .label(first.span, "first written here")
+                .help("load into a register of its own"),
+            );
         }
     }
 }

@@ -1,5 +1,7 @@
 use std::collections::BTreeMap;
 
+use smallvec::SmallVec;
+
 use crate::analysis::events::{Action, Event};
 use crate::diagnostic::{Diagnostic, Findings};
 use crate::isa::generic::Computation;
@@ -37,7 +39,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
         let aligned = |event: &Event| {
             flow.decoded(*event).is_some_and(|it| it.qualifiers.in_slot(Slot::Aligned).is_some())
         };
-        let mut concerned: Vec<(Event, Event)> = Vec::new();
+        let mut concerned: SmallVec<[(Event, Event); 16]> = SmallVec::new();
         for event in flow.events() {
             match event.action {
                 Action::Tensor { .. } if aligned(event) => concerned.push((*event, *event)),

@@ -1,6 +1,9 @@
+use rustc_hash::FxHashSet;
+
 use crate::analysis::events::Action;
 use crate::analysis::flow::Flow;
 use crate::analysis::groups::IdleWait;
+use crate::analysis::mbarriers::{Use, Used};
 use crate::analysis::reach::{Direction, Passed};
 use crate::diagnostic::{Diagnostic, Findings};
 use crate::isa::generic::Synchronization;
@@ -13,13 +16,16 @@ rule! {
     /// `cp.async.wait_group`, a `cp.async.wait_all` or a `cp.async.mbarrier.arrive`. Of several copies the
     /// first is named. Kernels that call something unknown are left alone.
     ///
+    /// Finds a `cp.async.bulk` to shared memory of which the mbarrier is one that nothing in the whole kernel waits
+    /// on, in kernels of which it is known which mbarriers they wait on.
+    ///
     /// A `cp.async.wait_group N` is found where no more than N groups are committed on any way to the first
     /// multiply, and nothing else writes shared memory: it waits for none.
     ///
     /// ## Why is this bad?
     /// A copy is complete when its own thread has waited for it, or when the mbarrier is signalled that it
-    /// told to track its copies. Barriers and fences order what is complete; `tcgen05.mma` then multiplies
-    /// what was in shared memory before.
+    /// told to track its copies; a bulk copy to shared memory, when its mbarrier is. Barriers and fences order what is
+    /// complete; `tcgen05.mma` then multiplies what was in shared memory before.
     ///
     /// ## Example
     /// ```ptx
@@ -67,40 +73,75 @@ rule! {
     /// ```
     ///
     /// ## References
-    /// PTX ISA, section 9.7.9.25.3
+    /// PTX ISA, sections 9.7.9.25.3 and 9.7.9.25.4
     CopyNeverWaitedFor Kernel check
 }
 
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     for flow in checker.flows().filter(Flow::is_entry) {
-        let mut copies = flow.events().iter().filter(|event| event.action == Action::AsyncCopy).peekable();
-        if copies.peek().is_none() || flow.summary().is_none_or(|summary| summary.unknown) {
+        of_groups(&flow, findings);
+        in_bulk(&flow, findings);
+    }
+}
+
+/// Bulk copies that signal an mbarrier which nothing waits on, for each mbarrier the first.
+fn in_bulk(flow: &Flow<'_>, findings: &mut Findings<'_>) {
+    let loads =
+        |used: &&Used| flow.event_at(used.instruction).is_some_and(|event| event.action == Action::BulkLoad);
+    let used = flow.mbarriers();
+    let mut copies = used.iter().filter(loads).peekable();
+    if copies.peek().is_none() || flow.summary().is_none_or(|summary| summary.unknown) {
+        return;
+    }
+    let Some(waited) = flow.all_mbarriers(Use::Waits) else { return };
+    let mut reported = FxHashSet::default();
+    for copy in copies {
+        let Some(mbarrier) = copy.mbarrier else { continue };
+        if flow.may_be_one_of(&mbarrier, &waited) || !reported.insert(mbarrier) {
             continue;
         }
-        let Some(waited_for) = before_waits(&flow) else { continue };
-        let Some(copy) = copies.find(|event| !waited_for.has(flow.cfg(), event.instruction)) else {
-            if let Some(idle) = flow.idle_wait() {
-                findings.push(waits_in_vain(&flow, &idle));
-            }
-            continue;
-        };
         findings.push(
             Diagnostic::new(
                 Code::CopyNeverWaitedFor,
-                flow.span(*copy),
-                "nothing waits for the `cp.async`",
-                "may be under way until the kernel ends",
+                copy.span,
+                "nothing waits for this bulk copy",
+                "no `mbarrier.try_wait` or `mbarrier.test_wait` names this mbarrier",
             )
-            .note(
-                "a copy is complete when its thread has waited for it, or when the mbarrier is signalled that \
-                 tracks it; barriers and fences do not wait for it (PTX ISA, 9.7.9.25.3)",
-            )
-            .help(
-                "put `cp.async.wait_group` or `cp.async.wait_all` before the fence or barrier behind which the \
-                 data is read, or signal an mbarrier by `cp.async.mbarrier.arrive`",
-            ),
+            .note("a bulk copy to shared memory is complete when its mbarrier says so (PTX ISA, 9.7.9.25.4)")
+            .help("wait on this mbarrier before the data is read, or signal the one that is waited on"),
         );
     }
+}
+
+/// Copies in groups behind which nothing can wait for them, and waits that wait for none.
+fn of_groups(flow: &Flow<'_>, findings: &mut Findings<'_>) {
+    let mut copies = flow.events().iter().filter(|event| event.action == Action::AsyncCopy).peekable();
+    if copies.peek().is_none() || flow.summary().is_none_or(|summary| summary.unknown) {
+        return;
+    }
+    let Some(waited_for) = before_waits(flow) else { return };
+    let Some(copy) = copies.find(|event| !waited_for.has(flow.cfg(), event.instruction)) else {
+        if let Some(idle) = flow.idle_wait() {
+            findings.push(waits_in_vain(flow, &idle));
+        }
+        return;
+    };
+    findings.push(
+        Diagnostic::new(
+            Code::CopyNeverWaitedFor,
+            flow.span(*copy),
+            "nothing waits for the `cp.async`",
+            "may be under way until the kernel ends",
+        )
+        .note(
+            "a copy is complete when its thread has waited for it, or when the mbarrier is signalled that \
+             tracks it; barriers and fences do not wait for it (PTX ISA, 9.7.9.25.3)",
+        )
+        .help(
+            "put `cp.async.wait_group` or `cp.async.wait_all` before the fence or barrier behind which the \
+             data is read, or signal an mbarrier by `cp.async.mbarrier.arrive`",
+        ),
+    );
 }
 
 fn waits_in_vain(flow: &Flow<'_>, idle: &IdleWait) -> Diagnostic {

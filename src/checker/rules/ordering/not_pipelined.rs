@@ -1,3 +1,5 @@
+use std::rc::Rc;
+
 use rustc_hash::FxHashMap;
 
 use crate::analysis::events::{Action, Event};
@@ -59,7 +61,7 @@ fn has_several(flow: &Flow<'_>) -> bool {
 /// The operations that race with others of a function, wherever these are.
 struct Racing {
     /// What operations do, each once.
-    kinds: Vec<Touched>,
+    kinds: Vec<Rc<Touched>>,
     /// In the order of the instructions: those that race, and which of these they do.
     operations: Vec<(u32, usize)>,
 }
@@ -68,8 +70,8 @@ impl Racing {
     /// Those of one function.
     fn of(flow: &Flow<'_>) -> Self {
         // What is done, each once.
-        let mut kinds: Vec<Touched> = Vec::new();
-        let mut numbers: FxHashMap<Touched, usize> = FxHashMap::default();
+        let mut kinds: Vec<Rc<Touched>> = Vec::new();
+        let mut numbers: FxHashMap<Rc<Touched>, usize> = FxHashMap::default();
         let mut by_root: FxHashMap<Root, Vec<usize>> = FxHashMap::default();
         let mut all: Vec<(u32, usize)> = Vec::new();
         for event in flow.events() {
@@ -78,11 +80,11 @@ impl Racing {
             }
             let touched = touched(flow, *event);
             // So nearly always.
-            if let Some((_, last)) = all.last().filter(|(_, last)| kinds[*last] == touched) {
+            if let Some((_, last)) = all.last().filter(|(_, last)| *kinds[*last] == touched) {
                 all.push((event.instruction, *last));
                 continue;
             }
-            let number = *numbers.entry(touched).or_insert_with_key(|touched| {
+            let number = *numbers.entry(Rc::new(touched)).or_insert_with_key(|touched| {
                 let number = kinds.len();
                 for root in touched.roots() {
                     let of_root = by_root.entry(root).or_default();
@@ -90,7 +92,7 @@ impl Racing {
                         of_root.push(number);
                     }
                 }
-                kinds.push(touched.clone());
+                kinds.push(Rc::clone(touched));
                 number
             });
             all.push((event.instruction, number));

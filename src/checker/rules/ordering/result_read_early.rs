@@ -1,6 +1,7 @@
 use std::cell::LazyCell;
 
 use rustc_hash::FxHashSet;
+use smallvec::SmallVec;
 
 use crate::analysis::cfg::BlockId;
 use crate::analysis::events::{Action, Event};
@@ -152,7 +153,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
         };
         // What is read matters to stores only.
         let has_stores = happens(&|it| it == Pending::Store);
-        let read = |event: Event| if has_stores { operands_read(&flow, event) } else { Vec::new() };
+        let read = |event: Event| if has_stores { operands_read(&flow, event) } else { SmallVec::new() };
         // Paths with a wait and paths without may follow from the same test.
         let kind = |event: Event| {
             let stores = flow.operation(event) == Some(Operation::St);
