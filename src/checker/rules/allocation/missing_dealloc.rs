@@ -1,4 +1,5 @@
 use crate::analysis::allocated::is_stored_to;
+use crate::analysis::cfg::BlockId;
 use crate::analysis::events::Event;
 use crate::analysis::flow::{Flow, Pair, Role};
 use crate::analysis::footprint;
@@ -14,7 +15,7 @@ rule! {
     /// Finds kernels that allocate Tensor Memory and never deallocate, neither themselves nor in a
     /// function that they call; and of several allocations one whose address no `dealloc` is given, or
     /// another allocation overwrites. A kernel that deallocates at its end must not leave before by a `ret`
-    /// that all threads of a block execute together.
+    /// that all threads of a block execute together, nor branch together past the `dealloc` to the last one.
     ///
     /// ## Why is this bad?
     /// All Tensor Memory that a kernel allocates must be deallocated before the kernel exits: the
@@ -151,7 +152,8 @@ fn returns_before(flow: &Flow<'_>, findings: &mut Findings<'_>) {
     let leaves = |at: &u32| flow.unit.operations.of(*at).control().leaves() && !freed.has(cfg, *at);
     // What leaves ends a block.
     let last = cfg.blocks().filter_map(|(_, block)| block.instructions.clone().next_back());
-    let leaving: Vec<u32> = last.filter(leaves).collect();
+    let mut leaving: Vec<u32> = last.filter(leaves).collect();
+    leaving.extend(branches_past(flow, &freed, deallocs().map(|event| event.instruction)));
     if leaving.is_empty() {
         return;
     }
@@ -182,6 +184,34 @@ fn returns_before(flow: &Flow<'_>, findings: &mut Findings<'_>) {
             );
         }
     }
+}
+
+/// Branches of which one way leads to a `dealloc` and the other to none, but to a `ret` that those share who have
+/// deallocated: optimisers merge all of a kernel's.
+fn branches_past(flow: &Flow<'_>, freed: &Passed, deallocs: impl Iterator<Item = u32> + Clone) -> Vec<u32> {
+    let cfg = flow.cfg();
+    let frees = Passed::new(cfg, Direction::Backward, deallocs.clone());
+    let first = |block: BlockId| cfg.block(block).instructions.start;
+    let leads_to_dealloc =
+        |block: &BlockId| frees.has(cfg, first(*block)) || deallocs.clone().any(|at| at == first(*block));
+    let returns = |block: BlockId| {
+        let last = cfg.block(block).instructions.clone().next_back();
+        last.is_some_and(|at| flow.unit.operations.of(at).control().leaves() && freed.has(cfg, at))
+    };
+    let mut found = Vec::new();
+    for (_, block) in cfg.blocks() {
+        let Some(branch) = block.branch.filter(|at| !freed.has(cfg, *at)) else { continue };
+        let mut past = block.successors.iter().filter(|to| !leads_to_dealloc(to));
+        let (Some(past), None, 2) = (past.next(), past.next(), block.successors.len()) else { continue };
+        if !flow.facts.budget.take(cfg.len() as u64) {
+            break;
+        }
+        let behind = cfg.followers(std::iter::once(*past));
+        if returns(*past) || cfg.blocks().any(|(it, _)| behind[it.index()] && returns(it)) {
+            found.push(branch);
+        }
+    }
+    found
 }
 
 /// Allocations whose slot no `dealloc` reads, where it is known of each which slot that is.
