@@ -232,6 +232,7 @@ rules! {
     data_movement::outside_tensor_memory,
     data_movement::lanes_of_another_warp,
     data_movement::lanes_of_first_warp,
+    data_movement::never_written,
     // TC5 Matrix multiply
     multiply::block_scale,
     multiply::scale_vector_size,

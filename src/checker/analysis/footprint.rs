@@ -227,6 +227,18 @@ impl Columns {
         left.iter().all(|left| right.iter().all(|right| left.end <= right.start || right.end <= left.start))
     }
 
+    /// Whether `other` certainly touches none of the columns that this certainly touches, whichever of those that are
+    /// possible these are.
+    pub fn is_missed_by(&self, other: &Self) -> bool {
+        if self.place.root != other.place.root {
+            return false;
+        }
+        let (first, last) = self.place.columns_between();
+        let own = i64::from(first)..i64::from(last) + i64::from(self.least);
+        self.lanes & other.lanes == 0
+            || other.all().is_some_and(|all| all.iter().all(|it| it.end <= own.start || own.end <= it.start))
+    }
+
     /// All columns that may be touched, if it is known how many they are from an address on.
     fn all(&self) -> Option<SmallVec<[Range<i64>; 2]>> {
         let (first, last) = self.place.columns_between();

@@ -125,6 +125,7 @@ codes! {
     OutsideTensorMemory "TC409" "outside-tensor-memory" Error Silent,
     LanesOfAnotherWarp "TC410" "lanes-of-another-warp" Error Silent,
     LanesOfFirstWarp "TC411" "lanes-of-first-warp" Info Silent,
+    NeverWritten "TC412" "never-written" Warning Silent,
     // TC5 Matrix multiply
     BlockScale "TC501" "block-scale" Error Rejects,
     ScaleVectorSize "TC502" "scale-vector-size" Error Rejects,
