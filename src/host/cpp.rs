@@ -76,9 +76,10 @@ fn programs(source: &Source, found: &mut Found) {
 fn part(text: &str, token: Token) -> Part {
     match token {
         Token::Literal(literal) => Part::Literal(literal.span, literal.inside, literal.piece()),
-        Token::Word(word) if matches!(&text[word.range()], "return" | "co_return") => Part::Other,
-        // A macro, or something that is written to a stream.
-        Token::Word(_) | Token::Other(b'+' | b'%' | b'<', _) => Part::Changes,
+        // Another one may be a macro.
+        Token::Word(word) => Part::Word(word, !matches!(&text[word.range()], "return" | "co_return")),
+        // The last is something that is written to a stream.
+        Token::Other(b'+' | b'%' | b'<', _) => Part::Changes,
         Token::Other(..) | Token::Directive(_) => Part::Other,
     }
 }

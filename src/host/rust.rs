@@ -39,7 +39,8 @@ pub(super) fn find(source: &Source) -> Found {
                 Token::Literal(literal) => Part::Literal(literal.span, literal.inside, piece(literal)),
                 Token::Other(b'+', _) => Part::Changes,
                 Token::Other(b'.', dot) if text[dot.end as usize..].starts_with("replace") => Part::Changes,
-                Token::Word(_) | Token::Other(..) => Part::Other,
+                Token::Word(word) => Part::Word(word, false),
+                Token::Other(..) => Part::Other,
             })
         });
         modules::find(source, parts, &mut found);
