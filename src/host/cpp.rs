@@ -36,24 +36,34 @@ pub(super) fn find(source: &Source) -> Found {
         found.steps += tokens.steps();
     }
     if memchr::memmem::find(text.as_bytes(), b"R\"").is_some() {
-        programs(source, &mut found);
+        let mut tokens = Tokens::new(text);
+        let strings = std::iter::from_fn(|| tokens.next()).filter_map(|token| match token {
+            Token::Literal(literal) => literal.is_raw.then_some(literal.inside),
+            Token::Word(_) | Token::Directive(_) | Token::Other(..) => None,
+        });
+        programs(source, strings, &mut found);
+        found.steps += tokens.steps();
     }
     found
 }
 
-/// Adds what is found in strings that are programs for a compiler at run time. What is written in a raw string
-/// stands there as that compiler sees it.
-fn programs(source: &Source, found: &mut Found) {
-    let text = source.text();
-    let mut tokens = Tokens::new(text);
-    while let Some(token) = tokens.next() {
-        let Token::Literal(literal) = token else { continue };
-        let inside = source.slice(literal.inside);
-        let is_program = ["__global__", "__device__"].iter().any(|word| inside.contains(word));
-        if !literal.is_raw || !is_program || !inside.contains("asm") {
+/// What a program for a GPU has.
+const PROGRAM: [&str; 2] = ["__global__", "__device__"];
+
+/// Whether a text may have a string with such a program and assembly in it.
+pub(super) fn may_be_in(text: &[u8]) -> bool {
+    let has = |word: &str| memchr::memmem::find(text, word.as_bytes()).is_some();
+    PROGRAM.into_iter().any(has) && has("asm")
+}
+
+/// Adds what is found in strings, of which the insides are given, that are programs for a compiler at run time.
+/// What is written in a raw string stands there as that compiler sees it.
+pub(super) fn programs(source: &Source, strings: impl Iterator<Item = Span>, found: &mut Found) {
+    for inside in strings {
+        if !may_be_in(source.slice(inside).as_bytes()) {
             continue;
         }
-        let Found { statements, comments, alike, steps, .. } = find_in(source, literal.inside);
+        let Found { statements, comments, alike, steps, .. } = find_in(source, inside);
         // Something may be put in before it is compiled.
         let is_as_written = |statement: &Statement| {
             statement.template.iter().all(|piece| match piece {
@@ -66,7 +76,6 @@ fn programs(source: &Source, found: &mut Found) {
         found.alike.extend(alike);
         found.steps += steps;
     }
-    found.steps += tokens.steps();
     found.statements.sort_by_key(|statement| statement.span.start);
     found.comments.sort_unstable();
     found.comments.dedup();

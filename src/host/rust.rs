@@ -9,7 +9,7 @@
 
 use super::modules::{self, Part};
 use super::template::{Backslash, Escapes};
-use super::{Found, Piece};
+use super::{Found, Piece, cpp};
 use ptx_syntax::source::{Source, Span};
 
 mod macros;
@@ -70,7 +70,29 @@ pub(super) fn find(source: &Source) -> Found {
         modules::find(source, parts, &mut found);
         found.steps += tokens.steps();
     }
+    if cpp::may_be_in(text.as_bytes()) {
+        let mut tokens = Tokens::new(text);
+        let strings = std::iter::from_fn(|| tokens.next());
+        cpp::programs(source, programs(text, strings), &mut found);
+        found.steps += tokens.steps();
+    }
     found
+}
+
+/// The insides of strings that may be programs of C++: raw ones that nothing is put into.
+fn programs(text: &str, tokens: impl Iterator<Item = Token>) -> impl Iterator<Item = Span> {
+    let mut before = [0; 2];
+    tokens.filter_map(move |token| {
+        let Token::Literal(literal) = token else {
+            before = [before[1], text.as_bytes()[token.span().start as usize]];
+            return None;
+        };
+        // `format!(r"...")`
+        let is_given = before == *b"!(";
+        let is_changed = text[literal.span.end as usize..].trim_start().starts_with(".replace");
+        before = [before[1], b'"'];
+        (literal.is_raw && !is_given && !is_changed).then_some(literal.inside)
+    })
 }
 
 fn is_keyword(word: &str) -> bool {
