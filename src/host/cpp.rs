@@ -19,7 +19,7 @@ mod tokens;
 
 use constants::Constants;
 use guards::Guards;
-use macros::{Macros, Scope, arguments_from};
+use macros::{Macros, Scope};
 use statement::Reader;
 use tokens::{Directive, Token, Tokens};
 
@@ -135,10 +135,10 @@ pub(super) fn find_in(source: &Source, part: Span) -> Found {
                 // What is not a statement is looked at again: it may have one in it.
                 tokens.go_to(end.map_or(behind, |end| end as usize));
             }
-            Token::Word(word) if macros.has_assembly() => {
+            Token::Word(word) if macros.has_assembly() && macros.takes_arguments(&text[word.range()]) => {
                 let behind = tokens.at();
                 if let Some(Token::Other(b'(', open)) = tokens.next()
-                    && let Some(arguments) = arguments_from(text, open.end)
+                    && let Some(arguments) = macros.arguments(text, open)
                 {
                     let mut uses = Uses {
                         text,
@@ -149,7 +149,8 @@ pub(super) fn find_in(source: &Source, part: Span) -> Found {
                         is_of_another_machine: guards.ask_for_another_machine(),
                         statements: &mut found.statements,
                     };
-                    uses.look_at(word, arguments, scope, 0);
+                    let around = scope.map(|scope| (scope, Some(uses.span)));
+                    uses.look_at(word, arguments, around, 0);
                 }
                 // The arguments may have statements in them.
                 tokens.go_to(behind);
@@ -202,7 +203,14 @@ struct Uses<'r, 's> {
 const DEEPEST_USE: usize = 4;
 
 impl<'s> Uses<'_, 's> {
-    fn look_at(&mut self, name: Span, arguments: Span, around: Option<&Scope<'s>>, depth: usize) {
+    /// In the body of a macro: what is known there, and which part of the text says what differs between uses.
+    fn look_at(
+        &mut self,
+        name: Span,
+        arguments: Span,
+        around: Option<(&Scope<'s>, Option<Span>)>,
+        depth: usize,
+    ) {
         let text = self.text;
         let Some((body, scope)) = self.macros.assembly(text, name, arguments, around) else { return };
         let mut tokens = Tokens::new(&text[..body.end as usize]);
@@ -231,11 +239,17 @@ impl<'s> Uses<'_, 's> {
                     None => tokens.go_to(behind),
                 }
             } else if depth < DEEPEST_USE {
-                if let Some(Token::Other(b'(', open)) = tokens.next()
+                // Where the name of a macro is given, all of that differs.
+                let given = scope.name(text, word);
+                let is_all = given.is_some() || matches!(around, Some((_, None)));
+                let word = given.unwrap_or(word);
+                if self.macros.takes_arguments(&text[word.range()])
+                    && let Some(Token::Other(b'(', open)) = tokens.next()
                     && let Some(arguments) =
-                        arguments_from(text, open.end).filter(|arguments| arguments.end < body.end)
+                        self.macros.arguments(text, open).filter(|arguments| arguments.end < body.end)
                 {
-                    self.look_at(word, arguments, Some(&scope), depth + 1);
+                    let differs = Some(self.span).filter(|_| !is_all);
+                    self.look_at(word, arguments, Some((&scope, differs)), depth + 1);
                 }
                 tokens.go_to(behind);
             }

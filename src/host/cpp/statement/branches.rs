@@ -106,6 +106,15 @@ impl Reader<'_, '_> {
 
     /// Skips to what closes a bracket; what is in between may be any expression.
     pub(super) fn skip(&mut self, open: u8) -> Option<Span> {
+        self.skip_within(open, false)
+    }
+
+    /// The same where a macro may make a text of what is in between.
+    pub(super) fn skip_text(&mut self, open: u8) -> Option<Span> {
+        self.skip_within(open, true)
+    }
+
+    fn skip_within(&mut self, open: u8, is_text: bool) -> Option<Span> {
         let mut closing = vec![closing(open)];
         loop {
             match self.next()? {
@@ -119,7 +128,7 @@ impl Reader<'_, '_> {
                     }
                 }
                 // No expression goes beyond its statement, but for the bodies in it.
-                Token::Other(b';', _) if !closing.contains(&b'}') => return None,
+                Token::Other(b';', _) if !is_text && !closing.contains(&b'}') => return None,
                 Token::Word(_) | Token::Literal(_) | Token::Other(..) | Token::Directive(_) => {}
             }
         }
