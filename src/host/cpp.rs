@@ -160,7 +160,11 @@ pub(super) fn find_in(source: &Source, part: Span) -> Found {
             Token::Directive(directive) => {
                 let line = tokens.at();
                 tokens.skip_line();
-                guards.read(directive, &text[line..tokens.at()]);
+                let line = &text[line..tokens.at()];
+                if directive == Directive::If && guards::is_never(line) {
+                    tokens.skip_branch();
+                }
+                guards.read(directive, line);
             }
             Token::Word(_) | Token::Literal(_) | Token::Other(..) => {}
         }
