@@ -67,7 +67,10 @@ pub(super) fn programs(source: &Source, strings: impl Iterator<Item = Span>, fou
         // Something may be put in before it is compiled.
         let is_as_written = |statement: &Statement| {
             statement.template.iter().all(|piece| match piece {
-                Piece::Text { span, .. } => !modules::has_marks(source.slice(*span)),
+                Piece::Text { span, .. } => {
+                    let text = source.slice(*span);
+                    !modules::has_marks(text) && !modules::has_fields(text)
+                }
                 Piece::Line(_) | Piece::Hole(_) => true,
             })
         };

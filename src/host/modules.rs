@@ -168,6 +168,25 @@ pub(super) fn has_marks(text: &str) -> bool {
         })
 }
 
+/// Whether a template has something that is filled in where the program that it stands in is made: `{}`, `{name}`,
+/// `{:d}`, which no vector of PTX is likely to be, `%d`; and `%%0`, which is an operand behind that only.
+pub(super) fn has_fields(text: &str) -> bool {
+    let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
+    let is_field = |behind: &str| {
+        let len = behind.bytes().take_while(|byte| is_part(byte)).count();
+        behind[len..].starts_with(['}', ':'])
+    };
+    let is_conversion = |behind: &str| match behind.as_bytes() {
+        [b'%', behind, ..] => behind.is_ascii_digit(),
+        [b'd' | b'i' | b's' | b'u' | b'x', behind @ ..] => {
+            behind.first().is_none_or(|next| !is_part(next) && *next != b'<')
+        }
+        _ => false,
+    };
+    text.split('{').skip(1).any(is_field)
+        || text.match_indices('%').any(|(at, _)| !text[..at].ends_with('%') && is_conversion(&text[at + 1..]))
+}
+
 /// The comments of a text at a place of a file that may be meant for this tool.
 pub(super) fn comments(inside: &str, start: u32) -> impl Iterator<Item = Span> + '_ {
     let mut at = start;
@@ -197,6 +216,17 @@ mod tests {
         assert!(!is_whole(&module.replace("k() {", "k()")));
         for mark in ["r<N>", "r<{n}{{>", "@COLUMNS@", "${columns}", "%(columns)d", "%%r"] {
             assert!(!is_whole(&module.replace("r<4>", mark)), "{mark}");
+        }
+    }
+
+    #[test]
+    fn fields() {
+        for text in ["{}", "r, {n};", "{0}", "{:x}", "{n:x}", "x%d.b32", "%s", "[%%0]", "%%1"] {
+            assert!(has_fields(text), "{text}");
+        }
+        for text in ["{%0, %1}", "{ a: }", "{a, b}", "%r1", "%%laneid", "%0", "%d<4>", "%rd1", "%sum", "{$0}"]
+        {
+            assert!(!has_fields(text), "{text}");
         }
     }
 
