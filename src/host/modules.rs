@@ -190,7 +190,9 @@ pub(super) fn has_fields(text: &str) -> bool {
 /// The comments of a text at a place of a file that may be meant for this tool.
 pub(super) fn comments(inside: &str, start: u32) -> impl Iterator<Item = Span> + '_ {
     let mut at = start;
-    inside.split_inclusive('\n').filter_map(move |line| {
+    // A line may end where it is written as `\n`, too.
+    let lines = inside.split_inclusive('\n').flat_map(|line| line.split_inclusive("\\n"));
+    lines.filter_map(move |line| {
         let place = at;
         at += line.len() as u32;
         let comment = line.find("//").filter(|from| line[*from..].contains(MARK))?;
@@ -233,6 +235,9 @@ mod tests {
     #[test]
     fn comments_for_this_tool() {
         let text = ".version 9.0 // ptx-tc: allow(TC301)\n// not meant\n  // ptx-tc: allow(TC3)  \n}";
+        let found: Vec<&str> = comments(text, 0).map(|span| &text[span.range()]).collect();
+        assert_eq!(found, ["// ptx-tc: allow(TC301)", "// ptx-tc: allow(TC3)"]);
+        let text = r".version 9.0 // ptx-tc: allow(TC301) \n// not meant\n// ptx-tc: allow(TC3)\n}";
         let found: Vec<&str> = comments(text, 0).map(|span| &text[span.range()]).collect();
         assert_eq!(found, ["// ptx-tc: allow(TC301)", "// ptx-tc: allow(TC3)"]);
     }
