@@ -19,7 +19,7 @@ mod tokens;
 
 use constants::Constants;
 use guards::Guards;
-use macros::{Macros, Scope, arguments_from};
+use macros::{Macros, Scope};
 use statement::Reader;
 use tokens::{Directive, Token, Tokens};
 
@@ -36,28 +36,41 @@ pub(super) fn find(source: &Source) -> Found {
         found.steps += tokens.steps();
     }
     if memchr::memmem::find(text.as_bytes(), b"R\"").is_some() {
-        programs(source, &mut found);
+        let mut tokens = Tokens::new(text);
+        let strings = std::iter::from_fn(|| tokens.next()).filter_map(|token| match token {
+            Token::Literal(literal) => literal.is_raw.then_some(literal.inside),
+            Token::Word(_) | Token::Directive(_) | Token::Other(..) => None,
+        });
+        programs(source, strings, &mut found);
+        found.steps += tokens.steps();
     }
     found
 }
 
-/// Adds what is found in strings that are programs for a compiler at run time. What is written in a raw string
-/// stands there as that compiler sees it.
-fn programs(source: &Source, found: &mut Found) {
-    let text = source.text();
-    let mut tokens = Tokens::new(text);
-    while let Some(token) = tokens.next() {
-        let Token::Literal(literal) = token else { continue };
-        let inside = source.slice(literal.inside);
-        let is_program = ["__global__", "__device__"].iter().any(|word| inside.contains(word));
-        if !literal.is_raw || !is_program || !inside.contains("asm") {
+/// What a program for a GPU has.
+const PROGRAM: [&str; 2] = ["__global__", "__device__"];
+
+/// Whether a text may have a string with such a program and assembly in it.
+pub(super) fn may_be_in(text: &[u8]) -> bool {
+    let has = |word: &str| memchr::memmem::find(text, word.as_bytes()).is_some();
+    PROGRAM.into_iter().any(has) && has("asm")
+}
+
+/// Adds what is found in strings, of which the insides are given, that are programs for a compiler at run time.
+/// What is written in a raw string stands there as that compiler sees it.
+pub(super) fn programs(source: &Source, strings: impl Iterator<Item = Span>, found: &mut Found) {
+    for inside in strings {
+        if !may_be_in(source.slice(inside).as_bytes()) {
             continue;
         }
-        let Found { statements, comments, alike, steps, .. } = find_in(source, literal.inside);
+        let Found { statements, comments, alike, steps, .. } = find_in(source, inside);
         // Something may be put in before it is compiled.
         let is_as_written = |statement: &Statement| {
             statement.template.iter().all(|piece| match piece {
-                Piece::Text { span, .. } => !modules::has_marks(source.slice(*span)),
+                Piece::Text { span, .. } => {
+                    let text = source.slice(*span);
+                    !modules::has_marks(text) && !modules::has_fields(text)
+                }
                 Piece::Line(_) | Piece::Hole(_) => true,
             })
         };
@@ -66,7 +79,6 @@ fn programs(source: &Source, found: &mut Found) {
         found.alike.extend(alike);
         found.steps += steps;
     }
-    found.steps += tokens.steps();
     found.statements.sort_by_key(|statement| statement.span.start);
     found.comments.sort_unstable();
     found.comments.dedup();
@@ -76,9 +88,10 @@ fn programs(source: &Source, found: &mut Found) {
 fn part(text: &str, token: Token) -> Part {
     match token {
         Token::Literal(literal) => Part::Literal(literal.span, literal.inside, literal.piece()),
-        Token::Word(word) if matches!(&text[word.range()], "return" | "co_return") => Part::Other,
-        // A macro, or something that is written to a stream.
-        Token::Word(_) | Token::Other(b'+' | b'%' | b'<', _) => Part::Changes,
+        // Another one may be a macro.
+        Token::Word(word) => Part::Word(word, !matches!(&text[word.range()], "return" | "co_return")),
+        // The last is something that is written to a stream.
+        Token::Other(b'+' | b'%' | b'<', _) => Part::Changes,
         Token::Other(..) | Token::Directive(_) => Part::Other,
     }
 }
@@ -125,10 +138,10 @@ pub(super) fn find_in(source: &Source, part: Span) -> Found {
                 // What is not a statement is looked at again: it may have one in it.
                 tokens.go_to(end.map_or(behind, |end| end as usize));
             }
-            Token::Word(word) if macros.has_assembly() => {
+            Token::Word(word) if macros.has_assembly() && macros.takes_arguments(&text[word.range()]) => {
                 let behind = tokens.at();
                 if let Some(Token::Other(b'(', open)) = tokens.next()
-                    && let Some(arguments) = arguments_from(text, open.end)
+                    && let Some(arguments) = macros.arguments(text, open)
                 {
                     let mut uses = Uses {
                         text,
@@ -139,7 +152,8 @@ pub(super) fn find_in(source: &Source, part: Span) -> Found {
                         is_of_another_machine: guards.ask_for_another_machine(),
                         statements: &mut found.statements,
                     };
-                    uses.look_at(word, arguments, scope, 0);
+                    let around = scope.map(|scope| (scope, Some(uses.span)));
+                    uses.look_at(word, arguments, around, 0);
                 }
                 // The arguments may have statements in them.
                 tokens.go_to(behind);
@@ -149,7 +163,11 @@ pub(super) fn find_in(source: &Source, part: Span) -> Found {
             Token::Directive(directive) => {
                 let line = tokens.at();
                 tokens.skip_line();
-                guards.read(directive, &text[line..tokens.at()]);
+                let line = &text[line..tokens.at()];
+                if directive == Directive::If && guards::is_never(line) {
+                    tokens.skip_branch();
+                }
+                guards.read(directive, line);
             }
             Token::Word(_) | Token::Literal(_) | Token::Other(..) => {}
         }
@@ -192,7 +210,14 @@ struct Uses<'r, 's> {
 const DEEPEST_USE: usize = 4;
 
 impl<'s> Uses<'_, 's> {
-    fn look_at(&mut self, name: Span, arguments: Span, around: Option<&Scope<'s>>, depth: usize) {
+    /// In the body of a macro: what is known there, and which part of the text says what differs between uses.
+    fn look_at(
+        &mut self,
+        name: Span,
+        arguments: Span,
+        around: Option<(&Scope<'s>, Option<Span>)>,
+        depth: usize,
+    ) {
         let text = self.text;
         let Some((body, scope)) = self.macros.assembly(text, name, arguments, around) else { return };
         let mut tokens = Tokens::new(&text[..body.end as usize]);
@@ -221,11 +246,17 @@ impl<'s> Uses<'_, 's> {
                     None => tokens.go_to(behind),
                 }
             } else if depth < DEEPEST_USE {
-                if let Some(Token::Other(b'(', open)) = tokens.next()
+                // Where the name of a macro is given, all of that differs.
+                let given = scope.name(text, word);
+                let is_all = given.is_some() || matches!(around, Some((_, None)));
+                let word = given.unwrap_or(word);
+                if self.macros.takes_arguments(&text[word.range()])
+                    && let Some(Token::Other(b'(', open)) = tokens.next()
                     && let Some(arguments) =
-                        arguments_from(text, open.end).filter(|arguments| arguments.end < body.end)
+                        self.macros.arguments(text, open).filter(|arguments| arguments.end < body.end)
                 {
-                    self.look_at(word, arguments, Some(&scope), depth + 1);
+                    let differs = Some(self.span).filter(|_| !is_all);
+                    self.look_at(word, arguments, Some((&scope, differs)), depth + 1);
                 }
                 tokens.go_to(behind);
             }

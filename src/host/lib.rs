@@ -96,7 +96,7 @@ impl Language {
             Self::Python => has(&python::WORDS),
             Self::Llvm => has(&["asm"]),
             Self::Mlir => has(&mlir::WORDS),
-            Self::Rust => has(&["asm!"]) || modules::may_be_in(text),
+            Self::Rust => has(&["asm!"]) || modules::may_be_in(text) || cpp::may_be_in(text),
         }
     }
 

@@ -12,6 +12,8 @@
 //! like one. What is made into a module only where it is used - with `format`, or with marks that something
 //! replaces - is left alone.
 
+use rustc_hash::FxHashSet;
+
 use super::template::{cook, uncommented};
 use super::{Found, MARK, Piece};
 use ptx_syntax::source::{Source, Span};
@@ -54,6 +56,8 @@ pub(super) enum Part {
     Literal(Span, Span, Piece),
     /// What makes something else of a string beside it: an operator, the name of a macro, a method.
     Changes,
+    /// A word; whether it does, too.
+    Word(Span, bool),
     /// Anything else.
     Other,
 }
@@ -61,7 +65,9 @@ pub(super) enum Part {
 /// Adds the modules that stand in the strings of a text.
 pub(super) fn find(source: &Source, parts: impl Iterator<Item = Part>, found: &mut Found) {
     let text = source.text();
+    let mut filled = Filled::default();
     let mut run: Vec<(Span, Span, Piece)> = Vec::new();
+    let mut runs = Vec::new();
     let mut is_changed = false;
     for part in parts.chain([Part::Other]) {
         let changes = match part {
@@ -69,44 +75,62 @@ pub(super) fn find(source: &Source, parts: impl Iterator<Item = Part>, found: &m
                 run.push((span, inside, piece));
                 continue;
             }
+            Part::Word(word, changes) => {
+                filled.word(text, word);
+                changes
+            }
             Part::Changes => true,
             Part::Other => false,
         };
-        if let (Some(first), Some(last)) = (run.first(), run.last())
-            && !is_changed
-            && !changes
-            && !is_filled_in_later(text, &text[..first.0.start as usize])
-        {
-            let pieces = run.iter().map(|(.., piece)| *piece).collect();
-            if let Some(module) = Module::of(source, first.0.to(last.0), pieces) {
-                for (_, inside, _) in &run {
-                    found.comments.extend(comments(source.slice(*inside), inside.start));
-                }
-                found.modules.push(module);
-            }
+        let run = std::mem::take(&mut run);
+        let has_kernel = run.iter().any(|(_, inside, _)| source.slice(*inside).contains(WORD));
+        if has_kernel && !is_changed && !changes {
+            runs.push(run);
         }
-        run.clear();
         is_changed = changes;
+    }
+    for run in runs {
+        let (first, last) = (run[0].0, run[run.len() - 1].0);
+        if filled.has_declared(&text[..first.start as usize]) {
+            continue;
+        }
+        let pieces = run.iter().map(|(.., piece)| *piece).collect();
+        if let Some(module) = Module::of(source, first.to(last), pieces) {
+            for (_, inside, _) in &run {
+                found.comments.extend(comments(source.slice(*inside), inside.start));
+            }
+            found.modules.push(module);
+        }
     }
     found.comments.sort_unstable();
     found.comments.dedup();
 }
 
-/// Whether something is put into the string that a name stands for: one of those between here and the
-/// statement before.
-pub(super) fn is_filled_in_later(text: &str, before: &str) -> bool {
-    const FILLS: [&str; 6] = [".format", ".replace", ".substitute(", ".safe_substitute(", " %", " +"];
-    let is_of_name = |character: char| character.is_alphanumeric() || character == '_';
-    let Some(declared) = before.trim_end_matches(is_blank).strip_suffix('=') else { return false };
-    let start = declared.rfind(['\n', ';', '{', '}']).map_or(0, |at| at + 1);
-    let names = declared[start..].split(|character| !is_of_name(character)).filter(|name| !name.is_empty());
-    names.into_iter().any(|name| {
-        let mut uses = text.match_indices(name).filter(|(at, _)| !text[..*at].ends_with(is_of_name));
-        uses.any(|(at, _)| {
-            let behind = &text[at + name.len()..];
-            text[..at].ends_with("Template(") || FILLS.iter().any(|fills| behind.starts_with(fills))
-        })
-    })
+/// The names of a file into whose strings something is put somewhere.
+#[derive(Debug, Default)]
+pub(super) struct Filled<'s> {
+    names: FxHashSet<&'s str>,
+}
+
+impl<'s> Filled<'s> {
+    /// Looks at a word of the code. What comments and strings say puts nothing anywhere.
+    pub(super) fn word(&mut self, text: &'s str, word: Span) {
+        const FILLS: [&str; 6] = [".format", ".replace", ".substitute(", ".safe_substitute(", " %", " +"];
+        let (before, behind) = (&text[..word.start as usize], &text[word.end as usize..]);
+        if before.ends_with("Template(") || FILLS.iter().any(|fills| behind.starts_with(fills)) {
+            self.names.insert(&text[word.range()]);
+        }
+    }
+
+    /// Whether one of them is declared directly in front of a place: it is one of the words between that and the
+    /// statement before.
+    pub(super) fn has_declared(&self, before: &str) -> bool {
+        let Some(declared) = before.trim_end_matches(is_blank).strip_suffix('=') else { return false };
+        let start = declared.rfind(['\n', ';', '{', '}']).map_or(0, |at| at + 1);
+        let is_of_name = |character: char| character.is_alphanumeric() || character == '_';
+        let mut names = declared[start..].split(|character| !is_of_name(character));
+        names.any(|name| self.names.contains(name))
+    }
 }
 
 /// Whether a text is a module, from its version to the end of its last function, and as it is.
@@ -144,10 +168,31 @@ pub(super) fn has_marks(text: &str) -> bool {
         })
 }
 
+/// Whether a template has something that is filled in where the program that it stands in is made: `{}`, `{name}`,
+/// `{:d}`, which no vector of PTX is likely to be, `%d`; and `%%0`, which is an operand behind that only.
+pub(super) fn has_fields(text: &str) -> bool {
+    let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
+    let is_field = |behind: &str| {
+        let len = behind.bytes().take_while(|byte| is_part(byte)).count();
+        behind[len..].starts_with(['}', ':'])
+    };
+    let is_conversion = |behind: &str| match behind.as_bytes() {
+        [b'%', behind, ..] => behind.is_ascii_digit(),
+        [b'd' | b'i' | b's' | b'u' | b'x', behind @ ..] => {
+            behind.first().is_none_or(|next| !is_part(next) && *next != b'<')
+        }
+        _ => false,
+    };
+    text.split('{').skip(1).any(is_field)
+        || text.match_indices('%').any(|(at, _)| !text[..at].ends_with('%') && is_conversion(&text[at + 1..]))
+}
+
 /// The comments of a text at a place of a file that may be meant for this tool.
 pub(super) fn comments(inside: &str, start: u32) -> impl Iterator<Item = Span> + '_ {
     let mut at = start;
-    inside.split_inclusive('\n').filter_map(move |line| {
+    // A line may end where it is written as `\n`, too.
+    let lines = inside.split_inclusive('\n').flat_map(|line| line.split_inclusive("\\n"));
+    lines.filter_map(move |line| {
         let place = at;
         at += line.len() as u32;
         let comment = line.find("//").filter(|from| line[*from..].contains(MARK))?;
@@ -177,8 +222,22 @@ mod tests {
     }
 
     #[test]
+    fn fields() {
+        for text in ["{}", "r, {n};", "{0}", "{:x}", "{n:x}", "x%d.b32", "%s", "[%%0]", "%%1"] {
+            assert!(has_fields(text), "{text}");
+        }
+        for text in ["{%0, %1}", "{ a: }", "{a, b}", "%r1", "%%laneid", "%0", "%d<4>", "%rd1", "%sum", "{$0}"]
+        {
+            assert!(!has_fields(text), "{text}");
+        }
+    }
+
+    #[test]
     fn comments_for_this_tool() {
         let text = ".version 9.0 // ptx-tc: allow(TC301)\n// not meant\n  // ptx-tc: allow(TC3)  \n}";
+        let found: Vec<&str> = comments(text, 0).map(|span| &text[span.range()]).collect();
+        assert_eq!(found, ["// ptx-tc: allow(TC301)", "// ptx-tc: allow(TC3)"]);
+        let text = r".version 9.0 // ptx-tc: allow(TC301) \n// not meant\n// ptx-tc: allow(TC3)\n}";
         let found: Vec<&str> = comments(text, 0).map(|span| &text[span.range()]).collect();
         assert_eq!(found, ["// ptx-tc: allow(TC301)", "// ptx-tc: allow(TC3)"]);
     }

@@ -48,7 +48,7 @@ pub(super) fn find(source: &Source) -> Found {
         reader.token(token);
     }
     reader.names.end();
-    let Reader { tokens, names, calls, programs, modules, .. } = reader;
+    let Reader { tokens, names, calls, programs, modules: literals, .. } = reader;
     let mut found = Found { steps: tokens.steps(), comments: tokens.comments(), ..Found::default() };
     let budget = text.len() + (1 << 20);
     let mut strings = Strings { text, names: &names, budget, choices: Vec::new() };
@@ -84,10 +84,20 @@ pub(super) fn find(source: &Source) -> Found {
         found.comments.extend(comments);
         found.steps += steps;
     }
-    for literal in modules {
+    let mut filled = modules::Filled::default();
+    if !literals.is_empty() {
+        let mut tokens = Tokens::new(text);
+        while let Some(token) = tokens.next() {
+            if let Token::Word(word) = token {
+                filled.word(text, word);
+            }
+        }
+        found.steps += tokens.steps();
+    }
+    for literal in literals {
         let inside = &text[literal.inside.range()];
         found.steps += inside.len() as u64 / BYTES_OF_TOKEN;
-        if let Some(module) = module::of(source, literal) {
+        if let Some(module) = module::of(source, literal, &filled) {
             found.comments.extend(modules::comments(inside, literal.inside.start));
             found.modules.push(module);
         }

@@ -35,6 +35,8 @@ pub(crate) enum Backslash {
     Plain,
     /// Nothing, in raw strings of one line.
     PlainLine,
+    /// Nothing, in tokens of the code that become a part of a string.
+    Token,
     /// As in C, C++ and CUDA.
     C,
     /// As in C, in a string of Python that is not raw, where every second backslash stands for one.
@@ -104,7 +106,7 @@ pub(super) fn cook(
 
 fn unescape(text: &str, start: u32, escapes: Escapes, out: &mut Mapped) {
     let is_special = |byte: &u8| match byte {
-        b'\\' => !matches!(escapes.backslash, Backslash::Plain | Backslash::PlainLine),
+        b'\\' => !matches!(escapes.backslash, Backslash::Plain | Backslash::PlainLine | Backslash::Token),
         b'{' | b'}' => escapes.doubled_braces,
         _ => false,
     };
@@ -225,6 +227,12 @@ pub(super) fn quoted(
     placeholders: Placeholders,
     operands: usize,
 ) -> Option<String> {
+    // One token stays one.
+    if escapes.backslash == Backslash::Token
+        && !text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+    {
+        return None;
+    }
     let mut quoted = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(character) = rest.chars().next() {
@@ -255,7 +263,7 @@ pub(super) fn quoted(
             }
             '"' | '\n' | '\t' | '\\' => match (escapes.backslash, character) {
                 (Backslash::Plain, '\n' | '\t') | (Backslash::PlainLine, '\t') => quoted.push(character),
-                (Backslash::Plain | Backslash::PlainLine, _) => return None,
+                (Backslash::Plain | Backslash::PlainLine | Backslash::Token, _) => return None,
                 (Backslash::CInPython, '\n') => quoted.push_str("\\\\n"),
                 (Backslash::CInPython, '\t') => quoted.push_str("\\\\t"),
                 (Backslash::CInPython, _) => return None,

@@ -57,6 +57,12 @@ impl Guards {
     }
 }
 
+/// Whether a condition never holds: `#if 0`.
+pub(super) fn is_never(line: &str) -> bool {
+    let condition = line.trim_start().split([' ', '\t', '/', '\r']).next();
+    condition == Some("0")
+}
+
 /// Whether a condition holds on another machine; one that may hold on a GPU does not count.
 fn asks_for_another_machine(line: &str) -> bool {
     let is_negated = line.contains('!') || line.trim_start().starts_with("ndef");

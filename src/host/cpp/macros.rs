@@ -14,8 +14,8 @@ mod arguments;
 mod expansion;
 mod parts;
 
-use arguments::arguments_among;
-pub(super) use arguments::{Scope, arguments_from};
+pub(super) use arguments::Scope;
+use arguments::{arguments_among, arguments_from};
 use parts::{Part, colons, cut_operands, pieces_of};
 
 /// The macros that a file has defined so far.
@@ -82,7 +82,7 @@ impl<'s> Macros<'s> {
         let scope = parameters.as_deref().map(|it| Scope::unknown(it, name));
         let mentions = memchr::memmem::find(text[body.range()].as_bytes(), b"asm").is_some();
         let has_assembly =
-            parameters.is_some() && (mentions || self.has_keyword && self.uses_keyword(text, body));
+            parameters.is_some() && (mentions || self.knows_assembly() && self.uses_assembly(text, body));
         self.has_assembly |= has_assembly;
         let keyword = if mentions && parameters.is_none() { keyword(text, body) } else { None };
         self.has_keyword |= keyword.is_some();
@@ -145,12 +145,19 @@ impl<'s> Macros<'s> {
         is_keyword(word) || self.keyword(word).is_some()
     }
 
-    /// Whether the body of a macro has a name that stands for the keyword.
-    fn uses_keyword(&self, text: &'s str, body: Span) -> bool {
-        let mut tokens = Tokens::new(&text[..body.end as usize]);
-        tokens.go_to(body.start as usize);
+    fn knows_assembly(&self) -> bool {
+        self.has_keyword || self.has_assembly
+    }
+
+    /// Whether a text has a name that stands for the keyword, or is that of a macro with assembly.
+    fn uses_assembly(&self, text: &'s str, span: Span) -> bool {
+        let mut tokens = Tokens::new(&text[..span.end as usize]);
+        tokens.go_to(span.start as usize);
         std::iter::from_fn(|| tokens.next()).any(|token| match token {
-            Token::Word(word) => self.keyword(&text[word.range()]).is_some(),
+            Token::Word(word) => {
+                let known = self.get(&text[word.range()]);
+                known.is_some_and(|it| it.keyword.is_some() || it.has_assembly)
+            }
             Token::Literal(_) | Token::Other(..) | Token::Directive(_) => false,
         })
     }
@@ -206,7 +213,7 @@ impl<'s> Macros<'s> {
                     }
                 }
                 Token::Other(b'(', open) => {
-                    let end = arguments_from(text, open.end).filter(|it| it.end < body.end)?;
+                    let end = self.values(text, open).filter(|it| it.end < body.end)?;
                     tokens.go_to(end.end as usize + 1);
                     found.push(constraint.take()?);
                 }
@@ -218,7 +225,7 @@ impl<'s> Macros<'s> {
                 Token::Word(word) if constraint.is_none() => {
                     let behind = tokens.at();
                     let arguments = match tokens.next() {
-                        Some(Token::Other(b'(', open)) => Some(arguments_from(text, open.end)?),
+                        Some(Token::Other(b'(', open)) => Some(self.values(text, open)?),
                         _ => None,
                     };
                     tokens.go_to(arguments.map_or(behind, |it| it.end as usize + 1));
@@ -259,7 +266,10 @@ impl<'s> Macros<'s> {
     /// What a template in the body of a macro is with what its parameters stand for.
     pub(super) fn template(&self, text: &'s str, template: Span, scope: &Scope<'s>) -> Option<Template> {
         let parts = self.parts(text, template)?;
-        let depends = parts.iter().any(|part| scope.get(text, part).is_some());
+        let depends = parts.iter().any(|part| match part {
+            Part::Name(name) => scope.differs(&text[name.range()]),
+            _ => false,
+        });
         let last = parts.last();
         let is_open = last.is_some_and(|part| scope.get(text, part).is_some());
         let last = last.and_then(|part| scope.written(text, part));
@@ -292,25 +302,44 @@ impl<'s> Macros<'s> {
         self.has_assembly
     }
 
-    /// Where the body of a macro stands that has assembly, and what its parameters stand for where it is
-    /// used with the arguments between parentheses. The use may be in the body of another macro.
+    /// Whether a name is that of a macro that takes arguments.
+    pub(super) fn takes_arguments(&self, name: &str) -> bool {
+        self.get(name).is_some_and(|it| it.parameters.is_some())
+    }
+
+    /// What stands in the parenthesis that is opened here.
+    fn values(&self, text: &str, open: Span) -> Option<Span> {
+        arguments_from(text, open.end, false, &self.uses)
+    }
+
+    /// The arguments of a macro that takes them, from the parenthesis that is opened here.
+    pub(super) fn arguments(&self, text: &str, open: Span) -> Option<Span> {
+        arguments_from(text, open.end, true, &self.uses)
+    }
+
+    /// Where the body of a macro stands that has assembly, or is given the name of one that has, and what its
+    /// parameters stand for where it is used with the arguments between parentheses. The use may be in the body
+    /// of another macro: what is known there, and which part of the text says what differs between its uses.
     pub(super) fn assembly(
         &self,
         text: &'s str,
         name: Span,
         arguments: Span,
-        around: Option<&Scope<'s>>,
+        around: Option<(&Scope<'s>, Option<Span>)>,
     ) -> Option<(Span, Scope<'s>)> {
-        let it = self.get(&text[name.range()]).filter(|it| it.has_assembly)?;
+        let it = self.get(&text[name.range()])?;
         let parameters = it.parameters.as_ref()?;
+        if !it.has_assembly && !self.uses_assembly(text, arguments) {
+            return None;
+        }
         self.uses.set(self.uses.get().checked_sub(it.body.len() as usize + 16)?);
         let mut parts = self.parts(text, Span::new(arguments.start - 1, arguments.end + 1))?;
-        if let Some(around) = around {
+        if let Some((around, _)) = around {
             parts = self.substitute(text, &parts, around)?;
         }
         let (given, behind) = arguments_among(&parts, 0)?;
         let scope = self.scope(text, parameters, given, 0).filter(|_| behind == parts.len())?;
-        Some((it.body, scope))
+        Some((it.body, scope.within(around.and_then(|(_, differs)| differs))))
     }
 }
 

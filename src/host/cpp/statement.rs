@@ -145,6 +145,10 @@ impl<'s> Reader<'_, 's> {
     }
 
     fn operand_token(&mut self, token: Token, draft: &mut Draft) -> Option<()> {
+        if self.is_comma_if_given(token) {
+            draft.end_operand();
+            return Some(());
+        }
         if draft.constraint.is_none() && self.enter(token) {
             draft.is_given = true;
             return Some(());
@@ -169,6 +173,22 @@ impl<'s> Reader<'_, 's> {
             Token::Other(..) | Token::Directive(_) => return None,
         }
         Some(())
+    }
+
+    /// `__VA_OPT__(,)`: a comma if something stands behind it, where one behind which nothing stands says nothing.
+    fn is_comma_if_given(&mut self, token: Token) -> bool {
+        let Token::Word(word) = token else { return false };
+        if self.scope.is_none() || &self.text[word.range()] != "__VA_OPT__" {
+            return false;
+        }
+        let behind = self.place();
+        let is_comma = matches!(self.next(), Some(Token::Other(b'(', _)))
+            && matches!(self.next(), Some(Token::Other(b',', _)))
+            && matches!(self.next(), Some(Token::Other(b')', _)));
+        if !is_comma {
+            self.go_to(behind);
+        }
+        is_comma
     }
 
     /// Goes on with the argument that starts with a token: the name of a parameter, or `##` and one.
@@ -222,7 +242,7 @@ impl<'s> Reader<'_, 's> {
             None => Constraint::Other,
         };
         self.depends |= matches!(constraint, Constraint::Immediate(_))
-            && self.scope.is_some_and(|scope| scope.has(value));
+            && self.scope.is_some_and(|scope| scope.differs(value));
         // `#define READ(constraint, value) asm("..." :: constraint(value))`
         let is_together = written.is_given == is_in_argument;
         let span = if is_together { written.span } else { open }.to(close);
@@ -238,8 +258,14 @@ impl<'s> Reader<'_, 's> {
     }
 
     fn clobber_token(&mut self, token: Token, draft: &mut Draft) -> Option<()> {
+        if self.is_comma_if_given(token) {
+            return Some(());
+        }
+        if self.enter(token) {
+            draft.is_given = true;
+            return Some(());
+        }
         match token {
-            Token::Word(word) if self.enter_argument(word) => draft.is_given = true,
             Token::Literal(literal) => {
                 draft.clobbers += 1;
                 if &self.text[literal.inside.range()] == "memory" {
@@ -254,7 +280,8 @@ impl<'s> Reader<'_, 's> {
                 draft.clobbers += 1;
                 draft.statement.clobbers_memory = true;
             }
-            Token::Other(b',', _) => {}
+            // `, ##__VA_ARGS__`
+            Token::Other(b',' | b'#', _) => {}
             // It does not look like a statement.
             Token::Other(..) | Token::Directive(_) => return None,
         }
@@ -266,7 +293,7 @@ impl<'s> Reader<'_, 's> {
         let Some(scope) = self.scope.filter(|_| self.argument.is_none()) else { return false };
         let Some(argument) = self.macros.argument(self.text, word, scope) else { return false };
         self.argument = Some(argument);
-        self.depends = true;
+        self.depends |= scope.differs(&self.text[word.range()]);
         true
     }
 
@@ -292,7 +319,8 @@ impl<'s> Reader<'_, 's> {
             match self.next()? {
                 Token::Other(b':' | b')', _) => break behind,
                 Token::Other(open @ (b'(' | b'[' | b'{'), _) => {
-                    self.skip(open)?;
+                    // It may be that of a macro.
+                    self.skip_text(open)?;
                 }
                 Token::Word(_) | Token::Literal(_) | Token::Other(..) | Token::Directive(_) => {}
             }
@@ -320,7 +348,8 @@ impl<'s> Reader<'_, 's> {
         let behind = self.place();
         // With its arguments, if it has any.
         let arguments = if let Token::Other(b'(', open) = self.next()? {
-            let end = self.skip(b'(')?;
+            let is_text = self.macros.takes_arguments(&self.text[word.range()]);
+            let end = if is_text { self.skip_text(b'(')? } else { self.skip(b'(')? };
             Some(Span::new(open.end, end.start))
         } else {
             self.go_to(behind);

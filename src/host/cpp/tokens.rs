@@ -288,6 +288,27 @@ impl<'s> Tokens<'s> {
         (self.at > start).then(|| Span::new(start as u32, self.at as u32))
     }
 
+    /// Skips a branch that nobody compiles, up to the directive that ends it.
+    pub(super) fn skip_branch(&mut self) {
+        let mut depth = 0_usize;
+        loop {
+            let before = (self.at, self.starts_line);
+            match self.next() {
+                None => return,
+                Some(Token::Directive(Directive::If)) => depth += 1,
+                Some(Token::Directive(Directive::ElseIf | Directive::Else | Directive::EndIf))
+                    if depth == 0 =>
+                {
+                    (self.at, self.starts_line) = before;
+                    return;
+                }
+                Some(Token::Directive(Directive::EndIf)) => depth -= 1,
+                Some(Token::Directive(_)) => self.skip_line(),
+                Some(Token::Word(_) | Token::Literal(_) | Token::Other(..)) => {}
+            }
+        }
+    }
+
     /// The next line of the preprocessor before another statement.
     pub(super) fn next_directive(&mut self) -> Option<Directive> {
         loop {

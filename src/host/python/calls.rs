@@ -265,7 +265,15 @@ impl Call {
             Some(span) => (string(span), None),
             None => match self.callee {
                 Callee::Wrapper => return None,
-                Callee::Elementwise | Callee::Ptx => (string(given.at(0)?), Some(1)),
+                Callee::Elementwise => (string(given.at(0)?), Some(1)),
+                // MLIR's own has the operands in front of it.
+                Callee::Ptx => {
+                    let mut found = (0..4).filter_map(|place| {
+                        let template = string(given.at(place)?);
+                        template.has_text.then_some((template, None))
+                    });
+                    found.next()?
+                }
                 Callee::Llvm => {
                     let places = if &text[self.keyword.range()] == "InlineAsm" { [1, 1] } else { [2, 0] };
                     let mut found = places.into_iter().filter_map(|place| {
@@ -323,7 +331,7 @@ impl Call {
 }
 
 /// What the arguments are called.
-const TEMPLATE: [&str; 5] = ["asm_string", "asm", "template", "ptx", "code"];
+const TEMPLATE: [&str; 6] = ["asm_string", "asm", "template", "ptx", "code", "ptx_code"];
 const CONSTRAINTS: [&str; 2] = ["constraints", "constraint"];
 const EFFECTS: [&str; 3] = ["has_side_effects", "side_effect", "has_side_effect"];
 

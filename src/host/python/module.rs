@@ -2,12 +2,12 @@
 
 use super::tokens::{Fields, Literal, Part};
 use crate::Piece;
-use crate::modules::{self, Module};
+use crate::modules::{Filled, Module};
 use crate::template::Escapes;
 use ptx_syntax::source::Source;
 
 /// The module that a string is, if it is all of one and nothing is done with it that changes it.
-pub(super) fn of(source: &Source, literal: Literal) -> Option<Module> {
+pub(super) fn of(source: &Source, literal: Literal, filled: &Filled<'_>) -> Option<Module> {
     /// What is done with a string that leaves what it says.
     const HARMLESS: [&str; 4] = [".encode(", ".strip(", ".lstrip(", ".rstrip("];
     let text = source.text();
@@ -23,7 +23,7 @@ pub(super) fn of(source: &Source, literal: Literal) -> Option<Module> {
     if is_changed || is_part || before.ends_with("Template") {
         return None;
     }
-    if modules::is_filled_in_later(text, before) {
+    if filled.has_declared(before) {
         return None;
     }
     let doubled_braces = literal.is_formatted;

@@ -2,7 +2,7 @@
 
 use super::tokens::{Fields, Follower, Literal, Part};
 use crate::template::{Backslash, Escapes};
-use crate::{Found, Piece, Statement, cpp};
+use crate::{Found, Piece, Statement, cpp, modules};
 use ptx_syntax::source::{Source, Span};
 
 /// The statements of a program of C++ in a string.
@@ -58,7 +58,7 @@ fn program_text(
     let written = &text[span.range()];
     if !has_fields {
         // It may be for `format`, or another program that makes texts.
-        if written.contains("{{") || written.contains("}}") || has_named_field(written) {
+        if modules::has_marks(written) || modules::has_fields(written) {
             return false;
         }
         statement.template.push(Piece::Text { span, escapes });
@@ -85,12 +85,4 @@ fn program_text(
 /// differently.
 fn has_escaped_quotes(inside: &[u8]) -> bool {
     memchr::memchr_iter(b'\\', inside).any(|at| matches!(inside.get(at + 1), Some(b'"' | b'\'')))
-}
-
-/// Whether a text has `{}` or `{name}`, which no vector of PTX in a program of C++ is likely to be.
-fn has_named_field(written: &str) -> bool {
-    written.split('{').skip(1).any(|behind| {
-        let inside = behind.split_once('}').map(|(inside, _)| inside);
-        inside.is_some_and(|it| it.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_'))
-    }) || written.contains("${")
 }

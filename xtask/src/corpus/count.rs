@@ -56,7 +56,8 @@ enum Part {
 /// The statements of a text of C++.
 pub(crate) fn cpp(text: &str) -> Counted {
     let bytes = text.as_bytes();
-    let parts = parts(bytes);
+    let mut parts = parts(bytes);
+    leave_out(text, &mut parts);
     let code = |at: usize| bytes.get(at).copied().filter(|_| parts[at] == Part::Code);
     let is_name = |at: usize| code(at).is_some_and(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
     let mut statements = Vec::new();
@@ -170,6 +171,38 @@ fn parts(bytes: &[u8]) -> Vec<Part> {
         at += len;
     }
     parts
+}
+
+/// Takes what stands behind `#if 0` for comments.
+fn leave_out(text: &str, parts: &mut [Part]) {
+    let mut open = 0_u32;
+    // The condition that is never true: how many were open with it.
+    let mut never = None;
+    let mut start = 0;
+    for line in text.split_inclusive('\n') {
+        let range = start..start + line.len();
+        start = range.end;
+        let blanks = line.len() - line.trim_ascii_start().len();
+        let directive =
+            line.trim_ascii_start().strip_prefix('#').filter(|_| parts[range.start + blanks] == Part::Code);
+        let words = directive.map(|it| it.split(|c: char| c.is_ascii_whitespace() || c == '/'));
+        let mut words = words.into_iter().flatten().filter(|word| !word.is_empty());
+        match words.next() {
+            Some("if" | "ifdef" | "ifndef") => {
+                open += 1;
+                if never.is_none() && words.next() == Some("0") {
+                    never = Some(open);
+                }
+            }
+            Some("elif" | "else") if never == Some(open) => never = None,
+            Some("endif") => {
+                never = never.filter(|it| *it != open);
+                open = open.saturating_sub(1);
+            }
+            _ if never.is_some() => parts[range].fill(Part::Comment),
+            _ => {}
+        }
+    }
 }
 
 /// Whether one word of a template is an operation with its qualifiers, or an operation of PTX that has

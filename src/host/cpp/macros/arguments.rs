@@ -1,5 +1,7 @@
 //! What a macro is given, and where that stands.
 
+use std::cell::Cell;
+
 use super::parts::Part;
 use crate::cpp::tokens::{Token, Tokens};
 use ptx_syntax::source::Span;
@@ -9,6 +11,9 @@ use ptx_syntax::source::Span;
 pub(in crate::cpp) struct Scope<'s> {
     parameters: Vec<&'s str>,
     given: Vec<Argument>,
+    /// The part of the text that says what differs between uses, where that is not all that is given: where a macro
+    /// is used in the body of another one, the use of that.
+    differs: Option<Span>,
 }
 
 #[derive(Debug)]
@@ -22,7 +27,12 @@ pub(super) struct Argument {
 impl<'s> Scope<'s> {
     /// The parameters, each with what it is given.
     pub(super) fn new(parameters: Vec<&'s str>, given: Vec<Argument>) -> Self {
-        Self { parameters, given }
+        Self { parameters, given, differs: None }
+    }
+
+    /// The same where only a part of the text says what differs between uses.
+    pub(super) fn within(self, differs: Option<Span>) -> Self {
+        Self { differs, ..self }
     }
 
     /// The body of a macro that is not used: its parameters may be anything.
@@ -31,7 +41,7 @@ impl<'s> Scope<'s> {
             parameters.iter().map(|&name| name_of_rest(name).unwrap_or(name)).collect();
         let unknown = || vec![Part::Unknown(place)];
         let given = parameters.iter().map(|_| Argument { written: unknown(), expanded: unknown() }).collect();
-        Self { parameters, given }
+        Self { parameters, given, differs: None }
     }
 
     /// Whether it is that of a macro without parameters.
@@ -73,6 +83,14 @@ impl<'s> Scope<'s> {
         is_as_written.then_some(whole)
     }
 
+    /// The name that the name of a parameter stands for.
+    pub(in crate::cpp) fn name(&self, text: &str, parameter: Span) -> Option<Span> {
+        match self.named(&text[parameter.range()])?.written[..] {
+            [Part::Name(name)] => Some(name),
+            _ => None,
+        }
+    }
+
     /// What an expression is that may be the name of a parameter; none if that is not known.
     pub(in crate::cpp) fn value<'t>(&self, text: &'t str, expression: &'t str) -> Option<&'t str> {
         match self.named(expression.trim_matches(['(', ')', ' '])) {
@@ -82,6 +100,17 @@ impl<'s> Scope<'s> {
                 _ => None,
             },
         }
+    }
+
+    /// Whether a name is that of a parameter that stands for something else in other uses.
+    pub(in crate::cpp) fn differs(&self, name: &str) -> bool {
+        let is_of_use = |argument: &Argument, used: Span| {
+            argument
+                .written
+                .iter()
+                .any(|part| used.start <= part.place().start && part.place().end <= used.end)
+        };
+        self.named(name).is_some_and(|argument| self.differs.is_none_or(|used| is_of_use(argument, used)))
     }
 
     /// Whether it is the name of a parameter.
@@ -143,8 +172,14 @@ pub(super) fn arguments_among(parts: &[Part], open: usize) -> Option<(Vec<Vec<Pa
     None
 }
 
-/// The arguments between a parenthesis before `open` and the one that closes it.
-pub(in crate::cpp) fn arguments_from(text: &str, open: u32) -> Option<Span> {
+/// The arguments between a parenthesis before `open` and the one that closes it, with as many tokens at most. What is
+/// made a text of may have semicolons.
+pub(in crate::cpp) fn arguments_from(
+    text: &str,
+    open: u32,
+    has_text: bool,
+    left: &Cell<usize>,
+) -> Option<Span> {
     let mut tokens = Tokens::new(text);
     tokens.go_to(open as usize);
     let mut depth = 0;
@@ -153,8 +188,12 @@ pub(in crate::cpp) fn arguments_from(text: &str, open: u32) -> Option<Span> {
             Token::Other(b'(' | b'[' | b'{', _) => depth += 1,
             Token::Other(b')', span) if depth == 0 => return Some(Span::new(open, span.start)),
             Token::Other(b')' | b']' | b'}', _) => depth -= 1,
-            Token::Other(b';', _) | Token::Directive(_) => return None,
+            Token::Other(b';', _) if !has_text => return None,
+            Token::Directive(_) => return None,
             Token::Word(_) | Token::Literal(_) | Token::Other(..) => {}
+        }
+        if has_text {
+            left.set(left.get().checked_sub(1)?);
         }
     }
 }

@@ -33,7 +33,7 @@ impl Part {
     }
 
     /// A place that can be pointed at.
-    fn place(&self) -> Span {
+    pub(super) fn place(&self) -> Span {
         match self {
             Self::Name(span) | Self::Sign(_, span) | Self::Unknown(span) => *span,
             Self::Literal(literal) => literal.span,

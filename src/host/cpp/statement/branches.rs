@@ -1,6 +1,7 @@
 //! What of a statement is read where the preprocessor decides, and where arguments of a macro are.
 
 use super::Reader;
+use crate::cpp::guards;
 use crate::cpp::tokens::{Directive, Token, Tokens};
 use ptx_syntax::source::Span;
 
@@ -57,14 +58,17 @@ impl Reader<'_, '_> {
         if self.decisions > MOST_DECISIONS {
             return None;
         }
+        let line = self.tokens.at();
         self.tokens.skip_line();
+        // Nobody compiles the first one of `#if 0`.
+        let never = usize::from(guards::is_never(&self.text[line..self.tokens.at()]));
         if self.reading == 0 {
             // How many there are is counted once.
             let entered = self.tokens.at();
-            self.readings = self.readings.max(self.branches()?);
+            self.readings = self.readings.max(self.branches()? - never);
             self.tokens.go_to(entered);
         }
-        for _ in 0..self.reading {
+        for _ in 0..self.reading + never {
             if self.skip_branch()? == Directive::EndIf {
                 break;
             }
@@ -106,6 +110,15 @@ impl Reader<'_, '_> {
 
     /// Skips to what closes a bracket; what is in between may be any expression.
     pub(super) fn skip(&mut self, open: u8) -> Option<Span> {
+        self.skip_within(open, false)
+    }
+
+    /// The same where a macro may make a text of what is in between.
+    pub(super) fn skip_text(&mut self, open: u8) -> Option<Span> {
+        self.skip_within(open, true)
+    }
+
+    fn skip_within(&mut self, open: u8, is_text: bool) -> Option<Span> {
         let mut closing = vec![closing(open)];
         loop {
             match self.next()? {
@@ -119,7 +132,7 @@ impl Reader<'_, '_> {
                     }
                 }
                 // No expression goes beyond its statement, but for the bodies in it.
-                Token::Other(b';', _) if !closing.contains(&b'}') => return None,
+                Token::Other(b';', _) if !is_text && !closing.contains(&b'}') => return None,
                 Token::Word(_) | Token::Literal(_) | Token::Other(..) | Token::Directive(_) => {}
             }
         }
