@@ -10,6 +10,7 @@
 //! | where can control go? what dominates what? what is never executed? | [`cfg::Cfg`], [`dominance`] |
 //! | which registers does an instruction write and read? | [`registers::accesses`], from the instruction tables |
 //! | which value is in a register? where was it made? | [`function::Function::value`], [`values`]; [`function::Function::origins`] |
+//! | which guards hold always, or never? for which no block has enough threads? | [`decided`], behind [`cfg::Cfg`]; [`outside`] |
 //! | which bits of a register are known? | [`constants::Constants`], through [`functions::FunctionFacts::value`] |
 //! | which loads from local memory are copies of a register? | [`local`], behind [`function::Function::value`] |
 //! | what is an address made of? are two the same? | [`places::Places`], through [`flow::Flow::place`] |
@@ -76,6 +77,7 @@ pub mod loads;
 mod local;
 pub mod loops;
 pub mod mbarriers;
+mod outside;
 pub mod parities;
 pub mod paths;
 pub mod pending;

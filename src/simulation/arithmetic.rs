@@ -405,6 +405,7 @@ impl Kind {
             | Operation::MmaSp
             | Operation::Ldmatrix
             | Operation::LdmatrixUnpack
+            | Operation::LdmatrixSigned
             | Operation::Stmatrix
             | Operation::WgmmaMmaAsync
             | Operation::WgmmaMmaAsyncSp

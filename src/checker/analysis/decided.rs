@@ -23,6 +23,8 @@ pub(super) struct Guard {
     /// Its predicate.
     pub register: RegisterId,
     negated: bool,
+    /// What the predicate is, where that is known already.
+    pub holds: Option<bool>,
 }
 
 /// Definitions that are looked at in most functions.
@@ -37,9 +39,11 @@ pub(super) fn candidates(function: &Function<'_>) -> Vec<Guard> {
         if let Some(guard) = function.unit.module.guard(raw)
             && let Resolution::Register(register) = function.unit.symbols.guard(instruction)
             && let Some(definition) = nearest(function, instruction, register)
-            && search.is_made_of_constants(definition, 0)
         {
-            found.push(Guard { instruction, register, negated: guard.negated });
+            let holds = function.holds_in_block(definition);
+            if holds.is_some() || search.is_made_of_constants(definition, 0) {
+                found.push(Guard { instruction, register, negated: guard.negated, holds });
+            }
         }
     }
     found
@@ -55,7 +59,8 @@ pub(super) fn decide(
     let mut decided: Vec<(u32, bool)> = candidates
         .iter()
         .filter_map(|guard| {
-            let holds = constants.at(function, guard.instruction, guard.register).constant(1)? != 0;
+            let computed = || constants.at(function, guard.instruction, guard.register).constant(1);
+            let holds = guard.holds.or_else(|| computed().map(|it| it != 0))?;
             Some((guard.instruction, holds != guard.negated))
         })
         .collect();

@@ -172,7 +172,8 @@ impl FunctionFacts {
             let given = given.as_deref();
             let view = Function { unit, cfg: &cfg, definitions: &definitions, budget: &budget, given };
             let guards = if rounds > 0 { decided::candidates(&view) } else { Vec::new() };
-            let predicates = guards.iter().map(|guard| (guard.instruction, guard.register));
+            let computed = guards.iter().filter(|guard| guard.holds.is_none());
+            let predicates = computed.map(|guard| (guard.instruction, guard.register));
             let constants = Constants::new(&view, uses.iter().copied().chain(predicates));
             let Some(decided) = decided::decide(&view, &guards, &constants) else { break constants };
             rounds -= 1;

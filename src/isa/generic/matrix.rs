@@ -126,6 +126,12 @@ rows! { "Warp Level Matrix Multiply-Accumulate Instructions";
         ]
         (result("r"), address("p", Access::Read))
         {title: Some("ldmatrix"), synchronization: COLLECTIVE, lanes: Lanes::Differ}
+    LdmatrixSigned "ldmatrix" [
+            (Flag: Sync) (Flag: Aligned) (TileShape: M8n16) (Count: X1 X2 X4) {Space: Shared SharedCta}
+            (Type: S8) (Type: S4)
+        ]
+        (result("r"), address("p", Access::Read))
+        {title: Some("ldmatrix"), synchronization: COLLECTIVE, lanes: Lanes::Differ}
     Stmatrix "stmatrix" [
             (Flag: Sync) (Flag: Aligned) (TileShape: M8n8 M16n8) (Count: X1 X2 X4) {Flag: Trans}
             {Space: Shared SharedCta} (Type: B16 B8)

@@ -242,6 +242,7 @@ pub enum Operation {
     MmaSp,
     Ldmatrix,
     LdmatrixUnpack,
+    LdmatrixSigned,
     Stmatrix,
     Movmatrix,
     WgmmaMmaAsync,

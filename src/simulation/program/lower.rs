@@ -605,7 +605,10 @@ impl<'a> Lowering<'a> {
                     },
                 }
             }
-            Operation::Ldmatrix | Operation::LdmatrixUnpack | Operation::Stmatrix => {
+            Operation::Ldmatrix
+            | Operation::LdmatrixUnpack
+            | Operation::LdmatrixSigned
+            | Operation::Stmatrix => {
                 let store = operation == Operation::Stmatrix;
                 let registers = it.values("r").ok_or_else(missing)?;
                 let count = opcode.modifier(|it| match it {
@@ -624,7 +627,8 @@ impl<'a> Lowering<'a> {
                     address: it.address("p").ok_or_else(missing)?,
                     space: it.space("p"),
                     rows: (matrices * if is_large { 16 } else { 8 }).min(32),
-                    row_bytes: 16,
+                    // Sixteen numbers of 4 bits are not padded.
+                    row_bytes: if operation == Operation::LdmatrixSigned { 8 } else { 16 },
                     registers: it.lowering.keep(&registers),
                     fragments: match (opcode.types.first(), opcode.has_flag(Flag::Trans)) {
                         (Some(Type::B16), false) => Some(Fragments::Rows),

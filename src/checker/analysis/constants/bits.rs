@@ -230,7 +230,7 @@ pub(super) fn is_descriptor(known: Known) -> bool {
 }
 
 /// Whether two numbers compare in this way.
-pub(super) fn compare(relation: Relation, a: u64, b: u64, width: u32) -> bool {
+pub(in crate::analysis) fn compare(relation: Relation, a: u64, b: u64, width: u32) -> bool {
     let turn = if relation.is_signed && width > 0 { 1 << (width - 1) } else { 0 };
     relation.holds((a ^ turn).cmp(&(b ^ turn)))
 }

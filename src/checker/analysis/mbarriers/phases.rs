@@ -132,6 +132,9 @@ impl Flow<'_> {
         let Some(register) = base.and_then(|base| self.register_at(base)) else { return false };
         let mut seen: SmallVec<[DefinitionId; MOST]> = SmallVec::new();
         let mut work: SmallVec<[(u32, RegisterId); 8]> = smallvec![(used.instruction, register)];
+        // The numbers that it is set to, and whether that is in a round; whether something counts.
+        let mut set: SmallVec<[(i128, bool); 4]> = SmallVec::new();
+        let mut counts = false;
         while let Some((at, register)) = work.pop() {
             let ids = view.value(at, register).and_then(|value| view.definitions.all(value, view.budget));
             let Some(ids) = ids else { continue };
@@ -147,21 +150,54 @@ impl Flow<'_> {
                     |operand: usize| literal::evaluate(&self.unit.source, module, &module.operands[operand]);
                 let is_few =
                     || operands.range().skip(1).filter_map(number).any(|it| (1..LONGEST).contains(&it));
-                let comes_back = match self.unit.operations.of(made).computes() {
-                    Computation::And | Computation::Xor => is_few(),
-                    Computation::Arithmetic(Arithmetic::Remainder) => is_few(),
-                    Computation::Select => true,
-                    Computation::Move => {
-                        operands.range().nth(1).and_then(number).is_some()
-                            && self.leads_to(used.instruction, made)
+                match self.unit.operations.of(made).computes() {
+                    Computation::And | Computation::Xor | Computation::Arithmetic(Arithmetic::Remainder)
+                        if is_few() =>
+                    {
+                        return true;
                     }
-                    _ => false,
-                };
-                if comes_back {
-                    return true;
+                    Computation::Select => return true,
+                    Computation::Arithmetic(Arithmetic::Add | Arithmetic::Subtract) => {
+                        counts |= self.is_made_of_itself(&view, id);
+                    }
+                    Computation::Move => {
+                        let number = operands.range().nth(1).and_then(number);
+                        set.extend(number.map(|it| (it, self.leads_to(used.instruction, made))));
+                    }
+                    _ => {}
                 }
                 let registers = operands.range().skip(1).filter_map(|it| self.register_at(it as u32));
                 work.extend(registers.map(|register| (made, register)));
+            }
+        }
+        // What is set to another number each time may be all there is: two rounds, one for each.
+        let is_again = |(at, (number, _)): (usize, &(i128, bool))| {
+            set.iter().enumerate().any(|(other, (it, _))| other != at && it == number)
+        };
+        set.iter().enumerate().any(|(at, it)| it.1 && (counts || is_again((at, it))))
+    }
+
+    /// Whether a definition reads what it made before: it counts.
+    fn is_made_of_itself(&self, view: &Function<'_>, counts: DefinitionId) -> bool {
+        /// Longer circles are not looked for.
+        const MOST: usize = 16;
+        let mut seen: SmallVec<[DefinitionId; MOST]> = SmallVec::new();
+        let mut work: SmallVec<[DefinitionId; MOST]> = smallvec![counts];
+        while let Some(id) = work.pop() {
+            let made = view.definitions.get(id).instruction;
+            let operands = self.unit.module.instructions[made as usize].operands;
+            for register in operands.range().skip(1).filter_map(|it| self.register_at(it as u32)) {
+                let ids =
+                    view.value(made, register).and_then(|value| view.definitions.all(value, view.budget));
+                for next in ids.into_iter().flatten() {
+                    if next == counts {
+                        return true;
+                    }
+                    if !seen.contains(&next) && seen.len() < MOST && view.budget.take(1) {
+                        seen.push(next);
+                        work.push(next);
+                    }
+                }
             }
         }
         false
