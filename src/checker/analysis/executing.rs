@@ -155,11 +155,15 @@ impl Executes {
         self.certain().filter(|lanes| *lanes != 0).count()
     }
 
-    /// The warps that certainly execute it, and those that may, one bit each, where the number of
-    /// threads is known.
-    pub fn warp_sets(&self) -> Option<(u32, u32)> {
-        let (yes, may) = (self.holds.yes.some_of_warps(), self.all.without(self.holds.no).some_of_warps());
-        self.is_exact.then_some((yes, may))
+    /// Whether there is a warp that certainly executes both, where blocks have it: those of one launch are all the
+    /// same.
+    pub fn is_of_same_warp(&self, other: &Self) -> bool {
+        self.holds.yes.some_of_warps() & other.holds.yes.some_of_warps() != 0
+    }
+
+    /// The warps that certainly execute it, and those that may, one bit each, if blocks are as large as they can be.
+    pub fn warp_sets(&self) -> (u32, u32) {
+        (self.holds.yes.some_of_warps(), self.all.without(self.holds.no).some_of_warps())
     }
 }
 
@@ -200,7 +204,8 @@ impl Block {
             .block_size()
             .filter(|[x, y, z]| x.saturating_mul(*y).saturating_mul(*z) <= MOST as u64 && *x > 0);
         // Where rows of threads are no warps, that is said.
-        let size = given.unwrap_or([MOST as u64, 1, 1]);
+        let most = function.most_threads().unwrap_or(MOST as u64).clamp(1, MOST as u64);
+        let size = given.unwrap_or([most, 1, 1]);
         let all = ThreadSet::below(size.iter().product::<u64>() as usize);
         Self { size, is_exact: given.is_some(), all }
     }

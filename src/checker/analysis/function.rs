@@ -32,6 +32,11 @@ impl Function<'_> {
         Some(block.value.map(u64::from))
     }
 
+    /// How many threads a block has at most, where the kernel says that.
+    pub fn most_threads(&self) -> Option<u64> {
+        self.unit.launch_bounds(self.declared()?).most()
+    }
+
     /// Which of the parameters of a function that is no kernel a name stands for.
     pub fn parameter(&self, symbol: &Symbol) -> Option<u16> {
         let module = &self.unit.module;

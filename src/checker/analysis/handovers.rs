@@ -37,6 +37,13 @@ pub struct Handover {
     pub then: Option<Event>,
 }
 
+impl Handover {
+    /// Whether it is known what another warp does to the columns of such a transfer.
+    pub fn is_of(&self, transfer: Transfer) -> bool {
+        self.transfer == transfer && self.then.is_some()
+    }
+}
+
 impl<'a> Flow<'a> {
     /// The signals of this function that come too early.
     pub fn handovers(&self) -> &'a [Handover] {

@@ -67,6 +67,11 @@ impl Mbarrier {
         self.bytes.single().is_some()
     }
 
+    /// How many it may be, and where the first of them is.
+    pub fn size(&self) -> (Option<u64>, Option<i64>) {
+        (self.bytes.count(), self.bytes.first())
+    }
+
     /// Whether it is one of few.
     pub fn is_of_ring(&self) -> bool {
         self.is_of_same_ring(self) && !self.is_one()

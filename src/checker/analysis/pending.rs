@@ -294,7 +294,24 @@ pub fn stores_unordered(flow: &Flow<'_>) -> FxHashSet<u32> {
 }
 
 /// Pending stores and what is not ordered behind them.
+///
+/// What is handed over to another warp should have been waited for before that: the deallocation at the end of the
+/// kernel says nothing of it.
 pub fn unordered_stores(flow: &Flow<'_>) -> Vec<Pair> {
+    let mut pairs = stores_and_then(flow);
+    if pairs.iter().any(|pair| flow.operation(pair.then) == Some(Operation::Dealloc)) {
+        let block = |event: Event| flow.cfg().block_of(event.instruction);
+        let handed_over = flow.handovers().iter().filter(|it| it.is_of(Transfer::Store));
+        let handed_over: FxHashSet<_> = handed_over.map(|it| block(it.pair.first)).collect();
+        pairs.retain(|pair| {
+            flow.operation(pair.then) != Some(Operation::Dealloc) || !handed_over.contains(&block(pair.first))
+        });
+    }
+    pairs
+}
+
+/// The same, whatever else is said of the stores.
+pub fn stores_and_then(flow: &Flow<'_>) -> Vec<Pair> {
     let role = |event: Event| match (event.action, flow.operation(event)) {
         (Action::Unknown, _) => Role::Kill,
         (_, Some(Operation::Commit | Operation::Dealloc)) => Role::Query,

@@ -41,6 +41,30 @@ pub enum Truncated {
     },
 }
 
+/// The bits of a descriptor's start address, in units of 16 bytes.
+const FIELD: u64 = 0x3FFF;
+
+/// What a constant is added to that is a descriptor but for its start address: the steps along K are part of the
+/// constant then.
+#[derive(Clone, Copy, Debug)]
+pub struct Folded {
+    /// The start address that it is added to.
+    pub base: DefinitionId,
+    constant: u64,
+}
+
+impl Folded {
+    /// How far the start address is from the base, in units of 16 bytes.
+    pub fn step(self) -> u64 {
+        self.constant & FIELD
+    }
+
+    /// What the constant says besides.
+    pub fn rest(self) -> u64 {
+        self.constant & !FIELD
+    }
+}
+
 /// The ways that were gone already: a definition, and how far its value is shifted in the descriptor.
 pub type Seen = FxHashSet<(DefinitionId, u32)>;
 
@@ -123,6 +147,23 @@ impl FunctionFacts {
         (adds && !definition.guarded).then(|| Some(self.constants.at(&view, at, step.register(1)?)))?
     }
 
+    /// The start address and the constant of which a descriptor is the sum.
+    pub fn folded(&self, unit: &Unit, decoded: &Decoded<'_>, descriptor: &Scalar<'_>) -> Option<Folded> {
+        let Scalar::Register(register) = descriptor else { return None };
+        let view = self.view(unit);
+        let definition = *view.definitions.get(view.only(decoded.index, register.id)?);
+        let at = definition.instruction;
+        let step = Step { view: &view, raw: &unit.module.instructions[at as usize] };
+        let computes = unit.operations.of(at).computes();
+        let adds = matches!(computes, Computation::Or | Computation::Arithmetic(Arithmetic::Add));
+        let constant = step.number(2).filter(|_| adds && !definition.guarded && view.budget.take(1))? as u64;
+        let from = step.register(1).filter(|_| constant > FIELD)?;
+        let word = self.constants.at(&view, at, from);
+        let zeros = word.mask & !word.value;
+        let is_sum = computes != Computation::Or || constant & FIELD & !zeros == 0;
+        Some(Folded { base: view.only(at, from).filter(|_| is_sum)?, constant })
+    }
+
     /// What is known of a number modulo 16, before it is cut to the bits of a field.
     fn rest(&self, view: &Function<'_>, instruction: u32, register: RegisterId) -> Known {
         /// The bits that 9.7.16.4.1 takes of an address.
@@ -177,8 +218,6 @@ impl Flow<'_> {
     /// if the descriptor is made of that and constants.
     pub fn start_of_matrix(&self, instruction: u32, register: RegisterId) -> Option<Place> {
         const DEEP: u32 = 16;
-        /// The bits of the field.
-        const FIELD: i128 = 0x3FFF;
         let view = self.facts.view(self.unit);
         let (mut at, mut register, mut units) = (instruction, register, 0);
         for _ in 0..DEEP {
@@ -205,10 +244,15 @@ impl Flow<'_> {
                         (Some(by), None) => (2, by),
                         (None, None) => return None,
                     };
-                    units += by & FIELD;
+                    units += by & i128::from(FIELD);
                     register = step.register(other)?;
                 }
-                (Computation::And, 3) if step.number(2)? & FIELD == FIELD => register = step.register(1)?,
+                (Computation::And, 3) => {
+                    register = step.register(1)?;
+                    if !keeps(step.number(2)?, FIELD, self.facts.constants.at(&view, at, register)) {
+                        return None;
+                    }
+                }
                 (Computation::Bits(Bits::ShiftRight), 3) | (Computation::Bits(Bits::Extract), 4)
                     if step.number(2) == Some(i128::from(UNIT)) =>
                 {
@@ -234,6 +278,12 @@ impl Flow<'_> {
         });
         masked.unwrap_or(register)
     }
+}
+
+/// Whether a mask leaves some bits of a word as they are. Those that are 0 in any case, it need not have: compilers
+/// know what addresses are aligned to.
+pub(super) fn keeps(mask: i128, bits: u64, word: Known) -> bool {
+    bits & !(mask as u64 | word.mask & !word.value) == 0
 }
 
 /// An instruction on the way from a descriptor to what it is made of.

@@ -285,12 +285,6 @@ const JUDGED_COMPILED: &[Judgement] = &[
     ),
     judged(
         "attn-gym",
-        "TC709",
-        2,
-        "scaled accumulators are stored, and the `mbarrier.arrive` frees a factor in shared memory, not the columns.",
-    ),
-    judged(
-        "attn-gym",
         "TC411",
         9,
         "`kda`, backward: every warp names lanes 0 to 31 and relies on getting its own. True in the letter; 9.7.16.8.1 does not promise it.",

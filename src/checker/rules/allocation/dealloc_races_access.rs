@@ -5,7 +5,7 @@ use crate::analysis::events::{Action, Event};
 use crate::analysis::flow::{Flow, Role};
 use crate::analysis::freed::Freed;
 use crate::analysis::pending::{
-    Pending, Threads, Transfer, is_complete_at, overwritten_loads, pending_stores, unordered_stores,
+    Pending, Threads, Transfer, is_complete_at, overwritten_loads, pending_stores, stores_and_then,
 };
 use crate::diagnostic::{Diagnostic, Findings};
 use crate::instruction::Instruction;
@@ -81,7 +81,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             // Where it is certain, a rule of its own says so.
             let certain = match access {
                 Pending::Load => overwritten_loads(&flow),
-                Pending::Store => unordered_stores(&flow),
+                Pending::Store => stores_and_then(&flow),
                 Pending::Operation => Vec::new(),
             };
             let certain: BTreeSet<u32> = certain.iter().map(|pair| pair.then.instruction).collect();

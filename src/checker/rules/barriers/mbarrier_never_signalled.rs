@@ -1,7 +1,7 @@
 use rustc_hash::FxHashSet;
 
 use crate::analysis::flow::Flow;
-use crate::analysis::mbarriers::{Use, Used};
+use crate::analysis::mbarriers::{Mbarrier, Use, Used};
 use crate::diagnostic::{Diagnostic, Findings};
 use crate::rules::{Checker, Code, rule};
 
@@ -71,12 +71,25 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
         if signalled.is_empty() {
             continue;
         }
-        let mut reported = FxHashSet::default();
+        let mut never: Vec<(&Used, Mbarrier)> = Vec::new();
         for wait in used.iter().filter(|it| it.how == Use::Waits) {
             let Some(mbarrier) = wait.mbarrier else { continue };
             // With the other parity, the phase before the first is over at once.
-            let is_signalled = flow.may_be_one_of(&mbarrier, &signalled);
-            if is_signalled || !flow.waits_for_first(wait) || !reported.insert(mbarrier) {
+            if !flow.may_be_one_of(&mbarrier, &signalled) && flow.waits_for_first(wait) {
+                never.push((wait, mbarrier));
+            }
+        }
+        // Where a loop over a ring is unrolled, each of its mbarriers is waited on by itself, and in the rounds that
+        // are left any of them: that has one cause.
+        let rings: FxHashSet<Mbarrier> =
+            never.iter().map(|(_, it)| *it).filter(Mbarrier::is_of_ring).collect();
+        let ring_of = |mbarrier: &Mbarrier| {
+            let ring = rings.iter().filter(|it| flow.facts.budget.take(1) && it.is_of_same_ring(mbarrier));
+            ring.max_by_key(|it| it.size()).copied()
+        };
+        let mut reported = FxHashSet::default();
+        for (wait, mbarrier) in never {
+            if !reported.insert(ring_of(&mbarrier).unwrap_or(mbarrier)) {
                 continue;
             }
             // Bytes alone complete no phase.

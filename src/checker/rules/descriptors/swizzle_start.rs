@@ -1,4 +1,7 @@
+use rustc_hash::FxHashMap;
+
 use crate::analysis::constants::Known;
+use crate::analysis::definitions::DefinitionId;
 use crate::analysis::places::Root;
 use crate::descriptor::shared_memory::{Rows, SwizzleMode};
 use crate::diagnostic::{Diagnostic, Findings};
@@ -15,7 +18,8 @@ rule! {
     /// - the matrix starts so far in the rows of a matrix that is not transposed that the bytes along K
     ///   reach past the swizzled ones: K was stepped out of the atom;
     /// - a small constant is added to the descriptor of a matrix that is not transposed, or what a counted loop
-    ///   adds in some round, and the sum starts at another row of the pattern;
+    ///   adds in some round, and the sum starts at another row of the pattern; so it is where the step is part of
+    ///   the constant that a start address is made a descriptor with, and another one has all of it but the step;
     /// - it starts on the boundary of the pattern, and the base offset is not 0;
     /// - it starts in a variable whose `.align` is less than that of the pattern, and the base offset is 0; one
     ///   that no matrix fits into is only a name for where dynamic shared memory begins, and left alone.
@@ -50,7 +54,14 @@ rule! {
 /// other one.
 const ALONG_K: u64 = 32;
 
+/// Units of 16 bytes: what lies further on is another matrix, perhaps.
+const NEAR: u64 = 128;
+
+/// A start address, the rest of a descriptor that is added to it, and which operand that is.
+type Base = (u32, DefinitionId, u64, &'static str);
+
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
+    let first_steps = first_steps(checker);
     for multiply in checker.descriptors {
         let decoded = &checker.instructions[multiply.instruction];
         let Some(Instruction::Mma(mma)) = &decoded.instruction else { continue };
@@ -81,6 +92,15 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
                 let before = row_of(stepped_from)?;
                 (before != row).then_some((before, row))
             };
+            // How many rows further a step in the constant leads, whatever it is added to.
+            let in_constant = || {
+                let facts = checker.function(decoded).filter(|_| transposed == Some(false))?;
+                let folded = facts.folded(checker.unit, decoded, operand)?;
+                let key = (facts.function, folded.base, folded.rest(), descriptor.name);
+                let step = (folded.step() - *first_steps.get(&key)?) * 16;
+                let rows = step / span % (group / span);
+                (step < NEAR * 16 && step.is_multiple_of(span) && rows != 0).then_some((step, rows))
+            };
             let in_rounds = || {
                 let Scalar::Register(register) = operand else { return None };
                 let flow = checker.flow(decoded).filter(|_| transposed == Some(false))?;
@@ -103,6 +123,14 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             } else if let Some((before, row)) = row() {
                 (
                     format!("the step to it leads from row {before} of the swizzled pattern to row {row}"),
+                    format!("rows have {span} bytes, and a pattern {} of them", group / span),
+                    "steps along K are in units of 16 bytes here: 2 for the 32 bytes of a multiply",
+                )
+            } else if let Some((step, rows)) = in_constant() {
+                (
+                    format!(
+                        "the step to it of {step} bytes leads {rows} rows further in the swizzled pattern"
+                    ),
                     format!("rows have {span} bytes, and a pattern {} of them", group / span),
                     "steps along K are in units of 16 bytes here: 2 for the 32 bytes of a multiply",
                 )
@@ -158,6 +186,30 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     }
 }
 
+/// Of the descriptors that are the same but for the steps along K in the constants of which they are made: the first
+/// step.
+fn first_steps(checker: &Checker<'_>) -> FxHashMap<Base, u64> {
+    let mut found: FxHashMap<Base, u64> = FxHashMap::default();
+    for multiply in checker.descriptors {
+        let decoded = &checker.instructions[multiply.instruction];
+        let Some(Instruction::Mma(mma)) = &decoded.instruction else { continue };
+        let Some(facts) = checker.function(decoded) else { continue };
+        for descriptor in &multiply.descriptors {
+            let operand = match (descriptor.name, &mma.a) {
+                ("a-desc", MatrixA::Descriptor(a)) => a,
+                ("b-desc", _) => &mma.b,
+                _ => continue,
+            };
+            if let Some(folded) = facts.folded(checker.unit, decoded, operand) {
+                let key = (facts.function, folded.base, folded.rest(), descriptor.name);
+                let first = found.entry(key).or_insert(folded.step());
+                *first = folded.step().min(*first);
+            }
+        }
+    }
+    found
+}
+
 /// The variable that a matrix starts in, what it is aligned to, and where it is declared, if that is less than the
 /// pattern's alignment: then it is chance where in the pattern it starts.
 fn loose<'a>(
@@ -170,7 +222,8 @@ fn loose<'a>(
     let flow = checker.flow(decoded)?;
     let place = flow.start_of_matrix(decoded.index, register.id)?;
     let Root::Variable(variable) = place.root else { return None };
-    place.offset.constant(32)?;
+    // In a stage of a ring, it starts where all of them do.
+    place.offset.constant(mode.pattern_alignment().trailing_zeros())?;
     // The matrix lies behind it, in memory that the launch adds.
     if flow.is_too_small(variable) {
         return None;

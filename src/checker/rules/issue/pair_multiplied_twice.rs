@@ -87,11 +87,13 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
         let (mut judged, mut reported) = (BTreeSet::new(), BTreeSet::new());
         for reached in issued {
             let event = reached.event;
-            let is_certain = |rank: u32| {
-                reached.executes_where_all_get_there(rank).is_some_and(|executes| executes.warps() > 0)
-            };
             // What stands together has the same cause.
-            if !judged.insert(reached.conditions()) || !is_certain(0) || !is_certain(1) {
+            if !judged.insert(reached.conditions()) {
+                continue;
+            }
+            // How many warps there are does not matter: both CTAs have as many.
+            let of_rank = |rank: u32| reached.executes_where_all_get_there(rank);
+            if !of_rank(0).zip(of_rank(1)).is_some_and(|(first, second)| first.is_of_same_warp(&second)) {
                 continue;
             }
             if !reported.insert(reached.block()) {

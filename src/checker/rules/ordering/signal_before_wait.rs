@@ -1,3 +1,6 @@
+use rustc_hash::FxHashSet;
+
+use crate::analysis::events::Event;
 use crate::diagnostic::{Diagnostic, Findings};
 use crate::isa::vocabulary::Operation;
 use crate::rules::ordering::must_be_waited_for;
@@ -33,8 +36,14 @@ rule! {
 
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     for flow in checker.flows() {
-        // Where it is known who goes on, that is another rule's.
-        for handover in flow.handovers().iter().filter(|it| it.then.is_none()) {
+        let block = |event: Event| flow.cfg().block_of(event.instruction);
+        // Where it is known who goes on, that is another rule's; and whom it is signalled besides does not matter then.
+        let known = flow.handovers().iter().filter(|it| it.then.is_some());
+        let known: FxHashSet<_> = known.map(|it| (it.transfer, block(it.pair.first))).collect();
+        for handover in flow.handovers() {
+            if known.contains(&(handover.transfer, block(handover.pair.first))) {
+                continue;
+            }
             let name = flow.operation(handover.pair.first).map_or("", Operation::name);
             let wait = handover.transfer.wait();
             findings.push(

@@ -9,7 +9,8 @@ use crate::syntax::literal;
 rule! {
     /// ## What it does
     /// Finds warpgroups of which some warps execute `setmaxnreg` and others do not, or with other
-    /// numbers of registers, in a kernel whose `.reqntid` says how many warps there are.
+    /// numbers of registers, in a kernel whose `.reqntid` says how many warps there are. Where `.maxntid` does, it is
+    /// about blocks of as many threads as they can have.
     ///
     /// ## Why is this bad?
     /// All warps of a warpgroup, four with numbers that follow on one another, must execute the same
@@ -64,8 +65,9 @@ struct Change {
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     let unit = checker.unit;
     for flow in checker.flows().filter(Flow::is_entry) {
+        let bounds = checker.launch_bounds(flow.facts.function);
         let Some(Spanned { value: threads, span: directive }) =
-            checker.launch_bounds(flow.facts.function).threads()
+            bounds.threads().or_else(|| bounds.most_in_a_row())
         else {
             continue;
         };
@@ -79,7 +81,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
         }
         let executing = flow.executing(None);
         let known = |instruction: u32| {
-            let (certain, possible) = executing.of(instruction)?.warp_sets()?;
+            let (certain, possible) = executing.of(instruction)?.warp_sets();
             let operands = unit.module.operands(unit.module.instructions[instruction as usize].operands);
             let registers = operands.first().and_then(|it| literal::evaluate(&unit.source, &unit.module, it));
             Some(Change { instruction, certain, possible, registers })
