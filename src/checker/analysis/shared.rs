@@ -7,11 +7,12 @@ use rustc_hash::FxHashSet;
 
 use super::events::{Action, Event};
 use super::flow::Flow;
-use super::places::Root;
+use super::places::{Place, Root};
 use super::ranges::Numbers;
+use super::truncated::keeps;
 use crate::descriptor::shared_memory::{Rows, SwizzleMode};
 use crate::instruction::{Instruction, MatrixA, Scalar};
-use crate::isa::generic::{Arithmetic, Bits, Computation, Flag, Space};
+use crate::isa::generic::{Arithmetic, Bits, Computation, Flag, Space, Synchronization};
 use crate::resolve::symbols::{RegisterId, Resolution, SymbolId, SymbolKind};
 use crate::syntax::ast::{OperandKind, StateSpace, Type};
 use crate::syntax::literal;
@@ -42,6 +43,71 @@ impl Flow<'_> {
             return false;
         };
         self.read_variables(reader).contains(&Some(stored))
+    }
+
+    /// Whether a store may write the array that a matrix of a multiply or copy certainly lies in, of whatever size
+    /// that is.
+    pub fn stores_into_array(&self, store: Event, reader: Event) -> bool {
+        self.stored_variable(store).is_some_and(|stored| self.read_variables(reader).contains(&Some(stored)))
+    }
+
+    /// A bulk copy from shared memory to global memory, and a store of a thread that can come before it and writes
+    /// what it reads, from its first byte on. What bulk copies may load there instead is left alone.
+    pub fn sent_in_bulk(&self) -> Option<(Event, u32)> {
+        let module = &self.unit.module;
+        let place_of = |at: u32, last: bool| {
+            let operands = module.instructions[at as usize].operands.range();
+            let mut addresses =
+                operands.filter(|index| matches!(module.operands[*index].kind(), OperandKind::Address(_)));
+            let address = if last { addresses.next_back() } else { addresses.next() };
+            self.places().address(at, address? as u32)
+        };
+        let is_store = |event: &&Event| event.action == Action::SharedStore && self.is_own(**event);
+        let instructions = self.cfg().instructions();
+        if !self.events().iter().any(|event| is_store(&event))
+            || !self.facts.budget.take(instructions.len() as u64)
+        {
+            return None;
+        }
+        let sends = |at: &u32| {
+            let opcode = self.unit.operations.of(*at);
+            let mut spaces = opcode.spaces();
+            opcode.synchronization() == Synchronization::BulkCopy
+                && spaces.next() == Some(Space::Global)
+                && spaces.next().is_some_and(Space::is_shared)
+        };
+        let mut sends = instructions.filter(sends).peekable();
+        sends.peek()?;
+        let summary = self.summary()?;
+        let loads = summary.events.iter().filter(|event| event.action == Action::BulkLoad);
+        let loaded: Option<Vec<Place>> = loads
+            .map(|event| if self.is_own(*event) { place_of(event.instruction, false) } else { None })
+            .collect();
+        let loaded = loaded?;
+        let stores = self.events().iter().filter(is_store);
+        let stores: Vec<(Event, Place)> =
+            stores.filter_map(|event| Some((*event, place_of(event.instruction, false)?))).collect();
+        let is_apart = |one: &Place, other: &Place| match (one.root, other.root) {
+            (a, b) if a == b => {
+                one.bytes().zip(other.bytes()).is_some_and(|(one, other)| one.is_disjoint(other))
+            }
+            (Root::Variable(a), Root::Variable(b)) => !self.is_external(a) || !self.is_external(b),
+            _ => false,
+        };
+        sends.find_map(|at| {
+            let sent = place_of(at, true)?;
+            let first = sent.bytes()?.first()?;
+            if !self.facts.budget.take(loaded.len() as u64) || !loaded.iter().all(|it| is_apart(it, &sent)) {
+                return None;
+            }
+            let (store, _) = stores.iter().find(|(store, place)| {
+                self.facts.budget.take(1)
+                    && place.root == sent.root
+                    && place.bytes().and_then(Numbers::first) == Some(first)
+                    && self.leads_to(store.instruction, at)
+            })?;
+            Some((*store, at))
+        })
     }
 
     /// What is certainly wrong with a register that is taken for a generic address of shared memory.
@@ -219,9 +285,18 @@ impl Flow<'_> {
     fn start(&self, reader: Event, descriptor: &Scalar<'_>) -> Option<(SymbolId, u64)> {
         /// The start address is in units of 16 bytes, in the lowest bits.
         const UNIT: u32 = 4;
+        const FIELD: u64 = 0x3FFF;
         let Scalar::Register(register) = descriptor else { return None };
         let view = self.facts.view(self.unit);
         let module = &self.unit.module;
+        let keeps_start = |at: u32, mask: u64| {
+            let operand = module.instructions[at as usize].operands.start + 1;
+            let known = match self.unit.symbols.operand(operand) {
+                Resolution::Register(register) => self.facts.constants.at(&view, at, register),
+                _ => return false,
+            };
+            mask & FIELD == FIELD || mask == FIELD << UNIT || keeps(mask.into(), FIELD, known)
+        };
         let (mut at, mut register) = (reader.instruction, register.id);
         // What is added behind a shift is worth more.
         let (mut bytes, mut shift) = (0u64, 0);
@@ -246,11 +321,12 @@ impl Flow<'_> {
                 Computation::Bits(Bits::Extract) if shift == 0 && number(2) == Some(u64::from(UNIT)) => {
                     shift = UNIT;
                 }
-                Computation::And
-                    if number(2).is_some_and(|mask| mask & 0x3FFF == 0x3FFF || mask == 0x3_FFF0) => {}
+                Computation::And if number(2).is_some_and(|mask| keeps_start(made, mask)) => {}
                 Computation::Or if number(2).is_some_and(|more| more.trailing_zeros() >= 14) => {}
                 Computation::Arithmetic(Arithmetic::Add) => {
-                    bytes = bytes.wrapping_add(number(2)? << if shift == 0 { UNIT } else { 0 });
+                    // What lies above the field is the rest of the descriptor.
+                    let by = number(2)?;
+                    bytes = bytes.wrapping_add(if shift == 0 { (by & FIELD) << UNIT } else { by });
                 }
                 _ => return None,
             }

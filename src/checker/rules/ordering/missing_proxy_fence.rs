@@ -18,7 +18,9 @@ rule! {
     ///
     /// Where other threads than those of the `mma` store, they are found if nothing in the kernel is such a fence,
     /// and a descriptor certainly points to the variable. So they are in kernels that load in bulk, into other
-    /// variables only.
+    /// variables only; and where nothing is loaded in bulk, a `cp.async` to an array without a size counts as well.
+    ///
+    /// In kernels without any such fence, bulk copies to global memory are found that read what threads have stored.
     ///
     /// ## Why is this bad?
     /// `mma` and `cp` read shared memory through the async proxy, the store goes through the generic
@@ -53,6 +55,22 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     }
     let loaded_in_bulk = checker.events.reachable(loading);
     for flow in checker.flows() {
+        if let Some((store, sends)) = sent_unfenced(&flow) {
+            findings.push(
+                Diagnostic::new(
+                    Code::MissingProxyFence,
+                    flow.unit.module.instructions[sends as usize].opcode,
+                    "the bulk copy can read shared memory before it sees the store",
+                    "reads through the async proxy",
+                )
+                .label(flow.span(store), "stores through the generic proxy")
+                .note(
+                    "accesses through different proxies need a cross-proxy fence: `fence.proxy.async` \
+                     (PTX ISA, 9.7.16.6.5)",
+                )
+                .help("put `fence.proxy.async.shared::cta;` behind the store, before the barrier"),
+            );
+        }
         if loaded_in_bulk.contains(&flow.facts.function) {
             if let Some(pair) = handed_over(&flow) {
                 report(&flow, pair, findings);
@@ -84,6 +102,13 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             report(&flow, pair, findings);
         }
     }
+}
+
+/// A store of a kernel without any fence of proxies, and the bulk copy to global memory that reads it.
+fn sent_unfenced(flow: &Flow<'_>) -> Option<(Event, u32)> {
+    let summary = flow.summary().filter(|summary| flow.is_entry() && !summary.unknown)?;
+    let is_fence = |event: &Event| event.action == Action::ProxyFence;
+    if summary.events.iter().any(is_fence) { None } else { flow.sent_in_bulk() }
 }
 
 fn report(flow: &Flow<'_>, pair: Pair, findings: &mut Findings<'_>) {
@@ -132,6 +157,10 @@ fn handed_over(flow: &Flow<'_>) -> Option<Pair> {
     let is_loaded = |store: Event| {
         !loaded.is_empty() && flow.stored_variable(store).is_none_or(|variable| loaded.contains(&variable))
     };
+    // Where nothing is loaded in bulk, what is copied to the array of the matrices is one of them, or they are stored.
+    let is_copied = |first: Event, then: Event| {
+        loaded.is_empty() && first.action == Action::AsyncCopy && flow.stores_into_array(first, then)
+    };
     // Most of what is stored in kernels that load in bulk is something else.
     let stores: Vec<Event> =
         flow.events().iter().filter(is_store).copied().filter(|store| !is_loaded(*store)).collect();
@@ -139,7 +168,7 @@ fn handed_over(flow: &Flow<'_>) -> Option<Pair> {
     readers.find_map(|then| {
         let first = stores.iter().find(|first| {
             flow.facts.budget.take(1)
-                && flow.stores_into(**first, *then)
+                && (flow.stores_into(**first, *then) || is_copied(**first, *then))
                 && !flow.stores_elsewhere(**first, *then)
                 && !flow.leads_to(then.instruction, first.instruction)
         })?;
