@@ -24,6 +24,7 @@
 //! | which variable in shared memory does a store write, or a descriptor point to? | [`flow::Flow::stores_elsewhere`] |
 //! | who waits, and does not look whether the phase is over? | [`waits`] |
 //! | which mbarriers are waited on, and which are signalled? | [`mbarriers`]; in what is called, [`flow::Flow::mbarriers_of_callees`] |
+//! | how many arrivals come together at an mbarrier, and how many does it expect? | [`arrivals`] |
 //! | which waits are for a parity that cannot be the phase's? which does nobody get past? | [`parities`] |
 //! | which paths can a run take? | [`paths`], behind all questions about order |
 //! | what does a descriptor lose of the addresses that it is made of? | [`truncated`] |
@@ -50,6 +51,7 @@
 
 pub mod allocated;
 pub mod arguments;
+pub mod arrivals;
 pub mod bit_set;
 pub mod budget;
 pub mod calls;

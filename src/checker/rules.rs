@@ -279,6 +279,7 @@ rules! {
     ordering::source_overwritten,
     ordering::handed_over_before_wait,
     ordering::copy_never_waited_for,
+    ordering::accumulates_from_start,
     // TC8 Who issues it
     issue::aligned_in_one_thread,
     issue::issued_by_every_thread,
@@ -299,6 +300,9 @@ rules! {
     barriers::commit_not_waited_for,
     barriers::wrong_parity,
     barriers::mbarrier_not_initialised,
+    barriers::arrival_not_waited_for,
+    barriers::more_arrivals_than_expected,
+    barriers::wait_result_unread,
     // TC9 Style
     style::qualifier_order,
     style::family_portability,

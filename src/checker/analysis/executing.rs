@@ -145,6 +145,24 @@ impl Executes {
         self.holds.yes.warps().enumerate().filter(|(_, lanes)| *lanes != 0).map(|(warp, _)| warp)
     }
 
+    /// How many threads of the first warps may execute it.
+    pub(super) fn most_threads(&self, warps: usize) -> u32 {
+        (0..warps).map(|warp| self.possible_lanes(warp).count_ones()).sum()
+    }
+
+    /// The lanes of a warp that certainly execute it, if blocks are as large as they can be.
+    pub(super) fn certain_lanes(&self, warp: usize) -> u32 {
+        self.holds.yes.lanes(warp)
+    }
+
+    /// Whether, in each warp of which some thread certainly executes the other one, all of these certainly execute
+    /// it, or nobody does.
+    pub(super) fn is_by_all_or_none(&self, other: &Self) -> bool {
+        let others = || other.holds.yes.warps();
+        let is_by_all = others().zip(self.holds.yes.warps()).all(|(other, yes)| other & !yes == 0);
+        is_by_all || others().enumerate().all(|(warp, other)| other == 0 || self.possible_lanes(warp) == 0)
+    }
+
     /// The lanes of a warp that may execute it.
     pub fn possible_lanes(&self, warp: usize) -> u32 {
         self.all.lanes(warp) & !self.holds.no.lanes(warp)
@@ -310,6 +328,13 @@ impl<'a> Executing<'a> {
             Some(guard) => reached.and(self.guard(instruction).not_if(guard.negated), self.all),
             None => reached,
         };
+        Some(Executes { holds, ..everything })
+    }
+
+    /// The same of those that get to an instruction, whether its guard holds or not.
+    pub(super) fn of_those_at(&self, instruction: u32, together: Extent) -> Option<Executes> {
+        let everything = self.of(instruction)?;
+        let holds = self.block(self.function.cfg.block_of(instruction)?, Unknown::Holds(together))?;
         Some(Executes { holds, ..everything })
     }
 

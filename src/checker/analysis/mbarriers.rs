@@ -208,6 +208,18 @@ pub struct Used {
     parity: Option<u32>,
 }
 
+impl Used {
+    /// The operand that is its address.
+    pub(super) fn operand(&self) -> u32 {
+        self.operand
+    }
+
+    /// The operand that says which parity is waited for.
+    pub(super) fn parity(&self) -> Option<u32> {
+        self.parity
+    }
+}
+
 impl<'a> Flow<'a> {
     /// The uses of mbarriers in this function, in the order of its instructions.
     pub fn mbarriers(&self) -> &'a [Used] {

@@ -1,7 +1,7 @@
 //! Waits that wait for nothing.
 //!
 //! `mbarrier.try_wait` and `mbarrier.test_wait` return whether the phase is over; it need not be. Where
-//! nothing reads what they return, nobody has waited.
+//! nothing reads what they return, nobody has waited. Who only carries it on, as `selp` does, has not read it.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
@@ -9,6 +9,7 @@ use smallvec::SmallVec;
 use super::events::{Action, Events};
 use super::functions::FunctionFacts;
 use super::registers::{self, Access};
+use crate::isa::generic::Computation;
 use crate::resolve::symbols::{RegisterId, Resolution};
 use crate::resolve::unit::Unit;
 
@@ -21,10 +22,11 @@ fn unread_in(unit: &Unit, events: &Events, facts: &FunctionFacts) -> Vec<u32> {
     /// Most are read by one of the next instructions.
     const NEAR: u32 = 4;
     let all = facts.cfg.instructions();
+    let is_entry = unit.module.functions[facts.function as usize].is_entry;
     let waits = events.of(facts.function).iter().filter(|event| event.action == Action::MbarrierWait);
     let mut unread = Vec::new();
-    // Those that are read further away, if at all, and who reads such registers.
-    let mut open: Vec<(u32, RegisterId)> = Vec::new();
+    // Those that are read further away, if at all, each with where it is carried on, and who reads such registers.
+    let mut open: Vec<(u32, Carried)> = Vec::new();
     let mut readers: FxHashMap<RegisterId, Vec<u32>> = FxHashMap::default();
     for at in waits.map(|wait| wait.instruction) {
         let mut returned: Option<RegisterId> = None;
@@ -36,10 +38,27 @@ fn unread_in(unit: &Unit, events: &Events, facts: &FunctionFacts) -> Vec<u32> {
         match returned {
             None => unread.push(at),
             Some(register) => {
-                let mut near = at + 1..(at + 1 + NEAR).min(all.end);
-                if !near.any(|it| reads(unit, it).any(|read| read == register)) {
-                    open.push((at, register));
-                    readers.entry(register).or_default();
+                let mut carried = Carried::new();
+                let (mut made, mut register) = (at, register);
+                let is_open = loop {
+                    let mut near = made + 1..(made + 1 + NEAR).min(all.end);
+                    let reader = near.find(|it| reads(unit, *it).any(|read| read == register));
+                    // What other functions carry on, they may give back.
+                    let next = reader
+                        .filter(|_| is_entry)
+                        .and_then(|reader| Some((reader, carries_on(unit, reader)?)));
+                    carried.push((made, register, next.map(|(reader, _)| reader)));
+                    match next {
+                        Some((reader, to)) if carried.len() < 3 => (made, register) = (reader, to),
+                        Some(_) => break false,
+                        None => break reader.is_none(),
+                    }
+                };
+                if is_open {
+                    for (_, register, _) in &carried {
+                        readers.entry(*register).or_default();
+                    }
+                    open.push((at, carried));
                 }
             }
         }
@@ -54,14 +73,30 @@ fn unread_in(unit: &Unit, events: &Events, facts: &FunctionFacts) -> Vec<u32> {
             }
         }
     }
-    let is_read = |(at, register): &(u32, RegisterId)| {
-        readers[register].iter().any(|reader| {
+    let is_read = |(made, register, next): &(u32, RegisterId, Option<u32>)| {
+        readers[register].iter().filter(|reader| Some(**reader) != *next).any(|reader| {
             // Nothing is said where it takes too long to find out.
-            !facts.budget.take(1) || comes_from(unit, facts, *reader, *register, *at)
+            !facts.budget.take(1) || comes_from(unit, facts, *reader, *register, *made)
         })
     };
-    unread.extend(open.iter().filter(|wait| !is_read(wait)).map(|(at, _)| at));
+    unread.extend(open.iter().filter(|(_, carried)| !carried.iter().any(is_read)).map(|(at, _)| at));
     unread
+}
+
+/// What makes a register, and the instruction that carries it on to the next, if one does.
+type Carried = SmallVec<[(u32, RegisterId, Option<u32>); 2]>;
+
+/// The register that an instruction without any other effect makes of what it reads.
+fn carries_on(unit: &Unit, instruction: u32) -> Option<RegisterId> {
+    let raw = &unit.module.instructions[instruction as usize];
+    let computes = unit.operations.of(instruction).computes();
+    if !matches!(computes, Computation::Select | Computation::Move) || unit.module.guard(raw).is_some() {
+        return None;
+    }
+    match unit.symbols.operand(raw.operands.start) {
+        Resolution::Register(register) => Some(register),
+        Resolution::Symbol(_) | Resolution::Special(_) | Resolution::Undeclared => None,
+    }
 }
 
 /// Whether what an instruction reads from a register may be what another one left there.

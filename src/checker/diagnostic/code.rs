@@ -172,6 +172,7 @@ codes! {
     SourceOverwritten "TC713" "source-overwritten" Error Silent,
     HandedOverBeforeWait "TC714" "handed-over-before-wait" Warning Silent,
     CopyNeverWaitedFor "TC715" "copy-never-waited-for" Warning Silent,
+    AccumulatesFromStart "TC716" "accumulates-from-start" Warning Silent,
     // TC8 Who issues it
     AlignedInOneThread "TC801" "aligned-in-one-thread" Error Silent,
     IssuedByEveryThread "TC802" "issued-by-every-thread" Warning Silent,
@@ -192,6 +193,9 @@ codes! {
     CommitNotWaitedFor "TC834" "commit-not-waited-for" Warning Silent,
     WrongParity "TC835" "wrong-parity" Warning Silent,
     MbarrierNotInitialised "TC836" "mbarrier-not-initialised" Error Silent,
+    ArrivalNotWaitedFor "TC837" "arrival-not-waited-for" Warning Silent,
+    MoreArrivalsThanExpected "TC838" "more-arrivals-than-expected" Error Silent,
+    WaitResultUnread "TC839" "wait-result-unread" Warning Silent,
     // TC9 Style
     QualifierOrder "TC901" "qualifier-order" Info Silent,
     FamilyPortability "TC902" "family-portability" Off Silent,

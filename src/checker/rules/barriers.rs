@@ -1,8 +1,11 @@
 //! TC83: barriers and mbarriers.
 
+pub(super) mod arrival_not_waited_for;
 pub(super) mod barrier_number;
 pub(super) mod commit_not_waited_for;
 pub(super) mod mbarrier_count;
 pub(super) mod mbarrier_never_signalled;
 pub(super) mod mbarrier_not_initialised;
+pub(super) mod more_arrivals_than_expected;
+pub(super) mod wait_result_unread;
 pub(super) mod wrong_parity;

@@ -1,5 +1,6 @@
 use rustc_hash::FxHashSet;
 
+use crate::analysis::arrivals::Shortage;
 use crate::analysis::flow::Flow;
 use crate::analysis::mbarriers::{Mbarrier, Use, Used};
 use crate::diagnostic::{Diagnostic, Findings};
@@ -11,6 +12,9 @@ rule! {
     /// `commit`, nor a copy, of which the bytes alone complete no phase. The parity of such a wait is 0, begins
     /// with 0, or is turned or counted by a loop around it. Kernels that arrive at an mbarrier of which it is not
     /// known which one it is, are left alone.
+    ///
+    /// And a wait for the first phase of an mbarrier that is initialised with more arrivals than can come before
+    /// that phase is over: each thread arrives once only, or has to wait for it before it arrives again.
     ///
     /// ## Why is this bad?
     /// The wait never ends.
@@ -62,6 +66,21 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
         let used = flow.mbarriers();
         if !used.iter().any(|it| it.how == Use::Waits) {
             continue;
+        }
+        for Shortage { wait, initialised, expected, come } in flow.missing_arrivals() {
+            findings.push(
+                Diagnostic::new(
+                    Code::MbarrierNeverSignalled,
+                    wait.span,
+                    format!(
+                        "the mbarrier that is waited on here expects {expected} arrivals, and no more than {come} \
+                         can come"
+                    ),
+                    "the first phase is never over",
+                )
+                .label(initialised.span, format!("initialised with {expected} here"))
+                .help("initialise it with the number of threads and operations that arrive in each phase"),
+            );
         }
         let own: Option<Vec<_>> = used.iter().filter(|it| it.how.arrives()).map(|it| it.mbarrier).collect();
         // What is called may signal anything.

@@ -1,12 +1,14 @@
 use crate::analysis::flow::Flow;
-use crate::analysis::mbarriers::Use;
+use crate::analysis::mbarriers::{Mbarrier, Use};
 use crate::diagnostic::{Diagnostic, Findings};
 use crate::rules::{Checker, Code, rule};
 
 rule! {
     /// ## What it does
     /// Finds kernels that wait for an mbarrier in their shared memory, or commit to one, while neither they nor
-    /// a function that they call has any `mbarrier.init`.
+    /// a function that they call has any `mbarrier.init`; and waits for an mbarrier at which threads arrive and that
+    /// is certainly none of those which they do initialise. Of a `tcgen05.commit` to such a one,
+    /// `commit-not-waited-for` says it.
     ///
     /// ## Why is this bad?
     /// Shared memory holds anything when a kernel starts, and nobody but its own threads can make an mbarrier
@@ -62,6 +64,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
         };
         let Some(first) = of_its_own(Use::Waits).or_else(|| of_its_own(Use::Commits)) else { continue };
         if summary.uses.has(Use::Initialises) {
+            some_are_not(&flow, findings);
             continue;
         }
         let kernel =
@@ -84,6 +87,41 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
                 "let one thread execute `mbarrier.init.shared::cta.b64` with the number of arrivals, and put a \
                  barrier behind it",
             ),
+        );
+    }
+}
+
+/// The first wait for each mbarrier that something arrives at and the kernel does not initialise, while it does others.
+fn some_are_not(flow: &Flow<'_>, findings: &mut Findings<'_>) {
+    let Some(initialised) = flow.all_mbarriers(Use::Initialises).filter(|all| !all.is_empty()) else {
+        return;
+    };
+    let used = flow.mbarriers();
+    let is_not = |mbarrier: &Mbarrier| !flow.may_be_one_of(mbarrier, &initialised);
+    // Of those to which something is committed, another rule says it, and of those at which nothing arrives.
+    let commits = used.iter().filter(|it| it.how == Use::Commits).filter_map(|it| it.mbarrier);
+    let mut reported: Vec<Mbarrier> = commits.filter(is_not).collect();
+    let arrivals = used.iter().filter(|it| matches!(it.how, Use::Arrives | Use::Completes));
+    let arrivals: Vec<Mbarrier> = arrivals.filter_map(|it| it.mbarrier).filter(is_not).collect();
+    if arrivals.is_empty() {
+        return;
+    }
+    for wait in used.iter().filter(|it| it.how == Use::Waits) {
+        let Some(mbarrier) = wait.mbarrier.filter(is_not) else { continue };
+        let may_be = |known: &Mbarrier| flow.may_be_same(known, &mbarrier);
+        if reported.iter().any(may_be) || !arrivals.iter().any(may_be) {
+            continue;
+        }
+        reported.push(mbarrier);
+        findings.push(
+            Diagnostic::new(
+                Code::MbarrierNotInitialised,
+                wait.span,
+                "nothing in the kernel initialises the mbarrier that is waited for here",
+                "no `mbarrier.init` names this one",
+            )
+            .note("an mbarrier must be initialised before it is used (PTX ISA, *mbarrier.init*)")
+            .help("initialise it where the others are initialised"),
         );
     }
 }
