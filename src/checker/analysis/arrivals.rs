@@ -103,7 +103,7 @@ impl Flow<'_> {
         let mut gates: FxHashMap<Mbarrier, SmallVec<[Used; 4]>> = FxHashMap::default();
         for wait in used.iter().filter(|it| it.how == Use::Waits) {
             let Some(mbarrier) = wait.mbarrier.filter(Mbarrier::is_one) else { continue };
-            if self.event_at(wait.instruction).is_some() && self.first_parity(wait) == Some(false) {
+            if self.event_at(wait.instruction).is_some() && self.parity_at_first(wait) == Some(false) {
                 gates.entry(mbarrier).or_default().push(*wait);
             }
         }

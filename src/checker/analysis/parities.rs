@@ -2,8 +2,8 @@
 //!
 //! The phases of an mbarrier have the parities 0, 1, 0, 1 ... from its initialisation on, and a wait for a parity
 //! is over at once where the phase that goes on has the other one. What is said here is said of mbarriers of
-//! which all is known: one instruction arrives there, once in each round or once in all, and every wait is for the
-//! same parity.
+//! which all is known: one instruction arrives there, once in each round or once in all, or several do, as often as
+//! there are waits in a round of a loop that is unrolled; and every wait is for the same parity.
 
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
@@ -20,6 +20,7 @@ use crate::isa::vocabulary::Operation;
 use crate::source::Span;
 
 mod circles;
+mod rounds;
 
 /// A wait for the wrong parity.
 #[derive(Clone, Copy, Debug)]
@@ -116,7 +117,7 @@ impl Flow<'_> {
             return Some(WrongParity { wait, arrival, parity, why: Why::Again });
         }
         if arrivals.len() > 1 {
-            return None;
+            return self.never_turns_unrolled(&waits, &arrivals, parity);
         }
         if !is_behind(&arrival) {
             is_one.then_some(())?;

@@ -31,6 +31,11 @@ mod numbers;
 mod remainder;
 mod solver;
 
+/// Whether an instruction leaves what is left of a division by a constant: what counts on comes back to 0 by it.
+pub fn is_remainder(function: &Function<'_>, instruction: u32) -> bool {
+    remainder::remainder(function, instruction).is_some()
+}
+
 /// What registers of one function can hold, as far as it was asked for.
 #[derive(Debug, Default)]
 pub struct Ranges {

@@ -372,6 +372,11 @@ impl Run<'_, '_> {
             (Computation::Arithmetic(Arithmetic::Multiply), 3) if opcode.has(Modifier::Part(Part::Lo)) => {
                 number(operand(1)?, operand(2)?, &|a, b| Some(a.wrapping_mul(b)))
             }
+            (Computation::Arithmetic(Arithmetic::Multiply), 3)
+                if opcode.has(Modifier::Part(Part::Hi)) && !is_signed && width == 32 =>
+            {
+                number(operand(1)?, operand(2)?, &|a, b| Some((a * b) >> width))
+            }
             (Computation::And, 3) => number(operand(1)?, operand(2)?, &|a, b| Some(a & b)),
             (Computation::Or, 3) => number(operand(1)?, operand(2)?, &|a, b| Some(a | b)),
             (Computation::Xor, 3) => number(operand(1)?, operand(2)?, &|a, b| Some(a ^ b)),

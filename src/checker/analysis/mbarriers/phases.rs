@@ -3,10 +3,12 @@
 use smallvec::{SmallVec, smallvec};
 
 use super::Used;
+use crate::analysis::cfg::BlockId;
 use crate::analysis::definitions::{Definition, DefinitionId};
 use crate::analysis::flow::Flow;
 use crate::analysis::function::Function;
-use crate::isa::generic::{Arithmetic, Bits, Computation};
+use crate::analysis::ranges;
+use crate::isa::generic::{Arithmetic, Bits, Computation, Modifier, Part};
 use crate::resolve::symbols::{RegisterId, Resolution};
 use crate::syntax::literal;
 
@@ -58,34 +60,65 @@ impl Flow<'_> {
         self.begins_with_zero(&view, read, 0) || self.takes_turns(&view, read, wait.instruction, 0)
     }
 
-    /// The parity that a wait is for when a thread gets there for the first time, if a short chain of instructions
-    /// makes it: it costs much less than [`Flow::parity`].
-    pub fn first_parity(&self, wait: &Used) -> Option<bool> {
+    /// The parity that a wait is for while threads get to these blocks only, by a short chain of instructions: it
+    /// costs much less than [`Flow::parity`].
+    pub fn first_parity(&self, wait: &Used, reached: &[bool]) -> Option<bool> {
         let at = wait.instruction;
-        self.parity_by(wait, |register| self.at_first(&self.facts.view(self.unit), (at, register), at, 0))
+        self.parity_by(wait, |register| {
+            self.at_first(&self.facts.view(self.unit), (at, register), reached, 0)
+        })
     }
 
-    /// What an instruction reads before an instruction `first` is executed: what that leads to has not been then.
+    /// The parity that a wait is for when a thread gets there for the first time.
+    pub fn parity_at_first(&self, wait: &Used) -> Option<bool> {
+        let cfg = self.cfg();
+        let own = cfg.block_of(wait.instruction)?;
+        self.facts.budget.take(cfg.len() as u64).then_some(())?;
+        let mut reached = vec![false; cfg.len()];
+        let mut work: SmallVec<[BlockId; 16]> = smallvec![BlockId(0)];
+        while let Some(block) = work.pop() {
+            if !std::mem::replace(&mut reached[block.index()], true) && block != own {
+                work.extend(cfg.block(block).successors.iter().copied());
+            }
+        }
+        self.first_parity(wait, &reached)
+    }
+
+    /// What an instruction reads, whatever in these blocks made it.
     fn at_first(
         &self,
         view: &Function<'_>,
         (at, register): (u32, RegisterId),
-        first: u32,
+        reached: &[bool],
         depth: u32,
     ) -> Option<u64> {
+        /// More definitions are not looked at.
+        const MOST: usize = 4;
         let value = (depth < DEEP && view.budget.take(1)).then(|| view.value(at, register))??;
         let ids = view.definitions.all(value, view.budget)?;
-        let (cfg, own) = (self.cfg(), self.cfg().block_of(first)?);
-        let is_later = |made: u32| {
-            cfg.block_of(made)
-                .is_some_and(|block| if block == own { made >= first } else { cfg.dominates(own, block) })
-        };
-        let mut earlier =
-            ids.iter().map(|id| *view.definitions.get(*id)).filter(|it| !is_later(it.instruction));
-        let (definition, None) = (earlier.next()?, earlier.next()) else { return None };
+        let is_made =
+            |it: &Definition| self.cfg().block_of(it.instruction).is_none_or(|block| reached[block.index()]);
+        let made: SmallVec<[Definition; MOST]> =
+            ids.iter().map(|id| *view.definitions.get(*id)).filter(is_made).take(MOST + 1).collect();
+        if made.len() > MOST {
+            return None;
+        }
+        let mut all = made.iter().map(|it| self.made_at_first(view, at, it, reached, depth));
+        let first = all.next()??;
+        all.all(|other| other == Some(first)).then_some(first)
+    }
+
+    fn made_at_first(
+        &self,
+        view: &Function<'_>,
+        reader: u32,
+        definition: &Definition,
+        reached: &[bool],
+        depth: u32,
+    ) -> Option<u64> {
         let made = definition.instruction;
         let operands = self.unit.module.instructions[made as usize].operands;
-        if definition.guarded || definition.operand != operands.start || made == at {
+        if definition.guarded || definition.operand != operands.start || made == reader {
             return None;
         }
         let read = |number: usize| -> Option<u64> {
@@ -93,28 +126,43 @@ impl Flow<'_> {
             let found = &self.unit.module.operands[operand];
             match literal::evaluate(&self.unit.source, &self.unit.module, found) {
                 Some(number) => Some(number as u64),
-                None => self.at_first(view, (made, self.register_at(operand as u32)?), first, depth + 1),
+                None => self.at_first(view, (made, self.register_at(operand as u32)?), reached, depth + 1),
             }
         };
         let (one, other) = (|| read(1), || read(2));
         let shift = || other().and_then(|by| u32::try_from(by).ok()).filter(|by| *by < u32::BITS);
         match self.unit.operations.of(made).computes() {
             Computation::Move | Computation::Convert if operands.len == 2 => one(),
+            Computation::Not if operands.len == 2 => Some(!one()?),
             Computation::And => match (one(), other()) {
                 (Some(0), _) | (_, Some(0)) => Some(0),
                 (one, other) => Some(one? & other?),
             },
             Computation::Or => Some(one()? | other()?),
             Computation::Xor => Some(one()? ^ other()?),
-            Computation::Bits(Bits::ShiftRight) => Some((one()? & u64::from(u32::MAX)) >> shift()?),
-            Computation::Bits(Bits::ShiftLeft) => Some(one()? << shift()?),
+            Computation::Bits(Bits::ShiftRight) => match one()? {
+                0 => Some(0),
+                number => Some((number & u64::from(u32::MAX)) >> shift()?),
+            },
+            Computation::Bits(Bits::ShiftLeft) => match one()? {
+                0 => Some(0),
+                number => Some(number << shift()?),
+            },
             Computation::Bits(Bits::Extract)
             | Computation::Arithmetic(Arithmetic::Divide | Arithmetic::Remainder) => {
                 one().filter(|number| *number == 0)
             }
+            // Whichever half it is.
+            Computation::Arithmetic(Arithmetic::Multiply) => {
+                one().filter(|number| *number == 0).or_else(|| other().filter(|number| *number == 0))
+            }
             Computation::Arithmetic(Arithmetic::Add) if operands.len == 3 => {
                 Some(one()?.wrapping_add(other()?))
             }
+            Computation::Arithmetic(Arithmetic::Subtract) if operands.len == 3 => {
+                Some(one()?.wrapping_sub(other()?))
+            }
+            Computation::Select if operands.len == 4 => one().filter(|number| other() == Some(*number)),
             _ => None,
         }
     }
@@ -157,7 +205,12 @@ impl Flow<'_> {
                         return true;
                     }
                     Computation::Select => return true,
-                    Computation::Arithmetic(Arithmetic::Add | Arithmetic::Subtract) => {
+                    Computation::Arithmetic(
+                        Arithmetic::Add | Arithmetic::Subtract | Arithmetic::MultiplyAdd,
+                    ) => {
+                        if ranges::is_remainder(&view, made) {
+                            return true;
+                        }
                         counts |= self.is_made_of_itself(&view, id);
                     }
                     Computation::Move => {
@@ -253,6 +306,12 @@ impl Flow<'_> {
                 | Computation::Arithmetic(
                     Arithmetic::Subtract | Arithmetic::Remainder | Arithmetic::Divide,
                 ) if is_only => registers.any(|from| self.takes_turns(view, (made, from), wait, depth + 1)),
+                // The quotient by a constant.
+                Computation::Arithmetic(Arithmetic::Multiply) if is_only => {
+                    let opcode = self.unit.operations.of(made);
+                    let is_quotient = !opcode.has(Modifier::Part(Part::Lo));
+                    is_quotient && registers.any(|from| self.takes_turns(view, (made, from), wait, depth + 1))
+                }
                 _ => false,
             }
         })

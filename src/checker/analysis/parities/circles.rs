@@ -1,8 +1,10 @@
 //! Waits that nobody gets past: the phase that they are for, only those complete who wait for each other.
 //!
 //! The first wait for an empty buffer has to be one for the phase before the first, parity 1. With 0, the one who
-//! fills waits for the one who empties, who waits for what has been filled. What is said here is certain: each arrival at
-//! the mbarrier comes behind a wait that is not over before another one is, and so on until that is the first one again.
+//! fills waits for the one who empties, who waits for what has been filled. What is said here is certain: of some waits,
+//! nobody gets past any without having got past another one of them before. Without those ways past them, a thread
+//! comes to each of them with parity 0 only, and to nothing that arrives at their mbarriers. So it does not matter how
+//! often a wait stands in the text: of a loop that is unrolled, all rounds wait, and so do those that are left.
 
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -21,17 +23,16 @@ const MOST: usize = 32;
 struct Held<'u> {
     wait: &'u Used,
     block: BlockId,
+    /// Where a thread goes on behind the wait, once that is over.
+    past: BlockId,
     /// What arrives at its mbarrier.
     arrivals: SmallVec<[u32; 4]>,
-    /// By block, when it was asked for: whether that can be reached though the wait has failed.
-    passed_by: Option<Vec<bool>>,
-    /// Whether the phase may be over at some time.
+    /// Whether the phase may be over at some time, or the parity not be 0.
     ends: bool,
 }
 
 impl Flow<'_> {
-    /// Waits of this kernel for a first phase that never ends, for each mbarrier the first. `elsewhere` is used by what
-    /// is called.
+    /// Waits of this kernel for a first phase that never ends: the first one. `elsewhere` is used by what is called.
     pub(super) fn waits_in_circles(&self, elsewhere: &Several<()>) -> Vec<WrongParity> {
         let used = self.mbarriers();
         let arrivals: Option<Vec<(Mbarrier, u32)>> = used
@@ -51,9 +52,7 @@ impl Flow<'_> {
             let (Some(mbarrier), Some(block)) = (wait.mbarrier, cfg.block_of(wait.instruction)) else {
                 continue;
             };
-            if self.first_parity(wait) != Some(false) {
-                continue;
-            }
+            let Some(past) = self.past(wait, block) else { continue };
             if !self.facts.budget.take(arrivals.len() as u64) {
                 return Vec::new();
             }
@@ -65,23 +64,20 @@ impl Flow<'_> {
             if arrivals.is_empty() || self.may_be_one_of(&mbarrier, elsewhere) {
                 continue;
             }
-            held.push(Held { wait, block, arrivals: arrivals.clone(), passed_by: None, ends: false });
+            held.push(Held { wait, block, past, arrivals: arrivals.clone(), ends: false });
         }
-        // Nearly always there is no circle in the graph.
-        self.let_go(&mut held);
-        held.retain(|it| !it.ends);
-        for it in &mut held {
-            let Some(passed_by) = self.passed_by(it.wait, it.block) else { return Vec::new() };
-            it.passed_by = Some(passed_by);
-        }
-        self.let_go(&mut held);
-        held.retain(|it| !it.ends);
+        let Some(reached) = self.let_go(&mut held) else { return Vec::new() };
         // One of them is wrong: rather the wait for what is told to be free again than the one for what is filled.
         let fills = |it: &Held<'_>| it.arrivals.iter().map(|at| self.fills(*at)).max();
-        let Some(first) = held.iter().min_by_key(|it| fills(it)) else { return Vec::new() };
+        let at_all = held.iter().filter(|it| reached[it.block.index()]);
+        let Some(first) = at_all.min_by_key(|it| fills(it)) else { return Vec::new() };
         let of = |at: u32| used.iter().find(|used| used.instruction == at).copied();
         let Some(arrival) = first.arrivals.first().and_then(|at| of(*at)) else { return Vec::new() };
-        let before = held.iter().find(|before| self.keeps(before, arrival.instruction));
+        let is_before = |before: &&Held<'_>| {
+            let block = cfg.block_of(arrival.instruction);
+            block.is_some_and(|block| block != before.block && cfg.dominates(before.block, block))
+        };
+        let before = held.iter().find(is_before);
         let why = Why::Circle { before: before.map_or(first.wait.span, |it| it.wait.span) };
         vec![WrongParity { wait: *first.wait, arrival, parity: false, why }]
     }
@@ -92,61 +88,71 @@ impl Flow<'_> {
         if opcode.has_flag(Flag::ExpectTx) { 2 } else { u32::from(opcode.tensor.is_some()) }
     }
 
-    /// Says of those waits that they end whose mbarrier something may arrive at that none of the others keeps from it.
-    fn let_go(&self, held: &mut [Held<'_>]) {
+    /// Leaves only waits that nobody gets past; returns the blocks that are reached all the same.
+    fn let_go(&self, held: &mut Vec<Held<'_>>) -> Option<Vec<bool>> {
         loop {
-            let is_free = |at: u32| !held.iter().any(|it| !it.ends && self.keeps(it, at));
-            let next = held.iter().position(|it| !it.ends && it.arrivals.iter().any(|at| is_free(*at)));
-            match next.and_then(|at| held.get_mut(at)) {
-                Some(held) => held.ends = true,
-                None => return,
+            if held.is_empty() {
+                return None;
+            }
+            let reached = self.reached_without(held)?;
+            let arrives = |at: u32| self.cfg().block_of(at).is_none_or(|block| reached[block.index()]);
+            for it in &mut *held {
+                it.ends = it.arrivals.iter().any(|at| arrives(*at));
+            }
+            // Which parities are left costs more.
+            if !held.iter().any(|it| it.ends) {
+                for it in &mut *held {
+                    it.ends =
+                        reached[it.block.index()] && self.first_parity(it.wait, &reached) != Some(false);
+                }
+            }
+            let before = held.len();
+            held.retain(|it| !it.ends);
+            if held.len() == before {
+                return Some(reached);
             }
         }
     }
 
-    /// Whether only those execute an instruction who got past a wait.
-    fn keeps(&self, held: &Held<'_>, instruction: u32) -> bool {
-        self.facts.budget.take(1);
-        let Some(block) = self.cfg().block_of(instruction) else { return false };
-        block != held.block
-            && self.cfg().dominates(held.block, block)
-            && held.passed_by.as_ref().is_none_or(|passed_by| !passed_by[block.index()])
+    /// By block, whether a thread gets there without getting past one of these waits.
+    fn reached_without(&self, held: &[Held<'_>]) -> Option<Vec<bool>> {
+        let cfg = self.cfg();
+        let mut reached = vec![false; cfg.len()];
+        let mut ways: FxHashMap<BlockId, BlockId> = FxHashMap::default();
+        ways.extend(held.iter().map(|it| (it.block, it.past)));
+        let mut work = vec![BlockId(0)];
+        while let Some(at) = work.pop() {
+            if std::mem::replace(&mut reached[at.index()], true) {
+                continue;
+            }
+            self.facts.budget.take(1).then_some(())?;
+            let past = ways.get(&at);
+            work.extend(cfg.block(at).successors.iter().copied().filter(|next| past != Some(next)));
+        }
+        Some(reached)
     }
 
-    /// The blocks that a thread can reach behind a wait that has failed before it waits again; nothing if it is not known
+    /// Where a thread goes on from the block of a wait that is over, and from no other one: nothing if it is not known
     /// what becomes of the result.
-    fn passed_by(&self, wait: &Used, block: BlockId) -> Option<Vec<bool>> {
+    fn past(&self, wait: &Used, block: BlockId) -> Option<BlockId> {
         let (cfg, unit) = (self.cfg(), self.unit);
-        let everything = || Some(vec![true; cfg.len()]);
         let content = cfg.block(block);
-        let Some(branch) = content.branch.filter(|_| content.successors.len() == 2) else {
-            return everything();
-        };
+        let [one, other] = content.successors[..] else { return None };
+        let branch = content.branch?;
         let raw = &unit.module.instructions[branch as usize];
         let (Some(guard), Resolution::Register(register)) =
             (unit.module.guard(raw), unit.symbols.guard(branch))
         else {
-            return everything();
+            return None;
         };
         let view = self.facts.view(unit);
-        let made = view.only(branch, register).map(|id| *view.definitions.get(id));
-        if !made.is_some_and(|made| made.instruction == wait.instruction && !made.guarded) {
-            return everything();
+        let made = *view.definitions.get(view.only(branch, register)?);
+        if made.instruction != wait.instruction || made.guarded {
+            return None;
         }
-        let next = block.next();
-        let fails = |to: &&BlockId| (**to == next) != guard.negated;
-        let mut passed = vec![false; cfg.len()];
-        let mut work: Vec<BlockId> = content.successors.iter().filter(fails).copied().collect();
-        if work.len() != 1 {
-            return everything();
-        }
-        while let Some(at) = work.pop() {
-            if at == block || std::mem::replace(&mut passed[at.index()], true) {
-                continue;
-            }
-            self.facts.budget.take(1).then_some(())?;
-            work.extend(cfg.block(at).successors.iter().copied());
-        }
-        Some(passed)
+        // It falls through where the branch is not taken.
+        let falls = block.next();
+        let taken = if one == falls { other } else { one };
+        ((one == falls) != (other == falls)).then_some(if guard.negated { falls } else { taken })
     }
 }

@@ -149,6 +149,15 @@ impl Numbers {
         Self::new(self.first / by, self.last / by, step)
     }
 
+    /// The high words of products of words with a number.
+    #[must_use]
+    pub fn high(self, factor: u32) -> Self {
+        let (first, last) =
+            if self.fits(u32::BITS) { (self.first, self.last) } else { (0, i64::from(u32::MAX)) };
+        let high = |word: i64| i64::from(((u64::from(word as u32) * u64::from(factor)) >> u32::BITS) as u32);
+        Self::between(high(first), high(last))
+    }
+
     /// The low bits of a word, as a mask of that many ones leaves them.
     #[must_use]
     pub fn low_bits(self, count: u32) -> Self {
@@ -281,6 +290,8 @@ mod tests {
                 prop_assert!(holds(a.low_bits(bits), x & ((1 << bits) - 1)), "{:?}", a.low_bits(bits));
                 let word = i64::from(*x as u32);
                 prop_assert!(holds(a.divided(by, 32), word / by));
+                let factor = (factor.unsigned_abs() as u32).wrapping_mul(0x5555_5556);
+                prop_assert!(holds(a.high(factor), ((i128::from(word) * i128::from(factor)) >> 32) as i64));
                 let known = a.bits(32);
                 prop_assert_eq!(word.cast_unsigned() & known.mask, known.value);
                 for (comparison, holds_it) in

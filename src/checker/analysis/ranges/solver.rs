@@ -36,7 +36,7 @@ enum Made<'f> {
     /// By an instruction that computes values of a type.
     Computed(DefinitionId, &'f RawInstruction, &'f Opcode, Type),
     /// By one that computes what is left of a division.
-    Left(DefinitionId, u32, Remainder, Type),
+    Left(DefinitionId, Remainder, Type),
 }
 
 /// Values that are made of each other, while they are found.
@@ -251,12 +251,17 @@ impl<'a, 'f> Solver<'a, 'f> {
                 let made = self.computed(instruction, raw, opcode, ty)?;
                 Some(made.unwrap_or(Counted::made(id)))
             }
-            Made::Left(id, of, Remainder { by, is_signed }, ty) => {
+            Made::Left(id, Remainder { by, times, is_signed, of, until }, ty) => {
                 let instruction = self.function.definitions.get(id).instruction;
-                let of = self.operand(instruction, of, ty)?;
+                let of = self.operand(instruction, of, ty)?.number();
+                let is_negative = is_signed && of.first().is_none_or(|first| first < 0);
+                let is_far = !is_signed && until < i64::from(u32::MAX);
+                if is_far && !(of.fits(u32::BITS) && of.last().is_some_and(|last| last / times <= until)) {
+                    return Some(Counted::made(id));
+                }
                 let last = by - 1;
-                let is_negative = is_signed && of.number().first().is_none_or(|first| first < 0);
-                Some(Counted::of(Numbers::between(if is_negative { -last } else { 0 }, last)))
+                let left = Numbers::between(if is_negative { -last } else { 0 }, last);
+                Some(Counted::of(left.times(times)))
             }
         }
     }
@@ -406,11 +411,8 @@ impl<'a, 'f> Solver<'a, 'f> {
                     && !opcode.types.iter().any(|ty| ty.is_float() || ty.is_packed())
                     && self.function.is_local(unit.symbols.register(register)) =>
             {
-                let subtracts = opcode.computes() == Computation::Arithmetic(Arithmetic::Subtract)
-                    && raw.operands.len == 3;
-                let left = if subtracts { remainder::remainder(self.function, instruction) } else { None };
-                match left {
-                    Some(left) => Made::Left(id, raw.operands.start + 1, left, ty),
+                match remainder::remainder(self.function, instruction) {
+                    Some(left) => Made::Left(id, left, ty),
                     None => Made::Computed(id, raw, opcode, ty),
                 }
             }
@@ -501,9 +503,15 @@ impl<'a, 'f> Solver<'a, 'f> {
                     },
                 )
             }
-            Computation::Arithmetic(Arithmetic::Multiply) if part != Some(Part::Hi) => {
+            Computation::Arithmetic(Arithmetic::Multiply) if part == Some(Part::Hi) => {
+                let by = literal(self.function, first + 2).filter(|_| width == 32 && !ty.is_signed());
+                by.map(|by| Counted::of(a.number().high(by as u32)))
+            }
+            Computation::Arithmetic(Arithmetic::Multiply) => {
                 let b = self.operand(instruction, first + 2, ty)?;
-                product(a, b)
+                // All of a long product is there, and what is written without a sign has none.
+                let is_word = part != Some(Part::Wide) || ty.is_signed() || b.numbers.fits(width);
+                if is_word { product(a, b) } else { None }
             }
             Computation::Arithmetic(Arithmetic::MultiplyAdd) if part != Some(Part::Hi) && count == 4 => {
                 let b = self.operand(instruction, first + 2, ty)?;

@@ -10,10 +10,12 @@ rule! {
     /// been waited for, or is that of the multiplies whose result is loaded behind the wait; and 0 where the first
     /// phase has been waited for before, and something has arrived for the second one since. Every wait on that
     /// mbarrier has to have the same parity, and it is known what arrives at it. A loop may choose one of a ring of
-    /// mbarriers in each round.
+    /// mbarriers in each round, and it may be unrolled: then a round has as many arrivals as waits, one between two
+    /// waits where the same threads do both.
     ///
     /// A first wait with parity 0 is found that nobody gets past: whatever arrives at its mbarrier comes behind this
-    /// wait, or behind another one that is not over before.
+    /// wait, or behind another one that is not over before, be there one for each stage or some for the rounds that
+    /// an unrolled loop leaves.
     ///
     /// ## Why is this bad?
     /// The phases of an mbarrier have the parities 0, 1, 0, 1 ... from its initialisation on. A wait for the parity
