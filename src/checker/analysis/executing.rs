@@ -252,12 +252,12 @@ impl Blocks {
         self.different.get(*self.known.get(&block)? as usize)
     }
 
-    fn insert(&mut self, block: BlockId, holds: Holds) {
+    fn insert(&mut self, block: BlockId, holds: &Holds) {
         /// Of more, the others are not compared.
         const MOST: usize = 8;
-        let same = self.different.iter().take(MOST).position(|it| *it == holds);
+        let same = self.different.iter().take(MOST).position(|it| it == holds);
         let index = same.unwrap_or_else(|| {
-            self.different.push(holds);
+            self.different.push(*holds);
             self.different.len() - 1
         });
         self.known.insert(block, index as u32);
@@ -404,7 +404,7 @@ impl<'a> Executing<'a> {
                 };
                 reached = Some(reached.map_or(through, |other| other.or(through, self.all)));
             }
-            found.borrow_mut().insert(at, reached.unwrap_or(everybody));
+            found.borrow_mut().insert(at, &reached.unwrap_or(everybody));
         }
         found.borrow().get(block).copied()
     }
