@@ -304,8 +304,8 @@ const JUDGED_COMPILED: &[Judgement] = &[
     judged(
         "tilelang",
         "TC309",
-        4,
-        "`automatic`: where tilelang's compiler gives loading and multiplying warps of their own, the first warp, which loads, deallocates as soon as it has issued its last copies; nothing lets it wait for the warps that multiply and load what they have accumulated. True; 9.7.16.7.1 wants accesses to be complete. What gives no warps of their own has a barrier there.",
+        8,
+        "`automatic`, and `matmul` with no stages: where tilelang's compiler gives loading and multiplying warps of their own, the first warp, which loads, deallocates as soon as it has issued its last copies; nothing lets it wait for the warps that multiply and load what they have accumulated. True; 9.7.16.7.1 wants accesses to be complete. What gives no warps of their own has a barrier there.",
     ),
     judged(
         "tirx-kernels",
