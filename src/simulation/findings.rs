@@ -27,6 +27,14 @@ impl std::fmt::Display for Doubt {
     }
 }
 
+/// A phase of an mbarrier.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Awaited {
+    pub(crate) cta: u32,
+    pub(crate) offset: u32,
+    pub(crate) phase: u64,
+}
+
 /// A finding, its places being steps of the program.
 #[derive(Clone, Debug)]
 pub(crate) struct Finding {
@@ -42,6 +50,8 @@ pub(crate) struct Finding {
     pub(crate) note: Option<String>,
     /// Why it may be due to what is assumed.
     pub(crate) doubt: Option<Doubt>,
+    /// The mbarrier whose phase all who are left wait for in the end, if everybody whom words lead his way waits for one.
+    pub(crate) awaited: Option<Awaited>,
     /// Whether it is why others are found: where a phase of an mbarrier counts wrongly, those who trust in it
     /// race.
     pub(crate) is_cause: bool,
@@ -68,6 +78,7 @@ impl Finding {
             labels: Vec::new(),
             note: None,
             doubt: None,
+            awaited: None,
             is_cause: false,
         }
     }
@@ -99,6 +110,12 @@ impl Finding {
     #[must_use]
     pub(crate) fn note(mut self, note: impl Into<String>) -> Self {
         self.note = Some(note.into());
+        self
+    }
+
+    #[must_use]
+    pub(crate) fn awaiting(mut self, awaited: Option<Awaited>) -> Self {
+        self.awaited = awaited;
         self
     }
 

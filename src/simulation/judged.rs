@@ -5,7 +5,9 @@
 //! which something is found that may be due to words that are assumed: it counts if no better one is known.
 //! Two accesses meet whatever these words are if most runs show it, and all that come there.
 
-use super::findings::{Doubt, Finding};
+use std::collections::BTreeSet;
+
+use super::findings::{Awaited, Doubt, Finding};
 use super::program::NOWHERE;
 use super::{KernelReport, Reason, Run, launch, verdict};
 use crate::diagnostic::{Code, Diagnostic};
@@ -24,6 +26,8 @@ pub(super) struct Shown {
     bytes: Option<(u32, u32)>,
     /// Why it may be due to what is assumed.
     doubt: Option<Doubt>,
+    /// Of a hang: the phase that is waited for.
+    awaited: Option<Awaited>,
 }
 
 impl Shown {
@@ -35,6 +39,7 @@ impl Shown {
             which: finding.which,
             bytes: finding.bytes,
             doubt: finding.doubt,
+            awaited: finding.awaited,
         }
     }
 }
@@ -101,6 +106,18 @@ fn always_meet(runs: &[Run], key: Key, shown: &Shown) -> bool {
         && runs.iter().all(|run| run.has(key) || !run.reaches(shown))
 }
 
+/// Whether all wait for the same phase of the same mbarrier, however many rounds the words let them go: it is not for
+/// these that they wait.
+fn always_hang(runs: &[Run], key: Key, shown: &Shown) -> bool {
+    let Some(awaited) = shown.awaited else { return false };
+    let is_same = |run: &Run| run.found().any(|(it, _, other)| it == key && other.awaited == Some(awaited));
+    key.0 == Code::Deadlock
+        && shown.doubt == Some(Doubt::Ways)
+        && runs.len() == launch::MOST_SETS
+        && runs.iter().filter(|run| is_same(run)).count() >= launch::MOST_SETS.div_ceil(3) * 2
+        && runs.iter().all(|run| is_same(run) || !run.reaches(shown) && !run.has(key))
+}
+
 /// Of what is due to the same bytes, the first.
 pub(super) fn once_for_each_cause(found: Vec<(Diagnostic, Shown)>) -> Vec<(Diagnostic, Shown)> {
     let mut kept: Vec<(Diagnostic, Shown, u32)> = Vec::new();
@@ -126,7 +143,14 @@ pub(super) fn once_for_each_cause(found: Vec<(Diagnostic, Shown)>) -> Vec<(Diagn
 }
 
 /// What is found, and where.
-type Key = (Code, Span, u32);
+pub(super) type Key = (Code, Span, u32);
+
+/// What is found is no reason any more.
+fn is_found(found: &[Diagnostic], reason: &Reason) -> bool {
+    found.iter().any(|finding| {
+        reason.span == Some(finding.primary.span) && reason.text.starts_with(&finding.code.to_string())
+    })
+}
 
 /// Whether nothing shows under one launch only, which another one might settle.
 pub(super) fn is_settled(runs: &[Run]) -> bool {
@@ -134,6 +158,42 @@ pub(super) fn is_settled(runs: &[Run]) -> bool {
     launches
         .iter()
         .all(|run| run.found().all(|(key, ..)| launches.iter().filter(|other| other.has(key)).count() > 1))
+}
+
+/// Races that show where all words are the same number, and may be due to that.
+pub(super) fn doubted_races(runs: &[Run]) -> Vec<Key> {
+    let found = runs.iter().flat_map(Run::found);
+    found
+        .filter(|(key, _, shown)| is_race(key.0) && shown.doubt == Some(Doubt::Ways))
+        .map(|(key, ..)| key)
+        .collect()
+}
+
+/// Adds the races to what is known that show under several launches in each of which one word is another number. What
+/// is in doubt has to show whichever word that is, in all that come there: then it is not for some that disagree.
+pub(super) fn add_races(report: &mut KernelReport, runs: &[(u64, Run)], doubted: &[Key]) {
+    let mut found: Vec<(Key, Diagnostic, Shown)> = Vec::new();
+    let words: BTreeSet<u64> = runs.iter().map(|(word, _)| *word).collect();
+    let counts = |run: &Run| run.is_a_launch() && !run.is_exhausted;
+    for (key, finding, shown) in runs.iter().flat_map(|(_, run)| run.found()) {
+        if found.iter().any(|(known, ..)| *known == key) {
+            continue;
+        }
+        let times = runs.iter().filter(|(_, run)| counts(run) && run.has(key)).count();
+        let is_race_or_fence = is_race(key.0) || key.0 == Code::ProxyFenceMissing;
+        let shows_with = |word: &u64| runs.iter().any(|(of, run)| of == word && run.has(key));
+        let always_shows = doubted.contains(&key)
+            && words.iter().all(shows_with)
+            && runs.iter().all(|(_, run)| run.has(key) || !run.reaches(shown));
+        if times > 1 && is_race_or_fence && shown.doubt.is_none() || always_shows {
+            found.push((key, finding.clone(), *shown));
+        }
+    }
+    let found = once_for_each_cause(found.into_iter().map(|(_, finding, shown)| (finding, shown)).collect());
+    report.diagnostics.extend(found.into_iter().map(|(finding, _)| finding));
+    let KernelReport { diagnostics, reasons, .. } = report;
+    reasons.retain(|reason| !is_found(diagnostics, reason));
+    report.verdict = verdict(&report.diagnostics, &report.reasons);
 }
 
 /// What is known of the kernel; nothing if there were no runs.
@@ -152,7 +212,7 @@ pub(super) fn together(mut runs: Vec<Run>) -> Option<KernelReport> {
         let before = found.len();
         for (key, finding, shown) in run.found() {
             let is_denied = runs.iter().any(|other| counts(other) && other.denies(key, shown));
-            let always_meet = always_meet(&runs, key, shown);
+            let always_meet = always_meet(&runs, key, shown) || always_hang(&runs, key, shown);
             let is_doubtful = shown.doubt.is_some() && !always_meet;
             if is_denied && !counts(run) || found[..before].iter().any(|(known, ..)| *known == key) {
                 continue;
@@ -187,11 +247,7 @@ pub(super) fn together(mut runs: Vec<Run>) -> Option<KernelReport> {
     let found: Vec<Diagnostic> = found.into_iter().map(|(finding, _)| finding).collect();
     let mut unique: Vec<Reason> = Vec::new();
     for reason in reasons {
-        // What is found is no reason any more.
-        let is_found = found.iter().any(|finding| {
-            reason.span == Some(finding.primary.span) && reason.text.starts_with(&finding.code.to_string())
-        });
-        if !is_found && !unique.contains(&reason) {
+        if !is_found(&found, &reason) && !unique.contains(&reason) {
             unique.push(reason);
         }
     }

@@ -170,6 +170,8 @@ pub(crate) struct Assumption {
     content: Content,
     /// Whether nobody has said which CTAs are in a cluster.
     pub(crate) assumes_cluster: bool,
+    /// A word of the parameters that is another number: where it is.
+    pub(crate) other: Option<(u64, u64)>,
 }
 
 /// What is taken for the contents of buffers.
@@ -194,12 +196,12 @@ impl Assumption {
         const CONTENTS: [Content; MOST_SETS] =
             [Content::Rising, Content::Zeros, Content::Ones, Content::Equal, Content::Ones, Content::Indices];
         let number = (ASSUMED_NUMBERS[set % MOST_SETS] / smaller.max(1)).max(1);
-        Self { number, content: CONTENTS[set % MOST_SETS], assumes_cluster: false }
+        Self { number, content: CONTENTS[set % MOST_SETS], assumes_cluster: false, other: None }
     }
 
     /// Zeros everywhere.
     pub(crate) const fn zeros() -> Self {
-        Self { number: 0, content: Content::Zeros, assumes_cluster: false }
+        Self { number: 0, content: Content::Zeros, assumes_cluster: false, other: None }
     }
 
     /// What an element of a buffer holds, which starts so many bytes behind the start.

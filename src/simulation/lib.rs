@@ -20,6 +20,7 @@
 //! it does at an instruction that the machine does not know: nothing is skipped, and a kernel is
 //! called clean only if all of it was seen.
 
+use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;
 
 use rustc_hash::FxHashMap;
@@ -37,11 +38,12 @@ mod report;
 pub mod schedules;
 mod shadow;
 pub mod tensor_map;
+mod unlike;
 
 use descriptor::Features;
 use diagnostic::Diagnostic;
 use launch::{Argument, Launch, LaunchError, LaunchFile};
-use machine::{Buffer, Bytes, Conditions, Fill, Global, Machine, Shape};
+use machine::{Buffer, Bytes, Conditions, Extents, Fill, Global, Machine, Shape};
 use program::{Action, Program, Shared};
 use ptx_check::{analysis, descriptor, diagnostic, instruction, isa, resolve, source, syntax};
 use report::verdict;
@@ -102,6 +104,10 @@ struct Run {
     shown: Vec<judged::Shown>,
     /// By step: how often it was executed, if the launch is assumed.
     visits: Vec<u32>,
+    /// How far tensor copies reach whose maps nobody has said.
+    extents: Extents,
+    /// The words of the parameters that choose the ways of threads.
+    leading: BTreeSet<u64>,
 }
 
 /// What a launch that is assumed leaves open.
@@ -148,6 +154,8 @@ struct Attempts {
     ended: usize,
     /// By step: whether one came there that did not.
     seen: Vec<bool>,
+    /// How far tensor copies reached whose maps nobody has said.
+    extents: Extents,
 }
 
 impl Attempts {
@@ -300,7 +308,7 @@ impl<'u> Kernel<'u> {
     /// # Errors
     /// When there is no such launch.
     pub fn simulate(&self, launch: &Launch, settings: &Settings) -> Result<KernelReport, LaunchError> {
-        Ok(self.run(launch, settings, None)?.report)
+        Ok(self.run(launch, settings, None, &mut Extents::new())?.report)
     }
 
     /// Runs all clusters of the grid.
@@ -358,13 +366,20 @@ impl<'u> Kernel<'u> {
             }
         }
         if shape.cluster.is_none()
-            && let Some(cluster) = chosen.cluster.filter(|cluster| cluster.iter().any(|size| *size > 1))
+            && let Some(cluster) =
+                chosen.cluster.as_ref().filter(|cluster| cluster.iter().any(|size| *size > 1))
         {
             for run in &mut runs {
                 run.report.assumed.push(format!("clusters of {cluster:?} CTAs"));
             }
         }
-        judged::together(runs).ok_or_else(|| LaunchError("no launch".to_owned()))
+        let leading: BTreeSet<u64> = runs.iter().flat_map(|run| run.leading.iter().copied()).collect();
+        let doubted = judged::doubted_races(&runs);
+        let mut report = judged::together(runs).ok_or_else(|| LaunchError("no launch".to_owned()))?;
+        if report.verdict == Verdict::Clean || report.verdict == Verdict::Incomplete && !doubted.is_empty() {
+            self.try_unlike_numbers((&chosen, is_open), settings, (&leading, &doubted), &mut report)?;
+        }
+        Ok(report)
     }
 
     /// The shape with a cluster, where neither it nor the kernel says one: the smallest in which all
@@ -443,10 +458,8 @@ impl<'u> Kernel<'u> {
                     };
             }
             let tried = Settings { budget: settings.budget / part, ..*settings };
-            let function = &self.unit.module.functions[self.function as usize];
-            let is_said = launch::Directives::of(self.unit, function).cluster.is_some();
-            assumption.assumes_cluster = is_open.cluster && !is_said;
-            let run = self.run(&launch.checked()?, &tried, Some(assumption))?;
+            assumption.assumes_cluster = self.assumes_cluster(is_open);
+            let run = self.run(&launch.checked()?, &tried, Some(assumption), &mut first.extents)?;
             if run.is_exhausted {
                 first.see(&run.visits);
                 last = Some(run);
@@ -464,16 +477,40 @@ impl<'u> Kernel<'u> {
         last.ok_or_else(|| LaunchError("no launch".to_owned()))
     }
 
+    /// Whether neither the launch nor the kernel says which CTAs are in a cluster.
+    fn assumes_cluster(&self, is_open: Open) -> bool {
+        let function = &self.unit.module.functions[self.function as usize];
+        is_open.cluster && launch::Directives::of(self.unit, function).cluster.is_none()
+    }
+
     /// Whether it asks for the work of clusters that have not started.
     fn asks_for_more(&self) -> bool {
         self.program.steps.iter().any(|step| matches!(step.action, Action::TryCancel { .. }))
     }
 
+    /// A run that knows how far tensor copies reach whose maps nobody has said: if it does not, it shows that, and
+    /// another one follows.
     fn run(
         &self,
         launch: &Launch,
         settings: &Settings,
         assumes: Option<launch::Assumption>,
+        extents: &mut Extents,
+    ) -> Result<Run, LaunchError> {
+        let run = self.run_once(launch, settings, assumes, extents)?;
+        if run.is_exhausted || run.extents == *extents {
+            return Ok(run);
+        }
+        extents.clone_from(&run.extents);
+        self.run_once(launch, settings, assumes, extents)
+    }
+
+    fn run_once(
+        &self,
+        launch: &Launch,
+        settings: &Settings,
+        assumes: Option<launch::Assumption>,
+        extents: &Extents,
     ) -> Result<Run, LaunchError> {
         let function = &self.unit.module.functions[self.function as usize];
         let program = &self.program;
@@ -491,7 +528,15 @@ impl<'u> Kernel<'u> {
                 launch.dynamic_smem
             )));
         }
-        let (global, parameters, addresses) = self.memory(launch);
+        let (global, mut parameters, addresses) = self.memory(launch);
+        if let Some((word, number)) = assumes.and_then(|assumption| assumption.other) {
+            let is_there = |it: &&program::Parameter| {
+                (it.offset.into()..u64::from(it.offset + it.bytes)).contains(&word)
+            };
+            let of = self.program.parameters.iter().find(is_there);
+            let bytes = of.map_or(4, |it| if it.is_array { 4 } else { it.bytes.min(8) as usize });
+            parameters.write(word, bytes, number, false);
+        }
         let threads: u32 = launch.block.iter().product();
         let said = launch::Directives::of(self.unit, function).registers;
         let fair = ((1 << 16) / threads.max(1).next_multiple_of(128)) / 8 * 8;
@@ -524,10 +569,18 @@ impl<'u> Kernel<'u> {
                 format!("its threads and their memory take {} MB", bytes >> 20)
             };
             let report = self.not_run(launch, text);
-            let (shown, visits) = (Vec::new(), Vec::new());
-            return Ok(Run { report, traps: false, is_exhausted: false, addressed_ctas: 1, shown, visits });
+            return Ok(Run {
+                report,
+                traps: false,
+                is_exhausted: false,
+                addressed_ctas: 1,
+                shown: Vec::new(),
+                visits: Vec::new(),
+                extents: Extents::new(),
+                leading: BTreeSet::new(),
+            });
         }
-        let outcome = Machine::new(program, shape, conditions, global, parameters).run();
+        let outcome = Machine::new(program, shape, conditions, global, parameters).reaching(extents).run();
         let buffers = addresses
             .iter()
             .map(|(argument, address, bytes)| {
@@ -574,7 +627,8 @@ impl<'u> Kernel<'u> {
             record: outcome.record,
         };
         let (is_exhausted, addressed_ctas) = (outcome.is_exhausted, outcome.addressed_ctas);
-        Ok(Run { report, traps, is_exhausted, addressed_ctas, shown, visits: outcome.visits })
+        let (visits, extents, leading) = (outcome.visits, outcome.extents, outcome.leading);
+        Ok(Run { report, traps, is_exhausted, addressed_ctas, shown, visits, extents, leading })
     }
 
     /// What is said of a launch that is too large.

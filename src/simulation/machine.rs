@@ -4,13 +4,14 @@
 //! strand at a time until it has to wait, and lets asynchronous operations take effect when the
 //! [`Schedule`] says so. When nothing can move any more, either all have ended or the kernel hangs.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
 mod access;
 mod allocation;
+mod answers;
 mod barrier;
 mod boxes;
 mod bulk;
@@ -18,6 +19,7 @@ mod calls;
 mod cta_barrier;
 mod deadlock;
 mod descriptors;
+mod extents;
 mod influence;
 mod layouts;
 mod meeting;
@@ -36,6 +38,7 @@ mod warp;
 
 use self::barrier::Mbarrier;
 use self::cta_barrier::{ClusterBarrier, Named};
+pub(crate) use self::extents::Extents;
 pub(crate) use self::memory::{Buffer, Bytes, Fill, Global};
 use self::operation::Operation;
 use self::tensor::TensorMemory;
@@ -106,6 +109,10 @@ pub(crate) struct Outcome {
     pub(crate) visits: Vec<u32>,
     /// By finding: how often its place and that of its first label were visited when it showed.
     pub(crate) shown: Vec<[u32; 2]>,
+    /// How far tensor copies reach whose maps nobody has said.
+    pub(crate) extents: Extents,
+    /// The words of the parameters that choose the ways of threads.
+    pub(crate) leading: BTreeSet<u64>,
     pub(crate) global: Global,
     pub(crate) record: Option<Record>,
 }
@@ -140,6 +147,8 @@ struct Cta {
     layouts: layouts::Layouts,
     /// Registers that no warp has: at its start a CTA has those of its warps, and others those that are left.
     registers: u32,
+    /// Where its last thread has ended.
+    end: Option<u32>,
 }
 
 /// Everything.
@@ -216,6 +225,10 @@ pub(crate) struct Machine<'p> {
     shown: Vec<[u32; 2]>,
     /// Why threads could not go on, if there are such: the first.
     stopped: Option<Stop>,
+    /// By question about a phase: whether who asks it asks again.
+    asked_again: FxHashMap<u32, bool>,
+    /// What tensor copies store, if the kernel has some.
+    stored: Option<Box<extents::Stored>>,
 }
 
 /// Bytes that the registers and the memory of calls take together.
@@ -304,12 +317,20 @@ impl<'p> Machine<'p> {
             shown: Vec::new(),
             from_others: FxHashMap::default(),
             stopped: None,
+            asked_again: FxHashMap::default(),
+            stored: None,
             shape,
         };
         for rank in 0..count {
             this.add_cta(rank, threads);
         }
         this
+    }
+
+    /// The same where it is known how far tensor copies reach.
+    pub(crate) fn reaching(mut self, extents: &Extents) -> Self {
+        self.stored = extents::Stored::new(self.program, extents);
+        self
     }
 
     /// About how many bytes a run takes, before it calls anything.
@@ -345,6 +366,7 @@ impl<'p> Machine<'p> {
             tensor: TensorMemory::new(self.features.tensor_memory()),
             layouts: layouts::Layouts::default(),
             registers: 0,
+            end: None,
         });
         for warp in 0..warps {
             let live = if threads - warp * 32 >= 32 { u32::MAX } else { (1 << (threads % 32)) - 1 };
@@ -455,6 +477,8 @@ impl<'p> Machine<'p> {
             performed: self.performed,
             visits: self.visits,
             shown,
+            leading: self.influence.map_or_else(BTreeSet::new, |influence| influence.leading()),
+            extents: self.stored.map_or_else(Extents::new, |stored| stored.extents()),
             global: self.global,
         }
     }

@@ -6,6 +6,7 @@ mod common;
 mod additions;
 mod arithmetic;
 mod assumed_launches;
+mod async_readers;
 mod cli;
 mod coverage;
 mod descriptor_cli;

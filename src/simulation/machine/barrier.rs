@@ -186,6 +186,9 @@ impl Machine<'_> {
             return Ok(());
         }
         let Some(number) = self.usable_mbarrier(strand, (cta, offset)) else { return Ok(()) };
+        let warp = &self.warps[strand.warp as usize];
+        let (from, at) = (warp.cta, (warp.agent, warp.clock.of(warp.agent)));
+        self.reach(cta, from, at, strand.step);
         match instruction.kind {
             MbarrierKind::Invalidate => {
                 self.in_use(strand, number, "invalidated");

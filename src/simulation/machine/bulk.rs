@@ -220,6 +220,7 @@ impl Machine<'_> {
         let mut transfer = Transfer {
             writes: Vec::new(),
             reads: Vec::new(),
+            is_open: false,
             from: None,
             to: None,
             mbarriers: Vec::new(),
@@ -310,10 +311,12 @@ impl Machine<'_> {
         self.has_open_copies |= bytes.is_none();
         let coordinates = self.coordinates(strand, tensor.coordinates, lane);
         let boxed = map.as_ref().and_then(|map| Boxed::new(map, tensor.mode, coordinates));
+        let is_open = boxed.is_none() && bytes.is_none();
         let extent = boxed.as_ref().map_or(bytes.unwrap_or(16), |boxed| boxed.extent().min(1 << 20) as u32);
         let Some((cta, offset)) = self.shared_place(strand, memory.0, at, extent, loads) else {
             return Ok(None);
         };
+        let extent = if is_open && !loads { self.extent_of_store(cta, offset) } else { extent };
         if let Some(boxed) = &boxed {
             self.check_start(strand, boxed);
         }
@@ -323,6 +326,7 @@ impl Machine<'_> {
         let mut transfer = Transfer {
             writes: Vec::new(),
             reads: if loads { Vec::new() } else { within(cta).collect() },
+            is_open: is_open && !loads,
             from: None,
             to: None,
             mbarriers: Vec::new(),

@@ -1,10 +1,10 @@
 //! Why nothing can move any more.
 
-use super::barrier::Sender;
+use super::barrier::{Mbarrier, Sender};
 use super::warp::{Strand, Wait};
 use super::{Machine, Stop};
 use crate::diagnostic::Code;
-use crate::findings::Finding;
+use crate::findings::{Awaited, Finding};
 use crate::program::{Action, windows};
 
 /// Addresses in global memory. Those of other memories are smaller, or in another window.
@@ -164,7 +164,14 @@ impl Machine<'_> {
         let is_why = |finding: &Finding| matches!(finding.code, Code::OutOfBounds | Code::Misaligned);
         let is_first = code == Code::TransactionMismatch && !self.findings.iter().any(is_why);
         let finding = if is_first { finding.cause() } else { finding };
-        self.report(finding.doubted(doubt));
+        let awaited = match wait {
+            Wait::Mbarrier { barrier, phase, .. } if self.all_led_wait_for_mbarriers() => {
+                let Mbarrier { cta, offset, .. } = self.mbarriers[barrier as usize];
+                Some(Awaited { cta, offset, phase })
+            }
+            _ => None,
+        };
+        self.report(finding.doubted(doubt).awaiting(awaited));
     }
 
     /// Where threads have ended for which somebody may wait, and who.

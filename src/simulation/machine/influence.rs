@@ -8,12 +8,14 @@
 //! found between warps whose ways were chosen by different words, or where an address was computed from
 //! one, is in doubt: most likely nobody launches the kernel like that.
 
+use std::collections::BTreeSet;
+
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::Machine;
 use super::places::{Place, behind};
-use super::warp::Strand;
+use super::warp::{Strand, Wait};
 use crate::diagnostic::Code;
 use crate::findings::Doubt;
 use crate::program::{Action, Address, Matrix, MbarrierKind, Operand, Program, Slice, Step, Tensor, Where};
@@ -396,6 +398,21 @@ impl Influence {
         self.now.join(bit.map_or(REST, |bit| Words(1 << bit)));
     }
 
+    /// The words of the parameters that have chosen ways: where they are.
+    pub(super) fn leading(&self) -> BTreeSet<u64> {
+        let mut all = Words::default();
+        for way in &self.ways {
+            all.join(*way);
+        }
+        let chosen = self.bits.iter().filter(|(_, bit)| all.0 >> **bit & 1 != 0);
+        chosen
+            .filter_map(|(word, _)| match word {
+                Word::Parameter(at) => Some(at << 2),
+                Word::Global(_) => None,
+            })
+            .collect()
+    }
+
     fn is_assumed(&self, place: Place, bytes: u32) -> bool {
         !self.memory.is_empty()
             && (0..bytes.div_ceil(4)).any(|word| {
@@ -436,6 +453,11 @@ impl Machine<'_> {
         differs.then_some(Doubt::Ways)
     }
 
+    /// Why what happens between CTAs may be due to what is assumed.
+    pub(super) fn doubt_of_clusters(&self) -> Option<Doubt> {
+        (self.assumes_cluster() && self.ctas.len() > 1).then_some(Doubt::Cluster)
+    }
+
     fn assumes_cluster(&self) -> bool {
         self.assumes.is_some_and(|assumption| assumption.assumes_cluster)
     }
@@ -455,6 +477,22 @@ impl Machine<'_> {
         let first = ways.next()?;
         let differs = ways.any(|way| !way.are(first));
         differs.then_some(Doubt::Ways)
+    }
+
+    /// Whether every warp waits for an mbarrier whose way words have chosen that are assumed, but for those whose words
+    /// have let all of these go on: none has done all that they say, so that it is not for them that something is missing.
+    pub(super) fn all_led_wait_for_mbarriers(&self) -> bool {
+        let Some(influence) = self.influence.as_deref() else { return false };
+        let way = |warp: u32| influence.ways.get(warp as usize).copied().unwrap_or_default();
+        let waits = |warp: &u32| {
+            let is_there =
+                |strand: &Strand| strand.warp == *warp && matches!(strand.wait, Wait::Mbarrier { .. });
+            self.strands.iter().any(is_there)
+        };
+        let (waiting, others): (Vec<u32>, Vec<u32>) =
+            (0..self.warps.len() as u32).filter(|warp| !way(*warp).is_none()).partition(waits);
+        let common = waiting.iter().fold(u128::MAX, |common, warp| common & way(*warp).0);
+        !waiting.is_empty() && others.iter().all(|warp| Words(way(*warp).0 & !common).is_none())
     }
 
     /// The same of one instruction.

@@ -71,6 +71,8 @@ pub(super) struct Transfer {
     pub(super) writes: Vec<(u32, u32, u32)>,
     /// Bytes of shared memory that are read.
     pub(super) reads: Vec<(u32, u32, u32)>,
+    /// Whether nobody has said how many they are.
+    pub(super) is_open: bool,
     /// Where a plain copy comes from and goes, in global memory.
     pub(super) from: Option<u64>,
     pub(super) to: Option<u64>,
@@ -182,8 +184,14 @@ impl Machine<'_> {
                 // Shipped kernels do not wait for the last of what they store, and nothing is lost by it.
                 let read = transfer.reads.iter().filter(|_| self.is_strict);
                 let ctas = transfer.writes.iter().chain(read).map(|(cta, _, _)| *cta);
-                self.unseen
-                    .extend(ctas.map(|cta| ((cta, operation.agent), (operation.tick, operation.step))));
+                let ctas: Vec<u32> = ctas.collect();
+                self.unseen.extend(
+                    ctas.iter().map(|cta| ((*cta, operation.agent), (operation.tick, operation.step))),
+                );
+                let from = self.warps[operation.warp as usize].cta;
+                for cta in ctas {
+                    self.reach(cta, from, (operation.agent, operation.tick), operation.step);
+                }
                 self.perform_bulk(&operation, &transfer);
             }
             Kind::Stores(stores) => self.perform_stores(&operation, &stores),
@@ -274,7 +282,9 @@ impl Machine<'_> {
     }
 
     pub(super) fn perform_bulk(&mut self, operation: &Operation, transfer: &Transfer) {
-        if !transfer.reads.is_empty() {
+        if transfer.is_open {
+            self.touch_by_open(operation, &transfer.reads);
+        } else if !transfer.reads.is_empty() {
             self.touch_by(operation, &transfer.reads, Via::Async, false);
         }
         let bytes = transfer.bytes.unwrap_or(0);
@@ -314,7 +324,10 @@ impl Machine<'_> {
 
     /// An operation arrives at mbarriers.
     pub(super) fn perform_arrivals(&mut self, operation: &Operation, mbarriers: &[u32]) {
+        let from = self.warps[operation.warp as usize].cta;
         for number in mbarriers {
+            let cta = self.mbarriers[*number as usize].cta;
+            self.reach(cta, from, (operation.agent, operation.tick), operation.step);
             self.mbarriers[*number as usize].promised -= 1;
             if self.mbarriers[*number as usize].is_valid {
                 self.arrive(*number, 1, operation.into());

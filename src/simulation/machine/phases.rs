@@ -289,6 +289,7 @@ impl Machine<'_> {
         };
         let mut passes = 0u64;
         let mut waits_for = None;
+        let mut in_vain = false;
         // Most often all lanes ask the same.
         let mut last = None;
         for lane in lanes(active) {
@@ -313,6 +314,14 @@ impl Machine<'_> {
             self.look_for_overtaken(strand, number, (parity, wanted));
             let barrier = &self.mbarriers[number as usize];
             let is_over = if parity { barrier.phase & 1 != wanted & 1 } else { barrier.phase > wanted >> 20 };
+            let may_be_over =
+                is_over && barrier.known_to(&self.warps[strand.warp as usize].clock) < barrier.phase;
+            // All lanes are told the same.
+            if in_vain || (may_be_over || !is_over && may_suspend) && self.answers_in_vain(strand) {
+                in_vain = true;
+                continue;
+            }
+            let barrier = &self.mbarriers[number as usize];
             last = Some(((address, wanted), is_over));
             if is_over {
                 passes |= 1 << lane;
@@ -325,6 +334,7 @@ impl Machine<'_> {
             }
         }
         if passes == 0
+            && !in_vain
             && !strand.expired
             && let Some((barrier, phase)) = waits_for
         {

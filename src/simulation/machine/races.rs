@@ -3,7 +3,7 @@
 use super::Machine;
 use super::operation::Operation;
 use super::warp::Strand;
-use crate::clock::Clock;
+use crate::clock::{Agent, Clock};
 use crate::diagnostic::Code;
 use crate::findings::Finding;
 use crate::program::{Action, Scope, Tensor};
@@ -66,9 +66,22 @@ impl Machine<'_> {
         }
         let access = self.access_of(strand, Via::Generic, writes, mask);
         let access = Access { strong, keeps, ..access };
+        for (cta, _, _) in places {
+            self.reach(*cta, access.cta, (access.agent, access.tick), access.step);
+        }
         let clock = std::mem::take(&mut self.warps[strand.warp as usize].clock);
         self.visit(access, &clock, places);
         self.warps[strand.warp as usize].clock = clock;
+    }
+
+    /// Someone comes to the shared memory of a CTA, which is there until its last thread ends.
+    pub(super) fn reach(&mut self, cta: u32, from: u32, at: (Agent, u32), step: u32) {
+        if cta == from {
+            return;
+        }
+        self.unseen.insert((cta, at.0), (at.1, step));
+        let Some(end) = self.ctas[cta as usize].end else { return };
+        self.outlives(step, end);
     }
 
     /// The same of an operation.
@@ -83,13 +96,22 @@ impl Machine<'_> {
         self.visit(access, &operation.clock, places);
     }
 
+    /// The same of a tensor copy that stores what its start says, as nobody has said its map.
+    pub(super) fn touch_by_open(&mut self, operation: &Operation, places: &[(u32, u32, u32)]) {
+        let access = self.access_of_operation(operation, Via::Async, false);
+        self.compare(access, &operation.clock, places);
+    }
+
     /// The same of an operation that reads a matrix.
     pub(super) fn touch_pieces(&mut self, operation: &Operation, cta: u32, pieces: &[(u32, u32)]) {
         let access = self.access_of_operation(operation, Via::Async, false);
-        let Self { history, ctas, .. } = self;
+        let Self { history, ctas, stored, .. } = self;
         let mut visit = Visit::new(history, &operation.clock, access);
         for (start, bytes) in pieces {
             visit.at.0 = cta;
+            if let Some(stored) = stored {
+                stored.note(&access, cta, *start, *bytes);
+            }
             ctas[cta as usize].shadow.access(*start, *bytes, &mut visit);
         }
         let (number, conflicts) = (visit.number, visit.conflicts);
@@ -100,6 +122,16 @@ impl Machine<'_> {
     }
 
     pub(super) fn visit(&mut self, access: Access, clock: &Clock, places: &[(u32, u32, u32)]) {
+        if let Some(stored) = &mut self.stored {
+            for (cta, start, bytes) in places {
+                stored.note(&access, *cta, *start, *bytes);
+            }
+        }
+        self.compare(access, clock, places);
+    }
+
+    /// Looks for accesses that conflict with one.
+    fn compare(&mut self, access: Access, clock: &Clock, places: &[(u32, u32, u32)]) {
         let Self { history, ctas, .. } = self;
         let mut visit = Visit::new(history, clock, access);
         for (cta, start, bytes) in places {

@@ -370,18 +370,34 @@ impl Machine<'_> {
         unseen.sort_unstable();
         unseen.dedup();
         for at in unseen {
-            let finding = Finding::new(
-                Code::WorkOutstandingAtExit,
-                at,
-                "a CTA ends while asynchronous work on its memory may be under way",
-                "no thread of the CTA has waited for the end of this",
-            )
-            .label(step, "the last thread of the CTA ends here");
-            self.report(finding);
+            self.outlives(at, step);
         }
+        self.ctas[cta as usize].end = Some(step);
         self.check_freed(cta);
         self.check_transactions_at_exit(cta);
         self.check_warpgroups(cta);
+    }
+
+    /// Reports an access to the memory of a CTA that may have ended.
+    pub(super) fn outlives(&mut self, at: u32, end: u32) {
+        let (message, remark) = match &self.program.steps[at as usize].action {
+            Action::Load(_)
+            | Action::Store(_)
+            | Action::Atomic(_)
+            | Action::Matrix { .. }
+            | Action::Mbarrier(_) => (
+                "a CTA ends while another one may access its shared memory",
+                "no thread of the CTA whose memory this accesses has waited for it",
+            ),
+            _ => (
+                "a CTA ends while asynchronous work on its memory may be under way",
+                "no thread of the CTA has waited for the end of this",
+            ),
+        };
+        let finding = Finding::new(Code::WorkOutstandingAtExit, at, message, remark)
+            .label(end, "the last thread of the CTA ends here");
+        let doubt = self.doubt_of_clusters();
+        self.report(finding.doubted(doubt));
     }
 
     pub(super) fn registers_ready(&self, strand: &Strand, count: u32) -> bool {

@@ -4,8 +4,9 @@ rule! {
     /// ## What it does
     /// Finds CTAs that end while asynchronous work on their memory may be under way: copies in bulk,
     /// multiplies and copies of the tensor core, and answers to requests for the work of other clusters,
-    /// that no thread has waited for. Copies that only read its shared memory count under `--strict`:
-    /// shipped kernels do not wait for the last of them.
+    /// that no thread has waited for; and those that end while a thread of another CTA of the cluster may
+    /// read or write their shared memory, or arrive at an mbarrier there. Copies that only read its shared memory
+    /// count under `--strict`: shipped kernels do not wait for the last of them.
     ///
     /// `ptx-tc simulate` finds it, in a run of the kernel.
     ///

@@ -1,0 +1,55 @@
+//! Launches in which a number is smaller than the others.
+//!
+//! The sets of what is assumed have one number for all words of the parameters, as words of which each role has its own
+//! have to agree. A role that has a part of its work whenever it has done so many steps has a single part then: what goes
+//! wrong with the next one does not show. So where nothing shows, each word that chooses ways is a few in turn. Words may
+//! have to agree, so that not every such launch exists: two have to show that two accesses meet, and in these all
+//! that is wrong has to be chosen by the same words; or all have to show it, and those in which all words are the same.
+
+use std::collections::BTreeSet;
+
+use super::launch::{Assumption, LaunchError, LaunchFile};
+use super::machine::Extents;
+use super::{Kernel, KernelReport, Open, Run, Settings, judged};
+
+/// The sets, how much smaller their numbers are, and the number that the one word gets.
+/// Steps are often of 128, 64 or 32 elements: a word that counts them agrees with another one in one of these.
+const TRIED: [(usize, u64, u64); 3] = [(1, 1, 2), (2, 2, 3), (3, 1, 4)];
+/// Words that are tried.
+const MOST_WORDS: usize = 6;
+/// Which part of the budget a launch has.
+const PART: u64 = 64;
+
+impl Kernel<'_> {
+    /// Adds what such launches show to what is known of a kernel that seems to be sound.
+    pub(super) fn try_unlike_numbers(
+        &self,
+        (shape, is_open): (&LaunchFile, Open),
+        settings: &Settings,
+        (leading, doubted): (&BTreeSet<u64>, &[judged::Key]),
+        report: &mut KernelReport,
+    ) -> Result<(), LaunchError> {
+        if leading.len() < 2 {
+            return Ok(());
+        }
+        let settings = Settings { budget: settings.budget / PART, records: false, ..*settings };
+        let mut runs: Vec<(u64, Run)> = Vec::new();
+        let mut extents = Extents::new();
+        for word in leading.iter().take(MOST_WORDS) {
+            for (set, smaller, few) in TRIED {
+                let launch = self.assumed_launch(shape, (set, smaller))?;
+                let mut assumption = Assumption::of(set, smaller);
+                assumption.other = Some((*word, few));
+                assumption.assumes_cluster = self.assumes_cluster(is_open);
+                let run = self.run(&launch.checked()?, &settings, Some(assumption), &mut extents)?;
+                report.warp_instructions += run.report.warp_instructions;
+                report.operations += run.report.operations;
+                if !run.traps && (run.is_exhausted || run.report.reasons.is_empty()) {
+                    runs.push((*word, run));
+                }
+            }
+        }
+        judged::add_races(report, &runs, doubted);
+        Ok(())
+    }
+}
