@@ -153,7 +153,8 @@ fn returns_before(flow: &Flow<'_>, findings: &mut Findings<'_>) {
     // What leaves ends a block.
     let last = cfg.blocks().filter_map(|(_, block)| block.instructions.clone().next_back());
     let mut leaving: Vec<u32> = last.filter(leaves).collect();
-    leaving.extend(branches_past(flow, &freed, deallocs().map(|event| event.instruction)));
+    let deallocs: Vec<u32> = deallocs().map(|event| event.instruction).collect();
+    leaving.extend(branches_past(flow, &freed, &deallocs));
     if leaving.is_empty() {
         return;
     }
@@ -188,12 +189,12 @@ fn returns_before(flow: &Flow<'_>, findings: &mut Findings<'_>) {
 
 /// Branches of which one way leads to a `dealloc` and the other to none, but to a `ret` that those share who have
 /// deallocated: optimisers merge all of a kernel's.
-fn branches_past(flow: &Flow<'_>, freed: &Passed, deallocs: impl Iterator<Item = u32> + Clone) -> Vec<u32> {
+fn branches_past(flow: &Flow<'_>, freed: &Passed, deallocs: &[u32]) -> Vec<u32> {
     let cfg = flow.cfg();
-    let frees = Passed::new(cfg, Direction::Backward, deallocs.clone());
+    let frees = Passed::new(cfg, Direction::Backward, deallocs.iter().copied());
     let first = |block: BlockId| cfg.block(block).instructions.start;
     let leads_to_dealloc =
-        |block: &BlockId| frees.has(cfg, first(*block)) || deallocs.clone().any(|at| at == first(*block));
+        |block: &BlockId| frees.has(cfg, first(*block)) || deallocs.contains(&first(*block));
     let returns = |block: BlockId| {
         let last = cfg.block(block).instructions.clone().next_back();
         last.is_some_and(|at| flow.unit.operations.of(at).control().leaves() && freed.has(cfg, at))

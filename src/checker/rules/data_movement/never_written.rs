@@ -88,7 +88,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             if !flow.facts.budget.take(written.len() as u64) {
                 break;
             }
-            let is_missed = written.iter().all(|(_, written)| columns.is_missed_by(written));
+            let is_missed = written.iter().all(|written| columns.is_missed_by(written));
             let (first, last) = columns.place().columns_between();
             // What is unrolled reads the same again.
             if !is_missed || !reported.insert((columns.place().root, first, columns.count())) {
@@ -119,7 +119,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
 
 /// What writes Tensor Memory in a kernel, and what reads it; nothing if it is not known of something that writes which
 /// columns these are.
-fn accesses<'a>(flow: &Flow<'a>) -> Option<(Vec<(Event, Columns)>, Vec<Read<'a>>)> {
+fn accesses<'a>(flow: &Flow<'a>) -> Option<(Vec<Columns>, Vec<Read<'a>>)> {
     let mut written = Vec::new();
     let mut read = Vec::new();
     let mut add = |event: Event| -> Option<()> {
@@ -133,7 +133,7 @@ fn accesses<'a>(flow: &Flow<'a>) -> Option<(Vec<(Event, Columns)>, Vec<Read<'a>>
             if let Instruction::Ld(_) = instruction {
                 read.extend(columns.map(|columns| Read { event, address, columns }));
             } else {
-                written.push((event, columns?));
+                written.push(columns?);
             }
         }
         if let Instruction::Mma(mma) = instruction {
