@@ -100,7 +100,7 @@ impl Op {
             }
             // Who does not look at what it returns has not waited.
             Self::MbarrierWait => {
-                "mbarrier.try_wait.parity.shared::cta.b64 q, [mbar], 0; selp.b32 w, 1, 0, q;".to_owned()
+                "mbarrier.try_wait.parity.shared::cta.b64 q, [mbar], 0; selp.b32 w, 1, 0, q; st.global.b32 [out], w;".to_owned()
             }
             Self::Arrive => "mbarrier.arrive.shared::cta.b64 _, [mbar];".to_owned(),
             Self::Barrier => "bar.sync 0;".to_owned(),

@@ -121,7 +121,7 @@ pub const BUGS: &[Bug] = &[
     },
     Bug {
         name: "mbarrier waits deleted",
-        expected: &["TC710", "TC703", "TC309", "TC312", "TC711"],
+        expected: &["TC710", "TC703", "TC309", "TC312", "TC711", "TC713", "TC715"],
         inject: |function| {
             if function.operations(Operation::Commit).next().is_none() {
                 return Vec::new();
@@ -134,7 +134,7 @@ pub const BUGS: &[Bug] = &[
     },
     Bug {
         name: "election removed",
-        expected: &["TC802", "TC806"],
+        expected: &["TC802", "TC806", "TC838"],
         inject: |function| {
             let issues = [Operation::Mma, Operation::MmaWs, Operation::Cp, Operation::Commit];
             if !issues.iter().any(|operation| function.operations(*operation).next().is_some()) {
@@ -183,7 +183,7 @@ pub const BUGS: &[Bug] = &[
     },
     Bug {
         name: "election inverted",
-        expected: &["TC806", "TC802"],
+        expected: &["TC806", "TC802", "TC838"],
         inject: |function| {
             let issues = [Operation::Mma, Operation::MmaWs, Operation::Cp, Operation::Commit];
             if !issues.iter().any(|operation| function.operations(*operation).next().is_some()) {
@@ -292,7 +292,7 @@ pub const BUGS: &[Bug] = &[
     },
     Bug {
         name: "multiply by two threads",
-        expected: &["TC806", "TC802"],
+        expected: &["TC806", "TC802", "TC838"],
         inject: |function| {
             if function.multiply().is_none() {
                 return Vec::new();
@@ -335,7 +335,7 @@ pub const BUGS: &[Bug] = &[
     },
     Bug {
         name: "commit of another CTA group",
-        expected: &["TC310", "TC704"],
+        expected: &["TC310", "TC704", "TC808"],
         inject: |function| {
             let Some((span, _)) = function.operations(Operation::Commit).next() else { return Vec::new() };
             let text = function.text(span);
@@ -404,7 +404,7 @@ pub const BUGS: &[Bug] = &[
     },
     Bug {
         name: "ld from a column past the last",
-        expected: &["TC406", "TC409"],
+        expected: &["TC406", "TC409", "TC412"],
         inject: |function| {
             let Some((span, decoded)) = function.operations(Operation::Ld).next() else { return Vec::new() };
             let Some(Instruction::Ld(ld)) = &decoded.instruction else { return Vec::new() };
@@ -413,7 +413,7 @@ pub const BUGS: &[Bug] = &[
     },
     Bug {
         name: "multiply into a column past the last",
-        expected: &["TC406", "TC409", "TC616"],
+        expected: &["TC406", "TC409", "TC616", "TC716"],
         inject: |function| {
             let Some((span, mma)) = function.multiply() else { return Vec::new() };
             function.with_offset(span, &mma.d, 512)

@@ -92,6 +92,10 @@ impl Flow<'_> {
     /// thread arrives once at most by each of the instructions that there are, as it has to wait for that phase
     /// before it gets to one again. For each mbarrier the first.
     pub fn missing_arrivals(&self) -> Vec<Shortage> {
+        /// More arrivals at one mbarrier are not followed.
+        const MOST: usize = 16;
+        /// Nor is looked at more waits.
+        const MOST_WAITS: usize = 64;
         let used = self.mbarriers();
         let mut found: Vec<Shortage> = Vec::new();
         let expects_several = |(_, count): &(Used, Option<u64>)| count.is_some_and(|count| count > 1);
@@ -101,7 +105,7 @@ impl Flow<'_> {
         let Some(of_callees) = self.mbarriers_of_callees(Use::arrives) else { return found };
         // Only those which are for one alone, and certainly for its first phase, hold anybody up.
         let mut gates: FxHashMap<Mbarrier, SmallVec<[Used; 4]>> = FxHashMap::default();
-        for wait in used.iter().filter(|it| it.how == Use::Waits) {
+        for wait in used.iter().filter(|it| it.how == Use::Waits).take(MOST_WAITS) {
             let Some(mbarrier) = wait.mbarrier.filter(Mbarrier::is_one) else { continue };
             if self.event_at(wait.instruction).is_some() && self.parity_at_first(wait) == Some(false) {
                 gates.entry(mbarrier).or_default().push(*wait);
@@ -119,6 +123,9 @@ impl Flow<'_> {
                 continue;
             }
             let arrivals = used.iter().filter(|it| it.how.arrives() && is_this(it));
+            if arrivals.clone().count() > MOST {
+                continue;
+            }
             let come = arrivals.map(|it| self.most_arrivals(it, waits)).sum::<Option<u64>>();
             // Where nothing arrives, that is another matter.
             if let Some(come) = come.filter(|come| (1..expected).contains(come)) {
@@ -214,7 +221,12 @@ impl Flow<'_> {
         if !self.mbarriers_of_callees(|how| how == Use::Initialises)?.is_empty() {
             return None;
         }
+        /// Each is compared with all that arrives: no kernel has more.
+        const MOST: usize = 64;
         let made = self.mbarriers().iter().filter(|it| it.how == Use::Initialises);
+        if made.clone().count() > MOST {
+            return None;
+        }
         made.map(|init| {
             init.mbarrier?;
             let operands = self.unit.module.instructions[init.instruction as usize].operands;

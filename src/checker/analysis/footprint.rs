@@ -227,24 +227,62 @@ impl Columns {
         left.iter().all(|left| right.iter().all(|right| left.end <= right.start || right.end <= left.start))
     }
 
-    /// Whether `other` certainly touches none of the columns that this certainly touches, whichever of those that are
-    /// possible these are.
-    pub fn is_missed_by(&self, other: &Self) -> bool {
-        if self.place.root != other.place.root {
-            return false;
-        }
-        let (first, last) = self.place.columns_between();
-        let own = i64::from(first)..i64::from(last) + i64::from(self.least);
-        self.lanes & other.lanes == 0
-            || other.all().is_some_and(|all| all.iter().all(|it| it.end <= own.start || own.end <= it.start))
-    }
-
     /// All columns that may be touched, if it is known how many they are from an address on.
     fn all(&self) -> Option<SmallVec<[Range<i64>; 2]>> {
         let (first, last) = self.place.columns_between();
         let count = i64::from(self.most?);
         let starts = std::iter::once(0).chain(self.second);
         Some(starts.map(|by| i64::from(first) + by..i64::from(last) + by + count).collect())
+    }
+}
+
+/// All columns that several instructions may touch, counted from one root.
+#[derive(Debug)]
+pub struct AllColumns {
+    root: Root,
+    /// In their order, none of which touches the next.
+    ranges: Vec<Range<i64>>,
+}
+
+impl AllColumns {
+    /// Those of some instructions; nothing if there is none, if they count from several roots, or if it is not known of
+    /// one how many columns it touches.
+    pub fn of<'c>(all: impl IntoIterator<Item = &'c Columns>) -> Option<Self> {
+        let mut root = None;
+        let mut found: Vec<Range<i64>> = Vec::new();
+        for columns in all {
+            if *root.get_or_insert(columns.place.root) != columns.place.root {
+                return None;
+            }
+            found.extend(columns.all()?);
+        }
+        found.sort_unstable_by_key(|range| range.start);
+        let mut ranges: Vec<Range<i64>> = Vec::new();
+        for range in found {
+            match ranges.last_mut().filter(|last| range.start <= last.end) {
+                Some(last) => last.end = last.end.max(range.end),
+                None => ranges.push(range),
+            }
+        }
+        Some(Self { root: root?, ranges })
+    }
+
+    /// Whether all of the columns that an instruction may touch are others.
+    pub fn are_apart_from(&self, columns: &Columns) -> bool {
+        let is_apart = |own: Range<i64>| {
+            let next = self.ranges.partition_point(|range| range.end <= own.start);
+            self.ranges.get(next).is_none_or(|range| own.end <= range.start)
+        };
+        self.root == columns.place.root && columns.all().is_some_and(|all| all.into_iter().all(is_apart))
+    }
+
+    /// Whether all of the columns that an instruction certainly touches are others, whichever of those that are
+    /// possible these are.
+    pub fn misses(&self, columns: &Columns) -> bool {
+        let (first, last) = columns.place.columns_between();
+        let own = i64::from(first)..i64::from(last) + i64::from(columns.least);
+        let next = self.ranges.partition_point(|range| range.end <= own.start);
+        self.root == columns.place.root && self.ranges.get(next).is_none_or(|range| own.end <= range.start)
     }
 }
 

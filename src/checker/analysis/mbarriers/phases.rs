@@ -71,8 +71,16 @@ impl Flow<'_> {
 
     /// The parity that a wait is for when a thread gets there for the first time.
     pub fn parity_at_first(&self, wait: &Used) -> Option<bool> {
+        self.parity_by(wait, |register| {
+            let reached = self.reached_before(wait.instruction)?;
+            self.at_first(&self.facts.view(self.unit), (wait.instruction, register), &reached, 0)
+        })
+    }
+
+    /// The blocks that threads get to before they have executed an instruction, and its own.
+    fn reached_before(&self, instruction: u32) -> Option<Vec<bool>> {
         let cfg = self.cfg();
-        let own = cfg.block_of(wait.instruction)?;
+        let own = cfg.block_of(instruction)?;
         self.facts.budget.take(cfg.len() as u64).then_some(())?;
         let mut reached = vec![false; cfg.len()];
         let mut work: SmallVec<[BlockId; 16]> = smallvec![BlockId(0)];
@@ -81,7 +89,7 @@ impl Flow<'_> {
                 work.extend(cfg.block(block).successors.iter().copied());
             }
         }
-        self.first_parity(wait, &reached)
+        Some(reached)
     }
 
     /// What an instruction reads, whatever in these blocks made it.

@@ -81,18 +81,16 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
                 continue;
             }
         }
+        // What else signals it is more than an arrival.
+        let besides = used.iter().filter(|it| matches!(it.how, Use::Commits | Use::Completes));
+        let besides = flow.several(besides.filter_map(|it| Some((it.mbarrier?, ()))));
         let mut reported = FxHashSet::default();
         for arrival in used.iter().filter(|it| it.how == Use::Arrives) {
             let Some(mbarrier) = arrival.mbarrier else { continue };
             if flow.may_be_one_of(&mbarrier, &waited) || !reported.insert(mbarrier) {
                 continue;
             }
-            // What else signals it is more than an arrival.
-            let is_said_elsewhere = used.iter().any(|it| {
-                matches!(it.how, Use::Commits | Use::Completes)
-                    && it.mbarrier.is_some_and(|it| flow.may_be_same(&it, &mbarrier))
-            });
-            if is_said_elsewhere {
+            if flow.may_be_one_of(&mbarrier, &besides) {
                 continue;
             }
             findings.push(

@@ -93,23 +93,30 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
 
 /// The first wait for each mbarrier that something arrives at and the kernel does not initialise, while it does others.
 fn some_are_not(flow: &Flow<'_>, findings: &mut Findings<'_>) {
+    /// More are not told one by one.
+    const MOST: usize = 16;
     let Some(initialised) = flow.all_mbarriers(Use::Initialises).filter(|all| !all.is_empty()) else {
         return;
     };
     let used = flow.mbarriers();
     let is_not = |mbarrier: &Mbarrier| !flow.may_be_one_of(mbarrier, &initialised);
     // Of those to which something is committed, another rule says it, and of those at which nothing arrives.
-    let commits = used.iter().filter(|it| it.how == Use::Commits).filter_map(|it| it.mbarrier);
-    let mut reported: Vec<Mbarrier> = commits.filter(is_not).collect();
-    let arrivals = used.iter().filter(|it| matches!(it.how, Use::Arrives | Use::Completes));
-    let arrivals: Vec<Mbarrier> = arrivals.filter_map(|it| it.mbarrier).filter(is_not).collect();
-    if arrivals.is_empty() {
-        return;
-    }
+    let not_made = |wanted: &dyn Fn(Use) -> bool| {
+        let all = used.iter().filter(|it| wanted(it.how)).filter_map(|it| it.mbarrier);
+        flow.several(all.filter(is_not).map(|it| (it, ())))
+    };
+    let commits = not_made(&|how| how == Use::Commits);
+    let arrivals = not_made(&|how| matches!(how, Use::Arrives | Use::Completes));
+    let mut reported: Vec<Mbarrier> = Vec::new();
     for wait in used.iter().filter(|it| it.how == Use::Waits) {
+        if arrivals.is_empty() || reported.len() == MOST {
+            break;
+        }
         let Some(mbarrier) = wait.mbarrier.filter(is_not) else { continue };
-        let may_be = |known: &Mbarrier| flow.may_be_same(known, &mbarrier);
-        if reported.iter().any(may_be) || !arrivals.iter().any(may_be) {
+        if flow.may_be_one_of(&mbarrier, &commits)
+            || !flow.may_be_one_of(&mbarrier, &arrivals)
+            || reported.iter().any(|known| flow.may_be_same(known, &mbarrier))
+        {
             continue;
         }
         reported.push(mbarrier);

@@ -2,7 +2,7 @@ use rustc_hash::FxHashSet;
 
 use crate::analysis::events::{Action, Event};
 use crate::analysis::flow::Flow;
-use crate::analysis::footprint::{self, Columns};
+use crate::analysis::footprint::{self, AllColumns, Columns};
 use crate::analysis::pending::Pending;
 use crate::diagnostic::{Diagnostic, Findings};
 use crate::instruction::{Address, Instruction};
@@ -80,18 +80,12 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             continue;
         }
         let Some((written, read)) = accesses(&flow) else { continue };
-        if written.is_empty() {
-            continue;
-        }
+        let Some(written) = AllColumns::of(&written) else { continue };
         let mut reported = FxHashSet::default();
         for Read { event, address, columns } in read {
-            if !flow.facts.budget.take(written.len() as u64) {
-                break;
-            }
-            let is_missed = written.iter().all(|written| columns.is_missed_by(written));
             let (first, last) = columns.place().columns_between();
             // What is unrolled reads the same again.
-            if !is_missed || !reported.insert((columns.place().root, first, columns.count())) {
+            if !written.misses(&columns) || !reported.insert((columns.place().root, first, columns.count())) {
                 continue;
             }
             let name = checker.unit.source.slice(flow.span(event));

@@ -2,7 +2,7 @@ use rustc_hash::FxHashSet;
 
 use crate::analysis::events::Event;
 use crate::analysis::flow::Flow;
-use crate::analysis::footprint::{self, Columns};
+use crate::analysis::footprint::{self, AllColumns, Columns};
 use crate::diagnostic::{Diagnostic, Findings};
 use crate::instruction::{Instruction, Predicate};
 use crate::isa::vocabulary::Operation;
@@ -85,17 +85,18 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
         let others: Option<Vec<Columns>> =
             others.iter().map(|event| footprint::columns(&flow, *event)).collect();
         let Some(others) = others else { continue };
+        let others = if others.is_empty() { None } else { Some(AllColumns::of(&others)) };
         let mut judged: FxHashSet<Option<Columns>> = FxHashSet::default();
         for multiply in adding {
             let accumulator = footprint::columns(&flow, multiply);
             if !judged.insert(accumulator) {
                 continue;
             }
-            let is_apart = |other: &Columns| {
-                flow.facts.budget.take(1) && accumulator.is_some_and(|own| own.is_disjoint(other))
+            let is_apart = |others: &Option<AllColumns>| {
+                others.as_ref().zip(accumulator).is_some_and(|(others, own)| others.are_apart_from(&own))
             };
             let Some(Instruction::Mma(mma)) = flow.instruction(multiply) else { continue };
-            if !others.iter().all(is_apart) {
+            if !others.as_ref().is_none_or(is_apart) {
                 continue;
             }
             findings.push(
