@@ -218,11 +218,11 @@ impl Flow<'_> {
     /// The instructions that make mbarriers, with how many arrivals these expect, as far as that is known; nothing
     /// where it is not known which mbarriers are made.
     fn expected_arrivals(&self) -> Option<Vec<(Used, Option<u64>)>> {
+        /// Each is compared with all that arrives: no kernel has more.
+        const MOST: usize = 64;
         if !self.mbarriers_of_callees(|how| how == Use::Initialises)?.is_empty() {
             return None;
         }
-        /// Each is compared with all that arrives: no kernel has more.
-        const MOST: usize = 64;
         let made = self.mbarriers().iter().filter(|it| it.how == Use::Initialises);
         if made.clone().count() > MOST {
             return None;
