@@ -3,6 +3,7 @@
 use std::cell::{OnceCell, RefCell};
 
 use rustc_hash::FxBuildHasher;
+use strum::EnumCount;
 
 use super::allocated::Slots;
 use super::arguments::Arguments;
@@ -19,7 +20,7 @@ use super::function::Function;
 use super::given::{self, Given, Passing, Plan};
 use super::handovers::Handover;
 use super::loads;
-use super::mbarriers::Used;
+use super::mbarriers::{Several, Use, Used};
 use super::paths::Paths;
 use super::places::KnownPlaces;
 use super::ranges::Ranges;
@@ -52,6 +53,8 @@ pub struct FunctionFacts {
     pub executing: OnceCell<Box<FoundOut>>,
     /// What it does with mbarriers; found when it is first asked for.
     pub mbarriers: OnceCell<Vec<Used>>,
+    /// By what is done with them: the mbarriers of it and of what it calls, as far as they were asked for.
+    pub all_mbarriers: [OnceCell<Option<Several<()>>>; Use::COUNT],
     /// Which paths a run can take; found when it is first asked for.
     pub paths: OnceCell<Box<Paths>>,
     /// Whether a load is pending where that matters; found when it is first asked for.
@@ -190,6 +193,7 @@ impl FunctionFacts {
             uniformity: OnceCell::new(),
             executing: OnceCell::new(),
             mbarriers: OnceCell::new(),
+            all_mbarriers: Default::default(),
             paths: OnceCell::new(),
             pending_loads: OnceCell::new(),
             handovers: OnceCell::new(),

@@ -6,7 +6,7 @@
 use std::collections::hash_map::Entry;
 
 use rustc_hash::FxHashMap;
-use strum::{EnumIter, IntoEnumIterator};
+use strum::{EnumCount, EnumIter, IntoEnumIterator};
 
 use super::arguments::Link;
 use super::cfg::Cfg;
@@ -90,7 +90,7 @@ impl Mbarrier {
 }
 
 /// What an instruction does with an mbarrier.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, EnumIter)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, EnumCount, EnumIter)]
 pub enum Use {
     /// Waits for it.
     Waits,
@@ -280,7 +280,11 @@ impl<'a> Flow<'a> {
     }
 
     /// The mbarriers that are used in one way in this function and in those that it calls; nothing if it may be any.
-    pub fn all_mbarriers(&self, how: Use) -> Option<Several<()>> {
+    pub fn all_mbarriers(&self, how: Use) -> Option<&'a Several<()>> {
+        self.facts.all_mbarriers[how as usize].get_or_init(|| self.find_all_mbarriers(how)).as_ref()
+    }
+
+    fn find_all_mbarriers(&self, how: Use) -> Option<Several<()>> {
         let own = self.mbarriers().iter().filter(|it| it.how == how).map(|it| it.mbarrier);
         let own: Vec<Mbarrier> = own.collect::<Option<_>>()?;
         let of_callees = self.mbarriers_of_callees(|it| it == how)?;

@@ -87,7 +87,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
         let mut reported = FxHashSet::default();
         for arrival in used.iter().filter(|it| it.how == Use::Arrives) {
             let Some(mbarrier) = arrival.mbarrier else { continue };
-            if flow.may_be_one_of(&mbarrier, &waited) || !reported.insert(mbarrier) {
+            if flow.may_be_one_of(&mbarrier, waited) || !reported.insert(mbarrier) {
                 continue;
             }
             if flow.may_be_one_of(&mbarrier, &besides) {

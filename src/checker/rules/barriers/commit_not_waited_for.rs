@@ -72,7 +72,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
         if let Some(initialised) = all(Use::Initialises) {
             for commit in used.iter().filter(|it| it.how == Use::Commits) {
                 let Some(mbarrier) = commit.mbarrier else { continue };
-                if !flow.may_be_one_of(&mbarrier, &initialised) && reported.insert(mbarrier) {
+                if !flow.may_be_one_of(&mbarrier, initialised) && reported.insert(mbarrier) {
                     findings.push(
                         Diagnostic::new(
                             Code::CommitNotWaitedFor,
@@ -87,7 +87,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
         }
         // Where nothing waits at all, another rule says it.
         let Some(waited) = all(Use::Waits) else { continue };
-        let is_waited_for = |commit: &Used| commit.mbarrier.is_none_or(|it| flow.may_be_one_of(&it, &waited));
+        let is_waited_for = |commit: &Used| commit.mbarrier.is_none_or(|it| flow.may_be_one_of(&it, waited));
         let waited_at: FxHashMap<u32, bool> = used
             .iter()
             .filter(|it| it.how == Use::Commits)

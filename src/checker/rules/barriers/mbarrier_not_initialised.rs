@@ -99,7 +99,7 @@ fn some_are_not(flow: &Flow<'_>, findings: &mut Findings<'_>) {
         return;
     };
     let used = flow.mbarriers();
-    let is_not = |mbarrier: &Mbarrier| !flow.may_be_one_of(mbarrier, &initialised);
+    let is_not = |mbarrier: &Mbarrier| !flow.may_be_one_of(mbarrier, initialised);
     // Of those to which something is committed, another rule says it, and of those at which nothing arrives.
     let not_made = |wanted: &dyn Fn(Use) -> bool| {
         let all = used.iter().filter(|it| wanted(it.how)).filter_map(|it| it.mbarrier);

@@ -97,7 +97,7 @@ fn in_bulk(flow: &Flow<'_>, findings: &mut Findings<'_>) {
     let mut reported = FxHashSet::default();
     for copy in copies {
         let Some(mbarrier) = copy.mbarrier else { continue };
-        if flow.may_be_one_of(&mbarrier, &waited) || !reported.insert(mbarrier) {
+        if flow.may_be_one_of(&mbarrier, waited) || !reported.insert(mbarrier) {
             continue;
         }
         findings.push(
