@@ -1,8 +1,8 @@
 //! Operations beside the threads that read what another warp writes: nothing orders them, whichever comes first.
 
-use ptx_tc::simulation::launch::LaunchFile;
-use ptx_tc::simulation::{Kernel, KernelReport, Schedule, Settings, Verdict};
-use ptx_tc::{Source, Unit};
+use ptx_tc::simulation::{Schedule, Verdict};
+
+use crate::common::simulate;
 
 /// How something reads the tile, or Tensor Memory, and how its end is seen.
 struct Reader {
@@ -154,15 +154,6 @@ writes:
         thread = reading * 32,
         writer = writing * 32 + 1,
     )
-}
-
-fn simulate(text: &str, schedule: Schedule) -> KernelReport {
-    let source = Source::new("kernel.ptx", text).unwrap();
-    let unit = Unit::new(&source);
-    assert!(unit.syntax_errors.is_empty(), "{:?}", unit.syntax_errors);
-    let kernel = Kernel::new(&unit, "k").unwrap();
-    let settings = Settings { schedule, budget: 100_000, ..Settings::default() };
-    kernel.simulate_assumed(&LaunchFile::default(), &settings).unwrap()
 }
 
 fn schedules() -> impl Iterator<Item = Schedule> {

@@ -5,11 +5,13 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-use ptx_tc::Options;
 use ptx_tc::diagnostic::Code;
 use ptx_tc::diagnostic::selection::{Layer, RuleSettings, Selector};
 use ptx_tc::diagnostic::{Ptxas, Severity};
 use ptx_tc::rules::{RULES, Rule, Scope};
+use ptx_tc::simulation::launch::LaunchFile;
+use ptx_tc::simulation::{Kernel, KernelReport, Schedule, Settings};
+use ptx_tc::{Options, Source, Unit};
 
 pub(crate) fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -27,6 +29,16 @@ pub(crate) fn run(arguments: &[&str]) -> Output {
 
 pub(crate) fn simulate_command(arguments: &[&str]) -> Output {
     ptx_tc(&[&["simulate"], arguments].concat()).env("COLUMNS", "100").output().unwrap()
+}
+
+/// What a run of the kernel `k` of a module shows, on a launch that is assumed.
+pub(crate) fn simulate(text: &str, schedule: Schedule) -> KernelReport {
+    let source = Source::new("kernel.ptx", text).unwrap();
+    let unit = Unit::new(&source);
+    assert!(unit.syntax_errors.is_empty(), "{:?}", unit.syntax_errors);
+    let kernel = Kernel::new(&unit, "k").unwrap();
+    let settings = Settings { schedule, budget: 100_000, ..Settings::default() };
+    kernel.simulate_assumed(&LaunchFile::default(), &settings).unwrap()
 }
 
 pub(crate) fn with_stdin(arguments: &[&str], text: &[u8]) -> Output {

@@ -10,20 +10,11 @@ use ptx_tc::simulation::launch::LaunchFile;
 use ptx_tc::simulation::{Kernel, KernelReport, Schedule, Settings, Verdict, kernels};
 use ptx_tc::{Source, Unit};
 
-use crate::common::{root, simulate_command};
+use crate::common::{root, simulate, simulate_command};
 
 /// The schedules under which verdicts have to be the same.
 fn schedules() -> impl Iterator<Item = Schedule> {
     [Schedule::Early, Schedule::Late].into_iter().chain((1..=8).map(Schedule::Random))
-}
-
-fn simulate(text: &str, schedule: Schedule) -> KernelReport {
-    let source = Source::new("kernel.ptx", text).unwrap();
-    let unit = Unit::new(&source);
-    assert!(unit.syntax_errors.is_empty(), "{:?}", unit.syntax_errors);
-    let kernel = Kernel::new(&unit, "k").unwrap();
-    let settings = Settings { schedule, budget: 100_000, ..Settings::default() };
-    kernel.simulate_assumed(&LaunchFile::default(), &settings).unwrap()
 }
 
 fn codes(report: &KernelReport) -> Vec<&'static str> {

@@ -337,7 +337,7 @@ impl Flow<'_> {
             if waiting.is_of_other_warps(executes) {
                 return false;
             }
-            let parity = self.parity_register(wait);
+            let parity = wait.parity().and_then(|operand| self.register_at(operand));
             !self.is_one_for_all(wait, executes)
                 || parity.is_some_and(|parity| !self.is_same_for(wait.instruction, parity, executes))
         })
@@ -413,17 +413,7 @@ impl Flow<'_> {
     }
 
     fn address_register(&self, used: &Used) -> Option<RegisterId> {
-        match self.unit.symbols.operand(self.unit.module.base_of(used.operand())?) {
-            Resolution::Register(register) => Some(register),
-            Resolution::Symbol(_) | Resolution::Special(_) | Resolution::Undeclared => None,
-        }
-    }
-
-    fn parity_register(&self, wait: &Used) -> Option<RegisterId> {
-        match self.unit.symbols.operand(wait.parity()?) {
-            Resolution::Register(register) => Some(register),
-            Resolution::Symbol(_) | Resolution::Special(_) | Resolution::Undeclared => None,
-        }
+        self.register_at(self.unit.module.base_of(used.operand())?)
     }
 }
 

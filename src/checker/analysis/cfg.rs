@@ -371,6 +371,12 @@ impl Cfg {
         self.dominators().dominates(block.0, other.0)
     }
 
+    /// Whether every path to an instruction passes another one first.
+    pub fn passes_before(&self, first: u32, then: u32) -> bool {
+        let (Some(from), Some(to)) = (self.block_of(first), self.block_of(then)) else { return false };
+        if from == to { first < then } else { self.dominates(from, to) }
+    }
+
     /// The blocks that every path to a block goes through, from itself back to the entry.
     pub fn dominating(&self, block: BlockId) -> impl Iterator<Item = BlockId> {
         let tree = self.dominators();

@@ -240,9 +240,7 @@ impl Search<'_> {
 
     /// Whether the store is executed before every load.
     fn is_before(&self, store: &Word, load: &Word) -> bool {
-        let block = |word: &Word| self.cfg.block_of(word.instruction);
-        let (Some(from), Some(to)) = (block(store), block(load)) else { return false };
-        if from == to { store.instruction < load.instruction } else { self.cfg.dominates(from, to) }
+        self.cfg.passes_before(store.instruction, load.instruction)
     }
 
     /// Whether what is loaded is what the register holds, as long as it is not loaded again: the register is never

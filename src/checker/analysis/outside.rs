@@ -49,7 +49,7 @@ impl Function<'_> {
     fn last_at(&self, instruction: u32, operand: u32, depth: u32) -> Option<u64> {
         match self.unit.symbols.operand(operand) {
             Resolution::Special(special) if special.register == SpecialRegister::Tid => {
-                self.unit.launch_bounds(self.declared().filter(|it| it.is_entry)?).most()?.checked_sub(1)
+                self.most_threads()?.checked_sub(1)
             }
             Resolution::Register(register) => self.last_in(instruction, register, depth),
             Resolution::Special(_) | Resolution::Symbol(_) | Resolution::Undeclared => None,

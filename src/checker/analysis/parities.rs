@@ -186,12 +186,9 @@ impl Flow<'_> {
         if arrivals.len() > FEW || waits.len() > FEW {
             return None;
         }
-        let cfg = self.cfg();
         let is_passed = |first: &Used, then: &Used| {
-            let blocks = cfg.block_of(first.instruction).zip(cfg.block_of(then.instruction));
-            blocks.is_some_and(|(from, to)| {
-                if from == to { first.instruction < then.instruction } else { cfg.dominates(from, to) }
-            }) && !self.leads_to(then.instruction, first.instruction)
+            self.cfg().passes_before(first.instruction, then.instruction)
+                && !self.leads_to(then.instruction, first.instruction)
         };
         waits.iter().find_map(|then| {
             let first = waits.iter().find(|first| {

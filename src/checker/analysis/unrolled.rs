@@ -210,13 +210,14 @@ impl Run<'_, '_> {
         if depth > DEEP || !self.view.budget.take(1) {
             return None;
         }
-        let cfg = self.view.cfg;
         let found = match self.view.value(at, register)? {
             ValueId::Definition(id) => {
                 let Definition { instruction: made, guarded, .. } = *self.view.definitions.get(id);
-                let (from, to) = (cfg.block_of(made)?, cfg.block_of(at)?);
-                let is_before = if from == to { made < at } else { cfg.dominates(from, to) };
-                if guarded || !is_before { None } else { self.definition(id, round, depth) }
+                if guarded || !self.view.cfg.passes_before(made, at) {
+                    None
+                } else {
+                    self.definition(id, round, depth)
+                }
             }
             ValueId::Join(join) => match self.entered(join)? {
                 (first, _) if round == 0 => self.definition(first, 0, depth),

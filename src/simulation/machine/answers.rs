@@ -7,6 +7,7 @@
 use rustc_hash::FxHashSet;
 
 use super::Machine;
+use super::influence::concerns_others;
 use super::warp::Strand;
 use crate::program::{Action, Callee, Where};
 
@@ -80,16 +81,9 @@ fn is_idle(action: &Action) -> bool {
         Action::Load(access) | Action::Store(access) => {
             is_own(access.space) || access.space == Where::Generic
         }
-        Action::Compute { .. }
-        | Action::Opaque { .. }
-        | Action::Nothing
-        | Action::Convert { .. }
-        | Action::IsInSpace { .. }
-        | Action::MapAddress { .. }
-        | Action::RankOf { .. }
-        | Action::Fence(_)
-        | Action::WarpBarrier { .. }
-        | Action::Sleep => true,
-        _ => false,
+        Action::WarpBarrier { .. } | Action::Sleep => true,
+        // Where these lead to is not followed.
+        Action::IndexedBranch { .. } | Action::Call { .. } => false,
+        action => !concerns_others(action),
     }
 }

@@ -234,7 +234,7 @@ impl Reads {
 }
 
 /// Whether it matters to others that an instruction is executed.
-fn concerns_others(action: &Action) -> bool {
+pub(super) fn concerns_others(action: &Action) -> bool {
     !matches!(
         action,
         Action::Compute { .. }

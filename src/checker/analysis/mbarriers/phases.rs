@@ -264,7 +264,8 @@ impl Flow<'_> {
         false
     }
 
-    fn register_at(&self, operand: u32) -> Option<RegisterId> {
+    /// The register that an operand names.
+    pub(in crate::analysis) fn register_at(&self, operand: u32) -> Option<RegisterId> {
         match self.unit.symbols.operand(operand) {
             Resolution::Register(register) => Some(register),
             Resolution::Symbol(_) | Resolution::Special(_) | Resolution::Undeclared => None,

@@ -115,13 +115,8 @@ impl Flow<'_> {
 
     /// Whether there is an arrival between each of these waits and the next one.
     fn take_turns(&self, waits: &[&Used], arrivals: &[&Used]) -> bool {
-        let cfg = self.cfg();
-        let comes_first = |one: &Used, other: &Used| {
-            let blocks = cfg.block_of(one.instruction).zip(cfg.block_of(other.instruction));
-            blocks.is_some_and(|(from, to)| {
-                if from == to { one.instruction < other.instruction } else { cfg.dominates(from, to) }
-            })
-        };
+        let comes_first =
+            |one: &Used, other: &Used| self.cfg().passes_before(one.instruction, other.instruction);
         let behind = waits.iter().zip(arrivals.iter().skip(1));
         let mut before = arrivals.iter().zip(waits);
         waits.len() == arrivals.len()
