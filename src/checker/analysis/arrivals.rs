@@ -287,7 +287,9 @@ impl Flow<'_> {
         if u64::from(of_warp) > enough && of_warp > 1 && self.is_one_in_warp(arrival) {
             return Some((of_warp, 1));
         }
-        self.warps_together(arrival, enough)
+        // Most often one warp does, and that is soon said.
+        let (_, warps) = executes.warp_sets();
+        if warps.count_ones() > 1 { self.warps_together(arrival, enough) } else { None }
     }
 
     /// Whether all threads of a warp name the same mbarrier.

@@ -464,6 +464,18 @@ fn columns_of_scales(flow: &Flow<'_>, event: Event, mma: &Mma<'_>, address: &Add
     rows.map_or(1, |rows| (rows / ctas).div_ceil(LANES).max(1))
 }
 
+/// What an instruction touches by each of its addresses, as far as it is known: what it is about, and what a multiply
+/// reads besides. Handed on one by one, as each is large.
+pub fn each_access<'a>(flow: &Flow<'a>, event: Event, look: &mut dyn FnMut(&'a Address<'a>, Option<Columns>)) {
+    let Some(instruction) = flow.instruction(event) else { return };
+    if let Some((address, _)) = accessed(instruction) {
+        look(address, columns(flow, event));
+    }
+    if let Instruction::Mma(mma) = instruction {
+        addresses_read(mma).zip(operands_read(flow, event)).for_each(|(address, read)| look(address, read));
+    }
+}
+
 /// The addresses of what a multiply reads beside its accumulator: A, its metadata, the scales.
 pub fn addresses_read<'i, 's>(mma: &'i Mma<'s>) -> impl Iterator<Item = &'i Address<'s>> {
     let a = match &mma.a {

@@ -155,9 +155,14 @@ impl FunctionFacts {
         let at = definition.instruction;
         let step = Step { view: &view, raw: &unit.module.instructions[at as usize] };
         let computes = unit.operations.of(at).computes();
-        let adds = matches!(computes, Computation::Or | Computation::Arithmetic(Arithmetic::Add));
-        let constant = step.number(2).filter(|_| adds && !definition.guarded && view.budget.take(1))? as u64;
-        let from = step.register(1).filter(|_| constant > FIELD)?;
+        if !matches!(computes, Computation::Or | Computation::Arithmetic(Arithmetic::Add)) || definition.guarded {
+            return None;
+        }
+        let from = step.register(1)?;
+        let constant = step.number(2).filter(|_| view.budget.take(1))? as u64;
+        if constant <= FIELD {
+            return None;
+        }
         let word = self.constants.at(&view, at, from);
         let zeros = word.mask & !word.value;
         let is_sum = computes != Computation::Or || constant & FIELD & !zeros == 0;
@@ -239,10 +244,10 @@ impl Flow<'_> {
                     register = step.registers(raw.operands.start + 1).next()?.0;
                 }
                 (Computation::Or | Computation::Arithmetic(Arithmetic::Add), 3) => {
-                    let (other, by) = match (known(1), known(2)) {
-                        (_, Some(by)) => (1, by),
-                        (Some(by), None) => (2, by),
-                        (None, None) => return None,
+                    // Compilers write the constant last.
+                    let (other, by) = match known(2) {
+                        Some(by) => (1, by),
+                        None => (2, known(1)?),
                     };
                     units += by & i128::from(FIELD);
                     register = step.register(other)?;

@@ -77,17 +77,23 @@ impl Named {
         self.lane(warp) / THREADS_OF_WARP != warp % WARPS_OF_GROUP
     }
 
-    /// A warp that names lanes of another one, which are those of the first, or are not: certainly, or because
-    /// whichever executes the instruction does.
-    pub fn wrong(&self, of_first: bool) -> Option<u32> {
-        let is_wrong =
-            |warp: u32| self.is_of_another_warp(warp) && (self.lane(warp) < THREADS_OF_WARP) == of_first;
+    /// Whether a warp names lanes of another one by leaving out some of what makes the number of its own: those of the
+    /// first warp, most often.
+    pub fn leaves_out(&self, warp: u32) -> bool {
+        let (named, own) = (self.lane(warp) / THREADS_OF_WARP, warp % WARPS_OF_GROUP);
+        named != own && named & !own == 0
+    }
+
+    /// A warp that names lanes of another one, by [leaving out](Self::leaves_out) something or otherwise: certainly,
+    /// or because whichever executes the instruction does.
+    pub fn wrong(&self, left_out: bool) -> Option<u32> {
+        let is_wrong = |warp: u32| self.is_of_another_warp(warp) && self.leaves_out(warp) == left_out;
         let mut may = (0..WARPS_OF_CTA).filter(|warp| self.possible >> warp & 1 == 1);
         self.first(is_wrong).or_else(|| {
             let mut others = may.clone();
-            // Of several, those that name the lanes of the first are wrong as well.
-            let found = if of_first { others.next() } else { others.find(|warp| is_wrong(*warp)) };
-            found.filter(|_| may.all(|warp| is_wrong(warp) || !of_first && self.is_of_another_warp(warp)))
+            // Of several, those that leave something out are wrong as well.
+            let found = if left_out { others.next() } else { others.find(|warp| is_wrong(*warp)) };
+            found.filter(|_| may.all(|warp| is_wrong(warp) || !left_out && self.is_of_another_warp(warp)))
         })
     }
 

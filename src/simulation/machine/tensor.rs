@@ -281,11 +281,13 @@ impl Machine<'_> {
         let (column, mut row) = self.tensor_address(strand, address, lane)?;
         let cta = self.warps[strand.warp as usize].cta;
         if !self.is_strict {
-            // Shipped kernels name the first quarter in all warps and mean the warp's own, or the one
-            // that the warp's number in the whole CTA would name.
+            // Shipped kernels leave out the number of the warp, or some of its bits, and mean the warp's own quarter,
+            // or the one that the warp's number in the whole CTA would name.
             row %= LANES;
-            if row < LANES / 4 {
-                row += self.warps[strand.warp as usize].index % 4 * (LANES / 4);
+            let quarter = LANES / 4;
+            let own = self.warps[strand.warp as usize].index % 4;
+            if row / quarter & !own == 0 {
+                row = own * quarter + row % quarter;
             }
         }
         let groups = self.warp_groups(strand, row, shape.lanes());

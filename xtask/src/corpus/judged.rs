@@ -217,7 +217,7 @@ const JUDGED_COMPILED: &[Judgement] = &[
     ),
     judged(
         "flashinfer-python",
-        "TC410",
+        "TC411",
         28,
         "`cake_dsv4` and `cake_trtllm_mla_blackwell` add `warp % 2 * 32` lanes to what they load and store, so that warps 2 and 3 of a warpgroup name lanes 0 to 63; 9.7.16.8.1: \"A lane of the Tensor Memory can be accessed by a single warp in the warpgroup\", and theirs are 64 to 127. True in the letter, and on purpose: the kernels rely on a device that gives each warp its own lanes.",
     ),

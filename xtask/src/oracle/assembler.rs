@@ -214,7 +214,9 @@ impl Assembler {
             .output()?;
         let mut messages = String::from_utf8_lossy(&output.stderr).into_owned();
         messages.push_str(&String::from_utf8_lossy(&output.stdout));
-        Ok(Output { accepted: output.status.success(), messages })
+        // Where it stood, is no part of what is said.
+        let folder = format!("{}/", self.scratch.display());
+        Ok(Output { accepted: output.status.success(), messages: messages.replace(&folder, "") })
     }
 }
 

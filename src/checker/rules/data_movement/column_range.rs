@@ -82,56 +82,40 @@ fn past_allocation(checker: &Checker<'_>, flow: &Flow<'_>, findings: &mut Findin
     });
     let called: Vec<Event> = called.flat_map(|within| within.to_vec()).collect();
     let mut said: FxHashSet<(Span, u32)> = FxHashSet::default();
-    let accesses = flow.events().iter().copied().chain(called).flat_map(|event| {
-        let own = flow.instruction(event).and_then(footprint::accessed).map(|(address, _)| address);
-        let own = own.map(|address| (event, address, footprint::columns(flow, event)));
-        let multiply = match flow.instruction(event) {
-            Some(Instruction::Mma(mma)) => Some(mma),
-            _ => None,
-        };
-        let read = multiply.into_iter().flat_map(move |mma| {
-            let columns = footprint::operands_read(flow, event);
-            footprint::addresses_read(mma)
-                .zip(columns)
-                .map(move |(address, columns)| (event, address, columns))
-        });
-        own.into_iter().chain(read)
-    });
-    for (event, address, columns) in accesses {
-        let Some(columns) = columns else { continue };
+    let mut look = |event: Event, address: &Address<'_>, columns: &Columns| {
         let place = columns.place();
-        let Some(slot) = place.slot() else { continue };
+        let Some(slot) = place.slot() else { return };
         // Where it is not known which column it is, the least that it can be.
         let (column, _) = place.columns_between();
-        let Some((size, alloc)) = allocs.get(&slot).copied().flatten() else { continue };
+        let Some((size, alloc)) = allocs.get(&slot).copied().flatten() else { return };
         // The other half of `.16x32bx2` may lie before the first.
         let half = columns.second_half().unwrap_or_default();
         if place.column().is_some_and(|column| i64::from(column) + half < 0) {
             if said.insert((address.span, 0)) {
-                before_allocation(checker, flow, (event, address), &columns, alloc, findings);
+                before_allocation(checker, flow, (event, address), columns, alloc, findings);
             }
-            continue;
+            return;
         }
         // Or the first that is too large, of those that a loop goes through.
         let counted = || {
-            let in_rounds = past_in_rounds(flow, (event, address), &columns, size);
+            let in_rounds = past_in_rounds(flow, (event, address), columns, size);
             let in_rounds =
                 in_rounds.map(|(column, round)| (column, format!(", in round {round} of the loop")));
             in_rounds.or_else(|| {
-                let (warp, column) = past_in_warp(flow, (event, address), &columns, size)?;
+                let (warp, column) = past_in_warp(flow, (event, address), columns, size)?;
                 Some((column, format!(" in warp {warp}")))
             })
         };
         let (column, when) = match column + columns.reach() {
             end if end <= size => match counted() {
                 Some(found) => found,
-                None => continue,
+                None => return,
             },
             _ => (column, String::new()),
         };
         let end = column + columns.reach();
         if !said.insert((address.span, end)) {
-            continue;
+            return;
         }
         let name = checker.unit.source.slice(flow.span(event));
         // What is stored behind an `alloc` of another function is not followed: nothing may be.
@@ -142,7 +126,7 @@ fn past_allocation(checker: &Checker<'_>, flow: &Flow<'_>, findings: &mut Findin
             // Whatever else is stored there, no allocation has so many.
             format!("`{name}` reaches to column {end} of an allocation, and no allocation has so many")
         } else {
-            continue;
+            return;
         };
         findings.push(
             Diagnostic::new(
@@ -155,6 +139,13 @@ fn past_allocation(checker: &Checker<'_>, flow: &Flow<'_>, findings: &mut Findin
             .label(flow.span(alloc), format!("{size} columns are allocated here"))
             .help("allocate more columns, or access fewer"),
         );
+    };
+    for event in flow.events().iter().copied().chain(called) {
+        footprint::each_access(flow, event, &mut |address, columns| {
+            if let Some(columns) = columns {
+                look(event, address, &columns);
+            }
+        });
     }
 }
 

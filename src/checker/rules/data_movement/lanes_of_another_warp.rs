@@ -13,8 +13,8 @@ rule! {
     /// Finds loads and stores of lanes of Tensor Memory that are those of another warp.
     ///
     /// What is made of the number of the thread is evaluated for each warp that the kernel's `.reqntid` or
-    /// `.maxntid` gives its blocks, or that a condition lets through. Lanes 0 to 31, which shipped kernels name in all
-    /// warps, are for TC411.
+    /// `.maxntid` gives its blocks, or that a condition lets through. Where a warp leaves out its lanes, or some bits of
+    /// them, as shipped kernels do, that is for TC411.
     ///
     /// ## Why is this bad?
     /// Each warp of a warpgroup can access its own 32 lanes only: warp i those from 32 i on. What it finds elsewhere

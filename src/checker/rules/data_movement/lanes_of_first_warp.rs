@@ -6,12 +6,13 @@ use crate::rules::{Checker, Code, rule};
 rule! {
     /// ## What it does
     /// Finds loads and stores that name lanes 0 to 31 of Tensor Memory in a warp that has others, in a kernel whose
-    /// `.reqntid` gives its blocks several warps.
+    /// `.reqntid` gives its blocks several warps; and those of which a warp leaves out a part only: `warp % 2 * 32`.
     ///
     /// ## Why is this bad?
     /// Each warp of a warpgroup can access its own 32 lanes only: warp i those from 32 i on. The lane of
     /// an address that `alloc` returned is 0, which is right for the first warp and for no other.
-    /// Shipped kernels leave the lanes out on purpose, and get those of each warp; nothing promises that.
+    /// Shipped kernels leave the lanes out on purpose, or some bits of them, and get those of each warp; nothing
+    /// promises that.
     ///
     /// ## Example
     /// ```ptx

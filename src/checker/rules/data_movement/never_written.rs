@@ -5,7 +5,7 @@ use crate::analysis::flow::Flow;
 use crate::analysis::footprint::{self, AllColumns, Columns};
 use crate::analysis::pending::Pending;
 use crate::diagnostic::{Diagnostic, Findings};
-use crate::instruction::{Address, Instruction};
+use crate::instruction::Address;
 use crate::isa::vocabulary::Operation;
 use crate::rules::{Checker, Code, rule};
 use crate::words::plural;
@@ -122,20 +122,19 @@ fn accesses<'a>(flow: &Flow<'a>) -> Option<(Vec<Columns>, Vec<Read<'a>>)> {
             let pending = flow.operation(event).and_then(Pending::of);
             return (!matches!(pending, Some(Pending::Operation | Pending::Store))).then_some(());
         };
-        if let Some((address, _)) = footprint::accessed(instruction) {
-            let columns = footprint::columns(flow, event);
-            if let Instruction::Ld(_) = instruction {
-                read.extend(columns.map(|columns| Read { event, address, columns }));
+        // What an instruction is about, it writes; a load reads it.
+        let mut writes = footprint::accessed(instruction).is_some_and(|(_, writes)| writes);
+        let mut is_known = true;
+        footprint::each_access(flow, event, &mut |address, columns| {
+            if std::mem::take(&mut writes) {
+                is_known = columns.is_some();
+                written.extend(columns);
             } else {
-                written.push(columns?);
+                read.extend(columns.map(|columns| Read { event, address, columns }));
             }
-        }
-        if let Instruction::Mma(mma) = instruction {
-            let columns = footprint::operands_read(flow, event);
-            let operands = footprint::addresses_read(mma).zip(columns);
-            read.extend(
-                operands.filter_map(|(address, columns)| Some(Read { event, address, columns: columns? })),
-            );
+        });
+        if !is_known {
+            return None;
         }
         Some(())
     };
