@@ -388,7 +388,7 @@ pub(super) const TEMPLATE: &str = "\
 # select = [\"TC\"]
 # ignore = [\"qualifier-order\"]
 
-# Files that are checked where a directory is; without this, PTX, C++ and CUDA, Python, LLVM IR, MLIR and Rust.
+# Files that are checked where a directory is; without this, PTX, C++ and CUDA, Python, Mojo, LLVM IR, MLIR and Rust.
 # include = [\"*.ptx\", \"csrc\"]
 
 # Files that are not checked, as in `.gitignore`.

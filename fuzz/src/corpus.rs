@@ -69,7 +69,7 @@ impl Corpus {
 }
 
 /// How the names of files of other languages end.
-pub(crate) const HOSTS: [&str; 8] = ["cu", "cuh", "cpp", "c", "py", "ll", "mlir", "rs"];
+pub(crate) const HOSTS: [&str; 9] = ["cu", "cuh", "cpp", "c", "py", "mojo", "ll", "mlir", "rs"];
 
 /// The files of a folder and its folders whose names end in one of these ways, in the order of their
 /// names.

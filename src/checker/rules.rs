@@ -199,6 +199,7 @@ rules! {
     form::vector_element,
     form::state_space,
     form::commit_mask,
+    form::address_not_converted,
     // TC2 Target and version
     targets::instruction_unsupported_on_target,
     targets::feature_unsupported_on_target,

@@ -46,8 +46,8 @@ pub(super) enum InputError {
     },
     #[error("no file with PTX below `{path}`")]
     #[diagnostic(help(
-        "directories are searched for PTX, and for C++, CUDA, Python, LLVM IR, MLIR and Rust, without what \
-         `.gitignore` names"
+        "directories are searched for PTX, and for C++, CUDA, Python, Mojo, LLVM IR, MLIR and Rust, without \
+         what `.gitignore` names"
     ))]
     NothingBelow { path: String },
 }

@@ -92,7 +92,9 @@ impl Fragment {
     pub fn written(&self, name: &str) -> Option<String> {
         let number = name.strip_prefix('%').filter(|rest| rest.bytes().all(|byte| byte.is_ascii_digit()));
         match (number, self.placeholders) {
-            (None, _) | (_, Placeholders::Percent | Placeholders::None) => Some(name.to_owned()),
+            (None, _) | (_, Placeholders::Percent | Placeholders::DoubledPercent | Placeholders::None) => {
+                Some(name.to_owned())
+            }
             (Some(number), Placeholders::Dollar) => Some(format!("${number}")),
             (Some(_), Placeholders::Braces | Placeholders::Access) => None,
         }

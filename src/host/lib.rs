@@ -1,4 +1,4 @@
-//! PTX where people write it: in the `asm` statements of C++, LLVM IR, Python and Rust.
+//! PTX where people write it: in the `asm` statements of C++, LLVM IR, Python, Mojo and Rust.
 //!
 //! ```text
 //! a file ─► its language's front ─► statements: literals, operands, clobbers, with spans
@@ -51,6 +51,8 @@ pub enum Language {
     Mlir,
     /// Rust.
     Rust,
+    /// Mojo, which is read as Python is.
+    Mojo,
 }
 
 impl Language {
@@ -70,6 +72,7 @@ impl Language {
             Self::Llvm => &["ll", "llir"],
             Self::Mlir => &["mlir", "ttir", "ttgir"],
             Self::Rust => &["rs"],
+            Self::Mojo => &["mojo", "🔥"],
         }
     }
 
@@ -77,7 +80,7 @@ impl Language {
     pub fn line_comment(self) -> &'static str {
         match self {
             Self::Cpp | Self::Mlir | Self::Rust => "//",
-            Self::Python => "#",
+            Self::Python | Self::Mojo => "#",
             Self::Llvm => ";",
         }
     }
@@ -97,13 +100,14 @@ impl Language {
             Self::Llvm => has(&["asm"]),
             Self::Mlir => has(&mlir::WORDS),
             Self::Rust => has(&["asm!"]) || modules::may_be_in(text) || cpp::may_be_in(text),
+            Self::Mojo => has(&[python::MOJO]),
         }
     }
 
     fn find(self, source: &Source) -> Found {
         match self {
             Self::Cpp => cpp::find(source),
-            Self::Python => python::find(source),
+            Self::Python | Self::Mojo => python::find(source, self),
             Self::Llvm => llvm::find(source),
             Self::Mlir => mlir::find(source),
             Self::Rust => rust::find(source),

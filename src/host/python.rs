@@ -7,6 +7,12 @@
 //! cupy.RawKernel(r'''... asm volatile("..."); ...''', "kernel")
 //! ```
 //!
+//! and in Mojo, whose syntax is so much Python's that the same code reads it:
+//!
+//! ```text
+//! inlined_assembly["add.s32 $0, $1, 1;", Int32, constraints="=r,r", has_side_effect=False](x)
+//! ```
+//!
 //! A string that is a whole module of PTX is one. Nothing is run. A template is what can be read: literals,
 //! their concatenation, the names that have one value in the file. Where an `if` decides between values,
 //! each of them makes a reading, as for the preprocessor of C++. What else stands between literals is a
@@ -16,7 +22,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::{Found, modules};
+use super::{Found, Language, modules};
 use ptx_syntax::source::{Source, Span};
 
 mod calls;
@@ -35,15 +41,18 @@ use tokens::{Literal, Token, Tokens};
 /// Words that no text without calls of assembly has.
 pub(super) const WORDS: [&str; 4] = ["asm", "inline_ptx", "InlineAsm", modules::WORD];
 
+/// What takes assembly in Mojo.
+pub(super) const MOJO: &str = "inlined_assembly";
+
 /// How long a token is, to count those that are read again.
 const BYTES_OF_TOKEN: u64 = 4;
 
 /// Calls in calls of assembly, so many deep, are looked at.
 const MOST_NESTED: u32 = 4;
 
-pub(super) fn find(source: &Source) -> Found {
+pub(super) fn find(source: &Source, language: Language) -> Found {
     let text = source.text();
-    let mut reader = Reader::new(text);
+    let mut reader = Reader::new(text, language);
     while let Some(token) = reader.tokens.next() {
         reader.token(token);
     }
@@ -64,7 +73,7 @@ pub(super) fn find(source: &Source) -> Found {
         }
     }
     if !wrappers.is_empty() {
-        let mut reader = Reader { wrappers, ..Reader::new(text) };
+        let mut reader = Reader { wrappers, ..Reader::new(text, language) };
         while let Some(token) = reader.tokens.next() {
             reader.token(token);
         }
@@ -123,6 +132,7 @@ struct OpenCall {
 /// Reads a file once.
 struct Reader<'s> {
     text: &'s str,
+    language: Language,
     tokens: Tokens<'s>,
     names: Names<'s>,
     /// The brackets that are open.
@@ -141,9 +151,10 @@ struct Reader<'s> {
 }
 
 impl<'s> Reader<'s> {
-    fn new(text: &'s str) -> Self {
+    fn new(text: &'s str, language: Language) -> Self {
         Self {
             text,
+            language,
             tokens: Tokens::new(text),
             names: Names::new(text),
             brackets: Vec::new(),
@@ -180,8 +191,8 @@ impl<'s> Reader<'s> {
                 }
             }
             Token::Other(open @ (b'(' | b'[' | b'{'), span) => {
-                if let (b'(', Some(Token::Word(word))) = (open, previous) {
-                    self.call(word, span);
+                if let Some(Token::Word(word)) = previous {
+                    self.call(word, open, span);
                 }
                 self.brackets.push(open);
                 self.open[kind(open)] += 1;
@@ -207,17 +218,19 @@ impl<'s> Reader<'s> {
         self.names.token(token);
     }
 
-    /// A parenthesis behind a word.
-    fn call(&mut self, word: Span, open: Span) {
+    /// A bracket behind a word.
+    fn call(&mut self, word: Span, bracket: u8, open: Span) {
         /// No chain of names is longer.
         const LONGEST: usize = 256;
         let name = &self.text[word.range()];
         let wrapper = || self.wrappers.contains_key(name).then_some(Callee::Wrapper);
-        let Some(callee) = Callee::of(name).or_else(wrapper) else { return };
+        let callee = Callee::of(name, self.language).or_else(wrapper);
+        let Some(callee) = callee.filter(|callee| callee.bracket() == bracket) else { return };
         let before = &self.text.as_bytes()[..word.start as usize];
         // A definition is none.
         let blanks = before.iter().rev().take_while(|byte| **byte == b' ').count();
-        if blanks > 0 && before[..before.len() - blanks].ends_with(b"def") {
+        let before_blanks = &before[..before.len() - blanks];
+        if blanks > 0 && (before_blanks.ends_with(b"def") || before_blanks.ends_with(b"fn")) {
             return;
         }
         let is_part = |byte: &&u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.');
@@ -228,11 +241,7 @@ impl<'s> Reader<'s> {
     }
 
     fn close(&mut self, close: u8, span: Span) {
-        let open = match close {
-            b')' => b'(',
-            b']' => b'[',
-            _ => b'{',
-        };
+        let open = open_of(close);
         // One that closes nothing closes nothing.
         if self.open[kind(open)] == 0 {
             return;
@@ -242,7 +251,7 @@ impl<'s> Reader<'s> {
             let depth = self.brackets.len();
             if let Some(call) = self.open_calls.pop_if(|call| call.depth == depth) {
                 let OpenCall { callee, keyword, start, open, nested, .. } = call;
-                if bracket == b'(' && close == b')' && nested < MOST_NESTED {
+                if bracket == open_of(close) && nested < MOST_NESTED {
                     let inside = Span::new(open.end, span.start);
                     let span = Span::new(start, span.end);
                     let scope = self.names.scope();
@@ -256,6 +265,14 @@ impl<'s> Reader<'s> {
                 break;
             }
         }
+    }
+}
+
+fn open_of(close: u8) -> u8 {
+    match close {
+        b')' => b'(',
+        b']' => b'[',
+        _ => b'{',
     }
 }
 

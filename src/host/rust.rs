@@ -1,7 +1,8 @@
-//! `asm!` of Rust.
+//! `asm!` of Rust, and `ptx_asm!` of cuda-oxide.
 //!
 //! ```text
 //! asm!("mov.u32 {0}, %laneid;", "...", out(reg32) lane, options(pure, nomem, nostack));
+//! ptx_asm!("mov.u32 %0, %%laneid;", out("=r") lane, options(register_only));
 //! ```
 //!
 //! What a macro of the file says is read where it is defined, with parameters that may stand for anything, and
@@ -96,7 +97,12 @@ fn programs(text: &str, tokens: impl Iterator<Item = Token>) -> impl Iterator<It
 }
 
 fn is_keyword(word: &str) -> bool {
-    word == "asm"
+    word == "asm" || is_cuda(word)
+}
+
+/// Whether a macro is cuda-oxide's, which names operands, and says what they are, as CUDA does.
+fn is_cuda(keyword: &str) -> bool {
+    keyword == "ptx_asm"
 }
 
 fn piece(literal: Literal) -> Piece {

@@ -63,6 +63,8 @@ impl Escapes {
 pub(crate) enum Placeholders {
     /// `%0`, and `%%` for `%` where there are operands: GNU's, nvcc's.
     Percent,
+    /// `%0`, and `%%` for `%` whether there are operands or not: `ptx_asm!` of cuda-oxide.
+    DoubledPercent,
     /// `$0`, `${0:x}`, and `$$` for `$`: LLVM's.
     Dollar,
     /// `{0}`, `{}`, `{name}`, and `{{` for `{`: Rust's.
@@ -71,6 +73,17 @@ pub(crate) enum Placeholders {
     Access,
     /// None: the text is PTX.
     None,
+}
+
+impl Placeholders {
+    /// Whether `%` has to be doubled to stand for itself.
+    fn doubles_percent(self, operands: usize) -> bool {
+        match self {
+            Self::Percent => operands > 0,
+            Self::DoubledPercent => true,
+            Self::Dollar | Self::Braces | Self::Access | Self::None => false,
+        }
+    }
 }
 
 /// What a template is once its escapes are undone.
@@ -243,7 +256,7 @@ pub(super) fn quoted(
             // A name that stands for an operand is written like one.
             '%' if is_operand() => {
                 quoted.push(match placeholders {
-                    Placeholders::Percent => '%',
+                    Placeholders::Percent | Placeholders::DoubledPercent => '%',
                     Placeholders::Dollar => '$',
                     // They may have names, which are not known here.
                     Placeholders::Braces | Placeholders::Access => return None,
@@ -256,7 +269,7 @@ pub(super) fn quoted(
                 quoted.push_str(&rest[..len + digits]);
                 len += digits;
             }
-            '%' if placeholders == Placeholders::Percent && operands > 0 => quoted.push_str("%%"),
+            '%' if placeholders.doubles_percent(operands) => quoted.push_str("%%"),
             '$' if placeholders == Placeholders::Dollar => quoted.push_str("$$"),
             '{' | '}' if escapes.doubled_braces || placeholders == Placeholders::Braces => {
                 quoted.extend([character, character]);
@@ -323,7 +336,7 @@ pub(super) fn expand(cooked: &Cooked, placeholders: Placeholders, operands: &[Op
     let mut expanded = Expanded { uses: vec![0; operands.len()], ..Expanded::default() };
     let text = cooked.text.text();
     let sign = match placeholders {
-        Placeholders::Percent => b'%',
+        Placeholders::Percent | Placeholders::DoubledPercent => b'%',
         Placeholders::Dollar => b'$',
         Placeholders::Braces | Placeholders::Access => b'{',
         Placeholders::None => 0,
@@ -355,7 +368,9 @@ pub(super) fn expand(cooked: &Cooked, placeholders: Placeholders, operands: &[Op
             continue;
         }
         let (len, meaning) = match placeholders {
-            Placeholders::Percent => percent(tail, operands),
+            Placeholders::Percent | Placeholders::DoubledPercent => {
+                percent(tail, operands, placeholders.doubles_percent(operands.len()))
+            }
             Placeholders::Dollar => dollar(tail),
             Placeholders::Braces => braces(tail, operands, &mut implicit),
             Placeholders::Access => access(tail, operands),
@@ -579,15 +594,14 @@ fn position_of_brace(before: &str) -> Position {
     }
 }
 
-/// A text that starts with `%`.
-fn percent(text: &str, operands: &[Operand]) -> (usize, Sign) {
-    let has_operands = !operands.is_empty();
+/// A text that starts with `%`; where the sign is not doubled, it stands for itself.
+fn percent(text: &str, operands: &[Operand], is_doubled: bool) -> (usize, Sign) {
     let bytes = text.as_bytes();
     let digits = |from: usize| bytes[from..].iter().take_while(|byte| byte.is_ascii_digit()).count();
     match bytes.get(1) {
-        Some(b'%') if has_operands => (2, Sign::Text("%")),
+        Some(b'%') if is_doubled => (2, Sign::Text("%")),
         Some(b'%') => (2, Sign::Error(PlaceholderError::Doubled)),
-        Some(byte) if !has_operands && *byte != b'=' => (1, Sign::Itself),
+        Some(byte) if !is_doubled && *byte != b'=' => (1, Sign::Itself),
         Some(b'0'..=b'9') => {
             let len = 1 + digits(1);
             (len, text[1..len].parse().map_or(Sign::Unknown, Sign::Operand))

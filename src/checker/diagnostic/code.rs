@@ -92,6 +92,7 @@ codes! {
     VectorElement "TC111" "vector-element" Error Rejects,
     StateSpace "TC112" "state-space" Error Rejects,
     CommitMask "TC113" "commit-mask" Warning Silent,
+    AddressNotConverted "TC114" "address-not-converted" Info Silent,
     // TC2 Target and version
     InstructionUnsupportedOnTarget "TC201" "instruction-unsupported-on-target" Error Rejects,
     FeatureUnsupportedOnTarget "TC202" "feature-unsupported-on-target" Error Rejects,

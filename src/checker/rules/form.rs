@@ -3,6 +3,7 @@
 use crate::instruction::decode::Decoded;
 use crate::isa::tensor::{InstructionForm, OperandSlot};
 
+pub(super) mod address_not_converted;
 pub(super) mod commit_mask;
 pub(super) mod immediate_range;
 pub(super) mod missing_qualifier;

@@ -33,7 +33,7 @@ impl CommentSyntax {
             Some(language @ (Language::Cpp | Language::Rust)) => {
                 Self { line: language.line_comment(), inline: Some(("/*", "*/")) }
             }
-            Some(language @ (Language::Python | Language::Llvm | Language::Mlir)) => {
+            Some(language @ (Language::Python | Language::Llvm | Language::Mlir | Language::Mojo)) => {
                 Self { line: language.line_comment(), inline: None }
             }
         }

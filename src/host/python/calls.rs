@@ -21,6 +21,8 @@ pub(super) enum Callee {
     Elementwise,
     /// `CuTe` DSL's `inline_ptx(template, ...)`.
     Ptx,
+    /// Mojo's `inlined_assembly[template, type, constraints=..., has_side_effect=...](...)`.
+    Mojo,
     /// A function of the file that hands its parameters on.
     Wrapper,
 }
@@ -42,8 +44,9 @@ enum Given {
 }
 
 impl Callee {
-    pub(super) fn of(word: &str) -> Option<Self> {
+    pub(super) fn of(word: &str, language: Language) -> Option<Self> {
         match word {
+            _ if language == Language::Mojo => (word == super::MOJO).then_some(Self::Mojo),
             "inline_asm_elementwise" => Some(Self::Elementwise),
             "InlineAsm" => Some(Self::Llvm),
             // Imported under other names.
@@ -52,16 +55,25 @@ impl Callee {
             _ => None,
         }
     }
+
+    /// What stands in front of its arguments.
+    pub(super) fn bracket(self) -> u8 {
+        match self {
+            Self::Llvm | Self::Elementwise | Self::Ptx | Self::Wrapper => b'(',
+            // The others, which are known when it is run, follow.
+            Self::Mojo => b'[',
+        }
+    }
 }
 
 /// A call of assembly.
 #[derive(Clone, Debug)]
 pub(super) struct Call {
     pub(super) callee: Callee,
-    /// From the first of its names to the parenthesis that closes it.
+    /// From the first of its names to the bracket that closes it.
     pub(super) span: Span,
     pub(super) keyword: Span,
-    /// What stands between the parentheses.
+    /// What stands between the brackets.
     pub(super) inside: Span,
     pub(super) scope: Scope,
 }
@@ -227,7 +239,7 @@ impl Call {
         Statement {
             span: self.span,
             keyword: self.keyword,
-            language: Language::Python,
+            language: if self.callee == Callee::Mojo { Language::Mojo } else { Language::Python },
             placeholders: Placeholders::Dollar,
             template,
             operands: Vec::new(),
@@ -236,7 +248,8 @@ impl Call {
             is_convergent: None,
             volatile_keyword: None,
             memory_clobber: None,
-            machine: Machine::Gpu,
+            // Mojo is a language for processors, too.
+            machine: if self.callee == Callee::Mojo { Machine::Any } else { Machine::Gpu },
         }
     }
 
@@ -266,6 +279,7 @@ impl Call {
             None => match self.callee {
                 Callee::Wrapper => return None,
                 Callee::Elementwise => (string(given.at(0)?), Some(1)),
+                Callee::Mojo => (string(given.at(0)?), None),
                 // MLIR's own has the operands in front of it.
                 Callee::Ptx => {
                     let mut found = (0..4).filter_map(|place| {
@@ -307,6 +321,7 @@ impl Call {
             Callee::Elementwise => {
                 statement.is_volatile = !is(given.named(&["is_pure"]).or_else(|| given.at(4)), "True");
             }
+            Callee::Mojo => statement.is_volatile = !is(given.named(&EFFECTS), "False"),
             Callee::Llvm => {
                 let pure = given.named(&["is_pure"]);
                 let effects = given.named(&EFFECTS);

@@ -239,6 +239,17 @@ impl<'s> Names<'s> {
             },
             (State::Start, Token::Other(b'(' | b'[' | b'*', _)) => State::Tuple,
             (State::Start, _) => State::Rest,
+            // `comptime name = value`, `fn name(...)`: Mojo's. No statement of Python starts so.
+            (State::Name(first), Token::Word(word)) => match (&text[first.range()], &text[word.range()]) {
+                ("comptime", "if" | "for") => {
+                    self.line.state = State::Start;
+                    return self.read(token);
+                }
+                ("alias" | "comptime" | "var" | "ref", _) => State::Name(word),
+                ("fn", _) => self.define(word),
+                ("struct" | "trait", _) => self.define_class(word),
+                _ => State::Rest,
+            },
             (State::Name(name), Token::Other(b'=', at)) if self.is_assignment(at) => {
                 State::Value(name, at.end)
             }
@@ -279,22 +290,15 @@ impl<'s> Names<'s> {
                 self.bind(word, Bound::Unknown);
                 State::Import
             }
-            (State::Definition, Token::Word(name)) => {
-                self.bind(name, Bound::Unknown);
-                self.enter(false, name);
-                State::Parameters(0)
-            }
-            (State::Class, Token::Word(name)) => {
-                self.bind(name, Bound::Unknown);
-                self.enter(true, name);
-                State::Compound
-            }
+            (State::Definition, Token::Word(name)) => self.define(name),
+            (State::Class, Token::Word(name)) => self.define_class(name),
             (State::Parameters(count), Token::Word(word)) if depth == 1 => match self.line.previous {
                 Some(Token::Other(b'(' | b',', _)) => {
                     self.bind(word, Bound::Parameter(count));
                     State::Parameters(count + 1)
                 }
-                Some(Token::Other(b'*', _)) => {
+                // The parameters of a type, or of a function of Mojo, stand in brackets of their own.
+                Some(Token::Other(b'*' | b'[', _)) => {
                     self.bind(word, Bound::Unknown);
                     State::Parameters(count)
                 }
@@ -309,6 +313,20 @@ impl<'s> Names<'s> {
             (State::Parameters(_) | State::Compound, Token::Other(b':', _)) if depth == 0 => State::Start,
             (state, _) => state,
         };
+    }
+
+    /// A function of this name starts.
+    fn define(&mut self, name: Span) -> State {
+        self.bind(name, Bound::Unknown);
+        self.enter(false, name);
+        State::Parameters(0)
+    }
+
+    /// A class of this name starts.
+    fn define_class(&mut self, name: Span) -> State {
+        self.bind(name, Bound::Unknown);
+        self.enter(true, name);
+        State::Compound
     }
 
     /// Whether `=` is not a part of another operator.

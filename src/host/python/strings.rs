@@ -61,6 +61,8 @@ enum TermKind {
     Name(Span),
     /// In parentheses: the inside.
     Group(Span),
+    /// What is written behind each other, in Mojo: `String(a, b)`.
+    Parts(Vec<Span>),
     Unknown,
 }
 
@@ -233,8 +235,11 @@ impl<'s> Strings<'_, 's> {
                 }
             }
             (TermKind::Group(inside), None) => self.sum(inside, scope, mode, depth + 1, out),
+            (TermKind::Parts(parts), None) => {
+                parts.into_iter().for_each(|part| self.sum(part, scope, Mode::Plain, depth + 1, out));
+            }
             (TermKind::Name(name), None) => self.name(name, scope, mode, depth, out),
-            (TermKind::Unknown | TermKind::Group(_) | TermKind::Name(_), _) => {
+            (TermKind::Unknown | TermKind::Group(_) | TermKind::Parts(_) | TermKind::Name(_), _) => {
                 out.pieces.push(Piece::Hole(whole));
             }
         }
@@ -424,6 +429,10 @@ fn primary(text: &str, tokens: &mut Tokens<'_>) -> Option<Term> {
             "dedent" | "constexpr" => match group(tokens, word) {
                 Some((span, inside)) => (span, TermKind::Group(inside)),
                 None => (word, TermKind::Unknown),
+            },
+            "String" => match group(tokens, word) {
+                Some((span, inside)) => (span, TermKind::Parts(arguments(text, inside)?)),
+                None => (word, TermKind::Name(word)),
             },
             _ => match member(text, tokens, word) {
                 Some((span, inside)) => (span, TermKind::Group(inside)),

@@ -1,8 +1,9 @@
-//! What one `asm!` of Rust is made of.
+//! What one `asm!` or `ptx_asm!` of Rust is made of.
 
 use super::macros::Made;
 use super::tokens::Token;
-use super::{is_keyword, piece};
+use super::{is_cuda, is_keyword, piece};
+use crate::constraints::cuda_register;
 use crate::template::{Backslash, Escapes, Placeholders};
 use crate::{Constraint, Language, Machine, Operand, Piece, Statement};
 use ptx_syntax::ast::Type;
@@ -13,6 +14,7 @@ pub(super) struct Reader<'r, I> {
     text: &'r str,
     tokens: &'r mut I,
     keyword: Span,
+    is_cuda: bool,
     /// Whether what it says depends on what the parameters of a macro stand for.
     pub(super) depends: bool,
     /// How many operands there are in front of those that such a parameter stands for.
@@ -29,7 +31,8 @@ struct Argument {
 impl<'r, I: Iterator<Item = Made>> Reader<'r, I> {
     /// One that has read the keyword.
     pub(super) fn new(text: &'r str, tokens: &'r mut I, keyword: Span) -> Self {
-        Self { text, tokens, keyword, depends: false, listed: None }
+        let is_cuda = is_cuda(&text[keyword.range()]);
+        Self { text, tokens, keyword, is_cuda, depends: false, listed: None }
     }
 
     pub(super) fn statement(&mut self) -> Option<Statement> {
@@ -39,16 +42,16 @@ impl<'r, I: Iterator<Item = Made>> Reader<'r, I> {
             span: self.keyword,
             keyword: self.keyword,
             language: Language::Rust,
-            placeholders: Placeholders::Braces,
+            placeholders: if self.is_cuda { Placeholders::DoubledPercent } else { Placeholders::Braces },
             template: Vec::new(),
             operands: Vec::new(),
             // It has effects unless it is said that it has none.
             is_volatile: true,
-            clobbers_memory: true,
+            clobbers_memory: !self.is_cuda,
             is_convergent: None,
             volatile_keyword: None,
             memory_clobber: None,
-            machine: Machine::Any,
+            machine: if self.is_cuda { Machine::Gpu } else { Machine::Any },
         };
         let mut in_template = true;
         loop {
@@ -140,7 +143,9 @@ impl<'r, I: Iterator<Item = Made>> Reader<'r, I> {
             statement.operands.extract_if(.., |operand| operand.name.is_some()).collect();
         let known = listed.min(statement.operands.len());
         statement.operands.truncate(known);
-        statement.operands.resize(operands_named(self.text, &statement.template).max(known), unknown);
+        let sign = if self.is_cuda { '%' } else { '{' };
+        let count = operands_named(self.text, &statement.template, sign).max(known);
+        statement.operands.resize(count, unknown);
         statement.operands.extend(named);
     }
 
@@ -156,7 +161,9 @@ impl<'r, I: Iterator<Item = Made>> Reader<'r, I> {
         let tokens = &argument.tokens;
         let is_behind = |byte: u8| matches!(tokens.get(1), Some(Token::Other(found, _)) if *found == byte);
         match self.word(tokens.first()) {
-            "in" | "out" | "inout" | "lateout" | "inlateout" | "options" | "clobber_abi" => is_behind(b'('),
+            "in" | "out" | "inout" | "lateout" | "inlateout" | "options" | "clobber_abi" | "clobber" => {
+                is_behind(b'(')
+            }
             "label" => is_behind(b'{'),
             "const" | "sym" => true,
             "" => false,
@@ -249,6 +256,16 @@ impl<'r, I: Iterator<Item = Made>> Reader<'r, I> {
         };
         let class = self.word(tokens.first());
         let (constraint, value) = match class {
+            "in" | "out" | "inout" if self.is_cuda => {
+                let place = value_from(4);
+                let number = integer(&self.text[place.range()]).filter(|_| tokens.len() == 5);
+                (self.cuda_constraint(tokens.get(2), number), (place, number.is_some()))
+            }
+            "clobber" if self.is_cuda => {
+                // Whatever another one says, it is none of a machine's registers.
+                statement.clobbers_memory = true;
+                return Some(());
+            }
             "in" | "out" | "inout" | "lateout" | "inlateout" => {
                 let register = match tokens.get(2) {
                     Some(Token::Literal(_)) | None => "",
@@ -272,14 +289,18 @@ impl<'r, I: Iterator<Item = Made>> Reader<'r, I> {
             "sym" => (Constraint::Other, (value_from(1), false)),
             "options" => {
                 let has = |option: &str| tokens.iter().any(|token| self.word(Some(token)) == option);
-                statement.is_volatile &= !has("pure");
+                statement.is_volatile &= !has("pure") && !has("register_only");
+                if self.is_cuda {
+                    statement.is_convergent = Some(!has("may_diverge"));
+                    return Some(());
+                }
                 statement.clobbers_memory &= !has("nomem") && !has("readonly");
                 if has("raw") {
                     statement.placeholders = Placeholders::None;
                 }
                 return (!has("att_syntax")).then_some(());
             }
-            "clobber_abi" => return None,
+            "clobber_abi" | "clobber" => return None,
             // Attributes, and what has no place in a template.
             _ => return Some(()),
         };
@@ -289,6 +310,17 @@ impl<'r, I: Iterator<Item = Made>> Reader<'r, I> {
         statement.operands.push(Operand { value, is_tied, name, ..operand });
         Some(())
     }
+
+    /// What `in("r")` and `out("=r")` say; the value of a constant is given.
+    fn cuda_constraint(&self, token: Option<&Token>, value: Option<i128>) -> Constraint {
+        let Some(Token::Literal(literal)) = token else { return Constraint::Other };
+        let letters = self.text[literal.inside.range()].trim_start_matches(['=', '+']);
+        match cuda_register(letters) {
+            Some(ty) => Constraint::Register(ty),
+            None if letters == "n" => Constraint::Immediate(value),
+            None => Constraint::Other,
+        }
+    }
 }
 
 /// A token of the code that stands in a template.
@@ -296,22 +328,23 @@ fn token_piece(span: Span) -> Piece {
     Piece::Text { span, escapes: Escapes::of(Backslash::Token) }
 }
 
-/// How many operands a template is written for: those that it names by their place, and `{}` for each in turn.
-fn operands_named(text: &str, template: &[Piece]) -> usize {
+/// How many operands a template is written for: those that it names by their place behind a sign, and `{}` for each
+/// in turn.
+fn operands_named(text: &str, template: &[Piece], sign: char) -> usize {
     /// No statement has more.
     const MOST: usize = 1024;
     let (mut count, mut implicit) = (0, 0);
     for piece in template {
         let Piece::Text { span, .. } = piece else { continue };
         let mut rest = &text[span.range()];
-        while let Some((_, behind)) = rest.split_once('{') {
+        while let Some((_, behind)) = rest.split_once(sign) {
             let digits = behind.bytes().take_while(u8::is_ascii_digit).count();
             if let Ok(number) = behind[..digits].parse::<usize>() {
                 count = count.max(number.saturating_add(1));
-            } else if behind.starts_with(['}', ':']) {
+            } else if sign == '{' && behind.starts_with(['}', ':']) {
                 implicit += 1;
             }
-            rest = &behind[usize::from(behind.starts_with('{'))..];
+            rest = &behind[usize::from(behind.starts_with(sign))..];
         }
     }
     count.max(implicit).min(MOST)

@@ -1,5 +1,6 @@
 //! Who has which columns of Tensor Memory.
 
+use super::places::if_not_converted;
 use super::tensor::{ALL, Freed, Region};
 use super::warp::{Strand, Wait};
 use super::{Flow, Machine, Stop};
@@ -153,7 +154,9 @@ impl Machine<'_> {
         let Some(address) = self.address_at(strand, destination, lane) else {
             return Err(Self::stop(strand, "an address is not known"));
         };
-        if let Some((cta, offset)) = self.shared_place(strand, space, address, 4, true) {
+        if let Some((cta, offset)) =
+            self.shared_place(strand, if_not_converted(space, address), address, 4, true)
+        {
             self.overwrites(strand, cta, (offset, 4));
             self.ctas[cta as usize].shared.write(offset.into(), 4, start.into(), false);
             self.touch(strand, &[(cta, offset, 4)], (true, false), None, 1 << lane);

@@ -241,6 +241,15 @@ impl Machine<'_> {
     }
 }
 
+/// The space of an address that an `alloc` or a `commit` is given. Both take the low 32 bits for one in shared memory,
+/// so that kernels also work which name no space and convert nothing.
+pub(super) fn if_not_converted(space: Where, address: u64) -> Where {
+    match space {
+        Where::Generic if u32::try_from(address).is_ok() => Where::SharedCluster,
+        _ => space,
+    }
+}
+
 pub(super) fn words(place: Place) -> &'static str {
     match place {
         Place::Global(_) => "global memory",

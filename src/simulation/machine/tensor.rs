@@ -1,6 +1,7 @@
 //! Tensor Memory and the tensor core.
 
 use super::access::ASSUMED_RESULTS;
+use super::places::if_not_converted;
 use super::tensor_core::Work;
 use super::warp::{Strand, lanes};
 use super::{Flow, Machine, Stop};
@@ -201,7 +202,11 @@ impl Machine<'_> {
             }
             Tensor::Commit { space, barrier, mask } => {
                 for lane in lanes(active) {
-                    let Some((cta, offset)) = self.barrier_place(strand, *space, *barrier, lane)? else {
+                    let space = match self.address_at(strand, *barrier, lane) {
+                        Some(address) => if_not_converted(*space, address),
+                        None => *space,
+                    };
+                    let Some((cta, offset)) = self.barrier_place(strand, space, *barrier, lane)? else {
                         continue;
                     };
                     let targets = match mask {

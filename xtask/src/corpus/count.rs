@@ -233,6 +233,7 @@ pub(crate) fn words(text: &str, language: Language) -> Counted {
         Language::Llvm => (";", &["asm"]),
         Language::Mlir => ("//", &["inline_asm", "inline_ptx", "elementwise_inline_asm"]),
         Language::Rust => ("//", &["asm!"]),
+        Language::Mojo => ("#", &["inlined_assembly["]),
         _ => return Counted::default(),
     };
     let mut statements = Vec::new();

@@ -5,7 +5,7 @@ import sys
 import zipfile
 
 ENDINGS = tuple(
-    ".cu .cuh .c .h .cc .hh .cpp .hpp .cxx .hxx .inl .ipp .tpp .py .ll .llir .mlir .ttir .ttgir .rs .ptx".split()
+    ".cu .cuh .c .h .cc .hh .cpp .hpp .cxx .hxx .inl .ipp .tpp .py .ll .llir .mlir .ttir .ttgir .rs .mojo .ptx".split()
 )
 
 downloads, directory = map(pathlib.Path, sys.argv[1:])

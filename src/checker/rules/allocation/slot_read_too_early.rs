@@ -24,7 +24,8 @@ rule! {
     /// nothing behind it; nor does a barrier of one warp (`bar.warp.sync`), or a named one in which the warp
     /// that allocates, or the one that reads, has no part. What a function loads that is called and given the
     /// address of the slot, it loads where it is called. Where the load and the `alloc` are under
-    /// conditions of which it is not known how they go together, nothing is said.
+    /// conditions of which it is not known how they go together, nothing is said, nor of paths past a loop with a
+    /// barrier in it, as if that had nothing to do.
     ///
     /// ## Why is this bad?
     /// Another warp executes the `alloc`; without a barrier its result may not be there yet.
@@ -134,6 +135,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
                 });
             }
             early.retain(|load| is_certain(&flow, &executing, allocs, load.at));
+            early.retain(|load| !are_all_past_loops(&flow, &barriers, allocs, load.at));
             for load in early {
                 let finding = Diagnostic::new(
                     Code::SlotReadTooEarly,
@@ -335,6 +337,55 @@ fn is_certain<'a>(flow: &Flow<'a>, executing: &OnceCell<Executing<'a>>, allocs: 
             loads.is_of_other_warps(&allocates) || loads.is_of_more_warps_than(&allocates)
         })
     })
+}
+
+/// Whether all paths without a barrier to a load lead past a loop that has one. Kernels are written for problems
+/// that take a round at least, and nothing is computed otherwise.
+fn are_all_past_loops(flow: &Flow<'_>, barriers: &[u32], allocs: &[Event], load: u32) -> bool {
+    let cfg = flow.cfg();
+    let mut barriers = barriers.to_vec();
+    barriers.retain(|barrier| !is_before_all(flow, *barrier, allocs));
+    let block_of = |barrier: &u32| cfg.block_of(*barrier).filter(|block| cfg.is_in_loop(*block));
+    let mut in_loops: Vec<BlockId> = barriers.iter().filter_map(block_of).collect();
+    in_loops.dedup();
+    if in_loops.is_empty() || !flow.facts.budget.take(cfg.len() as u64) {
+        return false;
+    }
+    let mut seen = vec![false; cfg.len()];
+    let mut work = vec![BlockId(0)];
+    while let Some(from) = work.pop() {
+        if std::mem::replace(&mut seen[from.index()], true) {
+            continue;
+        }
+        let block = cfg.block(from);
+        let barrier = first_of(&barriers, block);
+        if block.instructions.contains(&load) && barrier.is_none_or(|barrier| load <= barrier) {
+            return false;
+        }
+        if barrier.is_none() {
+            work.extend(block.successors.iter().filter(|to| !leads_past_loop(flow, &in_loops, from, **to)));
+        }
+    }
+    true
+}
+
+/// Whether a branch that all threads take together leads to where a loop ends, one of those that have these blocks.
+fn leads_past_loop(flow: &Flow<'_>, in_loops: &[BlockId], from: BlockId, to: BlockId) -> bool {
+    let cfg = flow.cfg();
+    let Some(branch) = cfg.block(from).branch.filter(|_| cfg.post_dominates(to, from)) else { return false };
+    let is_round = |block: BlockId| {
+        let mut latches = cfg.block(from).predecessors.iter().filter(|latch| cfg.share_circle(from, **latch));
+        !cfg.share_circle(from, to) && latches.all(|latch| cfg.dominates(block, *latch))
+    };
+    // The loop stands behind the branch, or the branch begins each round of it, none of which lacks the barrier.
+    let is_between = |block: &BlockId| {
+        cfg.dominates(from, *block)
+            && !cfg.dominates(to, *block)
+            && (!cfg.share_circle(from, *block) || is_round(*block))
+    };
+    flow.facts.budget.take(in_loops.len() as u64)
+        && in_loops.iter().any(is_between)
+        && !flow.paths().varies(branch)
 }
 
 /// Whether the thread that allocates has passed a barrier before, and never does so again.

@@ -1,6 +1,8 @@
 use rustc_hash::FxHashMap;
 
+use crate::analysis::descriptors::Descriptors;
 use crate::analysis::truncated::{Seen, Truncated};
+use crate::descriptor::shared_memory::{Rows, SwizzleMode};
 use crate::diagnostic::{Diagnostic, Findings};
 use crate::instruction::{Instruction, MatrixA, Scalar};
 use crate::rules::{Checker, Code, rule};
@@ -8,7 +10,8 @@ use crate::rules::{Checker, Code, rule};
 rule! {
     /// ## What it does
     /// Finds descriptors of matrices in shared memory that are made of an address or a stride that is no
-    /// multiple of 16 bytes, or of the address of a variable that nothing shifts right by 4.
+    /// multiple of 16 bytes, or of the address of a variable that nothing shifts right by 4. The leading dimension of
+    /// a matrix that is swizzled and contiguous along K is left alone: it does not count, and many write 1 for it.
     ///
     /// ## Why is this bad?
     /// The fields of a descriptor are in units of 16 bytes: what lies below is shifted out. The matrix
@@ -80,6 +83,9 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
                         continue;
                     }
                 };
+                if field == 16 && !leading_counts(multiply, name) {
+                    continue;
+                }
                 let what = match field {
                     0 => "start address",
                     16 => "leading dimension",
@@ -103,4 +109,17 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             }
         }
     }
+}
+
+/// Whether it is known that the leading dimension of a matrix counts. That of one which is swizzled and contiguous along
+/// K is taken for 1, whatever stands there.
+fn leading_counts(multiply: &Descriptors, name: &str) -> bool {
+    let descriptor = multiply.descriptors.iter().find(|descriptor| descriptor.name == name);
+    let is_transposed = match name {
+        "a-desc" => multiply.facts.transpose_a,
+        "b-desc" => multiply.facts.transpose_b,
+        _ => None,
+    };
+    let swizzle = descriptor.and_then(|descriptor| Rows::of(descriptor.word).swizzle);
+    swizzle.is_some_and(|mode| mode == SwizzleMode::None || is_transposed == Some(true))
 }

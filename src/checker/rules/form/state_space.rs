@@ -12,11 +12,11 @@ rule! {
     /// ## What it does
     /// Checks the state space of the addresses in shared memory: `alloc` takes `.shared::cta` or
     /// none, `commit` takes `.shared::cluster` or none, and a variable has to live there. Where there is
-    /// none, a register has to hold a generic address that was made of one in shared memory.
+    /// none, a register must not hold the generic address of something that lives elsewhere.
     ///
     /// ## Why is this bad?
-    /// The assembler refuses the instruction. Without a state space the address is generic: an
-    /// offset into shared memory has to be converted with `cvta.shared` first.
+    /// The assembler refuses the instruction. Without a state space the address is generic, and where one
+    /// outside of shared memory leads is undefined.
     ///
     /// ## Example
     /// ```ptx
@@ -59,9 +59,9 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
                 _ => continue,
             };
             if let (Base::Register(register), None) = (address.base, space)
-                && let Some(wrong) = flow.generic(event.instruction, register.id)
+                && let Some(Generic::Elsewhere { made }) = flow.generic(event.instruction, register.id)
             {
-                generic(checker, register.span, wrong, findings);
+                elsewhere(checker, register.span, made, findings);
             }
         }
     }
@@ -102,25 +102,17 @@ fn variable(
     findings.push(if ptxas { finding } else { finding.ptxas(Ptxas::Silent) });
 }
 
-/// An address without a state space is a generic one, and has to be made of one in shared memory.
-fn generic(checker: &Checker<'_>, span: Span, wrong: Generic, findings: &mut Findings<'_>) {
-    let (made, found, label) = match wrong {
-        Generic::NotConverted { made } => {
-            (made, "no generic address", "an address within its state space, which nothing converts")
-        }
-        Generic::Elsewhere { made } => {
-            (made, "points to another state space", "an address outside of shared memory")
-        }
-    };
+/// An address without a state space is a generic one, and has to be one of something in shared memory.
+fn elsewhere(checker: &Checker<'_>, span: Span, made: u32, findings: &mut Findings<'_>) {
     findings.push(
         Diagnostic::new(
             Code::StateSpace,
             span,
             "without a state space, this must be the generic address of something in shared memory",
-            found,
+            "points to another state space",
         )
-        .label(checker.unit.module.instructions[made as usize].opcode, label)
-        .help("name the state space in the instruction, or convert the address with `cvta.shared`")
+        .label(checker.unit.module.instructions[made as usize].opcode, "an address outside of shared memory")
+        .help("name the address of something in shared memory")
         .ptxas(Ptxas::Silent),
     );
 }

@@ -1,5 +1,6 @@
 use super::{Member, instructions};
 use crate::diagnostic::{Diagnostic, Findings};
+use crate::host::Language;
 use crate::isa::generic::{Flag, Lanes, Synchronization};
 use crate::isa::tensor::InstructionForm;
 use crate::isa::vocabulary::Slot;
@@ -7,8 +8,9 @@ use crate::rules::{Checker, Code, rule};
 
 rule! {
     /// ## What it does
-    /// Finds calls of inline assembly in LLVM IR that are not `convergent`, though their PTX is executed by the threads
-    /// of a warp or CTA together: barriers, elections, shuffles, `.aligned` instructions.
+    /// Finds calls of inline assembly in LLVM IR that are not `convergent`, and those of cuda-oxide that say
+    /// `may_diverge`, though their PTX is executed by the threads of a warp or CTA together: barriers, elections,
+    /// shuffles, `.aligned` instructions.
     ///
     /// ## Why is this bad?
     /// LLVM may make the call depend on more conditions than before, so that only some of the threads arrive.
@@ -40,7 +42,10 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
                 "the call is not `convergent`",
             )
             .label(member.raw.opcode, "threads execute this together")
-            .help("give the call the attribute `convergent`"),
+            .help(match fragment.language {
+                Language::Rust => "leave out `may_diverge`",
+                _ => "give the call the attribute `convergent`",
+            }),
         );
     }
 }

@@ -6,9 +6,10 @@ use crate::source::Span;
 
 rule! {
     /// ## What it does
-    /// Finds inline assembly of LLVM IR, MLIR and what is made for them (in Python `has_side_effects`, in
-    /// Triton `is_pure`, in Rust `pure`) that is not said to have side effects, though what it does is more than
-    /// compute: it reads shared memory, writes any, waits, elects a thread, reads a clock, or has to do with Tensor Memory.
+    /// Finds inline assembly of LLVM IR, MLIR and what is made for them (in Python `has_side_effects`, in Mojo
+    /// `has_side_effect`, in Triton `is_pure`, in Rust `pure`, in cuda-oxide `register_only`) that is not said to have
+    /// side effects, though what it does is more than compute: it reads shared memory, writes any, waits, elects a
+    /// thread, reads a clock, or has to do with Tensor Memory.
     ///
     /// ## Why is this bad?
     /// LLVM takes such a call for a function of its operands: it is left out when nobody uses its result,
@@ -50,7 +51,13 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
                 "it is not marked as having side effects",
             )
             .label(place, why)
-            .help("mark it: `sideeffect` in LLVM IR, `has_side_effects` in MLIR and Python, not `pure` in Triton and Rust")
+            .help(match fragment.language {
+                Language::Rust => "leave out `pure`, or cuda-oxide's `register_only`",
+                Language::Mojo => "leave out `has_side_effect=False`",
+                Language::Python => "mark it: `has_side_effects=True`, in Triton `is_pure=False`",
+                Language::Mlir => "mark it: `has_side_effects`, in Triton's dialect `pure = false`",
+                Language::Llvm | Language::Cpp => "mark it: `sideeffect`",
+            })
             .fix(fix),
         );
     }

@@ -1,0 +1,61 @@
+use crate::analysis::shared::Generic;
+use crate::diagnostic::{Diagnostic, Findings};
+use crate::instruction::{Base, Instruction};
+use crate::rules::{Checker, Code, rule};
+
+rule! {
+    /// ## What it does
+    /// Finds an `alloc` or `commit` without a state space that is given an address within shared memory: one of a
+    /// variable there, or one that `cvta.to.shared` made.
+    ///
+    /// ## Why is this bad?
+    /// Without a state space the address is generic, and where another one leads is undefined. The assembler makes
+    /// the same of both: it hands on the lower half of the address, which is what lies within shared memory. So it
+    /// works, and shipped kernels have it; it is an info. Nothing promises that the next assembler does so, and
+    /// that of other instructions, such as `mbarrier.arrive`, does not.
+    ///
+    /// ## Example
+    /// ```ptx
+    /// mov.b32 r0, mbar;
+    /// tcgen05.commit.cta_group::1.mbarrier::arrive::one.b64 [r0];
+    /// ```
+    ///
+    /// ## Use instead
+    /// ```ptx
+    /// mov.b32 r0, mbar;
+    /// tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [r0];
+    /// ```
+    ///
+    /// ## References
+    /// PTX ISA, sections 9.7.16.7.1 and 9.7.16.12.1
+    AddressNotConverted Statement check
+}
+
+fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
+    for flow in checker.flows() {
+        for event in flow.events() {
+            let (address, space) = match flow.instruction(*event) {
+                Some(Instruction::Alloc(alloc)) => (&alloc.dst, alloc.space),
+                Some(Instruction::Commit(commit)) => (&commit.mbar, commit.space),
+                _ => continue,
+            };
+            let (Base::Register(register), None) = (address.base, space) else { continue };
+            let Some(Generic::NotConverted { made }) = flow.generic(event.instruction, register.id) else {
+                continue;
+            };
+            findings.push(
+                Diagnostic::new(
+                    Code::AddressNotConverted,
+                    register.span,
+                    "without a state space, an address is generic, and this one is not",
+                    "no generic address",
+                )
+                .label(
+                    checker.unit.module.instructions[made as usize].opcode,
+                    "an address within its state space, which nothing converts",
+                )
+                .help("name the state space in the instruction, or convert the address with `cvta.shared`"),
+            );
+        }
+    }
+}
