@@ -466,7 +466,11 @@ fn columns_of_scales(flow: &Flow<'_>, event: Event, mma: &Mma<'_>, address: &Add
 
 /// What an instruction touches by each of its addresses, as far as it is known: what it is about, and what a multiply
 /// reads besides. Handed on one by one, as each is large.
-pub fn each_access<'a>(flow: &Flow<'a>, event: Event, look: &mut dyn FnMut(&'a Address<'a>, Option<Columns>)) {
+pub fn each_access<'a>(
+    flow: &Flow<'a>,
+    event: Event,
+    look: &mut dyn FnMut(&'a Address<'a>, Option<Columns>),
+) {
     let Some(instruction) = flow.instruction(event) else { return };
     if let Some((address, _)) = accessed(instruction) {
         look(address, columns(flow, event));

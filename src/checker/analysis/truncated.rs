@@ -155,7 +155,9 @@ impl FunctionFacts {
         let at = definition.instruction;
         let step = Step { view: &view, raw: &unit.module.instructions[at as usize] };
         let computes = unit.operations.of(at).computes();
-        if !matches!(computes, Computation::Or | Computation::Arithmetic(Arithmetic::Add)) || definition.guarded {
+        if !matches!(computes, Computation::Or | Computation::Arithmetic(Arithmetic::Add))
+            || definition.guarded
+        {
             return None;
         }
         let from = step.register(1)?;
