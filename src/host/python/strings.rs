@@ -236,7 +236,9 @@ impl<'s> Strings<'_, 's> {
             }
             (TermKind::Group(inside), None) => self.sum(inside, scope, mode, depth + 1, out),
             (TermKind::Parts(parts), None) => {
-                parts.into_iter().for_each(|part| self.sum(part, scope, Mode::Plain, depth + 1, out));
+                for part in parts {
+                    self.sum(part, scope, Mode::Plain, depth + 1, out);
+                }
             }
             (TermKind::Name(name), None) => self.name(name, scope, mode, depth, out),
             (TermKind::Unknown | TermKind::Group(_) | TermKind::Parts(_) | TermKind::Name(_), _) => {

@@ -291,7 +291,8 @@ impl Machine<'_> {
             row %= LANES;
             let quarter = LANES / 4;
             let own = self.warps[strand.warp as usize].index % 4;
-            if row / quarter & !own == 0 {
+            let named = row / quarter;
+            if named & !own == 0 {
                 row = own * quarter + row % quarter;
             }
         }
