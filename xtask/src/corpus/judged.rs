@@ -217,12 +217,6 @@ const JUDGED_COMPILED: &[Judgement] = &[
     ),
     judged(
         "flashinfer-python",
-        "TC411",
-        28,
-        "`cake_dsv4` and `cake_trtllm_mla_blackwell` add `warp % 2 * 32` lanes to what they load and store, so that warps 2 and 3 of a warpgroup name lanes 0 to 63; 9.7.16.8.1: \"A lane of the Tensor Memory can be accessed by a single warp in the warpgroup\", and theirs are 64 to 127. True in the letter, and on purpose: the kernels rely on a device that gives each warp its own lanes.",
-    ),
-    judged(
-        "flashinfer-python",
         "TC714",
         10,
         "eight times accumulators are loaded, and the `mbarrier.arrive` right behind the load lets the multiplying warp write the same columns, with no `wait::ld` before it, and before any register is read (`cake_fmha_cuda_decode_balanced`: the mbarrier at +136 or +272, whose wait stands before the first multiply of the next tile; `cake_fmha_cuda_decode_quant_nvfp4`: +224, the multiply follows the wait; `gdn_prefill`: +264); twice `gdn_prefill` stores A, waits for a load of other columns only, and arrives at +264, behind which A is multiplied. True; 9.7.16.6.4.4 has this very example with a wait.",
