@@ -100,7 +100,8 @@ impl Language {
             Self::Llvm => has(&["asm"]),
             Self::Mlir => has(&mlir::WORDS),
             Self::Rust => has(&["asm!"]) || modules::may_be_in(text) || cpp::may_be_in(text),
-            Self::Mojo => has(&[python::MOJO]),
+            // What stands in its strings is found by the same words as in Python's.
+            Self::Mojo => has(&[python::MOJO]) || has(&python::WORDS),
         }
     }
 
