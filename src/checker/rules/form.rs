@@ -1,7 +1,11 @@
 //! TC1: the form of one instruction against its row of the instruction table.
 
+use crate::analysis::shared::Generic;
 use crate::instruction::decode::Decoded;
+use crate::instruction::{Base, Instruction};
 use crate::isa::tensor::{InstructionForm, OperandSlot};
+use crate::rules::Checker;
+use crate::source::Span;
 
 pub(super) mod address_not_converted;
 pub(super) mod commit_mask;
@@ -17,6 +21,25 @@ pub(super) mod unknown_instruction;
 pub(super) mod unknown_qualifier;
 pub(super) mod vector_element;
 pub(super) mod vector_length;
+
+/// What is given to an `alloc` or `commit` without a state space as a generic address, and is none of something in
+/// shared memory: where it stands, and why.
+fn each_wrong_generic(checker: &Checker<'_>, look: &mut dyn FnMut(Span, Generic)) {
+    for flow in checker.flows() {
+        for event in flow.events() {
+            let (address, space) = match flow.instruction(*event) {
+                Some(Instruction::Alloc(alloc)) => (&alloc.dst, alloc.space),
+                Some(Instruction::Commit(commit)) => (&commit.mbar, commit.space),
+                _ => continue,
+            };
+            if let (Base::Register(register), None) = (address.base, space)
+                && let Some(wrong) = flow.generic(event.instruction, register.id)
+            {
+                look(register.span, wrong);
+            }
+        }
+    }
+}
 
 /// The operands that the form must have, and where the others may stand.
 fn syntax_help(form: &'static InstructionForm, decoded: &Decoded<'_>) -> String {

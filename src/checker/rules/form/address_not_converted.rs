@@ -1,6 +1,6 @@
+use super::each_wrong_generic;
 use crate::analysis::shared::Generic;
 use crate::diagnostic::{Diagnostic, Findings};
-use crate::instruction::{Base, Instruction};
 use crate::rules::{Checker, Code, rule};
 
 rule! {
@@ -32,30 +32,20 @@ rule! {
 }
 
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
-    for flow in checker.flows() {
-        for event in flow.events() {
-            let (address, space) = match flow.instruction(*event) {
-                Some(Instruction::Alloc(alloc)) => (&alloc.dst, alloc.space),
-                Some(Instruction::Commit(commit)) => (&commit.mbar, commit.space),
-                _ => continue,
-            };
-            let (Base::Register(register), None) = (address.base, space) else { continue };
-            let Some(Generic::NotConverted { made }) = flow.generic(event.instruction, register.id) else {
-                continue;
-            };
-            findings.push(
-                Diagnostic::new(
-                    Code::AddressNotConverted,
-                    register.span,
-                    "without a state space, an address is generic, and this one is not",
-                    "no generic address",
-                )
-                .label(
-                    checker.unit.module.instructions[made as usize].opcode,
-                    "an address within its state space, which nothing converts",
-                )
-                .help("name the state space in the instruction, or convert the address with `cvta.shared`"),
-            );
-        }
-    }
+    each_wrong_generic(checker, &mut |span, wrong| {
+        let Generic::NotConverted { made } = wrong else { return };
+        findings.push(
+            Diagnostic::new(
+                Code::AddressNotConverted,
+                span,
+                "without a state space, an address is generic, and this one is not",
+                "no generic address",
+            )
+            .label(
+                checker.unit.module.instructions[made as usize].opcode,
+                "an address within its state space, which nothing converts",
+            )
+            .help("name the state space in the instruction, or convert the address with `cvta.shared`"),
+        );
+    });
 }

@@ -1,3 +1,4 @@
+use super::each_wrong_generic;
 use crate::analysis::shared::Generic;
 use crate::diagnostic::{Diagnostic, Findings, Ptxas};
 use crate::instruction::form::Problem;
@@ -51,20 +52,11 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             }
         }
     }
-    for flow in checker.flows() {
-        for event in flow.events() {
-            let (address, space) = match flow.instruction(*event) {
-                Some(Instruction::Alloc(alloc)) => (&alloc.dst, alloc.space),
-                Some(Instruction::Commit(commit)) => (&commit.mbar, commit.space),
-                _ => continue,
-            };
-            if let (Base::Register(register), None) = (address.base, space)
-                && let Some(Generic::Elsewhere { made }) = flow.generic(event.instruction, register.id)
-            {
-                elsewhere(checker, register.span, made, findings);
-            }
+    each_wrong_generic(checker, &mut |span, wrong| {
+        if let Generic::Elsewhere { made } = wrong {
+            elsewhere(checker, span, made, findings);
         }
-    }
+    });
     for (_, instruction) in checker.typed() {
         match instruction {
             Instruction::Alloc(alloc) => variable(checker, &alloc.dst, alloc.space, findings),
