@@ -17,12 +17,14 @@ use crate::analysis::calls::{CallGraph, Component};
 use crate::analysis::description::{self, Description};
 use crate::analysis::descriptors::{self, Descriptors};
 use crate::analysis::events::Events;
+use crate::analysis::flow::Flow;
 use crate::analysis::functions::FunctionFacts;
 use crate::analysis::waits;
 use crate::diagnostic::{Diagnostic, Findings, Found};
 use crate::host::Host;
 use crate::instruction::decode::{Decoded, Decoder};
 use crate::instruction::gates::Gates;
+use crate::instruction::index::Index;
 use crate::resolve::environment::Environment;
 use crate::resolve::provenance::Provenance;
 use crate::resolve::unit::Unit;
@@ -166,11 +168,12 @@ pub fn locate(unit: &Unit, diagnostics: &mut [Diagnostic]) {
     }
 }
 
-/// How many statements are looked at together. The code of all rules is larger than the caches next to a
-/// processor, and so is what they remember of many statements: in between lies what costs least.
-const TOGETHER: u32 = 6000;
+/// How many statements are looked at together. The code of all rules is larger than the cache next to a processor,
+/// so that one kernel alone would wait for it; but what is known of many kernels is larger than the next cache, which
+/// others may use as well. This many take some 200 KB.
+const TOGETHER: u32 = 1000;
 /// At least so many, where there are so many.
-const LEAST: u32 = 1000;
+const LEAST: u32 = 500;
 
 /// Looks at the components, side by side if that is possible.
 fn look_at_all<'a>(
@@ -280,12 +283,13 @@ impl<'a> Worker<'a> {
         let checker = Checker {
             unit,
             instructions: &instructions,
+            index: &Index::new(&instructions, gates),
             environment,
             gates,
             calls,
             component: &Component::default(),
             events: &Events::default(),
-            functions: &[],
+            flows: &[],
             descriptors: &[],
         };
         let scopes: &[Scope] = if unit.is_module {
@@ -317,7 +321,7 @@ impl<'a> Worker<'a> {
     /// Runs all other rules on the functions of components. Each stage, and each rule, looks at one after
     /// the other: what takes the time with small kernels is to fetch the code of all rules for each.
     fn look_at(&mut self, tasks: &[Task], cancelled: &dyn Fn() -> bool) {
-        let Context { unit, options, environment, .. } = self.context;
+        let Context { unit, options, environment, gates, .. } = self.context;
         if cancelled() {
             return;
         }
@@ -328,6 +332,7 @@ impl<'a> Worker<'a> {
             if !instructions.is_empty() {
                 looked.push(Looked {
                     component,
+                    index: Index::new(&instructions, gates),
                     instructions,
                     events: Events::default(),
                     functions: Vec::new(),
@@ -344,7 +349,14 @@ impl<'a> Worker<'a> {
         for it in &mut looked {
             it.descriptors = descriptors::find(unit, &it.instructions, &it.functions, environment);
         }
-        let checkers: Vec<Checker<'_>> = looked.iter().map(|it| it.checker(&context)).collect();
+        let flows: Vec<Flow<'_>> = looked.iter().flat_map(|it| it.flows(&context)).collect();
+        let mut left = &flows[..];
+        let mut checkers: Vec<Checker<'_>> = Vec::with_capacity(looked.len());
+        for it in &looked {
+            let (own, others) = left.split_at(it.functions.len());
+            left = others;
+            checkers.push(it.checker(own, &context));
+        }
         Checker::run(&checkers, &self.rules, &mut self.findings, cancelled);
         for Looked { instructions, functions, descriptors, .. } in &looked {
             let of_calls = |facts: &FunctionFacts| -> u64 {
@@ -373,6 +385,7 @@ impl<'a> Worker<'a> {
 struct Looked<'a> {
     component: &'a Component,
     instructions: Vec<Decoded<'a>>,
+    index: Index,
     events: Events,
     functions: Vec<FunctionFacts>,
     descriptors: Vec<Descriptors>,
@@ -395,9 +408,29 @@ impl Looked<'_> {
         self.functions = functions;
     }
 
-    fn checker<'b>(&'b self, context: &'b Context<'_>) -> Checker<'b> {
+    /// Its functions, with what happens in each.
+    fn flows<'b>(&'b self, context: &'b Context<'_>) -> impl Iterator<Item = Flow<'b>> {
+        let Context { unit, calls, .. } = *context;
+        let Self { instructions, events, functions, descriptors, .. } = self;
+        let flow =
+            move |facts| Flow::new((unit, calls), (instructions, events), functions, descriptors, facts);
+        functions.iter().map(flow)
+    }
+
+    fn checker<'b>(&'b self, flows: &'b [Flow<'b>], context: &'b Context<'_>) -> Checker<'b> {
         let Context { unit, environment, gates, calls, .. } = *context;
-        let Self { component, instructions, events, functions, descriptors } = self;
-        Checker { unit, instructions, environment, gates, calls, component, events, functions, descriptors }
+        let Self { component, instructions, index, events, descriptors, .. } = self;
+        Checker {
+            unit,
+            instructions,
+            index,
+            environment,
+            gates,
+            calls,
+            component,
+            events,
+            flows,
+            descriptors,
+        }
     }
 }

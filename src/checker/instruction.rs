@@ -44,6 +44,8 @@ pub mod form;
 // For the editor's completion and hover.
 #[doc(hidden)]
 pub mod gates;
+#[doc(hidden)]
+pub mod index;
 #[allow(unreachable_pub, reason = "`pub` is what a module offers its siblings")]
 pub(crate) mod types;
 
@@ -464,6 +466,12 @@ pub struct Vector<'s> {
     pub elements: Arc<[Scalar<'s>]>,
     /// All of it, with its braces.
     pub span: Span,
+    /// Whether its elements are registers of one type: as nearly always.
+    #[serde(skip)]
+    pub(crate) is_uniform: bool,
+    /// Whether they are registers of which each is declared behind the one before.
+    #[serde(skip)]
+    pub(crate) is_ascending: bool,
 }
 
 impl Scalar<'_> {

@@ -20,6 +20,7 @@ pub use crate::diagnostic::Code;
 use crate::diagnostic::{Diagnostic, Findings, Severity};
 use crate::instruction::decode::Decoded;
 use crate::instruction::gates::Gates;
+use crate::instruction::index::{Index, OperationSet};
 use crate::instruction::{Address, Base, Instruction, Scalar};
 use crate::isa::sections::titled;
 use crate::resolve::environment::Environment;
@@ -52,6 +53,8 @@ pub struct Checker<'a> {
     pub unit: &'a Unit,
     /// Its tcgen05 instructions in source order.
     pub instructions: &'a [Decoded<'a>],
+    /// Which of them are what.
+    pub index: &'a Index,
     /// The versions and targets to check against.
     pub environment: &'a Environment,
     /// What is not available there.
@@ -62,8 +65,9 @@ pub struct Checker<'a> {
     pub component: &'a Component,
     /// What happens in the functions with tcgen05 instructions, and in those they call.
     pub events: &'a Events,
-    /// The functions with tcgen05 instructions, and those that call them.
-    pub functions: &'a [FunctionFacts],
+    /// The functions with tcgen05 instructions, and those that call them; with what happens in each, as the rules
+    /// about ordering see them.
+    pub flows: &'a [Flow<'a>],
     /// The descriptors of multiplies and copies.
     pub descriptors: &'a [Descriptors],
 }
@@ -422,24 +426,19 @@ impl<'a> Checker<'a> {
 
     /// The analyses of the function that an instruction stands in.
     pub fn function(&self, decoded: &Decoded<'_>) -> Option<&'a FunctionFacts> {
-        let function = decoded.function?;
-        let at = self.functions.binary_search_by_key(&function, |facts| facts.function).ok()?;
-        self.functions.get(at)
+        Some(self.flow(decoded)?.facts)
     }
 
     /// The functions as the rules about ordering see them.
     pub fn flows(&self) -> impl Iterator<Item = Flow<'a>> {
-        self.functions.iter().filter(|facts| !facts.is_helper).map(|facts| self.flow_of(facts))
+        self.flows.iter().filter(|flow| !flow.is_helper()).copied()
     }
 
     /// The function that an instruction stands in, as the rules about ordering see it.
-    pub fn flow(&self, decoded: &Decoded<'_>) -> Option<Flow<'a>> {
-        self.function(decoded).map(|facts| self.flow_of(facts))
-    }
-
-    fn flow_of(&self, facts: &'a FunctionFacts) -> Flow<'a> {
-        let Self { unit, instructions, calls, events, functions, descriptors, .. } = *self;
-        Flow { unit, instructions, calls, all: events, functions, facts, descriptors }
+    pub fn flow(&self, decoded: &Decoded<'_>) -> Option<&'a Flow<'a>> {
+        let function = decoded.function?;
+        let at = self.flows.binary_search_by_key(&function, Flow::function).ok()?;
+        self.flows.get(at)
     }
 
     /// What a function says about how it is launched.
@@ -489,9 +488,38 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// The tcgen05 instructions that are understood completely.
-    pub fn typed(&self) -> impl Iterator<Item = (&Decoded<'a>, &Instruction<'a>)> {
-        self.instructions.iter().filter_map(|decoded| Some((decoded, decoded.instruction.as_ref()?)))
+    /// The tcgen05 instructions of some operations, if they are understood completely.
+    pub fn typed(
+        &self,
+        operations: OperationSet,
+    ) -> impl Iterator<Item = (&'a Decoded<'a>, &'a Instruction<'a>)> {
+        let found = self.at(self.index.of(operations));
+        found.filter_map(|decoded| Some((decoded, decoded.instruction.as_ref()?)))
+    }
+
+    /// The tcgen05 instructions that something is wrong with.
+    pub fn with_problems(&self) -> impl Iterator<Item = &'a Decoded<'a>> {
+        self.at(self.index.with_problems())
+    }
+
+    /// The tcgen05 instructions whose qualifiers are not in the order of their form.
+    pub fn out_of_order(&self) -> impl Iterator<Item = &'a Decoded<'a>> {
+        self.at(self.index.out_of_order())
+    }
+
+    /// The tcgen05 instructions whose registers need a closer look.
+    pub fn with_odd_registers(&self) -> impl Iterator<Item = &'a Decoded<'a>> {
+        self.at(self.index.with_odd_registers())
+    }
+
+    /// The tcgen05 instructions of which a set of targets lacks something.
+    pub fn unavailable(&self) -> impl Iterator<Item = &'a Decoded<'a>> {
+        self.at(self.index.unavailable())
+    }
+
+    fn at(&self, places: impl Iterator<Item = usize>) -> impl Iterator<Item = &'a Decoded<'a>> {
+        let instructions = self.instructions;
+        places.filter_map(|at| instructions.get(at))
     }
 }
 

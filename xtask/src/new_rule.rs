@@ -188,7 +188,13 @@ fn rule(arguments: &Arguments, variant: &str) -> String {
         Scope::Run => "Run",
     };
     let (imports, head, span, tail) = match arguments.scope {
-        Scope::Statement => ("", "    for (decoded, _) in checker.typed() {\n", "decoded.name", "    }\n"),
+        // Of the operations that it is about.
+        Scope::Statement => (
+            "use crate::instruction::index::OperationSet;\n",
+            "    for (decoded, _) in checker.typed(OperationSet::MULTIPLIES) {\n",
+            "decoded.name",
+            "    }\n",
+        ),
         Scope::Fragment => {
             ("", "    for fragment in &checker.unit.fragments {\n", "fragment.keyword", "    }\n")
         }
@@ -213,8 +219,11 @@ fn rule(arguments: &Arguments, variant: &str) -> String {
         Scope::Fragment => ("cuda", "asm volatile(\"tcgen05.wait::ld.sync.aligned;\" ::: \"memory\");"),
         _ => ("ptx", "tcgen05.wait::ld.sync.aligned;"),
     };
+    let mut imports = [imports, "use crate::diagnostic::{Diagnostic, Findings};\n"];
+    imports.sort_unstable();
+    let imports = imports.concat();
     format!(
-        "{imports}use crate::diagnostic::{{Diagnostic, Findings}};\n\
+        "{imports}\
          use crate::rules::{{Checker, Code, rule}};\n\n\
          rule! {{\n    \
          /// ## What it does\n    \

@@ -163,7 +163,7 @@ impl Slots {
     pub fn new(flow: &Flow<'_>) -> Self {
         let mut allocs: FxHashMap<Slot, Vec<Event>> = FxHashMap::default();
         for event in flow.events() {
-            if let Some(Instruction::Alloc(alloc)) = flow.instruction(*event)
+            if let Some(alloc) = flow.alloc(*event)
                 && let Some(slot) = footprint::slot(flow, *event, &alloc.dst)
             {
                 allocs.entry(slot).or_default().push(*event);

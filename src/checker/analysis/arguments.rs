@@ -7,6 +7,7 @@
 //! judged in each of its calls, if all of them are known.
 
 use std::cell::{OnceCell, RefCell};
+use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
@@ -47,9 +48,15 @@ pub struct Link {
     pub outer: Option<Through>,
 }
 
-/// A chain of calls, the number of one in [`Chains`].
+/// A chain of calls, the number of one in [`Chains`], counted from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Through(u32);
+pub struct Through(NonZeroU32);
+
+impl Through {
+    const fn index(self) -> usize {
+        self.0.get() as usize - 1
+    }
+}
 
 /// The chains of calls that lead to what is looked at.
 #[derive(Debug, Default)]
@@ -64,17 +71,18 @@ impl Chains {
         *self.numbers.borrow_mut().entry(link).or_insert_with(|| {
             let mut links = self.links.borrow_mut();
             links.push((link, callee));
-            Through(links.len() as u32 - 1)
+            // There is one by now.
+            Through(NonZeroU32::new(links.len() as u32).unwrap_or(NonZeroU32::MIN))
         })
     }
 
     fn last(&self, through: Through) -> Link {
-        self.links.borrow()[through.0 as usize].0
+        self.links.borrow()[through.index()].0
     }
 
     /// The function that the last call leads to.
     pub fn callee(&self, through: Through) -> u32 {
-        self.links.borrow()[through.0 as usize].1
+        self.links.borrow()[through.index()].1
     }
 }
 
@@ -189,7 +197,7 @@ impl<'a> Flow<'a> {
     /// Another function that is looked at together with this one.
     pub(super) fn other(&self, function: u32) -> Option<Self> {
         let at = self.functions.binary_search_by_key(&function, |facts| facts.function).ok()?;
-        Some(Self { facts: &self.functions[at], ..*self })
+        Some(self.with(&self.functions[at]))
     }
 
     /// A place in a function that is called, for the one that the calls start from.

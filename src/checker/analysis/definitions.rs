@@ -40,6 +40,7 @@ pub struct Definition {
 pub struct Definitions {
     definitions: Vec<Definition>,
     index: Index,
+    /// Those of registers that have several, together.
     order: Vec<DefinitionId>,
     values: Values,
     /// Instructions that read a watched register.
@@ -50,33 +51,27 @@ pub struct Definitions {
     forwarded: Forwarded,
 }
 
-/// Where in their order the definitions of a register are.
+/// Which definitions a register has.
 #[derive(Debug)]
 enum Index {
-    /// By register, from the first on: where its definitions start. A function's registers nearly
-    /// always are numbered together.
-    Dense { first: u32, starts: Vec<u32> },
-    /// Registers that lie far apart, each with the start and the end of its definitions.
+    /// By register, from the first on. A function's registers nearly always are numbered together.
+    Dense { first: u32, registers: Vec<Defined> },
+    /// Registers that lie far apart, each with the start and the end of its definitions in their order.
     Sparse(FxHashMap<RegisterId, (u32, u32)>),
+}
+
+/// How a register is defined.
+#[derive(Clone, Copy, Debug)]
+struct Defined {
+    count: u32,
+    /// Where it is defined once, as most are: the definition, so that it is found with one look. Where it has several,
+    /// the place of the first of them in the order.
+    at: DefinitionId,
 }
 
 impl Default for Index {
     fn default() -> Self {
-        Self::Dense { first: 0, starts: Vec::new() }
-    }
-}
-
-impl Index {
-    #[inline]
-    fn of(&self, register: RegisterId) -> Option<(u32, u32)> {
-        match self {
-            Self::Dense { first, starts } => {
-                let index = register.0.checked_sub(*first)? as usize;
-                let [start, end] = *starts.get(index..)?.first_chunk()?;
-                Some((start, end))
-            }
-            Self::Sparse(places) => places.get(&register).copied(),
-        }
+        Self::Dense { first: 0, registers: Vec::new() }
     }
 }
 
@@ -160,21 +155,31 @@ impl Definitions {
             self.sort_sparsely();
             return;
         }
-        let mut starts = vec![0; (last - first) as usize + 2];
-        for definition in &self.definitions {
-            starts[(definition.register.0 - first) as usize + 1] += 1;
-        }
-        for index in 1..starts.len() {
-            starts[index] += starts[index - 1];
-        }
-        let mut next = starts.clone();
-        self.order = vec![DefinitionId(0); self.definitions.len()];
+        let mut registers = vec![Defined { count: 0, at: DefinitionId(0) }; (last - first) as usize + 1];
         for (index, definition) in self.definitions.iter().enumerate() {
-            let place = &mut next[(definition.register.0 - first) as usize];
-            self.order[*place as usize] = DefinitionId(index as u32);
-            *place += 1;
+            let register = &mut registers[(definition.register.0 - first) as usize];
+            register.count += 1;
+            register.at = DefinitionId(index as u32);
         }
-        self.index = Index::Dense { first, starts };
+        let mut in_order = 0;
+        for register in registers.iter_mut().filter(|register| register.count > 1) {
+            register.at = DefinitionId(in_order);
+            in_order += register.count;
+        }
+        if in_order > 0 {
+            self.order = vec![DefinitionId(0); in_order as usize];
+            for (index, definition) in self.definitions.iter().enumerate() {
+                let register = &mut registers[(definition.register.0 - first) as usize];
+                if register.count > 1 {
+                    self.order[register.at.0 as usize] = DefinitionId(index as u32);
+                    register.at.0 += 1;
+                }
+            }
+            for register in registers.iter_mut().filter(|register| register.count > 1) {
+                register.at.0 -= register.count;
+            }
+        }
+        self.index = Index::Dense { first, registers };
     }
 
     fn sort_sparsely(&mut self) {
@@ -219,7 +224,19 @@ impl Definitions {
     /// All definitions of a register, in the order of the instructions.
     #[inline]
     pub fn of(&self, register: RegisterId) -> &[DefinitionId] {
-        self.index.of(register).map_or(&[], |(start, end)| &self.order[start as usize..end as usize])
+        match &self.index {
+            Index::Dense { first, registers } => {
+                let index = register.0.wrapping_sub(*first) as usize;
+                match registers.get(index) {
+                    None | Some(Defined { count: 0, .. }) => &[],
+                    Some(Defined { count: 1, at }) => std::slice::from_ref(at),
+                    Some(Defined { count, at }) => &self.order[at.0 as usize..][..*count as usize],
+                }
+            }
+            Index::Sparse(places) => {
+                places.get(&register).map_or(&[], |(start, end)| &self.order[*start as usize..*end as usize])
+            }
+        }
     }
 
     /// What `register` holds where `instruction` reads it: nothing where none of its definitions gets

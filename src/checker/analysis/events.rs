@@ -10,7 +10,7 @@ use super::mbarriers::{Use, Uses};
 use crate::instruction::decode::Decoded;
 use crate::instruction::{Alloc, Dealloc, Immediate, Instruction};
 use crate::isa::generic::{Control, Modifier, ProxyKind, Semantics, Space, Synchronization};
-use crate::isa::vocabulary::Operation;
+use crate::isa::vocabulary::{CtaGroup, Operation};
 use crate::resolve::operations::{Opcode, SharedWrite};
 use crate::resolve::unit::Unit;
 
@@ -35,6 +35,8 @@ pub enum Action {
         index: u32,
         /// What it does.
         operation: Operation,
+        /// For which CTAs, if it says so.
+        group: Option<CtaGroup>,
     },
     /// `mbarrier.try_wait` or `mbarrier.test_wait`, whatever becomes of its result.
     MbarrierWait,
@@ -352,6 +354,7 @@ fn events(
                 decoded.form.map_or(Action::Unknown, |form| Action::Tensor {
                     index: tensor as u32 - 1,
                     operation: form.operation,
+                    group: decoded.cta_group,
                 })
             })
         } else if opcode.synchronization() == Synchronization::Fence {

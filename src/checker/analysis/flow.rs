@@ -22,8 +22,9 @@ use super::reach::{Direction, Fact, Found, Passed, Query, Reach};
 use super::uniformity::Uniformity;
 use super::values::ValueId;
 use crate::instruction::decode::Decoded;
-use crate::instruction::{Address, Base, Instruction, Scalar};
-use crate::isa::vocabulary::Operation;
+use crate::instruction::index::OperationSet;
+use crate::instruction::{Address, Alloc, Base, Commit, Dealloc, Instruction, Ld, Scalar};
+use crate::isa::vocabulary::{CtaGroup, Operation, Slot};
 use crate::resolve::symbols::{RegisterId, Resolution};
 use crate::resolve::unit::Unit;
 use crate::source::Span;
@@ -107,6 +108,19 @@ type Firsts = SmallVec<[(Fact, Event); 16]>;
 /// The events that query.
 type Thens = SmallVec<[Event; 16]>;
 
+impl<'a> Own<'a> {
+    fn new(unit: &'a Unit, all: &'a Events, facts: &'a FunctionFacts) -> Self {
+        let FunctionFacts { function, is_helper, .. } = *facts;
+        Self {
+            function,
+            is_entry: unit.module.functions[function as usize].is_entry,
+            is_helper,
+            events: all.of(function),
+            summary: all.summary(function),
+        }
+    }
+}
+
 /// One function with its events.
 #[derive(Clone, Copy, Debug)]
 pub struct Flow<'a> {
@@ -124,9 +138,49 @@ pub struct Flow<'a> {
     pub facts: &'a FunctionFacts,
     /// The descriptors of its multiplies and copies.
     pub descriptors: &'a [Descriptors],
+    /// What is asked for by every rule stands here itself.
+    own: Own<'a>,
+}
+
+/// What is known of the function itself.
+#[derive(Clone, Copy, Debug)]
+struct Own<'a> {
+    /// Its index in the module.
+    function: u32,
+    is_entry: bool,
+    is_helper: bool,
+    events: &'a [Event],
+    summary: Option<&'a Summary>,
 }
 
 impl<'a> Flow<'a> {
+    /// A function of a component, given all that is known of that.
+    pub fn new(
+        (unit, calls): (&'a Unit, &'a CallGraph),
+        (instructions, all): (&'a [Decoded<'a>], &'a Events),
+        functions: &'a [FunctionFacts],
+        descriptors: &'a [Descriptors],
+        facts: &'a FunctionFacts,
+    ) -> Self {
+        let own = Own::new(unit, all, facts);
+        Self { unit, instructions, calls, all, functions, facts, descriptors, own }
+    }
+
+    /// Another function, or the same one with what a single call gives it.
+    pub(super) fn with(self, facts: &'a FunctionFacts) -> Self {
+        Self { facts, own: Own::new(self.unit, self.all, facts), ..self }
+    }
+
+    /// Its index in the module.
+    pub fn function(&self) -> u32 {
+        self.own.function
+    }
+
+    /// Whether it is here for its results alone.
+    pub fn is_helper(&self) -> bool {
+        self.own.is_helper
+    }
+
     /// Its control flow.
     pub fn cfg(&self) -> &'a Cfg {
         &self.facts.cfg
@@ -134,7 +188,7 @@ impl<'a> Flow<'a> {
 
     /// Whether it is a kernel.
     pub fn is_entry(&self) -> bool {
-        self.unit.module.functions[self.facts.function as usize].is_entry
+        self.own.is_entry
     }
 
     /// How many threads a block has in each direction, if the kernel says so.
@@ -144,7 +198,7 @@ impl<'a> Flow<'a> {
 
     /// Its events, in the order of its instructions.
     pub fn events(&self) -> &'a [Event] {
-        self.all.of(self.facts.function)
+        self.own.events
     }
 
     /// What happens at an instruction of it.
@@ -155,7 +209,7 @@ impl<'a> Flow<'a> {
 
     /// What may happen while it runs.
     pub fn summary(&self) -> Option<&'a Summary> {
-        self.all.summary(self.facts.function)
+        self.own.summary
     }
 
     /// The typed instruction of an event, if it is one of tcgen05 and understood.
@@ -177,6 +231,58 @@ impl<'a> Flow<'a> {
             Action::Tensor { operation, .. } => Some(operation),
             _ => None,
         }
+    }
+
+    /// The CTAs for which an event of tcgen05 is, if it says so.
+    pub fn cta_group(&self, event: Event) -> Option<CtaGroup> {
+        match event.action {
+            Action::Tensor { group, .. } => group,
+            _ => None,
+        }
+    }
+
+    /// The allocation that an event is. Asked for in this way, what is no allocation costs no look at the
+    /// instruction.
+    pub fn alloc(&self, event: Event) -> Option<&'a Alloc<'a>> {
+        match self.instruction_of(event, Operation::Alloc)? {
+            Instruction::Alloc(alloc) => Some(alloc),
+            _ => None,
+        }
+    }
+
+    /// The deallocation that an event is.
+    pub fn dealloc(&self, event: Event) -> Option<&'a Dealloc<'a>> {
+        match self.instruction_of(event, Operation::Dealloc)? {
+            Instruction::Dealloc(dealloc) => Some(dealloc),
+            _ => None,
+        }
+    }
+
+    /// The commit that an event is.
+    pub fn commit(&self, event: Event) -> Option<&'a Commit<'a>> {
+        match self.instruction_of(event, Operation::Commit)? {
+            Instruction::Commit(commit) => Some(commit),
+            _ => None,
+        }
+    }
+
+    /// The load from Tensor Memory that an event is.
+    pub fn load(&self, event: Event) -> Option<&'a Ld<'a>> {
+        let operation = self.operation(event).filter(|it| OperationSet::LOADS.contains(*it))?;
+        match self.instruction_of(event, operation)? {
+            Instruction::Ld(ld) => Some(ld),
+            _ => None,
+        }
+    }
+
+    fn instruction_of(&self, event: Event, operation: Operation) -> Option<&'a Instruction<'a>> {
+        (self.operation(event) == Some(operation)).then(|| self.instruction(event)).flatten()
+    }
+
+    /// Whether all threads of a warp have to execute an event together.
+    pub fn is_aligned(&self, event: Event) -> bool {
+        self.operation(event).is_some_and(|it| OperationSet::ALIGNED.contains(it))
+            && self.decoded(event).is_some_and(|it| it.qualifiers.in_slot(Slot::Aligned).is_some())
     }
 
     /// Where an event is written: the operation's name, or the opcode.

@@ -295,8 +295,8 @@ impl<'a> Kernel<'a> {
         let flow = &self.flow;
         let is_strong = |at: u32| flow.unit.operations.of(at).memory().reads_strongly;
         let mut own = flow.cfg().instructions().filter(|at| before.has(flow.cfg(), *at));
-        let callees = flow.all.reachable([flow.facts.function]);
-        let mut others = callees.into_iter().filter(|function| *function != flow.facts.function);
+        let callees = flow.all.reachable([flow.function()]);
+        let mut others = callees.into_iter().filter(|function| *function != flow.function());
         own.any(is_strong) || others.any(|function| flow.instructions_of(function).any(is_strong))
     }
 }

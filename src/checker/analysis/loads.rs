@@ -36,7 +36,7 @@ impl Flow<'_> {
     /// Whether it can be told where what an event loads is read. What a callee loads is dead when
     /// it returns.
     fn follows_load(&self, event: Event) -> bool {
-        matches!(self.instruction(event), Some(Instruction::Ld(_))) && self.is_own(event)
+        self.load(event).is_some() && self.is_own(event)
     }
 
     /// Kills each load's fact where an instruction other than `mov` reads what it loaded, or what
@@ -162,7 +162,9 @@ impl Flow<'_> {
         let mut groups: FxHashMap<(Root, Range<u32>), (Group, usize)> = FxHashMap::default();
         let mut loads: Vec<(Fact, Event)> = Vec::new();
         for &event in self.events() {
-            let Some(Instruction::Ld(_)) = self.instruction(event) else { continue };
+            if self.load(event).is_none() {
+                continue;
+            }
             let Some((root, read)) = certain(event) else { continue };
             let Some(same_root) = accessed.get(&root) else { continue };
             let (group, members) = *groups.entry((root, read.clone())).or_insert_with(|| {

@@ -302,7 +302,7 @@ impl<'a> Flow<'a> {
             let all = Cfg::instruction_range(module, module.functions[function as usize].body);
             self.facts.budget.take(all.len() as u64).then_some(())?;
             own = FunctionFacts::new(self.unit, function, &[], &mut RegisterSet::default(), None);
-            Flow { facts: &own, ..*self }
+            self.with(&own)
         };
         let at = |used: &Used| flow.places().address(used.instruction, used.operand);
         Some(flow.mbarriers().iter().map(|used| (*used, at(used))).collect())

@@ -206,7 +206,7 @@ impl<'a> Reached<'a> {
     pub fn conditions(&self) -> Conditions {
         let at = |(flow, instruction): &(Flow<'a>, u32)| {
             let event = Event { instruction: *instruction, ..self.own() };
-            (flow.facts.function, flow.condition(event))
+            (flow.function(), flow.condition(event))
         };
         self.way.iter().map(at).collect()
     }
@@ -214,7 +214,7 @@ impl<'a> Reached<'a> {
     /// The block that it stands in.
     pub fn block(&self) -> (u32, Option<BlockId>) {
         let (flow, instruction) = self.last();
-        (flow.facts.function, flow.cfg().block_of(instruction))
+        (flow.function(), flow.cfg().block_of(instruction))
     }
 
     /// Whether a condition on the way could be true for one thread of a warp and false for another.

@@ -14,6 +14,7 @@ use super::form::{Problem, Qualifiers};
 use super::{Address, Base, Immediate, Instruction, Name, Register, Scalar, Variable, Vector, types};
 use crate::host::is_unknown;
 use crate::isa::tensor::{Condition, InstructionForm, OperandClass, OperandSlot};
+use crate::isa::vocabulary::CtaGroup;
 use crate::resolve::operations::Operations;
 use crate::resolve::symbols::{RegisterId, Resolution, SymbolKind, Symbols};
 use crate::resolve::unit::Unit;
@@ -60,6 +61,10 @@ pub struct Decoded<'s> {
     pub problems: Vec<Problem>,
     /// The typed instruction; none when the form is broken.
     pub instruction: Option<Instruction<'s>>,
+    /// Its `.cta_group`.
+    pub(crate) cta_group: Option<CtaGroup>,
+    /// Whether its qualifiers stand in the order of its form.
+    pub(crate) is_in_order: bool,
 }
 
 /// An operand in its position.
@@ -254,6 +259,8 @@ impl<'s> Decoder<'s> {
             operands: Vec::new(),
             problems: Vec::new(),
             instruction: None,
+            cta_group: None,
+            is_in_order: false,
         };
         // White space may stand before a qualifier, but not within the name.
         if let Some(word) = words.first()
@@ -274,6 +281,10 @@ impl<'s> Decoder<'s> {
         decoded.form = Some(form);
         decoded.name = words[..used].last().map_or(first.span, |word| first.span.to(word.span));
         qualifiers(&mut decoded, form, &words[used..]);
+        decoded.cta_group = decoded.qualifiers.get::<CtaGroup>().map(|group| group.value);
+        let mut slots = form.qualifiers.iter();
+        decoded.is_in_order =
+            decoded.qualifiers.iter().all(|it| slots.any(|slot| slot.slot == it.value.slot()));
         Some(decoded)
     }
 
@@ -589,13 +600,20 @@ impl<'s> Decoder<'s> {
 
     fn vector(&self, parts: Slice, span: Span, problems: &mut Vec<Problem>) -> Value<'s> {
         let mut elements = self.elements.take();
-        let mut is_unknown = false;
+        let (mut is_unknown, mut is_uniform, mut is_ascending) = (false, true, true);
+        let mut before: Option<(RegisterId, Option<Type>)> = None;
         for index in parts.range() {
             let part = &self.module.operands[index];
             if let Some(register) = self.plain_register(index, part) {
+                if let Some((id, ty)) = before {
+                    is_uniform &= ty == register.ty;
+                    is_ascending &= id < register.id;
+                }
+                before = Some((register.id, register.ty));
                 elements.push(Scalar::Register(register));
                 continue;
             }
+            (is_uniform, is_ascending) = (false, false);
             let found = match self.value(index, part, problems) {
                 Value::Scalar(scalar) => {
                     elements.push(scalar);
@@ -614,7 +632,7 @@ impl<'s> Decoder<'s> {
             };
             problems.push(Problem::Element { span: part.span(), found });
         }
-        let vector = Vector { elements: elements.as_slice().into(), span };
+        let vector = Vector { elements: elements.as_slice().into(), span, is_uniform, is_ascending };
         elements.clear();
         self.elements.replace(elements);
         if is_unknown { Value::Other(UNKNOWN) } else { Value::Vector(vector) }

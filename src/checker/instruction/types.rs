@@ -38,10 +38,12 @@ fn each_mistyped<'d, 's>(
     value: &'d Value<'s>,
     mut found: impl FnMut(Mistyped<'d, 's>),
 ) {
+    // Where no register may stand at all, its kind is wrong, not its type.
+    let fits = |register: &Register<'_>, allowed: &[Type]| {
+        register.ty.is_none_or(|ty| allowed.is_empty() || allowed.contains(&ty))
+    };
     let mut look = |register: &'d Register<'s>, allowed: &'static [Type]| {
-        // Where no register may stand at all, its kind is wrong, not its type.
-        let fits = register.ty.is_none_or(|ty| allowed.is_empty() || allowed.contains(&ty));
-        if !fits {
+        if !fits(register, allowed) {
             found(Mistyped { register, slot, allowed });
         }
     };
@@ -52,6 +54,13 @@ fn each_mistyped<'d, 's>(
             look(register, slot.class.address_registers());
         }
         Value::Vector(vector) => {
+            // Where they are alike, the first speaks for all, if that one fits.
+            let first = vector.elements.first();
+            let is_register_that_fits =
+                |it: &Scalar<'_>| matches!(it, Scalar::Register(register) if fits(register, allowed));
+            if vector.is_uniform && first.is_some_and(is_register_that_fits) {
+                return;
+            }
             for element in vector.elements.iter() {
                 if let Scalar::Register(register) = element {
                     look(register, allowed);

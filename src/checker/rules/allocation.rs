@@ -4,7 +4,6 @@ use rustc_hash::FxHashMap;
 
 use crate::analysis::events::{Action, Event};
 use crate::analysis::flow::Flow;
-use crate::instruction::Instruction;
 use crate::rules::Checker;
 
 pub(super) mod alloc_after_relinquish;
@@ -24,8 +23,8 @@ pub(super) mod use_after_dealloc;
 
 /// The columns that an event allocates, if it does and they are known.
 pub(super) fn allocated(checker: &Checker<'_>, flow: &Flow<'_>, event: Event) -> Option<u32> {
-    let decoded = flow.decoded(event)?;
-    matches!(decoded.instruction, Some(Instruction::Alloc(_))).then(|| checker.columns(decoded))?
+    flow.alloc(event)?;
+    checker.columns(flow.decoded(event)?)
 }
 
 /// The instructions of a function that allocate, themselves or in what they call, with the fewest

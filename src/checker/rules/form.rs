@@ -1,8 +1,8 @@
 //! TC1: the form of one instruction against its row of the instruction table.
 
 use crate::analysis::shared::Generic;
+use crate::instruction::Base;
 use crate::instruction::decode::Decoded;
-use crate::instruction::{Base, Instruction};
 use crate::isa::tensor::{InstructionForm, OperandSlot};
 use crate::rules::Checker;
 use crate::source::Span;
@@ -27,11 +27,9 @@ pub(super) mod vector_length;
 fn each_wrong_generic(checker: &Checker<'_>, look: &mut dyn FnMut(Span, Generic)) {
     for flow in checker.flows() {
         for event in flow.events() {
-            let (address, space) = match flow.instruction(*event) {
-                Some(Instruction::Alloc(alloc)) => (&alloc.dst, alloc.space),
-                Some(Instruction::Commit(commit)) => (&commit.mbar, commit.space),
-                _ => continue,
-            };
+            let alloc = flow.alloc(*event).map(|it| (&it.dst, it.space));
+            let named = alloc.or_else(|| flow.commit(*event).map(|it| (&it.mbar, it.space)));
+            let Some((address, space)) = named else { continue };
             if let (Base::Register(register), None) = (address.base, space)
                 && let Some(wrong) = flow.generic(event.instruction, register.id)
             {

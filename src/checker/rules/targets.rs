@@ -20,8 +20,7 @@ pub(super) mod version_too_old;
 fn unavailable<'c>(
     checker: &'c Checker<'_>,
 ) -> impl Iterator<Item = (&'c Decoded<'c>, Availability)> + use<'c> {
-    let lack = checker.instructions.iter().filter(|decoded| !checker.gates.are_open_for(decoded));
-    lack.flat_map(|decoded| {
+    checker.unavailable().flat_map(|decoded| {
         checker.gates.unavailable(decoded).map(move |availability| (decoded, availability))
     })
 }

@@ -20,6 +20,7 @@ use crate::rules::{Checker, Code};
 use crate::source::{Span, Spanned};
 
 use crate::instruction::gates::{self, Gates};
+use crate::instruction::index::Index;
 
 /// Tries for one qualifier in one round. The widest choice of required ones has 240.
 const MAX_TRIES: usize = 1024;
@@ -141,15 +142,17 @@ fn pass<'a>(
     let Ok(source) = Source::new("candidates", text) else { return vec![false; lines.len()] };
     let unit = Unit::new(&source);
     let instructions = decode::decode_all(&unit);
+    let gates = Gates::new(environment);
     let checker = Checker {
         unit: &unit,
         instructions: &instructions,
+        index: &Index::new(&instructions, &gates),
         environment,
-        gates: &Gates::new(environment),
+        gates: &gates,
         calls: &CallGraph::default(),
         component: &Component::default(),
         events: &Events::default(),
-        functions: &[],
+        flows: &[],
         descriptors: &[],
     };
     let mut findings = Findings::all();

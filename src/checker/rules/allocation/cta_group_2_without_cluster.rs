@@ -41,14 +41,14 @@ rule! {
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     let mut reported = BTreeSet::new();
     for flow in checker.flows().filter(Flow::is_entry) {
-        let Some(cluster) = checker.launch_bounds(flow.facts.function).cluster() else { continue };
+        let Some(cluster) = checker.launch_bounds(flow.function()).cluster() else { continue };
         let has_no_pair = if cluster.exact { cluster.ctas % 2 == 1 } else { cluster.ctas == 1 };
         if !has_no_pair {
             continue;
         }
         let pair = flow.summary().into_iter().flat_map(|summary| &summary.events).find_map(|event| {
-            let group = flow.decoded(*event)?.qualifiers.get::<CtaGroup>()?;
-            (group.value == CtaGroup::Two).then_some(group)
+            flow.cta_group(*event).filter(|group| *group == CtaGroup::Two)?;
+            flow.decoded(*event)?.qualifiers.get::<CtaGroup>()
         });
         if let Some(group) = pair.filter(|group| reported.insert((group.span, cluster.span))) {
             let ctas = match cluster.ctas {

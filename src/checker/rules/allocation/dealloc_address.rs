@@ -1,6 +1,8 @@
 use crate::diagnostic::{Diagnostic, Findings};
 use crate::instruction::Instruction;
+use crate::instruction::index::OperationSet;
 use crate::isa::tensor_memory::TensorMemory;
+use crate::isa::vocabulary::Operation;
 use crate::rules::{Checker, Code, rule};
 
 rule! {
@@ -36,7 +38,7 @@ rule! {
 }
 
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
-    for (decoded, instruction) in checker.typed() {
+    for (decoded, instruction) in checker.typed(OperationSet::of(&[Operation::Dealloc])) {
         let Instruction::Dealloc(dealloc) = instruction else { continue };
         let Some(known) = checker.value(decoded, &dealloc.taddr) else { continue };
         let set = known.value & known.mask;

@@ -9,7 +9,9 @@ use crate::analysis::footprint;
 use crate::analysis::places::{Slot, SlotRoot};
 use crate::diagnostic::{Diagnostic, Findings, Fix};
 use crate::instruction::decode::Decoded;
+use crate::instruction::index::OperationSet;
 use crate::instruction::{Alloc, Instruction, Scalar};
+use crate::isa::vocabulary::Operation;
 use crate::rules::{Checker, Code, rule};
 use crate::source::Span;
 
@@ -64,8 +66,7 @@ fn of_its_own(
     // By slot: the only size that is allocated there, if it is known.
     let mut sizes: FxHashMap<Slot, Option<(u32, Span)>> = FxHashMap::default();
     for event in flow.events() {
-        if let (Some(Instruction::Alloc(alloc)), Some(decoded)) =
-            (flow.instruction(*event), flow.decoded(*event))
+        if let (Some(alloc), Some(decoded)) = (flow.alloc(*event), flow.decoded(*event))
             && let Some(slot) = footprint::slot(flow, *event, &alloc.dst)
         {
             let size = checker.columns(decoded).map(|size| (size, decoded.name));
@@ -77,9 +78,7 @@ fn of_its_own(
         return;
     }
     for event in flow.events() {
-        let (Some(Instruction::Dealloc(dealloc)), Some(decoded)) =
-            (flow.instruction(*event), flow.decoded(*event))
-        else {
+        let (Some(dealloc), Some(decoded)) = (flow.dealloc(*event), flow.decoded(*event)) else {
             continue;
         };
         let Some(slot) = flow.scalar_place(*event, &dealloc.taddr).and_then(|place| place.slot()) else {
@@ -134,7 +133,9 @@ fn of_any(checker: &Checker<'_>, reported: &mut FxHashSet<u32>, findings: &mut F
         let mut freed = Vec::new();
         let mut all_known = true;
         for event in &summary.events {
-            let Some(decoded) = flow.decoded(*event) else { continue };
+            let is_asked = |it: &Operation| OperationSet::ALLOCATIONS.contains(*it);
+            let decoded = flow.operation(*event).filter(is_asked).and_then(|_| flow.decoded(*event));
+            let Some(decoded) = decoded else { continue };
             match &decoded.instruction {
                 Some(Instruction::Alloc(alloc)) => {
                     let sizes = sizes(checker, decoded, alloc);

@@ -3,7 +3,6 @@ use crate::analysis::footprint::accessed;
 use crate::analysis::places::Root;
 use crate::descriptor::tmem_address::COLUMNS;
 use crate::diagnostic::{Diagnostic, Findings};
-use crate::instruction::Instruction;
 use crate::rules::{Checker, Code, rule};
 
 rule! {
@@ -41,9 +40,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
         let Some(summary) = flow.summary().filter(|summary| !summary.unknown) else { continue };
         let mut allocs = Vec::new();
         for event in &summary.events {
-            if let (Some(Instruction::Alloc(_)), Some(decoded)) =
-                (flow.instruction(*event), flow.decoded(*event))
-            {
+            if let (Some(_), Some(decoded)) = (flow.alloc(*event), flow.decoded(*event)) {
                 allocs.push((checker.columns(decoded), decoded.name));
             }
         }

@@ -54,7 +54,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             returns_before(&flow, findings);
             continue;
         };
-        let kernel = checker.unit.module.functions[flow.facts.function as usize].name;
+        let kernel = checker.unit.module.functions[flow.function() as usize].name;
         let name = checker.unit.source.slice(kernel);
         findings.push(
             Diagnostic::new(
@@ -90,9 +90,8 @@ fn overwritten(checker: &Checker<'_>, flow: &Flow<'_>, findings: &mut Findings<'
     else {
         return;
     };
-    let into = |event: Event| match flow.instruction(event) {
-        Some(Instruction::Alloc(alloc)) => footprint::slot(flow, event, &alloc.dst) == Some(slot),
-        _ => false,
+    let into = |event: Event| {
+        flow.alloc(event).is_some_and(|alloc| footprint::slot(flow, event, &alloc.dst) == Some(slot))
     };
     let role = |event: Event| match flow.operation(event) {
         Some(Operation::Alloc) => Role::QueryAndGen.only_if(into(event)),
@@ -221,14 +220,12 @@ fn one_of_several(flow: &Flow<'_>, findings: &mut Findings<'_>) {
     let mut allocated: Vec<(Event, Slot)> = Vec::new();
     let mut freed: Vec<Slot> = Vec::new();
     for event in &summary.events {
-        let slot = match flow.instruction(*event) {
-            Some(Instruction::Alloc(alloc)) => {
-                flow.is_own(*event).then(|| footprint::slot(flow, *event, &alloc.dst)).flatten()
-            }
-            Some(Instruction::Dealloc(dealloc)) => {
-                flow.scalar_place(*event, &dealloc.taddr).and_then(|place| place.slot())
-            }
-            _ => continue,
+        let slot = if let Some(alloc) = flow.alloc(*event) {
+            flow.is_own(*event).then(|| footprint::slot(flow, *event, &alloc.dst)).flatten()
+        } else if let Some(dealloc) = flow.dealloc(*event) {
+            flow.scalar_place(*event, &dealloc.taddr).and_then(|place| place.slot())
+        } else {
+            continue;
         };
         let Some(slot) =
             slot.filter(|slot| !matches!(slot.root, SlotRoot::Register(_) | SlotRoot::Parameter(_)))

@@ -61,16 +61,14 @@ impl Uses {
 }
 
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
-    let mut all = Uses::default();
+    if !checker.index.has_both_cta_groups() {
+        return;
+    }
     let mut own: FxHashMap<u32, Uses> = FxHashMap::default();
     for decoded in checker.instructions {
         if let (Some(function), Some(group)) = (decoded.function, decoded.qualifiers.get::<CtaGroup>()) {
             own.entry(function).or_default().add((group, function));
-            all.add((group, function));
         }
-    }
-    if all.one.is_none() || all.two.is_none() {
-        return;
     }
     // Of each function with what it calls by name, callees first.
     let mut reached: FxHashMap<u32, Uses> = FxHashMap::default();

@@ -5,7 +5,7 @@ use crate::analysis::flow::{Flow, Role};
 use crate::analysis::places::Place;
 use crate::analysis::reach::Group;
 use crate::diagnostic::{Diagnostic, Findings};
-use crate::instruction::{Instruction, Scalar};
+use crate::instruction::Scalar;
 use crate::rules::allocation::{allocated, allocating};
 use crate::rules::{Checker, Code, rule};
 
@@ -44,7 +44,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     for flow in checker.flows() {
         in_rounds(checker, &flow, findings);
         // One allocation follows only itself.
-        let allocates = |event: &&Event| matches!(flow.instruction(**event), Some(Instruction::Alloc(_)));
+        let allocates = |event: &&Event| flow.alloc(**event).is_some();
         let several = |summary: &Summary| summary.events.iter().filter(allocates).nth(1).is_some();
         if !flow.summary().is_some_and(several) {
             continue;
@@ -68,7 +68,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
         );
         for pair in pairs {
             let (Some(before), Some(after)) = (size(pair.first), size(pair.then)) else { continue };
-            let Some(Instruction::Alloc(alloc)) = flow.instruction(pair.then) else { continue };
+            let Some(alloc) = flow.alloc(pair.then) else { continue };
             findings.push(
                 Diagnostic::new(
                     Code::NcolsIncreases,
@@ -87,7 +87,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
 /// An allocation that is larger in a round of a counted loop than in the round before.
 fn in_rounds(checker: &Checker<'_>, flow: &Flow<'_>, findings: &mut Findings<'_>) {
     for event in flow.events() {
-        let Some(Instruction::Alloc(alloc)) = flow.instruction(*event) else { continue };
+        let Some(alloc) = flow.alloc(*event) else { continue };
         let Scalar::Register(register) = alloc.n_cols else { continue };
         let is_open = !register.component && register.plus.is_none() && flow.is_own(*event);
         if !is_open || allocated(checker, flow, *event).is_some() {

@@ -1,5 +1,6 @@
 use crate::diagnostic::{Diagnostic, Findings, Fix, Ptxas};
 use crate::instruction::decode::Decoded;
+use crate::instruction::index::OperationSet;
 use crate::instruction::{Immediate, Instruction, Scalar};
 use crate::isa::tensor_memory::TensorMemory;
 use crate::rules::{Checker, Code, rule};
@@ -44,7 +45,7 @@ struct Columns {
 
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     let memory = checker.environment.tensor_memory();
-    for (decoded, instruction) in checker.typed() {
+    for (decoded, instruction) in checker.typed(OperationSet::ALLOCATIONS) {
         let (operation, n_cols, exclusive) = match instruction {
             Instruction::Alloc(it) => ("tcgen05.alloc", it.n_cols, it.exclusive),
             Instruction::Dealloc(it) => ("tcgen05.dealloc", it.n_cols, it.exclusive),

@@ -62,7 +62,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
         let mut written: FxHashMap<Slot, Vec<Event>> = FxHashMap::default();
         let mut order: Vec<Slot> = Vec::new();
         let mut write = |event: Event, at: u32| {
-            if let Some(Instruction::Alloc(alloc)) = flow.instruction(event)
+            if let Some(alloc) = flow.alloc(event)
                 && let Some(slot) = slot(&flow, event, &alloc.dst)
             {
                 let allocs = written.entry(slot).or_default();
@@ -505,7 +505,7 @@ fn may_wait(flow: &Flow<'_>, callee: u32) -> bool {
         summary.unknown
             || summary.events.iter().any(|event| {
                 matches!(event.action, Action::Barrier | Action::MbarrierWait | Action::Acquire)
-                    || matches!(flow.instruction(*event), Some(Instruction::Alloc(_)))
+                    || flow.alloc(*event).is_some()
             })
     })
 }

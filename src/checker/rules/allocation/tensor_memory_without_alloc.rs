@@ -56,7 +56,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
         });
         if let Some((event, load)) = found {
             let kernel =
-                checker.unit.source.slice(checker.unit.module.functions[flow.facts.function as usize].name);
+                checker.unit.source.slice(checker.unit.module.functions[flow.function() as usize].name);
             let finding = Diagnostic::new(
                 Code::TensorMemoryWithoutAlloc,
                 flow.span(event),
@@ -107,10 +107,7 @@ fn beside_slot(checker: &Checker<'_>, flow: &Flow<'_>, findings: &mut Findings<'
             continue;
         }
         judged.push(slot);
-        let alloc = |event: &Event| match flow.instruction(*event) {
-            Some(Instruction::Alloc(alloc)) => Some(alloc.dst.span),
-            _ => None,
-        };
+        let alloc = |event: &Event| flow.alloc(*event).map(|alloc| alloc.dst.span);
         let Some(written) = flow.events().iter().find_map(alloc) else { return };
         if !flow.slots().is_never_written(flow, slot) {
             continue;

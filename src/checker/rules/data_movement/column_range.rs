@@ -6,6 +6,7 @@ use crate::analysis::footprint::{self, Columns};
 use crate::analysis::places::{Root, Slot};
 use crate::descriptor::Known;
 use crate::diagnostic::{Diagnostic, Findings};
+use crate::instruction::index::OperationSet;
 use crate::instruction::{Address, Base, Instruction};
 use crate::isa::vocabulary::Operation;
 use crate::rules::{Checker, Code, rule};
@@ -61,8 +62,7 @@ fn past_allocation(checker: &Checker<'_>, flow: &Flow<'_>, findings: &mut Findin
     });
     let in_calls: Vec<Event> = calls.flat_map(|(call, callee)| flow.allocs_within(call, callee)).collect();
     for event in flow.events().iter().chain(&in_calls) {
-        if let (Some(Instruction::Alloc(alloc)), Some(decoded)) =
-            (flow.instruction(*event), flow.decoded(*event))
+        if let (Some(alloc), Some(decoded)) = (flow.alloc(*event), flow.decoded(*event))
             && let Some(slot) = footprint::slot(flow, *event, &alloc.dst)
         {
             let size = checker.columns(decoded).map(|columns| (columns, *event));
@@ -288,7 +288,7 @@ fn count(columns: u32) -> String {
 }
 
 fn past_tensor_memory(checker: &Checker<'_>, findings: &mut Findings<'_>) {
-    for (decoded, instruction) in checker.typed() {
+    for (decoded, instruction) in checker.typed(OperationSet::MOVES) {
         let Some(moved) = footprint::moved(instruction) else { continue };
         let Some((address, _)) = footprint::accessed(instruction) else { continue };
         let Some(known) = checker.address(decoded, address) else { continue };

@@ -1,5 +1,6 @@
 use crate::diagnostic::{Diagnostic, Findings, Fix};
 use crate::instruction::Instruction;
+use crate::instruction::index::OperationSet;
 use crate::isa::vocabulary::{DstFormat, SrcFormat};
 use crate::rules::{Checker, Code, rule};
 use crate::source::Span;
@@ -29,7 +30,7 @@ rule! {
 }
 
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
-    for (_, instruction) in checker.typed() {
+    for (_, instruction) in checker.typed(OperationSet::COPIES) {
         let Instruction::Cp(cp) = instruction else { continue };
         let finding =
             |span, message: &str, label: &str| Diagnostic::new(Code::CpFormat, span, message, label);

@@ -1,5 +1,6 @@
 use crate::diagnostic::{Diagnostic, Findings};
 use crate::instruction::Instruction;
+use crate::instruction::index::OperationSet;
 use crate::rules::{Checker, Code, rule};
 use crate::words::list_words;
 
@@ -28,7 +29,7 @@ rule! {
 }
 
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
-    for (_, instruction) in checker.typed() {
+    for (_, instruction) in checker.typed(OperationSet::COPIES) {
         let Instruction::Cp(cp) = instruction else { continue };
         let shape = cp.shape.value;
         let due = shape.multicasts();

@@ -30,7 +30,7 @@ rule! {
 }
 
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
-    for decoded in checker.instructions {
+    for decoded in checker.with_problems() {
         for problem in &decoded.problems {
             let finding = match problem {
                 Problem::Absent { span, slot } if slot.restriction == Some(Restriction::HalfSplitOffset) => {

@@ -1,5 +1,6 @@
 use super::lanes_of_another_warp::accesses;
 use crate::diagnostic::{Diagnostic, Findings};
+use crate::instruction::index::OperationSet;
 use crate::instruction::{Instruction, Ld, St};
 use crate::rules::{Checker, Code, Lane, rule};
 
@@ -33,7 +34,7 @@ rule! {
 }
 
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
-    for (decoded, instruction) in checker.typed() {
+    for (decoded, instruction) in checker.typed(OperationSet::LOADS_AND_STORES) {
         let (Instruction::Ld(Ld { shape, taddr, .. }) | Instruction::St(St { shape, taddr, .. })) =
             instruction
         else {

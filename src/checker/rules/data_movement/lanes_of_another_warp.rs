@@ -108,7 +108,7 @@ pub(super) fn finding(
     if let Some(alloc) = named.alloc() {
         finding = finding.label(alloc, "this allocation starts at lane 0");
     }
-    let bounds = checker.launch_bounds(flow.facts.function);
+    let bounds = checker.launch_bounds(flow.function());
     if let Some(threads) = bounds.threads() {
         let warps = threads.value.div_ceil(THREADS_OF_WARP.into());
         finding = finding.label(threads.span, format!("{} threads are {warps} warps", threads.value));

@@ -1,6 +1,7 @@
 use crate::analysis::footprint;
 use crate::diagnostic::{Diagnostic, Findings};
 use crate::instruction::decode::Decoded;
+use crate::instruction::index::OperationSet;
 use crate::instruction::{Address, Instruction};
 use crate::isa::datapath;
 use crate::isa::tensor_memory::TensorMemory;
@@ -36,7 +37,7 @@ rule! {
 
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     matrix_a(checker, findings);
-    for (decoded, instruction) in checker.typed() {
+    for (decoded, instruction) in checker.typed(OperationSet::MOVES.and(OperationSet::MULTIPLIES)) {
         if let Some((address, _)) = footprint::accessed(instruction) {
             lane(checker, decoded, address, findings);
         }

@@ -1,4 +1,5 @@
 use crate::diagnostic::{Diagnostic, Findings};
+use crate::instruction::index::OperationSet;
 use crate::instruction::{Instruction, Ld, St};
 use crate::isa::vocabulary::{LdShape, Num};
 use crate::rules::{Checker, Code, rule};
@@ -30,7 +31,7 @@ rule! {
 }
 
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
-    for (_, instruction) in checker.typed() {
+    for (_, instruction) in checker.typed(OperationSet::LOADS_AND_STORES) {
         let (shape, num) = match instruction {
             Instruction::Ld(Ld { shape, num, .. }) | Instruction::St(St { shape, num, .. }) => (*shape, *num),
             _ => continue,

@@ -1,5 +1,7 @@
 use crate::diagnostic::{Diagnostic, Findings};
 use crate::instruction::Instruction;
+use crate::instruction::index::OperationSet;
+use crate::isa::vocabulary::Operation;
 use crate::rules::{Checker, Code, Lane, rule};
 
 rule! {
@@ -28,7 +30,7 @@ rule! {
 }
 
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
-    for (decoded, instruction) in checker.typed() {
+    for (decoded, instruction) in checker.typed(OperationSet::of(&[Operation::Shift])) {
         let Instruction::Shift(shift) = instruction else { continue };
         let Some(lane) = Lane::of(checker, decoded, &shift.taddr) else { continue };
         if lane.in_warp == 0 || !lane.is_certain(checker, decoded) {

@@ -1,4 +1,5 @@
 use crate::diagnostic::{Diagnostic, Findings, Fix};
+use crate::instruction::index::OperationSet;
 use crate::isa::vocabulary::Slot;
 use crate::rules::{Checker, Code, rule};
 
@@ -36,7 +37,7 @@ rule! {
 }
 
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
-    for (decoded, _) in checker.typed() {
+    for (decoded, _) in checker.typed(OperationSet::COMPRESSING) {
         let metadata = decoded.qualifiers.in_slot(Slot::MetadataType);
         let data = decoded.qualifiers.in_slot(Slot::DataType);
         let (Some(metadata), Some(data)) = (metadata, data) else { continue };

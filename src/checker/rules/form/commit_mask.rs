@@ -1,6 +1,8 @@
 use crate::diagnostic::{Diagnostic, Findings};
 use crate::instruction::Instruction;
+use crate::instruction::index::OperationSet;
 use crate::isa::vocabulary::Multicast;
+use crate::isa::vocabulary::Operation;
 use crate::rules::{Checker, Code, rule};
 
 rule! {
@@ -28,7 +30,7 @@ rule! {
 }
 
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
-    for (decoded, instruction) in checker.typed() {
+    for (decoded, instruction) in checker.typed(OperationSet::of(&[Operation::Commit])) {
         let Instruction::Commit(commit) = instruction else { continue };
         let Some(operand) = &commit.cta_mask else { continue };
         let Some(known) = checker.value(decoded, operand) else { continue };

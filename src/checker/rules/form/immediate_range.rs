@@ -1,6 +1,8 @@
 use crate::diagnostic::{Diagnostic, Findings};
+use crate::instruction::index::OperationSet;
 use crate::instruction::{Immediate, Instruction};
 use crate::isa::vocabulary::Multicast;
+use crate::isa::vocabulary::Operation;
 use crate::rules::{Checker, Code, rule};
 
 rule! {
@@ -27,7 +29,9 @@ rule! {
 }
 
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
-    for (_, instruction) in checker.typed() {
+    for (_, instruction) in
+        checker.typed(OperationSet::MULTIPLIES.and(OperationSet::of(&[Operation::Commit])))
+    {
         match instruction {
             Instruction::Mma(mma) => {
                 if let Some(scale) = mma.scale_input_d.and_then(|scale| scale.immediate()) {

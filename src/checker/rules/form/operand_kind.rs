@@ -32,7 +32,7 @@ rule! {
 }
 
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
-    for decoded in checker.instructions {
+    for decoded in checker.with_problems() {
         for problem in &decoded.problems {
             if let (Problem::Exchanged { spans, slots }, Some(form)) = (problem, decoded.form) {
                 findings.push(exchanged(checker, decoded, form, (*spans, *slots)));

@@ -35,7 +35,7 @@ rule! {
 }
 
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
-    for decoded in checker.instructions {
+    for decoded in checker.with_problems() {
         for problem in &decoded.problems {
             if let Problem::Guard { span, found, declaration } = problem {
                 let mut finding = Diagnostic::new(
@@ -51,6 +51,8 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
                 findings.push(finding);
             }
         }
+    }
+    for decoded in checker.with_odd_registers() {
         for Mistyped { register, slot, allowed } in types::mistyped(decoded) {
             let declaration = checker.unit.symbols.register(register.id).span;
             // What a constraint declares is another rule's business.

@@ -2,6 +2,7 @@ use crate::diagnostic::{Diagnostic, Findings, Ptxas};
 use crate::instruction::Instruction;
 use crate::instruction::decode::Decoded;
 use crate::instruction::form::Problem;
+use crate::instruction::index::OperationSet;
 use crate::isa::vocabulary::{DataType, Qualifier};
 use crate::rules::{Checker, Code, rule};
 use crate::source::Spanned;
@@ -30,14 +31,14 @@ rule! {
 }
 
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
-    for decoded in checker.instructions {
+    for decoded in checker.with_problems() {
         for problem in &decoded.problems {
             if let Problem::NotAllowed { qualifier, misfit: None } = problem {
                 findings.push(finding(decoded, *qualifier));
             }
         }
     }
-    for (_, instruction) in checker.typed() {
+    for (_, instruction) in checker.typed(OperationSet::REDUCING) {
         reduction_flags(instruction, findings);
     }
 }

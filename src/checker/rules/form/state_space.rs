@@ -2,9 +2,11 @@ use super::each_wrong_generic;
 use crate::analysis::shared::Generic;
 use crate::diagnostic::{Diagnostic, Findings, Ptxas};
 use crate::instruction::form::Problem;
+use crate::instruction::index::OperationSet;
 use crate::instruction::{Address, Base, Instruction};
 use crate::isa::tensor::Restriction;
 use crate::isa::vocabulary::AddressSpace;
+use crate::isa::vocabulary::Operation;
 use crate::rules::{Checker, Code, rule};
 use crate::source::{Span, Spanned};
 use crate::syntax::ast::StateSpace;
@@ -35,7 +37,7 @@ rule! {
 }
 
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
-    for decoded in checker.instructions {
+    for decoded in checker.with_problems() {
         for problem in &decoded.problems {
             if let Problem::NotAllowed { qualifier, misfit: Some(misfit) } = problem
                 && misfit.restriction == Restriction::StateSpace
@@ -57,7 +59,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             elsewhere(checker, span, made, findings);
         }
     });
-    for (_, instruction) in checker.typed() {
+    for (_, instruction) in checker.typed(OperationSet::of(&[Operation::Alloc, Operation::Commit])) {
         match instruction {
             Instruction::Alloc(alloc) => variable(checker, &alloc.dst, alloc.space, findings),
             Instruction::Commit(commit) => variable(checker, &commit.mbar, commit.space, findings),

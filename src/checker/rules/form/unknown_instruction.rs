@@ -30,7 +30,7 @@ rule! {
 }
 
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
-    for decoded in checker.instructions {
+    for decoded in checker.with_problems() {
         for problem in &decoded.problems {
             if let Problem::SplitName { span, operation } = problem {
                 let name = format!("tcgen05.{operation}");

@@ -26,7 +26,7 @@ rule! {
 }
 
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
-    for decoded in checker.instructions {
+    for decoded in checker.with_problems() {
         for problem in &decoded.problems {
             match problem {
                 Problem::UnknownQualifier { span, similar, ignored_by_ptxas } => {

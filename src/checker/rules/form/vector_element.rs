@@ -37,7 +37,7 @@ rule! {
 
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     let mut names = Names::new(checker.unit);
-    for decoded in checker.instructions {
+    for decoded in checker.with_problems() {
         for problem in &decoded.problems {
             if let Problem::Element { span, found } = problem {
                 let fix = match checker.unit.source.slice(*span) {
@@ -58,6 +58,8 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
                 );
             }
         }
+    }
+    for decoded in checker.with_odd_registers() {
         for bound in decoded.operands.iter().filter(|bound| bound.fits) {
             if let Value::Vector(vector) = &bound.value {
                 constants(decoded, bound, vector, &mut names, findings);

@@ -1,4 +1,5 @@
 use crate::diagnostic::{Diagnostic, Findings};
+use crate::instruction::index::OperationSet;
 use crate::instruction::{Instruction, Ld, Mma, St, Vector};
 use crate::isa::tensor_memory::TensorMemory;
 use crate::isa::vocabulary::{LdShape, Num};
@@ -31,7 +32,7 @@ rule! {
 }
 
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
-    for (_, instruction) in checker.typed() {
+    for (_, instruction) in checker.typed(OperationSet::LOADS_AND_STORES.and(OperationSet::MULTIPLIES)) {
         match instruction {
             Instruction::Ld(Ld { shape, num, r, metadata: None, .. })
             | Instruction::St(St { shape, num, r, .. }) => {

@@ -40,7 +40,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     if unit.is_module {
         return;
     }
-    for decoded in checker.instructions {
+    for decoded in checker.with_odd_registers() {
         for Mistyped { register, slot, allowed } in types::mistyped(decoded) {
             let declaration = unit.symbols.register(register.id).span;
             if let (Some(ty), true) = (register.ty, unit.binding(declaration).is_some()) {

@@ -5,7 +5,7 @@ use smallvec::SmallVec;
 use crate::analysis::events::{Action, Event};
 use crate::diagnostic::{Diagnostic, Findings};
 use crate::isa::generic::Computation;
-use crate::isa::vocabulary::{Operation, Slot};
+use crate::isa::vocabulary::Operation;
 use crate::rules::{Checker, Code, rule};
 
 rule! {
@@ -36,9 +36,7 @@ rule! {
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     for flow in checker.flows() {
         // Calls count as what is in the function.
-        let aligned = |event: &Event| {
-            flow.decoded(*event).is_some_and(|it| it.qualifiers.in_slot(Slot::Aligned).is_some())
-        };
+        let aligned = |event: &Event| flow.is_aligned(*event);
         let mut concerned: SmallVec<[(Event, Event); 16]> = SmallVec::new();
         for event in flow.events() {
             match event.action {

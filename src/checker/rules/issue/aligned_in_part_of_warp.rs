@@ -4,7 +4,7 @@ use crate::analysis::events::{Action, Event};
 use crate::analysis::flow::Flow;
 use crate::diagnostic::{Diagnostic, Findings};
 use crate::isa::generic::Control;
-use crate::isa::vocabulary::{Operation, Slot};
+use crate::isa::vocabulary::Operation;
 use crate::rules::{Checker, Code, rule};
 
 rule! {
@@ -41,9 +41,7 @@ rule! {
 
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     for flow in checker.flows().filter(Flow::is_entry) {
-        let aligned = |event: &Event| {
-            flow.decoded(*event).is_some_and(|it| it.qualifiers.in_slot(Slot::Aligned).is_some())
-        };
+        let aligned = |event: &Event| flow.is_aligned(*event);
         // Calls count as what is in the function.
         let concerned = flow.events().iter().filter_map(|event| match event.action {
             Action::Call(callee) => {

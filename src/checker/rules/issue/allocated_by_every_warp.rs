@@ -64,7 +64,7 @@ rule! {
 
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     for flow in checker.flows().filter(Flow::is_entry) {
-        let bounds = checker.launch_bounds(flow.facts.function);
+        let bounds = checker.launch_bounds(flow.function());
         let exact = bounds.threads();
         let Some(Spanned { value: threads, span: directive }) = exact.or_else(|| bounds.most_in_a_row())
         else {

@@ -35,10 +35,7 @@ rule! {
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     for flow in checker.flows().filter(Flow::is_entry) {
         let Some(summary) = flow.summary().filter(|summary| !summary.unknown) else { continue };
-        let of_pair = |event: &Event| {
-            flow.decoded(*event)
-                .is_some_and(|it| it.qualifiers.get::<CtaGroup>().is_some_and(|it| it.value == CtaGroup::Two))
-        };
+        let of_pair = |event: &Event| flow.cta_group(*event) == Some(CtaGroup::Two);
         if !summary.events.iter().any(of_pair) {
             continue;
         }

@@ -66,8 +66,7 @@ rule! {
 
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     for flow in checker.flows().filter(Flow::is_entry) {
-        let Some(cluster) =
-            checker.launch_bounds(flow.facts.function).cluster().filter(|cluster| cluster.exact)
+        let Some(cluster) = checker.launch_bounds(flow.function()).cluster().filter(|cluster| cluster.exact)
         else {
             continue;
         };
@@ -77,9 +76,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
                 Some(
                     Operation::Mma | Operation::MmaWs | Operation::Cp | Operation::Shift | Operation::Commit
                 )
-            ) && flow
-                .decoded(event)
-                .is_some_and(|it| it.qualifiers.get::<CtaGroup>().is_some_and(|it| it.value == CtaGroup::Two))
+            ) && flow.cta_group(event) == Some(CtaGroup::Two)
         });
         if issued.is_empty() || !knows_rank(checker, &flow) {
             continue;

@@ -52,9 +52,9 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
         let role = |event: Event| match (event.action, flow.operation(event)) {
             (Action::MbarrierWait | Action::Acquire | Action::Unknown, _) => Role::Discharge,
             (Action::Barrier, _) => Role::Discharge.only_if(waits_for_cluster(event)),
-            (_, Some(Operation::Dealloc)) => Role::Query.only_if(flow.decoded(event).is_some_and(|it| {
-                it.qualifiers.get::<CtaGroup>().is_some_and(|it| it.value == CtaGroup::Two)
-            })),
+            (_, Some(Operation::Dealloc)) => {
+                Role::Query.only_if(flow.cta_group(event) == Some(CtaGroup::Two))
+            }
             (_, Some(operation)) => Role::Gen.only_if(Pending::of(operation).is_some()),
             _ => Role::None,
         };

@@ -1,4 +1,5 @@
 use crate::diagnostic::{Diagnostic, Findings};
+use crate::instruction::index::OperationSet;
 use crate::instruction::{Instruction, MatrixA};
 use crate::isa::vocabulary::CollectorA;
 use crate::rules::{Checker, Code, rule};
@@ -29,7 +30,7 @@ rule! {
 }
 
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
-    for (_, instruction) in checker.typed() {
+    for (_, instruction) in checker.typed(OperationSet::MULTIPLIES) {
         let Instruction::Mma(mma) = instruction else { continue };
         let Some(ashift) = mma.ashift else { continue };
         let finding = |message: &str| {

@@ -2,6 +2,7 @@ use crate::diagnostic::{Diagnostic, Findings, Fix};
 use crate::instruction::Instruction;
 use crate::instruction::decode::is_scale;
 use crate::instruction::form::Problem;
+use crate::instruction::index::OperationSet;
 use crate::isa::tensor::Restriction;
 use crate::rules::{Checker, Code, rule};
 use crate::source::Span;
@@ -31,7 +32,7 @@ rule! {
 }
 
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
-    for decoded in checker.instructions {
+    for decoded in checker.with_problems() {
         for problem in &decoded.problems {
             let finding = match problem {
                 Problem::Absent { span, slot }
@@ -72,7 +73,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             break;
         }
     }
-    for (_, instruction) in checker.typed() {
+    for (_, instruction) in checker.typed(OperationSet::MULTIPLIES) {
         let Instruction::Mma(mma) = instruction else { continue };
         let kind = mma.kind;
         match mma.block_scale {

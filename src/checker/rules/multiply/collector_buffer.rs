@@ -28,7 +28,7 @@ rule! {
 }
 
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
-    for decoded in checker.instructions {
+    for decoded in checker.with_problems() {
         let Some(form) = decoded.form else { continue };
         for problem in &decoded.problems {
             let Problem::NotAllowed { qualifier, misfit: Some(misfit) } = problem else { continue };

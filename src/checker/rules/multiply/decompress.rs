@@ -1,5 +1,6 @@
 use crate::diagnostic::{Diagnostic, Findings};
 use crate::instruction::Instruction;
+use crate::instruction::index::OperationSet;
 use crate::isa::vocabulary::Kind;
 use crate::rules::{Checker, Code, rule};
 
@@ -40,7 +41,7 @@ rule! {
 }
 
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
-    for (_, instruction) in checker.typed() {
+    for (_, instruction) in checker.typed(OperationSet::MULTIPLIES) {
         let Instruction::Mma(mma) = instruction else { continue };
         let Some(decompress) = mma.decompress else { continue };
         let finding = |message: String| {

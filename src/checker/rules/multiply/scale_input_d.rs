@@ -28,7 +28,7 @@ rule! {
 }
 
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
-    for decoded in checker.instructions {
+    for decoded in checker.with_problems() {
         for problem in &decoded.problems {
             let Problem::Unexpected { span, slot } = problem else { continue };
             if slot.restriction != Some(Restriction::ScaleInputD) {

@@ -1,5 +1,6 @@
 use crate::diagnostic::{Diagnostic, Findings};
 use crate::instruction::Instruction;
+use crate::instruction::index::OperationSet;
 use crate::isa::scale_vectors;
 use crate::rules::{Checker, Code, rule};
 use crate::words::list_words;
@@ -29,7 +30,7 @@ rule! {
 }
 
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
-    for (_, instruction) in checker.typed() {
+    for (_, instruction) in checker.typed(OperationSet::MULTIPLIES) {
         let Instruction::Mma(mma) = instruction else { continue };
         let kind = mma.kind;
         let allowed = scale_vectors::allowed(kind.value);

@@ -27,7 +27,7 @@ rule! {
 }
 
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
-    for decoded in checker.instructions {
+    for decoded in checker.with_problems() {
         for problem in &decoded.problems {
             match problem {
                 Problem::NotAllowed { qualifier, misfit: Some(misfit) }

@@ -172,7 +172,7 @@ fn waits_in_vain(flow: &Flow<'_>, idle: &IdleWait) -> Diagnostic {
 /// What leads to where a kernel waits for copies, or has an mbarrier track them; nothing if the budget does
 /// not suffice.
 fn before_waits(flow: &Flow<'_>) -> Option<Passed> {
-    let own = flow.facts.function;
+    let own = flow.function();
     let waits = |instruction: &u32| {
         matches!(
             flow.unit.operations.of(*instruction).synchronization(),

@@ -107,7 +107,7 @@ fn mixes_groups(flow: &Flow<'_>) -> bool {
 
 /// Whether an instruction is of a CTA group, if it says of which it is.
 fn is_of_group(flow: &Flow<'_>, event: Event, group: CtaGroup) -> Option<bool> {
-    flow.decoded(event)?.qualifiers.get::<CtaGroup>().map(|it| it.value == group)
+    Some(flow.cta_group(event)? == group)
 }
 
 /// The operation that an instruction starts whose completion a commit of this CTA group signals.

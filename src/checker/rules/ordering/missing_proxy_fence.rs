@@ -50,7 +50,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     for flow in checker.flows() {
         let Some(summary) = flow.summary() else { continue };
         if summary.unknown || summary.events.iter().any(|event| event.action == Action::BulkLoad) {
-            loading.push(flow.facts.function);
+            loading.push(flow.function());
         }
     }
     let loaded_in_bulk = checker.events.reachable(loading);
@@ -71,7 +71,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
                 .help("put `fence.proxy.async.shared::cta;` behind the store, before the barrier"),
             );
         }
-        if loaded_in_bulk.contains(&flow.facts.function) {
+        if loaded_in_bulk.contains(&flow.function()) {
             if let Some(pair) = handed_over(&flow) {
                 report(&flow, pair, findings);
             }

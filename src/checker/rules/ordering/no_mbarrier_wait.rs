@@ -48,7 +48,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
         let issued = [Operation::Mma, Operation::MmaWs, Operation::Cp, Operation::Commit];
         let Some(event) = of(&[Operation::Commit]).or_else(|| of(&issued)) else { continue };
         let name = flow.operation(*event).map_or("", Operation::name);
-        let kernel = checker.unit.module.functions[flow.facts.function as usize].name;
+        let kernel = checker.unit.module.functions[flow.function() as usize].name;
         findings.push(
             Diagnostic::new(
                 Code::NoMbarrierWait,

@@ -48,7 +48,7 @@ rule! {
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     let unit = checker.unit;
     for flow in checker.flows().filter(Flow::is_entry) {
-        let function = &unit.module.functions[flow.facts.function as usize];
+        let function = &unit.module.functions[flow.function() as usize];
         if unit.launch_bounds(function).says_registers() {
             continue;
         }

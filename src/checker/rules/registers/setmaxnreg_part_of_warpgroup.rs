@@ -65,7 +65,7 @@ struct Change {
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     let unit = checker.unit;
     for flow in checker.flows().filter(Flow::is_entry) {
-        let bounds = checker.launch_bounds(flow.facts.function);
+        let bounds = checker.launch_bounds(flow.function());
         let Some(Spanned { value: threads, span: directive }) =
             bounds.threads().or_else(|| bounds.most_in_a_row())
         else {

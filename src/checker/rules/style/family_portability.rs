@@ -1,5 +1,6 @@
 use crate::diagnostic::{Diagnostic, Findings, Fix};
 use crate::instruction::gates::portable_scale_vector;
+use crate::instruction::index::OperationSet;
 use crate::rules::{Checker, Code, rule};
 
 rule! {
@@ -29,7 +30,7 @@ rule! {
 }
 
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
-    for (decoded, _) in checker.typed() {
+    for (decoded, _) in checker.typed(OperationSet::MULTIPLIES) {
         let Some((size, portable)) = portable_scale_vector(checker.environment, decoded) else { continue };
         findings.push(
             Diagnostic::new(

@@ -33,8 +33,8 @@ rule! {
 const ORDERED: &[(Slot, Slot)] = &[(Slot::DstFormat, Slot::SrcFormat), (Slot::DataType, Slot::MetadataType)];
 
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
-    for (decoded, _) in checker.typed() {
-        if decoded.problems.is_empty() {
+    for decoded in checker.out_of_order() {
+        if decoded.problems.is_empty() && decoded.instruction.is_some() {
             findings.extend(judge(decoded));
         }
     }
@@ -42,11 +42,6 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
 
 fn judge(decoded: &Decoded<'_>) -> Option<Diagnostic> {
     let form = decoded.form?;
-    // So with nearly all.
-    let mut slots = form.qualifiers.iter();
-    if decoded.qualifiers.iter().all(|qualifier| slots.any(|slot| slot.slot == qualifier.value.slot())) {
-        return None;
-    }
     let order: SmallVec<[Slot; 16]> = form.qualifiers.iter().map(|slot| slot.slot).collect();
     let written: SmallVec<[Spanned<Qualifier>; 16]> = decoded.qualifiers.iter().collect();
     let rank = |qualifier: &Spanned<Qualifier>| rank(&order, *qualifier);

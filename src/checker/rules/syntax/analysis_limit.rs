@@ -39,7 +39,7 @@ rule! {
 
 /// Runs behind the other rules: they do the work that is limited.
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
-    for facts in checker.functions {
+    for facts in checker.flows.iter().map(|flow| flow.facts) {
         let spent = facts.budget.is_spent();
         let calls_too_much = checker.events.is_truncated(facts.function);
         let what = match (spent, facts.budget.is_complete()) {

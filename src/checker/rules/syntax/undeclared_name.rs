@@ -39,7 +39,7 @@ rule! {
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     let unit = checker.unit;
     if unit.is_module {
-        for decoded in checker.instructions {
+        for decoded in checker.with_problems() {
             for problem in &decoded.problems {
                 let Problem::Undeclared { span, guard } = problem else { continue };
                 // It starts a statement: what is wrong is said of the one before it.
