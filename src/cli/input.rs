@@ -106,8 +106,8 @@ fn may_have_ptx(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "ptx") || Language::of(path).is_some()
 }
 
-/// Whether a text whose name does not say what it is begins as PTX does: a module with another name, or what a tool
-/// printed. What is no text at all is refused as such, with what it is.
+/// Whether a text that is called like something else than PTX begins as that does all the same: a module with another
+/// name, or what a tool printed. What is no text at all is refused as such, with what it is.
 fn looks_like_ptx(path: &Path, bytes: &[u8]) -> bool {
     /// Tools print less in front of a module.
     const NEAR: usize = 4096;
@@ -115,10 +115,8 @@ fn looks_like_ptx(path: &Path, bytes: &[u8]) -> bool {
         let behind = line.trim_ascii_start().strip_prefix(b".version");
         behind.is_some_and(|behind| behind.first().is_some_and(u8::is_ascii_whitespace))
     };
-    let is_of_tools = || match path.extension() {
-        Some(extension) => ["txt", "log", "out"].iter().any(|it| extension == *it),
-        None => true,
-    };
+    let Some(extension) = path.extension() else { return true };
+    let is_of_tools = || ["txt", "log", "out"].iter().any(|it| extension == *it);
     let near = &bytes[..bytes.len().min(NEAR)];
     memchr::memchr(0, bytes).is_some()
         || is_version(behind_comments(bytes))

@@ -15,7 +15,8 @@
 //!
 //! A string that is a whole module of PTX is one. Nothing is run. A template is what can be read: literals,
 //! their concatenation, the names that have one value in the file, to which statements beside it may add
-//! (`text += "..."`). Where an `if` decides between values, each of them makes a reading, as for the preprocessor of C++. What else stands between literals is a
+//! (`text += "..."`). Where an `if` decides between values, each of them makes a reading, as for the
+//! preprocessor of C++. What else stands between literals is a
 //! hole. One pass finds the calls and what names are bound to, so that broken files take no longer than
 //! sound ones; a second one, where a function of the file hands its parameters on to such a call, the
 //! calls of that function.
