@@ -33,6 +33,12 @@ pub(super) enum InputError {
         #[source]
         error: SourceError,
     },
+    #[error("cannot read `{path}`: it is not PTX, nor of a language that PTX is looked for in")]
+    #[diagnostic(help(
+        "those are C++, CUDA, Python, Mojo, LLVM IR, MLIR and Rust; a file with PTX is called `.ptx`, or begins \
+         with `.version`"
+    ))]
+    Unknown { path: String },
     #[error("cannot format `{path}`: only PTX has a layout")]
     NotPtx { path: String },
     #[error("cannot format `{path}`: syntax error in line {line}, column {column}")]
@@ -100,6 +106,36 @@ fn may_have_ptx(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "ptx") || Language::of(path).is_some()
 }
 
+/// Whether a text that is called like something else than PTX begins as that does all the same: a module with another
+/// name, or what a tool printed. What is no text at all is refused as such, with what it is.
+fn looks_like_ptx(path: &Path, bytes: &[u8]) -> bool {
+    /// Tools print less in front of a module.
+    const NEAR: usize = 4096;
+    let is_version = |line: &[u8]| {
+        let behind = line.trim_ascii_start().strip_prefix(b".version");
+        behind.is_some_and(|behind| behind.first().is_some_and(u8::is_ascii_whitespace))
+    };
+    let Some(extension) = path.extension() else { return true };
+    let is_of_tools = || ["txt", "log", "out"].iter().any(|it| extension == *it);
+    let near = &bytes[..bytes.len().min(NEAR)];
+    memchr::memchr(0, bytes).is_some()
+        || is_version(behind_comments(bytes))
+        || is_of_tools() && near.split(|byte| *byte == b'\n').any(is_version)
+}
+
+/// A text of PTX without the comments that it begins with.
+fn behind_comments(mut text: &[u8]) -> &[u8] {
+    loop {
+        text = text.trim_ascii_start();
+        let end = match text {
+            [b'/', b'/', ..] => memchr::memchr(b'\n', text),
+            [b'/', b'*', inside @ ..] => memchr::memmem::find(inside, b"*/").map(|at| at + 4),
+            _ => return text,
+        };
+        text = &text[end.unwrap_or(text.len())..];
+    }
+}
+
 impl Input {
     /// What it is called in messages; `stdin_name` is standard input's name.
     pub(super) fn name(&self, stdin_name: &str) -> String {
@@ -131,7 +167,13 @@ impl Input {
             }
             Self::File(path) => read(path),
         };
-        bytes.map_err(|error| InputError::Unreadable { path: name.to_owned(), error })
+        let bytes = bytes.map_err(|error| InputError::Unreadable { path: name.to_owned(), error })?;
+        match self {
+            Self::File(path) if !may_have_ptx(path) && path.is_file() && !looks_like_ptx(path, &bytes) => {
+                Err(InputError::Unknown { path: name.to_owned() })
+            }
+            Self::Stdin | Self::File(_) => Ok(bytes),
+        }
     }
 
     /// Reads the text; `stdin_name` is what standard input is called.

@@ -14,8 +14,9 @@
 //! ```
 //!
 //! A string that is a whole module of PTX is one. Nothing is run. A template is what can be read: literals,
-//! their concatenation, the names that have one value in the file. Where an `if` decides between values,
-//! each of them makes a reading, as for the preprocessor of C++. What else stands between literals is a
+//! their concatenation, the names that have one value in the file, to which statements beside it may add
+//! (`text += "..."`). Where an `if` decides between values, each of them makes a reading, as for the
+//! preprocessor of C++. What else stands between literals is a
 //! hole. One pass finds the calls and what names are bound to, so that broken files take no longer than
 //! sound ones; a second one, where a function of the file hands its parameters on to such a call, the
 //! calls of that function.
@@ -60,7 +61,7 @@ pub(super) fn find(source: &Source, language: Language) -> Found {
     let Reader { tokens, names, calls, programs, modules: literals, .. } = reader;
     let mut found = Found { steps: tokens.steps(), comments: tokens.comments(), ..Found::default() };
     let budget = text.len() + (1 << 20);
-    let mut strings = Strings { text, names: &names, budget, choices: Vec::new() };
+    let mut strings = Strings { text, language, names: &names, budget, choices: Vec::new() };
     let mut wrappers = FxHashMap::default();
     for call in &calls {
         found.steps += u64::from(call.inside.len()) / BYTES_OF_TOKEN;

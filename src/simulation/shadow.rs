@@ -113,9 +113,11 @@ impl Access {
         follows
     }
 
-    /// Whether all that goes wrong with another one goes wrong with this one, which comes later.
+    /// Whether all that goes wrong with another one goes wrong with this one, which comes later. What leaves the bytes
+    /// as they are does not stand for what made them so.
     fn covers(&self, other: &Self) -> bool {
         (self.writes || !other.writes)
+            && (!self.keeps || !other.writes || other.keeps)
             && (self.strong.is_none() || self.strong == other.strong && self.cta == other.cta)
     }
 }
@@ -242,6 +244,10 @@ impl<'a> Visit<'a> {
                 if !agrees {
                     found(Conflict::Race(*number));
                 }
+                // Who reads behind one of two that write the same reads that, whenever the other one writes.
+                if own.keeps && !is_before && other.writes && other.strong.is_none() {
+                    continue;
+                }
                 // Whoever gets into trouble with a race is told once.
                 if !own.covers(other) || !is_before && agrees {
                     kept.push(*number);
@@ -263,7 +269,9 @@ impl<'a> Visit<'a> {
             {
                 found(Conflict::Proxy(write));
             }
-            if own.writes && own.strong.is_some() && (!is_before || !own.covers(last)) {
+            let is_covered = own.covers(last);
+            let is_weakly_hidden = own.keeps && is_before && !is_covered;
+            if own.writes && own.strong.is_some() && (!is_before || !is_covered) || is_weakly_hidden {
                 kept.push(write);
             }
         }
@@ -386,6 +394,30 @@ mod tests {
         clock.learn(0, 1);
         clock.learn(1, 1);
         none(make(&mut shadow, &mut history, &clock, access(2, 1, true, Via::Generic), (0, 16)));
+    }
+
+    #[test]
+    fn what_changes_nothing_hides_nothing() {
+        let of = |agent, tick, keeps| Access { keeps, ..access(agent, tick, true, Via::Generic) };
+        let knowing = |events: &[(Agent, u32)]| {
+            let mut clock = Clock::default();
+            events.iter().for_each(|(agent, tick)| clock.learn(*agent, *tick));
+            clock
+        };
+        let (mut shadow, mut history) = (Shadow::new(64), History::default());
+        let mut make = |clock: &Clock, it| make(&mut shadow, &mut history, clock, it, (0, 4));
+        assert_eq!(make(&knowing(&[]), of(0, 1, false)), []);
+        assert_eq!(make(&knowing(&[(0, 1)]), of(1, 1, true)), []);
+        assert_eq!(make(&knowing(&[(0, 1), (1, 1)]), of(1, 2, true)), []);
+        let read = |agent| access(agent, 1, false, Via::Generic);
+        assert_eq!(make(&knowing(&[]), read(2)), [Conflict::Race(0)]);
+        // Behind the first, what is written again is what it reads.
+        assert_eq!(make(&knowing(&[(0, 1)]), read(3)), []);
+        // One that knows nothing of the first writes the same for itself.
+        let all = &[(0, 1), (1, 2), (2, 1), (3, 1)];
+        assert_eq!(make(&knowing(all), of(4, 1, false)), []);
+        assert_eq!(make(&knowing(all), of(5, 1, true)), []);
+        assert_eq!(make(&knowing(&[(5, 1)]), read(5)), []);
     }
 
     #[test]

@@ -122,6 +122,41 @@ fn bad_input_is_explained() {
 }
 
 #[test]
+fn files_that_are_not_read_are_named_in_one_line() {
+    let directory = scratch("not_read");
+    let path = |name: &str| directory.join(name).to_str().unwrap().to_owned();
+    let module = fs::read_to_string(root().join(BAD)).unwrap();
+    let listing = format!("Fatbin ptx code:\n================\n{module}");
+    for (name, text, is_read) in [
+        ("notes.md", format!("# Notes\n```\n{module}```\n"), false),
+        ("kernel.zig", "const std = @import(\"std\");\n".to_owned(), false),
+        ("book.ipynb", "{\"cells\": []}\n".to_owned(), false),
+        ("kernel.jl", format!("const PTX = \"\"\"\n{module}\"\"\"\n"), false),
+        ("notes.txt", "Wait before you read.\n".to_owned(), false),
+        ("host.s", "\t.file \"a.c\"\n\t.text\n".to_owned(), false),
+        ("empty", String::new(), false),
+        ("kernel.s", format!("//\n// LLVM\n//\n\n{module}"), true),
+        ("kernel.dump", format!("/* a\n * b */ // c\n{module}"), true),
+        ("kernel.txt", listing.clone(), true),
+        ("kernel", listing, true),
+    ] {
+        fs::write(path(name), text).unwrap();
+        for command in [&["check"][..], &["ast"], &["format", "--check"]] {
+            let output = run(&[command, &[path(name).as_str()]].concat());
+            let said = stderr(&output);
+            assert_eq!(said.contains("it is not PTX"), !is_read, "{command:?} {name}: {said}");
+            if !is_read {
+                assert_eq!(output.status.code(), Some(2), "{command:?} {name}");
+                assert!(!stdout(&output).contains("error"), "{command:?} {name}: {}", stdout(&output));
+            }
+        }
+    }
+    // Standard input is PTX, whatever it is called.
+    let output = with_stdin(&["check", "-", "--stdin-filename", "notes.md"], module.as_bytes());
+    assert_eq!(output.status.code(), Some(1));
+}
+
+#[test]
 fn a_file_of_100_mb() {
     let directory = scratch("large");
     let path = directory.join("large.ptx");

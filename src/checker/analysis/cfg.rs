@@ -10,7 +10,7 @@ use std::ops::Range;
 
 use petgraph::algo::kosaraju_scc;
 use petgraph::graph::{DiGraph, NodeIndex};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::{SmallVec, smallvec};
 
 use super::dominance::DominatorTree;
@@ -487,6 +487,11 @@ impl Builder<'_> {
         let mut labels = Labels::default();
         let mut targets: FxHashMap<u32, Slice> = FxHashMap::default();
         let mut pending_labels = Vec::new();
+        let jumped_to = OnceCell::new();
+        let is_jumped_to = |label: u32| {
+            let jumped_to: &Option<FxHashSet<u32>> = jumped_to.get_or_init(|| self.jumped_to());
+            jumped_to.as_ref().is_none_or(|labels| labels.contains(&label))
+        };
         // The instructions of the last block so far.
         let mut open = 0..0;
         let mut close = |blocks: &mut Vec<Block>, open: &mut Range<u32>| {
@@ -500,12 +505,15 @@ impl Builder<'_> {
         for index in self.body.range() {
             match self.unit.module.statements[index].kind() {
                 StatementKind::Label => {
+                    pending_labels.push(index as u32);
                     if !open.is_empty() {
+                        if !is_jumped_to(index as u32) {
+                            continue;
+                        }
                         close(&mut blocks, &mut open);
                         blocks.push(Block::default());
                     }
                     labels.0.push((index as u32, BlockId(blocks.len() as u32 - 1)));
-                    pending_labels.push(index as u32);
                 }
                 StatementKind::BranchTargets(names) => {
                     targets
@@ -602,6 +610,26 @@ impl Builder<'_> {
             dominators: OnceCell::new(),
             post_dominators: OnceCell::new(),
         }
+    }
+
+    /// The labels that jumps name; none where one does not say where it leads. Those that nothing names, such as the
+    /// places that debuggers know, begin no block.
+    fn jumped_to(&self) -> Option<FxHashSet<u32>> {
+        let mut found = FxHashSet::default();
+        for index in self.body.range() {
+            let StatementKind::Instruction(instruction) = self.unit.module.statements[index].kind() else {
+                continue;
+            };
+            match self.transfer(instruction) {
+                Transfer::None | Transfer::Leave => {}
+                Transfer::Branch => {
+                    let operands = self.unit.module.instructions[instruction as usize].operands;
+                    found.insert(self.label(operands)?);
+                }
+                Transfer::Indexed => return None,
+            }
+        }
+        Some(found)
     }
 
     fn transfer(&self, instruction: u32) -> Transfer {
@@ -709,6 +737,16 @@ mod tests {
             [vec![0, 1], vec![2], vec![], vec![]]
         );
         assert_eq!(edges("@p ret; mov.b32 r, 0;"), [vec![1], vec![]]);
+    }
+
+    #[test]
+    fn labels_that_nothing_jumps_to() {
+        assert_eq!(
+            edges("mov.b32 r, 0; D: mov.b32 r, 1; @p bra L; E: mov.b32 r, 2; F: L: ret;"),
+            [vec![1, 2], vec![2], vec![], vec![]]
+        );
+        // A jump to something else may lead anywhere.
+        assert_eq!(edges("mov.b32 r, 0; D: @p bra x; ret;"), [vec![1], vec![1, 2], vec![], vec![]]);
     }
 
     #[test]

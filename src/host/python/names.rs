@@ -24,6 +24,10 @@ pub(super) struct Names<'s> {
     branches: Vec<Branch>,
     /// The branch that this line ends.
     ended: Option<Branch>,
+    /// The blocks that are open, each with its number and how far its lines are indented.
+    blocks: Vec<(u32, u32)>,
+    /// How many blocks there were.
+    block_count: u32,
     line: Line,
 }
 
@@ -50,9 +54,13 @@ enum Bound {
 /// A value that is written somewhere.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Value {
-    pub(super) span: Span,
+    /// What is written there, and behind that what `+=` adds.
+    pub(super) parts: SmallVec<[Span; 1]>,
     /// The branches that it stands in.
     path: SmallVec<[Arm; 4]>,
+    /// The block of statements that it stands in, which are executed one behind the other; none where it is
+    /// the only one of its line's.
+    block: Option<u32>,
 }
 
 /// A branch of an `if`.
@@ -79,7 +87,15 @@ pub(super) struct Branches<'n> {
 /// No name has more values that are worth looking at.
 const MOST_VALUES: usize = 8;
 
+/// No value is put together of more parts that are worth looking at.
+const MOST_PARTS: usize = 64;
+
 impl Value {
+    /// Whether all of it is there at a place of the text: what is added later is not.
+    pub(super) fn is_whole_at(&self, at: u32) -> bool {
+        self.parts[1..].last().is_none_or(|last| last.end <= at)
+    }
+
     /// The `if` of which this value stands in another branch than the other, and the two branches.
     fn excludes(&self, other: &Self) -> Option<(u32, u32, u32)> {
         let (one, other) = self.path.iter().zip(&other.path).find(|(one, other)| one != other)?;
@@ -97,6 +113,8 @@ struct Line {
     previous: Option<Token>,
     /// Whether names are read that a loop, comprehension or `lambda` binds, in whatever depth.
     in_for: bool,
+    /// Whether the line begins with the head of a block: what stands behind it may be executed several times.
+    is_head: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -110,6 +128,8 @@ enum State {
     Annotation(Span),
     /// The value of a name, from here on.
     Value(Span, u32),
+    /// What is added to a name, from here on.
+    Added(Span, u32),
     /// Names with commas: the first of them.
     Tuple,
     /// `import`: all its names.
@@ -142,6 +162,8 @@ impl<'s> Names<'s> {
             chains: Vec::new(),
             branches: Vec::new(),
             ended: None,
+            blocks: Vec::new(),
+            block_count: 0,
             line: Line::default(),
         }
     }
@@ -162,11 +184,18 @@ impl<'s> Names<'s> {
             self.ended = Some(branch).filter(|branch| branch.indent == indent);
         }
         self.line = Line { indent, ..Line::default() };
+        while self.blocks.pop_if(|(_, block)| *block > indent).is_some() {}
+        if self.blocks.last().is_none_or(|(_, block)| *block < indent) {
+            self.blocks.push((self.block_count, indent));
+            self.block_count += 1;
+        }
     }
 
     /// The statement ends.
     pub(super) fn end(&mut self) {
-        if let (State::Value(name, from), Some(last)) = (self.line.state, self.line.previous) {
+        let state = self.line.state;
+        if let (State::Value(name, from) | State::Added(name, from), Some(last)) = (state, self.line.previous)
+        {
             let value = match last {
                 Token::Word(span) | Token::Number(span) | Token::Other(_, span) => span.end,
                 Token::Literal(literal) => literal.span.end,
@@ -175,8 +204,14 @@ impl<'s> Names<'s> {
             let value = self.text.get(from as usize..value as usize).unwrap_or_default();
             let start = from + (value.len() - value.trim_start().len()) as u32;
             let span = Span::new(start, from + value.len() as u32);
-            let path = self.branches.iter().map(|branch| branch.arm).collect();
-            self.bind(name, Bound::Values(vec![Value { span, path }]));
+            let block = self.blocks.last().filter(|_| !self.line.is_head).map(|(block, _)| *block);
+            if matches!(state, State::Added(..)) {
+                self.add(name, span, block);
+            } else {
+                let path = self.branches.iter().map(|branch| branch.arm).collect();
+                let parts = SmallVec::from_elem(span, 1);
+                self.bind(name, Bound::Values(vec![Value { parts, path, block }]));
+            }
         }
         self.line.state = State::Start;
     }
@@ -211,6 +246,11 @@ impl<'s> Names<'s> {
             && text.as_bytes().get(colon.end as usize) == Some(&b'=')
         {
             self.bind(name, Bound::Unknown);
+        }
+        if let (State::Condition(_) | State::Compound, Token::Other(b':', _)) = (self.line.state, token)
+            && depth == 0
+        {
+            self.line.is_head = true;
         }
         self.line.state = match (self.line.state, token) {
             (_, Token::Other(b';', _)) if depth == 0 => {
@@ -260,7 +300,10 @@ impl<'s> Names<'s> {
                 State::Tuple
             }
             (State::Name(_), Token::Other(b'.' | b'(' | b'[', _)) => State::Rest,
-            // `name += value`: an operator that is followed by `=`.
+            (State::Name(name), Token::Other(b'+', at)) if text[at.end as usize..].starts_with('=') => {
+                State::Added(name, at.end + 1)
+            }
+            // `name -= value`: an operator that is followed by `=`.
             (State::Name(name), Token::Other(_, at)) => {
                 let behind = text.get(at.end as usize..).unwrap_or_default();
                 if behind.starts_with('=') && !behind.starts_with("==")
@@ -354,6 +397,20 @@ impl<'s> Names<'s> {
         let scope = self.scope();
         let known = self.bound.entry((scope, &self.text[name.range()]));
         known.and_modify(|known| known.add(&value)).or_insert(value);
+    }
+
+    /// `name += part`. Only what stands in one block with the value is certainly executed once behind it.
+    fn add(&mut self, name: Span, part: Span, block: Option<u32>) {
+        let known = self.bound.get_mut(&(self.scope(), &self.text[name.range()]));
+        if let Some(Bound::Values(values)) = known
+            && let Some(value) = values.last_mut()
+            && value.block.is_some_and(|own| Some(own) == block)
+            && value.parts.len() < MOST_PARTS
+        {
+            value.parts.push(part);
+        } else {
+            self.bind(name, Bound::Unknown);
+        }
     }
 
     /// A branch of an `if` starts.

@@ -2,10 +2,10 @@
 
 use smallvec::SmallVec;
 
-use super::names::{Names, Scope};
+use super::names::{Names, Scope, Value};
 use super::tokens::{Fields, Literal, Part, Token, Tokens, conversions};
-use crate::Piece;
 use crate::template::{Backslash, Escapes};
+use crate::{Language, Piece};
 use ptx_syntax::source::Span;
 
 /// What is known of a string.
@@ -19,6 +19,7 @@ pub(super) struct Text {
 /// Evaluates expressions.
 pub(super) struct Strings<'n, 's> {
     pub(super) text: &'s str,
+    pub(super) language: Language,
     pub(super) names: &'n Names<'s>,
     /// How many bytes of values of names may still be read, all expressions together.
     pub(super) budget: usize,
@@ -66,7 +67,7 @@ enum TermKind {
     Unknown,
 }
 
-impl<'s> Strings<'_, 's> {
+impl<'n, 's> Strings<'n, 's> {
     /// Whether conditions can be decided in a way in which they were not decided yet.
     pub(super) fn decide_anew(&mut self) -> bool {
         while let Some(choice) = self.choices.last_mut() {
@@ -101,8 +102,8 @@ impl<'s> Strings<'_, 's> {
         Some(0)
     }
 
-    /// The value of a name, where it has one that is written.
-    fn value(&mut self, name: &'s str, scope: Scope) -> Option<(Span, Scope)> {
+    /// The value of a name at a place, where it has one that is written.
+    fn value(&mut self, name: &'s str, at: u32, scope: Scope) -> Option<(&'n Value, Scope)> {
         let names = self.names;
         let (values, scope) = names.values(name, scope)?;
         let value = if let [value] = values {
@@ -111,7 +112,7 @@ impl<'s> Strings<'_, 's> {
             let branches = names.branches(values)?;
             &branches.values[self.choose(branches.condition, &branches.arms)?]
         };
-        Some((value.span, scope))
+        value.is_whole_at(at).then_some((value, scope))
     }
 
     /// What an expression makes, if that is a string.
@@ -152,7 +153,7 @@ impl<'s> Strings<'_, 's> {
                         Some(0) => Span::new(expression.start, word.start),
                         _ => Span::new(other.end, expression.end),
                     };
-                    if self.pay(part) {
+                    if self.pay(&[part]) {
                         return self.sum(part, scope, mode, depth + 1, out);
                     }
                     break;
@@ -175,7 +176,7 @@ impl<'s> Strings<'_, 's> {
         depth: usize,
         out: &mut Text,
     ) -> bool {
-        let Some(Term { span, kind }) = primary(self.text, tokens) else { return false };
+        let Some(Term { span, kind }) = primary(self.text, self.language, tokens) else { return false };
         let mut mode = mode;
         let mut is_known = true;
         let mut joined = None;
@@ -286,16 +287,17 @@ impl<'s> Strings<'_, 's> {
     fn field(&mut self, code: Span, scope: Scope, depth: usize, out: &mut Text) -> bool {
         let name = self.text[code.range()].trim();
         let is_name = !name.is_empty() && name.bytes().all(|it| it.is_ascii_alphanumeric() || it == b'_');
-        let (value, scope) = if is_name {
-            let Some(found) = self.value(name, scope) else { return false };
-            found
+        let (parts, scope) = if is_name {
+            let Some((value, scope)) = self.value(name, code.start, scope) else { return false };
+            (&value.parts[..], scope)
         } else {
-            (code, scope)
+            (&[code][..], scope)
         };
-        if !self.pay(value) || depth > DEPTH {
+        if !self.pay(parts) || depth > DEPTH {
             return false;
         }
-        let written = &self.text[value.range()];
+        let value = parts[0];
+        let written = if parts.len() == 1 { &self.text[value.range()] } else { "+" };
         if written.bytes().all(|byte| byte.is_ascii_digit()) && (written == "0" || !written.starts_with('0'))
         {
             out.pieces.push(Piece::Text { span: value, escapes: Escapes::of(Backslash::Plain) });
@@ -303,7 +305,9 @@ impl<'s> Strings<'_, 's> {
         }
         let before = out.pieces.len();
         let had_text = out.has_text;
-        self.sum(value, scope, Mode::Plain, depth + 1, out);
+        for part in parts {
+            self.sum(*part, scope, Mode::Plain, depth + 1, out);
+        }
         if !out.pieces[before..].iter().any(|piece| matches!(piece, Piece::Text { .. })) {
             out.pieces.truncate(before);
             out.has_text = had_text;
@@ -315,22 +319,25 @@ impl<'s> Strings<'_, 's> {
     /// The value of a name.
     fn name(&mut self, name: Span, scope: Scope, mode: Mode, depth: usize, out: &mut Text) {
         let text = self.text;
-        let value = self.value(&text[name.range()], scope);
-        let Some((value, scope)) = value.filter(|(value, _)| self.pay(*value)) else {
+        let value = self.value(&text[name.range()], name.start, scope);
+        let Some((value, scope)) = value.filter(|(value, _)| self.pay(&value.parts)) else {
             out.pieces.push(Piece::Hole(name));
             return;
         };
         let before = out.pieces.len();
-        self.sum(value, scope, mode, depth + 1, out);
+        for part in &value.parts {
+            self.sum(*part, scope, mode, depth + 1, out);
+        }
         if !out.pieces[before..].iter().any(|piece| matches!(piece, Piece::Text { .. })) {
             out.pieces.truncate(before);
             out.pieces.push(Piece::Hole(name));
         }
     }
 
-    /// Whether a value may still be read.
-    fn pay(&mut self, value: Span) -> bool {
-        match self.budget.checked_sub(value.len() as usize + 1) {
+    /// Whether the parts of a value may still be read.
+    fn pay(&mut self, parts: &[Span]) -> bool {
+        let cost: usize = parts.iter().map(|part| part.len() as usize + 1).sum();
+        match self.budget.checked_sub(cost) {
             Some(left) => {
                 self.budget = left;
                 true
@@ -410,7 +417,7 @@ fn arguments(text: &str, inside: Span) -> Option<Vec<Span>> {
 }
 
 /// What an expression starts with, without what is done with it.
-fn primary(text: &str, tokens: &mut Tokens<'_>) -> Option<Term> {
+fn primary(text: &str, language: Language, tokens: &mut Tokens<'_>) -> Option<Term> {
     let (span, kind) = match tokens.next_within()? {
         Token::Literal(first) => {
             let mut literals = vec![first];
@@ -432,7 +439,7 @@ fn primary(text: &str, tokens: &mut Tokens<'_>) -> Option<Term> {
                 Some((span, inside)) => (span, TermKind::Group(inside)),
                 None => (word, TermKind::Unknown),
             },
-            "String" => match group(tokens, word) {
+            "String" if language == Language::Mojo => match group(tokens, word) {
                 Some((span, inside)) => (span, TermKind::Parts(arguments(text, inside)?)),
                 None => (word, TermKind::Name(word)),
             },

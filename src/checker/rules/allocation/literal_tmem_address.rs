@@ -1,14 +1,17 @@
+use crate::analysis::events::Event;
 use crate::analysis::flow::Flow;
 use crate::analysis::footprint::accessed;
 use crate::analysis::places::Root;
 use crate::descriptor::tmem_address::COLUMNS;
 use crate::diagnostic::{Diagnostic, Findings};
+use crate::instruction::{Instruction, Scalar};
 use crate::rules::{Checker, Code, rule};
+use crate::source::Span;
 
 rule! {
     /// ## What it does
     /// Finds uses of a literal column of Tensor Memory in a kernel that allocates fewer than 512
-    /// columns.
+    /// columns: accesses, and a `dealloc` of one.
     ///
     /// ## Why is this bad?
     /// Which columns `alloc` gives is known only at run time, unless it gives all of them. Shipped
@@ -49,15 +52,11 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             continue;
         };
         for event in flow.events() {
-            let Some((address, _)) = flow.instruction(*event).and_then(accessed) else { continue };
-            let Some(place) = flow.place(*event, address).filter(|place| place.root == Root::Literal) else {
-                continue;
-            };
-            let Some(column) = place.column() else { continue };
+            let Some((span, column)) = literal_column(&flow, *event) else { continue };
             findings.push(
                 Diagnostic::new(
                     Code::LiteralTmemAddress,
-                    address.span,
+                    span,
                     format!("column {column} is used as if it were allocated"),
                     "a literal column",
                 )
@@ -72,4 +71,22 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             );
         }
     }
+}
+
+/// The column that an instruction accesses or frees and that is none of an allocation, and where it says so.
+fn literal_column(flow: &Flow<'_>, event: Event) -> Option<(Span, u32)> {
+    let (place, span) = match flow.instruction(event)? {
+        Instruction::Dealloc(dealloc) => match &dealloc.taddr {
+            Scalar::Immediate(immediate) => {
+                return Some((immediate.span, u32::try_from(immediate.value()).ok()?));
+            }
+            taddr => (flow.scalar_place(event, taddr), taddr.span()),
+        },
+        instruction => {
+            let (address, _) = accessed(instruction)?;
+            (flow.place(event, address), address.span)
+        }
+    };
+    let column = place.filter(|place| place.root == Root::Literal)?.column()?;
+    Some((span, column))
 }

@@ -15,11 +15,11 @@ rule! {
     /// @p tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [slot], 32;
     /// setp.eq.u32 q, tid, 0;
     /// @q mbarrier.init.shared::cta.b64 [bar], 1;
-    /// @q st.bulk.weak.shared::cta [tile], 16384, 0;
+    /// mov.u32 r1, tile;
+    /// @q st.bulk.weak.shared::cta [r1], 16384, 0;
     /// fence.proxy.async.shared::cta;
     /// bar.sync 0;
     /// ld.shared.b32 taddr, [slot];
-    /// mov.u32 r1, tile;
     /// add.u32 r1, r1, 8192;
     /// shr.u32 r1, r1, 4;
     /// cvt.u64.u32 adesc, r1;
@@ -40,11 +40,11 @@ rule! {
     /// @p tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [slot], 32;
     /// setp.eq.u32 q, tid, 0;
     /// @q mbarrier.init.shared::cta.b64 [bar], 1;
-    /// @q st.bulk.weak.shared::cta [tile], 16384, 0;
+    /// mov.u32 r1, tile;
+    /// @q st.bulk.weak.shared::cta [r1], 16384, 0;
     /// fence.proxy.async.shared::cta;
     /// bar.sync 0;
     /// ld.shared.b32 taddr, [slot];
-    /// mov.u32 r1, tile;
     /// shr.u32 r1, r1, 4;
     /// cvt.u64.u32 adesc, r1;
     /// or.b64 adesc, adesc, 0x4000404000010000;
