@@ -366,7 +366,7 @@ impl Lane {
     /// Whether it is this one, as an address of this instruction; to be asked last.
     pub fn is_certain(&self, checker: &Checker<'_>, decoded: &Decoded<'_>) -> bool {
         let certain =
-            |distance: Distance| checker.flow(decoded).is_some_and(|flow| distance.is_certain(&flow));
+            |distance: Distance| checker.flow(decoded).is_some_and(|flow| distance.is_certain(flow));
         self.distance.is_none_or(certain)
     }
 

@@ -401,7 +401,9 @@ mod tests {
         let of = |agent, tick, keeps| Access { keeps, ..access(agent, tick, true, Via::Generic) };
         let knowing = |events: &[(Agent, u32)]| {
             let mut clock = Clock::default();
-            events.iter().for_each(|(agent, tick)| clock.learn(*agent, *tick));
+            for (agent, tick) in events {
+                clock.learn(*agent, *tick);
+            }
             clock
         };
         let (mut shadow, mut history) = (Shadow::new(64), History::default());

@@ -108,19 +108,6 @@ type Firsts = SmallVec<[(Fact, Event); 16]>;
 /// The events that query.
 type Thens = SmallVec<[Event; 16]>;
 
-impl<'a> Own<'a> {
-    fn new(unit: &'a Unit, all: &'a Events, facts: &'a FunctionFacts) -> Self {
-        let FunctionFacts { function, is_helper, .. } = *facts;
-        Self {
-            function,
-            is_entry: unit.module.functions[function as usize].is_entry,
-            is_helper,
-            events: all.of(function),
-            summary: all.summary(function),
-        }
-    }
-}
-
 /// One function with its events.
 #[derive(Clone, Copy, Debug)]
 pub struct Flow<'a> {
@@ -151,6 +138,19 @@ struct Own<'a> {
     is_helper: bool,
     events: &'a [Event],
     summary: Option<&'a Summary>,
+}
+
+impl<'a> Own<'a> {
+    fn new(unit: &'a Unit, all: &'a Events, facts: &'a FunctionFacts) -> Self {
+        let FunctionFacts { function, is_helper, .. } = *facts;
+        Self {
+            function,
+            is_entry: unit.module.functions[function as usize].is_entry,
+            is_helper,
+            events: all.of(function),
+            summary: all.summary(function),
+        }
+    }
 }
 
 impl<'a> Flow<'a> {
@@ -241,10 +241,16 @@ impl<'a> Flow<'a> {
         }
     }
 
-    /// The allocation that an event is. Asked for in this way, what is no allocation costs no look at the
-    /// instruction.
+    /// The typed instruction of an event, if it is one of these operations. Of others, nothing is looked at but the
+    /// event.
+    fn instruction_of(&self, event: Event, operations: OperationSet) -> Option<&'a Instruction<'a>> {
+        self.operation(event).filter(|it| operations.contains(*it))?;
+        self.instruction(event)
+    }
+
+    /// The allocation that an event is.
     pub fn alloc(&self, event: Event) -> Option<&'a Alloc<'a>> {
-        match self.instruction_of(event, Operation::Alloc)? {
+        match self.instruction_of(event, OperationSet::of(&[Operation::Alloc]))? {
             Instruction::Alloc(alloc) => Some(alloc),
             _ => None,
         }
@@ -252,7 +258,7 @@ impl<'a> Flow<'a> {
 
     /// The deallocation that an event is.
     pub fn dealloc(&self, event: Event) -> Option<&'a Dealloc<'a>> {
-        match self.instruction_of(event, Operation::Dealloc)? {
+        match self.instruction_of(event, OperationSet::of(&[Operation::Dealloc]))? {
             Instruction::Dealloc(dealloc) => Some(dealloc),
             _ => None,
         }
@@ -260,7 +266,7 @@ impl<'a> Flow<'a> {
 
     /// The commit that an event is.
     pub fn commit(&self, event: Event) -> Option<&'a Commit<'a>> {
-        match self.instruction_of(event, Operation::Commit)? {
+        match self.instruction_of(event, OperationSet::of(&[Operation::Commit]))? {
             Instruction::Commit(commit) => Some(commit),
             _ => None,
         }
@@ -268,15 +274,10 @@ impl<'a> Flow<'a> {
 
     /// The load from Tensor Memory that an event is.
     pub fn load(&self, event: Event) -> Option<&'a Ld<'a>> {
-        let operation = self.operation(event).filter(|it| OperationSet::LOADS.contains(*it))?;
-        match self.instruction_of(event, operation)? {
+        match self.instruction_of(event, OperationSet::LOADS)? {
             Instruction::Ld(ld) => Some(ld),
             _ => None,
         }
-    }
-
-    fn instruction_of(&self, event: Event, operation: Operation) -> Option<&'a Instruction<'a>> {
-        (self.operation(event) == Some(operation)).then(|| self.instruction(event)).flatten()
     }
 
     /// Whether all threads of a warp have to execute an event together.

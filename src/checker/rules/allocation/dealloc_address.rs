@@ -45,14 +45,14 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
         let Some(flow) = checker.flow(decoded) else { continue };
         let found = flow.scalar_distance(decoded, &dealloc.taddr);
         // Where it starts, there is nothing to say.
-        let distance = found.filter(|it| (it.lanes, it.columns) != (0, 0) && it.is_certain(&flow));
+        let distance = found.filter(|it| (it.lanes, it.columns) != (0, 0) && it.is_certain(flow));
         // The lanes of a warp may have been added to it, where it is not known how far it is.
         let of_warp = || {
             if found.is_some() {
                 return None;
             }
             let named = flow.scalar_lanes_of_warps(flow.event_at(decoded.index)?, &dealloc.taddr)?;
-            let warp = named.some_warp(|lane| lane != 0).filter(|_| named.is_certain(&flow))?;
+            let warp = named.some_warp(|lane| lane != 0).filter(|_| named.is_certain(flow))?;
             Some(format!("the lane is {} in warp {warp}, not 0", named.lane(warp)))
         };
         // Bits 16 to 31 are the lane, those below the column.

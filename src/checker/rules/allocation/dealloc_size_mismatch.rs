@@ -9,9 +9,7 @@ use crate::analysis::footprint;
 use crate::analysis::places::{Slot, SlotRoot};
 use crate::diagnostic::{Diagnostic, Findings, Fix};
 use crate::instruction::decode::Decoded;
-use crate::instruction::index::OperationSet;
-use crate::instruction::{Alloc, Instruction, Scalar};
-use crate::isa::vocabulary::Operation;
+use crate::instruction::{Alloc, Scalar};
 use crate::rules::{Checker, Code, rule};
 use crate::source::Span;
 
@@ -133,21 +131,16 @@ fn of_any(checker: &Checker<'_>, reported: &mut FxHashSet<u32>, findings: &mut F
         let mut freed = Vec::new();
         let mut all_known = true;
         for event in &summary.events {
-            let is_asked = |it: &Operation| OperationSet::ALLOCATIONS.contains(*it);
-            let decoded = flow.operation(*event).filter(is_asked).and_then(|_| flow.decoded(*event));
-            let Some(decoded) = decoded else { continue };
-            match &decoded.instruction {
-                Some(Instruction::Alloc(alloc)) => {
-                    let sizes = sizes(checker, decoded, alloc);
-                    all_known &= !sizes.is_empty();
-                    for size in sizes {
-                        let (first, count) = allocated.entry(size).or_insert((decoded.name, 0));
-                        *first = decoded.name.min(*first);
-                        *count += 1;
-                    }
+            if let (Some(alloc), Some(decoded)) = (flow.alloc(*event), flow.decoded(*event)) {
+                let sizes = sizes(checker, decoded, alloc);
+                all_known &= !sizes.is_empty();
+                for size in sizes {
+                    let (first, count) = allocated.entry(size).or_insert((decoded.name, 0));
+                    *first = decoded.name.min(*first);
+                    *count += 1;
                 }
-                Some(Instruction::Dealloc(dealloc)) => freed.push((decoded, dealloc)),
-                _ => {}
+            } else if let (Some(dealloc), Some(decoded)) = (flow.dealloc(*event), flow.decoded(*event)) {
+                freed.push((decoded, dealloc));
             }
         }
         // An allocation of unknown size may be the one.
