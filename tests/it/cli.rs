@@ -134,11 +134,11 @@ fn files_that_are_not_read_are_named_in_one_line() {
         ("kernel.jl", format!("const PTX = \"\"\"\n{module}\"\"\"\n"), false),
         ("notes.txt", "Wait before you read.\n".to_owned(), false),
         ("host.s", "\t.file \"a.c\"\n\t.text\n".to_owned(), false),
-        ("empty", String::new(), false),
         ("kernel.s", format!("//\n// LLVM\n//\n\n{module}"), true),
         ("kernel.dump", format!("/* a\n * b */ // c\n{module}"), true),
         ("kernel.txt", listing.clone(), true),
         ("kernel", listing, true),
+        ("empty", String::new(), true),
     ] {
         fs::write(path(name), text).unwrap();
         for command in [&["check"][..], &["ast"], &["format", "--check"]] {

@@ -298,10 +298,22 @@ fn used_for_certain(program: &[Op]) -> bool {
     })
 }
 
+/// Whether a `wait::ld` may still make good for a fence before it: no jump leads away between them, or to there.
+fn is_made_good(program: &[Op], fence: usize) -> bool {
+    let is_target = |at: usize| {
+        program.iter().any(|op| matches!(op, Op::Branch(to) | Op::Test(_, to) | Op::Jump(to) if *to == at))
+    };
+    let mut behind = (fence + 1..program.len()).take_while(|at| {
+        !is_target(*at) && !matches!(program[*at], Op::Branch(_) | Op::Test(..) | Op::Jump(_) | Op::Exit)
+    });
+    behind.any(|at| program[at] == Op::WaitLd)
+}
+
 /// Whether the way to a `fence::before_thread_sync` always leads through a load, and may go on from
 /// there without another load, a wait, and a use.
 fn loaded_for_certain(program: &[Op]) -> bool {
-    let fences = (0..program.len()).filter(|at| program[*at] == Op::FenceBefore);
+    let fences =
+        (0..program.len()).filter(|at| program[*at] == Op::FenceBefore && !is_made_good(program, *at));
     let pairs = fences.flat_map(|fence| (0..program.len()).map(move |load| (load, fence)));
     pairs.into_iter().any(|(load, fence)| {
         let Op::Ld(register) = program[load] else { return false };

@@ -175,6 +175,35 @@ impl Declared {
     const MOST: u32 = 1 << 16;
 }
 
+/// How the elements of a vector are alike so far.
+#[derive(Clone, Copy, Debug)]
+struct Alike {
+    last: Option<(RegisterId, Option<Type>)>,
+    is_uniform: bool,
+    is_ascending: bool,
+}
+
+impl Default for Alike {
+    fn default() -> Self {
+        Self { last: None, is_uniform: true, is_ascending: true }
+    }
+}
+
+impl Alike {
+    /// One of them is no register.
+    const NOT: Self = Self { last: None, is_uniform: false, is_ascending: false };
+
+    fn add(&mut self, register: &Register<'_>) {
+        let Register { id, ty, component, plus, .. } = *register;
+        if component || plus.is_some() {
+            *self = Self::NOT;
+        } else if let Some((last, type_of_last)) = self.last.replace((id, ty)) {
+            self.is_uniform &= type_of_last == ty;
+            self.is_ascending &= last < id;
+        }
+    }
+}
+
 impl<'s> Decoder<'s> {
     /// A decoder for the instructions of a unit.
     pub fn new(unit: &'s Unit) -> Self {
@@ -600,22 +629,20 @@ impl<'s> Decoder<'s> {
 
     fn vector(&self, parts: Slice, span: Span, problems: &mut Vec<Problem>) -> Value<'s> {
         let mut elements = self.elements.take();
-        let (mut is_unknown, mut is_uniform, mut is_ascending) = (false, true, true);
-        let mut before: Option<(RegisterId, Option<Type>)> = None;
+        let (mut is_unknown, mut alike) = (false, Alike::default());
         for index in parts.range() {
             let part = &self.module.operands[index];
             if let Some(register) = self.plain_register(index, part) {
-                if let Some((id, ty)) = before {
-                    is_uniform &= ty == register.ty;
-                    is_ascending &= id < register.id;
-                }
-                before = Some((register.id, register.ty));
+                alike.add(&register);
                 elements.push(Scalar::Register(register));
                 continue;
             }
-            (is_uniform, is_ascending) = (false, false);
             let found = match self.value(index, part, problems) {
                 Value::Scalar(scalar) => {
+                    match &scalar {
+                        Scalar::Register(register) => alike.add(register),
+                        _ => alike = Alike::NOT,
+                    }
                     elements.push(scalar);
                     continue;
                 }
@@ -632,6 +659,7 @@ impl<'s> Decoder<'s> {
             };
             problems.push(Problem::Element { span: part.span(), found });
         }
+        let Alike { is_uniform, is_ascending, .. } = alike;
         let vector = Vector { elements: elements.as_slice().into(), span, is_uniform, is_ascending };
         elements.clear();
         self.elements.replace(elements);
