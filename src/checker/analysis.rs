@@ -46,10 +46,9 @@
 //! | what does a kernel execute in functions that it calls, and who? | [`reached`], through [`flow::Flow::reached`] |
 //! | who executes an instruction: one thread, a warp, some? can one run execute both of two? | [`uniformity::Uniformity`] |
 //!
-//! A rule about instructions by themselves asks [`Index`](crate::instruction::index::Index) for those that it is
-//! about, or that something is wrong with.
-//! A rule about functions gets a [`flow::Flow`] for each and asks that; no rule walks a graph, splits an
-//! opcode or counts columns by itself.
+//! A rule about single instructions asks [`Index`](crate::instruction::index::Index) for those that it is about, or
+//! that something is wrong with; a rule about functions gets a [`flow::Flow`] for each and asks that. No rule walks
+//! a graph, splits an opcode or counts columns by itself.
 
 pub mod allocated;
 pub mod arguments;

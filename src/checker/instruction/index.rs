@@ -6,8 +6,8 @@
 
 use super::decode::{Decoded, Value};
 use super::gates::Gates;
-use crate::isa::tensor::OperandClass;
-use crate::isa::vocabulary::{CtaGroup, Operation};
+use crate::isa::tensor::{INSTRUCTIONS, InstructionForm, OperandClass};
+use crate::isa::vocabulary::{CtaGroup, Operation, Slot};
 
 /// Where among the decoded instructions those are that a rule asks for.
 #[derive(Debug, Default)]
@@ -34,12 +34,11 @@ pub struct OperationSet(u32);
 
 impl OperationSet {
     /// Loads from Tensor Memory.
-    pub const LOADS: Self =
-        Self::of(&[Operation::Ld, Operation::LdRed, Operation::LdSpcompress, Operation::LdRedSpcompress]);
-    /// Loads that reduce.
-    pub const REDUCING: Self = Self::of(&[Operation::LdRed, Operation::LdRedSpcompress]);
+    pub const LOADS: Self = Self::with_operand(OperandClass::LoadVector);
+    /// Loads with the operation of a reduction; those that compress choose by it what they keep.
+    pub const REDUCING: Self = Self::with_qualifier(Slot::RedOp);
     /// Loads that compress.
-    pub const COMPRESSING: Self = Self::of(&[Operation::LdSpcompress, Operation::LdRedSpcompress]);
+    pub const COMPRESSING: Self = Self::with_qualifier(Slot::MetadataType);
     /// Loads from Tensor Memory and stores to it.
     pub const LOADS_AND_STORES: Self = Self::LOADS.and(Self::of(&[Operation::St]));
     /// Multiplies.
@@ -50,13 +49,42 @@ impl OperationSet {
     pub const MOVES: Self = Self::LOADS_AND_STORES.and(Self::COPIES).and(Self::of(&[Operation::Shift]));
     /// What allocates, and what gives back.
     pub const ALLOCATIONS: Self = Self::of(&[Operation::Alloc, Operation::Dealloc]);
-
     /// What all threads of a warp execute together.
-    pub const ALIGNED: Self = Self::LOADS_AND_STORES.and(Self::ALLOCATIONS).and(Self::of(&[
-        Operation::RelinquishAllocPermit,
-        Operation::WaitLd,
-        Operation::WaitSt,
-    ]));
+    pub const ALIGNED: Self = Self::with_qualifier(Slot::Aligned);
+
+    /// Those that have a position for a qualifier.
+    const fn with_qualifier(slot: Slot) -> Self {
+        let (mut found, mut row) = (Self(0), 0);
+        while row < INSTRUCTIONS.len() {
+            let InstructionForm { operation, qualifiers, .. } = &INSTRUCTIONS[row];
+            let mut at = 0;
+            while at < qualifiers.len() {
+                if qualifiers[at].slot as u32 == slot as u32 {
+                    found = found.and(Self::of(&[*operation]));
+                }
+                at += 1;
+            }
+            row += 1;
+        }
+        found
+    }
+
+    /// Those that have an operand of a class.
+    const fn with_operand(class: OperandClass) -> Self {
+        let (mut found, mut row) = (Self(0), 0);
+        while row < INSTRUCTIONS.len() {
+            let InstructionForm { operation, operands, .. } = &INSTRUCTIONS[row];
+            let mut at = 0;
+            while at < operands.len() {
+                if operands[at].class as u32 == class as u32 {
+                    found = found.and(Self::of(&[*operation]));
+                }
+                at += 1;
+            }
+            row += 1;
+        }
+        found
+    }
 
     /// These.
     pub const fn of(operations: &[Operation]) -> Self {
@@ -201,6 +229,20 @@ mod tests {
         assert_eq!(of(OperationSet::of(&[Operation::WaitLd])), [0; 0], "it is not understood");
         assert_eq!(all.with_problems().collect::<Vec<_>>(), [1]);
         assert!(all.has_both_cta_groups());
+    }
+
+    #[test]
+    fn sets_of_operations() {
+        let names = |set: OperationSet| {
+            let all = INSTRUCTIONS.iter().map(|form| form.operation).filter(|it| set.contains(*it));
+            all.map(Operation::name).collect::<Vec<_>>()
+        };
+        assert_eq!(names(OperationSet::LOADS), ["ld", "ld.red", "ld.spcompress", "ld.red.spcompress"]);
+        assert_eq!(names(OperationSet::REDUCING), ["ld.red", "ld.spcompress", "ld.red.spcompress"]);
+        assert_eq!(names(OperationSet::COMPRESSING), ["ld.spcompress", "ld.red.spcompress"]);
+        let aligned = names(OperationSet::ALIGNED);
+        assert!(aligned.contains(&"relinquish_alloc_permit") && aligned.contains(&"wait::st"), "{aligned:?}");
+        assert!(!aligned.contains(&"mma") && !aligned.contains(&"commit"), "{aligned:?}");
     }
 
     #[test]
