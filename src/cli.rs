@@ -5,7 +5,7 @@
 //! found, 1 when something was, 2 when the tool itself failed, 3 when `simulate` could not judge all.
 
 use std::error::Error;
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 use std::iter;
 use std::process::ExitCode;
 
@@ -106,6 +106,7 @@ fn long_version() -> String {
 
 /// Runs the command line with the arguments of the process.
 pub fn main() -> ExitCode {
+    unwrapped_where_nobody_watches();
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
         Err(error) => {
@@ -170,6 +171,17 @@ fn man(out: &mut dyn Write) -> io::Result<()> {
         page.render_options_section(out)?;
     }
     Ok(())
+}
+
+/// Lines are wrapped for the eyes of people only: what is read by a program, or looked through with `grep`, must not
+/// depend on how long a path is.
+fn unwrapped_where_nobody_watches() {
+    if !io::stderr().is_terminal() {
+        // Nobody but this function sets one.
+        let _ = miette::set_hook(Box::new(|_| {
+            Box::new(miette::MietteHandlerOpts::new().wrap_lines(false).build())
+        }));
+    }
 }
 
 /// Shows the tool's own trouble.
