@@ -124,11 +124,23 @@ impl Estimate {
 /// the rest will take: doubling would leave half of it unused.
 #[cold]
 fn grow<T>(arena: &mut Vec<T>, at: u32, text: &str) {
+    /// The part of the text that has to be read before it speaks for the rest.
+    const PART: u64 = 8;
     let (len, at, total) = (arena.len() as u64, u64::from(at).max(1), text.len() as u64);
     let rest = len * total.saturating_sub(at) / at;
+    let most = if at >= total / PART { rest } else { len };
     // A little more than expected, and never so little that growing is what takes the time.
-    let more = rest.min(len) + rest / 16 + len / 8 + 16;
+    let more = rest.min(most) + rest.min(most) / 16 + len / 8 + 16;
     arena.reserve_exact(more as usize);
+}
+
+/// Appends to an arena for which no room was made by samples of the text.
+#[inline]
+fn append<T>(arena: &mut Vec<T>, item: T, at: u32, text: &str) {
+    if arena.len() == arena.capacity() {
+        grow(arena, at, text);
+    }
+    arena.push(item);
 }
 
 impl<'s> Builder<'s> {
@@ -415,7 +427,7 @@ impl<'s> Builder<'s> {
 
     pub(crate) fn list(&mut self, kind: fn(u32) -> StatementKind, count: u32, span: Span) {
         let slice = self.settle(count);
-        self.module.lists.push(slice);
+        append(&mut self.module.lists, slice, span.end, self.text);
         self.statement(kind((self.module.lists.len() - 1) as u32), span);
     }
 
@@ -444,7 +456,7 @@ impl<'s> Builder<'s> {
             (self.module.inlined.len() - 1) as u32
         });
         let [file, line, column] = [file, line, column].map(|span| self.value(span));
-        self.module.locations.push(Location { file, line, column, inlined });
+        append(&mut self.module.locations, Location { file, line, column, inlined }, span.end, self.text);
         self.statement(StatementKind::Loc((self.module.locations.len() - 1) as u32), span);
     }
 
@@ -581,21 +593,16 @@ impl<'s> Builder<'s> {
         let initializer = initialized.then(|| self.settle(1).start);
         let dimensions = self.settle(dimensions);
         let count = count.map(|span| self.value(span));
-        self.module.declarators.push(Declarator { name, count, dimensions, initializer });
+        let declarator = Declarator { name, count, dimensions, initializer };
+        append(&mut self.module.declarators, declarator, name.end, self.text);
     }
 
     fn declaration(&mut self) -> u32 {
         let Specifier { linkage, space, ty, vector, align, pointer, first } = self.specifier;
         let declarators = Slice { start: first, len: self.module.declarators.len() as u32 - first };
-        self.module.declarations.push(Declaration {
-            linkage,
-            space,
-            ty,
-            vector,
-            align,
-            pointer,
-            declarators,
-        });
+        let at = self.module.declarators.last().map_or(0, |declarator| declarator.name.end);
+        let declaration = Declaration { linkage, space, ty, vector, align, pointer, declarators };
+        append(&mut self.module.declarations, declaration, at, self.text);
         self.module.declarations.len() as u32 - 1
     }
 

@@ -272,7 +272,8 @@ impl<'a> Worker<'a> {
             &[Scope::Statement]
         };
         let rules = Chosen::of(&options.rules, scopes);
-        Self { context, rules, decoder: Decoder::new(unit), findings, descriptions: Vec::new(), steps: 0 }
+        let decoder = if options.describe { Decoder::new(unit) } else { Decoder::for_checks(unit) };
+        Self { context, rules, decoder, findings, descriptions: Vec::new(), steps: 0 }
     }
 
     /// Runs the rules about the text and the module as such, and those about statements on what

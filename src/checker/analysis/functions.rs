@@ -27,7 +27,7 @@ use super::ranges::Ranges;
 use super::sums::Sums;
 use super::uniformity::Uniformity;
 use super::warp_lanes::FoundLanes;
-use crate::instruction::decode::{Decoded, Value};
+use crate::instruction::decode::Decoded;
 use crate::instruction::{Address, Base, Instruction, Scalar};
 use crate::isa::generic::Control;
 use crate::resolve::symbols::RegisterId;
@@ -152,13 +152,7 @@ impl FunctionFacts {
         budget.take(size);
         let mut uses: Vec<(u32, RegisterId)> = Vec::with_capacity(4 * instructions.len());
         for decoded in instructions {
-            for bound in &decoded.operands {
-                if let Value::Scalar(Scalar::Register(register))
-                | Value::Address(Address { base: Base::Register(register), .. }) = &bound.value
-                {
-                    uses.push((decoded.index, register.id));
-                }
-            }
+            uses.extend(decoded.registers.iter().map(|register| (decoded.index, *register)));
         }
         let (given, passing, is_helper) = match plan {
             None => (None, None, false),

@@ -9,8 +9,10 @@ use std::cell::{Cell, RefCell};
 use std::ops::Range;
 
 use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
 
 use super::form::{Problem, Qualifiers};
+use super::gates::gated_operands;
 use super::{Address, Base, Immediate, Instruction, Name, Register, Scalar, Variable, Vector, types};
 use crate::host::is_unknown;
 use crate::isa::tensor::{Condition, InstructionForm, OperandClass, OperandSlot};
@@ -55,16 +57,22 @@ pub struct Decoded<'s> {
     pub form: Option<&'static InstructionForm>,
     /// Its qualifiers as written.
     pub qualifiers: Qualifiers,
-    /// Its operands and the positions they fill.
+    /// Its operands and the positions they fill. [`Decoder::for_checks`] keeps them only where something about them
+    /// is to be said; what a sound instruction has is in `instruction`, too.
     pub operands: Vec<Bound<'s>>,
     /// What is wrong with its form.
     pub problems: Vec<Problem>,
     /// The typed instruction; none when the form is broken.
     pub instruction: Option<Instruction<'s>>,
+    /// The registers that are operands by themselves, or that addresses start from.
+    pub(crate) registers: SmallVec<[RegisterId; 6]>,
     /// Its `.cta_group`.
     pub(crate) cta_group: Option<CtaGroup>,
     /// Whether its qualifiers stand in the order of its form.
     pub(crate) is_in_order: bool,
+    /// Whether it has registers of a wrong type, or vectors that are not simply registers of one type, each
+    /// written once.
+    pub(crate) has_odd_registers: bool,
 }
 
 /// An operand in its position.
@@ -81,6 +89,17 @@ pub struct Bound<'s> {
     pub fits: bool,
     /// Whether the position takes registers of its types, as far as these are known.
     pub is_typed: bool,
+}
+
+impl Bound<'_> {
+    /// The register that it is, or that it starts from.
+    fn register(&self) -> Option<RegisterId> {
+        match &self.value {
+            Value::Scalar(Scalar::Register(register))
+            | Value::Address(Address { base: Base::Register(register), .. }) => Some(register.id),
+            _ => None,
+        }
+    }
 }
 
 /// An operand before its position gives it a type.
@@ -116,18 +135,88 @@ pub fn decode_all(unit: &Unit) -> Vec<Decoded<'_>> {
     all
 }
 
-impl Decoded<'_> {
-    /// What a sound opcode says, of the same opcode in another place.
-    fn with_opcode_at(&self, opcode: Span) -> Self {
+/// What a sound opcode says, wherever it stands.
+#[derive(Debug)]
+struct Opcode {
+    /// Where it was read.
+    span: Span,
+    name: Span,
+    form: &'static InstructionForm,
+    qualifiers: Qualifiers,
+    cta_group: Option<CtaGroup>,
+    is_in_order: bool,
+}
+
+impl Opcode {
+    fn of(decoded: &Decoded<'_>) -> Option<Self> {
+        let Decoded { opcode, name, form, ref qualifiers, cta_group, is_in_order, .. } = *decoded;
+        let qualifiers = qualifiers.clone();
+        Some(Self { span: opcode, name, form: form?, qualifiers, cta_group, is_in_order })
+    }
+
+    /// The same in another place.
+    fn at<'s>(&self, opcode: Span) -> Decoded<'s> {
         let moved = |span: Span| {
-            let start = opcode.start + (span.start - self.opcode.start);
+            let start = opcode.start + (span.start - self.span.start);
             Span::new(start, start + span.len())
         };
-        let mut same = self.clone();
-        same.opcode = opcode;
-        same.name = moved(self.name);
-        same.qualifiers.move_spans(moved);
-        same
+        let mut qualifiers = self.qualifiers.clone();
+        qualifiers.move_spans(moved);
+        Decoded {
+            name: moved(self.name),
+            form: Some(self.form),
+            qualifiers,
+            cta_group: self.cta_group,
+            is_in_order: self.is_in_order,
+            ..Decoded::unknown(opcode)
+        }
+    }
+}
+
+impl Decoded<'_> {
+    /// An instruction of which nothing is known but where its opcode stands.
+    fn unknown(opcode: Span) -> Self {
+        Self {
+            statement: 0,
+            index: 0,
+            function: None,
+            span: opcode,
+            opcode,
+            name: opcode,
+            form: None,
+            qualifiers: Qualifiers::default(),
+            operands: Vec::new(),
+            problems: Vec::new(),
+            instruction: None,
+            registers: SmallVec::new(),
+            cta_group: None,
+            is_in_order: false,
+            has_odd_registers: false,
+        }
+    }
+
+    fn find_odd_registers(&self) -> bool {
+        let mut written = 0;
+        self.operands.iter().any(|bound| {
+            let is_written = matches!(
+                bound.slot.class,
+                OperandClass::LoadVector | OperandClass::MetadataVector | OperandClass::ReductionResult
+            );
+            written += u32::from(is_written);
+            let is_odd = match &bound.value {
+                Value::Vector(vector) => !vector.is_uniform || is_written && !vector.is_ascending,
+                _ => false,
+            };
+            // Of several operands that are written, a register may be in each.
+            is_odd || !bound.is_typed || written > 1
+        })
+    }
+
+    /// Whether a rule may want to know where one of its operands stands.
+    fn has_operand_of_interest(&self) -> bool {
+        // Which targets have the instruction may depend on an operand.
+        let is_gated = |bound: &Bound<'_>| gated_operands().contains(&bound.slot.name);
+        !self.problems.is_empty() || self.has_odd_registers || self.operands.iter().any(is_gated)
     }
 }
 
@@ -152,12 +241,16 @@ pub struct Decoder<'s> {
     operations: &'s Operations,
     /// Where the elements of a vector are collected.
     elements: RefCell<Vec<Scalar<'s>>>,
-    /// By the number of an opcode: a module has thousands of instructions, but only a few dozen of these.
-    known: FxHashMap<u32, Decoded<'s>>,
+    /// By the number of an opcode, its place below: a module has thousands of instructions, but only a few dozen of
+    /// these.
+    known: FxHashMap<u32, u32>,
+    opcodes: Vec<Opcode>,
+    /// Whether the operands of every instruction are kept.
+    keeps_operands: bool,
+    /// Where the operands of an instruction are that are not kept.
+    bound: Vec<Bound<'s>>,
     /// Where the operands of an instruction are collected.
     values: Vec<(Value<'s>, Span)>,
-    /// How many instructions to expect.
-    most: usize,
     /// The registers that were last asked for: they are declared together, and mostly stand together.
     last: Cell<Declared>,
 }
@@ -208,10 +301,25 @@ impl<'s> Decoder<'s> {
     /// A decoder for the instructions of a unit.
     pub fn new(unit: &'s Unit) -> Self {
         let Unit { source, module, symbols, operations, .. } = unit;
-        let (elements, known) = (RefCell::default(), FxHashMap::default());
-        let last = Cell::default();
-        let (values, most) = (Vec::new(), 0);
-        Self { unit, source, module, symbols, operations, elements, known, values, most, last }
+        Self {
+            unit,
+            source,
+            module,
+            symbols,
+            operations,
+            elements: RefCell::default(),
+            known: FxHashMap::default(),
+            opcodes: Vec::new(),
+            keeps_operands: true,
+            bound: Vec::new(),
+            values: Vec::new(),
+            last: Cell::default(),
+        }
+    }
+
+    /// One that keeps [`Decoded::operands`] only where something is wrong with the instruction or odd about it.
+    pub fn for_checks(unit: &'s Unit) -> Self {
+        Self { keeps_operands: false, ..Self::new(unit) }
     }
 
     /// The functions that have tcgen05 instructions, in the order of the module.
@@ -224,13 +332,13 @@ impl<'s> Decoder<'s> {
 
     /// Decodes the tcgen05 instructions of some functions, which are in the order of the module.
     pub fn decode(&mut self, functions: &[u32]) -> Vec<Decoded<'s>> {
-        let mut all = Vec::with_capacity(self.most);
+        let body = |function: u32| self.module.functions[function as usize].body.range();
+        let count = functions.iter().map(|it| self.operations.tensor_within(body(*it)).len()).sum();
+        let mut all = Vec::with_capacity(count);
         for function in functions {
             let body = self.module.functions[*function as usize].body.range();
             self.decode_range(body, Some(*function), &mut all);
         }
-        // The next ones will be about as many.
-        self.most = all.len().clamp(8, 128);
         all
     }
 
@@ -255,11 +363,14 @@ impl<'s> Decoder<'s> {
             let raw = &self.module.instructions[instruction as usize];
             let number = self.operations.number(instruction);
             if let Some(same) = self.known.get(&number) {
-                all.push(same.with_opcode_at(raw.opcode));
+                all.push(self.opcodes[*same as usize].at(raw.opcode));
             } else {
                 let Some(decoded) = self.opcode(raw.opcode) else { continue };
-                if decoded.problems.is_empty() {
-                    self.known.insert(number, decoded.clone());
+                if decoded.problems.is_empty()
+                    && let Some(opcode) = Opcode::of(&decoded)
+                {
+                    self.known.insert(number, self.opcodes.len() as u32);
+                    self.opcodes.push(opcode);
                 }
                 all.push(decoded);
             }
@@ -276,21 +387,7 @@ impl<'s> Decoder<'s> {
         if first.value != "tcgen05" {
             return None;
         }
-        let mut decoded = Decoded {
-            statement: 0,
-            index: 0,
-            function: None,
-            span: opcode,
-            opcode,
-            name: first.span,
-            form: None,
-            qualifiers: Qualifiers::default(),
-            operands: Vec::new(),
-            problems: Vec::new(),
-            instruction: None,
-            cta_group: None,
-            is_in_order: false,
-        };
+        let mut decoded = Decoded { name: first.span, ..Decoded::unknown(opcode) };
         // White space may stand before a qualifier, but not within the name.
         if let Some(word) = words.first()
             && word.span.start != first.span.end
@@ -329,9 +426,18 @@ impl<'s> Decoder<'s> {
             decoded.problems.insert(0, problem);
         }
         let Some(form) = decoded.form else { return };
+        if !self.keeps_operands {
+            decoded.operands = std::mem::take(&mut self.bound);
+        }
         self.operands(decoded, form, raw.operands);
         if decoded.problems.iter().all(|problem| problem.is_harmless(form)) {
             decoded.instruction = construct(form.operation, &decoded.qualifiers, &decoded.operands);
+        }
+        decoded.registers = decoded.operands.iter().filter_map(|bound| bound.register()).collect();
+        decoded.has_odd_registers = decoded.find_odd_registers();
+        if !self.keeps_operands && !decoded.has_operand_of_interest() {
+            self.bound = std::mem::take(&mut decoded.operands);
+            self.bound.clear();
         }
     }
 
@@ -394,7 +500,7 @@ impl<'s> Decoder<'s> {
             decoded.problems.push(Problem::Count { span, found: values.len(), least, most });
             return;
         };
-        decoded.operands.reserve_exact(values.len());
+        decoded.operands.reserve(values.len());
         let mut values = values.drain(..);
         let mut last = Span::at(decoded.opcode.end);
         for step in alignment {

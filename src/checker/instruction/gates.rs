@@ -3,6 +3,8 @@
 //! The gates themselves are facts of the ISA ([`targets::GATES`]). This is the one place that puts an
 //! instruction, or one that is only being written, to them.
 
+use std::sync::LazyLock;
+
 use strum::IntoEnumIterator;
 
 use super::decode::Decoded;
@@ -156,6 +158,15 @@ fn closed(target: Target, version: PtxVersion) -> Closed {
             })
             .collect(),
     }
+}
+
+/// The operands that not all targets have.
+pub(super) fn gated_operands() -> &'static [&'static str] {
+    static NAMES: LazyLock<Vec<&str>> = LazyLock::new(|| {
+        let parts = GATES.iter().flat_map(|gate| gate.uses);
+        parts.filter_map(|part| if let Use::Operand(name) = part { Some(*name) } else { None }).collect()
+    });
+    &NAMES
 }
 
 /// Whether an instruction of this form can use the feature of a gate at all.

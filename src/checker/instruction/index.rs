@@ -4,7 +4,7 @@
 //! decoded of a kernel is larger than the cache next to a processor: a rule that looks through all of it to
 //! find that nothing concerns it waits for memory at each instruction. This is looked through instead.
 
-use super::decode::{Decoded, Value};
+use super::decode::Decoded;
 use super::gates::Gates;
 use crate::isa::tensor::{INSTRUCTIONS, InstructionForm, OperandClass};
 use crate::isa::vocabulary::{CtaGroup, Operation, Slot};
@@ -126,7 +126,7 @@ impl Index {
             if !decoded.problems.is_empty() {
                 this.with_problems.push(at);
             }
-            if has_odd_registers(decoded) {
+            if decoded.has_odd_registers {
                 this.with_odd_registers.push(at);
             }
             if !decoded.is_in_order {
@@ -176,23 +176,6 @@ impl Index {
         let asked = move |operation: &Option<Operation>| operation.is_some_and(|it| operations.contains(it));
         all.iter().enumerate().filter(move |(_, operation)| asked(operation)).map(|(at, _)| at)
     }
-}
-
-fn has_odd_registers(decoded: &Decoded<'_>) -> bool {
-    let mut written = 0;
-    decoded.operands.iter().any(|bound| {
-        let is_written = matches!(
-            bound.slot.class,
-            OperandClass::LoadVector | OperandClass::MetadataVector | OperandClass::ReductionResult
-        );
-        written += u32::from(is_written);
-        let is_odd = match &bound.value {
-            Value::Vector(vector) => !vector.is_uniform || is_written && !vector.is_ascending,
-            _ => false,
-        };
-        // Of several operands that are written, a register may be in each.
-        is_odd || !bound.is_typed || written > 1
-    })
 }
 
 #[cfg(test)]

@@ -103,6 +103,8 @@ impl Packed {
     const TAG: u32 = 3 << 30;
     const REGISTER: u32 = 2;
     const SYMBOL: u32 = 3;
+    /// What is not declared.
+    const NOTHING: Self = Self(0);
 
     fn pack(resolution: Resolution) -> Self {
         Self(match resolution {
@@ -131,7 +133,9 @@ struct Meanings(Vec<AtomicU32>);
 
 impl Meanings {
     fn new(count: usize) -> Self {
-        Self((0..count).map(|_| AtomicU32::new(Packed::default().0)).collect())
+        // Memory that is zero as it comes: nothing is written before the first meaning is.
+        const { assert!(Packed::NOTHING.0 == 0) };
+        Self(vec![0; count].into_iter().map(AtomicU32::new).collect())
     }
 
     #[inline]
@@ -206,7 +210,11 @@ impl Symbols {
         let parts: Vec<Own> = threads::map(pieces(module, threads::count()), walk);
         let mut declared = Declared::default();
         for Own { symbols, registers, register_count } in parts {
-            declared.symbols.extend(symbols);
+            if declared.symbols.is_empty() {
+                declared.symbols = symbols;
+            } else {
+                declared.symbols.extend(symbols);
+            }
             for (first, symbol) in registers {
                 declared.registers.push(first, symbol);
             }

@@ -128,9 +128,11 @@ impl<'a> Resolver<'a> {
         self.walk();
         let Self { mut symbols, outer, functions, registers, register_count, piece, .. } = self;
         // The first piece speaks for all of functions.
-        let own = symbols.split_off(if piece.own.start == 0 { 0 } else { outer.len() });
+        if piece.own.start > 0 {
+            symbols.drain(..outer.len());
+        }
         debug_assert!(piece.own.start > 0 || outer.len() == functions);
-        Own { symbols: own, registers, register_count }
+        Own { symbols, registers, register_count }
     }
 
     fn walk(&mut self) {
@@ -193,6 +195,10 @@ impl<'a> Resolver<'a> {
             }
         }
         self.labels.sort_unstable();
+        // About as many as all pieces have by this one's part of them.
+        let Module { statements, declarators, functions, .. } = self.module;
+        let part = |count: usize| count * self.piece.own.len() / statements.len().max(1);
+        self.symbols.reserve_exact(functions.len() + self.labels.len() + part(declarators.len()));
     }
 
     /// Functions are visible in the whole module: a definition wins over a prototype.
