@@ -17,7 +17,7 @@ use crate::analysis::calls::{CallGraph, Component};
 use crate::analysis::description::{self, Description};
 use crate::analysis::descriptors::{self, Descriptors};
 use crate::analysis::events::Events;
-use crate::analysis::flow::Flow;
+use crate::analysis::flow::{Flow, Together};
 use crate::analysis::functions::FunctionFacts;
 use crate::analysis::waits;
 use crate::diagnostic::{Diagnostic, Findings, Found};
@@ -171,7 +171,7 @@ pub fn locate(unit: &Unit, diagnostics: &mut [Diagnostic]) {
 /// How many statements are looked at together. The code of all rules is larger than the cache next to a processor,
 /// so that one kernel alone would wait for it; but what is known of many kernels is larger than the next cache, which
 /// others may use as well. This many take some 200 KB.
-const TOGETHER: u32 = 1000;
+const TOGETHER: u32 = 2000;
 /// At least so many, where there are so many.
 const LEAST: u32 = 500;
 
@@ -350,7 +350,8 @@ impl<'a> Worker<'a> {
         for it in &mut looked {
             it.descriptors = descriptors::find(unit, &it.instructions, &it.functions, environment);
         }
-        let flows: Vec<Flow<'_>> = looked.iter().flat_map(|it| it.flows(&context)).collect();
+        let together: Vec<Together<'_>> = looked.iter().map(|it| it.together(&context)).collect();
+        let flows: Vec<Flow<'_>> = together.iter().flat_map(Together::flows).collect();
         let mut left = &flows[..];
         let mut checkers: Vec<Checker<'_>> = Vec::with_capacity(looked.len());
         for it in &looked {
@@ -409,13 +410,11 @@ impl Looked<'_> {
         self.functions = functions;
     }
 
-    /// Its functions, with what happens in each.
-    fn flows<'b>(&'b self, context: &'b Context<'_>) -> impl Iterator<Item = Flow<'b>> {
+    /// What is known of its functions.
+    fn together<'b>(&'b self, context: &'b Context<'_>) -> Together<'b> {
         let Context { unit, calls, .. } = *context;
         let Self { instructions, events, functions, descriptors, .. } = self;
-        let flow =
-            move |facts| Flow::new((unit, calls), (instructions, events), functions, descriptors, facts);
-        functions.iter().map(flow)
+        Together { unit, instructions, calls, all: events, functions, descriptors }
     }
 
     fn checker<'b>(&'b self, flows: &'b [Flow<'b>], context: &'b Context<'_>) -> Checker<'b> {

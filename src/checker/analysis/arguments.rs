@@ -233,7 +233,7 @@ impl<'a> Flow<'a> {
 
     /// What a call gives.
     fn argument(&self, call: u32, parameter: Parameter) -> Option<Place> {
-        let Self { unit, .. } = *self;
+        let unit = self.unit;
         let operands = unit.module.instructions[call as usize].operands;
         let mut arguments = operands
             .range()
@@ -298,7 +298,7 @@ impl<'a> Flow<'a> {
     }
 
     fn find_returned(&self, result: Parameter) -> Option<Place> {
-        let Self { unit, facts, .. } = *self;
+        let (unit, facts) = (self.unit, self.facts);
         let passing = facts.passing.as_ref()?;
         let returns = unit.module.functions[facts.function as usize].returns;
         let (name, register) = *given::declared(unit, returns).get(usize::from(result.position))?;
@@ -331,7 +331,7 @@ impl<'a> Flow<'a> {
 
     /// What an instruction passes on.
     fn passed_on(&self, instruction: u32, operand: u32) -> Option<Place> {
-        let Self { unit, .. } = *self;
+        let unit = self.unit;
         let found = unit.module.operands.get(operand as usize)?;
         if let Some(value) = literal::evaluate(&unit.source, &unit.module, found) {
             return Some(Place::literal((value & i128::from(u64::MAX)) as u64));

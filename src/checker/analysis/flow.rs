@@ -2,6 +2,7 @@
 //! and the addresses that its tcgen05 instructions use.
 
 use std::hash::Hash;
+use std::ops::Deref;
 use std::ops::Range;
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -108,25 +109,47 @@ type Firsts = SmallVec<[(Fact, Event); 16]>;
 /// The events that query.
 type Thens = SmallVec<[Event; 16]>;
 
-/// One function with its events.
+/// The functions of a component of the call graph, with all that is known of them.
 #[derive(Clone, Copy, Debug)]
-pub struct Flow<'a> {
+pub struct Together<'a> {
     /// The module.
     pub unit: &'a Unit,
-    /// All tcgen05 instructions of the module.
+    /// All tcgen05 instructions of the functions.
     pub instructions: &'a [Decoded<'a>],
     /// Which functions can call which.
     pub calls: &'a CallGraph,
-    /// What happens in its functions.
+    /// What happens in the functions.
     pub all: &'a Events,
-    /// The functions that are looked at together with it.
+    /// The functions.
     pub functions: &'a [FunctionFacts],
+    /// The descriptors of their multiplies and copies.
+    pub descriptors: &'a [Descriptors],
+}
+
+impl<'a> Together<'a> {
+    /// Each function, with what happens in it.
+    pub fn flows(&'a self) -> impl Iterator<Item = Flow<'a>> {
+        self.functions.iter().map(|facts| Flow::new(self, facts))
+    }
+}
+
+/// One function with its events, and with what it is looked at [`Together`] with. It is copied about by all that is
+/// asked of it, so that what it shares with others stands elsewhere.
+#[derive(Clone, Copy, Debug)]
+pub struct Flow<'a> {
+    together: &'a Together<'a>,
     /// The function.
     pub facts: &'a FunctionFacts,
-    /// The descriptors of its multiplies and copies.
-    pub descriptors: &'a [Descriptors],
     /// What is asked for by every rule stands here itself.
     own: Own<'a>,
+}
+
+impl<'a> Deref for Flow<'a> {
+    type Target = Together<'a>;
+
+    fn deref(&self) -> &Together<'a> {
+        self.together
+    }
 }
 
 /// What is known of the function itself.
@@ -154,21 +177,14 @@ impl<'a> Own<'a> {
 }
 
 impl<'a> Flow<'a> {
-    /// A function of a component, given all that is known of that.
-    pub fn new(
-        (unit, calls): (&'a Unit, &'a CallGraph),
-        (instructions, all): (&'a [Decoded<'a>], &'a Events),
-        functions: &'a [FunctionFacts],
-        descriptors: &'a [Descriptors],
-        facts: &'a FunctionFacts,
-    ) -> Self {
-        let own = Own::new(unit, all, facts);
-        Self { unit, instructions, calls, all, functions, facts, descriptors, own }
+    /// A function of a component.
+    pub fn new(together: &'a Together<'a>, facts: &'a FunctionFacts) -> Self {
+        Self { together, facts, own: Own::new(together.unit, together.all, facts) }
     }
 
     /// Another function, or the same one with what a single call gives it.
     pub(super) fn with(self, facts: &'a FunctionFacts) -> Self {
-        Self { facts, own: Own::new(self.unit, self.all, facts), ..self }
+        Self::new(self.together, facts)
     }
 
     /// Its index in the module.

@@ -122,7 +122,7 @@ impl<'a> Flow<'a> {
     /// The register that a call gives as a parameter, and the instruction that reads it: the call, or the
     /// store before it.
     fn given_register(&self, call: u32, parameter: Parameter) -> Option<(u32, RegisterId)> {
-        let Self { unit, .. } = *self;
+        let unit = self.unit;
         let operands = unit.module.instructions[call as usize].operands;
         let is_callee = |index: &usize| match unit.symbols.operand(*index as u32) {
             Resolution::Symbol(id) => matches!(unit.symbols.symbol(id).kind, SymbolKind::Function { .. }),
