@@ -12,6 +12,7 @@ use petgraph::algo::kosaraju_scc;
 use petgraph::graph::{DiGraph, NodeIndex};
 use petgraph::unionfind::UnionFind;
 
+use super::cfg::Cfg;
 use crate::isa::generic::Control;
 use crate::resolve::symbols::{SymbolKind, Symbols};
 use crate::resolve::unit::Unit;
@@ -51,6 +52,11 @@ impl Named {
     fn of(unit: &Unit, body: Slice) -> Self {
         let Unit { module, symbols, operations, .. } = unit;
         let mut this = Self::default();
+        let range = Cfg::instruction_range(module, body);
+        let calls = |instruction: &u32| operations.of(*instruction).control() == Control::Call;
+        if !symbols.may_name_functions(range.clone()) && !operations.others_within(range).iter().any(calls) {
+            return this;
+        }
         let mut called: FxHashSet<u32> = FxHashSet::default();
         for statement in &module.statements[body.range()] {
             let StatementKind::Instruction(index) = statement.kind() else { continue };

@@ -10,7 +10,7 @@ use std::ops::Range;
 
 use petgraph::algo::kosaraju_scc;
 use petgraph::graph::{DiGraph, NodeIndex};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
 
 use super::dominance::DominatorTree;
@@ -487,11 +487,9 @@ impl Builder<'_> {
         let mut labels = Labels::default();
         let mut targets: FxHashMap<u32, Slice> = FxHashMap::default();
         let mut pending_labels = Vec::new();
-        let jumped_to = OnceCell::new();
-        let is_jumped_to = |label: u32| {
-            let jumped_to: &Option<FxHashSet<u32>> = jumped_to.get_or_init(|| self.jumped_to());
-            jumped_to.as_ref().is_none_or(|labels| labels.contains(&label))
-        };
+        // What only computes leads nowhere else.
+        let range = Cfg::instruction_range(&self.unit.module, self.body);
+        let mut others = self.unit.operations.others_within(range).iter().peekable();
         // The instructions of the last block so far.
         let mut open = 0..0;
         let mut close = |blocks: &mut Vec<Block>, open: &mut Range<u32>| {
@@ -507,7 +505,8 @@ impl Builder<'_> {
                 StatementKind::Label => {
                     pending_labels.push(index as u32);
                     if !open.is_empty() {
-                        if !is_jumped_to(index as u32) {
+                        // What nothing names, such as the places that debuggers know, begins no block.
+                        if !self.unit.symbols.is_named(index as u32) {
                             continue;
                         }
                         close(&mut blocks, &mut open);
@@ -525,7 +524,9 @@ impl Builder<'_> {
                         open.start = instruction;
                     }
                     open.end = instruction + 1;
-                    if !matches!(self.transfer(instruction), Transfer::None) {
+                    if others.next_if_eq(&&instruction).is_some()
+                        && !matches!(self.transfer(instruction), Transfer::None)
+                    {
                         close(&mut blocks, &mut open);
                         blocks.push(Block::default());
                     }
@@ -612,32 +613,8 @@ impl Builder<'_> {
         }
     }
 
-    /// The labels that jumps name; none where one does not say where it leads. Those that nothing names, such as the
-    /// places that debuggers know, begin no block.
-    fn jumped_to(&self) -> Option<FxHashSet<u32>> {
-        let mut found = FxHashSet::default();
-        for index in self.body.range() {
-            let StatementKind::Instruction(instruction) = self.unit.module.statements[index].kind() else {
-                continue;
-            };
-            match self.transfer(instruction) {
-                Transfer::None | Transfer::Leave => {}
-                Transfer::Branch => {
-                    let operands = self.unit.module.instructions[instruction as usize].operands;
-                    found.insert(self.label(operands)?);
-                }
-                Transfer::Indexed => return None,
-            }
-        }
-        Some(found)
-    }
-
     fn transfer(&self, instruction: u32) -> Transfer {
-        let opcode = self.unit.operations.of(instruction);
-        if opcode.only_computes() {
-            return Transfer::None;
-        }
-        match opcode.control() {
+        match self.unit.operations.of(instruction).control() {
             Control::Next | Control::Call => Transfer::None,
             Control::Branch => Transfer::Branch,
             Control::IndexedBranch => Transfer::Indexed,
@@ -745,8 +722,11 @@ mod tests {
             edges("mov.b32 r, 0; D: mov.b32 r, 1; @p bra L; E: mov.b32 r, 2; F: L: ret;"),
             [vec![1, 2], vec![2], vec![], vec![]]
         );
-        // A jump to something else may lead anywhere.
-        assert_eq!(edges("mov.b32 r, 0; D: @p bra x; ret;"), [vec![1], vec![1, 2], vec![], vec![]]);
+        // The same name in another scope is another label.
+        assert_eq!(
+            edges("mov.b32 r, 0; L: @p bra N; { L: mov.b32 r, 1; @p bra L; } N: ret;"),
+            [vec![1, 2], vec![1, 2], vec![], vec![]]
+        );
     }
 
     #[test]

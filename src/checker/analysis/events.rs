@@ -333,11 +333,8 @@ fn events(
     let [mut tensor, end] =
         [range.start, range.end].map(|at| instructions.partition_point(|decoded| decoded.index < at));
     let mut found = Vec::with_capacity(end - tensor + MORE);
-    for instruction in range {
+    for &instruction in unit.operations.others_within(range) {
         let opcode = unit.operations.of(instruction);
-        if opcode.only_computes() {
-            continue;
-        }
         let raw = &module.instructions[instruction as usize];
         let action = if opcode.control() == Control::Call {
             let mut named = calls::functions_named(module, &unit.symbols, raw.operands);

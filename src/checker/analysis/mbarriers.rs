@@ -229,11 +229,8 @@ impl<'a> Flow<'a> {
     fn find_mbarriers(&self) -> Vec<Used> {
         let mut used = Vec::new();
         self.facts.budget.take(self.cfg().instructions().len() as u64);
-        for instruction in self.cfg().instructions() {
+        for &instruction in self.unit.operations.others_within(self.cfg().instructions()) {
             let opcode = self.unit.operations.of(instruction);
-            if opcode.only_computes() {
-                continue;
-            }
             self.facts.budget.take(1);
             let Some(how) = Use::of(opcode).filter(|_| self.cfg().is_executed(instruction)) else { continue };
             let operands = self.unit.module.instructions[instruction as usize].operands;

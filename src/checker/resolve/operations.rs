@@ -25,9 +25,12 @@ pub struct Operations {
     of: Vec<u32>,
     /// The instructions of tcgen05 in their order, each behind its statement.
     tensor: Vec<(u32, u32)>,
+    /// The instructions that do more than compute, in their order.
+    others: Vec<u32>,
 }
 
-/// What the words of an opcode mean.
+/// What the words of an opcode mean. Every analysis asks for it at each instruction, and a module has hundreds: what
+/// is not asked for everywhere stands elsewhere, so that they take less of the caches.
 #[derive(Clone, Debug)]
 pub struct Opcode {
     /// Its row of the table; none if it is not an operation of PTX.
@@ -35,15 +38,15 @@ pub struct Opcode {
     /// The operation of tcgen05, where the row is that of tcgen05.
     pub tensor: Option<vocabulary::Operation>,
     /// Its modifiers, as written; those of tcgen05 are the business of its own decoder.
-    pub modifiers: SmallVec<[Placed; 6]>,
+    pub modifiers: Box<[Placed]>,
     /// Its types, in order.
     pub types: SmallVec<[Type; 4]>,
     /// Words that the row does not have, or not so often.
-    pub unknown: Vec<Span>,
+    pub unknown: Box<[Span]>,
     /// Whether a word is missing that the row has to have.
     pub is_incomplete: bool,
     /// The positions that its modifiers leave for operands.
-    pub slots: SmallVec<[&'static OperandSlot; 8]>,
+    pub slots: Box<[&'static OperandSlot]>,
     control: Control,
     synchronization: Synchronization,
     computes: Computation,
@@ -135,7 +138,16 @@ impl Operations {
                 }
             }
         }
-        Self { opcodes, of, tensor }
+        let computes: Vec<bool> = opcodes.iter().map(Opcode::only_computes).collect();
+        let others = (0..).zip(&of).filter(|(_, opcode)| !computes[**opcode as usize]).map(|(it, _)| it);
+        let others = others.collect();
+        Self { opcodes, of, tensor, others }
+    }
+
+    /// Of some instructions, those that do more than compute in registers: few do.
+    pub fn others_within(&self, instructions: Range<u32>) -> &[u32] {
+        let place = |at: u32| self.others.partition_point(|instruction| *instruction < at);
+        self.others.get(place(instructions.start)..place(instructions.end)).unwrap_or_default()
     }
 
     /// The instructions of tcgen05 among some statements, in their order, each behind its statement.
@@ -192,11 +204,11 @@ impl Opcode {
         let mut this = Self {
             row: None,
             tensor: None,
-            modifiers: SmallVec::new(),
+            modifiers: Box::default(),
             types: SmallVec::new(),
-            unknown: Vec::new(),
+            unknown: Box::default(),
             is_incomplete: false,
-            slots: SmallVec::new(),
+            slots: Box::default(),
             control: Control::Next,
             synchronization: Synchronization::None,
             computes: Computation::Other,
@@ -242,8 +254,8 @@ impl Opcode {
             this.computes = row.computes;
         }
         this.is_incomplete = found.missing > 0;
-        this.unknown = found.unknown;
-        this.modifiers = found.modifiers;
+        this.unknown = found.unknown.into_boxed_slice();
+        this.modifiers = found.modifiers.into_boxed_slice();
         this.types = this
             .modifiers
             .iter()
@@ -300,8 +312,8 @@ impl Opcode {
         self.computes
     }
 
-    /// Whether all that it does is to make registers from registers: most instructions of a kernel, which
-    /// whoever looks for effects may pass over.
+    /// Whether all that it does is to make registers from registers: most instructions of a kernel. Whoever looks
+    /// for effects asks for the others, see [`Operations::others_within`].
     #[inline]
     pub fn only_computes(&self) -> bool {
         self.only_computes

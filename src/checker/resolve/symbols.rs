@@ -21,7 +21,7 @@ mod pieces;
 mod resolver;
 
 use pieces::{Piece, pieces};
-use resolver::{Own, Resolver};
+use resolver::{Named, Own, Resolver};
 
 /// Index of a declared name in [`Symbols`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -190,6 +190,8 @@ pub struct Symbols {
     operands: Meanings,
     /// Beside [`Module::instructions`].
     guards: Meanings,
+    /// What is named somewhere.
+    named: Named,
 }
 
 /// What is declared.
@@ -209,7 +211,10 @@ impl Symbols {
         let walk = |piece: Piece| Resolver::new(source, module, &operands, &guards, piece).run();
         let parts: Vec<Own> = threads::map(pieces(module, threads::count()), walk);
         let mut declared = Declared::default();
-        for Own { symbols, registers, register_count } in parts {
+        let mut all = Named::default();
+        for Own { symbols, registers, register_count, named } in parts {
+            all.labels.extend(named.labels);
+            all.functions.extend(named.functions);
             if declared.symbols.is_empty() {
                 declared.symbols = symbols;
             } else {
@@ -221,7 +226,19 @@ impl Symbols {
             declared.register_count = register_count;
         }
         declared.registers.finish(declared.register_count);
-        Self { declared, operands, guards }
+        all.labels.sort_unstable();
+        Self { declared, operands, guards, named: all }
+    }
+
+    /// Whether something names the label that stands at a statement.
+    pub fn is_named(&self, label: u32) -> bool {
+        self.named.labels.binary_search(&label).is_ok()
+    }
+
+    /// Whether some of the instructions name functions; those that do not, certainly name none.
+    pub(crate) fn may_name_functions(&self, instructions: Range<u32>) -> bool {
+        let behind = self.named.functions.partition_point(|it| *it < instructions.start);
+        self.named.functions.get(behind).is_some_and(|it| *it < instructions.end)
     }
 
     /// The symbol with this index.

@@ -35,6 +35,17 @@ pub(super) struct Own {
     pub(super) registers: Vec<(RegisterId, SymbolId)>,
     /// How many registers there are until its end.
     pub(super) register_count: u32,
+    /// What is named in it.
+    pub(super) named: Named,
+}
+
+/// Labels and functions that something names.
+#[derive(Debug, Default)]
+pub(super) struct Named {
+    /// Of labels, the statements that they stand at.
+    pub(super) labels: Vec<u32>,
+    /// Instructions that name functions, in their order.
+    pub(super) functions: Vec<u32>,
 }
 
 /// What a walk over the statements knows.
@@ -80,6 +91,9 @@ pub(super) struct Resolver<'a> {
     labels: Vec<(u32, u32)>,
     /// How many of them stand in scopes that were opened.
     known_labels: usize,
+    named: Named,
+    /// The instruction that was looked at last.
+    at: u32,
 }
 
 impl<'a> Resolver<'a> {
@@ -114,6 +128,8 @@ impl<'a> Resolver<'a> {
             marks: Vec::new(),
             labels: Vec::new(),
             known_labels: 0,
+            named: Named::default(),
+            at: 0,
         }
     }
 
@@ -126,13 +142,13 @@ impl<'a> Resolver<'a> {
         self.first = (self.functions as u32).saturating_add(self.piece.symbols);
         self.register_count = numbered(self.piece.registers);
         self.walk();
-        let Self { mut symbols, outer, functions, registers, register_count, piece, .. } = self;
+        let Self { mut symbols, outer, functions, registers, register_count, piece, named, .. } = self;
         // The first piece speaks for all of functions.
         if piece.own.start > 0 {
             symbols.drain(..outer.len());
         }
         debug_assert!(piece.own.start > 0 || outer.len() == functions);
-        Own { symbols, registers, register_count }
+        Own { symbols, registers, register_count, named }
     }
 
     fn walk(&mut self) {
@@ -334,6 +350,7 @@ impl<'a> Resolver<'a> {
 
     fn instruction(&mut self, index: u32) {
         let instruction = &self.module.instructions[index as usize];
+        self.at = index;
         if let Some(guard) = self.module.guard(instruction) {
             let meaning = self.resolve(guard.name);
             self.guards.set(index as usize, meaning);
@@ -411,7 +428,7 @@ impl<'a> Resolver<'a> {
     }
 
     /// What a name means, however it is written.
-    fn resolve_any(&self, text: &str) -> Resolution {
+    fn resolve_any(&mut self, text: &str) -> Resolution {
         // `%v.x` is a component of `%v`; `%tid.x` is none, `%tid` not being declared.
         let base = memchr::memchr(b'.', text.as_bytes()).map_or(text, |dot| &text[..dot]);
         // The innermost declaration is the latest of those that are visible.
@@ -421,10 +438,15 @@ impl<'a> Resolver<'a> {
         match (plain, numbered) {
             (Some(id), Some((numbered, register))) if numbered > id => Resolution::Register(register),
             (None, Some((_, register))) => Resolution::Register(register),
-            (Some(id), _) => match self.symbol(id).kind {
-                SymbolKind::Register { first, .. } => Resolution::Register(first),
-                _ => Resolution::Symbol(self.number_of(id)),
-            },
+            (Some(id), _) => {
+                match self.symbol(id).kind {
+                    SymbolKind::Register { first, .. } => return Resolution::Register(first),
+                    SymbolKind::Label { statement } => self.named.labels.push(statement),
+                    SymbolKind::Function { .. } => self.named.functions.push(self.at),
+                    SymbolKind::Variable { .. } => {}
+                }
+                Resolution::Symbol(self.number_of(id))
+            }
             (None, None) => Special::read(text).map_or(Resolution::Undeclared, Resolution::Special),
         }
     }
