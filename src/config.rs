@@ -388,7 +388,7 @@ pub(super) const TEMPLATE: &str = "\
 # select = [\"TC\"]
 # ignore = [\"qualifier-order\"]
 
-# Files that are checked where a directory is; without this, PTX, C++ and CUDA, Python, Mojo, LLVM IR, MLIR and Rust.
+# Files that are checked where a directory is; without this, PTX, C++, CUDA, Python, LLVM IR, MLIR, Rust and Mojo.
 # include = [\"*.ptx\", \"csrc\"]
 
 # Files that are not checked, as in `.gitignore`.
@@ -424,6 +424,7 @@ mod tests {
     #[test]
     fn the_template_is_valid_as_it_is_and_without_its_comment_marks() {
         assert!(read(TEMPLATE).is_ok());
+        assert!(TEMPLATE.contains(&format!("PTX, {}.", crate::host::Language::list())), "the languages");
         let set: String = TEMPLATE
             .lines()
             .map(|line| line.strip_prefix("# ").filter(|it| it.contains(" = ")).unwrap_or(line))

@@ -35,8 +35,8 @@ pub(super) enum InputError {
     },
     #[error("cannot read `{path}`: it is not PTX, nor of a language that PTX is looked for in")]
     #[diagnostic(help(
-        "those are C++, CUDA, Python, Mojo, LLVM IR, MLIR and Rust; a file with PTX is called `.ptx`, or begins \
-         with `.version`"
+        "those are {}; a file with PTX is called `.ptx`, or begins with `.version`",
+        Language::list()
     ))]
     Unknown { path: String },
     #[error("cannot format `{path}`: only PTX has a layout")]
@@ -52,8 +52,8 @@ pub(super) enum InputError {
     },
     #[error("no file with PTX below `{path}`")]
     #[diagnostic(help(
-        "directories are searched for PTX, and for C++, CUDA, Python, Mojo, LLVM IR, MLIR and Rust, without \
-         what `.gitignore` names"
+        "directories are searched for PTX, and for {}, without what `.gitignore` names",
+        Language::list()
     ))]
     NothingBelow { path: String },
 }

@@ -62,6 +62,26 @@ impl Language {
         <Self as strum::IntoEnumIterator>::iter().find(|it| it.extensions().contains(&extension.as_str()))
     }
 
+    /// All of them, for people.
+    pub fn list() -> String {
+        let names: Vec<&str> = <Self as strum::IntoEnumIterator>::iter().map(Self::name).collect();
+        names
+            .split_last()
+            .map_or_else(String::new, |(last, others)| format!("{} and {last}", others.join(", ")))
+    }
+
+    /// What people call it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Cpp => "C++, CUDA",
+            Self::Python => "Python",
+            Self::Llvm => "LLVM IR",
+            Self::Mlir => "MLIR",
+            Self::Rust => "Rust",
+            Self::Mojo => "Mojo",
+        }
+    }
+
     /// How the names of its files end.
     pub fn extensions(self) -> &'static [&'static str] {
         match self {

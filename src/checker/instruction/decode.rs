@@ -433,7 +433,7 @@ impl<'s> Decoder<'s> {
         if decoded.problems.iter().all(|problem| problem.is_harmless(form)) {
             decoded.instruction = construct(form.operation, &decoded.qualifiers, &decoded.operands);
         }
-        decoded.registers = decoded.operands.iter().filter_map(|bound| bound.register()).collect();
+        decoded.registers = decoded.operands.iter().filter_map(Bound::register).collect();
         decoded.has_odd_registers = decoded.find_odd_registers();
         if !self.keeps_operands && !decoded.has_operand_of_interest() {
             self.bound = std::mem::take(&mut decoded.operands);

@@ -305,6 +305,7 @@ impl Declared {
 #[cfg(test)]
 mod tests {
     use super::*;
+    #[cfg(feature = "parallel")]
     use crate::isa::special_registers::SpecialRegister;
     use crate::syntax::parser::parse;
 

@@ -53,11 +53,12 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
         };
         for event in flow.events() {
             let Some((span, column)) = literal_column(&flow, *event) else { continue };
+            let used = if flow.dealloc(*event).is_some() { "freed" } else { "used" };
             findings.push(
                 Diagnostic::new(
                     Code::LiteralTmemAddress,
                     span,
-                    format!("column {column} is used as if it were allocated"),
+                    format!("column {column} is {used} as if it were allocated"),
                     "a literal column",
                 )
                 .label(
