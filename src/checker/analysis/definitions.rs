@@ -98,6 +98,12 @@ impl Definitions {
                 continue;
             }
             let guarded = has_guard && cfg.guard_holds(instruction).is_none();
+            if watched.is_empty() {
+                registers::writes(unit, instruction, &mut |register, operand| {
+                    definitions.push(Definition { instruction, operand, register, guarded });
+                });
+                continue;
+            }
             let written = definitions.len();
             let read = reads.len();
             registers::accesses(unit, instruction, &mut |register, operand, access| {
@@ -399,6 +405,11 @@ const PAGE: u32 = 4096;
 impl RegisterSet {
     fn page(&self, register: RegisterId) -> Result<usize, usize> {
         self.pages.binary_search_by_key(&(register.0 / PAGE), |(page, _)| *page)
+    }
+
+    /// Whether no register is in the set.
+    pub fn is_empty(&self) -> bool {
+        self.pages.is_empty()
     }
 
     /// Adds a register.

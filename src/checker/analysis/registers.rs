@@ -51,6 +51,27 @@ pub fn accesses(unit: &Unit, instruction: u32, visit: &mut impl FnMut(RegisterId
     }
 }
 
+/// The same of the registers that the instruction writes: what it reads is not looked at, where that is possible.
+pub fn writes(unit: &Unit, instruction: u32, visit: &mut impl FnMut(RegisterId, u32)) {
+    let Unit { module, symbols, operations, .. } = unit;
+    let mut writes = |register, operand, access| {
+        if access == Access::Write {
+            visit(register, operand);
+        }
+    };
+    let opcode = operations.of(instruction);
+    match opcode.writes_first().filter(|_| opcode.tensor.is_none()) {
+        None => accesses(unit, instruction, &mut writes),
+        Some(false) => {}
+        Some(true) => {
+            let first = module.instructions[instruction as usize].operands.range().next();
+            if let Some(first) = first {
+                walk(module, symbols, first, Access::Write, &mut writes);
+            }
+        }
+    }
+}
+
 /// Whether the first operand of a row is a destination, unless it is left out.
 fn may_write_first(row: &Row) -> bool {
     row.operands.first().is_some_and(|slot| slot.role.is_written())
