@@ -28,6 +28,7 @@ mod incremental;
 mod injected_bugs;
 mod kernels;
 mod known_bits;
+mod known_once;
 mod layers;
 mod layout;
 mod limits;
