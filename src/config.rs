@@ -424,7 +424,8 @@ mod tests {
     #[test]
     fn the_template_is_valid_as_it_is_and_without_its_comment_marks() {
         assert!(read(TEMPLATE).is_ok());
-        assert!(TEMPLATE.contains(&format!("PTX, {}.", crate::host::Language::list())), "the languages");
+        let languages = crate::words::list_words(crate::host::Language::names(), "and");
+        assert!(TEMPLATE.contains(&format!("PTX, {languages}.")), "the languages");
         let set: String = TEMPLATE
             .lines()
             .map(|line| line.strip_prefix("# ").filter(|it| it.contains(" = ")).unwrap_or(line))

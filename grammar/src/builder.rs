@@ -130,11 +130,12 @@ fn grow<T>(arena: &mut Vec<T>, at: u32, text: &str) {
     let rest = len * total.saturating_sub(at) / at;
     let most = if at >= total / PART { rest } else { len };
     // A little more than expected, and never so little that growing is what takes the time.
-    let more = rest.min(most) + rest.min(most) / 16 + len / 8 + 16;
+    let expected = rest.min(most);
+    let more = expected + expected / 16 + len / 8 + 16;
     arena.reserve_exact(more as usize);
 }
 
-/// Appends to an arena for which no room was made by samples of the text.
+/// Appends to an arena of the tree what the text has at `at`.
 #[inline]
 fn append<T>(arena: &mut Vec<T>, item: T, at: u32, text: &str) {
     if arena.len() == arena.capacity() {
@@ -184,14 +185,12 @@ impl<'s> Builder<'s> {
 
     #[inline]
     fn statement(&mut self, kind: StatementKind, span: Span) {
-        if self.module.statements.len() == self.module.statements.capacity() {
-            grow(&mut self.module.statements, span.end, self.text);
-        }
         let statement = Statement::new(kind, span);
         if statement.is_none() {
             self.too_many(span);
         }
-        self.module.statements.push(statement.unwrap_or(Statement::broken(span)));
+        let statement = statement.unwrap_or(Statement::broken(span));
+        append(&mut self.module.statements, statement, span.end, self.text);
     }
 
     #[cold]
@@ -413,11 +412,9 @@ impl<'s> Builder<'s> {
             // So that the guard does not stand before the operands of the next instruction.
             self.module.operands.push(Operand::new(OperandKind::Sink, Span::at(span.end)));
         }
-        if self.module.instructions.len() == self.module.instructions.capacity() {
-            grow(&mut self.module.instructions, span.end, self.text);
-        }
         let index = self.module.instructions.len() as u32;
-        self.module.instructions.push(RawInstruction { opcode, number, operands });
+        let instruction = RawInstruction { opcode, number, operands };
+        append(&mut self.module.instructions, instruction, span.end, self.text);
         self.statement(StatementKind::Instruction(index), span);
     }
 

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::host::Language;
 use crate::source::{Source, SourceError};
+use crate::words::list_words;
 
 /// Stands for standard input among the paths.
 const STDIN: &str = "-";
@@ -36,7 +37,7 @@ pub(super) enum InputError {
     #[error("cannot read `{path}`: it is not PTX, nor of a language that PTX is looked for in")]
     #[diagnostic(help(
         "those are {}; a file with PTX is called `.ptx`, or begins with `.version`",
-        Language::list()
+        list_words(Language::names(), "and")
     ))]
     Unknown { path: String },
     #[error("cannot format `{path}`: only PTX has a layout")]
@@ -53,7 +54,7 @@ pub(super) enum InputError {
     #[error("no file with PTX below `{path}`")]
     #[diagnostic(help(
         "directories are searched for PTX, and for {}, without what `.gitignore` names",
-        Language::list()
+        list_words(Language::names(), "and")
     ))]
     NothingBelow { path: String },
 }

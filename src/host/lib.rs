@@ -62,16 +62,12 @@ impl Language {
         <Self as strum::IntoEnumIterator>::iter().find(|it| it.extensions().contains(&extension.as_str()))
     }
 
-    /// All of them, for people.
-    pub fn list() -> String {
-        let names: Vec<&str> = <Self as strum::IntoEnumIterator>::iter().map(Self::name).collect();
-        names
-            .split_last()
-            .map_or_else(String::new, |(last, others)| format!("{} and {last}", others.join(", ")))
+    /// What people call them.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        <Self as strum::IntoEnumIterator>::iter().map(Self::name)
     }
 
-    /// What people call it.
-    pub fn name(self) -> &'static str {
+    fn name(self) -> &'static str {
         match self {
             Self::Cpp => "C++, CUDA",
             Self::Python => "Python",

@@ -108,7 +108,7 @@ impl Packed {
 
     fn pack(resolution: Resolution) -> Self {
         Self(match resolution {
-            Resolution::Undeclared => 0,
+            Resolution::Undeclared => Self::NOTHING.0,
             Resolution::Special(special) => 1 << 30 | special.to_bits(),
             Resolution::Register(RegisterId(index)) => Self::REGISTER << 30 | index & !Self::TAG,
             Resolution::Symbol(SymbolId(index)) => Self::SYMBOL << 30 | index & !Self::TAG,
@@ -227,6 +227,8 @@ impl Symbols {
         }
         declared.registers.finish(declared.register_count);
         all.labels.sort_unstable();
+        // What stands before the first instruction of a piece is counted to the first of all.
+        all.functions.sort_unstable();
         Self { declared, operands, guards, named: all }
     }
 
@@ -365,7 +367,7 @@ mod tests {
     fn threads_make_no_difference() {
         let function = |number: u32| {
             format!(
-                ".global .u64 g{number} = g{};\n.reg .b32 %m{number}_<3>, n{number};\n\
+                ".global .u64 g{number} = g{};\n.global .u64 t{number} = f0;\n.reg .b32 %m{number}_<3>, n{number};\n\
                  .func f{number}() {{ .reg .b32 %r<9>; .reg .pred p;\n\
                  L: {{ .reg .b64 %r<{number}>; .reg .b32 x; mov.b64 %r1, g{number}; @p bra L; }}\n\
                  mov.b32 %r8, x; call f{}; mov.b32 %r2, %tid.x;\n\
@@ -389,6 +391,14 @@ mod tests {
                 (0..module.operands.len() as u32).map(|index| symbols.operand(index)).collect();
             let guards: Vec<Resolution> =
                 (0..module.instructions.len() as u32).map(|index| symbols.guard(index)).collect();
+            let is_function = |operand: usize| match operands[operand] {
+                Resolution::Symbol(id) => matches!(symbols.symbol(id).kind, SymbolKind::Function { .. }),
+                _ => false,
+            };
+            for (index, instruction) in (0..).zip(&module.instructions) {
+                let names = instruction.operands.range().any(is_function);
+                assert!(!names || symbols.may_name_functions(index..index + 1), "{threads}: {index}");
+            }
             let all: Vec<(SymbolKind, Span)> = symbols.all().map(|(_, it)| (it.kind, it.span)).collect();
             (operands, guards, all, symbols.register_count())
         };

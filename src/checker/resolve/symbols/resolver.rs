@@ -44,7 +44,7 @@ pub(super) struct Own {
 pub(super) struct Named {
     /// Of labels, the statements that they stand at.
     pub(super) labels: Vec<u32>,
-    /// Instructions that name functions, in their order.
+    /// Instructions that name functions; of other statements, the instruction before.
     pub(super) functions: Vec<u32>,
 }
 
