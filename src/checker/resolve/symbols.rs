@@ -367,8 +367,8 @@ mod tests {
     fn threads_make_no_difference() {
         let function = |number: u32| {
             format!(
-                ".global .u64 g{number} = g{};\n.global .u64 t{number} = f0;\n.reg .b32 %m{number}_<3>, n{number};\n\
-                 .func f{number}() {{ .reg .b32 %r<9>; .reg .pred p;\n\
+                ".global .u64 g{number} = g{};\n.reg .b32 %m{number}_<3>, n{number};\n\
+                 .func f{number}() {{ .global .u64 t = f0; .reg .b32 %r<9>; .reg .pred p;\n\
                  L: {{ .reg .b64 %r<{number}>; .reg .b32 x; mov.b64 %r1, g{number}; @p bra L; }}\n\
                  mov.b32 %r8, x; call f{}; mov.b32 %r2, %tid.x;\n\
                  mov.b32 %m{}_1, n{}; }}\n",
