@@ -204,6 +204,10 @@ rules! {
     form::state_space,
     form::commit_mask,
     form::address_not_converted,
+    form::unknown_operation,
+    form::unknown_modifier,
+    form::missing_modifier,
+    form::operands_misfit,
     // TC2 Target and version
     targets::instruction_unsupported_on_target,
     targets::feature_unsupported_on_target,

@@ -20,3 +20,29 @@ where
         [head @ .., last] => format!("{} {conjunction} {last}", head.join(", ")),
     }
 }
+
+/// Of some names those that a word is the closest to, if it is close: one keystroke beside one of them, in wrong case,
+/// with one `:` for two. Each once, in their order.
+pub(crate) fn similar<'a>(word: &str, names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+    let normal = |text: &str| text.to_ascii_lowercase().replace(':', "").replace(['_', '-'], "");
+    let wanted = normal(word);
+    let allowed = match wanted.len() {
+        0 => return Vec::new(),
+        1..=3 => 1,
+        4..=7 => 2,
+        _ => 3,
+    };
+    let mut least = allowed.min(wanted.len() - 1);
+    let mut found: Vec<&str> = Vec::new();
+    for name in names {
+        let distance = strsim::damerau_levenshtein(&normal(name), &wanted);
+        if distance < least {
+            found.clear();
+            least = distance;
+        }
+        if distance == least && name != word && !found.contains(&name) {
+            found.push(name);
+        }
+    }
+    found
+}

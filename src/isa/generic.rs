@@ -19,11 +19,15 @@ use rustc_hash::FxHashMap;
 
 mod meaning;
 mod operation;
+mod overlooked;
 mod relation;
 mod words;
 
 pub use meaning::{Arithmetic, Bits, Change, Computation, Control, Lanes, Synchronization};
 pub use operation::Operation;
+pub use overlooked::{
+    may_count_otherwise, may_lack_a_word, takes_bare_addresses, takes_values_in_braces, why_overlooked,
+};
 pub use relation::Relation;
 pub use words::{
     Accumulator, BooleanOperator, CacheLevel, CacheOperator, Comparison, Completion, Component, Count,
@@ -274,6 +278,14 @@ impl Row {
 }
 
 impl OperandSlot {
+    /// Whether the operand may be left out.
+    pub fn is_optional(&self) -> bool {
+        match self.presence {
+            Presence::Optional | Presence::OptionalWhen(_) => true,
+            Presence::Always | Presence::When(_) | Presence::Unless(_) => false,
+        }
+    }
+
     const fn new(name: &'static str, role: Role, ty: TypeRule, form: Form) -> Self {
         Self { name, role, ty, form, presence: Presence::Always, pair: Pair::None }
     }

@@ -93,6 +93,10 @@ codes! {
     StateSpace "TC112" "state-space" Error Rejects,
     CommitMask "TC113" "commit-mask" Warning Silent,
     AddressNotConverted "TC114" "address-not-converted" Info Silent,
+    UnknownOperation "TC121" "unknown-operation" Error Rejects,
+    UnknownModifier "TC122" "unknown-modifier" Error Rejects,
+    MissingModifier "TC123" "missing-modifier" Error Rejects,
+    OperandsMisfit "TC124" "operands-misfit" Error Rejects,
     // TC2 Target and version
     InstructionUnsupportedOnTarget "TC201" "instruction-unsupported-on-target" Error Rejects,
     FeatureUnsupportedOnTarget "TC202" "feature-unsupported-on-target" Error Rejects,

@@ -180,21 +180,25 @@ impl Operations {
     /// Instructions outside tcgen05 whose opcode is not in the table: of each such opcode the first
     /// one, and how many there are.
     pub fn unknown(&self) -> Vec<(u32, usize)> {
-        // What is wrong in tcgen05 has findings of its own.
-        let is_known =
-            |opcode: &Opcode| opcode.is_known() || opcode.operation() == Some(generic::Operation::Tensor);
-        if self.opcodes.iter().all(is_known) {
-            return Vec::new();
-        }
         let mut found: Vec<(u32, usize)> = vec![(0, 0); self.opcodes.len()];
-        for (instruction, opcode) in self.of.iter().enumerate() {
-            let (first, count) = &mut found[*opcode as usize];
+        for instruction in self.each_unknown() {
+            let (first, count) = &mut found[self.number(instruction) as usize];
             if *count == 0 {
-                *first = instruction as u32;
+                *first = instruction;
             }
             *count += 1;
         }
-        found.into_iter().filter(|(first, _)| !is_known(self.of(*first))).collect()
+        found.into_iter().filter(|(_, count)| *count > 0).collect()
+    }
+
+    /// The instructions outside tcgen05 whose opcode is not in the table, in their order.
+    pub fn each_unknown(&self) -> impl Iterator<Item = u32> + '_ {
+        // What is wrong in tcgen05 has findings of its own.
+        let is_known =
+            |opcode: &Opcode| opcode.is_known() || opcode.operation() == Some(generic::Operation::Tensor);
+        let looked_through = if self.opcodes.iter().all(is_known) { &[] } else { &self.of[..] };
+        let all = (0..).zip(looked_through);
+        all.filter(move |(_, opcode)| !is_known(&self.opcodes[**opcode as usize])).map(|(it, _)| it)
     }
 }
 
@@ -299,6 +303,39 @@ impl Opcode {
             Some(_) => self.unknown.is_empty() && !self.is_incomplete,
             None => false,
         }
+    }
+
+    /// Of its unknown words those that the assembler refuses. `text` is the opcode.
+    pub fn refused_words<'t>(&'t self, text: &'t str) -> impl Iterator<Item = (Span, &'t str)> {
+        let name = self.row.map_or("", |row| row.name());
+        let written =
+            |span: &Span| (*span, text.get(span.range()).unwrap_or_default().trim_start_matches('.'));
+        self.unknown
+            .iter()
+            .map(written)
+            .filter(move |(_, word)| generic::why_overlooked(name, word).is_none())
+    }
+
+    /// Whether the assembler misses a word.
+    pub fn is_refused_as_incomplete(&self) -> bool {
+        self.is_incomplete && !self.row.is_some_and(|row| generic::may_lack_a_word(row.name()))
+    }
+
+    /// Of the groups of its row, those of which a word has to stand in it, and none does; each with the end of the
+    /// modifiers that the ISA has before it, if there are any.
+    pub fn missing(&self) -> impl Iterator<Item = (&'static generic::Group, Option<u32>)> + '_ {
+        let groups = self.row.map_or(&[][..], |row| row.modifiers);
+        let mut free: Vec<&Placed> = self.modifiers.iter().collect();
+        let mut end = None;
+        groups.iter().filter_map(move |group| {
+            match free.iter().position(|placed| group.words.contains(&placed.modifier)) {
+                Some(at) => {
+                    end = end.max(Some(free.remove(at).span.end));
+                    None
+                }
+                None => group.required.then_some((group, end)),
+            }
+        })
     }
 
     /// Which operation it is.
@@ -441,7 +478,7 @@ impl Opcode {
             | Form::Immediate
             | Form::Predicate => true,
         };
-        if self.slots.iter().any(|slot| is_optional(slot)) {
+        if self.slots.iter().any(|slot| slot.is_optional()) {
             Fit::Open
         } else if self.slots.iter().all(takes_values) {
             Fit::Values
@@ -512,38 +549,69 @@ impl Opcode {
         self.is_filled(module.operands(operands)) || self.assign(module, operands).is_ok()
     }
 
+    /// Why the assembler refuses the operands of an instruction: what does not fit, but for what it does not look
+    /// at, and the position that one does not fit.
+    pub fn refused(
+        &self,
+        module: &Module,
+        operands: Slice,
+    ) -> Option<(Misfit, Option<&'static OperandSlot>)> {
+        let found = self.try_assign(module, operands).err()?;
+        let name = self.row?.name();
+        let operands = module.operands(operands);
+        let is_vector = |operand: &Operand| matches!(operand.kind(), OperandKind::Vector(_));
+        let in_braces = |operand: Option<&Operand>| {
+            generic::takes_values_in_braces(name) && operand.is_some_and(is_vector)
+        };
+        let is_overlooked = match found {
+            (Misfit::Form(at), Some(slot)) if slot.form == Form::Address => {
+                generic::takes_bare_addresses(name) && !operands.get(at).is_some_and(is_vector)
+            }
+            (Misfit::Form(at), _) => in_braces(operands.get(at)),
+            (Misfit::Count, _) => {
+                let least = self.slots.iter().filter(|slot| !slot.is_optional()).count();
+                generic::may_count_otherwise(name)
+                    // Their number would do.
+                    || (least..=self.slots.len()).contains(&operands.len()) && in_braces(operands.last())
+            }
+        };
+        (!is_overlooked).then_some(found)
+    }
+
     /// The positions that the operands of an instruction fill.
     ///
     /// # Errors
     /// When there are too few or too many operands, or one does not look as it should.
     pub fn assign(&self, module: &Module, operands: Slice) -> Result<Assignment, Misfit> {
+        self.try_assign(module, operands).map_err(|(misfit, _)| misfit)
+    }
+
+    /// The same; an error has the position that one does not fit.
+    fn try_assign(
+        &self,
+        module: &Module,
+        operands: Slice,
+    ) -> Result<Assignment, (Misfit, Option<&'static OperandSlot>)> {
         let operands = module.operands(operands);
         let mut assignment = Assignment::new();
-        let mut required = self.slots.iter().filter(|slot| !is_optional(slot)).count();
+        let mut required = self.slots.iter().filter(|slot| !slot.is_optional()).count();
         for slot in &self.slots {
             let position = assignment.len();
             let left = operands.len() - position;
-            if is_optional(slot) {
+            if slot.is_optional() {
                 if left <= required || !looks_like(slot, &operands[position]) {
                     continue;
                 }
             } else {
                 required -= 1;
-                let Some(operand) = operands.get(position) else { return Err(Misfit::Count) };
+                let Some(operand) = operands.get(position) else { return Err((Misfit::Count, None)) };
                 if !looks_like(slot, operand) {
-                    return Err(Misfit::Form(position));
+                    return Err((Misfit::Form(position), Some(slot)));
                 }
             }
             assignment.push(slot);
         }
-        if assignment.len() < operands.len() { Err(Misfit::Count) } else { Ok(assignment) }
-    }
-}
-
-fn is_optional(slot: &OperandSlot) -> bool {
-    match slot.presence {
-        Presence::Optional | Presence::OptionalWhen(_) => true,
-        Presence::Always | Presence::When(_) | Presence::Unless(_) => false,
+        if assignment.len() < operands.len() { Err((Misfit::Count, None)) } else { Ok(assignment) }
     }
 }
 

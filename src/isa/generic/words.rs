@@ -36,7 +36,7 @@ macro_rules! words {
 
         impl Modifier {
             /// How it is written, without the dot; nothing for a shape, which is made of numbers.
-            fn fixed_spelling(self) -> Option<&'static str> {
+            pub fn fixed_spelling(self) -> Option<&'static str> {
                 match self {
                     $( Self::$kind(word) => Some(word.into()), )+
                     Self::Shape(_) => None,

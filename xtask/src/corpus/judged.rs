@@ -49,6 +49,12 @@ const JUDGED: &[Judgement] = &[
     ),
     judged(
         "nvidia-cutlass",
+        "TC123",
+        2,
+        "`dp2a.s32.s32` of `functional.h` lacks `.hi` or `.lo`. True: no program that uses it assembles.",
+    ),
+    judged(
+        "nvidia-cutlass",
         "unknown operation",
         2,
         "`dp2a.s32.s32` of `functional.h`; ptxas: \"'.hi/.lo' modifier required\".",
@@ -73,6 +79,12 @@ const JUDGED: &[Judgement] = &[
     ),
     judged(
         "cupy-cuda13x",
+        "TC124",
+        13,
+        "an older CCCL's loads of 128 bits, whose operands are exchanged: `ld.acquire.gpu.b128 [%2],_d`. True: ptxas refuses them, \"Arguments mismatch\".",
+    ),
+    judged(
+        "cupy-cuda13x",
         "TC952",
         40,
         "an older CCCL's compare-and-swap of 128 bits, whose template names its operands one off: halves of what is compared and of what is stored are mixed. True.",
@@ -92,6 +104,7 @@ const JUDGED: &[Judgement] = &[
         2,
         "an opcode that comes from the caller, and a wrapper's own call, of which the other count takes a value of another function.",
     ),
+    judged("jax", "TC122", 1, "`tanh.approx.f64`, for AMD's GPUs, as its comment says. True of PTX."),
     judged(
         "jax",
         "unknown operation",
@@ -110,6 +123,13 @@ const JUDGED: &[Judgement] = &[
         16,
         "`asm volatile(\"trap\")` without `;` in `tcgen_05_ld.h` and `tcgen_05_st.h`. True: ptxas refuses a text with it.",
     ),
+    judged(
+        "tilelang",
+        "TC122",
+        4,
+        "`red.acquire` and `red.acq_rel`, which ptxas refuses: \"Illegal modifier\". True.",
+    ),
+    judged("tilelang", "TC123", 2, "`dp2a.s32.s32` as in CUTLASS, of which it has a copy. True."),
     judged(
         "tilelang",
         "unknown operation",
@@ -149,6 +169,24 @@ const JUDGED: &[Judgement] = &[
     ),
     judged(
         "flashinfer-python",
+        "TC121",
+        9,
+        "no instructions of PTX: ptxas refuses each of them, `Not a name of any known instruction`. True.",
+    ),
+    judged(
+        "flashinfer-python",
+        "TC122",
+        6,
+        "words that their instructions do not have: ptxas refuses each of them, `Unknown modifier`. True.",
+    ),
+    judged(
+        "flashinfer-python",
+        "TC123",
+        4,
+        "`dp2a.s32.s32` as in CUTLASS, of which it has two copies. True.",
+    ),
+    judged(
+        "flashinfer-python",
         "unknown operation",
         19,
         "no PTX: ptxas refuses each of them (`Unknown modifier`, `Not a name of any known instruction`, `'.hi/.lo' modifier required`).",
@@ -160,6 +198,7 @@ const JUDGED: &[Judgement] = &[
         1,
         "a wrapper's own call, of which the other count takes a value of another function; the calls of the wrapper are read.",
     ),
+    judged("sgl-kernel", "TC123", 2, "`dp2a.s32.s32` as in CUTLASS, of which it has a copy. True."),
     judged("sgl-kernel", "unknown operation", 2, "`dp2a.s32.s32` as in CUTLASS, of which it has a copy."),
     judged("sglang", "TC960", 1, "a load from memory that others write, with `is_pure`. True."),
     judged("vllm", "TC952", 1, "a factor that the template has as a constant, too. True, and harmless."),
@@ -169,6 +208,7 @@ const JUDGED: &[Judgement] = &[
         2,
         "wrappers' own calls, of which the other count takes a value of another function; the calls of the wrappers are read.",
     ),
+    judged("vllm", "TC123", 4, "`dp2a.s32.s32` as in CUTLASS, of which it has two copies. True."),
     judged("vllm", "unknown operation", 4, "`dp2a.s32.s32` as in CUTLASS, of which it has two copies."),
 ];
 

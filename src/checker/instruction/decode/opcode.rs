@@ -8,6 +8,7 @@ use crate::isa::tensor::{InstructionForm, QualifierSlot};
 use crate::isa::vocabulary::{Operation, Qualifier, Slot};
 use crate::resolve::words;
 use crate::source::{Source, Span, Spanned};
+use crate::words::similar;
 
 /// The words of an opcode, each with the span from its dot on.
 pub(super) fn split_opcode(source: &Source, opcode: Span) -> Vec<Spanned<&str>> {
@@ -199,18 +200,6 @@ fn similar_qualifiers(form: &InstructionForm, word: &str) -> Vec<Qualifier> {
         return choices().filter(|choice| choice.slot() == Slot::Num).collect();
     }
     // `.collector::a:fill` and `.cta_group.1` are one keystroke away; so is wrong case.
-    let normal = |text: &str| text.to_ascii_lowercase().replace(':', "").replace(['_', '-'], "");
-    let wanted = normal(word);
-    let allowed = match wanted.len() {
-        0 => return Vec::new(),
-        1..=3 => 1,
-        4..=7 => 2,
-        _ => 3,
-    };
-    let distance = |choice: &Qualifier| strsim::damerau_levenshtein(&normal(choice.spelling()), &wanted);
-    let Some(least) = choices().map(|choice| distance(&choice)).min() else { return Vec::new() };
-    if least > allowed || least >= wanted.len() {
-        return Vec::new();
-    }
-    choices().filter(|choice| distance(choice) == least).collect()
+    let spellings: Vec<&str> = similar(word, choices().map(Qualifier::spelling));
+    choices().filter(|choice| spellings.contains(&choice.spelling())).collect()
 }

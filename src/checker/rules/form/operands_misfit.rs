@@ -1,0 +1,125 @@
+use super::generic::Generic;
+use crate::diagnostic::{Diagnostic, Findings};
+use crate::host::is_unknown;
+use crate::isa::generic::{Form, OperandSlot, Operation, Pair};
+use crate::resolve::operations::{Misfit, Opcode};
+use crate::rules::{Checker, Code, rule};
+use crate::source::Span;
+use crate::words::plural;
+
+rule! {
+    /// ## What it does
+    /// Finds instructions outside tcgen05 with too few or too many operands, and with operands that do not look as
+    /// they have to: an address without its brackets, a vector where one value stands.
+    ///
+    /// ## Why is this bad?
+    /// The assembler refuses the module.
+    ///
+    /// ## Example
+    /// ```ptx
+    /// mbarrier.init.shared::cta.b64 [mbar];
+    /// ```
+    ///
+    /// ## Use instead
+    /// ```ptx
+    /// mbarrier.init.shared::cta.b64 [mbar], 1;
+    /// ```
+    ///
+    /// ## References
+    /// PTX ISA, chapter 9 (Instruction Set)
+    OperandsMisfit Text check
+}
+
+fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
+    let unit = checker.unit;
+    for (index, raw) in (0..).zip(&unit.module.instructions) {
+        // So with nearly all.
+        if !unit.operations.of(index).is_filled(unit.module.operands(raw.operands)) {
+            misfit(checker, index, findings);
+        }
+    }
+}
+
+fn misfit(checker: &Checker<'_>, index: u32, findings: &mut Findings<'_>) {
+    let unit = checker.unit;
+    let raw = &unit.module.instructions[index as usize];
+    let opcode = unit.operations.of(index);
+    if !opcode.is_known() || opcode.operation() == Some(Operation::Tensor) {
+        return;
+    }
+    let operands = unit.module.operands(raw.operands);
+    let Some((misfit, slot)) = opcode.refused(&unit.module, raw.operands) else { return };
+    let Some(generic) = Generic::new(checker, index) else { return };
+    let is_open = |span: Span| is_unknown(unit.source.slice(span)) || unit.missing_end(span.start).is_some();
+    if operands.iter().any(|operand| is_open(operand.span())) {
+        return;
+    }
+    let name = generic.name();
+    let finding = match misfit {
+        Misfit::Count => {
+            let span = match operands {
+                [first, .., last] => first.span().to(last.span()),
+                [only] => only.span(),
+                [] => Span::at(generic.span.end),
+            };
+            let least = opcode.slots.iter().filter(|slot| !slot.is_optional()).count();
+            let takes = match (least, opcode.slots.len()) {
+                (0, 0) => "no operands".to_owned(),
+                (least, most) if least == most => plural(least, "operand"),
+                (least, most) => format!("{least} to {most} operands"),
+            };
+            Diagnostic::new(
+                Code::OperandsMisfit,
+                span,
+                format!("this form of `{name}` takes {takes}"),
+                format!("found {}", operands.len()),
+            )
+        }
+        Misfit::Form(position) => {
+            let (Some(operand), Some(slot)) = (operands.get(position), slot) else { return };
+            Diagnostic::new(
+                Code::OperandsMisfit,
+                operand.span(),
+                format!("`{name}` wants {} here", wanted(slot)),
+                "this is none",
+            )
+        }
+    };
+    findings.push(finding.help(syntax(opcode)));
+}
+
+/// What a position takes.
+fn wanted(slot: &OperandSlot) -> &'static str {
+    match slot.form {
+        Form::Address => "an address in brackets",
+        Form::List => "a list in parentheses",
+        Form::Name => "a name",
+        Form::Elements(_) => "a vector in braces",
+        Form::Vector | Form::Packed | Form::Fragment => "a value or a vector",
+        Form::Register => "a register",
+        Form::Value => "a value",
+        Form::Immediate => "a number",
+        Form::Predicate => "a predicate",
+    }
+}
+
+/// The operands of an opcode, as the ISA writes them.
+fn syntax(opcode: &Opcode) -> String {
+    let mut text = String::new();
+    for slot in &opcode.slots {
+        let name = slot.name;
+        let shown = match slot.form {
+            Form::Address => format!("[{name}]"),
+            Form::List => format!("({name})"),
+            Form::Elements(_) => format!("{{{name}, ...}}"),
+            _ if slot.pair == Pair::Required => format!("{name}|p"),
+            _ => name.to_owned(),
+        };
+        let comma = if text.is_empty() { "" } else { ", " };
+        text += &if slot.is_optional() { format!("{{{comma}{shown}}}") } else { format!("{comma}{shown}") };
+    }
+    if text.is_empty() {
+        return "remove the operands".to_owned();
+    }
+    format!("with these modifiers its operands are `{text}`")
+}

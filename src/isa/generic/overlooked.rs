@@ -1,0 +1,82 @@
+//! What the assembler does not look at: words that it takes though the ISA does not have them there, words that it
+//! does not miss, and operands that may look otherwise. Whoever writes so writes no error. `cargo xtask generic`
+//! asks it.
+
+/// Why the assembler takes a word that the ISA does not have in an instruction of this name, if it does: whoever
+/// writes it writes no error, and nothing that means something.
+pub fn why_overlooked(name: &str, word: &str) -> Option<&'static str> {
+    Some(match (name, word) {
+        // Words of few instructions, which the assembler looks at in these alone.
+        (_, "finite" | "infinite" | "normal" | "notanumber" | "number" | "subnormal") => "testp",
+        (
+            _,
+            "box_dim" | "element_stride" | "elemtype" | "fill_mode" | "global_address" | "global_dim"
+            | "global_stride" | "interleave_layout" | "rank" | "swizzle_atomicity" | "swizzle_mode",
+        ) => "tensormap.replace",
+        (_, "texref" | "samplerref" | "surfref") => "istypep",
+        (_, "b8x16" | "b6x16_p32" | "b4x16_p64") => "ldmatrix",
+        (_, "acc::f16" | "acc::f32") => "multimem.ld_reduce",
+        (_, "b2" | "u2" | "s2" | "b4" | "u4" | "s4") => "cvt.pack, spcompress",
+        (_, "pred") => "a second type is not looked at",
+        (_, "row" | "col") => "wmma",
+        (_, "uni") => "bra",
+        (_, "L1::32B") => "a size that is no hint",
+        ("clmad", "s64") => "the sign means nothing",
+        ("prefetch", "L2::evict_first" | "L2::evict_last" | "L2::evict_normal" | "L2::evict_unchanged") => {
+            "ld"
+        }
+        ("st.async" | "red.async", "shared::cta") => "the space is known",
+        ("mbarrier.check_layout", "cta" | "cluster") => "other instructions of mbarriers",
+        ("cp.async.bulk.wait_group" | "fence.proxy", word) if word.starts_with("sync_restrict::") => {
+            "words of other fences"
+        }
+        ("mma" | "mma.sp" | "wmma.mma", "and" | "xor" | "popc") => "the same word twice",
+        ("barrier.red", "all" | "any") => "vote",
+        (name, "b128") if name.contains("async.bulk") => "fabric.try_put",
+        ("movmatrix", "b1") => "wmma",
+        ("fence.mbarrier_init", "async") => "words of other fences",
+        ("ldmatrix" | "stmatrix", "x8" | "x16" | "x32" | "x64" | "x128") => "only the registers count",
+        (
+            "cp.async.bulk"
+            | "cp.async.bulk.tensor"
+            | "cp.reduce.async.bulk"
+            | "cp.reduce.async.bulk.tensor"
+            | "st.async"
+            | "red.async",
+            "cta" | "cluster" | "gpu" | "sys" | "weak" | "relaxed" | "release",
+        ) => "semantics and scope are not looked at",
+        ("fence" | "fence.proxy", "async" | "shared" | "shared::cta" | "shared::cluster" | "global") => {
+            "words of other fences"
+        }
+        _ => return None,
+    })
+}
+
+/// Whether the assembler does not miss a word that the ISA wants in an instruction of this name.
+pub fn may_lack_a_word(name: &str) -> bool {
+    match name {
+        "prefetch" | "st.async" | "testp" => true,
+        name => ["applypriority.async.bulk", "fabric.", "wgmma."].iter().any(|start| name.starts_with(start)),
+    }
+}
+
+/// Whether it takes one more operand than an instruction of this name has, or one less.
+pub fn may_count_otherwise(name: &str) -> bool {
+    matches!(name, "atom" | "red.async" | "st.async")
+}
+
+/// Whether a single value may stand in braces there.
+pub fn takes_values_in_braces(name: &str) -> bool {
+    match name {
+        "clusterlaunchcontrol.query_cancel" | "cvt" | "mbarrier.arrive" | "mbarrier.arrive_drop" => true,
+        "fma" | "mma" | "mma.sp" | "mul" | "mma.sp::ordered_metadata" | "tex" | "txq" => true,
+        name => ["cp.async.bulk", "fabric.", "multimem.cp.async.bulk", "wgmma."]
+            .iter()
+            .any(|start| name.starts_with(start)),
+    }
+}
+
+/// Whether addresses may stand without their brackets there.
+pub fn takes_bare_addresses(name: &str) -> bool {
+    ["cp.async.bulk", "cp.reduce.async.bulk", "fabric."].iter().any(|start| name.starts_with(start))
+}
