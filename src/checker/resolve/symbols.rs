@@ -215,6 +215,7 @@ impl Symbols {
         for Own { symbols, registers, register_count, named } in parts {
             all.labels.extend(named.labels);
             all.functions.extend(named.functions);
+            all.undeclared.extend(named.undeclared);
             if declared.symbols.is_empty() {
                 declared.symbols = symbols;
             } else {
@@ -241,6 +242,11 @@ impl Symbols {
     pub(crate) fn may_name_functions(&self, instructions: Range<u32>) -> bool {
         let behind = self.named.functions.partition_point(|it| *it < instructions.start);
         self.named.functions.get(behind).is_some_and(|it| *it < instructions.end)
+    }
+
+    /// Where names stand that no declaration gives a meaning.
+    pub(crate) fn undeclared(&self) -> &[Span] {
+        &self.named.undeclared
     }
 
     /// The symbol with this index.

@@ -46,6 +46,8 @@ pub(super) struct Named {
     pub(super) labels: Vec<u32>,
     /// Instructions that name functions; of other statements, the instruction before.
     pub(super) functions: Vec<u32>,
+    /// Where names stand that mean nothing, in the order of the text but for those outside of functions.
+    pub(super) undeclared: Vec<Span>,
 }
 
 /// What a walk over the statements knows.
@@ -408,7 +410,11 @@ impl<'a> Resolver<'a> {
             }
             self.remember(name, numbered);
         }
-        self.resolve_any(self.source.slice(name))
+        let meaning = self.resolve_any(self.source.slice(name));
+        if meaning == Resolution::Undeclared {
+            self.named.undeclared.push(name);
+        }
+        meaning
     }
 
     /// Keeps at hand the family that a name belongs to, if it can belong to one only.

@@ -3,7 +3,7 @@ use rustc_hash::FxHashSet;
 use crate::diagnostic::{Diagnostic, Findings};
 use crate::host::{Fragment, is_unknown};
 use crate::instruction::form::Problem;
-use crate::isa::generic::{Computation, Role};
+use crate::isa::generic::{Computation, Role, Type, TypeRule};
 use crate::resolve::symbols::Resolution;
 use crate::resolve::unit::Unit;
 use crate::rules::{Checker, Code, rule};
@@ -12,8 +12,8 @@ use crate::syntax::ast::{OperandKind, StatementKind};
 
 rule! {
     /// ## What it does
-    /// Finds registers, variables and guards of tcgen05 instructions that no declaration in an
-    /// enclosing scope declares before their use.
+    /// Finds registers, variables, guards, labels and functions that no declaration in an enclosing scope
+    /// declares; registers and variables before their use.
     ///
     /// ## Why is this bad?
     /// The assembler refuses the module. `.reg .b32 %r<10>;` declares `%r0` to `%r9`, and a name
@@ -46,8 +46,15 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
                 if unit.missing_end(span.start).is_some() {
                     continue;
                 }
-                findings.push(finding(unit, *span, *guard));
+                findings.push(finding(
+                    unit,
+                    *span,
+                    if *guard { Place::Guard } else { Place::Operand("b32") },
+                ));
             }
+        }
+        if checker.component.functions.is_empty() {
+            in_others(unit, findings);
         }
     } else if checker.component.functions.is_empty() {
         // All instructions of fragments are looked at, once.
@@ -55,17 +62,82 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     }
 }
 
-fn finding(unit: &Unit, span: Span, is_guard: bool) -> Diagnostic {
+/// Where a name stands.
+#[derive(Clone, Copy)]
+enum Place {
+    /// Before an instruction.
+    Guard,
+    /// Among its operands; what a register is declared as that may stand there.
+    Operand(&'static str),
+    /// In brackets.
+    Address,
+    /// Where a label stands.
+    Label,
+    /// Where a function stands.
+    Callee,
+}
+
+fn finding(unit: &Unit, span: Span, place: Place) -> Diagnostic {
     let name = unit.source.slice(span);
-    let (what, declaration) = if is_guard { ("guard", "pred") } else { ("operand", "b32") };
-    let message = format!("undeclared name `{name}`");
-    Diagnostic::new(
-        Code::UndeclaredName,
-        span,
-        message,
-        format!("this {what} is declared in no scope around it"),
-    )
-    .help(format!("declare it before its use, as in `.reg .{declaration} {name};`"))
+    let operand = "this operand is declared in no scope around it";
+    let register = |ty: &str| Some(format!("declare it before its use, as in `.reg .{ty} {name};`"));
+    let (label, help) = match place {
+        Place::Guard => ("this guard is declared in no scope around it", register("pred")),
+        Place::Operand(ty) => (operand, register(ty)),
+        Place::Address => {
+            (operand, Some("declare a register or a variable of this name before its use".into()))
+        }
+        Place::Label => ("no scope around it has such a label", None),
+        Place::Callee => ("no function of this name is declared", None),
+    };
+    let mut finding = Diagnostic::new(Code::UndeclaredName, span, format!("undeclared name `{name}`"), label);
+    if let Some(help) = help {
+        finding = finding.help(help);
+    }
+    finding
+}
+
+/// The names of instructions outside tcgen05, which has findings of its own. Where something does not parse, that
+/// may be the declaration.
+fn in_others(unit: &Unit, findings: &mut Findings<'_>) {
+    let undeclared = unit.symbols.undeclared();
+    let statements = &unit.module.statements;
+    if undeclared.is_empty() || statements.iter().any(|it| it.kind() == StatementKind::Broken) {
+        return;
+    }
+    for span in undeclared {
+        let behind = statements.partition_point(|statement| statement.span.start <= span.start);
+        let Some(statement) = behind.checked_sub(1).map(|at| statements[at]) else { continue };
+        let StatementKind::Instruction(index) = statement.kind() else { continue };
+        if statement.span.end < span.end
+            || unit.operations.is_tensor(index)
+            || is_unknown(unit.source.slice(*span))
+            || unit.missing_end(span.start).is_some()
+        {
+            continue;
+        }
+        findings.push(finding(unit, *span, place(unit, index, *span)));
+    }
+}
+
+/// Where in an instruction a name stands.
+fn place(unit: &Unit, index: u32, name: Span) -> Place {
+    let raw = &unit.module.instructions[index as usize];
+    if name.start < raw.opcode.start {
+        return Place::Guard;
+    }
+    let operands = unit.module.operands(raw.operands);
+    let at = operands.partition_point(|operand| operand.span().end < name.end);
+    let slots = unit.operations.of(index).assign(&unit.module, raw.operands).unwrap_or_default();
+    let Some(slot) = slots.get(at) else { return Place::Operand("b32") };
+    match slot.role {
+        Role::Label | Role::Prototype => Place::Label,
+        Role::Callee => Place::Callee,
+        Role::Address(..) => Place::Address,
+        Role::Destination | Role::Accumulator | Role::Source | Role::Results | Role::Arguments => {
+            Place::Operand(if slot.ty == TypeRule::Fixed(Type::Pred) { "pred" } else { "b32" })
+        }
+    }
 }
 
 /// What a fragment does not declare, another one of the same function may. So only those are judged
@@ -92,14 +164,14 @@ fn in_fragments(unit: &Unit, findings: &mut Findings<'_>) {
                 && unit.symbols.guard(index) == Resolution::Undeclared
                 && !shared.contains(unit.source.slice(guard.name))
             {
-                findings.push(finding(unit, guard.name, true));
+                findings.push(finding(unit, guard.name, Place::Guard));
             }
             for place in registers(unit, index) {
                 let span = unit.module.operands[place as usize].span();
                 let name = unit.source.slice(span);
                 let is_undeclared = unit.symbols.operand(place) == Resolution::Undeclared;
                 if is_undeclared && !is_unknown(name) && !shared.contains(name) {
-                    findings.push(finding(unit, span, false));
+                    findings.push(finding(unit, span, Place::Operand("b32")));
                 }
             }
         }
