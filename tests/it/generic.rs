@@ -182,6 +182,21 @@ fn misfits_agree() {
     assert!(missed * 3 < refused, "{missed} of {refused} misfits are not found");
 }
 
+/// What may have been meant takes long to find, and is found for so many opcodes alone, however many are misspelt;
+/// again and again for the same.
+#[test]
+fn what_was_meant_is_looked_for_within_limits() {
+    let distinct = (0..2_000).map(|at| format!("fence.proxy.asin{at};\n"));
+    let same = (0..1_000).map(|_| "fence.proxy.asinc;\n".to_owned());
+    let text: String = same.chain(distinct).collect();
+    let text = format!(".version 9.0\n.target sm_100a\n.entry k() {{ {text} }}");
+    let options = Options { max_findings: None, ..Options::default() };
+    let report = check(&Source::new("misspelt.ptx", text).unwrap(), &options);
+    let helped = report.diagnostics.iter().filter(|finding| finding.help.is_some()).count();
+    assert_eq!(report.diagnostics.len(), 3_000);
+    assert!((1_000..1_500).contains(&helped), "{helped}");
+}
+
 /// What analyses ask of an instruction, they ask the table; none reads an opcode for itself.
 #[test]
 fn nothing_else_reads_opcodes() {

@@ -1,5 +1,7 @@
 //! Instructions outside tcgen05 against their rows of the table of generic PTX.
 
+use rustc_hash::FxHashMap;
+
 use crate::isa::generic::rows_starting_with;
 use crate::isa::targets::PtxVersion;
 use crate::resolve::operations::Opcode;
@@ -10,6 +12,8 @@ use crate::words::similar;
 
 /// An instruction outside tcgen05.
 pub(super) struct Generic<'a> {
+    /// A number that it shares with those whose opcode is written alike.
+    number: u32,
     /// What its words mean.
     pub(super) opcode: &'a Opcode,
     /// Where they stand.
@@ -18,12 +22,28 @@ pub(super) struct Generic<'a> {
     pub(super) text: &'a str,
 }
 
-/// Another opcode that may have been meant.
+/// What may have been meant by unknown opcodes.
+#[derive(Default)]
 pub(super) struct Meant {
-    /// What is written in place of the word, without a dot.
-    pub(super) word: &'static str,
-    /// Whether the table has all of the opcode then.
-    pub(super) is_known: bool,
+    /// By the number of the opcode.
+    found: FxHashMap<u32, Vec<&'static str>>,
+}
+
+impl Meant {
+    /// Of no more opcodes it is looked for: it takes as long as thousands of instructions do.
+    const MOST: usize = 256;
+
+    /// What may have been meant by this one; `find` finds it when it is first asked for.
+    pub(super) fn by(
+        &mut self,
+        generic: &Generic<'_>,
+        find: impl FnOnce() -> Vec<&'static str>,
+    ) -> &[&'static str] {
+        if self.found.len() >= Self::MOST {
+            return self.found.get(&generic.number).map_or(&[], Vec::as_slice);
+        }
+        self.found.entry(generic.number).or_insert_with(find)
+    }
 }
 
 impl<'a> Generic<'a> {
@@ -34,7 +54,12 @@ impl<'a> Generic<'a> {
         let text = unit.source.slice(span);
         let is_later = checker.environment.version.is_some_and(|version| version.value > PtxVersion::LATEST);
         let is_judged = !is_later && !crate::host::is_unknown(text);
-        is_judged.then(|| Self { opcode: unit.operations.of(index), span, text })
+        is_judged.then(|| Self {
+            number: unit.operations.number(index),
+            opcode: unit.operations.of(index),
+            span,
+            text,
+        })
     }
 
     /// Those whose opcode the table does not have.
@@ -65,7 +90,7 @@ impl<'a> Generic<'a> {
 
     /// Words that stand where `word` does in an opcode that the table has, or has better, and look like it; those
     /// that make it known before others.
-    pub(super) fn meant(&self, word: Span, looks: &str) -> Vec<Meant> {
+    pub(super) fn meant(&self, word: Span, looks: &str) -> Vec<&'static str> {
         let rank = |opcode: &Opcode| opcode.unknown.len() + usize::from(opcode.is_incomplete);
         let first = self.text.split('.').next().unwrap_or_default().trim_ascii();
         let rows = rows_starting_with(first);
@@ -73,18 +98,17 @@ impl<'a> Generic<'a> {
         let modifiers = rows.iter().flat_map(|(_, row)| row.modifiers).flat_map(|group| group.words);
         let spelled = modifiers.filter_map(|modifier| modifier.fixed_spelling());
         let (start, end) = (word.start as usize, word.end as usize);
-        let mut meant: Vec<Meant> = similar(looks, names.chain(spelled))
+        let with =
+            |choice: &str| Opcode::new(&format!("{}.{choice}{}", &self.text[..start], &self.text[end..]));
+        let mut meant: Vec<(&'static str, bool)> = similar(looks, names.chain(spelled))
             .into_iter()
-            .filter_map(|choice| {
-                let text = format!("{}.{choice}{}", &self.text[..start], &self.text[end..]);
-                let opcode = Opcode::new(&text);
-                let is_better = opcode.row.is_some() && rank(&opcode) < rank(self.opcode);
-                is_better.then(|| Meant { word: choice, is_known: opcode.is_known() })
-            })
+            .map(|choice| (choice, with(choice)))
+            .filter(|(_, opcode)| opcode.row.is_some() && rank(opcode) < rank(self.opcode))
+            .map(|(choice, opcode)| (choice, opcode.is_known()))
             .collect();
-        if meant.iter().any(|meant| meant.is_known) {
-            meant.retain(|meant| meant.is_known);
+        if meant.iter().any(|(_, is_known)| *is_known) {
+            meant.retain(|(_, is_known)| *is_known);
         }
-        meant
+        meant.into_iter().map(|(choice, _)| choice).collect()
     }
 }

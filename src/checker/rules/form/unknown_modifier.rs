@@ -1,4 +1,4 @@
-use super::generic::Generic;
+use super::generic::{Generic, Meant};
 use crate::diagnostic::{Diagnostic, Findings, Fix};
 use crate::rules::{Checker, Code, rule};
 use crate::source::Span;
@@ -28,6 +28,7 @@ rule! {
 }
 
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
+    let mut all_meant = Meant::default();
     for generic in Generic::unknown(checker) {
         let mut refused = generic.opcode.refused_words(generic.text);
         let Some((first, word)) = refused.next() else { continue };
@@ -49,13 +50,13 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
         for other in others {
             finding = finding.label(generic.place(other), "nor this");
         }
-        let meant = generic.meant(first, word);
+        let meant = all_meant.by(&generic, || generic.meant(first, word));
         if !meant.is_empty() {
-            let words = meant.iter().map(|meant| format!("`.{}`", meant.word));
+            let words = meant.iter().map(|word| format!("`.{word}`"));
             finding = finding.help(format!("did you mean {}?", list_words(words, "or")));
         }
-        if let [only] = meant.as_slice() {
-            let text = format!(".{}", only.word);
+        if let [only] = meant {
+            let text = format!(".{only}");
             finding.fix = Some(Fix::guess(format!("Write `{text}`"), generic.place(first), text));
         }
         findings.push(finding);

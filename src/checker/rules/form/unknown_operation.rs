@@ -1,7 +1,8 @@
-use super::generic::Generic;
+use super::generic::{Generic, Meant};
 use crate::diagnostic::{Diagnostic, Findings, Fix};
-use crate::isa::generic::rows;
+use crate::isa::generic::{rows, rows_starting_with};
 use crate::resolve::operations::Opcode;
+use crate::resolve::words::words;
 use crate::rules::{Checker, Code, rule};
 use crate::source::Span;
 use crate::words::{list_words, similar};
@@ -30,23 +31,19 @@ rule! {
 }
 
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
+    let mut all_meant = Meant::default();
     for generic in Generic::unknown(checker).filter(|generic| generic.opcode.row.is_none()) {
-        let words: Vec<(&str, Span)> = crate::resolve::words::words(generic.text).collect();
-        let Some(&(first, span)) = words.first() else { continue };
+        let words: Vec<(&str, Span)> = words(generic.text).take(2).collect();
+        let [(first, span), others @ ..] = &words[..] else { continue };
         // Several words are one name: `cp.async`, of which the first means nothing alone.
-        let is_start = |name: &str| first_word(name) == first;
-        let is_named = rows().flat_map(|row| row.names).any(|name| is_start(name));
-        let named = if is_named { words.iter().take(2).count() } else { 1 };
-        let span = words.get(named - 1).map_or(span, |(_, last)| span.to(*last));
+        let named = others.first().filter(|_| !rows_starting_with(first).is_empty());
+        let span = named.map_or(*span, |(_, second)| span.to(*second));
         let name = generic.text.get(span.range()).unwrap_or_default();
         let rest = generic.text.get(span.range().end..).unwrap_or_default();
-        let names = rows().flat_map(|row| row.names).copied();
-        let names = names.filter(|it| !is_named || is_start(it));
-        let first_words: fn(&str) -> &str = if is_named { two_words } else { first_word };
-        let alike = similar(name, names.map(first_words));
-        let (known, others): (Vec<&str>, Vec<&str>) =
-            alike.into_iter().partition(|it| Opcode::new(&format!("{it}{rest}")).is_known());
-        let meant = if known.is_empty() { others } else { known };
+        let meant = all_meant.by(&generic, || match named {
+            Some(_) => meant(name, rest, rows_starting_with(first).iter().map(|(name, _)| two_words(name))),
+            None => meant(name, rest, rows().flat_map(|row| row.names).map(|name| first_word(name))),
+        });
         let mut finding = Diagnostic::new(
             Code::UnknownOperation,
             generic.place(span),
@@ -57,11 +54,18 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             let names = meant.iter().map(|name| format!("`{name}`"));
             finding = finding.help(format!("did you mean {}?", list_words(names, "or")));
         }
-        if let [only] = meant.as_slice() {
+        if let [only] = meant {
             finding.fix = Some(Fix::guess(format!("Write `{only}`"), generic.place(span), *only));
         }
         findings.push(finding);
     }
+}
+
+/// Of some names those that look like `name`; only those with which the opcode is known, if there are any.
+fn meant(name: &str, rest: &str, names: impl Iterator<Item = &'static str>) -> Vec<&'static str> {
+    let (known, others): (Vec<&str>, Vec<&str>) =
+        similar(name, names).into_iter().partition(|it| Opcode::new(&format!("{it}{rest}")).is_known());
+    if known.is_empty() { others } else { known }
 }
 
 /// The first word of a name.
