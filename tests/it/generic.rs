@@ -182,6 +182,16 @@ fn misfits_agree() {
     assert!(missed * 3 < refused, "{missed} of {refused} misfits are not found");
 }
 
+/// Programs for ray tracing call functions that nobody declares.
+#[test]
+fn functions_of_optix_need_no_declaration() {
+    let text = ".version 8.0\n.target sm_90\n.entry k() { .reg .b32 r;\n\
+        call (r), _optix_get_launch_index_x, ();\ncall (r), others, ();\nret; }";
+    let report = check(&Source::new("program.ptx", text).unwrap(), &Options::default());
+    let messages: Vec<&str> = report.diagnostics.iter().map(|finding| finding.message.as_str()).collect();
+    assert_eq!(messages, ["undeclared name `others`"]);
+}
+
 /// What may have been meant takes long to find, and is found for so many opcodes alone, however many are misspelt;
 /// again and again for the same.
 #[test]

@@ -116,8 +116,17 @@ fn in_others(unit: &Unit, findings: &mut Findings<'_>) {
         {
             continue;
         }
-        findings.push(finding(unit, *span, place(unit, index, *span)));
+        let place = place(unit, index, *span);
+        if !matches!(place, Place::Callee) || !is_known_to_optix(unit.source.slice(*span)) {
+            findings.push(finding(unit, *span, place));
+        }
     }
+}
+
+/// Whether a function is one of the compiler for ray tracing, which nobody declares: its programs are PTX, too, but not
+/// for the assembler.
+fn is_known_to_optix(name: &str) -> bool {
+    name.starts_with("_optix_") || name.starts_with("_rt_")
 }
 
 /// Where in an instruction a name stands.
