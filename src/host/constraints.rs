@@ -48,7 +48,9 @@ pub(super) fn read(source: &Source, pieces: &[Piece]) -> Option<Constraints> {
             found.operands.push(Operand { is_tied, ..Operand::new(span, constraint, is_output) });
         }
     }
+    // Behind an open brace, a clobber would be a part of what stands there.
     if !found.clobbers_memory
+        && text.chars().fold(0, depth_behind) == 0
         && let Some(Piece::Text { span, escapes }) = pieces.last()
     {
         let clobber = match (text.trim().is_empty(), escapes.doubled_braces) {
@@ -97,15 +99,20 @@ pub(super) fn has_access(source: &Source, template: &[Piece]) -> bool {
 
 /// The parts between commas; those in braces separate nothing.
 fn parts(text: &str) -> impl Iterator<Item = &str> {
-    let mut depth = 0_usize;
+    let mut depth = 0;
     text.split(move |character| {
-        match character {
-            '{' => depth += 1,
-            '}' => depth = depth.saturating_sub(1),
-            _ => {}
-        }
+        depth = depth_behind(depth, character);
         character == ',' && depth == 0
     })
+}
+
+/// In how many braces the text behind a character stands.
+fn depth_behind(before: usize, character: char) -> usize {
+    match character {
+        '{' => before + 1,
+        '}' => before.saturating_sub(1),
+        _ => before,
+    }
 }
 
 fn constraint(word: &str, operands: &[Operand]) -> Constraint {

@@ -153,6 +153,12 @@ const REPAIRED: &[(&str, &str, &str)] = &[
         "llvm.inline_asm has_side_effects // ptx-tc: allow(TC301)\n  \"tcgen05.wait::ld.sync;\" // Nothing.\n  , \"~{memory}\" : () -> ()\n",
         "llvm.inline_asm has_side_effects\n  \"tcgen05.wait::ld.sync.aligned;\" // Nothing.\n  , \"~{memory}\" : () -> ()\n",
     ),
+    // Behind an open brace, a clobber would be none.
+    (
+        "x.ll",
+        "define void @f() {\n  call void asm sideeffect \"fence.proxy.async;\", \"r{\"(i32 0) #0\n  ret void\n}\n",
+        "",
+    ),
 ];
 
 #[test]
