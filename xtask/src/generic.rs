@@ -101,12 +101,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
             (true, Err(reason)) => surprises.entry(reason).or_default().push(case.statement.clone()),
         }
     }
-    for (reason, statements) in &surprises {
-        println!("ACCEPTED, BUT UNKNOWN ({} ×): {reason}", statements.len());
-        for statement in statements.iter().take(2) {
-            println!("    {statement}");
-        }
-    }
+    tell("ACCEPTED, BUT UNKNOWN", &surprises);
     println!(
         "{} rows, {} words accepted by {}; {} foreign words tried, {} refused, {} surprises",
         rows.len(),
@@ -730,12 +725,7 @@ fn fits(
             (true, Err(reason)) => surprises.entry(reason).or_default().push(case.statement.clone()),
         }
     }
-    for (reason, statements) in &surprises {
-        println!("ACCEPTED, BUT DOES NOT FIT ({} ×): {reason}", statements.len());
-        for statement in statements.iter().take(6) {
-            println!("    {statement}");
-        }
-    }
+    tell("ACCEPTED, BUT DOES NOT FIT", &surprises);
     println!(
         "{} statements with something missing or another operand, {refused} refused, {fitting} of them fit the \
          table; {} surprises",
@@ -743,6 +733,16 @@ fn fits(
         surprises.len()
     );
     Ok(surprises.is_empty())
+}
+
+/// Lists statements by what surprises in them.
+fn tell(what: &str, surprises: &BTreeMap<String, Vec<String>>) {
+    for (reason, statements) in surprises {
+        println!("{what} ({} ×): {reason}", statements.len());
+        for statement in statements.iter().take(2) {
+            println!("    {statement}");
+        }
+    }
 }
 
 /// A statement without one of its words or operands, with one more, or with one that looks otherwise: all of these.

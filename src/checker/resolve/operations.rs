@@ -549,6 +549,11 @@ impl Opcode {
         self.is_filled(module.operands(operands)) || self.assign(module, operands).is_ok()
     }
 
+    /// How many operands it has at least; at most it has one in each of its positions.
+    pub fn required(&self) -> usize {
+        self.slots.iter().filter(|slot| !slot.is_optional()).count()
+    }
+
     /// Why the assembler refuses the operands of an instruction: what does not fit, but for what it does not look
     /// at, and the position that one does not fit.
     pub fn refused(
@@ -569,10 +574,10 @@ impl Opcode {
             }
             (Misfit::Form(at), _) => in_braces(operands.get(at)),
             (Misfit::Count, _) => {
-                let least = self.slots.iter().filter(|slot| !slot.is_optional()).count();
                 generic::may_count_otherwise(name)
                     // Their number would do.
-                    || (least..=self.slots.len()).contains(&operands.len()) && in_braces(operands.last())
+                    || (self.required()..=self.slots.len()).contains(&operands.len())
+                        && in_braces(operands.last())
             }
         };
         (!is_overlooked).then_some(found)
@@ -594,7 +599,7 @@ impl Opcode {
     ) -> Result<Assignment, (Misfit, Option<&'static OperandSlot>)> {
         let operands = module.operands(operands);
         let mut assignment = Assignment::new();
-        let mut required = self.slots.iter().filter(|slot| !slot.is_optional()).count();
+        let mut required = self.required();
         for slot in &self.slots {
             let position = assignment.len();
             let left = operands.len() - position;

@@ -6,6 +6,7 @@ use crate::instruction::decode::Decoded;
 use crate::isa::tensor::{InstructionForm, OperandSlot};
 use crate::rules::Checker;
 use crate::source::Span;
+use crate::words::plural;
 
 pub(super) mod address_not_converted;
 pub(super) mod commit_mask;
@@ -41,6 +42,15 @@ fn each_wrong_generic(checker: &Checker<'_>, look: &mut dyn FnMut(Span, Generic)
                 look(register.span, wrong);
             }
         }
+    }
+}
+
+/// How many operands a form takes.
+fn takes(least: usize, most: usize) -> String {
+    match (least, most) {
+        (0, 0) => "no operands".to_owned(),
+        (least, most) if least == most => plural(least, "operand"),
+        (least, most) => format!("{least} to {most} operands"),
     }
 }
 

@@ -1,4 +1,4 @@
-use super::syntax_help;
+use super::{syntax_help, takes};
 use crate::diagnostic::{Diagnostic, Findings, Fix};
 use crate::instruction::decode::Decoded;
 use crate::instruction::form::Problem;
@@ -46,12 +46,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
                     findings.push(finding.fix(Some(Fix::safe("Insert `;`", Span::at(end), ";"))));
                 }
                 Problem::Count { span, found, least, most } => {
-                    let takes = match (least, most) {
-                        (0, 0) => "no operands".to_owned(),
-                        (1, 1) => "1 operand".to_owned(),
-                        (least, most) if least == most => format!("{least} operands"),
-                        (least, most) => format!("{least} to {most} operands"),
-                    };
+                    let takes = takes(*least, *most);
                     findings.push(
                         Diagnostic::new(
                             Code::OperandCount,

@@ -1,11 +1,11 @@
 use super::generic::Generic;
+use super::takes;
 use crate::diagnostic::{Diagnostic, Findings};
 use crate::host::is_unknown;
 use crate::isa::generic::{Form, OperandSlot, Operation, Pair};
 use crate::resolve::operations::{Misfit, Opcode};
 use crate::rules::{Checker, Code, rule};
 use crate::source::Span;
-use crate::words::plural;
 
 rule! {
     /// ## What it does
@@ -62,12 +62,7 @@ fn misfit(checker: &Checker<'_>, index: u32, findings: &mut Findings<'_>) {
                 [only] => only.span(),
                 [] => Span::at(generic.span.end),
             };
-            let least = opcode.slots.iter().filter(|slot| !slot.is_optional()).count();
-            let takes = match (least, opcode.slots.len()) {
-                (0, 0) => "no operands".to_owned(),
-                (least, most) if least == most => plural(least, "operand"),
-                (least, most) => format!("{least} to {most} operands"),
-            };
+            let takes = takes(opcode.required(), opcode.slots.len());
             Diagnostic::new(
                 Code::OperandsMisfit,
                 span,
