@@ -6,7 +6,8 @@ use super::*;
 const SHARED_FIRST: SpaceRule = SpaceRule::Nth(0);
 const SOURCE: SpaceRule = SpaceRule::Nth(1);
 
-const MASK_16: OperandSlot = src("ctaMask", B16).when(&[Modifier::Multicast(Multicast::Cluster)]);
+const MASK_16: OperandSlot = src("ctaMask", B16)
+    .when(&[Modifier::Multicast(Multicast::Cluster), Modifier::Multicast(Multicast::Mask16)]);
 const MASK_32: OperandSlot = src("ctaMask", B32).when(&[Modifier::Multicast(Multicast::Mask32)]);
 
 const IM2COL: &[Modifier] = &[
@@ -38,7 +39,7 @@ rows! { "Data Movement and Conversion Instructions";
         (address("addr", Access::ReadWrite)) {synchronization: Synchronization::AsyncCopyArrive}
     CpAsyncBulkLoad "cp.async.bulk" [
             (Space: SharedCluster SharedCta) (Space: Global) (Completion: MbarrierBytes)
-            {Multicast: Cluster Mask32} {Flag: CacheHint} {Flag: IgnoreOob}
+            {Multicast: Cluster Mask16 Mask32} {Flag: CacheHint} {Flag: IgnoreOob}
             {Report: Disabled Per16Bytes80000000 Per16Bytes8000 Per16Bytes80 Per16Bytes8 PerElementFf}
         ]
         (address("dstMem", Access::Write), address("srcMem", Access::Read).space(SOURCE), src("size", B32),
@@ -77,13 +78,14 @@ rows! { "Data Movement and Conversion Instructions";
         (address("srcMem", Access::None), src("size", B32), cache_policy())
         {}
     MultimemCpAsyncBulk "multimem.cp.async.bulk" [
-            (Space: Global) (Space: SharedCta) (Completion: BulkGroup) {Flag: CpMask}
+            {Semantics: Weak Relaxed} {Scope: Cta Cluster Gpu Sys} (Space: Global) (Space: SharedCta)
+            (Completion: BulkGroup) {Flag: CpMask} {Type: B128}
         ]
         (address("dstMem", Access::Write), address("srcMem", Access::Read).space(SOURCE), src("size", B32),
          src("byteMask", B16).when(&[Modifier::Flag(Flag::CpMask)]))
         {synchronization: Synchronization::BulkCopy}
     MultimemCpReduceAsyncBulk "multimem.cp.reduce.async.bulk" [
-            (Space: Global) (Space: SharedCta) (Completion: BulkGroup)
+            {Semantics: Relaxed} {Scope: Cta Cluster Gpu Sys} (Space: Global) (Space: SharedCta) (Completion: BulkGroup)
             (ReductionOperator: And Or Xor Add Inc Dec Min Max) {Flag: Noftz}
             (Type: B32 B64 U32 S32 U64 S64 F16 Bf16 F32 F64)
         ]
@@ -95,7 +97,7 @@ rows! { "Data Movement and Conversion Instructions";
     CpAsyncBulkTensorLoad "cp.async.bulk.tensor" [
             (Geometry: D1 D2 D3 D4 D5) (Space: SharedCluster SharedCta) (Space: Global)
             {LoadMode: Tile TileGather4 Im2col Im2colW Im2colW128} (Completion: MbarrierBytes)
-            {Multicast: Cluster Mask32} {CtaGroup: One Two} {Flag: CacheHint}
+            {Multicast: Cluster Mask16 Mask32} {CtaGroup: One Two} {Flag: CacheHint}
             {Override: GlobalAddress} {Override: GlobalDim GlobalDimStride}
             {Report: Disabled Per16Bytes80000000 Per16Bytes8000 Per16Bytes80 Per16Bytes8 PerElementFf}
         ]
@@ -106,14 +108,14 @@ rows! { "Data Movement and Conversion Instructions";
         {title: Some("cp.async.bulk.tensor"), synchronization: Synchronization::BulkCopy}
     CpAsyncBulkTensorStore "cp.async.bulk.tensor" [
             (Geometry: D1 D2 D3 D4 D5) (Space: Global) (Space: SharedCta)
-            {LoadMode: Tile TileScatter4 Im2colNoOffs} (Completion: BulkGroup) {Flag: CacheHint}
+            {LoadMode: Tile TileScatter4 Im2colNoOffs Im2colNoOffsW} (Completion: BulkGroup) {Flag: CacheHint}
             {Override: GlobalAddress} {Override: GlobalDim GlobalDimStride}
         ]
         (address("tensorMap", Access::Write), address("srcMem", Access::Read).space(SOURCE), cache_policy())
         {title: Some("cp.async.bulk.tensor"), synchronization: Synchronization::BulkCopy}
     CpReduceAsyncBulkTensor "cp.reduce.async.bulk.tensor" [
             (Geometry: D1 D2 D3 D4 D5) (Space: Global) (Space: SharedCta)
-            (ReductionOperator: Add Min Max Inc Dec And Or Xor) {LoadMode: Tile Im2colNoOffs}
+            (ReductionOperator: Add Min Max Inc Dec And Or Xor) {LoadMode: Tile Im2colNoOffs Im2colNoOffsW}
             (Completion: BulkGroup) {Flag: CacheHint} {Override: GlobalAddress}
             {Override: GlobalDim GlobalDimStride}
         ]
@@ -135,7 +137,7 @@ rows! { "Data Movement and Conversion Instructions";
     ApplypriorityAsyncBulkTensor "applypriority.async.bulk.tensor" [
             (Geometry: D1 D2 D3 D4 D5) (Space: Global)
             {LoadMode: Tile TileGather4 Im2col Im2colW Im2colW128} (Completion: BulkGroup)
-            (L2Eviction: EvictNormal)
+            (L2Eviction: EvictNormal) {Override: GlobalAddress} {Override: GlobalDim GlobalDimStride}
         ]
         (address("tensorMap", Access::None), src("im2colInfo", B16).form(Form::Fragment).when(IM2COL))
         {synchronization: Synchronization::BulkCopy}
@@ -143,9 +145,13 @@ rows! { "Data Movement and Conversion Instructions";
             (Flag: Tile)
             (TensormapField: GlobalAddress Rank BoxDim GlobalDim GlobalStride ElementStride Elemtype
                 InterleaveLayout SwizzleMode SwizzleAtomicity FillMode)
-            {Space: Global SharedCta} (Type: B1024) (Type: B32 B64)
+            {AllocationClass: Large Small Same} {Space: Global SharedCta} (Type: B1024) (Type: B32 B64)
         ]
         (address("addr", Access::ReadWrite), immediate("ord", B32).when(ORDINAL), src("new_val", T2)) {}
+    TensormapQueryAllocClassLarge "tensormap.query.alloc_class_large" [
+            {Space: Const Global Param SharedCta} (Type: B1024)
+        ]
+        (dst("p", PRED), address("a", Access::Read)) {lanes: Lanes::Memory}
     TensormapCpFenceproxy "tensormap.cp_fenceproxy" [
             (Space: Global) (Space: SharedCta) (ProxyKind: TensormapGeneric) (Semantics: Release)
             (Scope: Cta Cluster Gpu Sys) (Flag: Sync) (Flag: Aligned)

@@ -40,6 +40,12 @@ rows! { "Data Movement and Conversion Instructions";
         ]
         (d(T1).form(Form::Vector), address("a", Access::Read), cache_policy())
         {title: Some("ld.global.nc"), computes: Computation::Load, lanes: Lanes::Memory}
+    LdReadonly "ld" [
+            {Space: Global} {Flag: Nc} (Flag: ProxyReadonly) {Vector: V2 V4 V8}
+            (Type: B8 B16 B32 B64 U8 U16 U32 U64 S8 S16 S32 S64 F32 F64)
+        ]
+        (d(T1).form(Form::Vector), address("a", Access::Read))
+        {title: Some("ld.proxy::readonly"), computes: Computation::Load, lanes: Lanes::Memory}
     Ldu "ldu" [
             {Space: Global} {Vector: V2 V4}
             (Type: B8 B16 B32 B64 B128 U8 U16 U32 U64 S8 S16 S32 S64 F32 F64)

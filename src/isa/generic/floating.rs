@@ -28,8 +28,8 @@ rows! { "Floating-Point Instructions";
     Rcp "rcp" [{Precision: Approx} {Rounding: Rn Rz Rm Rp} {Flag: Ftz} (Type: F32 F64)] (d(T1), a(T1)) {}
     Sqrt "sqrt" [{Precision: Approx} {Rounding: Rn Rz Rm Rp} {Flag: Ftz} (Type: F32 F64)] (d(T1), a(T1)) {}
     Rsqrt "rsqrt" [(Precision: Approx) {Flag: Ftz} (Type: F32 F64)] (d(T1), a(T1)) {}
-    Sin "sin" [(Precision: Approx) {Flag: Ftz} (Type: F32)] (d(T1), a(T1)) {}
-    Cos "cos" [(Precision: Approx) {Flag: Ftz} (Type: F32)] (d(T1), a(T1)) {}
+    Sin "sin" [(Precision: Approx) {Flag: Ftz} {Flag: TwoPi} (Type: F32)] (d(T1), a(T1)) {}
+    Cos "cos" [(Precision: Approx) {Flag: Ftz} {Flag: TwoPi} (Type: F32)] (d(T1), a(T1)) {}
     Lg2 "lg2" [(Precision: Approx) {Flag: Ftz} (Type: F32)] (d(T1), a(T1)) {}
     Ex2 "ex2" [(Precision: Approx) {Flag: Ftz} (Type: F32)] (d(T1), a(T1)) {}
     Tanh "tanh" [(Precision: Approx) (Type: F32)] (d(T1), a(T1)) {}

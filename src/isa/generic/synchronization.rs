@@ -161,8 +161,8 @@ rows! { "Parallel Synchronization and Communication Instructions";
          src("phaseParity", B32).when(PARITY), src("state", B64).unless(PARITY),
          src("suspendTimeHint", B32).optional())
         {synchronization: Synchronization::MbarrierWait, lanes: Lanes::Differ}
-    MbarrierPendingCount "mbarrier.pending_count" [(Type: B64)] (dst("count", B32), src("state", B64))
-        {synchronization: Synchronization::MbarrierQuery}
+    MbarrierPendingCount "mbarrier.pending_count" [{MbarrierLayout: V0} (Type: B64)]
+        (dst("count", B32), src("state", B64)) {synchronization: Synchronization::MbarrierQuery}
     MbarrierCheckLayout "mbarrier.check_layout" [(MbarrierLayout: V0 V1) {Space: Shared SharedCta} (Type: B64)]
         (dst("p", PRED), address("addr", Access::Read))
         {synchronization: Synchronization::MbarrierQuery, lanes: Lanes::Memory}

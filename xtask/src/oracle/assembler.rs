@@ -23,7 +23,7 @@ use crate::{Result, target_directory};
 /// The package and version that are installed.
 const PACKAGE: &str = "nvidia-cuda-nvcc==13.5.37";
 /// Statements in one module.
-const BATCH: usize = 60;
+const BATCH: usize = 100;
 
 pub(crate) struct Assembler {
     program: PathBuf,
@@ -82,11 +82,12 @@ impl Assembler {
         let asked: usize = batches.iter().map(|batch| batch.len()).sum();
         let next = AtomicUsize::new(0);
         let done = AtomicUsize::new(0);
-        let results = Mutex::new(Vec::new());
+        let answers = Mutex::new((&mut verdicts, &mut cache));
+        let failure = Mutex::new(None);
         let threads = std::thread::available_parallelism().map_or(2, usize::from);
         std::thread::scope(|scope| {
             for thread in 0..threads {
-                let (next, done, results, batches) = (&next, &done, &results, &batches);
+                let (next, done, answers, failure, batches) = (&next, &done, &answers, &failure, &batches);
                 scope.spawn(move || {
                     while let Some(batch) = batches.get(next.fetch_add(1, Ordering::Relaxed)) {
                         let answer = self.ask_batch(cases, batch, thread);
@@ -94,20 +95,26 @@ impl Assembler {
                         if asked > 10_000 && before * 20 / asked != (before + batch.len()) * 20 / asked {
                             println!("{} of {asked} asked", before + batch.len());
                         }
-                        if let Ok(mut results) = results.lock() {
-                            results.push(answer);
+                        let answer = answer.and_then(|answer| {
+                            let mut answers = answers.lock().map_err(|error| error.to_string())?;
+                            let (verdicts, cache) = &mut *answers;
+                            for (index, verdict) in answer {
+                                cache.put(&cases[index], &verdict);
+                                verdicts[index] = Some(verdict);
+                            }
+                            // What was asked is not lost where the rest is not waited for.
+                            cache.save()
+                        });
+                        if let (Err(error), Ok(mut failure)) = (answer, failure.lock()) {
+                            *failure = Some(error);
                         }
                     }
                 });
             }
         });
-        for answer in results.into_inner().map_err(|error| error.to_string())? {
-            for (index, verdict) in answer? {
-                cache.put(&cases[index], &verdict);
-                verdicts[index] = Some(verdict);
-            }
+        if let Some(error) = failure.into_inner().map_err(|error| error.to_string())? {
+            return Err(error);
         }
-        cache.save()?;
         verdicts.into_iter().map(|verdict| verdict.ok_or_else(|| "a case without a verdict".into())).collect()
     }
 
@@ -281,9 +288,9 @@ impl Cache {
         self.new += &format!("{:016x}\t{}\n", self.key(case), verdict.as_deref().unwrap_or_default());
     }
 
-    fn save(&self) -> Result<()> {
+    fn save(&mut self) -> Result<()> {
         let mut file = fs::OpenOptions::new().create(true).append(true).open(&self.path)?;
-        file.write_all(self.new.as_bytes())?;
+        file.write_all(std::mem::take(&mut self.new).as_bytes())?;
         Ok(())
     }
 }
