@@ -34,13 +34,13 @@ pub use overlooked::{
 };
 pub use relation::Relation;
 pub use words::{
-    Accumulator, BooleanOperator, CacheLevel, CacheOperator, Comparison, Completion, Component, Count,
-    CtaGroup, DependentAction, Direction, FirstCtaid, Flag, Geometry, Interpretation, L1Eviction, L2Eviction,
-    Layout, LoadMode, MbarrierLayout, Mipmap, MmaKind, Modifier, Multicast, NumberClass, Overflow, Override,
-    Part, PermuteMode, PhaseType, Precision, PrefetchSize, ProxyKind, Query, ReductionOperator,
-    RegisterChange, Report, Restriction, Rounding, ScaleVector, Scaled, Scope, SecondOperation, Semantics,
-    Shape, ShuffleMode, Space, SparsityFactor, SurfaceFormat, SurfaceOverflow, TensormapField, TileShape,
-    Type, Vector, VideoScale, VoteMode,
+    Accumulator, AllocationClass, BooleanOperator, CacheLevel, CacheOperator, Comparison, Completion,
+    Component, Count, CtaGroup, DependentAction, Direction, FirstCtaid, Flag, Geometry, Interpretation,
+    L1Eviction, L2Eviction, Layout, LoadMode, MbarrierLayout, Mipmap, MmaKind, Modifier, Multicast,
+    NumberClass, Overflow, Override, Part, PermuteMode, PhaseType, Precision, PrefetchSize, ProxyKind, Query,
+    ReductionOperator, RegisterChange, Report, Restriction, Rounding, ScaleVector, Scaled, Scope,
+    SecondOperation, Semantics, Shape, ShuffleMode, Space, SparsityFactor, SurfaceFormat, SurfaceOverflow,
+    TensormapField, TileShape, Type, Vector, VideoScale, VoteMode,
 };
 
 /// One row of the table.

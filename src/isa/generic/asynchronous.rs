@@ -6,7 +6,8 @@ use super::*;
 const SHARED_FIRST: SpaceRule = SpaceRule::Nth(0);
 const SOURCE: SpaceRule = SpaceRule::Nth(1);
 
-const MASK_16: OperandSlot = src("ctaMask", B16).when(&[Modifier::Multicast(Multicast::Cluster)]);
+const MASK_16: OperandSlot = src("ctaMask", B16)
+    .when(&[Modifier::Multicast(Multicast::Cluster), Modifier::Multicast(Multicast::Mask16)]);
 const MASK_32: OperandSlot = src("ctaMask", B32).when(&[Modifier::Multicast(Multicast::Mask32)]);
 
 const IM2COL: &[Modifier] = &[
@@ -61,7 +62,7 @@ rows! { "Data Movement and Conversion Instructions";
         ]}
     CpAsyncBulkLoad "cp.async.bulk" [
             (Space: SharedCluster SharedCta) (Space: Global) (Completion: MbarrierBytes)
-            {Multicast: Cluster Mask32} {Flag: CacheHint} {Flag: IgnoreOob}
+            {Multicast: Cluster Mask16 Mask32} {Flag: CacheHint} {Flag: IgnoreOob}
             {Report: Disabled Per16Bytes80000000 Per16Bytes8000 Per16Bytes80 Per16Bytes8 PerElementFf}
         ]
         (address("dstMem", Access::Write), address("srcMem", Access::Read).space(SOURCE), src("size", B32),
@@ -148,7 +149,8 @@ rows! { "Data Movement and Conversion Instructions";
             from(90);
         ]}
     MultimemCpAsyncBulk "multimem.cp.async.bulk" [
-            (Space: Global) (Space: SharedCta) (Completion: BulkGroup) {Flag: CpMask}
+            {Semantics: Weak Relaxed} {Scope: Cta Cluster Gpu Sys} (Space: Global) (Space: SharedCta)
+            (Completion: BulkGroup) {Flag: CpMask} {Type: B128}
         ]
         (address("dstMem", Access::Write), address("srcMem", Access::Read).space(SOURCE), src("size", B32),
          src("byteMask", B16).when(&[Modifier::Flag(Flag::CpMask)]))
@@ -159,7 +161,7 @@ rows! { "Data Movement and Conversion Instructions";
             (Flag: CpMask) from(100);
         ]}
     MultimemCpReduceAsyncBulk "multimem.cp.reduce.async.bulk" [
-            (Space: Global) (Space: SharedCta) (Completion: BulkGroup)
+            {Semantics: Relaxed} {Scope: Cta Cluster Gpu Sys} (Space: Global) (Space: SharedCta) (Completion: BulkGroup)
             (ReductionOperator: And Or Xor Add Inc Dec Min Max) {Flag: Noftz}
             (Type: B32 B64 U32 S32 U64 S64 F16 Bf16 F32 F64)
         ]
@@ -195,7 +197,7 @@ rows! { "Data Movement and Conversion Instructions";
     CpAsyncBulkTensorLoad "cp.async.bulk.tensor" [
             (Geometry: D1 D2 D3 D4 D5) (Space: SharedCluster SharedCta) (Space: Global)
             {LoadMode: Tile TileGather4 Im2col Im2colW Im2colW128} (Completion: MbarrierBytes)
-            {Multicast: Cluster Mask32} {CtaGroup: One Two} {Flag: CacheHint}
+            {Multicast: Cluster Mask16 Mask32} {CtaGroup: One Two} {Flag: CacheHint}
             {Override: GlobalAddress} {Override: GlobalDim GlobalDimStride}
             {Report: Disabled Per16Bytes80000000 Per16Bytes8000 Per16Bytes80 Per16Bytes8 PerElementFf}
         ]
@@ -218,7 +220,7 @@ rows! { "Data Movement and Conversion Instructions";
         ]}
     CpAsyncBulkTensorStore "cp.async.bulk.tensor" [
             (Geometry: D1 D2 D3 D4 D5) (Space: Global) (Space: SharedCta)
-            {LoadMode: Tile TileScatter4 Im2colNoOffs} (Completion: BulkGroup) {Flag: CacheHint}
+            {LoadMode: Tile TileScatter4 Im2colNoOffs Im2colNoOffsW} (Completion: BulkGroup) {Flag: CacheHint}
             {Override: GlobalAddress} {Override: GlobalDim GlobalDimStride}
         ]
         (address("tensorMap", Access::Write), address("srcMem", Access::Read).space(SOURCE), cache_policy())
@@ -232,7 +234,7 @@ rows! { "Data Movement and Conversion Instructions";
         ]}
     CpReduceAsyncBulkTensor "cp.reduce.async.bulk.tensor" [
             (Geometry: D1 D2 D3 D4 D5) (Space: Global) (Space: SharedCta)
-            (ReductionOperator: Add Min Max Inc Dec And Or Xor) {LoadMode: Tile Im2colNoOffs}
+            (ReductionOperator: Add Min Max Inc Dec And Or Xor) {LoadMode: Tile Im2colNoOffs Im2colNoOffsW}
             (Completion: BulkGroup) {Flag: CacheHint} {Override: GlobalAddress}
             {Override: GlobalDim GlobalDimStride}
         ]
@@ -270,7 +272,7 @@ rows! { "Data Movement and Conversion Instructions";
     ApplypriorityAsyncBulkTensor "applypriority.async.bulk.tensor" [
             (Geometry: D1 D2 D3 D4 D5) (Space: Global)
             {LoadMode: Tile TileGather4 Im2col Im2colW Im2colW128} (Completion: BulkGroup)
-            (L2Eviction: EvictNormal)
+            (L2Eviction: EvictNormal) {Override: GlobalAddress} {Override: GlobalDim GlobalDimStride}
         ]
         (address("tensorMap", Access::None), src("im2colInfo", B16).form(Form::Fragment).when(IM2COL))
         {synchronization: Synchronization::BulkCopy,
@@ -282,7 +284,7 @@ rows! { "Data Movement and Conversion Instructions";
             (Flag: Tile)
             (TensormapField: GlobalAddress Rank BoxDim GlobalDim GlobalStride ElementStride Elemtype
                 InterleaveLayout SwizzleMode SwizzleAtomicity FillMode)
-            {Space: Global SharedCta} (Type: B1024) (Type: B32 B64)
+            {AllocationClass: Large Small Same} {Space: Global SharedCta} (Type: B1024) (Type: B32 B64)
         ]
         (address("addr", Access::ReadWrite), immediate("ord", B32).when(ORDINAL), src("new_val", T2)) {constraints: constraints![
             (Type: B64) needs(TensormapField: GlobalAddress GlobalStride);
@@ -290,6 +292,10 @@ rows! { "Data Movement and Conversion Instructions";
             since(8, 3);
             on(HOPPER_AND_BLACKWELL);
         ]}
+    TensormapQueryAllocClassLarge "tensormap.query.alloc_class_large" [
+            {Space: Const Global Param SharedCta} (Type: B1024)
+        ]
+        (dst("p", PRED), address("a", Access::Read)) {lanes: Lanes::Memory}
     TensormapCpFenceproxy "tensormap.cp_fenceproxy" [
             (Space: Global) (Space: SharedCta) (ProxyKind: TensormapGeneric) (Semantics: Release)
             (Scope: Cta Cluster Gpu Sys) (Flag: Sync) (Flag: Aligned)

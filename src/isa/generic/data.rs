@@ -96,6 +96,12 @@ rows! { "Data Movement and Conversion Instructions";
             (PrefetchSize: L2x64 L2x128 L2x256) since(7, 4);
             (PrefetchSize: L2x256) from(80);
         ]}
+    LdReadonly "ld" [
+            {Space: Global} {Flag: Nc} (Flag: ProxyReadonly) {Vector: V2 V4 V8}
+            (Type: B8 B16 B32 B64 U8 U16 U32 U64 S8 S16 S32 S64 F32 F64)
+        ]
+        (d(T1).form(Form::Vector), address("a", Access::Read))
+        {title: Some("ld.proxy::readonly"), computes: Computation::Load, lanes: Lanes::Memory}
     Ldu "ldu" [
             {Space: Global} {Vector: V2 V4}
             (Type: B8 B16 B32 B64 B128 U8 U16 U32 U64 S8 S16 S32 S64 F32 F64)
@@ -171,7 +177,7 @@ rows! { "Data Movement and Conversion Instructions";
         // The assembler takes a size of 32 bits as well as one of 64.
         (address("a", Access::Write).space(SpaceRule::Fixed(Space::Shared)), src("size", TypeRule::Any),
          immediate("initval", B64)) {constraints: constraints![
-            since(9, 0);
+            since(8, 6);
             from(100);
         ]}
     MultimemLdReduce "multimem.ld_reduce" [

@@ -415,8 +415,8 @@ rows! { "Parallel Synchronization and Communication Instructions";
             (Scope: Cta Cluster) since(8, 0);
             from(90);
         ]}
-    MbarrierPendingCount "mbarrier.pending_count" [(Type: B64)] (dst("count", B32), src("state", B64))
-        {synchronization: Synchronization::MbarrierQuery,
+    MbarrierPendingCount "mbarrier.pending_count" [{MbarrierLayout: V0} (Type: B64)]
+        (dst("count", B32), src("state", B64)) {synchronization: Synchronization::MbarrierQuery,
          constraints: constraints![
             since(7, 0);
             from(80);
