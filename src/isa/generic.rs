@@ -30,7 +30,8 @@ pub use constraint::{Constraint, Demand, Targets, Term};
 pub use meaning::{Arithmetic, Bits, Change, Computation, Control, Lanes, Synchronization};
 pub use operation::Operation;
 pub use overlooked::{
-    may_count_otherwise, may_lack_a_word, takes_bare_addresses, takes_values_in_braces, why_overlooked,
+    may_count_otherwise, may_lack, may_stand_twice, takes_bare_addresses, takes_values_in_braces,
+    why_overlooked,
 };
 pub use relation::Relation;
 pub use words::{

@@ -314,15 +314,21 @@ impl Opcode {
         let name = self.row.map_or("", |row| row.name());
         let written =
             |span: &Span| (*span, text.get(span.range()).unwrap_or_default().trim_start_matches('.'));
+        let stands_there = move |word: &str| {
+            name.split('.').any(|it| it == word)
+                || self.modifiers.iter().any(|placed| placed.modifier.spelling() == word)
+        };
         self.unknown
             .iter()
             .map(written)
             .filter(move |(_, word)| generic::why_overlooked(name, word).is_none())
+            .filter(move |(_, word)| !(generic::may_stand_twice(word) && stands_there(word)))
     }
 
     /// Whether the assembler misses a word.
     pub fn is_refused_as_incomplete(&self) -> bool {
-        self.is_incomplete && !self.row.is_some_and(|row| generic::may_lack_a_word(row.name()))
+        let Some(row) = self.row else { return self.is_incomplete };
+        self.is_incomplete && !self.missing().all(|(group, _)| generic::may_lack(row.name(), group))
     }
 
     /// Of the groups of its row, those of which a word has to stand in it, and none does; each with the end of the

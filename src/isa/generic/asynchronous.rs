@@ -145,8 +145,9 @@ rows! { "Data Movement and Conversion Instructions";
         {constraints: constraints![
             (L2Eviction: EvictLast) excludes(Flag: CacheHint);
             since(8, 0);
-            (L2Eviction: EvictLast) since(9, 0);
             from(90);
+            (L2Eviction: EvictLast) since(9, 0);
+            (L2Eviction: EvictLast) on(RUBIN);
         ]}
     MultimemCpAsyncBulk "multimem.cp.async.bulk" [
             {Semantics: Weak Relaxed} {Scope: Cta Cluster Gpu Sys} (Space: Global) (Space: SharedCta)
@@ -260,6 +261,7 @@ rows! { "Data Movement and Conversion Instructions";
             (L2Eviction: EvictLast) since(9, 0);
             (LoadMode: TileGather4 Im2colW Im2colW128) since(8, 6);
             (LoadMode: TileGather4 Im2colW Im2colW128) on(TENSOR_TARGETS);
+            (L2Eviction: EvictLast) on(RUBIN);
         ]}
     ApplypriorityAsyncBulk "applypriority.async.bulk" [
             (Space: Global) (Completion: BulkGroup) (L2Eviction: EvictNormal)

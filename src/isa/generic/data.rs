@@ -522,7 +522,10 @@ rows! { "Data Movement and Conversion Instructions";
         ]
         (dst("mdata", TypeRule::Fragment).form(Form::Fragment),
          dst("cdata", TypeRule::Fragment).form(Form::Fragment),
-         src("data", TypeRule::Fragment).form(Form::Fragment), src("spdesc", B32)) {}
+         src("data", TypeRule::Fragment).form(Form::Fragment), src("spdesc", B32)) {constraints: constraints![
+            since(9, 4);
+            on(A_107);
+        ]}
     Spdecompress "spdecompress" [
             (Type: B8 B16) (Type: B2 B4)
             (SparsityFactor: S1of2 S1of4 S1of8 S1of16 S2of4 S2of8 S2of16 S4of8 S4of16)
@@ -530,5 +533,8 @@ rows! { "Data Movement and Conversion Instructions";
         ]
         (dst("data", TypeRule::Fragment).form(Form::Fragment),
          src("mdata", TypeRule::Fragment).form(Form::Fragment),
-         src("cdata", TypeRule::Fragment).form(Form::Fragment)) {}
+         src("cdata", TypeRule::Fragment).form(Form::Fragment)) {constraints: constraints![
+            since(9, 4);
+            on(A_107);
+        ]}
 }

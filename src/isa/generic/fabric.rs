@@ -56,7 +56,11 @@ rows! { "Fabric Instructions";
         ]
         (address("dst", Access::Write), handle("src", Access::Read), src("size", B32),
          address("bar", Access::ReadWrite), immediate("membermask", B32), cache_policy())
-        {synchronization: Synchronization::FabricStart}
+        {synchronization: Synchronization::FabricStart,
+         constraints: constraints![
+            since(9, 3);
+            from(100);
+        ]}
     FabricTryAtom "fabric.try_atom" [
             (Flag: Async) (Space: SharedCta) (Completion: Mbarrier16Bytes) (Report: Fabric) {Flag: CacheHint}
             (Semantics: Relaxed) (Scope: Sys) (ReductionOperator: And Xor Or Min Max Add Cas Exch)
@@ -80,7 +84,11 @@ rows! { "Fabric Instructions";
         ]
         (address("dstMem", Access::Write), handle("tensorMap", Access::Read),
          address("mbar", Access::ReadWrite), cache_policy())
-        {synchronization: Synchronization::FabricStart}
+        {synchronization: Synchronization::FabricStart,
+         constraints: constraints![
+            since(9, 3);
+            from(100);
+        ]}
     FabricTryPutTensor "fabric.try_put.async.tensor" [
             {Flag: Multimem} (Geometry: D1 D2 D3 D4 D5) (Space: SharedCta) {LoadMode: Tile}
             (Completion: Mbarrier16Bytes) (Report: Fabric) {Flag: CountedBytes} {Flag: CacheHint}
@@ -89,7 +97,11 @@ rows! { "Fabric Instructions";
         ]
         (handle("tensorMap", Access::Write), address("src", Access::Read), src("sizeBytes", B32),
          address("mbar", Access::ReadWrite), cache_policy())
-        {synchronization: Synchronization::FabricStart}
+        {synchronization: Synchronization::FabricStart,
+         constraints: constraints![
+            since(9, 3);
+            from(100);
+        ]}
     FabricTryRedTensor "fabric.try_red.async.tensor" [
             {Flag: Multimem} (Geometry: D1 D2 D3 D4 D5) (Space: SharedCta) {LoadMode: Tile}
             (Completion: Mbarrier16Bytes) (Report: Fabric) {Flag: CountedBytes} {Flag: CacheHint}
@@ -98,7 +110,11 @@ rows! { "Fabric Instructions";
         ]
         (handle("tensorMap", Access::ReadWrite), address("src", Access::Read), src("sizeBytes", B32),
          address("mbar", Access::ReadWrite), cache_policy())
-        {synchronization: Synchronization::FabricStart}
+        {synchronization: Synchronization::FabricStart,
+         constraints: constraints![
+            since(9, 3);
+            from(100);
+        ]}
     FabricSubmit "fabric.submit" [{Restriction: Fetching}] () {synchronization: Synchronization::FabricSubmit,
          constraints: constraints![
             since(9, 3);
