@@ -101,7 +101,15 @@ rows! { "Data Movement and Conversion Instructions";
             (Type: B8 B16 B32 B64 U8 U16 U32 U64 S8 S16 S32 S64 F32 F64)
         ]
         (d(T1).form(Form::Vector), address("a", Access::Read))
-        {title: Some("ld.proxy::readonly"), computes: Computation::Load, lanes: Lanes::Memory}
+        {title: Some("ld.proxy::readonly"), computes: Computation::Load, lanes: Lanes::Memory,
+         constraints: constraints![
+            (Flag: Nc) needs(Space: Global);
+            (Vector: V8) needs(Type: B32 U32 S32 F32);
+            since(9, 4);
+            from(90);
+            (Vector: V8) from(100);
+            (Vector: V4) (Type: B64 U64 S64 F64) from(100);
+        ]}
     Ldu "ldu" [
             {Space: Global} {Vector: V2 V4}
             (Type: B8 B16 B32 B64 B128 U8 U16 U32 U64 S8 S16 S32 S64 F32 F64)
