@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::launch_bounds::{AllBounds, LaunchBounds};
 use super::operations::Operations;
 use super::symbols::{Symbol, Symbols};
-use crate::host::{Binding, Fragment, UNKNOWN_TEXT, fragment_at};
+use crate::host::{Binding, Fragment, Outside, UNKNOWN_TEXT, fragment_at};
 use crate::isa::generic;
 use crate::isa::vocabulary::Qualifier;
 use crate::source::{Source, Span};
@@ -34,6 +34,8 @@ pub struct Unit {
     bounds: AllBounds,
     /// The statements of a host file that it was taken from; a module has none.
     pub fragments: Vec<Fragment>,
+    /// What is around them.
+    outside: Option<Outside>,
     /// Whether it is a module, and not fragments of one.
     pub is_module: bool,
 }
@@ -55,13 +57,19 @@ impl Unit {
             operations,
             bounds,
             fragments: Vec::new(),
+            outside: None,
             is_module: true,
         }
     }
 
     /// Parses what was taken from a host file.
-    pub fn of_fragments(ptx: &Source, fragments: Vec<Fragment>) -> Self {
-        Self { fragments, is_module: false, ..Self::new(ptx) }
+    pub fn of_fragments(ptx: &Source, fragments: Vec<Fragment>, outside: Outside) -> Self {
+        Self { fragments, outside: Some(outside), is_module: false, ..Self::new(ptx) }
+    }
+
+    /// Whether a name that the text does not declare may be one of a variable that the code around it declares.
+    pub(crate) fn may_be_declared_outside(&self, name: &str) -> bool {
+        self.outside.as_ref().is_some_and(|outside| outside.may_declare(name))
     }
 
     /// What a function of the module says about how it is launched.
@@ -188,6 +196,21 @@ impl Unit {
             && self.has_unknown(start as usize, end as usize)
             && !self.has_unknown(self.end_before(start), start as usize)
             && !self.has_unknown(end as usize, statement.span.end as usize)
+    }
+
+    /// Whether all of the opcode at a place is known, where its statement starts and where it ends, or at least the
+    /// word there.
+    pub fn has_whole_opcode(&self, offset: u32) -> bool {
+        let statements = &self.module.statements;
+        let behind = statements.partition_point(|statement| statement.span.start <= offset);
+        let Some(statement) = behind.checked_sub(1).map(|at| statements[at]) else { return false };
+        let StatementKind::Instruction(index) = statement.kind() else { return false };
+        let Span { start, end } = self.module.instructions[index as usize].opcode;
+        // A qualifier may stand behind blanks.
+        let behind = self.source.text()[end as usize..].trim_ascii_start();
+        let is_ended = !behind.starts_with(UNKNOWN_TEXT) && !behind.starts_with('/');
+        !self.has_unknown(self.end_before(start), start as usize)
+            && (is_ended || self.has_unknown(start as usize, end as usize))
     }
 
     /// Where the statement before a place ends.

@@ -56,7 +56,11 @@ impl<'a> Generic<'a> {
         let span = unit.module.instructions[index as usize].opcode;
         let text = unit.source.slice(span);
         let is_later = checker.environment.version.is_some_and(|version| version.value > PtxVersion::LATEST);
-        let is_judged = !is_later && !crate::host::is_unknown(text);
+        // Whatever follows, no operation starts with the first word.
+        let is_unknown = crate::host::is_unknown(text);
+        let first = text.split('.').next().unwrap_or_default();
+        let is_none = || !crate::host::is_unknown(first) && rows_starting_with(first.trim_ascii()).is_empty();
+        let is_judged = !is_later && (!is_unknown || is_none());
         is_judged.then(|| Self {
             number: unit.operations.number(index),
             opcode: unit.operations.of(index),

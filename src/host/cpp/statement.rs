@@ -113,6 +113,7 @@ impl<'s> Reader<'_, 's> {
             volatile_keyword: Some("volatile"),
             memory_clobber: None,
             machine: Machine::Any,
+            is_in_code: true,
         });
         if let Some(scope) = self.scope {
             let template = self.template_of_macro(open, scope)?;
