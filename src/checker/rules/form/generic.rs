@@ -20,6 +20,8 @@ pub(super) struct Generic<'a> {
     pub(super) span: Span,
     /// They themselves.
     pub(super) text: &'a str,
+    /// Whether not all of them are known: of such an opcode, only single words can be judged.
+    pub(super) is_open: bool,
 }
 
 /// What may have been meant by unknown opcodes.
@@ -47,19 +49,15 @@ impl Meant {
 }
 
 impl<'a> Generic<'a> {
-    /// The instruction of this number, unless a part of its opcode is not known, or a later PTX may have it.
+    /// The instruction of this number, unless a later PTX may have it.
     pub(super) fn new(checker: &Checker<'a>, index: u32) -> Option<Self> {
         let unit = checker.unit;
         let span = unit.module.instructions[index as usize].opcode;
         let text = unit.source.slice(span);
         let is_later = checker.environment.version.is_some_and(|version| version.value > PtxVersion::LATEST);
-        // Whatever follows, no operation starts with the first word.
-        let is_unknown = crate::host::is_unknown(text);
-        let first = text.split('.').next().unwrap_or_default();
-        let is_none = || !crate::host::is_unknown(first) && rows_starting_with(first.trim_ascii()).is_empty();
-        let is_judged = !is_later && (!is_unknown || is_none());
-        is_judged.then(|| Self {
+        (!is_later).then(|| Self {
             number: unit.operations.number(index),
+            is_open: crate::host::is_unknown(text),
             opcode: unit.operations.of(index),
             span,
             text,
