@@ -4,7 +4,7 @@
 //! preprocessor's lines, and of the language only what an `asm` statement is made of. It never fails:
 //! what does not look like a statement is none.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::modules::{self, Part};
 use super::template::{Backslash, Escapes};
@@ -112,6 +112,8 @@ pub(super) fn find_in(source: &Source, part: Span) -> Found {
     let mut constants = Constants::new(own);
     let mut guards = Guards::default();
     let mut functions = Functions::default();
+    // The statements of macros that are used in functions of a GPU.
+    let mut on_gpu: FxHashSet<u32> = FxHashSet::default();
     // The body of a macro that is being read: where it ends, and its parameters.
     let mut body: Option<(u32, Option<Scope<'_>>)> = None;
     while let Some(token) = tokens.next() {
@@ -163,9 +165,13 @@ pub(super) fn find_in(source: &Source, part: Span) -> Found {
                         machine: machine(&guards, &functions),
                         is_in_code: body.is_some() || functions.is_in_function(),
                         statements: &mut found.statements,
+                        alike: Vec::new(),
                     };
                     let around = scope.map(|scope| (scope, Some(uses.span)));
                     uses.look_at(word, arguments, around, 0);
+                    if uses.machine == Machine::Gpu {
+                        on_gpu.extend(uses.alike);
+                    }
                 }
                 // The arguments may have statements in them.
                 tokens.go_to(behind);
@@ -194,6 +200,11 @@ pub(super) fn find_in(source: &Source, part: Span) -> Found {
             Token::Word(word) => functions.word(&text[word.range()]),
             Token::Other(sign, _) => functions.sign(sign),
             Token::Literal(_) => {}
+        }
+    }
+    for statement in &mut found.statements {
+        if statement.machine == Machine::Any && on_gpu.contains(&statement.keyword.start) {
+            statement.machine = Machine::Gpu;
         }
     }
     agree_on_clobbers(&mut found.statements);
@@ -243,6 +254,8 @@ struct Uses<'r, 's> {
     machine: Machine,
     is_in_code: bool,
     statements: &'r mut Vec<Statement>,
+    /// Where those start that say the same in all uses.
+    alike: Vec<u32>,
 }
 
 /// How deep the uses of macros in macros are looked into.
@@ -282,7 +295,7 @@ impl<'s> Uses<'_, 's> {
                         statement.is_in_code = self.is_in_code;
                         self.statements.push(statement);
                     }
-                    Some(_) => {}
+                    Some(_) => self.alike.push(word.start),
                     None => tokens.go_to(behind),
                 }
             } else if depth < DEEPEST_USE {

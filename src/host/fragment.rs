@@ -134,24 +134,14 @@ struct Region {
 
 impl Extract {
     pub(super) fn new(source: &Source, language: Language, found: Found) -> Self {
-        let mut builder = Builder {
-            source,
-            files: HashMap::default(),
-            text: Mapped::default(),
-            regions: HashMap::default(),
-            known: Vec::new(),
-        };
-        let mut fragments = Vec::new();
-        let mut statements: Vec<Span> = Vec::new();
-        for (index, statement) in found.statements.iter().enumerate() {
-            if let Some(fragment) = builder.fragment(index as u32, statement) {
-                fragments.push(fragment);
-                if statements.last() != Some(&statement.span) {
-                    statements.push(statement.span);
-                }
-            }
+        let mut builder = Builder::new(source, false);
+        let mut fragments = builder.fragments(&found.statements);
+        // What is PTX beyond doubt makes the file one of a GPU.
+        if builder.is_in_doubt && builder.has_ptx {
+            builder = Builder::new(source, true);
+            fragments = builder.fragments(&found.statements);
         }
-        let Builder { text, known: regions, .. } = builder;
+        let Builder { text, known: regions, mut statements, .. } = builder;
         let (text, map) = text.finish();
         let ptx = Source::new(source.name(), text).unwrap_or_else(|_| empty());
         let Found { comments, steps, modules, alike, .. } = found;
@@ -294,12 +284,44 @@ struct Builder<'s> {
     source: &'s Source,
     /// What the file is, once somebody has asked, for statements of each language that it has.
     files: HashMap<Language, File, FxBuildHasher>,
+    /// Whether it has a statement that is PTX beyond doubt.
+    has_ptx: bool,
+    /// Whether that decides about another one.
+    is_in_doubt: bool,
     text: Mapped,
     regions: HashMap<Region, u32, FxBuildHasher>,
     known: Vec<Region>,
+    /// The statements that are PTX.
+    statements: Vec<Span>,
 }
 
-impl Builder<'_> {
+impl<'s> Builder<'s> {
+    fn new(source: &'s Source, has_ptx: bool) -> Self {
+        Self {
+            source,
+            files: HashMap::default(),
+            has_ptx,
+            is_in_doubt: false,
+            text: Mapped::default(),
+            regions: HashMap::default(),
+            known: Vec::new(),
+            statements: Vec::new(),
+        }
+    }
+
+    fn fragments(&mut self, statements: &[Statement]) -> Vec<Fragment> {
+        let mut fragments = Vec::new();
+        for (index, statement) in statements.iter().enumerate() {
+            if let Some(fragment) = self.fragment(index as u32, statement) {
+                fragments.push(fragment);
+                if self.statements.last() != Some(&statement.span) {
+                    self.statements.push(statement.span);
+                }
+            }
+        }
+        fragments
+    }
+
     /// Whether what a template says is PTX, or meant to be.
     fn is_ptx(&mut self, text: &str, statement: &Statement) -> bool {
         let mut file = || {
@@ -310,10 +332,18 @@ impl Builder<'_> {
             (_, Machine::Ptx) => true,
             // What no other machine can say.
             (Reading::Ptx, Machine::Other) => text.contains("tcgen05."),
-            (Reading::Ptx, Machine::Gpu | Machine::Any | Machine::Guarded) => true,
+            (Reading::Ptx, Machine::Gpu | Machine::Any | Machine::Guarded) => {
+                self.has_ptx = true;
+                true
+            }
             (_, Machine::Guarded | Machine::Other) => false,
             (Reading::Shared | Reading::Similar, Machine::Gpu) => true,
-            (Reading::Shared | Reading::Similar, Machine::Any) => file().is_of_gpu,
+            (Reading::Shared, Machine::Any) => file().is_of_gpu,
+            (Reading::Similar, Machine::Any) => {
+                let is_ptx = file().is_of_gpu || self.has_ptx;
+                self.is_in_doubt |= !is_ptx;
+                is_ptx
+            }
             (Reading::Unknown, Machine::Gpu) => file().has_nothing_but_ptx,
             (Reading::Unknown, Machine::Any) => false,
         }

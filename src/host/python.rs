@@ -66,7 +66,7 @@ pub(super) fn find(source: &Source, language: Language) -> Found {
     let budget = text.len() + (1 << 20);
     let mut strings = Strings { text, language, names: &names, budget, choices: Vec::new() };
     let mut wrappers: FxHashMap<&str, Option<Wrapper>> = FxHashMap::default();
-    for call in &calls {
+    for call in calls.iter().filter(|call| call.callee != Callee::Imported) {
         found.steps += u64::from(call.inside.len()) / BYTES_OF_TOKEN;
         match call.wrapper(text, &names, &mut strings) {
             Some((name, wrapper)) => {
@@ -97,6 +97,14 @@ pub(super) fn find(source: &Source, language: Language) -> Found {
                 }
                 None => call.statements(source, &mut strings, Some(wrapper), &mut found.statements),
             }
+        }
+    }
+    for call in calls.iter().filter(|call| call.callee == Callee::Imported) {
+        let name = &text[call.keyword.range()];
+        found.steps += u64::from(call.inside.len()) / BYTES_OF_TOKEN;
+        // One of this file has been looked at.
+        if !names.defines(name) {
+            call.statements(source, &mut strings, None, &mut found.statements);
         }
     }
     found.steps += (budget - strings.budget) as u64 / BYTES_OF_TOKEN;

@@ -4,9 +4,6 @@
 //! apart is what stands in the template first; what nothing there says, what is around it may.
 
 use std::path::Path;
-use std::sync::LazyLock;
-
-use rustc_hash::FxHashSet;
 
 use super::template;
 use super::{Language, UNKNOWN_TEXT};
@@ -91,11 +88,17 @@ fn read_word(word: &str, has_operands: bool) -> Option<Reading> {
     if word.split('.').next().is_some_and(|first| first.contains(UNKNOWN_TEXT)) {
         return None;
     }
+    // The operands of a vector go on behind a brace, and a directive says nothing of machines.
+    if word.starts_with(['%', '[', ',', '(', '_', '.', '$']) {
+        return None;
+    }
+    // Operands may stand directly behind it.
     let is_of_opcode = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b':' | b'$');
-    if !word.starts_with(|first: char| first.is_ascii_alphabetic()) || !word.bytes().all(is_of_opcode) {
-        // The operands of a vector go on behind a brace, and a directive says nothing of machines.
-        let goes_on = word.starts_with(['%', '[', ',', '(', '_', '.', '$']);
-        return if goes_on { None } else { Some(Reading::Other) };
+    let (word, behind) = word.split_at(word.bytes().position(|it| !is_of_opcode(it)).unwrap_or(word.len()));
+    let has_operands = has_operands || !behind.is_empty();
+    let is_followed = behind.is_empty() || behind.starts_with(['{', '[', '(', '%']);
+    if !word.starts_with(|first: char| first.is_ascii_alphabetic()) || !is_followed {
+        return Some(Reading::Other);
     }
     Some(if is_of_amd(word) {
         Reading::Other
@@ -121,8 +124,7 @@ fn is_similar(word: &str) -> bool {
         return true;
     }
     let Some((operation, modifiers)) = word.split_once('.') else { return false };
-    let is_known =
-        |word: &str| word.len() > 1 && (!Modifier::meanings(word).is_empty() || is_part_of_name(word));
+    let is_known = |word: &str| word.len() > 1 && generic::is_word(word);
     // `fence.i`, `add.4s`, `lr.w.aq`: those of others are short, or count.
     let is_long = |word: &str| word.len() > 2 && word.starts_with(|first: char| first.is_ascii_lowercase());
     if generic::rows_starting_with(operation).is_empty() {
@@ -130,15 +132,6 @@ fn is_similar(word: &str) -> bool {
         return operation.len() > 2 && operation.bytes().all(is_word) && modifiers.split('.').any(is_known);
     }
     !may_be_vector(operation) && (modifiers.split('.').any(is_known) || modifiers.split('.').all(is_long))
-}
-
-/// Whether a word stands in the name of an operation behind the first: `group` of `cp.async.bulk.wait_group`.
-fn is_part_of_name(word: &str) -> bool {
-    static PARTS: LazyLock<FxHashSet<&'static str>> = LazyLock::new(|| {
-        let names = generic::rows().flat_map(|row| row.names);
-        names.flat_map(|name| name.split('.').skip(1)).collect()
-    });
-    PARTS.contains(word)
 }
 
 /// Whether an operation is called like one of Arm's for vectors.
@@ -248,6 +241,7 @@ mod tests {
                     "tcgen5.fence\n  {a, b}, [c];",
                     "wgma.fence.sync.aligned; ret;",
                     "wgma.fence._$unknown$_.sync;",
+                    "tcgn05.st.sync.aligned.x1{%0}, [%1];",
                 ],
             ),
             (Reading::Shared, &["trap;", "exit; // done", "ret; trap;"]),

@@ -15,7 +15,7 @@
 
 use std::sync::LazyLock;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::targets::{PtxVersion, TENSOR_TARGETS};
 
@@ -486,6 +486,13 @@ pub fn is_opcode(word: &str) -> bool {
         }
         None => bare(word).next().is_some(),
     }
+}
+
+/// Whether a word stands in an opcode: in the name of an operation, or as a qualifier.
+pub fn is_word(word: &str) -> bool {
+    static PARTS: LazyLock<FxHashSet<&'static str>> =
+        LazyLock::new(|| rows().flat_map(|row| row.names).flat_map(|name| name.split('.')).collect());
+    !Modifier::meanings(word).is_empty() || PARTS.contains(word)
 }
 
 /// The rows whose names start with a word, the longest names first.

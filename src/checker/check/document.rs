@@ -103,7 +103,7 @@ fn holds_in_part(unit: &Unit, finding: &Diagnostic) -> bool {
         | Code::FeatureUnsupportedOnTarget
         | Code::VersionTooOld => is_known,
         Code::UnknownOperation | Code::UnknownModifier | Code::MissingModifier => {
-            is_known && unit.has_whole_opcode(finding.primary.span.start)
+            is_known && unit.has_whole_opcode(finding.primary.span)
         }
         // They are judged by all qualifiers that there may be.
         Code::OperandCount

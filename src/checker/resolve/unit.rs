@@ -198,19 +198,21 @@ impl Unit {
             && !self.has_unknown(end as usize, statement.span.end as usize)
     }
 
-    /// Whether all of the opcode at a place is known, where its statement starts and where it ends, or at least the
-    /// word there.
-    pub fn has_whole_opcode(&self, offset: u32) -> bool {
+    /// Whether the words at a place certainly are those of an opcode, and nothing that is not known can mend them.
+    pub fn has_whole_opcode(&self, words: Span) -> bool {
         let statements = &self.module.statements;
-        let behind = statements.partition_point(|statement| statement.span.start <= offset);
+        let behind = statements.partition_point(|statement| statement.span.start <= words.start);
         let Some(statement) = behind.checked_sub(1).map(|at| statements[at]) else { return false };
         let StatementKind::Instruction(index) = statement.kind() else { return false };
         let Span { start, end } = self.module.instructions[index as usize].opcode;
-        // A qualifier may stand behind blanks.
+        // Another word may follow behind blanks.
         let behind = self.source.text()[end as usize..].trim_ascii_start();
         let is_ended = !behind.starts_with(UNKNOWN_TEXT) && !behind.starts_with('/');
-        !self.has_unknown(self.end_before(start), start as usize)
-            && (is_ended || self.has_unknown(start as usize, end as usize))
+        let is_sure = || {
+            self.has_unknown(start as usize, end as usize)
+                || self.source.slice(words).split('.').any(|word| !word.is_empty() && !generic::is_word(word))
+        };
+        !self.has_unknown(self.end_before(start), start as usize) && (is_ended || is_sure())
     }
 
     /// Where the statement before a place ends.

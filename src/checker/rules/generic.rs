@@ -23,6 +23,8 @@ pub(in crate::rules) struct Generic<'a> {
     pub(in crate::rules) span: Span,
     /// They themselves.
     pub(in crate::rules) text: &'a str,
+    /// Whether not all of them are known: of such an opcode, only single words can be judged.
+    pub(in crate::rules) is_open: bool,
 }
 
 /// What may have been meant by unknown opcodes.
@@ -50,18 +52,14 @@ impl Meant {
 }
 
 impl<'a> Generic<'a> {
-    /// The instruction of this number, unless a part of its opcode is not known, or a later PTX may have it.
+    /// The instruction of this number, unless a later PTX may have it.
     pub(in crate::rules) fn new(checker: &Checker<'a>, index: u32) -> Option<Self> {
         let unit = checker.unit;
         let span = unit.module.instructions[index as usize].opcode;
         let text = unit.source.slice(span);
         let is_later = checker.environment.version.is_some_and(|version| version.value > PtxVersion::LATEST);
-        // Whatever follows, no operation starts with the first word.
-        let is_unknown = crate::host::is_unknown(text);
-        let first = text.split('.').next().unwrap_or_default();
-        let is_none = || !crate::host::is_unknown(first) && rows_starting_with(first.trim_ascii()).is_empty();
-        let is_judged = !is_later && (!is_unknown || is_none());
-        is_judged.then(|| Self {
+        (!is_later).then(|| Self {
+            is_open: crate::host::is_unknown(text),
             number: unit.operations.number(index),
             opcode: unit.operations.of(index),
             span,
@@ -162,7 +160,8 @@ impl<'a> Lacking<'a> {
             old.chain(lacking).collect()
         };
         let instructions = checker.unit.operations.each_with(move |opcode| !closed(opcode).is_empty());
-        instructions.filter_map(|index| Generic::new(checker, index)).flat_map(move |generic| {
+        let judged = instructions.filter_map(|index| Generic::new(checker, index)).filter(|it| !it.is_open);
+        judged.flat_map(move |generic| {
             closed(generic.opcode).into_iter().map(move |(gate, targets)| {
                 let written = generic.opcode.words();
                 let terms = gate.when.iter().filter(|term| !term.absent);

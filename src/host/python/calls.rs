@@ -25,6 +25,8 @@ pub(super) enum Callee {
     Mojo,
     /// A function of the file that hands its parameters on.
     Wrapper,
+    /// One of another file that is called like such a function: `asm_i32([a], template, constraints)`.
+    Imported,
 }
 
 /// A function that hands its parameters on to a call of assembly.
@@ -51,6 +53,7 @@ impl Callee {
             // Imported under other names.
             _ if word.ends_with("inline_asm") => Some(Self::Llvm),
             _ if word.ends_with("inline_ptx") || word.ends_with("inline_ptx_hl") => Some(Self::Ptx),
+            _ if word.split('_').any(|part| matches!(part, "asm" | "ptx")) => Some(Self::Imported),
             _ => None,
         }
     }
@@ -58,7 +61,7 @@ impl Callee {
     /// What stands in front of its arguments.
     pub(super) fn bracket(self) -> u8 {
         match self {
-            Self::Llvm | Self::Elementwise | Self::Ptx | Self::Wrapper => b'(',
+            Self::Llvm | Self::Elementwise | Self::Ptx | Self::Wrapper | Self::Imported => b'(',
             // The others, which are known when it is run, follow.
             Self::Mojo => b'[',
         }
@@ -296,6 +299,7 @@ impl Call {
                 Callee::Mojo => Machine::Any,
                 Callee::Ptx => Machine::Ptx,
                 Callee::Llvm | Callee::Elementwise | Callee::Wrapper => Machine::Gpu,
+                Callee::Imported => Machine::Any,
             },
             is_in_code: true,
         }
@@ -331,6 +335,7 @@ impl Call {
             Some(span) => (string(span), None),
             None => match self.callee {
                 Callee::Wrapper => return None,
+                Callee::Imported => return self.imported(source, strings, &given),
                 Callee::Elementwise => (string(given.at(0)?), Some(1)),
                 Callee::Mojo => (string(given.at(0)?), None),
                 // MLIR's own has the operands in front of it.
@@ -358,7 +363,7 @@ impl Call {
         // Nobody but this program knows what is neither.
         let is = |value: Option<Span>, what: &str| value.is_some_and(|value| &text[value.range()] == what);
         match self.callee {
-            Callee::Wrapper => return None,
+            Callee::Wrapper | Callee::Imported => return None,
             Callee::Ptx => {
                 // It has every effect, whatever it does.
                 let template = &statement.template;
@@ -395,6 +400,31 @@ impl Call {
             statement.operands.iter_mut().for_each(|operand| operand.is_tied = true);
         }
         Some(statement)
+    }
+}
+
+impl Call {
+    /// What a call of a function of another file says, if it is given a whole template, and constraints behind it.
+    fn imported(
+        &self,
+        source: &Source,
+        strings: &mut Strings<'_, '_>,
+        given: &Arguments<'_>,
+    ) -> Option<Statement> {
+        given.by_place.windows(2).find_map(|pair| {
+            let [template, constraints] = pair else { return None };
+            let constraints = strings.evaluate_beside(*constraints, self.scope)?;
+            let found = constraints::read(source, &constraints.pieces).filter(|it| it.is_of_ptx)?;
+            let template = strings.evaluate(*template, self.scope);
+            let ends = |piece: &Piece| match piece {
+                Piece::Text { span, .. } => source.slice(*span).contains(';'),
+                Piece::Line(_) | Piece::Hole(_) => false,
+            };
+            let is_whole = template.has_text && template.pieces.iter().any(ends);
+            let statement = is_whole.then(|| self.assembly(template.pieces))?;
+            // What the function says besides, nobody knows.
+            Some(Statement { operands: found.operands, ..statement })
+        })
     }
 }
 

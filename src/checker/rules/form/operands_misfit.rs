@@ -49,7 +49,7 @@ fn misfit(checker: &Checker<'_>, index: u32, findings: &mut Findings<'_>) {
     }
     let operands = unit.module.operands(raw.operands);
     let Some((misfit, slot)) = opcode.refused(&unit.module, raw.operands) else { return };
-    let Some(generic) = Generic::new(checker, index) else { return };
+    let Some(generic) = Generic::new(checker, index).filter(|it| !it.is_open) else { return };
     let is_open = |span: Span| is_unknown(unit.source.slice(span)) || unit.missing_end(span.start).is_some();
     if operands.iter().any(|operand| is_open(operand.span())) {
         return;
