@@ -102,6 +102,8 @@ impl Flow<'_> {
     /// Loads of this function, each with the first instruction other than `mov` that reads what it loaded, or a copy of
     /// it, where a path leads there on which nothing waits for the load.
     pub fn read_before_wait(&self) -> Vec<(Event, u32)> {
+        /// Longer chains of copies are not followed.
+        const COPIES: usize = 4;
         let loads: Vec<(Fact, Event)> = self
             .events()
             .iter()
@@ -128,23 +130,48 @@ impl Flow<'_> {
             .collect();
         let definitions = &self.facts.definitions;
         let function = self.facts.view(self.unit);
-        let carried = self.carried(&loads);
         let mut unwaited = Unwaited { flow: self, waits: &waits, reached: FxHashMap::default() };
-        let mut first: Vec<Option<u32>> = vec![None; loads.len()];
-        for &(instruction, register) in definitions.reads() {
-            if self.is_move(instruction) {
-                continue;
-            }
+        // By instruction that writes: the loads whose values may be there, with nothing between that waits.
+        let mut pending: FxHashMap<u32, SmallVec<[Fact; 2]>> = FxHashMap::default();
+        for (fact, event) in &loads {
+            pending.entry(event.instruction).or_default().push(*fact);
+        }
+        let (moves, reads): (Vec<_>, Vec<_>) =
+            definitions.reads().iter().copied().partition(|(instruction, _)| self.is_move(*instruction));
+        let mut of = |pending: &FxHashMap<u32, SmallVec<[Fact; 2]>>,
+                      (instruction, register): (u32, RegisterId)| {
             let value = function.value(instruction, register);
             let ids = value.and_then(|value| definitions.all(value, function.budget));
+            let mut facts: SmallVec<[Fact; 2]> = SmallVec::new();
             for id in ids.into_iter().flatten() {
-                for fact in carried.get(&definitions.get(id).instruction).into_iter().flatten() {
-                    let at = fact.0 as usize;
-                    let is_known = first[at].is_some_and(|known| known <= instruction);
-                    if !is_known && unwaited.leads(loads[at].1.instruction, instruction) {
-                        first[at] = Some(instruction);
+                let made = definitions.get(id).instruction;
+                if let Some(of_it) = pending.get(&made).filter(|_| unwaited.leads(made, instruction)) {
+                    facts.extend(of_it.iter().copied());
+                }
+            }
+            facts
+        };
+        // Copies of copies come later.
+        for _ in 0..COPIES {
+            let mut changed = false;
+            for copy in &moves {
+                for fact in of(&pending, *copy) {
+                    let known = pending.entry(copy.0).or_default();
+                    if !known.contains(&fact) && function.budget.take(1) {
+                        known.push(fact);
+                        changed = true;
                     }
                 }
+            }
+            if !changed {
+                break;
+            }
+        }
+        let mut first: Vec<Option<u32>> = vec![None; loads.len()];
+        for read in reads {
+            for fact in of(&pending, read) {
+                let first = &mut first[fact.0 as usize];
+                *first = Some(first.map_or(read.0, |known| known.min(read.0)));
             }
         }
         let found = loads.iter().zip(first).filter_map(|((_, load), read)| Some((*load, read?)));

@@ -180,7 +180,7 @@ codes! {
     HandedOverBeforeWait "TC714" "handed-over-before-wait" Warning Silent,
     CopyNeverWaitedFor "TC715" "copy-never-waited-for" Warning Silent,
     AccumulatesFromStart "TC716" "accumulates-from-start" Warning Silent,
-    LoadedRegisterReadEarly "TC717" "loaded-register-read-early" Info Silent,
+    LoadedRegisterReadEarly "TC717" "loaded-register-read-early" Off Silent,
     // TC8 Who issues it
     AlignedInOneThread "TC801" "aligned-in-one-thread" Error Silent,
     IssuedByEveryThread "TC802" "issued-by-every-thread" Warning Silent,

@@ -10,9 +10,10 @@ rule! {
     /// ## Why is this bad?
     /// `tcgen05.ld` is asynchronous: the ISA says that its registers hold what was loaded only behind a `wait::ld`. The
     /// assembler knows which registers a load writes and lets the reader wait for them, so that kernels without the
-    /// `wait::ld` compute what they should on today's hardware. So this only informs. It is worth a look all the same:
-    /// a register that crosses an `asm` statement may be read in front of the `wait::ld` that was written behind it,
-    /// because nothing ties the two together.
+    /// `wait::ld` compute what they should on today's hardware. The compilers count on that: whatever Triton compiles
+    /// reads in front of the `wait::ld`, as nothing ties the two together, and so does code that is not optimised. So the
+    /// rule is off unless it is asked for: by whoever writes PTX by hand, or wants to know whether the two can come
+    /// apart.
     ///
     /// ## Example
     /// ```ptx
