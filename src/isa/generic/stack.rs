@@ -4,16 +4,8 @@
 use super::*;
 
 rows! { "Stack Manipulation Instructions";
-    Stacksave "stacksave" [(Type: U32 U64)] (d(T1)) {lanes: Lanes::Differ,
-         constraints: constraints![
-            since(7, 3);
-        ]}
-    Stackrestore "stackrestore" [(Type: U32 U64)] (a(T1)) {constraints: constraints![
-            since(7, 3);
-        ]}
+    Stacksave "stacksave" [(Type: U32 U64)] (d(T1)) {lanes: Lanes::Differ}
+    Stackrestore "stackrestore" [(Type: U32 U64)] (a(T1)) {}
     Alloca "alloca" [(Type: U32 U64)] (dst("ptr", T1), src("size", T1), immediate("immAlign", B32).optional())
-        {lanes: Lanes::Differ,
-         constraints: constraints![
-            since(7, 3);
-        ]}
+        {lanes: Lanes::Differ}
 }

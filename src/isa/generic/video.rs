@@ -33,55 +33,31 @@ rows! { "Video Instructions";
         [(Type: U32 S32) (Type: U32 S32) (Comparison: Eq Ne Lt Le Gt Ge) {SecondOperation: Add Min Max}]
         (d(B32), a(B32), b(B32), c(B32).optional()) {}
     Vadd2 "vadd2" [(Type: U32 S32) (Type: U32 S32) (Type: U32 S32) {Flag: Sat} {SecondOperation: Add}]
-        (d(B32), a(B32), b(B32), c(B32)) {constraints: constraints![
-            (Flag: Sat) excludes(SecondOperation: Add);
-        ]}
+        (d(B32), a(B32), b(B32), c(B32)) {}
     Vsub2 "vsub2" [(Type: U32 S32) (Type: U32 S32) (Type: U32 S32) {Flag: Sat} {SecondOperation: Add}]
-        (d(B32), a(B32), b(B32), c(B32)) {constraints: constraints![
-            (Flag: Sat) excludes(SecondOperation: Add);
-        ]}
+        (d(B32), a(B32), b(B32), c(B32)) {}
     Vavrg2 "vavrg2" [(Type: U32 S32) (Type: U32 S32) (Type: U32 S32) {Flag: Sat} {SecondOperation: Add}]
-        (d(B32), a(B32), b(B32), c(B32)) {constraints: constraints![
-            (Flag: Sat) excludes(SecondOperation: Add);
-        ]}
+        (d(B32), a(B32), b(B32), c(B32)) {}
     Vabsdiff2 "vabsdiff2" [(Type: U32 S32) (Type: U32 S32) (Type: U32 S32) {Flag: Sat} {SecondOperation: Add}]
-        (d(B32), a(B32), b(B32), c(B32)) {constraints: constraints![
-            (Flag: Sat) excludes(SecondOperation: Add);
-        ]}
+        (d(B32), a(B32), b(B32), c(B32)) {}
     Vmin2 "vmin2" [(Type: U32 S32) (Type: U32 S32) (Type: U32 S32) {Flag: Sat} {SecondOperation: Add}]
-        (d(B32), a(B32), b(B32), c(B32)) {constraints: constraints![
-            (Flag: Sat) excludes(SecondOperation: Add);
-        ]}
+        (d(B32), a(B32), b(B32), c(B32)) {}
     Vmax2 "vmax2" [(Type: U32 S32) (Type: U32 S32) (Type: U32 S32) {Flag: Sat} {SecondOperation: Add}]
-        (d(B32), a(B32), b(B32), c(B32)) {constraints: constraints![
-            (Flag: Sat) excludes(SecondOperation: Add);
-        ]}
+        (d(B32), a(B32), b(B32), c(B32)) {}
     Vset2 "vset2" [(Type: U32 S32) (Type: U32 S32) (Comparison: Eq Ne Lt Le Gt Ge) {SecondOperation: Add}]
         (d(B32), a(B32), b(B32), c(B32)) {}
     Vadd4 "vadd4" [(Type: U32 S32) (Type: U32 S32) (Type: U32 S32) {Flag: Sat} {SecondOperation: Add}]
-        (d(B32), a(B32), b(B32), c(B32)) {constraints: constraints![
-            (Flag: Sat) excludes(SecondOperation: Add);
-        ]}
+        (d(B32), a(B32), b(B32), c(B32)) {}
     Vsub4 "vsub4" [(Type: U32 S32) (Type: U32 S32) (Type: U32 S32) {Flag: Sat} {SecondOperation: Add}]
-        (d(B32), a(B32), b(B32), c(B32)) {constraints: constraints![
-            (Flag: Sat) excludes(SecondOperation: Add);
-        ]}
+        (d(B32), a(B32), b(B32), c(B32)) {}
     Vavrg4 "vavrg4" [(Type: U32 S32) (Type: U32 S32) (Type: U32 S32) {Flag: Sat} {SecondOperation: Add}]
-        (d(B32), a(B32), b(B32), c(B32)) {constraints: constraints![
-            (Flag: Sat) excludes(SecondOperation: Add);
-        ]}
+        (d(B32), a(B32), b(B32), c(B32)) {}
     Vabsdiff4 "vabsdiff4" [(Type: U32 S32) (Type: U32 S32) (Type: U32 S32) {Flag: Sat} {SecondOperation: Add}]
-        (d(B32), a(B32), b(B32), c(B32)) {constraints: constraints![
-            (Flag: Sat) excludes(SecondOperation: Add);
-        ]}
+        (d(B32), a(B32), b(B32), c(B32)) {}
     Vmin4 "vmin4" [(Type: U32 S32) (Type: U32 S32) (Type: U32 S32) {Flag: Sat} {SecondOperation: Add}]
-        (d(B32), a(B32), b(B32), c(B32)) {constraints: constraints![
-            (Flag: Sat) excludes(SecondOperation: Add);
-        ]}
+        (d(B32), a(B32), b(B32), c(B32)) {}
     Vmax4 "vmax4" [(Type: U32 S32) (Type: U32 S32) (Type: U32 S32) {Flag: Sat} {SecondOperation: Add}]
-        (d(B32), a(B32), b(B32), c(B32)) {constraints: constraints![
-            (Flag: Sat) excludes(SecondOperation: Add);
-        ]}
+        (d(B32), a(B32), b(B32), c(B32)) {}
     Vset4 "vset4" [(Type: U32 S32) (Type: U32 S32) (Comparison: Eq Ne Lt Le Gt Ge) {SecondOperation: Add}]
         (d(B32), a(B32), b(B32), c(B32)) {}
 }
