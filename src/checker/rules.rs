@@ -208,6 +208,9 @@ rules! {
     form::unknown_modifier,
     form::missing_modifier,
     form::operands_misfit,
+    form::register_type,
+    form::immediate_out_of_range,
+    form::vector_size,
     // TC2 Target and version
     targets::instruction_unsupported_on_target,
     targets::feature_unsupported_on_target,

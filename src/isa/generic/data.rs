@@ -8,14 +8,14 @@ const SCALE_2: OperandSlot = src("scale-factor", B16).optional_when(&[Modifier::
 
 rows! { "Data Movement and Conversion Instructions";
     Mov "mov" [(Type: Pred B16 B32 B64 B128 U16 U32 U64 S16 S32 S64 F32 F64)]
-        (d(T1).form(Form::Packed), a(T1).form(Form::Packed)) {computes: Computation::Move}
+        (d(T1).form(Form::Packed), a(T1).form(Form::Packed).specials().names()) {computes: Computation::Move}
     MovVector "mov" [(Vector: V2 V4) (Type: B32 U32 S32 F32)]
-        (d(T1).form(Form::Vector), a(T1).form(Form::Packed)) {title: Some("mov")}
+        (d(T1).form(Form::Vector), a(T1).form(Form::Packed).specials()) {title: Some("mov")}
     Shfl "shfl" [(ShuffleMode: Up Down Bfly Idx) (Type: B32)]
-        (d(T1).pair(Pair::Optional), a(T1), b(B32), c(B32))
+        (d(T1).pair(Pair::Optional), a(T1), b(ANY32), c(ANY32))
         {computes: Computation::Shuffle, lanes: Lanes::Exchanged}
     ShflSync "shfl" [(Flag: Sync) (ShuffleMode: Up Down Bfly Idx) (Type: B32)]
-        (d(T1).pair(Pair::Optional), a(T1), b(B32), c(B32), src("membermask", B32))
+        (d(T1).pair(Pair::Optional), a(T1), b(ANY32), c(ANY32), src("membermask", B32))
         {title: Some("shfl.sync"), computes: Computation::Shuffle, lanes: Lanes::Exchanged,
          synchronization: Synchronization::WarpCollective}
     Prmt "prmt" [(Type: B32)] (d(T1), a(T1), b(T1), c(B32)) {computes: Computation::Bits(Bits::Permute)}
@@ -29,7 +29,7 @@ rows! { "Data Movement and Conversion Instructions";
             {PrefetchSize: L2x64 L2x128 L2x256} {Vector: V2 V4 V8}
             (Type: B8 B16 B32 B64 B128 U8 U16 U32 U64 S8 S16 S32 S64 F32 F64)
         ]
-        (d(T1).form(Form::Vector), address("a", Access::Read), cache_policy())
+        (d(T1).form(Form::Vector).wider(), address("a", Access::Read), cache_policy())
         {computes: Computation::Load, lanes: Lanes::Memory}
     LdGlobalNc "ld" [
             (Space: Global) {CacheOperator: Ca Cg Cs} (Flag: Nc)
@@ -38,13 +38,13 @@ rows! { "Data Movement and Conversion Instructions";
             {PrefetchSize: L2x64 L2x128 L2x256} {Vector: V2 V4 V8}
             (Type: B8 B16 B32 B64 B128 U8 U16 U32 U64 S8 S16 S32 S64 F32 F64)
         ]
-        (d(T1).form(Form::Vector), address("a", Access::Read), cache_policy())
+        (d(T1).form(Form::Vector).wider(), address("a", Access::Read), cache_policy())
         {title: Some("ld.global.nc"), computes: Computation::Load, lanes: Lanes::Memory}
     Ldu "ldu" [
             {Space: Global} {Vector: V2 V4}
             (Type: B8 B16 B32 B64 B128 U8 U16 U32 U64 S8 S16 S32 S64 F32 F64)
         ]
-        (d(T1).form(Form::Vector), address("a", Access::Read))
+        (d(T1).form(Form::Vector).wider(), address("a", Access::Read))
         {computes: Computation::Load, lanes: Lanes::Memory}
     St "st" [
             {Semantics: Weak Volatile Relaxed Release} {Flag: Mmio} {Scope: Cta Cluster Gpu Sys}
@@ -53,7 +53,7 @@ rows! { "Data Movement and Conversion Instructions";
             {L2Eviction: EvictNormal EvictFirst EvictLast} {Flag: CacheHint} {Vector: V2 V4 V8}
             (Type: B8 B16 B32 B64 B128 U8 U16 U32 U64 S8 S16 S32 S64 F32 F64)
         ]
-        (address("a", Access::Write), b(T1).form(Form::Vector), cache_policy()) {}
+        (address("a", Access::Write), b(T1).form(Form::Vector).wider(), cache_policy()) {}
     StAsync "st.async" [
             {Semantics: Weak} {Scope: Cluster} {Space: SharedCluster} (Completion: MbarrierBytes) {Vector: V2 V4}
             (Type: B32 B64 B128 U32 U64 S32 S64 F32 F64)
@@ -92,7 +92,7 @@ rows! { "Data Movement and Conversion Instructions";
             (Semantics: Release) (Scope: Gpu Sys) {Space: Global}
             (Type: B8 B16 B32 B64 U8 U16 U32 U64 S8 S16 S32 S64 F32 F64)
         ]
-        (address("a", Access::Write), b(T1)) {synchronization: Synchronization::AsyncStore}
+        (address("a", Access::Write), b(T1).wider()) {synchronization: Synchronization::AsyncStore}
     MultimemRedAsync "multimem.red.async" [
             (Semantics: Release) (Scope: Gpu Sys) {Space: Global}
             (ReductionOperator: Add) (Type: U32 S32 U64)
@@ -128,14 +128,14 @@ rows! { "Data Movement and Conversion Instructions";
             {Flag: To} (Space: Const Global Local Shared SharedCta SharedCluster Param ParamEntry)
             (Type: U32 U64)
         ]
-        (dst("p", T1), a(T1)) {computes: Computation::ConvertAddress}
+        (dst("p", T1), a(T1).names()) {computes: Computation::ConvertAddress}
     Cvt "cvt" [
             {Rounding: Rn Rz Rm Rp Rna Rni Rzi Rmi Rpi} {Flag: Ftz} {Flag: Sat}
             {Flag: Relu} {Flag: Satfinite} {Flag: Pzo}
             (Type: U8 U16 U32 U64 S8 S16 S32 S64 F16 Bf16 F32 F64 Tf32)
             (Type: U8 U16 U32 U64 S8 S16 S32 S64 F16 Bf16 F32 F64)
         ]
-        (d(T1), a(T2)) {computes: Computation::Convert}
+        (d(T1).wider(), a(T2).wider().specials()) {computes: Computation::Convert}
     CvtPair "cvt" [
             (Rounding: Rn Rz Rp) {Flag: Relu} {Flag: Satfinite} {Flag: Pzo} {Scaled: N1 N2}
             (Type: F16x2 Bf16x2 E4m3x2 E5m2x2 E2m1x2 E2m3x2 E3m2x2 Ue8m0x2 Ue5m3x2 S2f6x2) (Type: F32)
@@ -155,9 +155,9 @@ rows! { "Data Movement and Conversion Instructions";
             (Rounding: Rs) {Flag: Relu} (Flag: Satfinite) (Type: E4m3x4 E5m2x4 E2m3x4 E3m2x4 E2m1x4) (Type: F32)
         ]
         (d(T1), a(T2).form(Form::Elements(4)), src("rbits", B32)) {title: Some("cvt")}
-    CvtPack "cvt.pack" [(Flag: Sat) (Type: U16 S16) (Type: S32)] (d(B32), a(T2), b(T2)) {}
+    CvtPack "cvt.pack" [(Flag: Sat) (Type: U16 S16) (Type: S32)] (d(U32).wider(), a(T2).wider(), b(T2).wider()) {}
     CvtPackMerge "cvt.pack" [(Flag: Sat) (Type: U8 S8 U4 S4 U2 S2) (Type: S32) (Type: B32)]
-        (d(B32), a(T2), b(T2), c(T3)) {}
+        (d(U32).wider(), a(T2).wider(), b(T2).wider(), c(T3).wider()) {}
     Mapa "mapa" [{Space: SharedCluster} (Type: U32 U64)] (d(T1), a(T1), b(B32)) {}
     Getctarank "getctarank" [{Space: SharedCluster} (Type: U32 U64)] (d(B32), a(T1)) {}
     Spcompress "spcompress" [

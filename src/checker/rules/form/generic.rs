@@ -2,6 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
+use crate::host::is_unknown;
 use crate::isa::generic::rows_starting_with;
 use crate::isa::targets::PtxVersion;
 use crate::resolve::operations::Opcode;
@@ -12,6 +13,8 @@ use crate::words::similar;
 
 /// An instruction outside tcgen05.
 pub(super) struct Generic<'a> {
+    /// Which of the module's instructions it is.
+    pub(super) index: u32,
     /// A number that it shares with those whose opcode is written alike.
     number: u32,
     /// What its words mean.
@@ -53,13 +56,29 @@ impl<'a> Generic<'a> {
         let span = unit.module.instructions[index as usize].opcode;
         let text = unit.source.slice(span);
         let is_later = checker.environment.version.is_some_and(|version| version.value > PtxVersion::LATEST);
-        let is_judged = !is_later && !crate::host::is_unknown(text);
+        let is_judged = !is_later && !is_unknown(text);
         is_judged.then(|| Self {
+            index,
             number: unit.operations.number(index),
             opcode: unit.operations.of(index),
             span,
             text,
         })
+    }
+
+    /// The same, unless a part of the statement is not known.
+    pub(super) fn judged(checker: &Checker<'a>, index: u32) -> Option<Self> {
+        let opcode = checker.unit.module.instructions[index as usize].opcode;
+        if checker.unit.is_open(opcode.start) { None } else { Self::judged_by_operands(checker, index) }
+    }
+
+    /// The same, unless an operand is not known.
+    pub(super) fn judged_by_operands(checker: &Checker<'a>, index: u32) -> Option<Self> {
+        let unit = checker.unit;
+        let raw = &unit.module.instructions[index as usize];
+        let operands = unit.module.operands(raw.operands);
+        let is_open = |span: Span| is_unknown(unit.source.slice(span)) || unit.missing_end(span.start).is_some();
+        if operands.iter().any(|operand| is_open(operand.span())) { None } else { Self::new(checker, index) }
     }
 
     /// Those whose opcode the table does not have.
