@@ -220,6 +220,9 @@ rules! {
     form::missing_modifier,
     form::operands_misfit,
     form::modifiers_exclude,
+    form::register_type,
+    form::immediate_out_of_range,
+    form::vector_size,
     // TC2 Target and version
     targets::instruction_unsupported_on_target,
     targets::feature_unsupported_on_target,

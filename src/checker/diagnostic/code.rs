@@ -98,6 +98,9 @@ codes! {
     MissingModifier "TC123" "missing-modifier" Error Rejects,
     OperandsMisfit "TC124" "operands-misfit" Error Rejects,
     ModifiersExclude "TC125" "modifiers-exclude" Error Rejects,
+    RegisterType "TC126" "register-type" Error Rejects,
+    ImmediateOutOfRange "TC127" "immediate-out-of-range" Error Rejects,
+    VectorSize "TC128" "vector-size" Error Rejects,
     // TC2 Target and version
     InstructionUnsupportedOnTarget "TC201" "instruction-unsupported-on-target" Error Rejects,
     FeatureUnsupportedOnTarget "TC202" "feature-unsupported-on-target" Error Rejects,

@@ -1,8 +1,10 @@
 //! One text with everything that is known of it before its instructions are decoded.
 
 use std::ops::Range;
+use std::sync::OnceLock;
 
 use super::launch_bounds::{AllBounds, LaunchBounds};
+use super::misfits::Misplaced;
 use super::operations::Operations;
 use super::symbols::{Symbol, Symbols};
 use crate::host::{Binding, Fragment, Outside, UNKNOWN_TEXT, fragment_at};
@@ -32,6 +34,8 @@ pub struct Unit {
     /// What its opcodes mean.
     pub operations: Operations,
     bounds: AllBounds,
+    /// What is wrong with operands, once somebody asks.
+    pub(super) misfits: OnceLock<Vec<Misplaced>>,
     /// The statements of a host file that it was taken from; a module has none.
     pub fragments: Vec<Fragment>,
     /// What is around them.
@@ -56,6 +60,7 @@ impl Unit {
             symbols,
             operations,
             bounds,
+            misfits: OnceLock::new(),
             fragments: Vec::new(),
             outside: None,
             is_module: true,

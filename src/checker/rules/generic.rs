@@ -3,6 +3,7 @@
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
+use crate::host::is_unknown;
 use crate::isa::generic::{Constraint, Demand, Modifier, Targets, rows_starting_with};
 use crate::isa::targets::{PtxVersion, Target};
 use crate::resolve::environment::{Declared, Environment};
@@ -15,6 +16,8 @@ use crate::words::{list_words, similar};
 /// An instruction outside tcgen05.
 #[derive(Clone, Copy)]
 pub(in crate::rules) struct Generic<'a> {
+    /// Which of the module's instructions it is.
+    pub(in crate::rules) index: u32,
     /// A number that it shares with those whose opcode is written alike.
     number: u32,
     /// What its words mean.
@@ -59,12 +62,32 @@ impl<'a> Generic<'a> {
         let text = unit.source.slice(span);
         let is_later = checker.environment.version.is_some_and(|version| version.value > PtxVersion::LATEST);
         (!is_later).then(|| Self {
-            is_open: crate::host::is_unknown(text),
+            index,
+            is_open: is_unknown(text),
             number: unit.operations.number(index),
             opcode: unit.operations.of(index),
             span,
             text,
         })
+    }
+
+    /// The same, unless a part of the statement is not known.
+    pub(in crate::rules) fn judged(checker: &Checker<'a>, index: u32) -> Option<Self> {
+        let opcode = checker.unit.module.instructions[index as usize].opcode;
+        if checker.unit.is_open(opcode.start) { None } else { Self::judged_by_operands(checker, index) }
+    }
+
+    /// The same, unless an operand or a word of the opcode is not known.
+    pub(in crate::rules) fn judged_by_operands(checker: &Checker<'a>, index: u32) -> Option<Self> {
+        let unit = checker.unit;
+        let raw = &unit.module.instructions[index as usize];
+        let operands = unit.module.operands(raw.operands);
+        let is_open =
+            |span: Span| is_unknown(unit.source.slice(span)) || unit.missing_end(span.start).is_some();
+        if operands.iter().any(|operand| is_open(operand.span())) {
+            return None;
+        }
+        Self::new(checker, index).filter(|generic| !generic.is_open)
     }
 
     /// Those whose opcode the table does not have.
