@@ -58,6 +58,7 @@ rows! { "Mixed Precision Floating-Point Instructions";
     MulDown "mul" [(Rounding: Rz) {Flag: Ftz} (Type: Bf16x2 F16x2) (Type: F32x2) (Type: F32x2)]
         (d(T1), a(T2), c(T3)) {constraints: constraints![
             needs(Type[0]: F16x2 Bf16x2);
+            needs(Rounding: Rz);
             (Type: Bf16x2) excludes(Flag: Ftz);
             (Type: F16x2) needs(Flag: Ftz);
             since(9, 4);
