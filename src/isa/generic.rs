@@ -17,10 +17,12 @@ use std::sync::LazyLock;
 
 use rustc_hash::FxHashMap;
 
+mod explanation;
 mod meaning;
 mod operation;
 mod overlooked;
 mod relation;
+mod syntax;
 mod words;
 
 pub use meaning::{Arithmetic, Bits, Change, Computation, Control, Lanes, Synchronization};
@@ -271,6 +273,17 @@ impl Row {
         self.names.first().copied().unwrap_or_default()
     }
 
+    /// The group that a word fills, of those that are free, and what it means there. `filled` has a bit for each
+    /// group; no row has more of them.
+    pub fn place(&self, word: &str, filled: u64) -> Option<(usize, Modifier)> {
+        let meanings = Modifier::meanings(word);
+        let free = |index: usize| filled >> index & 1 == 0;
+        self.modifiers.iter().enumerate().find_map(|(index, group)| {
+            let meaning = meanings.iter().find(|meaning| free(index) && group.words.contains(meaning));
+            meaning.map(|modifier| (index, *modifier))
+        })
+    }
+
     /// The section of the ISA.
     pub fn section(&self) -> String {
         format!("{}: {}", self.chapter, self.title.unwrap_or(self.name()))
@@ -278,6 +291,16 @@ impl Row {
 }
 
 impl OperandSlot {
+    /// Whether an operand may stand there, by the modifiers of the opcode.
+    pub fn may_stand(&self, has: impl Fn(Modifier) -> bool) -> bool {
+        let has_any = |modifiers: &[Modifier]| modifiers.iter().any(|modifier| has(*modifier));
+        match self.presence {
+            Presence::Always | Presence::Optional => true,
+            Presence::When(modifiers) | Presence::OptionalWhen(modifiers) => has_any(modifiers),
+            Presence::Unless(modifiers) => !has_any(modifiers),
+        }
+    }
+
     /// Whether the operand may be left out.
     pub fn is_optional(&self) -> bool {
         match self.presence {
