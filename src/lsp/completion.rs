@@ -148,6 +148,7 @@ fn statement(view: View<'_>, word: Span) -> Vec<Item> {
         items.extend(operations(&environment, word, ""));
         let rows = generic::rows().flat_map(|row| row.names.iter().map(move |name| (*name, row)));
         items.extend(instructions(&environment, rows, "", word));
+        items.retain(|item| may_mean(written, &item.label));
     }
     items.extend(
         directives
@@ -342,12 +343,20 @@ fn instructions(
     items
 }
 
+/// Whether a label has the letters that are written, in their order: editors show no others.
+fn may_mean(written: &str, label: &str) -> bool {
+    let mut letters = label.chars().map(|letter| letter.to_ascii_lowercase());
+    written.chars().all(|wanted| letters.any(|letter| letter == wanted.to_ascii_lowercase()))
+}
+
 /// The name of an instruction.
 fn named(described: Described<'_>, rest: String, replace: Span) -> Item {
     let lines: Vec<String> = std::iter::once(described.line()).chain(described.other_forms()).collect();
+    let explanation = described.explanation();
+    let summary = explanation.split_once(". ").map_or(explanation, |(first, _)| first);
     Item {
-        detail: described.explanation().to_owned(),
-        documentation: format!("{}\n\n```ptx\n{}\n```\n", described.explanation(), lines.join("\n")),
+        detail: summary.trim_end_matches('.').to_owned(),
+        documentation: format!("{explanation}\n\n```ptx\n{}\n```\n", lines.join("\n")),
         ..item(rest, Kind::Operation, replace)
     }
 }
@@ -450,12 +459,21 @@ fn at_generic_operand(
         items.extend(all_operands(described, context, place));
     }
     let possible = possible(&opcode.slots, |slot| slot.is_optional(), place);
-    let is_wanted = |name: &Name<'_>| possible.iter().any(|slot| takes(slot, opcode, place, name));
-    let is_value = |name: &Name<'_>| !matches!(name.kind, NameKind::Label | NameKind::Function);
-    items.extend(names(view, context, |name| is_value(name) && is_wanted(name)));
-    items.extend(names(view, context, |name| is_value(name) && !is_wanted(name)));
+    let best = |name: &Name<'_>| possible.iter().map(|slot| takes(slot, opcode, place, name)).max();
+    // Where nothing is known, everything may stand there.
+    let is = |name: &Name<'_>, wanted: Fit| best(name).unwrap_or(Fit::Well) == wanted;
+    items.extend(names(view, context, |name| is(name, Fit::Well)));
+    items.extend(names(view, context, |name| is(name, Fit::Perhaps)));
     items.extend(special_registers(context));
     items
+}
+
+/// How well a name fits a position.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Fit {
+    Never,
+    Perhaps,
+    Well,
 }
 
 /// All operands at once, where none is written yet.
@@ -490,20 +508,37 @@ fn takes(
     opcode: &operations::Opcode,
     place: OperandPlace,
     name: &Name<'_>,
-) -> bool {
-    let is_address = matches!(slot.role, generic::Role::Address(..));
+) -> Fit {
     let is_wide = || opcode.row.is_some_and(|row| row.operation.takes_wider_registers());
-    match name.kind {
-        NameKind::Register { .. } if is_address && place.within == Some(Token::BracketOpen) => {
-            name.is_register(ADDRESSES)
+    let fit = |fits: bool, otherwise: Fit| if fits { Fit::Well } else { otherwise };
+    let wanted = slot.ty.of(&opcode.types);
+    match (name.kind, slot.role) {
+        (NameKind::Label | NameKind::Function, _) => Fit::Never,
+        (NameKind::Register { .. }, generic::Role::Address(..))
+            if place.within == Some(Token::BracketOpen) =>
+        {
+            fit(name.is_register(ADDRESSES), Fit::Never)
         }
-        NameKind::Register { ty: Some(ty), .. } => match slot.ty.of(&opcode.types) {
-            Some(generic::Type::Pred) => ty == Type::Pred,
-            Some(wanted) => wanted.bits() == ty.bits() || is_wide() && ty.bits() > wanted.bits(),
-            None => ty != Type::Pred,
+        (NameKind::Register { ty: Some(ty), .. }, _) => match wanted {
+            Some(generic::Type::Pred) => fit(ty == Type::Pred, Fit::Never),
+            _ if ty == Type::Pred => fit(wanted.is_none(), Fit::Never).min(Fit::Perhaps),
+            Some(wanted) => {
+                fit(wanted.bits() == ty.bits() || is_wide() && ty.bits() > wanted.bits(), Fit::Perhaps)
+            }
+            None => Fit::Well,
         },
-        NameKind::Variable(_) => is_address || slot.ty.of(&opcode.types).is_none(),
-        NameKind::Register { ty: None, .. } | NameKind::Label | NameKind::Function => false,
+        (NameKind::Variable(space), generic::Role::Address(_, rule)) => {
+            let wanted = match rule {
+                generic::SpaceRule::Fixed(space) => Some(space),
+                generic::SpaceRule::Nth(nth) => opcode.spaces().nth(nth.into()),
+                generic::SpaceRule::Opaque | generic::SpaceRule::Fabric => None,
+            };
+            fit(wanted.is_none_or(|wanted| wanted.declared() == space), Fit::Never)
+        }
+        // Its address.
+        (NameKind::Variable(_), generic::Role::Source) => Fit::Perhaps,
+        (NameKind::Variable(_), _) => Fit::Never,
+        (NameKind::Register { ty: None, .. }, _) => Fit::Perhaps,
     }
 }
 

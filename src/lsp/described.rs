@@ -343,7 +343,9 @@ fn parts_of_row(slot: &generic::OperandSlot, modifiers: &[Modifier]) -> Vec<Part
         (_, Form::Vector) => elements.map_or_else(|| vec![place()], |count| vector(slot.name, count)),
         (_, Form::Elements(count)) => vector(slot.name, count.into()),
         (_, Form::Fragment) => vec![Part::text("{"), place(), Part::text("}")],
-        _ if slot.pair == Pair::Required => vec![place(), Part::text("|"), Part::Place("p".to_owned())],
+        _ if slot.pair == Pair::Required => {
+            vec![place(), Part::text("|"), Part::Place(slot.second_name().to_owned())]
+        }
         _ => vec![place()],
     }
 }

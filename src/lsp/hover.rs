@@ -6,14 +6,14 @@ use super::{descriptors, values};
 use crate::analysis::description::digits;
 use crate::instruction::Instruction;
 use crate::instruction::decode::{Bound, Decoded, Value};
-use crate::isa::generic::{self, Modifier, OperandSlot, Row};
+use crate::isa::generic::{self, Modifier, OperandSlot, Pair, Row};
 use crate::isa::special_registers::{Extent, Facts, Lasting, Special, Values};
 use crate::isa::targets::{PtxVersion, TENSOR_TARGETS, Target};
 use crate::isa::vocabulary::{LdShape, Num, Qualifier};
 use crate::resolve::operations::Opcode;
 use crate::resolve::symbols::{Resolution, Symbol, SymbolKind};
 use crate::source::{Span, Spanned};
-use crate::syntax::ast::{Operand, OperandKind, Slice, StatementKind, Type};
+use crate::syntax::ast::{BinaryOperator, Operand, OperandKind, Slice, StatementKind, Type};
 use crate::syntax::literal;
 
 /// An explanation of a place, in Markdown.
@@ -164,13 +164,27 @@ fn generic(snapshot: &Snapshot, index: u32, offset: u32) -> Option<Hover> {
         return generic_opcode(described, opcode, instruction.opcode, offset);
     }
     let (slot, operand) = operand_at(snapshot, opcode, instruction.operands, offset)?;
-    let told = described.operand(slot)?;
-    let mut text = format!("`{}`: {}\n", told.name, told.explanation);
+    let is_second = match operand.kind() {
+        OperandKind::Binary(BinaryOperator::Or, _) if slot.pair != Pair::None => {
+            let second = unit.module.parts(operand).last();
+            second.is_some_and(|second| touches(second.span(), offset))
+        }
+        _ => false,
+    };
+    let mut text = if is_second {
+        format!("`{}`: {}\n", slot.second_name(), row.second_purpose())
+    } else {
+        let told = described.operand(slot)?;
+        format!("`{}`: {}\n", told.name, told.explanation)
+    };
     let (_, part) = snapshot.operand(instruction.operands, offset)?;
-    if part.kind() == OperandKind::Integer
-        && let Some(value) = literal::evaluate(&unit.source, &unit.module, part)
-    {
-        text.push_str(&format!("\n{value} = {value:#x}\n"));
+    let value = [operand, part].into_iter().filter(|it| it.kind() != OperandKind::Name);
+    let value = value.filter_map(|it| literal::evaluate(&unit.source, &unit.module, it)).next();
+    if let Some(value) = value {
+        // As many digits as the type has; a negative number is its two's complement.
+        let bits = slot.ty.of(&opcode.types).and_then(generic::Type::bits).unwrap_or(64).clamp(1, 64);
+        let digits = value as u64 & (u64::MAX >> (64 - bits));
+        text.push_str(&format!("\n{value} = {digits:#x}\n"));
     }
     Some(beside_name(snapshot, offset, operand.span(), &text))
 }

@@ -80,8 +80,8 @@ impl Row {
             (Role::Address(..), ..) => format!("[{name}]"),
             (Role::Results | Role::Arguments, ..) => format!("({name})"),
             (_, Form::Predicate, _) => format!("{{!}}{name}"),
-            (.., Pair::Optional) => format!("{name}{{|{}}}", second(name)),
-            (.., Pair::Required) => format!("{name}|{}", second(name)),
+            (.., Pair::Optional) => format!("{name}{{|{}}}", slot.second_name()),
+            (.., Pair::Required) => format!("{name}|{}", slot.second_name()),
             (.., Pair::None) => name.to_owned(),
         }
     }
@@ -173,6 +173,13 @@ impl Row {
     }
 }
 
+impl OperandSlot {
+    /// The name of a second destination.
+    pub fn second_name(&self) -> &'static str {
+        if self.name == "p" { "q" } else { "p" }
+    }
+}
+
 impl Group {
     /// What the group is called in a sentence: `the scope`; the word itself, where there is only one.
     pub fn title(&self) -> String {
@@ -190,11 +197,6 @@ impl Group {
             Some(first) => first.purpose(),
         }
     }
-}
-
-/// The name of a second destination.
-fn second(name: &str) -> &'static str {
-    if name == "p" { "q" } else { "p" }
 }
 
 /// The words of a group. The many shapes of a warpgroup are said in short.

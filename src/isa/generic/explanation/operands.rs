@@ -50,6 +50,20 @@ impl Row {
         }
     }
 
+    /// What the second destination is, the `p` of `d|p`.
+    pub fn second_purpose(&self) -> &'static str {
+        use Operation as O;
+        match self.operation {
+            O::Shfl | O::ShflSync => "whether the lane that is read is in range; a predicate, written",
+            O::ElectSync => "whether this lane is the elected one; a predicate, written",
+            O::MatchAllSync => "whether all lanes have the same value; a predicate, written",
+            O::Setp => "the opposite outcome; a predicate, written",
+            O::Lop3Predicate => "whether the result is not 0, joined with `q`; a predicate, written",
+            O::Tex | O::Tld4 => "whether the texels are resident; a predicate, written",
+            _ => "a second outcome; a predicate, written",
+        }
+    }
+
     /// Where an address points, as far as the row says.
     fn place_of(&self, slot: &OperandSlot) -> &'static str {
         let Role::Address(_, rule) = slot.role else { return "" };

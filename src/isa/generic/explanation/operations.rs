@@ -58,7 +58,7 @@ impl Operation {
                 "Multiplies the four bytes of `a` by those of `b`, and adds the four products to `c`."
             }
             Self::Dp2a => {
-                "Multiplies the two halves of `a` by two bytes of `b`, and adds both products to `c`."
+                "Multiplies the two halves of `a` by two bytes of `b`, the low or the high ones, and adds both products to `c`."
             }
             Self::AddCarryOut => "Adds two integers and writes the carry to `CC.CF`, for `addc` to read.",
             Self::AddCarryIn => "Adds two integers and the carry in `CC.CF`.",

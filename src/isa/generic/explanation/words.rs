@@ -281,9 +281,9 @@ explain! {
         Popc "Counts the bits that are set, or the threads whose predicate is true."
     }
     Part {
-        Lo "The low half of the product; in `dp2a` the low two bytes of `b`."
-        Hi "The high half of the product; in `dp2a` the high two bytes of `b`."
-        Wide "All of the product: the result is twice as wide as the factors."
+        Lo "The low half."
+        Hi "The high half."
+        Wide "All of it: the result is twice as wide as the factors."
     }
     Overflow {
         Clamp "An amount that is too large counts as the width."
