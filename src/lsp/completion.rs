@@ -19,6 +19,7 @@ use crate::source::Span;
 use crate::syntax::ast::{StateSpace, Type};
 use crate::syntax::lexer::Token;
 use rustc_hash::FxHashSet;
+use std::cmp::Reverse;
 use strum::IntoEnumIterator;
 
 pub(super) mod candidates;
@@ -86,8 +87,8 @@ pub(super) fn complete(view: View<'_>) -> Vec<Item> {
         return names(view, &context, |name| name.is_register(&[Type::Pred]));
     }
     match (context.opcode(), context.operand()) {
-        (Some((text, opcode)), None) => at_opcode(view, &context, text, opcode),
-        (Some((text, _)), Some(place)) => at_operand(view, &context, text, place),
+        (Some((text, opcode)), None) => at_opcode(view, &context, &text, opcode),
+        (Some((text, _)), Some(place)) => at_operand(view, &context, &text, place),
         // Nothing, or a word that starts with a dot.
         (None, _) if context.tokens().len() <= 1 => statement(view, word),
         (None, _) => Vec::new(),
@@ -459,11 +460,15 @@ fn at_generic_operand(
         items.extend(all_operands(described, context, place));
     }
     let possible = possible(&opcode.slots, |slot| slot.is_optional(), place);
-    let best = |name: &Name<'_>| possible.iter().map(|slot| takes(slot, opcode, place, name)).max();
     // Where nothing is known, everything may stand there.
-    let is = |name: &Name<'_>, wanted: Fit| best(name).unwrap_or(Fit::Well) == wanted;
-    items.extend(names(view, context, |name| is(name, Fit::Well)));
-    items.extend(names(view, context, |name| is(name, Fit::Perhaps)));
+    let fit = |name: &Name<'_>| {
+        if matches!(name.kind, NameKind::Label | NameKind::Function) {
+            return Fit::Never;
+        }
+        let best = possible.iter().map(|slot| takes(slot, opcode, place, name)).max();
+        best.unwrap_or(Fit::Perhaps)
+    };
+    items.extend(names_by(view, context, fit));
     items.extend(special_registers(context));
     items
 }
@@ -617,12 +622,20 @@ fn members<'a>(family: &'a str, count: u32, written: &str) -> impl Iterator<Item
 
 /// The visible names for which `wanted` holds, the nearest declaration first.
 fn names(view: View<'_>, context: &Context<'_>, wanted: impl Fn(&Name<'_>) -> bool) -> Vec<Item> {
+    names_by(view, context, |name| if wanted(name) { Fit::Well } else { Fit::Never })
+}
+
+/// The visible names that may stand there, those that fit well first.
+fn names_by(view: View<'_>, context: &Context<'_>, fit: impl Fn(&Name<'_>) -> Fit) -> Vec<Item> {
     /// Of a family with thousands of registers, those that match what is written are enough.
     const MOST: u32 = 256;
     let written = context.word_text();
     let word = context.word();
     let mut items = Vec::new();
-    for name in scope::visible(view.snapshot, view.place).iter().filter(|name| wanted(name)) {
+    let visible = scope::visible(view.snapshot, view.place).into_iter().map(|name| (fit(&name), name));
+    let mut visible: Vec<(Fit, Name<'_>)> = visible.filter(|(fit, _)| *fit != Fit::Never).collect();
+    visible.sort_by_key(|(fit, _)| Reverse(*fit));
+    for (_, name) in visible {
         let (kind, detail) = match name.kind {
             NameKind::Register { ty, .. } => {
                 (Kind::Register, ty.map(|ty| format!(".reg .{ty}")).unwrap_or_default())

@@ -24,11 +24,11 @@ pub(super) fn signature(text: &Text, offset: u32) -> Option<Signature> {
     if let Some(behind) = written.strip_prefix("tcgen05.") {
         let opcode = context::read(&behind.split('.').collect::<Vec<_>>())?;
         let known = described::known(opcode.qualifiers);
-        return Some(of(Described::Tensor(opcode.form, &known), written, place.index));
+        return Some(of(Described::Tensor(opcode.form, &known), &written, place.index));
     }
-    let opcode = Opcode::new(written);
+    let opcode = Opcode::new(&written);
     let modifiers: Vec<Modifier> = opcode.modifiers.iter().map(|placed| placed.modifier).collect();
-    Some(of(Described::Generic(opcode.row?, "", &modifiers), written, place.index))
+    Some(of(Described::Generic(opcode.row?, "", &modifiers), &written, place.index))
         .filter(|signature| !signature.parameters.is_empty())
 }
 
