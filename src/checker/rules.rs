@@ -35,6 +35,7 @@ mod barriers;
 mod data_movement;
 mod descriptors;
 mod form;
+mod generic;
 mod inline_assembly;
 mod issue;
 mod multiply;
@@ -208,6 +209,7 @@ rules! {
     form::unknown_modifier,
     form::missing_modifier,
     form::operands_misfit,
+    form::modifiers_exclude,
     // TC2 Target and version
     targets::instruction_unsupported_on_target,
     targets::feature_unsupported_on_target,
@@ -426,6 +428,12 @@ impl<'a> Checker<'a> {
             }
         }
         findings.set_severity(None);
+    }
+
+    /// Whether this is the pass over the text as such. Rules about statements judge what they do not need decoded in
+    /// it, once for all functions.
+    pub fn looks_at_text(&self) -> bool {
+        self.component.functions.is_empty()
     }
 
     /// The analyses of the function that an instruction stands in.

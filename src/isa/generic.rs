@@ -7,8 +7,8 @@
 //! writes differs between the threads of a warp. Which registers and which memory it reads and
 //! writes follows from the roles of its operands.
 //!
-//! A row says which words and operands there are, not which combinations of them the assembler
-//! takes: `.sat` of an unsigned `add` is in the table. What is not in the table, no form has.
+//! A row says which words and operands there are; its constraints say which words go together and which versions and
+//! targets have them. What is not in the table, no form has.
 //!
 //! Who wants to know what an instruction does matches on one of the small enums ([`Computation`],
 //! [`Control`], [`Synchronization`], [`Lanes`], [`Role`]), without a `_`, not on its name.
@@ -17,28 +17,34 @@ use std::sync::LazyLock;
 
 use rustc_hash::FxHashMap;
 
+use crate::targets::{PtxVersion, TENSOR_TARGETS};
+
+mod constraint;
 mod explanation;
 mod meaning;
 mod operation;
 mod overlooked;
+mod possible;
 mod relation;
 mod syntax;
 mod words;
 
+pub use constraint::{Constraint, Demand, Targets, Term};
 pub use meaning::{Arithmetic, Bits, Change, Computation, Control, Lanes, Synchronization};
 pub use operation::Operation;
 pub use overlooked::{
-    may_count_otherwise, may_lack_a_word, takes_bare_addresses, takes_values_in_braces, why_overlooked,
+    may_count_otherwise, may_lack, may_stand_twice, takes_bare_addresses, takes_values_in_braces,
+    why_overlooked,
 };
 pub use relation::Relation;
 pub use words::{
-    Accumulator, BooleanOperator, CacheLevel, CacheOperator, Comparison, Completion, Component, Count,
-    CtaGroup, DependentAction, Direction, FirstCtaid, Flag, Geometry, Interpretation, L1Eviction, L2Eviction,
-    Layout, LoadMode, MbarrierLayout, Mipmap, MmaKind, Modifier, Multicast, NumberClass, Overflow, Override,
-    Part, PermuteMode, PhaseType, Precision, PrefetchSize, ProxyKind, Query, ReductionOperator,
-    RegisterChange, Report, Restriction, Rounding, ScaleVector, Scaled, Scope, SecondOperation, Semantics,
-    Shape, ShuffleMode, Space, SparsityFactor, SurfaceFormat, SurfaceOverflow, TensormapField, TileShape,
-    Type, Vector, VideoScale, VoteMode,
+    Accumulator, AllocationClass, BooleanOperator, CacheLevel, CacheOperator, Comparison, Completion,
+    Component, Count, CtaGroup, DependentAction, Direction, FirstCtaid, Flag, Geometry, Interpretation,
+    L1Eviction, L2Eviction, Layout, LoadMode, MbarrierLayout, Mipmap, MmaKind, Modifier, Multicast,
+    NumberClass, Overflow, Override, Part, PermuteMode, PhaseType, Precision, PrefetchSize, ProxyKind, Query,
+    ReductionOperator, RegisterChange, Report, Restriction, Rounding, ScaleVector, Scaled, Scope,
+    SecondOperation, Semantics, Shape, ShuffleMode, Space, SparsityFactor, SurfaceFormat, SurfaceOverflow,
+    TensormapField, TileShape, Type, Vector, VideoScale, VoteMode,
 };
 
 /// One row of the table.
@@ -55,6 +61,8 @@ pub struct Row {
     pub title: Option<&'static str>,
     /// The modifiers, in the ISA's order.
     pub modifiers: &'static [Group],
+    /// Which of them go together, and what has them.
+    pub constraints: &'static [Constraint],
     /// The operands, in order.
     pub operands: &'static [OperandSlot],
     /// What its first destination is made of.
@@ -261,6 +269,7 @@ impl Row {
         chapter: "",
         title: None,
         modifiers: &[],
+        constraints: &[],
         operands: &[],
         computes: Computation::Other,
         control: Control::Next,
@@ -400,6 +409,12 @@ macro_rules! group {
     (($list:ident)) => { Group { required: true, words: $list } };
     ({$list:ident}) => { Group { required: false, words: $list } };
 }
+
+use constraint::{
+    A_100_103, A_100_103_107, A_107, ARCHITECTURES, BLACKWELL, BLACKWELL_BUT_CONSUMER_FAMILIES, CONSUMER,
+    CONSUMER_ARCHITECTURES, HOPPER, HOPPER_AND_BLACKWELL, RUBIN, RUBIN_AND_CONSUMER, SERVERS, constraints,
+    demand, term,
+};
 
 /// The rows of a chapter.
 macro_rules! rows {

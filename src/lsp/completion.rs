@@ -229,12 +229,13 @@ fn generic_opcode(
     let mut read: Vec<Read> = rows.iter().filter_map(|row| Read::new(*row, complete, &behind)).collect();
     // What no form has, some form may be meant by that has the rest.
     let least = read.iter().map(|it| it.unknown).min().unwrap_or(0);
-    read.retain(|it| it.unknown == least && is_available(environment, it.row, &it.modifiers));
+    read.retain(|it| it.unknown == least && it.is_open(environment));
     let mut words: Vec<(bool, &Read, Word)> = Vec::new();
     for it in &read {
-        for (index, group) in it.row.modifiers.iter().enumerate().filter(|(index, _)| it.is_free(*index)) {
+        for (index, group) in it.row.modifiers.iter().enumerate().filter(|(index, _)| it.is_next(*index)) {
             let is_back = index < it.next;
-            words.extend(group.words.iter().map(|word| (is_back, it, Word::Modifier(index, *word))));
+            let fitting = group.words.iter().filter(|word| it.takes(environment, index, **word));
+            words.extend(fitting.map(|word| (is_back, it, Word::Modifier(index, *word))));
         }
     }
     words.sort_by_key(|(is_back, ..)| *is_back);
@@ -249,15 +250,12 @@ fn generic_opcode(
     items
 }
 
-/// Whether the target and the version have an instruction with some modifiers, as far as the table says.
-fn is_available(_environment: &Environment, _row: &Row, _modifiers: &[Modifier]) -> bool {
-    true
-}
-
 /// A row with what is written of it.
 struct Read {
     row: &'static Row,
     name: &'static str,
+    /// In the order of the row, each behind its group.
+    placed: Vec<(usize, Modifier)>,
     modifiers: Vec<Modifier>,
     /// The groups that are filled, as bits.
     filled: u64,
@@ -275,12 +273,13 @@ impl Read {
         if !is_named {
             return None;
         }
-        let mut read = Self { row, name, modifiers: Vec::new(), filled: 0, next: 0, unknown: 0 };
+        let mut read =
+            Self { row, name, placed: Vec::new(), modifiers: Vec::new(), filled: 0, next: 0, unknown: 0 };
         for (at, word) in complete.iter().skip(named).chain(behind).enumerate() {
             match row.place(word, read.filled) {
                 Some((group, modifier)) => {
                     read.filled |= 1 << group;
-                    read.modifiers.push(modifier);
+                    read.placed.push((group, modifier));
                     if at < complete.len() - named {
                         read.next = read.next.max(group + 1);
                     }
@@ -288,11 +287,41 @@ impl Read {
                 None => read.unknown += 1,
             }
         }
+        read.placed.sort_by_key(|(group, _)| *group);
+        read.modifiers = read.placed.iter().map(|(_, modifier)| *modifier).collect();
         Some(read)
+    }
+
+    /// Whether the next word may stand in a group: not where another of its kind has to stand before it.
+    fn is_next(&self, group: usize) -> bool {
+        // Flags have nothing to do with each other.
+        let is_flag = matches!(self.row.modifiers[group].words.first(), Some(Modifier::Flag(_)));
+        let kind = |at: usize| self.row.modifiers[at].words.first().map(std::mem::discriminant);
+        let is_before = |at: usize| {
+            !is_flag && self.is_free(at) && self.row.modifiers[at].required && kind(at) == kind(group)
+        };
+        self.is_free(group) && !(0..group).any(is_before)
     }
 
     fn is_free(&self, group: usize) -> bool {
         self.filled >> group & 1 == 0
+    }
+
+    /// Whether the target and the version have it.
+    fn is_open(&self, environment: &Environment) -> bool {
+        gates::is_generic_open(environment, self.row, &self.modifiers, |group| self.is_free(group))
+    }
+
+    /// Whether a word of a group goes together with what is written, and the target and the version have it. What is
+    /// wrong already leaves everything open.
+    fn takes(&self, environment: &Environment, group: usize, word: Modifier) -> bool {
+        let is_free = |it: usize| it != group && self.is_free(it);
+        let is_sound = self.row.may_become_sound(&self.modifiers, |it| self.is_free(it));
+        let mut placed: Vec<(usize, Modifier)> = self.placed.iter().copied().chain([(group, word)]).collect();
+        placed.sort_by_key(|(group, _)| *group);
+        let modifiers: Vec<Modifier> = placed.into_iter().map(|(_, modifier)| modifier).collect();
+        (!is_sound || self.row.may_become_sound(&modifiers, is_free))
+            && gates::is_generic_open(environment, self.row, &modifiers, is_free)
     }
 }
 
@@ -332,7 +361,7 @@ fn instructions(
         let Some(rest) = name.strip_prefix(prefix).filter(|rest| !rest.is_empty() && !is_tensor) else {
             continue;
         };
-        if !is_available(environment, row, &[]) {
+        if !gates::is_generic_open(environment, row, &[], |_| true) {
             continue;
         }
         let described = Described::Generic(row, name, &[]);

@@ -6,11 +6,14 @@ use std::borrow::Cow;
 use super::links;
 use crate::instruction::form::Qualifiers;
 use crate::instruction::gates;
-use crate::isa::generic::{self, Form, Geometry, Modifier, Pair, Role, Row, SpaceRule, Type};
-use crate::isa::targets::{Gate, PtxVersion, TENSOR_TARGETS};
+use crate::isa::generic::{
+    self, Constraint, Demand, Form, Geometry, Modifier, Pair, Role, Row, SpaceRule, Targets, Term, Type,
+};
+use crate::isa::targets::{Gate, PtxVersion, TENSOR_TARGETS, Target};
 use crate::isa::tensor::{self, InstructionForm, OperandClass, QualifierSlot, Shape};
 use crate::isa::vocabulary::{LdShape, Num, Qualifier};
 use crate::source::{Span, Spanned};
+use crate::words::list_words;
 
 /// An instruction, and what is known of its opcode.
 #[derive(Clone, Copy, Debug)]
@@ -134,8 +137,56 @@ impl Described<'_> {
                 let own = gates::of_operation(form.operation).map(|gate| describe_gate(Some(gate)));
                 std::iter::once(describe_gate(None)).chain(own).collect()
             }
-            Self::Generic(..) => Vec::new(),
+            Self::Generic(row, _, modifiers) => {
+                // What follows is not known, but nothing does: the instruction is complete.
+                self.describe_gates(&row.gates(modifiers, |_| false))
+            }
         }
+    }
+
+    /// Gates in lines of Markdown: those of the same words in one.
+    fn describe_gates(self, gates: &[&'static Constraint]) -> Vec<String> {
+        let mut features: Vec<&[Term]> = Vec::new();
+        for gate in gates {
+            if !features.contains(&gate.when) {
+                features.push(gate.when);
+            }
+        }
+        let line = |when: &[Term]| {
+            let same = || gates.iter().filter(|gate| gate.when == when);
+            let since = same().find_map(|gate| match gate.then {
+                Demand::Since(version) => Some(version),
+                _ => None,
+            });
+            let targets = same().find_map(|gate| match gate.then {
+                Demand::On(Targets::From(sm)) => Some(format!("`{}` or later", Target::plain(sm))),
+                Demand::On(Targets::These(targets)) => Some(names(targets)),
+                _ => None,
+            });
+            let feature = if when.is_empty() { format!("`{}`", self.name()) } else { feature(when) };
+            availability(&feature, since, targets.as_deref())
+        };
+        features.into_iter().map(line).collect()
+    }
+
+    /// With which other words one goes together, each in a line of Markdown.
+    pub(super) fn combinations(self, word: Word) -> Vec<String> {
+        let (Self::Generic(row, ..), Word::Modifier(_, word)) = (self, word) else { return Vec::new() };
+        let has = |term: &Term| !term.absent && term.words.contains(&word);
+        let combination = |constraint: &Constraint| {
+            let others: Vec<Term> = constraint.when.iter().filter(|term| !has(term)).copied().collect();
+            let is_about = others.len() < constraint.when.len();
+            let with = if others.is_empty() { String::new() } else { format!("{}: ", terms(&others)) };
+            match constraint.then {
+                Demand::Needs(term) if is_about => Some(format!("{with}requires {}", choice(term.words))),
+                Demand::Excludes(term) if is_about => Some(format!("{with}not with {}", choice(term.words))),
+                Demand::Excludes(term) if has(&term) && !constraint.when.is_empty() => {
+                    Some(format!("not {}", terms(constraint.when)))
+                }
+                _ => None,
+            }
+        };
+        row.constraints.iter().filter_map(combination).collect()
     }
 
     /// The section of the ISA, as a link.
@@ -204,7 +255,12 @@ impl Described<'_> {
             (Self::Tensor(..), Word::Qualifier(qualifier)) => {
                 gates::of_qualifier(qualifier).map(|gate| describe_gate(Some(gate))).collect()
             }
-            (Self::Generic(..), _) | (_, Word::Modifier(..)) => Vec::new(),
+            (Self::Generic(row, ..), Word::Modifier(_, word)) => {
+                let has = |term: &Term| !term.absent && term.words.contains(&word);
+                let gates = row.constraints.iter().filter(|it| it.is_gate() && it.when.iter().any(has));
+                self.describe_gates(&gates.collect::<Vec<_>>())
+            }
+            (Self::Generic(..), Word::Qualifier(_)) | (Self::Tensor(..), Word::Modifier(..)) => Vec::new(),
         }
     }
 
@@ -383,6 +439,41 @@ fn describe_gate(gate: Option<&Gate>) -> String {
         Some(gate) => (gate.feature, gate.since, gate.targets),
         None => ("tcgen05", PtxVersion::new(8, 6), TENSOR_TARGETS),
     };
+    availability(feature, Some(since), Some(&names(targets)))
+}
+
+fn names(targets: &[Target]) -> String {
     let targets: Vec<String> = targets.iter().map(|target| format!("`{target}`")).collect();
-    format!("{feature}: PTX ISA {since} or later on {}", targets.join(", "))
+    targets.join(", ")
+}
+
+fn availability(feature: &str, since: Option<PtxVersion>, targets: Option<&str>) -> String {
+    let since = since.map(|since| format!(" PTX ISA {since} or later")).unwrap_or_default();
+    let targets = targets.map(|targets| format!(" on {targets}")).unwrap_or_default();
+    format!("{feature}:{since}{targets}")
+}
+
+/// What terms are about: `` `.a` with `.b` ``.
+fn feature(when: &[Term]) -> String {
+    match when {
+        [first] if !first.absent => choice(first.words),
+        [first, others @ ..] if !first.absent => format!("{} {}", choice(first.words), terms(others)),
+        all => terms(all),
+    }
+}
+
+/// What terms say, as it stands behind a word: `with .a and without .b`.
+fn terms(terms: &[Term]) -> String {
+    let told = terms
+        .iter()
+        .map(|term| format!("{} {}", if term.absent { "without" } else { "with" }, choice(term.words)));
+    list_words(told, "and")
+}
+
+/// One of some words.
+fn choice(words: &[Modifier]) -> String {
+    /// Of more, nobody reads them all.
+    const MOST: usize = 12;
+    let shown = words.iter().take(MOST).map(|word| format!("`.{}`", word.spelling()));
+    list_words(shown.chain((words.len() > MOST).then(|| "another".to_owned())), "or")
 }

@@ -123,6 +123,7 @@ pub(super) fn word(described: Described<'_>, word: Word) -> String {
             );
         }
     }
+    section(&mut text, "With other words", described.combinations(word));
     section(&mut text, "Available", described.word_available(word));
     text.push_str(&format!("\n{}\n", described.section()));
     text

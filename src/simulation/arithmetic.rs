@@ -24,7 +24,7 @@
 
 use std::fmt;
 
-use crate::isa::generic::{Operation, Type};
+use crate::isa::generic::{Flag, Operation, Type};
 use crate::resolve::operations::Opcode;
 
 mod approximate;
@@ -238,6 +238,7 @@ impl Kind {
             | Operation::FmaMixed
             | Operation::AddPacked
             | Operation::SubPacked
+            | Operation::FmaPacked
             | Operation::MulNarrow
             | Operation::FmaNarrow => floating::Instruction::of(operation, opcode).map(Self::Floating),
             Operation::DivFloat | Operation::Rcp | Operation::Sqrt
@@ -245,6 +246,7 @@ impl Kind {
             {
                 floating::Instruction::of(operation, opcode).map(Self::Floating)
             }
+            Operation::Sin | Operation::Cos if opcode.has_flag(Flag::TwoPi) => Err("it is not computed yet"),
             Operation::DivFloat
             | Operation::Rcp
             | Operation::Sqrt
@@ -287,12 +289,18 @@ impl Kind {
             | Operation::Vmin4
             | Operation::Vmax4
             | Operation::Vset4 => video::Instruction::packed(operation, 4, opcode).map(Self::Video),
-            Operation::Vmad | Operation::Spcompress | Operation::Spdecompress => {
-                Err("it is not computed yet")
-            }
+            Operation::Vmad
+            | Operation::Spcompress
+            | Operation::Spdecompress
+            | Operation::AddDown
+            | Operation::SubDown
+            | Operation::MulDown
+            | Operation::MulHalves
+            | Operation::SetPacked => Err("it is not computed yet"),
             // Memory, control, synchronisation, and what asks the machine.
             Operation::Ld
             | Operation::LdGlobalNc
+            | Operation::LdReadonly
             | Operation::Ldu
             | Operation::St
             | Operation::StAsync
@@ -338,6 +346,7 @@ impl Kind {
             | Operation::ApplypriorityAsyncBulk
             | Operation::ApplypriorityAsyncBulkTensor
             | Operation::TensormapReplace
+            | Operation::TensormapQueryAllocClassLarge
             | Operation::TensormapCpFenceproxy
             | Operation::FabricTryGet
             | Operation::FabricTryPut

@@ -23,6 +23,8 @@ use crate::oracle::assembler::Assembler;
 use crate::{Result, root};
 
 mod known;
+mod mistakes;
+mod tirx;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
@@ -51,6 +53,10 @@ pub(crate) struct Arguments {
     /// Succeed, loudly, where the assembler cannot be installed.
     #[arg(long)]
     optional: bool,
+    #[command(flatten)]
+    mistakes: mistakes::Arguments,
+    #[command(flatten)]
+    tirx: tirx::Arguments,
 }
 
 const MODULE: &str = include_str!("../../fixtures/ptxas/generic.ptx");
@@ -63,7 +69,11 @@ const TRIES: usize = 8;
 
 pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
     let assembler = match Assembler::install() {
-        Ok(assembler) => assembler.with_template(MODULE),
+        Ok(assembler) => assembler.with_template(if arguments.mistakes.mistakes || arguments.tirx.tirx {
+            mistakes::MODULE
+        } else {
+            MODULE
+        }),
         Err(error) if arguments.optional => {
             println!("WARNING: NVIDIA's assembler cannot be installed here: {error}");
             return Ok(true);
@@ -71,6 +81,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
         Err(error) => return Err(error),
     };
     let mut random = fastrand::Rng::with_seed(arguments.seed);
+    if arguments.tirx.tirx {
+        return tirx::run(&assembler, &arguments.tirx, &arguments.only, arguments.seed);
+    }
+    if arguments.mistakes.mistakes {
+        return mistakes::run(&assembler, &arguments.mistakes, &arguments.only, &mut random);
+    }
     if arguments.recorded {
         return fits(&assembler, &recorded_as_accepted()?, arguments, &mut random);
     }

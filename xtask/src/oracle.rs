@@ -81,7 +81,7 @@ impl Case {
 }
 
 /// A module with one kernel for each statement.
-fn module<'a>(
+pub(crate) fn module<'a>(
     template: &str,
     version: PtxVersion,
     target: Target,

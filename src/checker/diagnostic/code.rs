@@ -97,6 +97,7 @@ codes! {
     UnknownModifier "TC122" "unknown-modifier" Error Rejects,
     MissingModifier "TC123" "missing-modifier" Error Rejects,
     OperandsMisfit "TC124" "operands-misfit" Error Rejects,
+    ModifiersExclude "TC125" "modifiers-exclude" Error Rejects,
     // TC2 Target and version
     InstructionUnsupportedOnTarget "TC201" "instruction-unsupported-on-target" Error Rejects,
     FeatureUnsupportedOnTarget "TC202" "feature-unsupported-on-target" Error Rejects,

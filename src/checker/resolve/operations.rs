@@ -9,8 +9,8 @@ use smallvec::SmallVec;
 
 use super::words::{tensor_operation, words};
 use crate::isa::generic::{
-    Access, BooleanOperator, Comparison, Computation, Control, Flag, Form, Lanes, Modifier, OperandSlot,
-    Role, Row, Semantics, Space, SpaceRule, Synchronization, Type, rows_starting_with,
+    Access, BooleanOperator, Comparison, Computation, Constraint, Control, Flag, Form, Lanes, Modifier,
+    OperandSlot, Role, Row, Semantics, Space, SpaceRule, Synchronization, Type, rows_starting_with,
 };
 use crate::isa::vocabulary::{CtaGroup, Qualifier};
 use crate::isa::{generic, vocabulary};
@@ -194,11 +194,15 @@ impl Operations {
     /// The instructions outside tcgen05 whose opcode is not in the table, in their order.
     pub fn each_unknown(&self) -> impl Iterator<Item = u32> + '_ {
         // What is wrong in tcgen05 has findings of its own.
-        let is_known =
-            |opcode: &Opcode| opcode.is_known() || opcode.operation() == Some(generic::Operation::Tensor);
-        let looked_through = if self.opcodes.iter().all(is_known) { &[] } else { &self.of[..] };
+        self.each_with(|opcode| !opcode.is_known() && opcode.operation() != Some(generic::Operation::Tensor))
+    }
+
+    /// The instructions whose opcode is one of these, in their order. Each opcode is asked about once.
+    pub fn each_with(&self, is_one: impl Fn(&Opcode) -> bool) -> impl Iterator<Item = u32> + '_ {
+        let chosen: Vec<bool> = self.opcodes.iter().map(is_one).collect();
+        let looked_through = if chosen.contains(&true) { &self.of[..] } else { &[] };
         let all = (0..).zip(looked_through);
-        all.filter(move |(_, opcode)| !is_known(&self.opcodes[**opcode as usize])).map(|(it, _)| it)
+        all.filter(move |(_, opcode)| chosen[**opcode as usize]).map(|(it, _)| it)
     }
 }
 
@@ -311,15 +315,21 @@ impl Opcode {
         let name = self.row.map_or("", |row| row.name());
         let written =
             |span: &Span| (*span, text.get(span.range()).unwrap_or_default().trim_start_matches('.'));
+        let stands_there = move |word: &str| {
+            name.split('.').any(|it| it == word)
+                || self.modifiers.iter().any(|placed| placed.modifier.spelling() == word)
+        };
         self.unknown
             .iter()
             .map(written)
             .filter(move |(_, word)| generic::why_overlooked(name, word).is_none())
+            .filter(move |(_, word)| !(generic::may_stand_twice(word) && stands_there(word)))
     }
 
     /// Whether the assembler misses a word.
     pub fn is_refused_as_incomplete(&self) -> bool {
-        self.is_incomplete && !self.row.is_some_and(|row| generic::may_lack_a_word(row.name()))
+        let Some(row) = self.row else { return self.is_incomplete };
+        self.is_incomplete && !self.missing().all(|(group, _)| generic::may_lack(row.name(), group))
     }
 
     /// Of the groups of its row, those of which a word has to stand in it, and none does; each with the end of the
@@ -337,6 +347,47 @@ impl Opcode {
                 None => group.required.then_some((group, end)),
             }
         })
+    }
+
+    /// Its words without their places.
+    pub fn words(&self) -> SmallVec<[Modifier; 8]> {
+        self.modifiers.iter().map(|placed| placed.modifier).collect()
+    }
+
+    /// The constraints of its row that its words violate.
+    pub fn violated(&self) -> impl Iterator<Item = &'static Constraint> + use<> {
+        let constraints = self.row.map_or(&[][..], |row| row.constraints);
+        let words = if constraints.is_empty() { SmallVec::new() } else { self.words() };
+        constraints.iter().filter(move |constraint| constraint.is_violated(&words))
+    }
+
+    /// Whether its row requires one of the group that a word is in.
+    pub fn must_have(&self, word: Modifier) -> bool {
+        let groups = self.row.map_or(&[][..], |row| row.modifiers);
+        groups.iter().any(|group| group.required && group.words.contains(&word))
+    }
+
+    /// What may stand in place of one of its words, so that all go together.
+    pub fn instead_of(&self, at: usize) -> Vec<Modifier> {
+        let (Some(row), mut words) = (self.row, self.words()) else { return Vec::new() };
+        let Some(old) = words.get(at).copied() else { return Vec::new() };
+        let groups = row.modifiers.iter().filter(|group| group.words.contains(&old));
+        let others = groups.flat_map(|group| group.words).copied().filter(|word| *word != old);
+        let mut found: Vec<Modifier> = Vec::new();
+        for other in others {
+            words[at] = other;
+            if !found.contains(&other) && !row.constraints.iter().any(|it| it.is_violated(&words)) {
+                found.push(other);
+            }
+        }
+        found
+    }
+
+    /// The constraints of its row that say which versions and targets have it.
+    pub fn gates(&self) -> impl Iterator<Item = &'static Constraint> + use<> {
+        let constraints = self.row.map_or(&[][..], |row| row.constraints);
+        let words = if constraints.is_empty() { SmallVec::new() } else { self.words() };
+        constraints.iter().filter(move |it| it.is_gate() && it.concerns(&words))
     }
 
     /// Which operation it is.
@@ -668,6 +719,8 @@ struct Match {
     modifiers: SmallVec<[Placed; 6]>,
     unknown: Vec<Span>,
     missing: usize,
+    /// How many constraints of the row its words violate.
+    violated: usize,
 }
 
 impl Match {
@@ -688,14 +741,18 @@ impl Match {
         let is_missing =
             |(index, group): &(usize, &generic::Group)| group.required && filled >> index & 1 == 0;
         let missing = row.modifiers.iter().enumerate().filter(is_missing).count();
-        Self { modifiers, unknown, missing }
+        let words: SmallVec<[Modifier; 8]> =
+            modifiers.iter().map(|placed: &Placed| placed.modifier).collect();
+        let violated = row.constraints.iter().filter(|it| it.is_violated(&words)).count();
+        Self { modifiers, unknown, missing, violated }
     }
 
-    fn badness(&self) -> usize {
-        self.unknown.len() + self.missing
+    /// Words that the row does not have weigh more than those that do not go together.
+    fn badness(&self) -> (usize, usize) {
+        (self.unknown.len() + self.missing, self.violated)
     }
 
     fn is_perfect(&self) -> bool {
-        self.badness() == 0
+        self.badness() == (0, 0)
     }
 }

@@ -10,10 +10,10 @@ use crate::words::plural;
 
 pub(super) mod address_not_converted;
 pub(super) mod commit_mask;
-mod generic;
 pub(super) mod immediate_range;
 pub(super) mod missing_modifier;
 pub(super) mod missing_qualifier;
+pub(super) mod modifiers_exclude;
 pub(super) mod operand_count;
 pub(super) mod operand_kind;
 pub(super) mod operand_type;

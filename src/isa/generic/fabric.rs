@@ -17,14 +17,23 @@ rows! { "Fabric Instructions";
         ]
         (address("dst", Access::Write), handle("src", Access::Read), src("size", B32),
          address("bar", Access::ReadWrite), cache_policy())
-        {synchronization: Synchronization::FabricStart}
+        {synchronization: Synchronization::FabricStart,
+         constraints: constraints![
+            since(9, 3);
+            from(100);
+        ]}
     FabricTryPut "fabric.try_put" [
             (Flag: Async) {Flag: Multimem} (Space: SharedCta) (Completion: Mbarrier16Bytes) (Report: Fabric)
             {Flag: CountedBytes} {Flag: CacheHint} {Flag: CpMask} (Semantics: Relaxed) (Scope: Sys) (Type: B128)
         ]
         (handle("dst", Access::Write), address("src", Access::Read).space(SPACE), src("size", B32),
          address("bar", Access::ReadWrite), src("bytemask", B16).when(MASKED), cache_policy())
-        {synchronization: Synchronization::FabricStart}
+        {synchronization: Synchronization::FabricStart,
+         constraints: constraints![
+            (Flag: CountedBytes) excludes(Flag: CpMask);
+            since(9, 3);
+            from(100);
+        ]}
     FabricTryRed "fabric.try_red" [
             (Flag: Async) {Flag: Multimem} (Space: SharedCta) (Completion: Mbarrier16Bytes) (Report: Fabric)
             {Flag: CountedBytes} {Flag: CacheHint} (Semantics: Relaxed) (Scope: Sys)
@@ -32,7 +41,14 @@ rows! { "Fabric Instructions";
         ]
         (handle("dst", Access::ReadWrite), address("src", Access::Read).space(SPACE), src("size", B32),
          address("bar", Access::ReadWrite), cache_policy())
-        {synchronization: Synchronization::FabricStart}
+        {synchronization: Synchronization::FabricStart,
+         constraints: constraints![
+            (ReductionOperator: And Or Xor) excludes(Type: U32 S32 U64 S64 F16 Bf16 F32 F64);
+            (ReductionOperator: Min Max) excludes(Type: B32 B64 F32 F64);
+            (ReductionOperator: Add) excludes(Type: B32 B64 S64);
+            since(9, 3);
+            from(100);
+        ]}
     FabricTryPullred "fabric.try_pullred" [
             (Flag: Async) (Flag: Multimem) (Space: SharedCta) (Completion: MbarrierBytes) (Report: Fabric)
             {Flag: CacheHint} (Semantics: Relaxed) (Scope: Sys) (ReductionOperator: And Xor Or Min Max Add)
@@ -40,7 +56,11 @@ rows! { "Fabric Instructions";
         ]
         (address("dst", Access::Write), handle("src", Access::Read), src("size", B32),
          address("bar", Access::ReadWrite), immediate("membermask", B32), cache_policy())
-        {synchronization: Synchronization::FabricStart}
+        {synchronization: Synchronization::FabricStart,
+         constraints: constraints![
+            since(9, 3);
+            from(100);
+        ]}
     FabricTryAtom "fabric.try_atom" [
             (Flag: Async) (Space: SharedCta) (Completion: Mbarrier16Bytes) (Report: Fabric) {Flag: CacheHint}
             (Semantics: Relaxed) (Scope: Sys) (ReductionOperator: And Xor Or Min Max Add Cas Exch)
@@ -48,7 +68,15 @@ rows! { "Fabric Instructions";
         ]
         (handle("dst", Access::ReadWrite), address("result", Access::Write), address("src", Access::Read),
          address("bar", Access::ReadWrite), cache_policy())
-        {synchronization: Synchronization::FabricStart}
+        {synchronization: Synchronization::FabricStart,
+         constraints: constraints![
+            (ReductionOperator: And Or Xor) excludes(Type: B128 U32 U64 F16x2 Bf16x2 F32 F64);
+            (ReductionOperator: Min Max) excludes(Type: B32 B64 B128 F32 F64);
+            (ReductionOperator: Add) excludes(Type: B32 B64 B128);
+            (ReductionOperator: Cas Exch) excludes(Type: U32 U64 F16x2 Bf16x2 F32 F64);
+            since(9, 4);
+            from(100);
+        ]}
     FabricTryGetTensor "fabric.try_get.async.tensor" [
             (Geometry: D1 D2 D3 D4 D5) (Space: SharedCta) {LoadMode: Tile} (Completion: MbarrierBytes)
             (Report: Fabric) {Flag: CacheHint} (Override: GlobalAddress) {Override: GlobalDim GlobalDimStride}
@@ -56,7 +84,11 @@ rows! { "Fabric Instructions";
         ]
         (address("dstMem", Access::Write), handle("tensorMap", Access::Read),
          address("mbar", Access::ReadWrite), cache_policy())
-        {synchronization: Synchronization::FabricStart}
+        {synchronization: Synchronization::FabricStart,
+         constraints: constraints![
+            since(9, 3);
+            from(100);
+        ]}
     FabricTryPutTensor "fabric.try_put.async.tensor" [
             {Flag: Multimem} (Geometry: D1 D2 D3 D4 D5) (Space: SharedCta) {LoadMode: Tile}
             (Completion: Mbarrier16Bytes) (Report: Fabric) {Flag: CountedBytes} {Flag: CacheHint}
@@ -65,7 +97,11 @@ rows! { "Fabric Instructions";
         ]
         (handle("tensorMap", Access::Write), address("src", Access::Read), src("sizeBytes", B32),
          address("mbar", Access::ReadWrite), cache_policy())
-        {synchronization: Synchronization::FabricStart}
+        {synchronization: Synchronization::FabricStart,
+         constraints: constraints![
+            since(9, 3);
+            from(100);
+        ]}
     FabricTryRedTensor "fabric.try_red.async.tensor" [
             {Flag: Multimem} (Geometry: D1 D2 D3 D4 D5) (Space: SharedCta) {LoadMode: Tile}
             (Completion: Mbarrier16Bytes) (Report: Fabric) {Flag: CountedBytes} {Flag: CacheHint}
@@ -74,9 +110,26 @@ rows! { "Fabric Instructions";
         ]
         (handle("tensorMap", Access::ReadWrite), address("src", Access::Read), src("sizeBytes", B32),
          address("mbar", Access::ReadWrite), cache_policy())
-        {synchronization: Synchronization::FabricStart}
-    FabricSubmit "fabric.submit" [{Restriction: Fetching}] () {synchronization: Synchronization::FabricSubmit}
-    FabricSubmitCommitGroup "fabric.submit.commit_group" [] () {synchronization: Synchronization::FabricSubmit}
+        {synchronization: Synchronization::FabricStart,
+         constraints: constraints![
+            since(9, 3);
+            from(100);
+        ]}
+    FabricSubmit "fabric.submit" [{Restriction: Fetching}] () {synchronization: Synchronization::FabricSubmit,
+         constraints: constraints![
+            since(9, 3);
+            from(100);
+        ]}
+    FabricSubmitCommitGroup "fabric.submit.commit_group" [] () {synchronization: Synchronization::FabricSubmit,
+         constraints: constraints![
+            since(9, 5);
+            from(100);
+        ]}
     FabricWait "fabric.wait" [{Restriction: Read Reads}] (immediate("N", B32).optional())
-        {synchronization: Synchronization::FabricWait}
+        {synchronization: Synchronization::FabricWait,
+         constraints: constraints![
+            since(9, 3);
+            (Restriction: Read) since(9, 5);
+            from(100);
+        ]}
 }

@@ -15,7 +15,9 @@ rows! { "Logic and Shift Instructions";
     Lop3 "lop3" [(Type: B32)]
         (d(T1), a(T1), b(T1), c(T1), immediate("immLut", B32)) {computes: Computation::Bits(Bits::Lop3)}
     Lop3Predicate "lop3" [(COMBINED) (Type: B32)]
-        (d(T1).pair(Pair::Required), a(T1), b(T1), c(T1), immediate("immLut", B32), predicate("q")) {}
+        (d(T1).pair(Pair::Required), a(T1), b(T1), c(T1), immediate("immLut", B32), predicate("q")) {constraints: constraints![
+            since(8, 2);
+        ]}
     Shf "shf" [(Direction: Left Right) (Overflow: Clamp Wrap) (Type: B32)]
         (d(T1), a(T1), b(T1), c(B32)) {computes: Computation::Bits(Bits::FunnelShift)}
     Shl "shl" [(Type: B16 B32 B64)] (d(T1), a(T1), b(B32)) {computes: Computation::Bits(Bits::ShiftLeft)}

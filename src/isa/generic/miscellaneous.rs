@@ -9,6 +9,10 @@ rows! { "Miscellaneous Instructions";
     Pmevent "pmevent" [{Flag: Mask}] (immediate("a", B32)) {}
     Trap "trap" [] () {control: Control::Trap}
     Setmaxnreg "setmaxnreg" [(RegisterChange: Inc Dec) (Flag: Sync) (Flag: Aligned) (Type: U32)]
-        (immediate("imm-reg-count", T1)) {synchronization: Synchronization::RegisterChange}
+        (immediate("imm-reg-count", T1)) {synchronization: Synchronization::RegisterChange,
+         constraints: constraints![
+            since(8, 0);
+            on(HOPPER_AND_BLACKWELL);
+        ]}
     Tensor "tcgen05" [] () {synchronization: Synchronization::Tensor}
 }

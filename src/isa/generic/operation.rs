@@ -77,10 +77,16 @@ pub enum Operation {
     FmaMixed,
     AddPacked,
     SubPacked,
+    FmaPacked,
+    AddDown,
+    SubDown,
+    MulDown,
+    MulHalves,
     MulNarrow,
     FmaNarrow,
     // Comparison and Selection Instructions
     Set,
+    SetPacked,
     Setp,
     Selp,
     Slct,
@@ -104,6 +110,7 @@ pub enum Operation {
     PrmtMode,
     Ld,
     LdGlobalNc,
+    LdReadonly,
     Ldu,
     St,
     StAsync,
@@ -160,6 +167,7 @@ pub enum Operation {
     ApplypriorityAsyncBulk,
     ApplypriorityAsyncBulkTensor,
     TensormapReplace,
+    TensormapQueryAllocClassLarge,
     TensormapCpFenceproxy,
     // Fabric Instructions
     FabricTryGet,
@@ -295,6 +303,7 @@ impl Operation {
             self,
             Self::Ld
                 | Self::LdGlobalNc
+                | Self::LdReadonly
                 | Self::Ldu
                 | Self::St
                 | Self::StAsync

@@ -2,6 +2,8 @@
 //! does not miss, and operands that may look otherwise. Whoever writes so writes no error. `cargo xtask generic`
 //! asks it.
 
+use super::{Flag, Group, Modifier};
+
 /// Why the assembler takes a word that the ISA does not have in an instruction of this name, if it does: whoever
 /// writes it writes no error, and nothing that means something.
 pub fn why_overlooked(name: &str, word: &str) -> Option<&'static str> {
@@ -26,6 +28,7 @@ pub fn why_overlooked(name: &str, word: &str) -> Option<&'static str> {
             "ld"
         }
         ("st.async" | "red.async", "shared::cta") => "the space is known",
+        ("fence.proxy", "acq_rel" | "async::generic") => "words of other fences",
         ("mbarrier.check_layout", "cta" | "cluster") => "other instructions of mbarriers",
         ("cp.async.bulk.wait_group" | "fence.proxy", word) if word.starts_with("sync_restrict::") => {
             "words of other fences"
@@ -52,11 +55,21 @@ pub fn why_overlooked(name: &str, word: &str) -> Option<&'static str> {
     })
 }
 
-/// Whether the assembler does not miss a word that the ISA wants in an instruction of this name.
-pub fn may_lack_a_word(name: &str) -> bool {
-    match name {
-        "prefetch" | "st.async" | "testp" => true,
-        name => ["applypriority.async.bulk", "fabric.", "wgmma."].iter().any(|start| name.starts_with(start)),
+/// Whether the assembler takes a word twice that is there once: it only notes that it was there. Words of which one of
+/// several is chosen it refuses.
+pub fn may_stand_twice(word: &str) -> bool {
+    matches!(word, "NaN" | "approx" | "cc" | "relu" | "sat" | "satfinite" | "shiftamt" | "sync" | "uni")
+}
+
+/// Whether the assembler does not miss a word of this group in an instruction of this name, though the ISA wants one.
+pub fn may_lack(name: &str, group: &Group) -> bool {
+    match group.words.first() {
+        _ if name == "prefetch" => true,
+        Some(Modifier::NumberClass(_)) => name == "testp",
+        Some(Modifier::Semantics(_)) => name == "st.async" || name.starts_with("fabric."),
+        Some(Modifier::Flag(Flag::Aligned)) => name.starts_with("wgmma."),
+        Some(Modifier::Space(_) | Modifier::Geometry(_)) => name.starts_with("applypriority.async.bulk"),
+        _ => false,
     }
 }
 

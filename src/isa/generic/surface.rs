@@ -22,7 +22,9 @@ rows! { "Surface Instructions";
             (SurfaceFormat: Bytes Samples) (ReductionOperator: Add Min Max And Or) (Geometry: D1 D2 D3)
             (Type: U32 U64 S32 B32 S64 B64) (SurfaceOverflow: Trap Clamp Zero)
         ]
-        (surface(Access::ReadWrite), c(T1)) {}
+        (surface(Access::ReadWrite), c(T1)) {constraints: constraints![
+            (ReductionOperator: And Or) excludes(Type: U32 U64 S32 S64);
+        ]}
     Suq "suq" [
             (Query: Width Height Depth ChannelDataType ChannelOrder ArraySize MemoryLayout) (Type: B32)
         ]

@@ -156,7 +156,7 @@ impl Row {
             "Video Instructions" => return self.video_anchor().to_owned(),
             chapter => chapter,
         };
-        format!("{chapter} {title}").to_ascii_lowercase().replace([' ', '.', '_'], "-")
+        format!("{chapter} {title}").to_ascii_lowercase().replace("::", "-").replace([' ', '.', '_'], "-")
     }
 
     fn video_anchor(&self) -> &'static str {

@@ -18,7 +18,13 @@ rows! { "Texture Instructions";
         (d(T1).form(Form::Vector).pair(Pair::Optional), texture(), src("lod", B32).when(LEVEL),
          src("dPdx", B32).form(Form::Fragment).when(GRAD), src("dPdy", B32).form(Form::Fragment).when(GRAD),
          src("e", B32).form(Form::Fragment).optional(), src("f", B32).form(Form::Fragment).optional())
-        {lanes: Lanes::Memory}
+        {lanes: Lanes::Memory,
+         constraints: constraints![
+            (Vector: V4) excludes(Type[0]: F16x2);
+            (Mipmap: Level Grad) excludes(Geometry: D2ms A2dms);
+            (Geometry: Cube Acube) excludes(Type[1]: S32);
+            (Geometry: D2ms A2dms) excludes(Type[1]: F32);
+        ]}
     Tld4 "tld4" [
             (Component: R G B A) (Geometry: D2 A2d Cube Acube) (Vector: V4) (Type: U32 S32 F32) (Type: F32)
         ]
@@ -31,6 +37,8 @@ rows! { "Texture Instructions";
                 NumMipmapLevels NumSamples ForceUnnormalizedCoords FilterMode AddrMode0 AddrMode1 AddrMode2)
             (Type: B32)
         ]
-        (d(T1), address("a", Access::None).space(SpaceRule::Opaque), src("lod", B32).when(LEVEL)) {}
+        (d(T1), address("a", Access::None).space(SpaceRule::Opaque), src("lod", B32).when(LEVEL)) {constraints: constraints![
+            (Mipmap: Level) excludes(Query: ChannelDataType ChannelOrder NormalizedCoords ArraySize NumMipmapLevels NumSamples ForceUnnormalizedCoords FilterMode AddrMode0 AddrMode1 AddrMode2);
+        ]}
     Istypep "istypep" [(Type: Texref Samplerref Surfref)] (dst("p", PRED), a(B64)) {}
 }

@@ -184,7 +184,7 @@ words! {
     LoadMode {
         Tile = "tile", TileGather4 = "tile::gather4", TileScatter4 = "tile::scatter4",
         Im2col = "im2col", Im2colW = "im2col::w", Im2colW128 = "im2col::w::128",
-        Im2colNoOffs = "im2col_no_offs",
+        Im2colNoOffs = "im2col_no_offs", Im2colNoOffsW = "im2col_no_offs::w",
     }
     /// What of a tensor map is given with the coordinates instead.
     Override {
@@ -203,6 +203,8 @@ words! {
         InterleaveLayout = "interleave_layout", SwizzleMode = "swizzle_mode",
         SwizzleAtomicity = "swizzle_atomicity", FillMode = "fill_mode",
     }
+    /// How large what the address of a tensor map points into was allocated.
+    AllocationClass { Large = "alloc_large", Small = "alloc_small", Same = "alloc_same", }
     /// What a texture, sampler or surface is asked for.
     Query {
         Width = "width", Height = "height", Depth = "depth",
@@ -271,7 +273,7 @@ words! {
         ExpectTx = "expect_tx", NoComplete = "noComplete", Noinc = "noinc", Parity = "parity",
         Read = "read", Mask = "mask", Trans = "trans", BlockScale = "block_scale",
         Sparse = "sp", SparseOrdered = "sp::ordered_metadata", Tile = "tile", IsCanceled = "is_canceled",
-        ValidAddr = "valid_addr",
+        ValidAddr = "valid_addr", ProxyReadonly = "proxy::readonly", TwoPi = "2pi",
     }
 }
 

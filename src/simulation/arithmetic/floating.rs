@@ -85,6 +85,10 @@ impl Instruction {
                 sources = [element(1)?, element(1)?, format];
                 Function::MultiplyAdd
             }
+            Operation::FmaPacked => {
+                sources[0] = element(1)?;
+                Function::MultiplyAdd
+            }
             Operation::MulNarrow => {
                 sources = [element(1)?, element(2)?, format];
                 Function::Multiply

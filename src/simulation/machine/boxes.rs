@@ -34,9 +34,11 @@ impl Boxed {
         let is_four_rows = match mode {
             LoadMode::Tile => false,
             LoadMode::TileGather4 | LoadMode::TileScatter4 => true,
-            LoadMode::Im2col | LoadMode::Im2colW | LoadMode::Im2colW128 | LoadMode::Im2colNoOffs => {
-                return None;
-            }
+            LoadMode::Im2col
+            | LoadMode::Im2colW
+            | LoadMode::Im2colW128
+            | LoadMode::Im2colNoOffs
+            | LoadMode::Im2colNoOffsW => return None,
         };
         let tile = map.tile()?;
         let wanted = if is_four_rows { 5 } else { tile.sizes.len() };

@@ -277,6 +277,7 @@ impl Machine<'_> {
             let bytes = match tensor.mode {
                 LoadMode::Tile
                 | LoadMode::Im2colNoOffs
+                | LoadMode::Im2colNoOffsW
                 | LoadMode::Im2col
                 | LoadMode::Im2colW
                 | LoadMode::Im2colW128 => map.box_bytes(),

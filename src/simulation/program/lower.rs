@@ -378,7 +378,7 @@ impl<'a> Lowering<'a> {
             Operation::Ret => Action::Return,
             Operation::Exit => Action::Exit,
             Operation::Trap => Action::Trap,
-            Operation::Ld | Operation::LdGlobalNc | Operation::Ldu => {
+            Operation::Ld | Operation::LdGlobalNc | Operation::LdReadonly | Operation::Ldu => {
                 let ty = *opcode.types.first().ok_or_else(missing)?;
                 let registers = it.values("d").ok_or_else(missing)?;
                 let address = it.address("a").ok_or_else(missing)?;

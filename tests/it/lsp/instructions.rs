@@ -97,9 +97,7 @@ fn hover_explains_operands() {
 fn completion_offers_instructions() {
     let answers = ask("textDocument/completion", PTX, &[kernel("\tm$0"), kernel("\t$0")]);
     let all = labels(&answers[1]);
-    for wanted in
-        ["mov", "mbarrier.arrive", "tcgen05.ld", "bar.sync", "wgmma.fence.sync.aligned", "ret", ".reg"]
-    {
+    for wanted in ["mov", "mbarrier.arrive", "tcgen05.ld", "bar.sync", "elect.sync", "ret", ".reg"] {
         assert!(all.contains(&wanted), "{wanted}: {all:?}");
     }
     assert!(all.iter().all(|it| *it != "tcgen05" && !it.is_empty()), "{all:?}");
@@ -150,6 +148,24 @@ fn completion_offers_words_that_fit() {
         "\tmbarrier..$0",
         "\tmbarrier /* a */ .arrive // b\n\t\t.expect_tx.$0 _, [bar], 64;",
     ]));
+}
+
+#[test]
+fn completion_follows_target_and_version() {
+    let offered = |body: &str, header: (&str, &str)| {
+        let text = kernel(body).replace("9.0", header.0).replace("sm_100a", header.1);
+        let answer = ask("textDocument/completion", PTX, &[text]).remove(0);
+        labels(&answer).into_iter().map(str::to_owned).collect::<Vec<_>>()
+    };
+    let has = |body: &str, header, word: &str| offered(body, header).iter().any(|it| it == word);
+    assert!(has("\tw$0", ("8.0", "sm_90a"), "wgmma.fence.sync.aligned"));
+    assert!(!has("\tw$0", ("9.0", "sm_100a"), "wgmma.fence.sync.aligned"));
+    assert!(has("\twgmma.fence.$0", ("8.0", "sm_90a"), "sync"));
+    assert!(has("\tld.global.$0", ("8.8", "sm_100"), "v8"));
+    assert!(!has("\tld.global.$0", ("8.7", "sm_100"), "v8"));
+    assert!(!has("\tmbarrier.arrive.$0", ("7.0", "sm_80"), "expect_tx"));
+    assert!(has("\tadd.sat.$0", ("9.0", "sm_100a"), "s32"));
+    assert!(!has("\tadd.sat.$0", ("9.0", "sm_100a"), "u64"));
 }
 
 #[test]

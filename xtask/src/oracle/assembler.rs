@@ -23,7 +23,7 @@ use crate::{Result, target_directory};
 /// The package and version that are installed.
 const PACKAGE: &str = "nvidia-cuda-nvcc==13.5.37";
 /// Statements in one module.
-const BATCH: usize = 60;
+const BATCH: usize = 100;
 
 pub(crate) struct Assembler {
     program: PathBuf,
@@ -65,8 +65,13 @@ impl Assembler {
 
     /// Whether each case is accepted.
     pub(crate) fn ask(&self, cases: &[Case]) -> Result<Vec<bool>> {
-        let mut cache = Cache::open(self.scratch.join("verdicts.tsv"), &self.version, self.template);
-        let mut verdicts: Vec<Option<bool>> = cases.iter().map(|case| cache.get(case)).collect();
+        Ok(self.explain(cases)?.into_iter().map(|verdict| verdict.is_none()).collect())
+    }
+
+    /// What is said against each case; nothing against one that is accepted.
+    pub(crate) fn explain(&self, cases: &[Case]) -> Result<Vec<Verdict>> {
+        let mut cache = Cache::open(self.scratch.join("messages.tsv"), &self.version, self.template);
+        let mut verdicts: Vec<Option<Verdict>> = cases.iter().map(|case| cache.get(case)).collect();
         let mut groups: BTreeMap<(Target, PtxVersion), Vec<usize>> = BTreeMap::new();
         for (index, case) in cases.iter().enumerate() {
             if verdicts[index].is_none() {
@@ -77,11 +82,12 @@ impl Assembler {
         let asked: usize = batches.iter().map(|batch| batch.len()).sum();
         let next = AtomicUsize::new(0);
         let done = AtomicUsize::new(0);
-        let results = Mutex::new(Vec::new());
+        let answers = Mutex::new((&mut verdicts, &mut cache));
+        let failure = Mutex::new(None);
         let threads = std::thread::available_parallelism().map_or(2, usize::from);
         std::thread::scope(|scope| {
             for thread in 0..threads {
-                let (next, done, results, batches) = (&next, &done, &results, &batches);
+                let (next, done, answers, failure, batches) = (&next, &done, &answers, &failure, &batches);
                 scope.spawn(move || {
                     while let Some(batch) = batches.get(next.fetch_add(1, Ordering::Relaxed)) {
                         let answer = self.ask_batch(cases, batch, thread);
@@ -89,25 +95,31 @@ impl Assembler {
                         if asked > 10_000 && before * 20 / asked != (before + batch.len()) * 20 / asked {
                             println!("{} of {asked} asked", before + batch.len());
                         }
-                        if let Ok(mut results) = results.lock() {
-                            results.push(answer);
+                        let answer = answer.and_then(|answer| {
+                            let mut answers = answers.lock().map_err(|error| error.to_string())?;
+                            let (verdicts, cache) = &mut *answers;
+                            for (index, verdict) in answer {
+                                cache.put(&cases[index], &verdict);
+                                verdicts[index] = Some(verdict);
+                            }
+                            // What was asked is not lost where the rest is not waited for.
+                            cache.save()
+                        });
+                        if let (Err(error), Ok(mut failure)) = (answer, failure.lock()) {
+                            *failure = Some(error);
                         }
                     }
                 });
             }
         });
-        for answer in results.into_inner().map_err(|error| error.to_string())? {
-            for (index, accepted) in answer? {
-                verdicts[index] = Some(accepted);
-                cache.put(&cases[index], accepted);
-            }
+        if let Some(error) = failure.into_inner().map_err(|error| error.to_string())? {
+            return Err(error);
         }
-        cache.save()?;
         verdicts.into_iter().map(|verdict| verdict.ok_or_else(|| "a case without a verdict".into())).collect()
     }
 
     /// Asks about cases of one target and version.
-    fn ask_batch(&self, cases: &[Case], batch: &[usize], thread: usize) -> Result<Vec<(usize, bool)>> {
+    fn ask_batch(&self, cases: &[Case], batch: &[usize], thread: usize) -> Result<Vec<(usize, Verdict)>> {
         let mut verdicts = Vec::with_capacity(batch.len());
         let mut rest: Vec<usize> = batch.to_vec();
         while let Some(&first) = rest.first() {
@@ -117,7 +129,7 @@ impl Assembler {
             let name = format!("batch{thread}.ptx");
             let output = self.run(&text, target, &name)?;
             if output.accepted {
-                verdicts.extend(rest.iter().map(|&index| (index, true)));
+                verdicts.extend(rest.iter().map(|&index| (index, None)));
                 break;
             }
             // The statement that stands at each line.
@@ -130,22 +142,22 @@ impl Assembler {
                     Some(kernel.unwrap_or(usize::MAX))
                 })
                 .collect();
-            let refused: std::collections::BTreeSet<usize> = output
-                .messages
-                .lines()
-                .filter(|line| line.contains("error") || line.contains("fatal"))
+            // What is said first of each.
+            let mut refused: BTreeMap<usize, String> = BTreeMap::new();
+            for line in output.messages.lines().filter(|line| is_error(line)) {
                 // Lines of `<builtin>` are those of a text of the assembler's own.
-                .filter(|line| line.contains(&name))
-                .filter_map(|line| {
-                    let (_, tail) = line.split_once(", line ")?;
-                    let number: usize = tail.split(';').next()?.trim().parse().ok()?;
-                    lines.get(number - 1).copied().filter(|&kernel| kernel < rest.len())
-                })
-                .collect();
+                let place = line.split_once(", line ").filter(|_| line.contains(&name));
+                let number = place.and_then(|(_, tail)| tail.split(';').next()?.trim().parse::<usize>().ok());
+                let kernel = number.and_then(|number| lines.get(number - 1).copied());
+                if let Some(kernel) = kernel.filter(|&kernel| kernel < rest.len()) {
+                    refused.entry(kernel).or_insert_with(|| message_of(line));
+                }
+            }
             if refused.is_empty() {
                 // An error without a line, or a crash: ask the halves.
                 if let [only] = rest[..] {
-                    verdicts.push((only, false));
+                    let said = output.messages.lines().find(|line| is_error(line));
+                    verdicts.push((only, Some(said.map_or("a crash".to_owned(), message_of))));
                     break;
                 }
                 let (left, right) = rest.split_at(rest.len() / 2);
@@ -153,11 +165,11 @@ impl Assembler {
                 verdicts.extend(self.ask_batch(cases, right, thread)?);
                 break;
             }
-            verdicts.extend(refused.iter().map(|&kernel| (rest[kernel], false)));
+            verdicts.extend(refused.iter().map(|(&kernel, said)| (rest[kernel], Some(said.clone()))));
             rest = rest
                 .iter()
                 .enumerate()
-                .filter(|(kernel, _)| !refused.contains(kernel))
+                .filter(|(kernel, _)| !refused.contains_key(kernel))
                 .map(|(_, &index)| index)
                 .collect();
         }
@@ -226,13 +238,26 @@ pub(crate) struct Output {
     pub(crate) messages: String,
 }
 
+/// What the assembler says against a case; nothing against one that it accepts.
+pub(crate) type Verdict = Option<String>;
+
+fn is_error(line: &str) -> bool {
+    line.contains("error") || line.contains("fatal")
+}
+
+/// The message in a line that tells of an error, without its place.
+fn message_of(line: &str) -> String {
+    let said = ["error   : ", "fatal   : "].iter().find_map(|start| line.split_once(start));
+    said.map_or(line, |(_, said)| said).replace('\t', " ")
+}
+
 /// Verdicts of earlier runs, by statement, target, version and assembler.
 struct Cache {
     path: PathBuf,
     assembler: String,
     template: &'static str,
-    known: HashMap<u64, bool>,
-    new: Vec<(u64, bool)>,
+    known: HashMap<u64, Verdict>,
+    new: String,
 }
 
 impl Cache {
@@ -241,11 +266,12 @@ impl Cache {
             .unwrap_or_default()
             .lines()
             .filter_map(|line| {
-                let (key, verdict) = line.split_once('\t')?;
-                Some((u64::from_str_radix(key, 16).ok()?, verdict == "1"))
+                let (key, said) = line.split_once('\t')?;
+                let said = Some(said).filter(|said| !said.is_empty());
+                Some((u64::from_str_radix(key, 16).ok()?, said.map(str::to_owned)))
             })
             .collect();
-        Self { path, assembler: assembler.to_owned(), template, known, new: Vec::new() }
+        Self { path, assembler: assembler.to_owned(), template, known, new: String::new() }
     }
 
     fn key(&self, case: &Case) -> u64 {
@@ -254,26 +280,22 @@ impl Cache {
         hasher.finish()
     }
 
-    fn get(&self, case: &Case) -> Option<bool> {
-        self.known.get(&self.key(case)).copied()
+    fn get(&self, case: &Case) -> Option<Verdict> {
+        self.known.get(&self.key(case)).cloned()
     }
 
-    fn put(&mut self, case: &Case, accepted: bool) {
-        self.new.push((self.key(case), accepted));
+    fn put(&mut self, case: &Case, verdict: &Verdict) {
+        self.new += &format!("{:016x}\t{}\n", self.key(case), verdict.as_deref().unwrap_or_default());
     }
 
-    fn save(&self) -> Result<()> {
+    fn save(&mut self) -> Result<()> {
         let mut file = fs::OpenOptions::new().create(true).append(true).open(&self.path)?;
-        let mut text = String::new();
-        for (key, accepted) in &self.new {
-            text += &format!("{key:016x}\t{}\n", u8::from(*accepted));
-        }
-        file.write_all(text.as_bytes())?;
+        file.write_all(std::mem::take(&mut self.new).as_bytes())?;
         Ok(())
     }
 }
 
-fn command(command: &mut Command) -> Result<()> {
+pub(crate) fn command(command: &mut Command) -> Result<()> {
     let output = command.output().map_err(|error| format!("{command:?}: {error}"))?;
     if output.status.success() {
         return Ok(());
@@ -290,7 +312,7 @@ fn find(directory: &Path, name: &str) -> Option<PathBuf> {
 }
 
 /// The first file below a directory of which something holds. Links are other names of the same.
-fn find_where(directory: &Path, holds: &dyn Fn(&Path) -> bool) -> Option<PathBuf> {
+pub(crate) fn find_where(directory: &Path, holds: &dyn Fn(&Path) -> bool) -> Option<PathBuf> {
     fs::read_dir(directory).ok()?.flatten().find_map(|entry| {
         let path = entry.path();
         if path.is_dir() { find_where(&path, holds) } else { Some(path).filter(|path| holds(path)) }

@@ -1,6 +1,6 @@
-use super::generic::Generic;
 use crate::diagnostic::{Diagnostic, Findings, Fix};
 use crate::isa::generic::{Group, Modifier, rows_starting_with};
+use crate::rules::generic::Generic;
 use crate::rules::{Checker, Code, rule};
 use crate::source::Span;
 use crate::words::list_words;

@@ -1,9 +1,9 @@
-use super::generic::Generic;
 use super::takes;
 use crate::diagnostic::{Diagnostic, Findings};
 use crate::host::is_unknown;
 use crate::isa::generic::{Form, OperandSlot, Operation, Pair};
 use crate::resolve::operations::{Misfit, Opcode};
+use crate::rules::generic::Generic;
 use crate::rules::{Checker, Code, rule};
 use crate::source::Span;
 

@@ -1,5 +1,5 @@
-use super::generic::{Generic, Meant};
 use crate::diagnostic::{Diagnostic, Findings, Fix};
+use crate::rules::generic::{Generic, Meant};
 use crate::rules::{Checker, Code, rule};
 use crate::source::Span;
 use crate::words::list_words;

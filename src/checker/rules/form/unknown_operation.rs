@@ -1,8 +1,8 @@
-use super::generic::{Generic, Meant};
 use crate::diagnostic::{Diagnostic, Findings, Fix};
 use crate::isa::generic::{rows, rows_starting_with};
 use crate::resolve::operations::Opcode;
 use crate::resolve::words::words;
+use crate::rules::generic::{Generic, Meant};
 use crate::rules::{Checker, Code, rule};
 use crate::source::Span;
 use crate::words::{list_words, similar};

@@ -1,8 +1,11 @@
+use rustc_hash::FxHashSet;
+
 use crate::diagnostic::{Diagnostic, Findings, Fix};
 use crate::instruction::decode::Decoded;
 use crate::instruction::gates::{Refusal, portable_scale_vector};
 use crate::isa::targets::{Target, Unavailable};
 use crate::resolve::environment::Declared;
+use crate::rules::generic::Lacking;
 use crate::rules::targets::{names, unavailable};
 use crate::rules::{Checker, Code, rule};
 use crate::source::Span;
@@ -43,6 +46,9 @@ rule! {
 }
 
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
+    if checker.looks_at_text() {
+        outside_tensor(checker, findings);
+    }
     for (decoded, availability) in unavailable(checker) {
         let refusals: Vec<_> =
             availability.refusals.iter().filter(|it| it.reason == Unavailable::Target).collect();
@@ -93,4 +99,29 @@ fn retarget(targets: &[Declared<Target>], having: &[Target]) -> Option<Fix> {
     let [Declared { value, span: Some(span) }] = targets else { return None };
     let specific = Target::a(value.sm);
     having.contains(&specific).then(|| Fix::guess(format!("Target {specific}"), *span, specific.to_string()))
+}
+
+/// Words of instructions outside tcgen05: one finding for all that are written alike.
+fn outside_tensor(checker: &Checker<'_>, findings: &mut Findings<'_>) {
+    let mut seen = FxHashSet::default();
+    for lacking in Lacking::each(checker) {
+        if lacking.targets.is_empty()
+            || lacking.words.is_empty()
+            || !seen.insert((lacking.generic.text, lacking.targets.as_ptr()))
+        {
+            continue;
+        }
+        let message = format!("{} is not available on {}", lacking.feature(), names(lacking.targets));
+        let mut finding = Diagnostic::new(
+            Code::FeatureUnsupportedOnTarget,
+            lacking.span(),
+            message,
+            "this target does not have it",
+        )
+        .help(format!("it exists on {}", lacking.having()));
+        if let Some(span) = lacking.targets.first().and_then(|target| target.span) {
+            finding = finding.label(span, "the module's target");
+        }
+        findings.push(finding);
+    }
 }

@@ -1,7 +1,11 @@
+use rustc_hash::FxHashSet;
+
 use crate::diagnostic::{Diagnostic, Findings, Fix};
 use crate::instruction::decode::decode_statement;
 use crate::isa::targets::{Portability, TENSOR_TARGETS, Target};
 use crate::resolve::environment::Declared;
+use crate::rules::generic::Lacking;
+use crate::rules::targets::names;
 use crate::rules::{Checker, Code, rule};
 use crate::source::Span;
 use crate::syntax::ast::StatementKind;
@@ -9,7 +13,8 @@ use crate::words::{list_words, plural};
 
 rule! {
     /// ## What it does
-    /// Finds tcgen05 instructions in a module for a target that has none; the first of them is marked.
+    /// Finds instructions that the module's target does not have: tcgen05 on a target without Tensor Memory, `wgmma` on
+    /// any but `sm_90a`. The first of those with one name is marked.
     ///
     /// ## Why is this bad?
     /// Tensor Memory exists only on the architecture- and family-specific targets of datacenter
@@ -35,6 +40,7 @@ rule! {
 }
 
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
+    outside_tensor(checker, findings);
     let unit = checker.unit;
     for targets in checker.gates.without_tensor_memory() {
         // The target is what is wrong, not each of its instructions.
@@ -48,7 +54,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             0 => "this needs Tensor Memory".to_owned(),
             others => format!("this needs Tensor Memory, and so do {}", plural(others, "other instruction")),
         };
-        let names = list_words(targets.iter().map(|target| target.value.to_string()), "and");
+        let names = names(targets);
         let message = format!("`tcgen05.{operation}` does not exist on {names}");
         let mut finding = Diagnostic::new(Code::InstructionUnsupportedOnTarget, first.name, message, label);
         if let Some(Declared { span: Some(span), .. }) = targets.first() {
@@ -74,4 +80,30 @@ fn repair(finding: Diagnostic, target: Target, span: Option<Span>) -> Diagnostic
 
 fn all_targets() -> String {
     format!("targets with tcgen05 are {}", list_words(TENSOR_TARGETS.iter().map(Target::to_string), "and"))
+}
+
+/// Instructions outside tcgen05: one finding for all of one name.
+fn outside_tensor(checker: &Checker<'_>, findings: &mut Findings<'_>) {
+    let mut seen = FxHashSet::default();
+    for lacking in Lacking::each(checker) {
+        let name = lacking.generic.name();
+        if lacking.targets.is_empty()
+            || !lacking.words.is_empty()
+            || !seen.insert((name, lacking.targets.as_ptr()))
+        {
+            continue;
+        }
+        let names = names(lacking.targets);
+        let mut finding = Diagnostic::new(
+            Code::InstructionUnsupportedOnTarget,
+            lacking.span(),
+            format!("`{name}` does not exist on {names}"),
+            "this target does not have it",
+        )
+        .help(format!("it exists on {}", lacking.having()));
+        if let Some(Declared { span: Some(span), .. }) = lacking.targets.first() {
+            finding = finding.label(*span, "the module's target");
+        }
+        findings.push(finding);
+    }
 }

@@ -1,7 +1,13 @@
+use rustc_hash::FxHashSet;
+
 use crate::diagnostic::{Diagnostic, Findings, Fix};
-use crate::isa::targets::Unavailable;
+use crate::isa::generic::Demand;
+use crate::isa::targets::{PtxVersion, Unavailable};
+use crate::resolve::environment::Declared;
+use crate::rules::generic::Lacking;
 use crate::rules::targets::unavailable;
 use crate::rules::{Checker, Code, rule};
+use crate::source::Span;
 
 rule! {
     /// ## What it does
@@ -41,6 +47,9 @@ rule! {
 
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     let Some(version) = &checker.environment.version else { return };
+    if checker.looks_at_text() {
+        outside_tensor(checker, version, findings);
+    }
     for (_, availability) in unavailable(checker) {
         let mut reported = Vec::new();
         for refusal in &availability.refusals {
@@ -50,21 +59,34 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
                 continue;
             }
             reported.push(since);
-            let mut finding = Diagnostic::new(
-                Code::VersionTooOld,
-                refusal.span,
-                format!("{} needs PTX ISA {since}", refusal.feature),
-                format!("not in PTX ISA {}", version.value),
-            )
-            .help(format!("write `.version {since}` or later"));
-            if let Some(span) = version.span {
-                finding = finding.label(span, "the module's version").fix(Some(Fix::guess(
-                    format!("Use version {since}"),
-                    span,
-                    since.to_string(),
-                )));
-            }
-            findings.push(finding);
+            findings.push(finding(&refusal.feature, refusal.span, since, version));
         }
     }
+}
+
+/// Instructions outside tcgen05: one finding for all that are written alike.
+fn outside_tensor(checker: &Checker<'_>, version: &Declared<PtxVersion>, findings: &mut Findings<'_>) {
+    let mut seen = FxHashSet::default();
+    for lacking in Lacking::each(checker) {
+        if let Demand::Since(since) = lacking.gate.then
+            && seen.insert((lacking.generic.text, since))
+        {
+            findings.push(finding(&lacking.feature(), lacking.span(), since, version));
+        }
+    }
+}
+
+fn finding(feature: &str, span: Span, since: PtxVersion, version: &Declared<PtxVersion>) -> Diagnostic {
+    let mut finding = Diagnostic::new(
+        Code::VersionTooOld,
+        span,
+        format!("{feature} needs PTX ISA {since}"),
+        format!("not in PTX ISA {}", version.value),
+    )
+    .help(format!("write `.version {since}` or later"));
+    if let Some(span) = version.span {
+        let fix = Fix::guess(format!("Use version {since}"), span, since.to_string());
+        finding = finding.label(span, "the module's version").fix(Some(fix));
+    }
+    finding
 }

@@ -188,7 +188,7 @@ fn special(operation: Operation, name: &str) -> Option<&'static str> {
         (O::MbarrierPendingCount, "count") => "the number of arrivals that were left",
         (O::ClusterlaunchcontrolTryCancel, "addr") => "where the answer of 16 bytes goes",
         (O::CpAsyncMbarrierArrive, "addr") => "the mbarrier",
-        (O::TensormapReplace, "addr") => "the tensor map",
+        (O::TensormapReplace, "addr") | (O::TensormapQueryAllocClassLarge, "a") => "the tensor map",
         (O::MmaSp, "e") => "the metadata: which elements of A are not zero",
         (O::MmaSp, "f") => "the sparsity selector: which threads hold the metadata",
         (O::CpAsync, "src-size") => {
@@ -202,7 +202,17 @@ fn special(operation: Operation, name: &str) -> Option<&'static str> {
         (O::Discard | O::Applypriority, "size") => "128, the number of bytes",
         (O::WmmaLoad | O::WmmaStore, "p") => "the address of the matrix",
         (O::WmmaLoad | O::WmmaStore, "stride") => "the distance of rows or columns, in elements",
-        (O::AddMixed | O::SubMixed | O::AddPacked | O::SubPacked, "c") => "the second source",
+        (
+            O::AddMixed
+            | O::SubMixed
+            | O::AddPacked
+            | O::SubPacked
+            | O::AddDown
+            | O::SubDown
+            | O::MulDown
+            | O::MulHalves,
+            "c",
+        ) => "the second source",
         (O::Tex | O::Tld4, "e") => "the offset in texels",
         (O::Tex | O::Tld4, "f") => "the depth that is compared with",
         (O::Lop3Predicate, "q") => "the predicate that the outcome is joined with",

@@ -100,6 +100,15 @@ impl Operation {
             Self::SubMixed | Self::SubPacked => {
                 "Subtracts a wider number from a narrower one: `d = a - c`, in the wider format."
             }
+            Self::AddDown => "Adds two pairs of numbers and rounds the sums to a narrower format.",
+            Self::SubDown => {
+                "Subtracts two pairs of numbers and rounds the differences to a narrower format."
+            }
+            Self::MulDown => "Multiplies two pairs of numbers and rounds the products to a narrower format.",
+            Self::MulHalves => "Multiplies two pairs of 16-bit floating-point numbers.",
+            Self::FmaPacked => {
+                "Multiplies two pairs of narrower numbers and adds a wider pair, with a single rounding."
+            }
             Self::FmaMixed => "Multiplies two narrower numbers and adds a wider one, with a single rounding.",
             Self::MulNarrow => "Multiplies four pairs of 8-, 6- or 4-bit floating-point numbers.",
             Self::FmaNarrow => {
@@ -108,6 +117,9 @@ impl Operation {
             Self::Set => {
                 "Compares two values, joins the outcome with a predicate if `.and`, `.or` or `.xor` is given, and \
                  writes all ones or 1.0 for true, 0 for false."
+            }
+            Self::SetPacked => {
+                "Compares packed integers: each element of `d` is all ones for true, 0 for false."
             }
             Self::Setp => {
                 "Compares two values into a predicate; joined with another predicate if `.and`, `.or` or `.xor` is \
@@ -153,6 +165,9 @@ impl Operation {
             Self::LdGlobalNc => {
                 "Loads from global memory through the non-coherent cache: the data must not change while the kernel \
                  runs."
+            }
+            Self::LdReadonly => {
+                "Loads through the read-only proxy: the data must not change while the kernel runs."
             }
             Self::Ldu => "Loads from an address that is the same for all threads of the warp.",
             Self::St => "Stores to memory. Without a state space the address is generic.",
@@ -279,6 +294,9 @@ impl Operation {
             Self::TensormapReplace => {
                 "Replaces a field of a tensor map in memory. A `fence.proxy.tensormap` or \
                  `tensormap.cp_fenceproxy` has to come before the map is used."
+            }
+            Self::TensormapQueryAllocClassLarge => {
+                "Whether the address of a tensor map points into an allocation of the class `large`."
             }
             Self::TensormapCpFenceproxy => {
                 "Copies a tensor map from shared to global memory, and makes it visible to the tensormap proxy."

@@ -5,13 +5,13 @@ use std::borrow::Cow;
 use strum::EnumMessage;
 
 use crate::generic::{
-    Accumulator, BooleanOperator, CacheLevel, CacheOperator, Comparison, Completion, Component, CtaGroup,
-    DependentAction, Direction, FirstCtaid, Flag, Geometry, Interpretation, L1Eviction, L2Eviction, Layout,
-    LoadMode, MbarrierLayout, Mipmap, MmaKind, Modifier, Multicast, NumberClass, Overflow, Override, Part,
-    PermuteMode, PhaseType, Precision, PrefetchSize, ProxyKind, Query, ReductionOperator, RegisterChange,
-    Report, Restriction, Rounding, ScaleVector, Scaled, Scope, SecondOperation, Semantics, Shape,
-    ShuffleMode, Space, SparsityFactor, SurfaceFormat, SurfaceOverflow, TensormapField, Type, Vector,
-    VideoScale, VoteMode,
+    Accumulator, AllocationClass, BooleanOperator, CacheLevel, CacheOperator, Comparison, Completion,
+    Component, CtaGroup, DependentAction, Direction, FirstCtaid, Flag, Geometry, Interpretation, L1Eviction,
+    L2Eviction, Layout, LoadMode, MbarrierLayout, Mipmap, MmaKind, Modifier, Multicast, NumberClass,
+    Overflow, Override, Part, PermuteMode, PhaseType, Precision, PrefetchSize, ProxyKind, Query,
+    ReductionOperator, RegisterChange, Report, Restriction, Rounding, ScaleVector, Scaled, Scope,
+    SecondOperation, Semantics, Shape, ShuffleMode, Space, SparsityFactor, SurfaceFormat, SurfaceOverflow,
+    TensormapField, Type, Vector, VideoScale, VoteMode,
 };
 
 impl Modifier {
@@ -65,6 +65,7 @@ impl Modifier {
             Self::Override(it) => it.explanation(),
             Self::Geometry(it) => it.explanation(),
             Self::TensormapField(it) => it.explanation(),
+            Self::AllocationClass(it) => it.explanation(),
             Self::Query(it) => it.explanation(),
             Self::Component(it) => it.explanation(),
             Self::SurfaceOverflow(it) => it.explanation(),
@@ -125,6 +126,7 @@ impl Modifier {
             Self::Override(_) => ("the override", "override"),
             Self::Geometry(_) => ("the number of dimensions", "dim"),
             Self::TensormapField(_) => ("the field", "field"),
+            Self::AllocationClass(_) => ("the class of the allocation", "alloc_class"),
             Self::Query(_) => ("the property", "query"),
             Self::Component(_) => ("the component", "comp"),
             Self::SurfaceOverflow(_) => ("what an access out of bounds does", "clamp"),
@@ -266,7 +268,7 @@ explain! {
         Num "Both operands are numbers."
         Nan "An operand is NaN."
     }
-    BooleanOperator { And "And." Or "Or." Xor "Exclusive or." }
+    BooleanOperator { And "The logical and." Or "The logical or." Xor "The exclusive or." }
     ReductionOperator {
         And "The bitwise and."
         Or "The bitwise or."
@@ -417,6 +419,7 @@ explain! {
         Im2colW "As `.im2col`, with pixels along W alone."
         Im2colW128 "As `.im2col::w`, with 128 pixels."
         Im2colNoOffs "As `.im2col`, without offsets."
+        Im2colNoOffsW "As `.im2col::w`, without offsets."
     }
     Override {
         GlobalAddress "The address of the tensor is an operand, not that of the map."
@@ -448,6 +451,11 @@ explain! {
         SwizzleMode "The swizzle mode."
         SwizzleAtomicity "How much is swizzled together."
         FillMode "What stands for elements out of bounds."
+    }
+    AllocationClass {
+        Large "A large allocation."
+        Small "A small allocation."
+        Same "An allocation of the same class as before."
     }
     Query {
         Width "The width in elements."
@@ -566,6 +574,8 @@ explain! {
         Tile "A tensor map of tiles."
         IsCanceled "Whether the request succeeded."
         ValidAddr "Promises that the address is valid."
+        ProxyReadonly "Through the read-only proxy: the data does not change while the kernel runs."
+        TwoPi "The angle is given in turns: in units of 2 pi."
     }
 }
 
