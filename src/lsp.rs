@@ -26,6 +26,7 @@ mod actions;
 mod completion;
 mod configuration;
 mod context;
+mod described;
 mod descriptors;
 mod document;
 mod handlers;

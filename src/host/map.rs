@@ -269,8 +269,12 @@ impl SpanMap {
             piece.origin == Origin::Verbatim && piece.host.start <= host && host <= piece.host.end
         };
         let inside = self.pieces.iter().find(|piece| is_at(piece) && host < piece.host.end);
-        let piece = inside.or_else(|| self.pieces.iter().find(is_at))?;
-        Some(piece.at + (host - piece.host.start))
+        if let Some(piece) = inside.or_else(|| self.pieces.iter().find(is_at)) {
+            return Some(piece.at + (host - piece.host.start));
+        }
+        // Behind an escape or a placeholder that ends a literal.
+        let is_behind = |piece: &Piece| piece.origin == Origin::Replaced && piece.host.end == host;
+        self.end(self.pieces.iter().position(is_behind)?)
     }
 
     /// The pieces that a span that is not empty has a part of.

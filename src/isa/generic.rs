@@ -21,10 +21,13 @@ use crate::targets::{PtxVersion, TENSOR_TARGETS};
 
 mod classes;
 mod constraint;
+mod explanation;
 mod meaning;
 mod operation;
 mod overlooked;
+mod possible;
 mod relation;
+mod syntax;
 mod wanted;
 mod words;
 
@@ -330,6 +333,17 @@ impl Row {
         self.names.first().copied().unwrap_or_default()
     }
 
+    /// The group that a word fills, of those that are free, and what it means there. `filled` has a bit for each
+    /// group; no row has more of them.
+    pub fn place(&self, word: &str, filled: u64) -> Option<(usize, Modifier)> {
+        let meanings = Modifier::meanings(word);
+        let free = |index: usize| filled >> index & 1 == 0;
+        self.modifiers.iter().enumerate().find_map(|(index, group)| {
+            let meaning = meanings.iter().find(|meaning| free(index) && group.words.contains(meaning));
+            meaning.map(|modifier| (index, *modifier))
+        })
+    }
+
     /// The section of the ISA.
     pub fn section(&self) -> String {
         format!("{}: {}", self.chapter, self.title.unwrap_or(self.name()))
@@ -337,6 +351,16 @@ impl Row {
 }
 
 impl OperandSlot {
+    /// Whether an operand may stand there, by the modifiers of the opcode.
+    pub fn may_stand(&self, has: impl Fn(Modifier) -> bool) -> bool {
+        let has_any = |modifiers: &[Modifier]| modifiers.iter().any(|modifier| has(*modifier));
+        match self.presence {
+            Presence::Always | Presence::Optional => true,
+            Presence::When(modifiers) | Presence::OptionalWhen(modifiers) => has_any(modifiers),
+            Presence::Unless(modifiers) => !has_any(modifiers),
+        }
+    }
+
     /// Whether the operand may be left out.
     pub fn is_optional(&self) -> bool {
         match self.presence {

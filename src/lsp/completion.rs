@@ -1,21 +1,25 @@
 //! What can be written next.
 
 use super::context::{self, Context, Opcode, OperandPlace};
+use super::described::{Described, Necessity, Operand, Part, Word, known};
 use super::hover;
 use super::scope::{self, Kind as NameKind, Name};
 use super::snapshot::Snapshot;
 use super::text::Text;
 use crate::instruction::form::Qualifiers;
 use crate::instruction::gates;
-use crate::isa::generic::Control;
+use crate::isa::generic::{self, Control, Modifier, Row};
 use crate::isa::special_registers::Special;
 use crate::isa::targets::{TARGETS, TENSOR_TARGETS, VERSIONS};
 use crate::isa::tensor::{InstructionForm, OperandClass, OperandSlot, Shape};
-use crate::isa::vocabulary::{LdShape, Num, Operation, Qualifier};
+use crate::isa::vocabulary::{Operation, Qualifier};
+use crate::resolve::environment::Environment;
 use crate::resolve::operations;
-use crate::source::{Span, Spanned};
+use crate::source::Span;
 use crate::syntax::ast::{StateSpace, Type};
 use crate::syntax::lexer::Token;
+use rustc_hash::FxHashSet;
+use std::cmp::Reverse;
 use strum::IntoEnumIterator;
 
 pub(super) mod candidates;
@@ -30,9 +34,15 @@ pub(super) struct Item {
     pub(super) documentation: String,
     /// What is replaced.
     pub(super) replace: Span,
-    pub(super) insert: String,
-    /// Whether `insert` has places to jump to, `${1:name}`.
-    pub(super) snippet: bool,
+    /// By what; it may have places to jump to.
+    pub(super) insert: Vec<Part>,
+}
+
+impl Item {
+    /// Whether it has places to jump to.
+    pub(super) fn is_snippet(&self) -> bool {
+        self.insert.iter().any(|part| !matches!(part, Part::Text(_)))
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,8 +87,8 @@ pub(super) fn complete(view: View<'_>) -> Vec<Item> {
         return names(view, &context, |name| name.is_register(&[Type::Pred]));
     }
     match (context.opcode(), context.operand()) {
-        (Some((text, opcode)), None) => at_opcode(view, &context, text, opcode),
-        (Some((text, _)), Some(place)) => at_operand(view, &context, text, place),
+        (Some((text, opcode)), None) => at_opcode(view, &context, &text, opcode),
+        (Some((text, _)), Some(place)) => at_operand(view, &context, &text, place),
         // Nothing, or a word that starts with a dot.
         (None, _) if context.tokens().len() <= 1 => statement(view, word),
         (None, _) => Vec::new(),
@@ -88,13 +98,12 @@ pub(super) fn complete(view: View<'_>) -> Vec<Item> {
 fn item(label: impl Into<String>, kind: Kind, replace: Span) -> Item {
     let label = label.into();
     Item {
-        insert: label.clone(),
+        insert: vec![Part::text(label.clone())],
         label,
         kind,
         detail: String::new(),
         documentation: String::new(),
         replace,
-        snippet: false,
     }
 }
 
@@ -136,7 +145,11 @@ fn statement(view: View<'_>, word: Span) -> Vec<Item> {
     let written = view.text.as_str().get(word.range()).unwrap_or_default();
     let mut items = Vec::new();
     if inside && !written.starts_with('.') {
-        items.extend(operations(view.snapshot, word, "tcgen05."));
+        let environment = view.snapshot.environment();
+        items.extend(operations(&environment, word, ""));
+        let rows = generic::rows().flat_map(|row| row.names.iter().map(move |name| (*name, row)));
+        items.extend(instructions(&environment, rows, "", word));
+        items.retain(|item| may_mean(written, &item.label));
     }
     items.extend(
         directives
@@ -171,157 +184,395 @@ fn versions(word: Span) -> Vec<Item> {
 
 fn at_opcode(view: View<'_>, context: &Context<'_>, text: &str, opcode: Span) -> Vec<Item> {
     let words: Vec<&str> = text.split('.').collect();
-    let [first, behind @ .., last] = words.as_slice() else { return statement(view, opcode) };
-    if *first != "tcgen05" {
-        return Vec::new();
-    }
+    let [complete @ .., last] = words.as_slice() else { return Vec::new() };
     let partial = Span::new(opcode.end - last.len() as u32, opcode.end);
-    let Some(mut opcode) = context::read(behind) else {
-        let replace = Span::new(opcode.start + "tcgen05.".len() as u32, opcode.end);
-        return if behind.is_empty() { operations(view.snapshot, replace, "") } else { Vec::new() };
-    };
-    opcode.qualifiers.extend(context.behind().filter_map(Qualifier::parse));
-    let mut items = qualifiers(view.snapshot, &opcode, partial);
-    // `ld` may become `ld.red`.
-    let written = format!("{}.", behind.join("."));
     let environment = view.snapshot.environment();
-    for operation in Operation::iter() {
-        if let Some(rest) = operation.name().strip_prefix(&written)
-            && gates::is_open(&environment, operation, &[])
-        {
-            let form = InstructionForm::of(operation);
-            items.push(Item {
-                detail: form.syntax(),
-                documentation: operation.explanation().to_owned(),
-                ..item(rest, Kind::Operation, partial)
-            });
-        }
+    match complete {
+        [] => statement(view, opcode),
+        ["tcgen05", behind @ ..] => tensor_opcode(&environment, context, behind, partial),
+        _ => generic_opcode(&environment, context, complete, partial),
     }
-    items
 }
 
-/// The operations that the target has, by themselves and with everything that they require.
-fn operations(snapshot: &Snapshot, replace: Span, prefix: &str) -> Vec<Item> {
-    let environment = snapshot.environment();
+fn tensor_opcode(
+    environment: &Environment,
+    context: &Context<'_>,
+    behind: &[&str],
+    partial: Span,
+) -> Vec<Item> {
+    let prefix = format!("tcgen05.{}", behind.iter().map(|word| format!("{word}.")).collect::<String>());
     let mut items = Vec::new();
-    for operation in Operation::iter().filter(|it| gates::is_open(&environment, *it, &[])) {
-        let form = InstructionForm::of(operation);
-        let documentation = format!("{}\n\n```ptx\n{}\n```\n", operation.explanation(), form.syntax());
-        let name = format!("{prefix}{operation}");
-        items.push(Item {
-            detail: operation.explanation().to_owned(),
-            documentation: documentation.clone(),
-            ..item(&name, Kind::Operation, replace)
-        });
-        if let Some((label, insert)) = skeleton(form) {
-            items.push(Item {
-                detail: "with what it requires".to_owned(),
-                documentation,
-                insert: format!("{prefix}{insert}"),
-                snippet: true,
-                ..item(format!("{prefix}{label}"), Kind::Skeleton, replace)
-            });
+    if let Some(mut opcode) = context::read(behind) {
+        opcode.qualifiers.extend(context.behind().filter_map(Qualifier::parse));
+        let known = known(opcode.qualifiers.iter().copied());
+        let described = Described::Tensor(opcode.form, &known);
+        let fitting = candidates::fitting(opcode.form, &opcode.qualifiers, environment);
+        items.extend(fitting.into_iter().map(|it| word_item(described, Word::Qualifier(it), partial)));
+    }
+    // `ld` may become `ld.red`.
+    items.extend(operations(environment, partial, &prefix));
+    items
+}
+
+/// What may follow complete words: the rest of names, and modifiers for which there is a place left. Those that
+/// stand behind what is written come first: that is the order of the ISA.
+fn generic_opcode(
+    environment: &Environment,
+    context: &Context<'_>,
+    complete: &[&str],
+    partial: Span,
+) -> Vec<Item> {
+    let Some(rows) = complete.first().map(|first| generic::rows_starting_with(first)) else {
+        return Vec::new();
+    };
+    let behind: Vec<&str> = context.behind().collect();
+    let mut read: Vec<Read> = rows.iter().filter_map(|row| Read::new(*row, complete, &behind)).collect();
+    // What no form has, some form may be meant by that has the rest.
+    let least = read.iter().map(|it| it.unknown).min().unwrap_or(0);
+    read.retain(|it| it.unknown == least && it.is_open(environment));
+    let mut words: Vec<(bool, &Read, Word)> = Vec::new();
+    for it in &read {
+        for (index, group) in it.row.modifiers.iter().enumerate().filter(|(index, _)| it.is_next(*index)) {
+            let is_back = index < it.next;
+            let fitting = group.words.iter().filter(|word| it.takes(environment, index, **word));
+            words.extend(fitting.map(|word| (is_back, it, Word::Modifier(index, *word))));
         }
+    }
+    words.sort_by_key(|(is_back, ..)| *is_back);
+    let mut seen: FxHashSet<String> = FxHashSet::default();
+    let mut items: Vec<Item> = words
+        .into_iter()
+        .filter(|(_, _, word)| seen.insert(word.spelling()))
+        .map(|(_, it, word)| word_item(Described::Generic(it.row, it.name, &it.modifiers), word, partial))
+        .collect();
+    let prefix = format!("{}.", complete.join("."));
+    items.extend(instructions(environment, rows.iter().copied(), &prefix, partial));
+    items
+}
+
+/// A row with what is written of it.
+struct Read {
+    row: &'static Row,
+    name: &'static str,
+    /// In the order of the row, each behind its group.
+    placed: Vec<(usize, Modifier)>,
+    modifiers: Vec<Modifier>,
+    /// The groups that are filled, as bits.
+    filled: u64,
+    /// The group behind the last that is filled before the cursor.
+    next: usize,
+    /// How many words it does not have.
+    unknown: usize,
+}
+
+impl Read {
+    /// `None` if the words do not name the row.
+    fn new((name, row): (&'static str, &'static Row), complete: &[&str], behind: &[&str]) -> Option<Self> {
+        let named = name.split('.').count();
+        let is_named = complete.len() >= named && name.split('.').eq(complete.iter().copied().take(named));
+        if !is_named {
+            return None;
+        }
+        let mut read =
+            Self { row, name, placed: Vec::new(), modifiers: Vec::new(), filled: 0, next: 0, unknown: 0 };
+        for (at, word) in complete.iter().skip(named).chain(behind).enumerate() {
+            match row.place(word, read.filled) {
+                Some((group, modifier)) => {
+                    read.filled |= 1 << group;
+                    read.placed.push((group, modifier));
+                    if at < complete.len() - named {
+                        read.next = read.next.max(group + 1);
+                    }
+                }
+                None => read.unknown += 1,
+            }
+        }
+        read.placed.sort_by_key(|(group, _)| *group);
+        read.modifiers = read.placed.iter().map(|(_, modifier)| *modifier).collect();
+        Some(read)
+    }
+
+    /// Whether the next word may stand in a group: not where another of its kind has to stand before it.
+    fn is_next(&self, group: usize) -> bool {
+        // Flags have nothing to do with each other.
+        let is_flag = matches!(self.row.modifiers[group].words.first(), Some(Modifier::Flag(_)));
+        let kind = |at: usize| self.row.modifiers[at].words.first().map(std::mem::discriminant);
+        let is_before = |at: usize| {
+            !is_flag && self.is_free(at) && self.row.modifiers[at].required && kind(at) == kind(group)
+        };
+        self.is_free(group) && !(0..group).any(is_before)
+    }
+
+    fn is_free(&self, group: usize) -> bool {
+        self.filled >> group & 1 == 0
+    }
+
+    /// Whether the target and the version have it.
+    fn is_open(&self, environment: &Environment) -> bool {
+        gates::is_generic_open(environment, self.row, &self.modifiers, |group| self.is_free(group))
+    }
+
+    /// Whether a word of a group goes together with what is written, and the target and the version have it. What is
+    /// wrong already leaves everything open.
+    fn takes(&self, environment: &Environment, group: usize, word: Modifier) -> bool {
+        let is_free = |it: usize| it != group && self.is_free(it);
+        let is_sound = self.row.may_become_sound(&self.modifiers, |it| self.is_free(it));
+        let mut placed: Vec<(usize, Modifier)> = self.placed.iter().copied().chain([(group, word)]).collect();
+        placed.sort_by_key(|(group, _)| *group);
+        let modifiers: Vec<Modifier> = placed.into_iter().map(|(_, modifier)| modifier).collect();
+        (!is_sound || self.row.may_become_sound(&modifiers, is_free))
+            && gates::is_generic_open(environment, self.row, &modifiers, is_free)
+    }
+}
+
+fn word_item(described: Described<'_>, word: Word, replace: Span) -> Item {
+    Item {
+        detail: described.group(word).map(|group| group.title.replace('`', "")).unwrap_or_default(),
+        documentation: hover::word(described, word),
+        ..item(word.spelling(), Kind::Qualifier, replace)
+    }
+}
+
+/// The operations of tcgen05 that the target has and whose names start with `prefix`.
+fn operations(environment: &Environment, replace: Span, prefix: &str) -> Vec<Item> {
+    let none = Qualifiers::default();
+    Operation::iter()
+        .filter(|operation| gates::is_open(environment, *operation, &[]))
+        .map(|operation| Described::Tensor(InstructionForm::of(operation), &none))
+        .filter_map(|described| Some((described, described.name().strip_prefix(prefix)?.to_owned())))
+        .flat_map(|(described, rest)| {
+            let named = named(described, rest, replace);
+            std::iter::once(named).chain(skeleton(described, prefix, replace))
+        })
+        .collect()
+}
+
+/// The instructions outside tcgen05 that the target has and whose names start with `prefix`.
+fn instructions(
+    environment: &Environment,
+    rows: impl Iterator<Item = (&'static str, &'static Row)>,
+    prefix: &str,
+    replace: Span,
+) -> Vec<Item> {
+    let mut seen: FxHashSet<&str> = FxHashSet::default();
+    let mut items = Vec::new();
+    for (name, row) in rows {
+        let is_tensor = row.operation == generic::Operation::Tensor;
+        let Some(rest) = name.strip_prefix(prefix).filter(|rest| !rest.is_empty() && !is_tensor) else {
+            continue;
+        };
+        if !gates::is_generic_open(environment, row, &[], |_| true) {
+            continue;
+        }
+        let described = Described::Generic(row, name, &[]);
+        if seen.insert(name) {
+            items.push(named(described, rest.to_owned(), replace));
+        }
+        items.extend(skeleton(described, prefix, replace));
     }
     items
 }
 
-/// The whole instruction with its required qualifiers and operands; none if it has no choices.
-fn skeleton(form: &'static InstructionForm) -> Option<(String, String)> {
-    let name = form.operation.name();
-    let (mut label, mut insert) = (name.to_owned(), name.to_owned());
-    let mut stop = 0;
-    let mut known = Qualifiers::default();
-    for slot in form.qualifiers.iter().filter(|slot| slot.required) {
-        let choices = slot.choices();
-        let (&first, rest) = choices.split_first()?;
-        known.push(Spanned::new(first, Span::default()));
-        label.extend([".", first.spelling()]);
-        insert.push('.');
-        if rest.is_empty() {
-            insert.push_str(first.spelling());
-        } else {
-            stop += 1;
-            let words: Vec<&str> = choices.iter().map(|choice| choice.spelling()).collect();
-            insert.push_str(&format!("${{{stop}|{}|}}", words.join(",")));
-        }
+/// Whether a label has the letters that are written, in their order: editors show no others.
+fn may_mean(written: &str, label: &str) -> bool {
+    let mut letters = label.chars().map(|letter| letter.to_ascii_lowercase());
+    written.chars().all(|wanted| letters.any(|letter| letter == wanted.to_ascii_lowercase()))
+}
+
+/// The name of an instruction.
+fn named(described: Described<'_>, rest: String, replace: Span) -> Item {
+    let lines: Vec<String> = std::iter::once(described.line()).chain(described.other_forms()).collect();
+    let explanation = described.explanation();
+    let summary = explanation.split_once(". ").map_or(explanation, |(first, _)| first);
+    Item {
+        detail: summary.trim_end_matches('.').to_owned(),
+        documentation: format!("{explanation}\n\n```ptx\n{}\n```\n", lines.join("\n")),
+        ..item(rest, Kind::Operation, replace)
     }
-    let operands = operand_skeleton(form, &known, &mut stop);
-    if stop == 0 && label == name {
-        return None;
+}
+
+/// The whole instruction with its required words and operands; none if it has no choices.
+fn skeleton(described: Described<'_>, prefix: &str, replace: Span) -> Option<Item> {
+    let name = described.name();
+    let rest = name.strip_prefix(prefix)?;
+    let mut label = rest.to_owned();
+    let mut insert = vec![Part::text(rest.to_owned())];
+    let mut chosen = Vec::new();
+    for group in described.groups().into_iter().filter(|group| group.necessity == Necessity::Required) {
+        let first = preferred(&group.words)?;
+        chosen.push(first);
+        label.extend([".", &first.spelling()]);
+        insert.push(Part::text("."));
+        insert.push(match group.words.len() {
+            1 => Part::text(first.spelling()),
+            2..=MOST_CHOICES => {
+                let others = group.words.iter().filter(|word| **word != first);
+                Part::Choice(std::iter::once(&first).chain(others).map(|word| word.spelling()).collect())
+            }
+            _ => Part::Place(first.spelling()),
+        });
     }
+    let operands = operand_parts(&described.operands_with(&chosen));
     if !operands.is_empty() {
-        insert.push(' ');
+        insert.push(Part::text(" "));
+        insert.extend(operands);
     }
-    insert.push_str(&operands);
-    insert.push(';');
-    Some((label, insert))
+    insert.push(Part::text(";"));
+    let skeleton = Item {
+        detail: "with what it requires".to_owned(),
+        documentation: format!("{}\n\n```ptx\n{}\n```\n", described.explanation(), described.line()),
+        insert,
+        ..item(label, Kind::Skeleton, replace)
+    };
+    (skeleton.is_snippet() || skeleton.label != rest).then_some(skeleton)
+}
+
+/// Of more choices than these nobody picks from a list.
+const MOST_CHOICES: usize = 32;
+
+/// The word that is written most, where one is: the first otherwise.
+fn preferred(words: &[Word]) -> Option<Word> {
+    let usual = ["b32", "u32", "f32"];
+    let is = |word: &Word, wanted: &str| word.spelling() == wanted;
+    let found = usual.iter().find_map(|wanted| words.iter().find(|word| is(word, wanted)));
+    found.or(words.first()).copied()
 }
 
 /// The required operands as places to jump to.
-fn operand_skeleton(form: &'static InstructionForm, known: &Qualifiers, stop: &mut u32) -> String {
-    let mut place = |name: &str| {
-        *stop += 1;
-        format!("${{{stop}:{name}}}")
-    };
-    let operands: Vec<String> = candidates::required_operands(form, known)
-        .map(|slot| match slot.class.facts().shape {
-            Shape::Address => format!("[{}]", place(slot.name)),
-            Shape::Vector => {
-                let shape = known.get::<LdShape>().map(|shape| shape.value);
-                let num = known.get::<Num>().map(|num| num.value);
-                let data = matches!(slot.class, OperandClass::LoadVector | OperandClass::StoreVector);
-                let length =
-                    shape.zip(num).and_then(|(shape, num)| shape.vector_length(num)).filter(|_| data);
-                let elements: Vec<String> =
-                    (0..length.unwrap_or(1)).map(|index| place(&format!("{}{index}", slot.name))).collect();
-                format!("\\{{{}\\}}", elements.join(", "))
-            }
-            Shape::ValueOrAddress => place(&format!("{}-desc", slot.name)),
-            Shape::Value | Shape::ValueOrVector => place(slot.name),
-        })
-        .collect();
-    operands.join(", ")
-}
-
-fn qualifiers(snapshot: &Snapshot, opcode: &Opcode, replace: Span) -> Vec<Item> {
-    let environment = snapshot.environment();
-    candidates::fitting(opcode.form, &opcode.qualifiers, &environment)
-        .into_iter()
-        .map(|qualifier: Qualifier| Item {
-            detail: qualifier.slot().title().replace('`', ""),
-            documentation: hover::qualifier(opcode.form, qualifier),
-            ..item(qualifier.spelling(), Kind::Qualifier, replace)
-        })
-        .collect()
+fn operand_parts(operands: &[Operand]) -> Vec<Part> {
+    let mut parts = Vec::new();
+    for operand in operands.iter().filter(|operand| !operand.is_optional) {
+        if !parts.is_empty() {
+            parts.push(Part::text(", "));
+        }
+        parts.extend(operand.parts.iter().cloned());
+    }
+    parts
 }
 
 // ---- operands ----
 
 fn at_operand(view: View<'_>, context: &Context<'_>, opcode: &str, place: OperandPlace) -> Vec<Item> {
     let words: Vec<&str> = opcode.split('.').collect();
-    match words.as_slice() {
-        ["tcgen05", behind @ ..] => match context::read(behind) {
+    if let ["tcgen05", behind @ ..] = words.as_slice() {
+        return match context::read(behind) {
             Some(opcode) => at_tcgen05_operand(view, context, &opcode, place),
             None => Vec::new(),
-        },
-        _ => match operations::Opcode::new(opcode).control() {
-            Control::Branch => names(view, context, |name| name.kind == NameKind::Label),
-            Control::Call if place.within.is_none() => {
-                names(view, context, |name| name.kind == NameKind::Function)
+        };
+    }
+    let opcode = operations::Opcode::new(opcode);
+    match opcode.control() {
+        Control::Branch => names(view, context, |name| name.kind == NameKind::Label),
+        Control::Call if place.within.is_none() => {
+            names(view, context, |name| name.kind == NameKind::Function)
+        }
+        Control::Call
+        | Control::Next
+        | Control::IndexedBranch
+        | Control::Return
+        | Control::Exit
+        | Control::Trap => at_generic_operand(view, context, &opcode, place),
+    }
+}
+
+/// The names that may stand in an operand: those of the right type first.
+fn at_generic_operand(
+    view: View<'_>,
+    context: &Context<'_>,
+    opcode: &operations::Opcode,
+    place: OperandPlace,
+) -> Vec<Item> {
+    let mut items = Vec::new();
+    if let Some(row) = opcode.row {
+        let modifiers: Vec<Modifier> = opcode.modifiers.iter().map(|placed| placed.modifier).collect();
+        let described = Described::Generic(row, row.name(), &modifiers);
+        items.extend(all_operands(described, context, place));
+    }
+    let possible = possible(&opcode.slots, |slot| slot.is_optional(), place);
+    // Where nothing is known, everything may stand there.
+    let fit = |name: &Name<'_>| {
+        if matches!(name.kind, NameKind::Label | NameKind::Function) {
+            return Fit::Never;
+        }
+        let best = possible.iter().map(|slot| takes(slot, opcode, place, name)).max();
+        best.unwrap_or(Fit::Perhaps)
+    };
+    items.extend(names_by(view, context, fit));
+    items.extend(special_registers(context));
+    items
+}
+
+/// How well a name fits a position.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Fit {
+    Never,
+    Perhaps,
+    Well,
+}
+
+/// All operands at once, where none is written yet.
+fn all_operands(described: Described<'_>, context: &Context<'_>, place: OperandPlace) -> Option<Item> {
+    let word = context.word();
+    let operands = described.operands();
+    if place != (OperandPlace { index: 0, within: None }) || !word.is_empty() {
+        return None;
+    }
+    let insert = operand_parts(&operands);
+    let names: Vec<&str> = operands.iter().filter(|it| !it.is_optional).map(|it| it.name).collect();
+    (!names.is_empty()).then(|| Item {
+        detail: "all operands".to_owned(),
+        documentation: format!("```ptx\n{}\n```\n", described.line()),
+        insert,
+        ..item(names.join(", "), Kind::Skeleton, word)
+    })
+}
+
+/// The positions that a place may be. Optional operands make the count ambiguous: any that may stand there counts.
+fn possible<'s, T>(slots: &[&'s T], is_optional: impl Fn(&T) -> bool, place: OperandPlace) -> Vec<&'s T> {
+    let optional = slots.iter().filter(|slot| is_optional(slot)).count();
+    slots.iter().copied().skip(place.index).take(optional + 1).collect()
+}
+
+/// The types of registers that are addresses.
+const ADDRESSES: &[Type] = &[Type::B32, Type::U32, Type::S32, Type::B64, Type::U64, Type::S64];
+
+/// Whether an operand of an instruction outside tcgen05 may be a name.
+fn takes(
+    slot: &generic::OperandSlot,
+    opcode: &operations::Opcode,
+    place: OperandPlace,
+    name: &Name<'_>,
+) -> Fit {
+    let is_wide = || opcode.row.is_some_and(|row| row.operation.takes_wider_registers());
+    let fit = |fits: bool, otherwise: Fit| if fits { Fit::Well } else { otherwise };
+    let wanted = slot.ty.of(&opcode.types);
+    match (name.kind, slot.role) {
+        (NameKind::Label | NameKind::Function, _) => Fit::Never,
+        (NameKind::Register { .. }, generic::Role::Address(..))
+            if place.within == Some(Token::BracketOpen) =>
+        {
+            fit(name.is_register(ADDRESSES), Fit::Never)
+        }
+        (NameKind::Register { ty: Some(ty), .. }, _) => match wanted {
+            Some(generic::Type::Pred) => fit(ty == Type::Pred, Fit::Never),
+            _ if ty == Type::Pred => fit(wanted.is_none(), Fit::Never).min(Fit::Perhaps),
+            Some(wanted) => {
+                fit(wanted.bits() == ty.bits() || is_wide() && ty.bits() > wanted.bits(), Fit::Perhaps)
             }
-            Control::Call
-            | Control::Next
-            | Control::IndexedBranch
-            | Control::Return
-            | Control::Exit
-            | Control::Trap => {
-                let mut items =
-                    names(view, context, |name| !matches!(name.kind, NameKind::Label | NameKind::Function));
-                items.extend(special_registers(context));
-                items
-            }
+            None => Fit::Well,
         },
+        (NameKind::Variable(space), generic::Role::Address(_, rule)) => {
+            let wanted = match rule {
+                generic::SpaceRule::Fixed(space) => Some(space),
+                generic::SpaceRule::Nth(nth) => opcode.spaces().nth(nth.into()),
+                generic::SpaceRule::Opaque | generic::SpaceRule::Fabric => None,
+            };
+            fit(wanted.is_none_or(|wanted| wanted.declared() == space), Fit::Never)
+        }
+        // Its address.
+        (NameKind::Variable(_), generic::Role::Source) => Fit::Perhaps,
+        (NameKind::Variable(_), _) => Fit::Never,
+        (NameKind::Register { ty: None, .. }, _) => Fit::Perhaps,
     }
 }
 
@@ -339,45 +590,17 @@ fn special_registers(context: &Context<'_>) -> Vec<Item> {
     Special::all().filter(|(name, _)| name.starts_with('%')).map(special).collect()
 }
 
-/// The qualifiers as the table's conditions want them.
-pub(super) fn known(qualifiers: &[Qualifier]) -> Qualifiers {
-    let mut known = Qualifiers::default();
-    for &qualifier in qualifiers {
-        known.push(Spanned::new(qualifier, Span::default()));
-    }
-    known
-}
-
 fn at_tcgen05_operand(
     view: View<'_>,
     context: &Context<'_>,
     opcode: &Opcode,
     place: OperandPlace,
 ) -> Vec<Item> {
-    let known = known(&opcode.qualifiers);
+    let known = known(opcode.qualifiers.iter().copied());
     let slots: Vec<&OperandSlot> = opcode.form.present(known.words()).collect();
-    let mut items = Vec::new();
-    let word = context.word();
-    if place == (OperandPlace { index: 0, within: None }) && word.is_empty() && !slots.is_empty() {
-        let insert = operand_skeleton(opcode.form, &known, &mut 0);
-        let names: Vec<&str> =
-            candidates::required_operands(opcode.form, &known).map(|slot| slot.name).collect();
-        items.push(Item {
-            detail: "all operands".to_owned(),
-            documentation: format!("```ptx\n{}\n```\n", opcode.form.syntax()),
-            insert,
-            snippet: true,
-            ..item(names.join(", "), Kind::Skeleton, word)
-        });
-    }
-    // Optional operands make the count ambiguous: any that may stand here counts.
-    let optional = slots.iter().filter(|slot| slot.optional).count();
-    let possible = slots
-        .iter()
-        .enumerate()
-        .filter(|(index, _)| *index >= place.index && *index <= place.index + optional)
-        .take(optional + 1)
-        .map(|(_, slot)| slot.class);
+    let mut items: Vec<Item> =
+        all_operands(Described::Tensor(opcode.form, &known), context, place).into_iter().collect();
+    let possible = possible(&slots, |slot| slot.optional, place).into_iter().map(|slot| slot.class);
     let classes: Vec<OperandClass> = possible.collect();
     items.extend(names(view, context, |name| classes.iter().any(|class| fits(*class, place, name))));
     items
@@ -428,12 +651,20 @@ fn members<'a>(family: &'a str, count: u32, written: &str) -> impl Iterator<Item
 
 /// The visible names for which `wanted` holds, the nearest declaration first.
 fn names(view: View<'_>, context: &Context<'_>, wanted: impl Fn(&Name<'_>) -> bool) -> Vec<Item> {
+    names_by(view, context, |name| if wanted(name) { Fit::Well } else { Fit::Never })
+}
+
+/// The visible names that may stand there, those that fit well first.
+fn names_by(view: View<'_>, context: &Context<'_>, fit: impl Fn(&Name<'_>) -> Fit) -> Vec<Item> {
     /// Of a family with thousands of registers, those that match what is written are enough.
     const MOST: u32 = 256;
     let written = context.word_text();
     let word = context.word();
     let mut items = Vec::new();
-    for name in scope::visible(view.snapshot, view.place).iter().filter(|name| wanted(name)) {
+    let visible = scope::visible(view.snapshot, view.place).into_iter().map(|name| (fit(&name), name));
+    let mut visible: Vec<(Fit, Name<'_>)> = visible.filter(|(fit, _)| *fit != Fit::Never).collect();
+    visible.sort_by_key(|(fit, _)| Reverse(*fit));
+    for (_, name) in visible {
         let (kind, detail) = match name.kind {
             NameKind::Register { ty, .. } => {
                 (Kind::Register, ty.map(|ty| format!(".reg .{ty}")).unwrap_or_default())

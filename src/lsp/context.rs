@@ -3,6 +3,8 @@
 //! A statement that is being written does not parse, and what is wrong with it may swallow the ones
 //! behind it. So completion and signature help look at the tokens before the cursor.
 
+use std::borrow::Cow;
+
 use super::text::Text;
 use crate::isa::tensor::InstructionForm;
 use crate::isa::vocabulary::{Operation, Qualifier};
@@ -105,15 +107,24 @@ impl<'s> Context<'s> {
         }
     }
 
-    /// The opcode as far as it is written, with where it starts; the cursor may stand in it.
-    pub(super) fn opcode(&self) -> Option<(&'s str, Span)> {
+    /// The opcode as far as it is written, with where it stands; the cursor may stand in it. Blanks and comments before
+    /// its dots are not in the text.
+    pub(super) fn opcode(&self) -> Option<(Cow<'s, str>, Span)> {
         let &(Token::Identifier | Token::Dotted, first) = self.unguarded().first()? else { return None };
         // `tcgen05.` is a word and an error to the lexer.
         let rest = &self.text[first.start as usize..self.offset as usize];
-        let length =
-            rest.bytes().take_while(|byte| byte.is_ascii_alphanumeric() || b"_$%.:".contains(byte)).count();
-        let span = Span::new(first.start, first.start + length as u32);
-        Some((self.slice(span), span))
+        let mut len = word_length(rest);
+        let mut opcode = Cow::Borrowed(&rest[..len]);
+        while let Some(blank) = blank_length(&rest[len..])
+            && blank > 0
+            && rest[len + blank..].starts_with('.')
+        {
+            let word = &rest[len + blank..];
+            let word = &word[..word_length(word)];
+            opcode.to_mut().push_str(word);
+            len += blank + word.len();
+        }
+        Some((opcode, Span::new(first.start, first.start + len as u32)))
     }
 
     /// The words of the opcode that stand behind the cursor, without the rest of the one that it is in.
@@ -146,6 +157,25 @@ impl<'s> Context<'s> {
             }
         }
         Some(OperandPlace { index, within: open.last().copied() })
+    }
+}
+
+fn word_length(text: &str) -> usize {
+    text.bytes().take_while(|byte| byte.is_ascii_alphanumeric() || b"_$%.:".contains(byte)).count()
+}
+
+/// The length of the blanks and comments that a text starts with; none if a comment does not end.
+fn blank_length(text: &str) -> Option<usize> {
+    let mut rest = text.trim_ascii_start();
+    loop {
+        if let Some(comment) = rest.strip_prefix("//") {
+            rest = &comment[comment.find('\n')?..];
+        } else if let Some(comment) = rest.strip_prefix("/*") {
+            rest = &comment[comment.find("*/")? + 2..];
+        } else {
+            return Some(text.len() - rest.len());
+        }
+        rest = rest.trim_ascii_start();
     }
 }
 

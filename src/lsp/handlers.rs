@@ -7,7 +7,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use super::completion::View;
+use super::completion::{Item, View};
+use super::described::Part;
 use super::navigation::Occurrence;
 use super::settings::Client;
 use super::snapshot::Snapshot;
@@ -302,12 +303,32 @@ fn completion_inside(context: &Context<'_>, params: &types::CompletionParams) ->
     };
     let text = Text::new(snapshot.document.unit.source.text().to_owned());
     let mut items = completion::complete(View { text: &text, offset, snapshot, place: offset });
-    items.retain_mut(|item| {
-        let is_here = item.replace.is_empty() || snapshot.is_written(item.replace);
-        item.replace = snapshot.outside(item.replace);
-        is_here
-    });
+    items.retain_mut(|item| quote(snapshot, item).is_some());
     answer(to_proto::completion(context.client, &snapshot.text, items))
+}
+
+/// Makes an item one of the host file: what is inserted is written as its literal wants it.
+fn quote(snapshot: &Snapshot, item: &mut Item) -> Option<()> {
+    let host = snapshot.document.host.as_ref()?;
+    let replace = item.replace;
+    // All parts stand in one place.
+    let quoted = |text: &str| match host.edits(replace, text)?.0.as_slice() {
+        [(span, text)] => Some((*span, text.clone())),
+        _ => None,
+    };
+    item.replace = quoted("")?.0;
+    for part in &mut item.insert {
+        match part {
+            Part::Text(text) => *text = quoted(text)?.1.into(),
+            Part::Place(text) => *text = quoted(text)?.1,
+            Part::Choice(texts) => {
+                for text in texts {
+                    *text = quoted(text)?.1;
+                }
+            }
+        }
+    }
+    Some(())
 }
 
 fn refused(message: String) -> Failure {

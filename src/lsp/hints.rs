@@ -6,6 +6,8 @@ use crate::instruction::Instruction;
 use crate::instruction::decode::{Bound, Decoded, Value};
 use crate::isa::tensor::OperandClass;
 use crate::source::Span;
+use crate::syntax::ast::StatementKind;
+use crate::syntax::literal;
 
 /// A remark behind a place.
 #[derive(Debug)]
@@ -25,8 +27,39 @@ pub(super) fn hints(snapshot: &Snapshot, span: Span) -> Vec<Hint> {
             hints.extend(constant(snapshot, &decoded, bound));
         }
     }
+    for (_, statement) in snapshot.statements(span) {
+        if let StatementKind::Instruction(instruction) = statement.kind() {
+            hints.extend(multicast(snapshot, instruction));
+        }
+    }
     hints.retain(|hint| span.start <= hint.at && hint.at <= span.end);
     hints
+}
+
+/// To how many CTAs a copy goes.
+fn multicast(snapshot: &Snapshot, instruction: u32) -> Option<Hint> {
+    let unit = &snapshot.document.unit;
+    let opcode = unit.operations.of(instruction);
+    // Few instructions of a module are; their operands alone have to be looked at.
+    if opcode.is_tensor() || !opcode.is_for_several_ctas() {
+        return None;
+    }
+    let operands = unit.module.instructions.get(instruction as usize)?.operands;
+    let slots = opcode.assign(&unit.module, operands).ok()?;
+    let at = slots.iter().position(|slot| slot.name == "ctaMask")?;
+    let operand = &unit.module.operands(operands)[at];
+    let value = literal::evaluate(&unit.source, &unit.module, operand).and_then(|it| u64::try_from(it).ok());
+    let value = value.or_else(|| values::name(snapshot, operand.span()))?;
+    Some(mask(operand.span(), value))
+}
+
+/// A bit for each CTA of the cluster.
+fn mask(span: Span, value: u64) -> Hint {
+    Hint {
+        at: span.end,
+        label: hover::count(value.count_ones(), "CTA"),
+        tooltip: format!("{value} = {value:#x}"),
+    }
 }
 
 /// What a multiply multiplies.
@@ -59,8 +92,7 @@ fn constant(snapshot: &Snapshot, decoded: &Decoded<'_>, bound: &Bound<'_>) -> Op
     let value = values::constant(snapshot, decoded, scalar, 32)?;
     let label = match bound.slot.class {
         OperandClass::Columns => hover::count(u32::try_from(value).ok()?, "column"),
-        // A bit for each CTA of the cluster.
-        OperandClass::CtaMask16 | OperandClass::CtaMask32 => hover::count(value.count_ones(), "CTA"),
+        OperandClass::CtaMask16 | OperandClass::CtaMask32 => return Some(mask(bound.span, value)),
         OperandClass::ScaleInputD => format!("D / {}", 1u64.checked_shl(u32::try_from(value).ok()?)?),
         _ => return None,
     };

@@ -1,19 +1,20 @@
 //! What a word means.
 
+use super::described::{Described, Necessity, Word};
 use super::snapshot::Snapshot;
-use super::{descriptors, links, values};
+use super::{descriptors, values};
 use crate::analysis::description::digits;
 use crate::instruction::Instruction;
 use crate::instruction::decode::{Bound, Decoded, Value};
-use crate::instruction::gates;
-use crate::isa::generic;
+use crate::isa::generic::{self, Modifier, OperandSlot, Pair, Row};
 use crate::isa::special_registers::{Extent, Facts, Lasting, Special, Values};
-use crate::isa::targets::{Gate, PtxVersion, TENSOR_TARGETS, Target};
-use crate::isa::tensor::{InstructionForm, QualifierSlot};
+use crate::isa::targets::{PtxVersion, TENSOR_TARGETS, Target};
 use crate::isa::vocabulary::{LdShape, Num, Qualifier};
+use crate::resolve::operations::Opcode;
 use crate::resolve::symbols::{Resolution, Symbol, SymbolKind};
 use crate::source::{Span, Spanned};
-use crate::syntax::ast::{OperandKind, StatementKind, Type};
+use crate::syntax::ast::{BinaryOperator, Operand, OperandKind, Slice, StatementKind, Type};
+use crate::syntax::literal;
 
 /// An explanation of a place, in Markdown.
 #[derive(Debug)]
@@ -26,13 +27,14 @@ pub(super) struct Hover {
 pub(super) fn hover(snapshot: &Snapshot, offset: u32) -> Option<Hover> {
     let (index, statement) = snapshot.statement(offset)?;
     match statement.kind() {
-        StatementKind::Instruction(_) => {
+        StatementKind::Instruction(instruction) => {
             let decoded = snapshot.decode(index);
             decoded
                 .as_ref()
                 .and_then(|decoded| {
                     opcode(snapshot, decoded, offset).or_else(|| operand(snapshot, decoded, offset))
                 })
+                .or_else(|| generic(snapshot, instruction, offset))
                 .or_else(|| name(snapshot, offset))
         }
         StatementKind::Target => header(snapshot, offset, target),
@@ -48,7 +50,7 @@ fn touches(span: Span, offset: u32) -> bool {
 // ---- the opcode ----
 
 fn opcode(snapshot: &Snapshot, decoded: &Decoded<'_>, offset: u32) -> Option<Hover> {
-    let form = decoded.form?;
+    let described = Described::Tensor(decoded.form?, &decoded.qualifiers);
     if offset < decoded.opcode.start || offset > decoded.opcode.end {
         return None;
     }
@@ -56,68 +58,89 @@ fn opcode(snapshot: &Snapshot, decoded: &Decoded<'_>, offset: u32) -> Option<Hov
     let qualifiers: Vec<Spanned<Qualifier>> = decoded.qualifiers.iter().collect();
     let found = qualifiers.iter().rev().find(|it| touches(it.span, offset));
     if let Some(qualifier) = found {
-        return Some(Hover { span: qualifier.span, markdown: self::qualifier(form, qualifier.value) });
+        let markdown = word(described, Word::Qualifier(qualifier.value));
+        return Some(Hover { span: qualifier.span, markdown });
     }
-    touches(decoded.name, offset)
-        .then(|| Hover { span: decoded.name, markdown: operation(snapshot, form, decoded) })
-}
-
-fn operation(snapshot: &Snapshot, form: &InstructionForm, decoded: &Decoded<'_>) -> String {
-    let mut text = format!(
-        "```ptx\n{}\n```\n\n**`tcgen05.{}`** {}\n",
-        form.syntax(),
-        form.operation,
-        form.operation.explanation()
-    );
-    if let Some(moved) = decoded.instruction.as_ref().and_then(moved) {
-        text.push_str(&format!("\n{moved}\n"));
-    }
-    if let Some(Instruction::Mma(mma)) = &decoded.instruction
-        && let Some(multiply) = snapshot.describe(decoded).and_then(|it| descriptors::explain(mma, &it))
-    {
-        text.push_str(&format!("\n{multiply}"));
-    }
-    text.push_str("\nAvailable:\n\n");
-    text.push_str(&format!("- {}\n", describe_gate(None)));
-    for gate in gates::of_operation(form.operation) {
-        text.push_str(&format!("- {}\n", describe_gate(Some(gate))));
-    }
-    text.push_str(&section(form));
-    text
-}
-
-/// The explanation of a qualifier in an instruction; completion shows it, too.
-pub(super) fn qualifier(form: &InstructionForm, qualifier: Qualifier) -> String {
-    let slot = qualifier.slot();
-    let mut text = format!("**`.{}`** {}\n\n", qualifier.spelling(), qualifier.explanation());
-    let place = form.slot(slot);
-    let necessity = match place {
-        Some(place) if place.required => "required",
-        Some(_) => "optional",
-        None => "not allowed",
+    let remarks = || {
+        let moved = decoded.instruction.as_ref().and_then(moved).map(|moved| format!("{moved}\n"));
+        moved.into_iter().chain(multiply(snapshot, decoded)).collect()
     };
-    text.push_str(&format!(
-        "{}: {} In `tcgen05.{}` it is {necessity}.\n",
-        recase(slot.title(), char::to_ascii_uppercase),
-        recase(slot.explanation().trim(), char::to_ascii_lowercase),
-        form.operation
-    ));
-    let choices = place.map(QualifierSlot::choices).unwrap_or_default();
-    if choices.len() > 1 {
-        text.push_str("\nAllowed here:\n\n");
-        for choice in choices {
-            text.push_str(&format!("- `.{}` {}\n", choice.spelling(), choice.explanation()));
-        }
+    touches(decoded.name, offset)
+        .then(|| Hover { span: decoded.name, markdown: instruction(described, remarks()) })
+}
+
+/// What a multiply multiplies.
+fn multiply(snapshot: &Snapshot, decoded: &Decoded<'_>) -> Option<String> {
+    let Some(Instruction::Mma(mma)) = &decoded.instruction else { return None };
+    descriptors::explain(mma, &snapshot.describe(decoded)?)
+}
+
+/// The explanation of an instruction, with remarks on this one.
+fn instruction(described: Described<'_>, remarks: Vec<String>) -> String {
+    let mut text = format!("```ptx\n{}\n```\n\n", described.syntax());
+    text.push_str(&format!("**`{}`** {}\n", described.name(), described.explanation()));
+    for remark in described.note().map(|note| format!("{note}\n")).into_iter().chain(remarks) {
+        text.push_str(&format!("\n{remark}"));
     }
-    let mut gates = gates::of_qualifier(qualifier).peekable();
-    if gates.peek().is_some() {
-        text.push_str("\nAvailable:\n\n");
-        for gate in gates {
-            text.push_str(&format!("- {}\n", describe_gate(Some(gate))));
-        }
-    }
-    text.push_str(&section(form));
+    let operands = described.all_operands().into_iter().map(|(operand, presence)| {
+        let presence = presence.map(|presence| format!(" ({presence})")).unwrap_or_default();
+        format!("`{}`: {}{presence}", operand.syntax, operand.explanation)
+    });
+    section(&mut text, "Operands", operands);
+    let others = described.other_forms().into_iter();
+    section(&mut text, "Other forms", others.map(|line| format!("`{line}`")));
+    section(&mut text, "Available", described.available());
+    text.push_str(&format!("\n{}\n", described.section()));
     text
+}
+
+/// The explanation of a word in an instruction; completion shows it, too.
+pub(super) fn word(described: Described<'_>, word: Word) -> String {
+    let mut text = format!("**`.{}`** {}\n\n", word.spelling(), word.explanation());
+    if let Some(group) = described.group(word) {
+        let necessity = match group.necessity {
+            Necessity::Required => "required",
+            Necessity::Optional => "optional",
+            Necessity::NotAllowed => "not allowed",
+        };
+        if !group.purpose.is_empty() {
+            text.push_str(&format!(
+                "{}: {} ",
+                recase(&group.title, char::to_ascii_uppercase),
+                recase(group.purpose.trim(), char::to_ascii_lowercase)
+            ));
+        }
+        text.push_str(&format!("In `{}` it is {necessity}.\n", described.name()));
+        if group.words.len() > MOST {
+            let words = group.words.iter().map(|word| format!("`.{}`", word.spelling()));
+            text.push_str(&format!("\nAllowed here: {}\n", words.collect::<Vec<_>>().join(", ")));
+        } else if group.words.len() > 1 {
+            let words = group.words.iter();
+            section(
+                &mut text,
+                "Allowed here",
+                words.map(|word| format!("`.{}` {}", word.spelling(), word.explanation())),
+            );
+        }
+    }
+    section(&mut text, "With other words", described.combinations(word));
+    section(&mut text, "Available", described.word_available(word));
+    text.push_str(&format!("\n{}\n", described.section()));
+    text
+}
+
+/// Of more words than these, each is not explained.
+const MOST: usize = 32;
+
+/// A list with a title, unless it is empty.
+fn section(text: &mut String, title: &str, items: impl IntoIterator<Item = String>) {
+    let mut items = items.into_iter().peekable();
+    if items.peek().is_some() {
+        text.push_str(&format!("\n{title}:\n\n"));
+    }
+    for item in items {
+        text.push_str(&format!("- {item}\n"));
+    }
 }
 
 /// The text with another case of its first letter, as it needs in the middle or at the start.
@@ -127,8 +150,98 @@ fn recase(text: &str, case: fn(&char) -> char) -> String {
     first.into_iter().chain(characters).collect()
 }
 
-fn section(form: &InstructionForm) -> String {
-    format!("\n[PTX ISA {}]({})\n", form.section, links::url(form))
+// ---- other instructions ----
+
+/// What stands at `offset` of an instruction outside tcgen05.
+fn generic(snapshot: &Snapshot, index: u32, offset: u32) -> Option<Hover> {
+    let unit = &snapshot.document.unit;
+    let instruction = unit.module.instructions.get(index as usize)?;
+    let opcode = unit.operations.of(index);
+    let modifiers: Vec<Modifier> = opcode.modifiers.iter().map(|placed| placed.modifier).collect();
+    let row = opcode.row.filter(|_| !opcode.is_tensor())?;
+    let described = Described::Generic(row, name_of(row, snapshot.slice(instruction.opcode)), &modifiers);
+    let start = instruction.opcode.start;
+    if start <= offset && offset <= instruction.opcode.end {
+        return generic_opcode(described, opcode, instruction.opcode, offset);
+    }
+    let (slot, operand) = operand_at(snapshot, opcode, instruction.operands, offset)?;
+    let is_second = match operand.kind() {
+        OperandKind::Binary(BinaryOperator::Or, _) if slot.pair != Pair::None => {
+            let second = unit.module.parts(operand).last();
+            second.is_some_and(|second| touches(second.span(), offset))
+        }
+        _ => false,
+    };
+    let mut text = if is_second {
+        format!("`{}`: {}\n", slot.second_name(), row.second_purpose())
+    } else {
+        let told = described.operand(slot)?;
+        format!("`{}`: {}\n", told.name, told.explanation)
+    };
+    let (_, part) = snapshot.operand(instruction.operands, offset)?;
+    let value = [operand, part].into_iter().filter(|it| it.kind() != OperandKind::Name);
+    let value = value.filter_map(|it| literal::evaluate(&unit.source, &unit.module, it)).next();
+    if let Some(value) = value {
+        // As many digits as the type has; a negative number is its two's complement.
+        let bits = slot.ty.of(&opcode.types).and_then(generic::Type::bits).unwrap_or(64).clamp(1, 64);
+        let digits = value as u64 & (u64::MAX >> (64 - bits));
+        text.push_str(&format!("\n{value} = {digits:#x}\n"));
+    }
+    Some(beside_name(snapshot, offset, operand.span(), &text))
+}
+
+fn generic_opcode(described: Described<'_>, opcode: &Opcode, span: Span, offset: u32) -> Option<Hover> {
+    let Described::Generic(row, ..) = described else { return None };
+    let moved = |it: Span| Span::new(span.start + it.start, span.start + it.end);
+    let mut filled = 0;
+    let mut found = None;
+    for placed in &opcode.modifiers {
+        let Some((group, modifier)) = row.place(&placed.modifier.spelling(), filled) else { continue };
+        filled |= 1 << group;
+        if touches(moved(placed.span), offset) {
+            found = Some((moved(placed.span), Word::Modifier(group, modifier)));
+        }
+    }
+    let of_name = |it: &Span| moved(*it).start > offset || moved(*it).end < offset;
+    match found {
+        Some((span, it)) => Some(Hover { span, markdown: word(described, it) }),
+        // Not where a word stands that the instruction does not have.
+        None if opcode.unknown.iter().all(of_name) => {
+            let words =
+                opcode.modifiers.iter().map(|placed| placed.span).chain(opcode.unknown.iter().copied());
+            let end = words.map(|it| moved(it).start).filter(|start| *start > offset).min();
+            let span = Span::new(span.start, end.unwrap_or(span.end));
+            Some(Hover { span, markdown: instruction(described, Vec::new()) })
+        }
+        None => None,
+    }
+}
+
+/// The name of a row that an opcode has: a row may have several.
+fn name_of(row: &Row, opcode: &str) -> &'static str {
+    let is_written = |name: &&&str| {
+        let written = opcode.strip_prefix(**name);
+        written.is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_alphanumeric() || "_:".contains(c)))
+    };
+    let longest = row.names.iter().filter(is_written).max_by_key(|name| name.len());
+    longest.copied().unwrap_or(row.name())
+}
+
+/// The operand at a place, and its position.
+fn operand_at<'s>(
+    snapshot: &'s Snapshot,
+    opcode: &Opcode,
+    operands: Slice,
+    offset: u32,
+) -> Option<(&'static OperandSlot, &'s Operand)> {
+    let module = &snapshot.document.unit.module;
+    let all = module.operands(operands);
+    let is_meant = |it: &Operand| touches(it.span(), offset) || it.is_long() && it.start() <= offset;
+    let at = all.iter().position(is_meant)?;
+    let assigned = opcode.assign(module, operands).ok().and_then(|slots| slots.get(at).copied());
+    // Of what does not fit, the position says which is meant.
+    let slot = assigned.or_else(|| opcode.slots.get(at).copied())?;
+    Some((slot, &all[at]))
 }
 
 /// What a load or store moves, in words.
@@ -168,14 +281,19 @@ pub(super) fn count(number: u32, noun: &str) -> String {
 
 fn operand(snapshot: &Snapshot, decoded: &Decoded<'_>, offset: u32) -> Option<Hover> {
     let bound = decoded.operands.iter().find(|bound| touches(bound.span, offset))?;
-    let named = name(snapshot, offset);
-    let span = named.as_ref().map_or(bound.span, |hover| hover.span);
-    let mut text = named.map(|hover| hover.markdown + "\n---\n").unwrap_or_default();
-    text.push_str(&format!("`{}`: {}\n", bound.slot.name, bound.slot.class.facts().noun));
+    let mut text = format!("`{}`: {}\n", bound.slot.name, bound.slot.class.facts().noun);
     if let Some(constant) = constant(snapshot, decoded, bound) {
         text.push_str(&format!("\n{constant}"));
     }
-    Some(Hover { span, markdown: text })
+    Some(beside_name(snapshot, offset, bound.span, &text))
+}
+
+/// What is said of an operand, below what is said of the name that stands there.
+fn beside_name(snapshot: &Snapshot, offset: u32, span: Span, text: &str) -> Hover {
+    match name(snapshot, offset) {
+        Some(Hover { span, markdown }) => Hover { span, markdown: format!("{markdown}\n---\n{text}") },
+        None => Hover { span, markdown: text.to_owned() },
+    }
 }
 
 /// What the operand is known to hold.
@@ -318,14 +436,4 @@ fn version(text: &str) -> Option<String> {
     } else {
         format!("There is no PTX ISA {version}.\n")
     })
-}
-
-/// A gate in a line of Markdown; without one, tcgen05's own.
-fn describe_gate(gate: Option<&Gate>) -> String {
-    let (feature, since, targets) = match gate {
-        Some(gate) => (gate.feature, gate.since, gate.targets),
-        None => ("tcgen05", PtxVersion::new(8, 6), TENSOR_TARGETS),
-    };
-    let targets: Vec<String> = targets.iter().map(|target| format!("`{target}`")).collect();
-    format!("{feature}: PTX ISA {since} or later on {}", targets.join(", "))
 }

@@ -1,15 +1,14 @@
 //! Links into the ISA's online documentation.
 
 use super::snapshot::Snapshot;
-use crate::isa::tensor::InstructionForm;
 use crate::source::Span;
 
 /// The page that holds all of the ISA.
 const ISA: &str = "https://docs.nvidia.com/cuda/parallel-thread-execution/";
 
-/// Where the ISA defines the instruction.
-pub(super) fn url(form: &InstructionForm) -> String {
-    format!("{ISA}#{}", form.anchor)
+/// A place in the ISA.
+pub(super) fn url(anchor: &str) -> String {
+    format!("{ISA}#{anchor}")
 }
 
 /// A word of the text that leads somewhere.
@@ -26,7 +25,7 @@ pub(super) fn links(snapshot: &Snapshot) -> Vec<Link> {
         .filter_map(|decoded| {
             let form = decoded.form?;
             let title = format!("PTX ISA {}: tcgen05.{}", form.section, form.operation);
-            Some(Link { span: decoded.name, url: url(form), title })
+            Some(Link { span: decoded.name, url: url(form.anchor), title })
         })
         .collect()
 }

@@ -1,8 +1,10 @@
 //! Which operand is expected.
 
-use super::completion;
 use super::context::{self, Context};
+use super::described::{self, Described, Operand};
 use super::text::Text;
+use crate::isa::generic::Modifier;
+use crate::resolve::operations::Opcode;
 
 /// The operands of the instruction at a place.
 #[derive(Debug)]
@@ -14,28 +16,33 @@ pub(super) struct Signature {
     pub(super) active: usize,
 }
 
-/// The operands of the tcgen05 instruction at `offset`, and which of them that is.
+/// The operands of the instruction at `offset`, and which of them that is.
 pub(super) fn signature(text: &Text, offset: u32) -> Option<Signature> {
     let context = Context::new(text, offset)?;
     let place = context.operand()?;
     let (written, _) = context.opcode()?;
-    let words: Vec<&str> = written.strip_prefix("tcgen05.")?.split('.').collect();
-    let opcode = context::read(&words)?;
-    let known = completion::known(&opcode.qualifiers);
-    let parameters: Vec<(String, String)> = opcode
-        .form
-        .present(known.words())
-        .map(|slot| {
-            let bare = slot.bare_syntax();
-            let syntax = if slot.optional { format!("{{{bare}}}") } else { bare };
-            (syntax, slot.class.facts().noun.to_owned())
-        })
-        .collect();
+    if let Some(behind) = written.strip_prefix("tcgen05.") {
+        let opcode = context::read(&behind.split('.').collect::<Vec<_>>())?;
+        let known = described::known(opcode.qualifiers);
+        return Some(of(Described::Tensor(opcode.form, &known), &written, place.index));
+    }
+    let opcode = Opcode::new(&written);
+    let modifiers: Vec<Modifier> = opcode.modifiers.iter().map(|placed| placed.modifier).collect();
+    Some(of(Described::Generic(opcode.row?, "", &modifiers), &written, place.index))
+        .filter(|signature| !signature.parameters.is_empty())
+}
+
+fn of(described: Described<'_>, written: &str, active: usize) -> Signature {
+    let shown = |operand: Operand| {
+        let syntax = if operand.is_optional { format!("{{{}}}", operand.syntax) } else { operand.syntax };
+        (syntax, operand.explanation)
+    };
+    let parameters: Vec<(String, String)> = described.operands().into_iter().map(shown).collect();
     let shown: Vec<&str> = parameters.iter().map(|(syntax, _)| syntax.as_str()).collect();
-    Some(Signature {
+    Signature {
         label: format!("{written} {}", shown.join(", ")),
-        documentation: opcode.form.operation.explanation().to_owned(),
-        active: place.index,
+        documentation: described.explanation().to_owned(),
+        active,
         parameters,
-    })
+    }
 }

@@ -7,6 +7,7 @@ use strum::IntoEnumIterator;
 
 use super::actions::Action;
 use super::completion::{self, Item};
+use super::described::Part;
 use super::handlers::Context;
 use super::hints::Hint;
 use super::hover::Hover;
@@ -322,7 +323,7 @@ pub(super) fn code_actions(
 pub(super) fn completion(client: Client, text: &Text, items: Vec<Item>) -> Value {
     let items: Vec<types::CompletionItem> = items
         .into_iter()
-        .filter(|item| client.snippets || !item.snippet)
+        .filter(|item| client.snippets || !item.is_snippet())
         .enumerate()
         .map(|(index, item)| completion_item(client, text, index, item))
         .collect();
@@ -331,7 +332,9 @@ pub(super) fn completion(client: Client, text: &Text, items: Vec<Item>) -> Value
 
 fn completion_item(client: Client, text: &Text, index: usize, item: Item) -> types::CompletionItem {
     let range = range(text, client.encoding, item.replace);
-    let edit = types::TextEdit { range, new_text: item.insert };
+    let is_snippet = item.is_snippet();
+    let new_text = if is_snippet { snippet(&item.insert) } else { plain(&item.insert) };
+    let edit = types::TextEdit { range, new_text };
     types::CompletionItem {
         label: item.label,
         kind: Some(match item.kind {
@@ -350,10 +353,50 @@ fn completion_item(client: Client, text: &Text, index: usize, item: Item) -> typ
             .then(|| types::Documentation::MarkupContent(markdown(item.documentation))),
         // The order is ours, not that of the alphabet.
         sort_text: Some(format!("{index:05}")),
-        insert_text_format: item.snippet.then_some(types::InsertTextFormat::SNIPPET),
+        insert_text_format: is_snippet.then_some(types::InsertTextFormat::SNIPPET),
         text_edit: Some(types::CompletionTextEdit::Edit(edit)),
         ..types::CompletionItem::default()
     }
+}
+
+fn plain(parts: &[Part]) -> String {
+    let texts = parts.iter().map(|part| match part {
+        Part::Text(text) => text.as_ref(),
+        Part::Place(text) => text,
+        Part::Choice(texts) => texts.first().map_or("", String::as_str),
+    });
+    texts.collect()
+}
+
+/// The protocol's way to write places that are to be filled in.
+fn snippet(parts: &[Part]) -> String {
+    let escaped = |text: &str, special: &[char]| {
+        let mut escaped = String::with_capacity(text.len());
+        for character in text.chars() {
+            if special.contains(&character) {
+                escaped.push('\\');
+            }
+            escaped.push(character);
+        }
+        escaped
+    };
+    let mut stop = 0;
+    let mut snippet = String::new();
+    for part in parts {
+        match part {
+            Part::Text(text) => snippet.push_str(&escaped(text, &['\\', '$', '}'])),
+            Part::Place(text) => {
+                stop += 1;
+                snippet.push_str(&format!("${{{stop}:{}}}", escaped(text, &['\\', '$', '}'])));
+            }
+            Part::Choice(texts) => {
+                stop += 1;
+                let texts = texts.iter().map(|text| escaped(text, &['\\', ',', '|']));
+                snippet.push_str(&format!("${{{stop}|{}|}}", texts.collect::<Vec<_>>().join(",")));
+            }
+        }
+    }
+    snippet
 }
 
 pub(super) fn signature(signature: Signature) -> types::SignatureHelp {

@@ -6,8 +6,9 @@ use crate::analysis::functions::FunctionFacts;
 use crate::descriptor::Known;
 use crate::instruction::Scalar;
 use crate::instruction::decode::Decoded;
-use crate::resolve::symbols::RegisterId;
+use crate::resolve::symbols::{RegisterId, Resolution, SymbolKind};
 use crate::source::Span;
+use crate::syntax::ast::Type;
 
 /// The known bits of an operand of a tcgen05 instruction.
 pub(super) fn operand(snapshot: &Snapshot, decoded: &Decoded<'_>, scalar: &Scalar<'_>) -> Option<Known> {
@@ -27,6 +28,16 @@ pub(super) fn constant(
     width: u32,
 ) -> Option<u64> {
     operand(snapshot, decoded, scalar)?.constant(width)
+}
+
+/// The value of the register that is named at `span`, if all of its bits are known.
+pub(super) fn name(snapshot: &Snapshot, span: Span) -> Option<u64> {
+    let (span, resolution) = snapshot.used_name(span.start)?;
+    let Resolution::Register(id) = resolution else { return None };
+    let SymbolKind::Register { ty, .. } = snapshot.document.unit.symbols.register(id).kind else {
+        return None;
+    };
+    register(snapshot, span, id)?.constant(ty.and_then(Type::bits).unwrap_or(64).min(64))
 }
 
 /// The known bits of a register that the instruction names at `span`: behind the instruction, if it

@@ -6,6 +6,7 @@ mod diagnostics;
 mod editing;
 mod edits;
 mod host;
+mod instructions;
 mod reading;
 mod robustness;
 mod values;

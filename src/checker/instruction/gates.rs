@@ -8,6 +8,7 @@ use std::sync::LazyLock;
 use strum::IntoEnumIterator;
 
 use super::decode::Decoded;
+use crate::isa::generic::{Constraint, Demand, Modifier, Row};
 use crate::isa::scale_vectors;
 use crate::isa::targets::{self, GATES, Gate, PtxVersion, TENSOR_TARGETS, Target, Unavailable, Use};
 use crate::isa::tensor::InstructionForm;
@@ -115,6 +116,27 @@ pub fn is_open(environment: &Environment, operation: Operation, qualifiers: &[Qu
                     .all(|gate| targets::available(gate.targets, gate.since, target.value, version).is_ok())
         })
     })
+}
+
+/// Whether the version has an instruction outside tcgen05 with these words, and one target of each set has it. `is_free`
+/// says where more words may follow.
+pub fn is_generic_open(
+    environment: &Environment,
+    row: &Row,
+    words: &[Modifier],
+    is_free: impl Fn(usize) -> bool,
+) -> bool {
+    let version = environment.version.map_or(PtxVersion::LATEST, |version| version.value);
+    let gates = row.gates(words, is_free);
+    let is_old_enough = |gate: &&Constraint| !matches!(gate.then, Demand::Since(since) if version < since);
+    let has = |target: Target| {
+        gates.iter().all(|gate| match gate.then {
+            Demand::On(targets) => targets.contains(target),
+            Demand::Since(_) | Demand::Needs(_) | Demand::Excludes(_) | Demand::OneOf(_) => true,
+        })
+    };
+    gates.iter().all(is_old_enough)
+        && environment.targets.iter().all(|set| set.iter().any(|target| has(target.value)))
 }
 
 /// The gates that concern an operation whatever its qualifiers are.

@@ -10,7 +10,7 @@ use smallvec::SmallVec;
 use super::words::{tensor_operation, words};
 use crate::isa::generic::{
     Access, BooleanOperator, Comparison, Computation, Constraint, Control, Flag, Form, Lanes, Modifier,
-    OperandSlot, Presence, Role, Row, Semantics, Space, SpaceRule, Synchronization, Type, rows_starting_with,
+    OperandSlot, Role, Row, Semantics, Space, SpaceRule, Synchronization, Type, rows_starting_with,
 };
 use crate::isa::vocabulary::{CtaGroup, Qualifier};
 use crate::isa::{generic, vocabulary};
@@ -272,7 +272,8 @@ impl Opcode {
                 _ => None,
             })
             .collect();
-        this.slots = row.operands.iter().filter(|slot| this.may_have(slot)).collect();
+        this.slots =
+            row.operands.iter().filter(|slot| slot.may_stand(|modifier| this.has(modifier))).collect();
         this.concerns = this.find_concerns(this.modifiers.iter().any(|placed| {
             matches!(placed.modifier, Modifier::CtaGroup(generic::CtaGroup::Two) | Modifier::Multicast(_))
         }));
@@ -488,18 +489,6 @@ impl Opcode {
             Modifier::Space(space) => Some(space),
             _ => None,
         })
-    }
-
-    fn has_any(&self, modifiers: &[Modifier]) -> bool {
-        modifiers.iter().any(|modifier| self.has(*modifier))
-    }
-
-    fn may_have(&self, slot: &OperandSlot) -> bool {
-        match slot.presence {
-            Presence::Always | Presence::Optional => true,
-            Presence::When(modifiers) | Presence::OptionalWhen(modifiers) => self.has_any(modifiers),
-            Presence::Unless(modifiers) => !self.has_any(modifiers),
-        }
     }
 
     /// Whether the operands of an instruction fill each of the positions, and none is left over: then
@@ -752,13 +741,7 @@ impl Match {
         // By group: whether one of its words was met. No row has as many groups as bits are here.
         let mut filled: u64 = 0;
         for (word, span) in words {
-            let meanings = Modifier::meanings(word);
-            let free = |index: usize| filled >> index & 1 == 0;
-            let meant = row.modifiers.iter().enumerate().find_map(|(index, group)| {
-                let meaning = meanings.iter().find(|meaning| free(index) && group.words.contains(meaning));
-                meaning.map(|modifier| (index, *modifier))
-            });
-            match meant {
+            match row.place(word, filled) {
                 Some((index, modifier)) => {
                     filled |= 1 << index;
                     modifiers.push(Placed { modifier, span });

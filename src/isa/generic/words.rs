@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
-use strum::{EnumIter, IntoEnumIterator, IntoStaticStr};
+use strum::{EnumIter, EnumMessage, IntoEnumIterator, IntoStaticStr};
 
 use ptx_syntax::ast;
 
@@ -27,7 +27,7 @@ macro_rules! words {
         )+
 
         /// A word of an opcode, and what it means there.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, EnumMessage)]
         pub enum Modifier {
             $( $(#[doc = $doc])+ $kind($kind), )+
             /// The shape of a matrix multiplication, such as `.m16n8k16`.
@@ -517,6 +517,19 @@ impl Space {
     /// Whether it is shared memory, of this CTA or of the cluster.
     pub const fn is_shared(self) -> bool {
         matches!(self, Self::Shared | Self::SharedCta | Self::SharedCluster)
+    }
+}
+
+impl Geometry {
+    /// Number of coordinates.
+    pub const fn coordinates(self) -> u32 {
+        match self {
+            Self::D1 => 1,
+            Self::D2 | Self::A1d => 2,
+            Self::D3 => 3,
+            Self::D4 | Self::A2d | Self::Cube | Self::Acube | Self::D2ms | Self::A2dms => 4,
+            Self::D5 => 5,
+        }
     }
 }
 

@@ -87,7 +87,7 @@ fn completion_of_an_operation_is_a_skeleton() {
     let skeleton = items.iter().find(|it| it["insertTextFormat"] == 2).unwrap();
     insta::assert_json_snapshot!(skeleton);
     let operands = complete_in(&kernel("\ttcgen05.ld.sync.aligned.32x32b.x2.b32 $0"));
-    assert_eq!(operands[0]["textEdit"]["newText"], "\\{${1:r0}, ${2:r1}\\}, [${3:taddr}]");
+    assert_eq!(operands[0]["textEdit"]["newText"], "{${1:r0}, ${2:r1}\\}, [${3:taddr}]");
 }
 
 #[test]
