@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::from_here;
 use crate::render::Checked;
 use crate::render::sources::SourceFile;
 use crate::resolve::provenance::Frame;
@@ -32,7 +33,7 @@ pub(super) fn find(file: &mut Checked) {
         let found = candidates(&recorded, &module).find(|path| path.is_file());
         if let Some(path) = found {
             let source = read(&path, size);
-            file.sources.insert(recorded, SourceFile { path: name(&path), source });
+            file.sources.insert(recorded, SourceFile { path: from_here(&path), source });
         }
     }
 }
@@ -53,12 +54,5 @@ fn read(path: &Path, size: Option<u64>) -> Option<Source> {
     if bytes > MAX_BYTES || size.is_some_and(|size| size != bytes) {
         return None;
     }
-    Source::from_bytes(name(path), fs::read(path).ok()?).ok()
-}
-
-/// The path as people call it: from this directory, if it is below.
-fn name(path: &Path) -> String {
-    let here = std::env::current_dir().ok();
-    let below = here.and_then(|here| path.strip_prefix(here).map(Path::to_owned).ok());
-    below.unwrap_or_else(|| path.to_owned()).display().to_string()
+    Source::from_bytes(from_here(path), fs::read(path).ok()?).ok()
 }

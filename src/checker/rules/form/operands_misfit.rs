@@ -1,6 +1,6 @@
 use super::generic::Generic;
 use super::takes;
-use crate::diagnostic::{Diagnostic, Findings};
+use crate::diagnostic::{Diagnostic, Findings, Fix};
 use crate::host::is_unknown;
 use crate::isa::generic::{Form, OperandSlot, Operation, Pair};
 use crate::resolve::operations::{Misfit, Opcode};
@@ -50,11 +50,24 @@ fn misfit(checker: &Checker<'_>, index: u32, findings: &mut Findings<'_>) {
     let operands = unit.module.operands(raw.operands);
     let Some((misfit, slot)) = opcode.refused(&unit.module, raw.operands) else { return };
     let Some(generic) = Generic::new(checker, index) else { return };
-    let is_open = |span: Span| is_unknown(unit.source.slice(span)) || unit.missing_end(span.start).is_some();
-    if operands.iter().any(|operand| is_open(operand.span())) {
+    if operands.iter().any(|operand| is_unknown(unit.source.slice(operand.span()))) {
         return;
     }
     let name = generic.name();
+    // The operation of the next statement is read as an operand of this one.
+    if let Some((span, end)) =
+        operands.iter().find_map(|it| Some((it.span(), unit.missing_end(it.span().start)?)))
+    {
+        let finding = Diagnostic::new(
+            Code::OperandsMisfit,
+            Span::at(end),
+            "a `;` is missing",
+            format!("`{name}` is not ended here"),
+        );
+        let finding = finding.label(span, "this is read as an operand of it");
+        findings.push(finding.fix(Some(Fix::safe("Insert `;`", Span::at(end), ";"))));
+        return;
+    }
     let finding = match misfit {
         Misfit::Count => {
             let span = match operands {
