@@ -121,7 +121,7 @@ impl TypeRule {
     pub fn of(self, types: &[Type]) -> Option<Type> {
         match self {
             Self::Nth(nth) => types.get(usize::from(nth)).copied(),
-            Self::Fixed(ty) => Some(ty),
+            Self::Fixed(ty) | Self::Integer(ty) => Some(ty),
             Self::Product | Self::Pointer | Self::Fragment | Self::Any => None,
         }
     }
@@ -130,7 +130,7 @@ impl TypeRule {
         match self {
             Self::Product => " of the type, or twice as wide with `.wide`",
             Self::Pointer => " of 32 or 64 bits",
-            Self::Nth(_) | Self::Fixed(_) | Self::Fragment | Self::Any => "",
+            Self::Nth(_) | Self::Fixed(_) | Self::Integer(_) | Self::Fragment | Self::Any => "",
         }
     }
 }
