@@ -27,10 +27,11 @@ rule! {
     ///
     /// ## Example
     /// ```ptx
+    /// .reg .b64 map;
     /// .shared .align 1024 .b8 tiles[32768];
     /// mov.u32 r0, tiles;
     /// add.u32 r0, r0, 128;
-    /// cp.async.bulk.tensor.2d.shared::cta.global.tile.mbarrier::complete_tx::bytes [r0], [map, {r2, r3}], [full];
+    /// cp.async.bulk.tensor.2d.shared::cta.global.tile.mbarrier::complete_tx::bytes [r0], [map, {r2, r3}], [mbar];
     /// shr.u32 r1, r0, 4;
     /// cvt.u64.u32 adesc, r1;
     /// or.b64 adesc, adesc, 0x4000404000010000;
@@ -39,10 +40,11 @@ rule! {
     ///
     /// ## Use instead
     /// ```ptx
+    /// .reg .b64 map;
     /// .shared .align 1024 .b8 tiles[32768];
     /// mov.u32 r0, tiles;
     /// add.u32 r0, r0, 1024;
-    /// cp.async.bulk.tensor.2d.shared::cta.global.tile.mbarrier::complete_tx::bytes [r0], [map, {r2, r3}], [full];
+    /// cp.async.bulk.tensor.2d.shared::cta.global.tile.mbarrier::complete_tx::bytes [r0], [map, {r2, r3}], [mbar];
     /// shr.u32 r1, r0, 4;
     /// cvt.u64.u32 adesc, r1;
     /// or.b64 adesc, adesc, 0x4000404000010000;
