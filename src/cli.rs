@@ -25,7 +25,6 @@ mod lsp;
 mod patch;
 mod repair;
 mod simulate;
-mod sources;
 
 /// Checks PTX for the tcgen05 instructions of Blackwell GPUs.
 #[derive(Debug, Parser)]

@@ -20,6 +20,7 @@
 //! ```text
 //!  cli                    the program
 //!  lsp                    the language server
+//!  sources                the files that PTX was compiled from, on this machine
 //!  render                 findings as text, JSON, SARIF ...
 //!  fix, config, layout    applies repairs; ptx-tc.toml; the white space of a module
 //!  simulation             runs a kernel without a GPU
@@ -80,6 +81,9 @@ pub mod lsp;
 #[cfg(feature = "cli")]
 #[doc(hidden)]
 pub mod render;
+
+#[cfg(feature = "cli")]
+mod sources;
 
 pub use ptx_check::{
     Document, Memory, Options, Report, Source, Unit, UnknownOpcode, check, check_unit, check_unit_again,

@@ -17,6 +17,7 @@ pub mod json;
 pub mod junit;
 pub mod rdjson;
 pub mod sarif;
+mod shown;
 pub mod simulation;
 pub mod sources;
 pub mod statistics;

@@ -24,6 +24,8 @@
 //! | which variable in shared memory does a store write, or a descriptor point to? | [`flow::Flow::stores_elsewhere`] |
 //! | who waits, and does not look whether the phase is over? | [`waits`] |
 //! | which mbarriers are waited on, and which are signalled? | [`mbarriers`]; in what is called, [`flow::Flow::mbarriers_of_callees`] |
+//! | is an mbarrier that of another CTA of the cluster? | [`remote`] |
+//! | which mbarriers does nothing signal in a pair of CTAs? | [`pairs`] |
 //! | how many arrivals come together at an mbarrier, and how many does it expect? | [`arrivals`] |
 //! | which waits are for a parity that cannot be the phase's? which does nobody get past? | [`parities`] |
 //! | which paths can a run take? | [`paths`], behind all questions about order |
@@ -81,6 +83,7 @@ mod local;
 pub mod loops;
 pub mod mbarriers;
 mod outside;
+pub mod pairs;
 pub mod parities;
 pub mod paths;
 pub mod pending;
@@ -89,6 +92,7 @@ pub mod ranges;
 pub mod reach;
 pub mod reached;
 pub mod registers;
+pub mod remote;
 pub mod rounds;
 pub mod shared;
 pub mod sums;

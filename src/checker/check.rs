@@ -11,9 +11,11 @@ mod incremental;
 
 use std::sync::{Mutex, PoisonError};
 
+use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
 use crate::analysis::calls::{CallGraph, Component};
+use crate::analysis::cfg::Cfg;
 use crate::analysis::description::{self, Description};
 use crate::analysis::descriptors::{self, Descriptors};
 use crate::analysis::events::Events;
@@ -25,12 +27,15 @@ use crate::host::Host;
 use crate::instruction::decode::{Decoded, Decoder};
 use crate::instruction::gates::Gates;
 use crate::instruction::index::Index;
+use crate::isa::generic::Synchronization;
 use crate::resolve::environment::Environment;
+use crate::resolve::operations::Opcode;
 use crate::resolve::provenance::Provenance;
+use crate::resolve::symbols::Resolution;
 use crate::resolve::unit::Unit;
 use crate::rules::{Checker, Chosen, Scope};
 use crate::suppression::Suppressions;
-use crate::syntax::ast::Module;
+use crate::syntax::ast::{Function, Module};
 use crate::syntax::threads;
 use crate::{Options, Report};
 use call_labels::CallLabels;
@@ -133,6 +138,7 @@ fn look_at_unit<'a>(
     let decoder = Decoder::new(unit);
     let tensor = decoder.functions();
     let mut tasks: Vec<Task> = calls.components(&tensor).into_iter().map(Task::new).collect();
+    tasks.extend(beside(unit, calls, &tasks));
     let outline = memory.as_mut().map(|memory| {
         let outline = Outline::new(unit, calls);
         memory.recall(unit, options, &outline, &mut tasks);
@@ -149,6 +155,62 @@ fn look_at_unit<'a>(
         memory.keep(unit, options, outline, tasks);
     }
     (!cancelled()).then_some(whole)
+}
+
+/// The components without tcgen05 instructions in which there is something to say of mbarriers, of barriers with
+/// numbers in registers, or of the registers of warps. What they share with others is looked at there.
+fn beside(unit: &Unit, calls: &CallGraph, tasks: &[Task]) -> Vec<Task> {
+    let Unit { module, operations, .. } = unit;
+    // There are few opcodes.
+    if !unit.is_module || !operations.opcodes().iter().any(Concern::may_be_of) {
+        return Vec::new();
+    }
+    let elsewhere: FxHashSet<u32> =
+        tasks.iter().flat_map(|task| &task.component.functions).copied().collect();
+    let concerned = |function: &Function| {
+        let range = Cfg::instruction_range(module, function.body);
+        operations.others_within(range).iter().any(|instruction| Concern::of(unit, *instruction))
+    };
+    let roots: Vec<u32> = module
+        .bodies()
+        .filter(|(index, function)| !elsewhere.contains(index) && concerned(function))
+        .map(|(index, _)| index)
+        .collect();
+    if roots.is_empty() {
+        return Vec::new();
+    }
+    let components = calls.components(&roots).into_iter();
+    components.map(|component| Task::beside(component, &elsewhere)).collect()
+}
+
+/// What rules have something to say of in kernels without tcgen05 instructions.
+struct Concern;
+
+impl Concern {
+    /// Whether an instruction with this opcode may be one.
+    fn may_be_of(opcode: &Opcode) -> bool {
+        match opcode.synchronization() {
+            Synchronization::MbarrierInit
+            | Synchronization::MbarrierArrive
+            | Synchronization::MbarrierWait
+            | Synchronization::RegisterChange => true,
+            Synchronization::BarrierSync | Synchronization::BarrierArrive => opcode.types.is_empty(),
+            _ => false,
+        }
+    }
+
+    /// Whether an instruction is one.
+    fn of(unit: &Unit, instruction: u32) -> bool {
+        let opcode = unit.operations.of(instruction);
+        let is_barrier =
+            matches!(opcode.synchronization(), Synchronization::BarrierSync | Synchronization::BarrierArrive);
+        // Of a barrier whose number is written, the assembler says it.
+        let is_open = || {
+            let number = unit.module.instructions[instruction as usize].operands.range().next();
+            number.is_some_and(|at| matches!(unit.symbols.operand(at as u32), Resolution::Register(_)))
+        };
+        Self::may_be_of(opcode) && (!is_barrier || is_open())
+    }
 }
 
 /// Says of each place which lines it was compiled from.
@@ -245,6 +307,8 @@ struct Worker<'a> {
     context: Context<'a>,
     /// The rules about functions.
     rules: Vec<Chosen>,
+    /// Those of them that are about functions without tcgen05 instructions as well.
+    rules_beside: Vec<Chosen>,
     decoder: Decoder<'a>,
     findings: Findings<'a>,
     descriptions: Vec<Description>,
@@ -272,8 +336,9 @@ impl<'a> Worker<'a> {
             &[Scope::Statement]
         };
         let rules = Chosen::of(&options.rules, scopes);
+        let rules_beside = rules.iter().filter(|rule| rule.is_beside_tensor()).copied().collect();
         let decoder = if options.describe { Decoder::new(unit) } else { Decoder::for_checks(unit) };
-        Self { context, rules, decoder, findings, descriptions: Vec::new(), steps: 0 }
+        Self { context, rules, rules_beside, decoder, findings, descriptions: Vec::new(), steps: 0 }
     }
 
     /// Runs the rules about the text and the module as such, and those about statements on what
@@ -328,11 +393,12 @@ impl<'a> Worker<'a> {
         }
         let context = self.context;
         let mut looked: Vec<Looked<'_>> = Vec::with_capacity(tasks.len());
-        for Task { component, .. } in tasks {
+        for Task { component, elsewhere, .. } in tasks {
             let instructions = self.decoder.decode(&component.functions);
-            if !instructions.is_empty() {
+            if !instructions.is_empty() || elsewhere.is_some() {
                 looked.push(Looked {
                     component,
+                    elsewhere: elsewhere.as_deref(),
                     index: Index::new(&instructions, gates),
                     instructions,
                     events: Events::default(),
@@ -354,12 +420,15 @@ impl<'a> Worker<'a> {
         let flows: Vec<Flow<'_>> = together.iter().flat_map(Together::flows).collect();
         let mut left = &flows[..];
         let mut checkers: Vec<Checker<'_>> = Vec::with_capacity(looked.len());
+        let mut beside: Vec<Checker<'_>> = Vec::new();
         for it in &looked {
             let (own, others) = left.split_at(it.functions.len());
             left = others;
+            let checkers = if it.elsewhere.is_some() { &mut beside } else { &mut checkers };
             checkers.push(it.checker(own, &context));
         }
         Checker::run(&checkers, &self.rules, &mut self.findings, cancelled);
+        Checker::run(&beside, &self.rules_beside, &mut self.findings, cancelled);
         for Looked { instructions, functions, descriptors, .. } in &looked {
             let of_calls = |facts: &FunctionFacts| -> u64 {
                 facts.by_call.iter().map(|(_, facts)| facts.budget.taken()).sum()
@@ -386,6 +455,8 @@ impl<'a> Worker<'a> {
 /// What rules are told of one component.
 struct Looked<'a> {
     component: &'a Component,
+    /// Without tcgen05 instructions: the functions that are looked at with others.
+    elsewhere: Option<&'a [u32]>,
     instructions: Vec<Decoded<'a>>,
     index: Index,
     events: Events,
@@ -397,9 +468,14 @@ impl Looked<'_> {
     /// Finds what holds in its functions, and leaves out the events that do not happen.
     fn analyse(&mut self, context: &Context<'_>) {
         let Context { unit, options, calls, .. } = *context;
-        let Self { component, instructions, events, .. } = self;
-        let functions =
-            FunctionFacts::all(unit, (calls, component), instructions, events, options.analysis_budget);
+        let Self { component, elsewhere, instructions, events, .. } = self;
+        let functions = FunctionFacts::all(
+            unit,
+            (calls, component, *elsewhere),
+            instructions,
+            events,
+            options.analysis_budget,
+        );
         let unread = waits::unread(unit, events, &functions);
         if !unread.is_empty() || functions.iter().any(|facts| !facts.is_executed_whole()) {
             *events = Events::new(unit, component, instructions, &|function, instruction| {

@@ -9,6 +9,7 @@
 pub mod environment;
 mod families;
 pub mod launch_bounds;
+pub mod misfits;
 pub mod operations;
 pub mod provenance;
 mod register_index;

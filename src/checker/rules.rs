@@ -5,6 +5,7 @@
 //! typed values with spans from a [`Checker`]; it neither parses nor slices text.
 
 use std::borrow::Cow;
+use std::ops::RangeInclusive;
 
 use serde::Serialize;
 
@@ -118,7 +119,16 @@ pub struct Chosen {
     severity: Option<Severity>,
 }
 
+/// The rules about the registers of warps and about barriers: they make sense of kernels without tcgen05 instructions,
+/// too.
+const BESIDE_TENSOR: RangeInclusive<Code> = Code::SetmaxnregIgnored..=Code::CommitForAnotherPair;
+
 impl Chosen {
+    /// Whether the rule is to run on functions without tcgen05 instructions as well.
+    pub fn is_beside_tensor(&self) -> bool {
+        BESIDE_TENSOR.contains(&self.rule.code)
+    }
+
     /// Every rule of the scopes that is not off.
     pub fn of(settings: &RuleSettings, scopes: &[Scope]) -> Vec<Self> {
         // What the others have left of their budgets, only the last rule can say.
@@ -210,6 +220,9 @@ rules! {
     form::missing_modifier,
     form::operands_misfit,
     form::modifiers_exclude,
+    form::register_type,
+    form::immediate_out_of_range,
+    form::vector_size,
     // TC2 Target and version
     targets::instruction_unsupported_on_target,
     targets::feature_unsupported_on_target,
@@ -275,6 +288,7 @@ rules! {
     descriptors::swizzled_stride,
     descriptors::smem_desc_alignment,
     descriptors::swizzle_start,
+    descriptors::swizzled_copy_start,
     // TC7 Ordering
     ordering::tmem_reused_before_wait_ld,
     ordering::missing_wait_st,
@@ -291,6 +305,7 @@ rules! {
     ordering::handed_over_before_wait,
     ordering::copy_never_waited_for,
     ordering::accumulates_from_start,
+    ordering::loaded_register_read_early,
     // TC8 Who issues it
     issue::aligned_in_one_thread,
     issue::issued_by_every_thread,
@@ -304,6 +319,7 @@ rules! {
     // TC82 Registers of warps
     registers::setmaxnreg_ignored,
     registers::setmaxnreg_part_of_warpgroup,
+    registers::register_budget_exceeded,
     // TC83 Barriers
     barriers::mbarrier_count,
     barriers::barrier_number,
@@ -314,6 +330,8 @@ rules! {
     barriers::arrival_not_waited_for,
     barriers::more_arrivals_than_expected,
     barriers::wait_result_unread,
+    barriers::arrival_scope_too_small,
+    barriers::commit_for_another_pair,
     // TC9 Style
     style::qualifier_order,
     style::family_portability,

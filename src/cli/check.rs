@@ -10,13 +10,14 @@ use indicatif::{ProgressBar, ProgressDrawTarget};
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 
 use super::input::{self, Input, InputError};
-use super::{Outcome, output_error, repair, report_trouble, sources, use_color};
+use super::{Outcome, output_error, repair, report_trouble, use_color};
 use crate::config::{Config, Configs, Wishes};
 use crate::diagnostic::selection::{Layer, Selector};
 use crate::diagnostic::{Applicability, Code, Severity};
 use crate::host::Language;
 use crate::isa::targets::{PtxVersion, Target};
 use crate::render::{self, Checked, Format, Summary, statistics};
+use crate::sources;
 use crate::suppression::addition::is_excusable;
 use crate::words::plural;
 use crate::{Options, Report};
@@ -143,7 +144,8 @@ impl Check {
         for result in self.process(&jobs) {
             match result {
                 Ok(mut done) => {
-                    sources::find(&mut done.checked);
+                    let Checked { source, report, sources } = &mut done.checked;
+                    *sources = sources::find(Path::new(source.name()), &report.diagnostics);
                     out.write_all(&done.output).map_err(output_error)?;
                     fixed += done.fixed;
                     fixed_files += usize::from(done.fixed > 0);

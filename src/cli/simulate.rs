@@ -13,7 +13,7 @@ use indicatif::ProgressBar;
 
 use super::check::RuleArguments;
 use super::input::{self, Input};
-use super::{Outcome, output_error, sources, use_color};
+use super::{Outcome, output_error, use_color};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::locate;
 use crate::render::Checked;
@@ -22,6 +22,7 @@ use crate::render::{timeline, trace};
 use crate::simulation::launch::{LaunchError, LaunchFile};
 use crate::simulation::{self, Kernel, KernelReport, Kernels, Progress, Schedule, Settings, schedules};
 use crate::source::Source;
+use crate::sources;
 use crate::suppression::Suppressions;
 use crate::{Report, Unit, resolve};
 
@@ -334,6 +335,10 @@ impl Simulate {
         if let Some(path) = &self.trace {
             Self::write_trace(path, &source, reports)?;
         }
+        // Which lines they were compiled from is looked up for all kernels at once.
+        let all = reports.iter().flat_map(|it| it.report.diagnostics.iter());
+        let sources = sources::find(Path::new(source.name()), all);
+        let checked = Checked { source, report: Report::default(), sources };
         match self.format {
             FormatArgument::Human => {
                 let color = match self.color {
@@ -342,14 +347,9 @@ impl Simulate {
                     ColorArgument::Never => false,
                 };
                 let picture = self.timeline.then(|| timeline::Look { color, width: columns() });
-                let mut checked = Checked::new(source, Report::default());
-                // Which lines they were compiled from is looked up for all kernels at once.
-                let all = reports.iter().flat_map(|it| it.report.diagnostics.iter().cloned());
-                checked.report.diagnostics = all.collect();
-                sources::find(&mut checked);
                 render::human(checked, reports, color, picture, out)
             }
-            FormatArgument::Json => render::json(source, reports, out),
+            FormatArgument::Json => render::json(&checked, reports, out),
         }
         .map_err(output_error)?;
         Ok(outcome)

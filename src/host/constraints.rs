@@ -1,7 +1,7 @@
 //! Constraints in one string, as LLVM has them: `=r,r,l,~{memory}`.
 
 use super::template;
-use super::{Constraint, Operand, Piece};
+use super::{Constraint, Machine, Operand, Piece};
 use ptx_syntax::ast::Type;
 use ptx_syntax::source::{Source, Span};
 
@@ -13,6 +13,17 @@ pub(super) struct Constraints {
     pub(super) clobbers_memory: bool,
     /// What has to be inserted to say that memory is changed, and where.
     pub(super) memory_clobber: Option<(u32, &'static str)>,
+    /// Whether it has registers, and all are of a GPU that runs PTX.
+    pub(super) is_of_ptx: bool,
+    /// Whether it has a register or place that no such GPU has.
+    pub(super) is_of_another_machine: bool,
+}
+
+impl Constraints {
+    /// The machine that assembly with these constraints is for, which `otherwise` is what is written here.
+    pub(super) fn machine(&self, otherwise: Machine) -> Machine {
+        if self.is_of_another_machine { Machine::Guarded } else { otherwise }
+    }
 }
 
 /// Reads constraints; none if a part of them is not known, or of another machine.
@@ -44,10 +55,15 @@ pub(super) fn read(source: &Source, pieces: &[Piece]) -> Option<Constraints> {
             if letters.starts_with('{') {
                 return None;
             }
+            let is_register = matches!(constraint, Constraint::Register(_));
+            found.is_of_ptx |= is_register;
+            found.is_of_another_machine |= constraint == Constraint::Other
+                && !matches!(letters.trim_start_matches('*'), "X" | "C" | "N");
             let is_tied = letters.starts_with(|first: char| first == '+' || first.is_ascii_digit());
             found.operands.push(Operand { is_tied, ..Operand::new(span, constraint, is_output) });
         }
     }
+    found.is_of_ptx &= !found.is_of_another_machine;
     // Behind an open brace, a clobber would be a part of what stands there.
     if !found.clobbers_memory
         && text.chars().fold(0, depth_behind) == 0

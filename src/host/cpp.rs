@@ -4,7 +4,7 @@
 //! preprocessor's lines, and of the language only what an `asm` statement is made of. It never fails:
 //! what does not look like a statement is none.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::modules::{self, Part};
 use super::template::{Backslash, Escapes};
@@ -12,12 +12,14 @@ use super::{Found, Machine, Piece, Statement};
 use ptx_syntax::source::{Source, Span};
 
 mod constants;
+mod functions;
 mod guards;
 mod macros;
 mod statement;
 mod tokens;
 
 use constants::Constants;
+use functions::{Functions, Processor};
 use guards::Guards;
 use macros::{Macros, Scope};
 use statement::Reader;
@@ -38,7 +40,10 @@ pub(super) fn find(source: &Source) -> Found {
     if memchr::memmem::find(text.as_bytes(), b"R\"").is_some() {
         let mut tokens = Tokens::new(text);
         let strings = std::iter::from_fn(|| tokens.next()).filter_map(|token| match token {
-            Token::Literal(literal) => literal.is_raw.then_some(literal.inside),
+            // Nobody knows where one ends that is not closed.
+            Token::Literal(literal) => {
+                (literal.is_raw && literal.inside.end < literal.span.end).then_some(literal.inside)
+            }
             Token::Word(_) | Token::Directive(_) | Token::Other(..) => None,
         });
         programs(source, strings, &mut found);
@@ -66,13 +71,14 @@ pub(super) fn programs(source: &Source, strings: impl Iterator<Item = Span>, fou
         let Found { statements, comments, alike, steps, .. } = find_in(source, inside);
         // Something may be put in before it is compiled.
         let is_as_written = |statement: &Statement| {
-            statement.template.iter().all(|piece| match piece {
-                Piece::Text { span, .. } => {
-                    let text = source.slice(*span);
-                    !modules::has_marks(text) && !modules::has_fields(text)
-                }
-                Piece::Line(_) | Piece::Hole(_) => true,
-            })
+            statement.is_in_code
+                && statement.template.iter().all(|piece| match piece {
+                    Piece::Text { span, .. } => {
+                        let text = source.slice(*span);
+                        !modules::has_marks(text) && !modules::has_fields(text)
+                    }
+                    Piece::Line(_) | Piece::Hole(_) => true,
+                })
         };
         found.statements.extend(statements.into_iter().filter(is_as_written));
         found.comments.extend(comments);
@@ -105,10 +111,16 @@ pub(super) fn find_in(source: &Source, part: Span) -> Found {
     let mut macros = Macros::new(own);
     let mut constants = Constants::new(own);
     let mut guards = Guards::default();
+    let mut functions = Functions::default();
+    // The statements of macros that are used in functions of a GPU.
+    let mut on_gpu: FxHashSet<u32> = FxHashSet::default();
     // The body of a macro that is being read: where it ends, and its parameters.
     let mut body: Option<(u32, Option<Scope<'_>>)> = None;
-    while let Some(token) = tokens.next_of_interest() {
-        body = body.filter(|(end, _)| tokens.at() <= *end as usize);
+    while let Some(token) = tokens.next() {
+        if body.as_ref().is_some_and(|(end, _)| tokens.at() > *end as usize) {
+            body = None;
+            functions.leave_macro();
+        }
         let scope = body.as_ref().and_then(|(_, scope)| scope.as_ref());
         match token {
             Token::Word(word) if macros.is_keyword(&text[word.range()]) => {
@@ -127,9 +139,10 @@ pub(super) fn find_in(source: &Source, part: Span) -> Found {
                     let statement = reader.statement();
                     readings = readings.max(reader.readings.min(MOST_READINGS));
                     if let Some(mut statement) = statement {
-                        if statement.machine == Machine::Any && guards.ask_for_another_machine() {
-                            statement.machine = Machine::Guarded;
+                        if statement.machine == Machine::Any {
+                            statement.machine = machine(&guards, &functions);
                         }
+                        statement.is_in_code = body.is_some() || functions.is_in_function();
                         end = end.max(Some(statement.span.end));
                         found.statements.push(statement);
                     }
@@ -149,27 +162,49 @@ pub(super) fn find_in(source: &Source, part: Span) -> Found {
                         constants: &mut constants,
                         span: word.to(Span::at(arguments.end + 1)),
                         is_in_macro: body.is_some(),
-                        is_of_another_machine: guards.ask_for_another_machine(),
+                        machine: machine(&guards, &functions),
+                        is_in_code: body.is_some() || functions.is_in_function(),
                         statements: &mut found.statements,
+                        alike: Vec::new(),
                     };
                     let around = scope.map(|scope| (scope, Some(uses.span)));
                     uses.look_at(word, arguments, around, 0);
+                    if uses.machine == Machine::Gpu {
+                        on_gpu.extend(uses.alike);
+                    }
                 }
                 // The arguments may have statements in them.
                 tokens.go_to(behind);
             }
-            Token::Directive(Directive::Define) => body = macros.define(&mut tokens),
+            Token::Directive(Directive::Define) => {
+                let start = tokens.at();
+                body = macros.define(&mut tokens);
+                if let Some((end, _)) = body {
+                    functions.define(text, Span::new(start as u32, end));
+                    functions.enter_macro();
+                }
+            }
             Token::Directive(Directive::Undefine) => macros.forget(&mut tokens),
             Token::Directive(directive) => {
-                let line = tokens.at();
+                let behind = tokens.at();
                 tokens.skip_line();
-                let line = &text[line..tokens.at()];
-                if directive == Directive::If && guards::is_never(line) {
+                let end = tokens.at();
+                if directive == Directive::If && guards::is_never(&text[behind..end]) {
                     tokens.skip_branch();
                 }
-                guards.read(directive, line);
+                // What the end of `#ifndef` says is a part of the condition.
+                let word = ["ndef", "def"].into_iter().find(|end| text[..behind].ends_with(end));
+                guards.read(directive, &text[behind - word.map_or(0, str::len)..end]);
+                functions.directive(directive);
             }
-            Token::Word(_) | Token::Literal(_) | Token::Other(..) => {}
+            Token::Word(word) => functions.word(&text[word.range()]),
+            Token::Other(sign, _) => functions.sign(sign),
+            Token::Literal(_) => {}
+        }
+    }
+    for statement in &mut found.statements {
+        if statement.machine == Machine::Any && on_gpu.contains(&statement.keyword.start) {
+            statement.machine = Machine::Gpu;
         }
     }
     agree_on_clobbers(&mut found.statements);
@@ -177,6 +212,19 @@ pub(super) fn find_in(source: &Source, part: Span) -> Found {
     found.steps = tokens.steps();
     found.comments = tokens.comments();
     found
+}
+
+/// The machine that is asked for where a statement stands.
+fn machine(guards: &Guards, functions: &Functions<'_>) -> Machine {
+    if guards.ask_for_another_machine() {
+        return Machine::Guarded;
+    }
+    match functions.processor() {
+        Processor::Gpu => Machine::Gpu,
+        Processor::Both | Processor::Unknown if guards.ask_for_host() => Machine::Guarded,
+        Processor::Both | Processor::Unknown if guards.ask_for_gpu() => Machine::Gpu,
+        Processor::Both | Processor::Unknown => Machine::Any,
+    }
 }
 
 /// What is added to a statement is added in each of its readings, and in all uses of the macro that has it:
@@ -202,8 +250,12 @@ struct Uses<'r, 's> {
     span: Span,
     /// Whether that is in the body of a macro.
     is_in_macro: bool,
-    is_of_another_machine: bool,
+    /// Which machine it is for.
+    machine: Machine,
+    is_in_code: bool,
     statements: &'r mut Vec<Statement>,
+    /// Where those start that say the same in all uses.
+    alike: Vec<u32>,
 }
 
 /// How deep the uses of macros in macros are looked into.
@@ -237,12 +289,13 @@ impl<'s> Uses<'_, 's> {
                     // What says the same in all uses has been looked at where the macro is defined.
                     Some(mut statement) if depends => {
                         statement.span = self.span;
-                        if statement.machine == Machine::Any && self.is_of_another_machine {
-                            statement.machine = Machine::Guarded;
+                        if statement.machine == Machine::Any {
+                            statement.machine = self.machine;
                         }
+                        statement.is_in_code = self.is_in_code;
                         self.statements.push(statement);
                     }
-                    Some(_) => {}
+                    Some(_) => self.alike.push(word.start),
                     None => tokens.go_to(behind),
                 }
             } else if depth < DEEPEST_USE {

@@ -1,15 +1,15 @@
 //! From statements to one text of PTX.
 
 use std::collections::HashMap;
-use std::path::Path;
 
 use rustc_hash::FxBuildHasher;
 
 use super::map::{Mapped, Place, SpanMap};
 use super::modules::Module;
+use super::outside::Outside;
+use super::reading::{File, Reading, read};
 use super::template::{self, Escapes, Expanded, PlaceholderError, Placeholders};
-use super::{Constraint, Found, Language, Machine, Statement, UNKNOWN_TEXT};
-use ptx_isa::generic;
+use super::{Constraint, Found, Language, Machine, Statement};
 use ptx_syntax::ast::Type;
 use ptx_syntax::source::{Source, Span};
 
@@ -134,24 +134,14 @@ struct Region {
 
 impl Extract {
     pub(super) fn new(source: &Source, language: Language, found: Found) -> Self {
-        let mut builder = Builder {
-            source,
-            is_of_gpu: None,
-            text: Mapped::default(),
-            regions: HashMap::default(),
-            known: Vec::new(),
-        };
-        let mut fragments = Vec::new();
-        let mut statements: Vec<Span> = Vec::new();
-        for (index, statement) in found.statements.iter().enumerate() {
-            if let Some(fragment) = builder.fragment(index as u32, statement) {
-                fragments.push(fragment);
-                if statements.last() != Some(&statement.span) {
-                    statements.push(statement.span);
-                }
-            }
+        let mut builder = Builder::new(source, false);
+        let mut fragments = builder.fragments(&found.statements);
+        // What is PTX beyond doubt makes the file one of a GPU.
+        if builder.is_in_doubt && builder.has_ptx {
+            builder = Builder::new(source, true);
+            fragments = builder.fragments(&found.statements);
         }
-        let Builder { text, known: regions, .. } = builder;
+        let Builder { text, known: regions, mut statements, .. } = builder;
         let (text, map) = text.finish();
         let ptx = Source::new(source.name(), text).unwrap_or_else(|_| empty());
         let Found { comments, steps, modules, alike, .. } = found;
@@ -193,6 +183,11 @@ impl Extract {
 }
 
 impl Host {
+    /// What its code declares that its assembly may name.
+    pub fn outside(&self) -> Outside {
+        Outside::new(&self.source, self.language, &self.statements)
+    }
+
     /// The statement that a place of the file stands in.
     pub fn statement(&self, offset: u32) -> Option<Span> {
         let behind = self.statements.partition_point(|span| span.start <= offset);
@@ -287,14 +282,73 @@ fn empty() -> Source {
 
 struct Builder<'s> {
     source: &'s Source,
-    /// Whether the file is a program of a GPU, once somebody has asked.
-    is_of_gpu: Option<bool>,
+    /// What the file is, once somebody has asked, for statements of each language that it has.
+    files: HashMap<Language, File, FxBuildHasher>,
+    /// Whether it has a statement that is PTX beyond doubt.
+    has_ptx: bool,
+    /// Whether that decides about another one.
+    is_in_doubt: bool,
     text: Mapped,
     regions: HashMap<Region, u32, FxBuildHasher>,
     known: Vec<Region>,
+    /// The statements that are PTX.
+    statements: Vec<Span>,
 }
 
-impl Builder<'_> {
+impl<'s> Builder<'s> {
+    fn new(source: &'s Source, has_ptx: bool) -> Self {
+        Self {
+            source,
+            files: HashMap::default(),
+            has_ptx,
+            is_in_doubt: false,
+            text: Mapped::default(),
+            regions: HashMap::default(),
+            known: Vec::new(),
+            statements: Vec::new(),
+        }
+    }
+
+    fn fragments(&mut self, statements: &[Statement]) -> Vec<Fragment> {
+        let mut fragments = Vec::new();
+        for (index, statement) in statements.iter().enumerate() {
+            if let Some(fragment) = self.fragment(index as u32, statement) {
+                fragments.push(fragment);
+                if self.statements.last() != Some(&statement.span) {
+                    self.statements.push(statement.span);
+                }
+            }
+        }
+        fragments
+    }
+
+    /// Whether what a template says is PTX, or meant to be.
+    fn is_ptx(&mut self, text: &str, statement: &Statement) -> bool {
+        let mut file = || {
+            *self.files.entry(statement.language).or_insert_with(|| File::of(self.source, statement.language))
+        };
+        match (read(text), statement.machine) {
+            (Reading::Other, _) => false,
+            (_, Machine::Ptx) => true,
+            // What no other machine can say.
+            (Reading::Ptx, Machine::Other) => text.contains("tcgen05."),
+            (Reading::Ptx, Machine::Gpu | Machine::Any | Machine::Guarded) => {
+                self.has_ptx = true;
+                true
+            }
+            (_, Machine::Guarded | Machine::Other) => false,
+            (Reading::Shared | Reading::Similar, Machine::Gpu) => true,
+            (Reading::Shared, Machine::Any) => file().is_of_gpu,
+            (Reading::Similar, Machine::Any) => {
+                let is_ptx = file().is_of_gpu || self.has_ptx;
+                self.is_in_doubt |= !is_ptx;
+                is_ptx
+            }
+            (Reading::Unknown, Machine::Gpu) => file().has_nothing_but_ptx,
+            (Reading::Unknown, Machine::Any) => false,
+        }
+    }
+
     /// Appends a statement, if what it says is PTX.
     fn fragment(&mut self, index: u32, statement: &Statement) -> Option<Fragment> {
         let Statement { span, keyword, ref operands, placeholders, .. } = *statement;
@@ -310,16 +364,7 @@ impl Builder<'_> {
             })
         });
         let Expanded { text, uses, mut errors, unique } = template::expand(&cooked, placeholders, operands);
-        let is_ptx = match (read(text.text()), statement.machine) {
-            (Reading::Other, _) => false,
-            // What no other machine can say.
-            (Reading::Ptx, Machine::Other) => text.text().contains("tcgen05."),
-            (Reading::Ptx, Machine::Gpu | Machine::Any | Machine::Guarded) => true,
-            (Reading::Shared, Machine::Gpu) => true,
-            (Reading::Shared, Machine::Any) => *self.is_of_gpu.get_or_insert_with(|| is_of_gpu(self.source)),
-            (Reading::Shared, Machine::Guarded | Machine::Other) => false,
-        };
-        if !is_ptx {
+        if !self.is_ptx(text.text(), statement) {
             return None;
         }
         let out = &mut self.text;
@@ -467,99 +512,4 @@ impl Balance {
         stray.sort_unstable();
         stray
     }
-}
-
-/// What a template says of the machine that it is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Reading {
-    /// It is PTX beyond doubt.
-    Ptx,
-    /// All that it says other machines say as well: `trap;`.
-    Shared,
-    /// Nothing that PTX has.
-    Other,
-}
-
-/// Directives that PTX has and other assemblers have not.
-const DIRECTIVES: &[&str] =
-    &[".reg", ".shared", ".pragma", ".branchtargets", ".callprototype", ".calltargets"];
-
-/// What a template is. Host files have assembly of other machines as well.
-fn read(text: &str) -> Reading {
-    let mut found = None;
-    let without_comments;
-    let text = if text.contains("/*") || text.contains("//") {
-        without_comments = template::uncommented(text);
-        without_comments.as_str()
-    } else {
-        text
-    };
-    for statement in text.split([';', '\n', '{', '}']) {
-        let mut words = statement.split_ascii_whitespace().skip_while(|word| {
-            // A guard or label.
-            word.starts_with('@') || word.ends_with(':') && !word.ends_with("::")
-        });
-        let Some(word) = words.next() else { continue };
-        if is_word_of_ptx(word) {
-            return Reading::Ptx;
-        }
-        let is_shared = generic::stands_alone(word) && words.next().is_none();
-        let reading = if is_shared { Reading::Shared } else { Reading::Other };
-        // One that PTX has not: what stands beside it is of that machine, too.
-        found = Some(if found.is_none_or(|found| found == reading) { reading } else { Reading::Other });
-    }
-    found.unwrap_or(Reading::Other)
-}
-
-/// Whether a statement of PTX starts with a word, and none of another machine does.
-fn is_word_of_ptx(word: &str) -> bool {
-    if DIRECTIVES.contains(&word) || word.starts_with("tcgen05.") {
-        return true;
-    }
-    let Some((operation, modifiers)) = word.split_once('.').filter(|(operation, _)| !operation.is_empty())
-    else {
-        return false;
-    };
-    // One with a word that PTX does not have may be of another machine.
-    let is_open = |word: &str| word.contains(UNKNOWN_TEXT);
-    let meanings = generic::Modifier::meanings;
-    let means_something = |modifier: &str| is_open(modifier) || !meanings(modifier).is_empty();
-    let rows = generic::rows_starting_with(operation);
-    // Arm's vector operations are called like the video operations, and have one type.
-    let is_type = |word: &str| meanings(word).iter().any(|it| matches!(it, generic::Modifier::Type(_)));
-    let is_vector = operation.starts_with('v')
-        && operation != "vote"
-        && modifiers.split('.').filter(|word| is_type(word)).count() < 2;
-    let is_known = rows.iter().any(|(name, _)| {
-        word.strip_prefix(name).is_some_and(|rest| match rest.strip_prefix('.') {
-            Some(modifiers) => modifiers.split('.').all(means_something),
-            None => rest.is_empty(),
-        })
-    });
-    if is_known && !is_vector {
-        return true;
-    }
-    // A part of it comes from elsewhere, and the others are words of PTX.
-    if is_open(operation) {
-        return modifiers.split('.').all(means_something) && !modifiers.split('.').all(is_open);
-    }
-    // It is written wrong, or newer than the table: no other machine has qualifiers with colons, or
-    // types like these behind such a word.
-    let is_typed = modifiers.split('.').any(is_type);
-    modifiers.contains("::") && !rows.is_empty()
-        || is_typed && !is_vector && operation.bytes().all(|byte| byte.is_ascii_lowercase())
-}
-
-/// Words that only programs of GPUs have.
-const WORDS_OF_GPUS: &[&str] =
-    &["__device__", "__global__", "__CUDA", "CUTLASS_", "CUTE_", "<cuda", "nvptx", "ptx-kernel"];
-
-/// Whether a file is a program of a GPU, beyond its assembly.
-fn is_of_gpu(source: &Source) -> bool {
-    let extension = Path::new(source.name()).extension().unwrap_or_default();
-    extension.eq_ignore_ascii_case("cu")
-        || extension.eq_ignore_ascii_case("cuh")
-        || WORDS_OF_GPUS
-            .iter()
-            .any(|word| memchr::memmem::find(source.text().as_bytes(), word.as_bytes()).is_some())
 }

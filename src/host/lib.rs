@@ -28,13 +28,16 @@ mod llvm;
 mod map;
 mod mlir;
 mod modules;
+mod outside;
 mod python;
+mod reading;
 mod rust;
 mod template;
 
 pub use constraints::integer_letters;
 pub use fragment::{Binding, Extract, Fragment, Host, fragment_at};
 pub use map::SpanMap;
+pub use outside::Outside;
 use template::{Escapes, Placeholders};
 pub use template::{PlaceholderError, UNKNOWN_TEXT, is_unknown};
 
@@ -175,12 +178,16 @@ struct Statement {
     memory_clobber: Option<(u32, &'static str)>,
     /// What stands around its template says which machine it is for.
     machine: Machine,
+    /// Whether it stands in a function or macro, and is not only spoken of.
+    is_in_code: bool,
 }
 
 /// What is known of the machine that assembly is for, whatever it says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Machine {
-    /// A GPU, if it is PTX: nothing else is written here.
+    /// One that runs PTX: what is none is a mistake.
+    Ptx,
+    /// A GPU. Which, the file may say.
     Gpu,
     /// Nothing.
     Any,

@@ -104,6 +104,7 @@ fn statement(
     let escapes = Escapes::of(Backslash::Llvm);
     let piece = |span| Piece::Text { span, escapes };
     let mut found = constraints::read(source, &[piece(constraints)])?;
+    let machine = found.machine(Machine::Gpu);
     let mut arguments = arguments.into_iter();
     for operand in &mut found.operands {
         let constraint = &text[operand.span.range()];
@@ -132,7 +133,8 @@ fn statement(
         is_convergent: Some(is_convergent(&text[end as usize..], convergent)),
         volatile_keyword: Some("sideeffect"),
         memory_clobber: found.memory_clobber,
-        machine: Machine::Gpu,
+        machine,
+        is_in_code: true,
     })
 }
 

@@ -202,6 +202,7 @@ fn statement(source: &Source, head: &Head, first: Span) -> Option<Statement> {
         volatile_keyword: (head.operation == Operation::Llvm).then_some("has_side_effects"),
         memory_clobber: None,
         machine: Machine::Gpu,
+        is_in_code: true,
     };
     let constraints = match head.operation {
         Operation::Llvm => {
@@ -226,6 +227,7 @@ fn statement(source: &Source, head: &Head, first: Span) -> Option<Statement> {
             dictionary.constraints
         }
         Operation::Ptx => {
+            statement.machine = Machine::Ptx;
             // It has every effect, whatever it does.
             statement.is_volatile = true;
             statement.clobbers_memory = true;
@@ -242,6 +244,7 @@ fn statement(source: &Source, head: &Head, first: Span) -> Option<Statement> {
     let constraints = constraints?;
     statement.span.end = statement.span.end.max(constraints.end + 1).min(text.len() as u32);
     let found = constraints::read(source, &[piece(constraints)])?;
+    statement.machine = found.machine(Machine::Gpu);
     statement.operands = found.operands;
     if head.operation == Operation::Elementwise {
         constraints::needs_outputs(&mut statement.operands);

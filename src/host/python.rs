@@ -21,7 +21,7 @@
 //! sound ones; a second one, where a function of the file hands its parameters on to such a call, the
 //! calls of that function.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{Found, Language, modules};
 use ptx_syntax::source::{Source, Span};
@@ -48,6 +48,9 @@ pub(super) const MOJO: &str = "inlined_assembly";
 /// How long a token is, to count those that are read again.
 const BYTES_OF_TOKEN: u64 = 4;
 
+/// Functions that hand a template on are looked into so deep.
+const MOST_WRAPPED: usize = 3;
+
 /// Calls in calls of assembly, so many deep, are looked at.
 const MOST_NESTED: u32 = 4;
 
@@ -62,10 +65,10 @@ pub(super) fn find(source: &Source, language: Language) -> Found {
     let mut found = Found { steps: tokens.steps(), comments: tokens.comments(), ..Found::default() };
     let budget = text.len() + (1 << 20);
     let mut strings = Strings { text, language, names: &names, budget, choices: Vec::new() };
-    let mut wrappers = FxHashMap::default();
-    for call in &calls {
+    let mut wrappers: FxHashMap<&str, Option<Wrapper>> = FxHashMap::default();
+    for call in calls.iter().filter(|call| call.callee != Callee::Imported) {
         found.steps += u64::from(call.inside.len()) / BYTES_OF_TOKEN;
-        match call.wrapper(text, &names) {
+        match call.wrapper(text, &names, &mut strings) {
             Some((name, wrapper)) => {
                 // A name of two functions says nothing.
                 wrappers.entry(name).and_modify(|known| *known = None).or_insert(Some(wrapper));
@@ -73,8 +76,13 @@ pub(super) fn find(source: &Source, language: Language) -> Found {
             None => call.statements(source, &mut strings, None, &mut found.statements),
         }
     }
-    if !wrappers.is_empty() {
-        let mut reader = Reader { wrappers, ..Reader::new(text, language) };
+    let mut known: FxHashSet<&str> = FxHashSet::default();
+    for _ in 0..MOST_WRAPPED {
+        wrappers.retain(|name, _| known.insert(name));
+        if wrappers.is_empty() {
+            break;
+        }
+        let mut reader = Reader { wrappers: std::mem::take(&mut wrappers), ..Reader::new(text, language) };
         while let Some(token) = reader.tokens.next() {
             reader.token(token);
         }
@@ -82,9 +90,21 @@ pub(super) fn find(source: &Source, language: Language) -> Found {
         for call in reader.calls.iter().filter(|call| call.callee == Callee::Wrapper) {
             let wrapper = reader.wrappers.get(&text[call.keyword.range()]);
             found.steps += u64::from(call.inside.len()) / BYTES_OF_TOKEN;
-            if let Some(Some(wrapper)) = wrapper {
-                call.statements(source, &mut strings, Some(wrapper), &mut found.statements);
+            let Some(Some(wrapper)) = wrapper else { continue };
+            match call.wrapper_of(text, &names, wrapper) {
+                Some((name, wrapper)) => {
+                    wrappers.entry(name).and_modify(|known| *known = None).or_insert(Some(wrapper));
+                }
+                None => call.statements(source, &mut strings, Some(wrapper), &mut found.statements),
             }
+        }
+    }
+    for call in calls.iter().filter(|call| call.callee == Callee::Imported) {
+        let name = &text[call.keyword.range()];
+        found.steps += u64::from(call.inside.len()) / BYTES_OF_TOKEN;
+        // One of this file has been looked at.
+        if !names.defines(name) {
+            call.statements(source, &mut strings, None, &mut found.statements);
         }
     }
     found.steps += (budget - strings.budget) as u64 / BYTES_OF_TOKEN;

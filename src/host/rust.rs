@@ -92,7 +92,8 @@ fn programs(text: &str, tokens: impl Iterator<Item = Token>) -> impl Iterator<It
         let is_given = before == *b"!(";
         let is_changed = text[literal.span.end as usize..].trim_start().starts_with(".replace");
         before = [before[1], b'"'];
-        (literal.is_raw && !is_given && !is_changed).then_some(literal.inside)
+        let is_closed = literal.inside.end < literal.span.end;
+        (literal.is_raw && is_closed && !is_given && !is_changed).then_some(literal.inside)
     })
 }
 

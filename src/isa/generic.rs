@@ -15,10 +15,11 @@
 
 use std::sync::LazyLock;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::targets::{PtxVersion, TENSOR_TARGETS};
 
+mod classes;
 mod constraint;
 mod explanation;
 mod meaning;
@@ -27,8 +28,10 @@ mod overlooked;
 mod possible;
 mod relation;
 mod syntax;
+mod wanted;
 mod words;
 
+pub use classes::{Class, Classes, Kind};
 pub use constraint::{Constraint, Demand, Targets, Term};
 pub use meaning::{Arithmetic, Bits, Change, Computation, Control, Lanes, Synchronization};
 pub use operation::Operation;
@@ -37,6 +40,7 @@ pub use overlooked::{
     why_overlooked,
 };
 pub use relation::Relation;
+pub use wanted::{Wanted, Words};
 pub use words::{
     Accumulator, AllocationClass, BooleanOperator, CacheLevel, CacheOperator, Comparison, Completion,
     Component, Count, CtaGroup, DependentAction, Direction, FirstCtaid, Flag, Geometry, Interpretation,
@@ -100,6 +104,48 @@ pub struct OperandSlot {
     pub presence: Presence,
     /// Whether a second destination may follow behind a bar.
     pub pair: Pair,
+    /// What it takes besides registers that agree with its type.
+    pub takes: Takes,
+    /// The integers that may be written there.
+    pub numbers: Numbers,
+}
+
+/// What a position takes besides registers that agree with its type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Takes {
+    /// Wider registers.
+    pub wider: bool,
+    /// Special registers.
+    pub specials: bool,
+    /// Names of variables and functions, which stand for their addresses.
+    pub names: bool,
+}
+
+/// Integers that may be written in a position.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Numbers {
+    /// All: they are cut to the type.
+    All,
+    /// Those from one to another.
+    From(i64, i64),
+    /// The multiples of the first among those from the second to the third.
+    Multiples(i64, i64, i64),
+    /// These.
+    These(&'static [i64]),
+}
+
+impl Numbers {
+    /// Whether a number is one of them.
+    pub fn has(self, number: i128) -> bool {
+        match self {
+            Self::All => true,
+            Self::From(first, last) => (i128::from(first)..=i128::from(last)).contains(&number),
+            Self::Multiples(of, first, last) => {
+                Self::From(first, last).has(number) && number.checked_rem(i128::from(of)) == Some(0)
+            }
+            Self::These(numbers) => numbers.iter().any(|it| i128::from(*it) == number),
+        }
+    }
 }
 
 /// What an instruction does with an operand.
@@ -190,6 +236,8 @@ pub enum TypeRule {
     Product,
     /// This one.
     Fixed(Type),
+    /// Bits of this type, or an integer of its size, but nothing that is made of several numbers or is a float.
+    Integer(Type),
     /// 32 or 64 bits, as addresses are.
     Pointer,
     /// What the matrix is made of, packed into registers.
@@ -256,9 +304,12 @@ const T1: TypeRule = TypeRule::Nth(0);
 const T2: TypeRule = TypeRule::Nth(1);
 const T3: TypeRule = TypeRule::Nth(2);
 const B8: TypeRule = TypeRule::Fixed(Type::B8);
-const B16: TypeRule = TypeRule::Fixed(Type::B16);
-const B32: TypeRule = TypeRule::Fixed(Type::B32);
-const B64: TypeRule = TypeRule::Fixed(Type::B64);
+const B16: TypeRule = TypeRule::Integer(Type::B16);
+const B32: TypeRule = TypeRule::Integer(Type::B32);
+const B64: TypeRule = TypeRule::Integer(Type::B64);
+const U32: TypeRule = TypeRule::Fixed(Type::U32);
+/// 32 bits of any type.
+const ANY32: TypeRule = TypeRule::Fixed(Type::B32);
 const B128: TypeRule = TypeRule::Fixed(Type::B128);
 const PRED: TypeRule = TypeRule::Fixed(Type::Pred);
 
@@ -319,7 +370,47 @@ impl OperandSlot {
     }
 
     const fn new(name: &'static str, role: Role, ty: TypeRule, form: Form) -> Self {
-        Self { name, role, ty, form, presence: Presence::Always, pair: Pair::None }
+        let takes = Takes { wider: false, specials: false, names: false };
+        Self {
+            name,
+            role,
+            ty,
+            form,
+            presence: Presence::Always,
+            pair: Pair::None,
+            takes,
+            numbers: Numbers::All,
+        }
+    }
+
+    /// Wider registers, too.
+    const fn wider(self) -> Self {
+        Self { takes: Takes { wider: true, ..self.takes }, ..self }
+    }
+
+    /// Special registers, too.
+    const fn specials(self) -> Self {
+        Self { takes: Takes { specials: true, ..self.takes }, ..self }
+    }
+
+    /// Names of variables and functions, too.
+    const fn names(self) -> Self {
+        Self { takes: Takes { names: true, ..self.takes }, ..self }
+    }
+
+    /// No integers but those from one to another.
+    const fn from(self, first: i64, last: i64) -> Self {
+        Self { numbers: Numbers::From(first, last), ..self }
+    }
+
+    /// No integers but the multiples of one from another on.
+    const fn multiples(self, of: i64, first: i64, last: i64) -> Self {
+        Self { numbers: Numbers::Multiples(of, first, last), ..self }
+    }
+
+    /// No integers but these.
+    const fn these(self, numbers: &'static [i64]) -> Self {
+        Self { numbers: Numbers::These(numbers), ..self }
     }
 
     const fn optional(self) -> Self {
@@ -510,6 +601,13 @@ pub fn is_opcode(word: &str) -> bool {
         }
         None => bare(word).next().is_some(),
     }
+}
+
+/// Whether a word stands in an opcode: in the name of an operation, or as a qualifier.
+pub fn is_word(word: &str) -> bool {
+    static PARTS: LazyLock<FxHashSet<&'static str>> =
+        LazyLock::new(|| rows().flat_map(|row| row.names).flat_map(|name| name.split('.')).collect());
+    !Modifier::meanings(word).is_empty() || PARTS.contains(word)
 }
 
 /// The rows whose names start with a word, the longest names first.

@@ -12,6 +12,9 @@ pub const MOST_THREADS: [u32; 3] = [1024, 1024, 64];
 /// The most threads of a CTA together.
 pub const THREADS_OF_CTA: u32 = 1024;
 
+/// Registers of 32 bits that an SM has.
+pub const REGISTERS_OF_SM: u64 = 1 << 16;
+
 /// The most warps of a CTA.
 pub const WARPS_OF_CTA: u32 = THREADS_OF_CTA / THREADS_OF_WARP;
 

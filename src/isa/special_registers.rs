@@ -5,7 +5,7 @@
 
 use strum::{EnumIter, EnumMessage, FromRepr, IntoEnumIterator};
 
-use super::generic::Type;
+use super::generic::{Class, Type};
 use super::hierarchy::{CTAS_OF_CLUSTER, MOST_CTAS, MOST_THREADS, THREADS_OF_WARP};
 use super::targets::PtxVersion;
 
@@ -321,6 +321,18 @@ impl Special {
     /// What is known of the register.
     pub fn facts(self) -> &'static Facts {
         self.register.facts()
+    }
+
+    /// What it is where an operand stands.
+    pub fn class(self) -> Class {
+        let Facts { ty, form, .. } = *self.facts();
+        match self.part {
+            // A number with a name.
+            _ if self.register == SpecialRegister::WarpSz => Class::Integer,
+            Part::Whole if form == Form::Vector => Class::SpecialVector,
+            Part::None => Class::Unknown,
+            Part::Whole | Part::Component(_) | Part::Nth(_) => Class::special(ty),
+        }
     }
 
     /// What it can be, as a number without a sign. Nothing is known of what is no number.

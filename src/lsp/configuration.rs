@@ -54,7 +54,7 @@ fn describe(report: &miette::Report) -> String {
 }
 
 /// The file that a URI names.
-fn path_of(uri: &str) -> Option<PathBuf> {
+pub(super) fn path_of(uri: &str) -> Option<PathBuf> {
     let rest = uri.strip_prefix("file://")?;
     // An authority, such as `localhost`, ends at the path.
     let path = percent_decode_str(rest.get(rest.find('/')?..)?).decode_utf8().ok()?;

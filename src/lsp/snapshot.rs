@@ -1,5 +1,6 @@
 //! What is known of one version of a document.
 
+use std::path::PathBuf;
 use std::slice;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
@@ -12,11 +13,12 @@ use crate::analysis::descriptors;
 use crate::analysis::functions::FunctionFacts;
 use crate::diagnostic::{Applicability, Diagnostic, Fix, Omitted};
 use crate::instruction::decode::{self, Decoded, Decoder};
+use crate::render::sources::Sources;
 use crate::resolve::environment::Environment;
 use crate::resolve::symbols::Resolution;
 use crate::source::Span;
 use crate::syntax::ast::{Operand, OperandKind, Slice, Statement, StatementKind};
-use crate::{Document, Memory, Options, Report};
+use crate::{Document, Memory, Options, Report, sources};
 
 /// One version of a document, parsed and resolved.
 #[derive(Debug)]
@@ -26,8 +28,12 @@ pub(super) struct Snapshot {
     pub(super) document: Document,
     /// What the module is checked against instead of its own word.
     pub(super) options: Options,
+    /// The file, if the document is one.
+    file: Option<PathBuf>,
     /// The findings, once they are known.
     checked: OnceLock<Report>,
+    /// The sources that these name, if it is PTX that was compiled.
+    sources: OnceLock<Sources>,
     /// The analyses of functions that were asked for. Locked, because they remember what they are
     /// asked.
     functions: Mutex<FxHashMap<u32, FunctionFacts>>,
@@ -35,13 +41,15 @@ pub(super) struct Snapshot {
 
 impl Snapshot {
     /// Parses and resolves; `None` when the text is longer than spans can say.
-    pub(super) fn new(name: &str, mut text: Text, options: Options) -> Option<Self> {
+    pub(super) fn new(name: &str, file: Option<PathBuf>, mut text: Text, options: Options) -> Option<Self> {
         let source = text.share(name)?;
         Some(Self {
             text,
             document: Document::new(&source),
             options,
+            file,
             checked: OnceLock::new(),
+            sources: OnceLock::new(),
             functions: Mutex::default(),
         })
     }
@@ -49,9 +57,21 @@ impl Snapshot {
     /// Finds what there is to find, unless `cancelled` says meanwhile that nobody wants to know. What
     /// was found in an earlier version need not be found again.
     pub(super) fn check(&self, memory: &mut Memory, cancelled: &(dyn Fn() -> bool + Sync)) -> bool {
-        let options = Options { fixes_of_omitted: Some(Applicability::Safe), ..self.options.clone() };
-        let report = self.document.check_again(&options, memory, cancelled);
-        report.is_some_and(|report| self.checked.set(report).is_ok())
+        let options = Options {
+            fixes_of_omitted: Some(Applicability::Safe),
+            locate: self.file.is_some(),
+            ..self.options.clone()
+        };
+        let Some(report) = self.document.check_again(&options, memory, cancelled) else { return false };
+        if let Some(file) = &self.file {
+            let _ = self.sources.set(sources::find(file, &report.diagnostics));
+        }
+        self.checked.set(report).is_ok()
+    }
+
+    /// The sources that findings name; none before [`Snapshot::check`].
+    pub(super) fn sources(&self) -> Option<&Sources> {
+        self.sources.get()
     }
 
     /// The findings; none before [`Snapshot::check`].

@@ -55,7 +55,8 @@ impl Document {
 
     /// Parses the text as it is now; what needs no findings can be asked for.
     pub fn parse(&mut self, options: &Options) {
-        self.snapshot = Snapshot::new(&name_of(self.uri.as_str()), self.text.clone(), options.clone());
+        let name = name_of(self.uri.as_str());
+        self.snapshot = Snapshot::new(&name, None, self.text.clone(), options.clone());
     }
 
     /// What is found in the text as it is now.

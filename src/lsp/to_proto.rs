@@ -1,6 +1,7 @@
 //! Our types to the protocol's. Nothing else in the crate makes the latter from findings or spans.
 
 use lsp_types::{self as types, DiagnosticTag, Location, NumberOrString, Position, Range, Uri};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Value, json};
 use strum::IntoEnumIterator;
 
@@ -19,6 +20,7 @@ use super::snapshot::Snapshot;
 use super::text::{Encoding, Text, difference};
 use super::tokens::{Class, Word};
 use crate::diagnostic::{Applicability, Diagnostic, Edit, Omitted, Severity};
+use crate::render::sources::{Line, Outdated, Role, Sources, Written};
 use crate::rules::Code;
 use crate::source::Span;
 use crate::words::list_words;
@@ -82,7 +84,7 @@ pub(super) fn range(text: &Text, encoding: Encoding, span: Span) -> Range {
 
 /// The findings of a document.
 pub(super) fn diagnostics(client: Client, snapshot: &Snapshot, uri: &Uri) -> Vec<lsp_types::Diagnostic> {
-    let shown = snapshot.diagnostics().iter().map(|it| diagnostic(client, &snapshot.text, uri, it));
+    let shown = snapshot.diagnostics().iter().map(|it| diagnostic(client, snapshot, uri, it));
     shown.chain(omitted(snapshot.omitted())).collect()
 }
 
@@ -112,7 +114,7 @@ fn severity_of(severity: Severity) -> types::DiagnosticSeverity {
 /// One finding.
 pub(super) fn diagnostic(
     client: Client,
-    text: &Text,
+    snapshot: &Snapshot,
     uri: &Uri,
     diagnostic: &Diagnostic,
 ) -> lsp_types::Diagnostic {
@@ -124,13 +126,15 @@ pub(super) fn diagnostic(
             message.push_str(part);
         }
     }
-    let place = |span| range(text, client.encoding, span);
+    let place = |span| range(&snapshot.text, client.encoding, span);
     let related = || {
-        let related = diagnostic.labels.iter().map(|label| types::DiagnosticRelatedInformation {
+        let labels = diagnostic.labels.iter().map(|label| types::DiagnosticRelatedInformation {
             location: Location::new(uri.clone(), place(label.span)),
             message: label.message.clone(),
         });
-        related.collect()
+        let written = snapshot.sources().map(|sources| written(client, sources, diagnostic));
+        let related: Vec<_> = labels.chain(written.into_iter().flatten()).collect();
+        (!related.is_empty()).then_some(related)
     };
     lsp_types::Diagnostic {
         range: place(diagnostic.primary.span),
@@ -139,10 +143,71 @@ pub(super) fn diagnostic(
         code_description: rule.code.url().parse().ok().map(|href| types::CodeDescription { href }),
         source: Some("ptx-tc".to_owned()),
         message,
-        related_information: (client.related_information && !diagnostic.labels.is_empty()).then(related),
+        related_information: client.related_information.then(related).flatten(),
         tags: tags(diagnostic),
         data: Some(json!({ "name": rule.code.name() })),
     }
+}
+
+/// The lines of sources that a finding in PTX is about, where the sources are here.
+fn written(
+    client: Client,
+    sources: &Sources,
+    diagnostic: &Diagnostic,
+) -> Vec<types::DiagnosticRelatedInformation> {
+    /// The lines of more causes are not told.
+    const MAX_CAUSES: usize = 20;
+    let causes = &diagnostic.labels[..diagnostic.labels.len().min(MAX_CAUSES)];
+    let written = sources.written(diagnostic, causes, Line::is_found).into_iter();
+    let related = written.filter_map(|Written { line, role }| {
+        let mut message = match role {
+            Role::Offence => "compiled to this PTX".to_owned(),
+            Role::NearOffence => "the last line before this PTX".to_owned(),
+            Role::CallOfOffence => "what is inlined here is compiled to this PTX".to_owned(),
+            Role::Call => "inlined here".to_owned(),
+            Role::Cause(said) => said.to_owned(),
+            Role::CallOfCause(said) => format!("{said} (inlined here)"),
+        };
+        match line.outdated() {
+            None => {}
+            Some(Outdated::Changed) => message.push_str(" (the file has changed since)"),
+            Some(Outdated::Newer) => message.push_str(" (the file is newer than the PTX)"),
+        }
+        let location = Location::new(file_uri(line.path)?, written_range(client.encoding, &line));
+        Some(types::DiagnosticRelatedInformation { location, message })
+    });
+    related.collect()
+}
+
+/// The word that is meant of a line of a source, or as much as is known of the place.
+fn written_range(encoding: Encoding, line: &Line<'_>) -> Range {
+    let row = line.line.saturating_sub(1);
+    let Some((source, span)) = line.shown() else {
+        let start = Position::new(row, line.column.map_or(0, |column| column - 1));
+        return Range::new(start, start);
+    };
+    let lines = source.lines();
+    let start = lines.start(row as usize).unwrap_or(span.start);
+    let position = |offset| {
+        let before = source.slice(Span::new(start, offset));
+        let character = match encoding {
+            Encoding::Utf8 => before.len(),
+            Encoding::Utf16 => before.encode_utf16().count(),
+        };
+        Position::new(row, character as u32)
+    };
+    Range::new(position(span.start), position(span.end))
+}
+
+/// The address of a file.
+fn file_uri(path: &str) -> Option<Uri> {
+    /// What may stand in the path of an address as it is.
+    const PLAIN: &AsciiSet =
+        &NON_ALPHANUMERIC.remove(b'/').remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+    let path = std::path::absolute(path).ok()?;
+    let path = path.to_str()?.replace('\\', "/");
+    let root = if path.starts_with('/') { "" } else { "/" };
+    format!("file://{root}{}", utf8_percent_encode(&path, PLAIN)).parse().ok()
 }
 
 /// What can go without loss is greyed out; what has a new name is struck through.
@@ -217,7 +282,7 @@ pub(super) fn code_actions(
     only: Option<&[types::CodeActionKind]>,
 ) -> Vec<Value> {
     let wanted = |kind: &str| is_wanted(kind, only);
-    let found = |it: &Diagnostic| diagnostic(context.client, &context.snapshot.text, context.uri, it);
+    let found = |it: &Diagnostic| diagnostic(context.client, context.snapshot, context.uri, it);
     actions
         .into_iter()
         .filter_map(|action| match action {

@@ -8,6 +8,7 @@ use std::thread;
 
 use crossbeam_channel::{Receiver, Sender, TrySendError, bounded, unbounded};
 
+use super::configuration::path_of;
 use super::snapshot::Snapshot;
 use super::text::Text;
 use crate::{Memory, Options};
@@ -94,7 +95,7 @@ fn work(job: Job, events: &Sender<Event>) {
     }
     // The stages promise never to panic; should one do so all the same, this version stays without
     // answers and the server lives on.
-    let parse = || Snapshot::new(&name_of(&uri), text, options).map(Arc::new);
+    let parse = || Snapshot::new(&name_of(&uri), path_of(&uri), text, options).map(Arc::new);
     let snapshot = catch_unwind(AssertUnwindSafe(parse)).unwrap_or(None);
     let _ = events.send(Event::Parsed { uri: uri.clone(), revision, snapshot: snapshot.clone() });
     let Some(snapshot) = snapshot else { return };

@@ -6,9 +6,11 @@ use std::io::{self, Write};
 
 use codespan_reporting::diagnostic::{self as codespan, LabelStyle};
 use codespan_reporting::term::{self, Chars, Config, DisplayStyle, Styles};
+use rustc_hash::FxHashSet;
 
 use super::excerpt::Excerpts;
-use super::sources::Line;
+use super::shown::Shown;
+use super::sources::{Line, Role, Written};
 use super::styled::Styled;
 use super::{Checked, Summary, descriptors};
 use crate::Report;
@@ -63,11 +65,15 @@ fn emit(files: &[Checked], style: Style, color: bool, out: &mut dyn Write) -> io
     };
     let styles = Styles::default();
     for file in files {
-        let behind = omitted_behind(&file.report);
-        let write = |from: usize, findings: &[Diagnostic]| -> io::Result<Vec<u8>> {
+        let shown = match style {
+            Style::Rich => Shown::all(file),
+            Style::Short => Shown::each(file),
+        };
+        let behind = omitted_behind(&file.report, &shown);
+        let write = |from: usize, shown: &[Shown<'_>]| -> io::Result<Vec<u8>> {
             let mut text = Styled::new(color.then_some(&styles));
-            for (index, finding) in (from..).zip(findings) {
-                let (excerpts, diagnostic) = convert(file, finding, style);
+            for (index, shown) in (from..).zip(shown) {
+                let (excerpts, diagnostic) = convert(file, shown, style);
                 term::emit_to_write_style(&mut text, &config, &excerpts, &diagnostic)
                     .map_err(io::Error::other)?;
                 if let Some(omitted) = behind.get(&index) {
@@ -80,7 +86,7 @@ fn emit(files: &[Checked], style: Style, color: bool, out: &mut dyn Write) -> io
             }
             Ok(text.into_bytes())
         };
-        in_pieces(&file.report.diagnostics, write, out)?;
+        in_pieces(&shown, write, out)?;
     }
     Ok(())
 }
@@ -88,8 +94,8 @@ fn emit(files: &[Checked], style: Style, color: bool, out: &mut dyn Write) -> io
 /// Writes findings in their order, a piece at a time, side by side where there are several threads. `write` gets
 /// the number of the first of a piece.
 fn in_pieces(
-    findings: &[Diagnostic],
-    write: impl Fn(usize, &[Diagnostic]) -> io::Result<Vec<u8>> + Sync,
+    findings: &[Shown<'_>],
+    write: impl Fn(usize, &[Shown<'_>]) -> io::Result<Vec<u8>> + Sync,
     out: &mut dyn Write,
 ) -> io::Result<()> {
     /// Findings that are worth a thread.
@@ -97,7 +103,7 @@ fn in_pieces(
     /// What is written of more would be too much to hold.
     const WINDOW: usize = PIECE * 64;
     for (window, findings) in findings.chunks(WINDOW).enumerate() {
-        let pieces: Vec<(usize, &[Diagnostic])> = findings.chunks(PIECE).enumerate().collect();
+        let pieces: Vec<(usize, &[Shown<'_>])> = findings.chunks(PIECE).enumerate().collect();
         let write = |(piece, findings)| write(window * WINDOW + piece * PIECE, findings);
         for text in threads::map(pieces, write) {
             out.write_all(&text?)?;
@@ -107,9 +113,9 @@ fn in_pieces(
 }
 
 /// What is omitted, by the finding that it comes behind: the last of the same rule.
-fn omitted_behind(report: &Report) -> BTreeMap<usize, Omitted> {
+fn omitted_behind(report: &Report, shown: &[Shown<'_>]) -> BTreeMap<usize, Omitted> {
     let omitted = Omitted::by_code(&report.omitted).into_iter();
-    let last = |code| report.diagnostics.iter().rposition(|finding| finding.code == code);
+    let last = |code| shown.iter().rposition(|shown| shown.finding.code == code);
     omitted.filter_map(|omitted| Some((last(omitted.code)?, omitted))).collect()
 }
 
@@ -126,27 +132,27 @@ fn omission(omitted: Omitted, style: Style) -> codespan::Diagnostic<usize> {
 
 fn convert<'s>(
     file: &'s Checked,
-    finding: &'s Diagnostic,
+    shown: &Shown<'s>,
     style: Style,
 ) -> (Excerpts<'s>, codespan::Diagnostic<usize>) {
+    let finding = shown.finding;
     let code = finding.code;
     let causes = match style {
         Style::Rich => &finding.labels[..finding.labels.len().min(MAX_CAUSES)],
         Style::Short => &[],
     };
-    let lines = file.lines(&finding.primary);
     let mut marks: Vec<Mark<'s>> = Vec::new();
     let mut notes = Vec::new();
     let mut message = format!("{} ({})", shorten(&finding.message), code.name());
     match style {
         // What people wrote comes first, and then what was made of it.
         Style::Rich => {
-            let is_near = finding.primary.provenance.as_ref().is_some_and(|it| it.is_near);
-            marks.extend(written(file, &lines, is_near, causes));
-            notes.extend(unseen(&lines));
+            marks.extend(written(file, finding, causes));
+            notes.extend(unseen(file, finding, causes));
+            notes.extend(shown.remark(file));
         }
         Style::Short => {
-            if let Some(line) = lines.first() {
+            if let Some(line) = file.lines(&finding.primary).first() {
                 message.push_str(&format!(", from {line}"));
             }
         }
@@ -187,36 +193,45 @@ struct Mark<'s> {
     message: Cow<'s, str>,
 }
 
-/// The lines that people wrote: of the finding, of the calls through which it was inlined, and of its
-/// causes.
-fn written<'s>(file: &'s Checked, lines: &[Line<'s>], is_near: bool, causes: &'s [Label]) -> Vec<Mark<'s>> {
-    let mut marks: Vec<Mark<'s>> = Vec::new();
-    for (index, line) in lines.iter().enumerate() {
-        let Some((source, span)) = line.shown() else { continue };
-        let (style, message) = match (index, is_near, marks.is_empty()) {
-            (0, false, _) => (LabelStyle::Primary, "compiled to the PTX below"),
-            (0, true, _) => (LabelStyle::Primary, "the last line before the PTX below"),
-            (_, _, true) => (LabelStyle::Primary, "what is inlined here is compiled to the PTX below"),
-            (_, _, false) => (LabelStyle::Secondary, "inlined here"),
+/// The lines that people wrote: of the finding, of its causes, and of the calls through which they were inlined.
+fn written<'s>(file: &'s Checked, finding: &'s Diagnostic, causes: &'s [Label]) -> Vec<Mark<'s>> {
+    let written = file.sources.written(finding, causes, |line| line.shown().is_some());
+    let marks = written.into_iter().filter_map(|Written { line, role }| {
+        let (source, span) = line.shown()?;
+        let (style, message) = match role {
+            Role::Offence => (LabelStyle::Primary, "compiled to the PTX below".into()),
+            Role::NearOffence => (LabelStyle::Primary, "the last line before the PTX below".into()),
+            Role::CallOfOffence => {
+                (LabelStyle::Primary, "what is inlined here is compiled to the PTX below".into())
+            }
+            Role::Call => (LabelStyle::Secondary, "inlined here".into()),
+            Role::Cause(said) => (LabelStyle::Secondary, shorten(said)),
+            Role::CallOfCause(said) => {
+                (LabelStyle::Secondary, format!("{} (inlined here)", shorten(said)).into())
+            }
         };
-        marks.push(Mark { style, source, span, message: message.into() });
-    }
-    for cause in causes {
-        let Some((source, span)) = file.lines(cause).first().and_then(Line::shown) else { continue };
-        let is_there = |mark: &Mark<'_>| mark.source.name() == source.name() && mark.span == span;
-        if !marks.iter().any(is_there) {
-            let message = shorten(&cause.message);
-            marks.push(Mark { style: LabelStyle::Secondary, source, span, message });
-        }
-    }
-    marks
+        Some(Mark { style, source, span, message })
+    });
+    marks.collect()
 }
 
-/// The lines as a remark, where not all can be shown.
-fn unseen(lines: &[Line<'_>]) -> Option<String> {
-    lines.iter().find(|line| line.shown().is_none())?;
-    let lines: Vec<String> = lines.iter().map(Line::to_string).collect();
-    Some(format!("source: {}", lines.join(", inlined at ")))
+/// The lines as remarks, where not all can be shown.
+fn unseen(file: &Checked, finding: &Diagnostic, causes: &[Label]) -> Vec<String> {
+    let remark = |label: &Label, said: &str| {
+        let lines = file.lines(label);
+        lines.iter().find(|line| line.shown().is_none())?;
+        let lines: Vec<String> = lines.iter().map(Line::to_string).collect();
+        Some((lines.join(", inlined at "), shorten(said).into_owned()))
+    };
+    let mut known = FxHashSet::default();
+    let own = remark(&finding.primary, "").into_iter();
+    let all = own.chain(causes.iter().filter_map(|cause| remark(cause, &cause.message)));
+    all.filter(|(lines, _)| known.insert(lines.clone()))
+        .map(|(lines, said)| match said.as_str() {
+            "" => format!("source: {lines}"),
+            said => format!("source: {lines}: {said}"),
+        })
+        .collect()
 }
 
 fn severity(severity: Severity) -> codespan::Severity {

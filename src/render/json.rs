@@ -4,6 +4,7 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
+use super::sources::Outdated;
 use super::{Checked, Summary, slashed};
 use crate::Report;
 use crate::analysis::description::{Description, Multiply, Word};
@@ -90,6 +91,9 @@ struct WrittenLine<'a> {
     /// The symbol of the inlined function that the line is in.
     #[serde(skip_serializing_if = "Option::is_none")]
     function: Option<&'a str>,
+    /// Why the file is not what was compiled, if it is here and is not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    outdated: Option<Outdated>,
 }
 
 #[derive(Serialize)]
@@ -222,6 +226,7 @@ fn source_line<'a>(file: &'a Checked, label: &'a Label) -> Option<SourceLine<'a>
         line: line.line,
         column: line.column,
         function: line.function,
+        outdated: line.outdated(),
     });
     let approximate = label.provenance.as_ref().is_some_and(|provenance| provenance.is_near);
     Some(SourceLine { line: lines.next()?, approximate, inlined_at: lines.collect() })

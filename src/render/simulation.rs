@@ -6,9 +6,7 @@ use serde::Serialize;
 
 use super::json::{Finding, Place, finding};
 use super::{Checked, human, timeline};
-use crate::Report;
 use crate::simulation::{KernelReport, Verdict};
-use crate::source::Source;
 
 /// A kernel that was run.
 #[derive(Debug)]
@@ -107,8 +105,7 @@ pub fn human(
 ///
 /// # Errors
 /// When `out` cannot be written to.
-pub fn json(source: Source, simulated: &[Simulated], out: &mut dyn Write) -> io::Result<()> {
-    let checked = Checked::new(source, Report::default());
+pub fn json(checked: &Checked, simulated: &[Simulated], out: &mut dyn Write) -> io::Result<()> {
     let kernels = simulated
         .iter()
         .map(|Simulated { report, seconds }| KernelDocument {
@@ -123,7 +120,7 @@ pub fn json(source: Source, simulated: &[Simulated], out: &mut dyn Write) -> io:
                 })
                 .collect(),
             assumed: &report.assumed,
-            diagnostics: report.diagnostics.iter().map(|it| finding(&checked, it)).collect(),
+            diagnostics: report.diagnostics.iter().map(|it| finding(checked, it)).collect(),
             statistics: Statistics {
                 warp_instructions: report.warp_instructions,
                 asynchronous_operations: report.operations,

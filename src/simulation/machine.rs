@@ -4,7 +4,7 @@
 //! strand at a time until it has to wait, and lets asynchronous operations take effect when the
 //! [`Schedule`] says so. When nothing can move any more, either all have ended or the kernel hangs.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -191,6 +191,8 @@ pub(crate) struct Machine<'p> {
     unseen: FxHashMap<(u32, Agent), (u32, u32)>,
     /// Whether copies were made whose size is not known.
     has_open_copies: bool,
+    /// By step and warp of a multicast commit: where the mbarriers are, and to which CTAs it went last.
+    masks: BTreeMap<(u32, u32), (u32, u32)>,
     /// The next cluster that may be granted.
     granted: u32,
     messages: order::Messages,
@@ -294,6 +296,7 @@ impl<'p> Machine<'p> {
             finished: FxHashMap::default(),
             unseen: FxHashMap::default(),
             has_open_copies: false,
+            masks: BTreeMap::new(),
             granted: shape.index + 1,
             messages: order::Messages::default(),
             barrier_agents: FxHashMap::default(),

@@ -1,16 +1,38 @@
 //! Findings in what a compiler wrote lead back to the lines that it compiled.
 
-use std::fs;
-use std::path::PathBuf;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::sync::Once;
+use std::time::{Duration, SystemTime};
 
 use serde_json::Value;
 
 use crate::common::{ptx_tc, root, run, scratch, stdout};
 
 const MODULE: &str = "fixtures/provenance/gemm.ptx";
+const COPIES: &str = "fixtures/provenance/pipeline.ptx";
 
 fn check(arguments: &[&str]) -> String {
+    compiled();
     stdout(&run(&[&["check"], arguments].concat()))
+}
+
+/// Makes the sources of the fixtures older than what was compiled from them: a checkout writes them in any order.
+fn compiled() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        for source in ["gemm.cu", "tmem.cuh", "pipeline.cu"] {
+            change_at(&root().join("fixtures/provenance").join(source), hours_ago(1));
+        }
+    });
+}
+
+fn change_at(file: &Path, time: SystemTime) {
+    File::options().append(true).open(file).unwrap().set_modified(time).unwrap();
+}
+
+fn hours_ago(hours: u64) -> SystemTime {
+    SystemTime::now() - Duration::from_secs(hours * 3600)
 }
 
 /// The findings of a run with JSON.
@@ -59,7 +81,7 @@ fn who_wants_no_sources_gets_none() {
 /// The module of the fixtures in a directory of its own, with sources as `edit` makes them.
 fn copied(name: &str, edit: impl Fn(&str, String) -> Option<String>) -> PathBuf {
     let directory = scratch(name);
-    for file in ["gemm.ptx", "gemm.cu", "tmem.cuh"] {
+    for file in ["gemm.cu", "tmem.cuh", "gemm.ptx"] {
         let text = fs::read_to_string(root().join("fixtures/provenance").join(file)).unwrap();
         if let Some(text) = edit(file, text) {
             fs::write(directory.join(file), text).unwrap();
@@ -111,6 +133,115 @@ fn a_source_that_changed_is_not_shown() {
     });
     let text = check_in(&directory, &[]);
     assert!(text.contains("gemm.cu:6:3 (changed since)"), "{text}");
+}
+
+/// Lines of a file that was changed after it was compiled would mislead, too.
+#[test]
+fn a_source_that_is_newer_is_not_shown() {
+    let directory = copied("provenance_newer", |_, text| Some(text));
+    change_at(&directory.join("gemm.ptx"), hours_ago(2));
+    change_at(&directory.join("gemm.cu"), hours_ago(1));
+    change_at(&directory.join("tmem.cuh"), hours_ago(3));
+    insta::assert_snapshot!("provenance_newer", check_in(&directory, &[]));
+    let found = findings(&check_in(&directory, &["--format", "json"]));
+    let source = &found[0]["source"];
+    assert!(source.get("outdated").is_none(), "{source}");
+    assert_eq!(source["inlined_at"][0]["path"], "gemm.cu");
+    assert_eq!(source["inlined_at"][0]["outdated"], "newer");
+    // It is changed and compiled again.
+    change_at(&directory.join("gemm.ptx"), hours_ago(0));
+    assert!(check_in(&directory, &[]).contains("tmem_alloc<48>(address)"));
+}
+
+/// Copies write a source after its PTX, and within a moment; somebody who edits it keeps the file.
+#[test]
+fn a_copy_is_not_newer() {
+    let directory = copied("provenance_copied", |file, text| (file != "gemm.cu").then_some(text));
+    let source = directory.join("gemm.cu");
+    fs::copy(root().join("fixtures/provenance/gemm.cu"), &source).unwrap();
+    // Where a file system does not say when files were made, nothing tells a copy from a change.
+    if fs::metadata(&source).unwrap().created().is_ok() {
+        assert!(check_in(&directory, &[]).contains("tmem_alloc<48>(address)"));
+    }
+    fs::write(directory.join("gemm.ptx"), fs::read(directory.join("gemm.ptx")).unwrap()).unwrap();
+    change_at(&source, SystemTime::now() + Duration::from_millis(20));
+    assert!(!check_in(&directory, &[]).contains("tmem_alloc<48>(address)"));
+}
+
+/// A line that is compiled several times has a mistake once for people, and as often as the assembler sees it for
+/// programs.
+#[test]
+fn copies_of_a_line_are_one_finding() {
+    insta::assert_snapshot!("provenance_copies", check(&[COPIES]));
+    let document: Value = serde_json::from_str(&check(&[COPIES, "--format", "json"])).unwrap();
+    let of = |line: u64| {
+        let all = findings(&document.to_string());
+        all.iter().filter(|finding| finding["source"]["line"] == line).count()
+    };
+    assert_eq!((of(15), of(20)), (2, 42));
+    assert_eq!(document["summary"]["errors"], 44);
+    let concise = check(&[COPIES, "--format", "concise"]);
+    assert_eq!(concise.lines().count(), 44);
+    // Of what is omitted, it is still said how much that is.
+    let some = check(&[COPIES, "--max-findings", "10"]);
+    assert!(some.contains("and 4 more from this line"), "{some}");
+    assert!(some.contains("and 32 more in this file (missing-qualifier)"), "{some}");
+    // Without sources nothing is known of lines.
+    assert_eq!(check(&[COPIES, "--no-source"]).matches("TC104").count(), 42);
+}
+
+/// A wrapper that is called with two bad numbers is two mistakes, one with two bad instructions as well.
+#[test]
+fn what_differs_is_told_apart() {
+    let alloc = |line: u32, columns: u32| {
+        format!(
+            " .loc 1 {line} 3\n .loc 1 5 3, function_name f, inlined_at 1 {line} 3\n // begin inline asm\n \
+             tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [slot], {columns};\n // end inline asm\n"
+        )
+    };
+    let broken = " .loc 1 9 3\n // begin inline asm\n tcgen05.wait::ld.sync;\n .loc 1 50 3\n \
+                  tcgen05.wait::ld.sync;\n // end inline asm\n";
+    let directory = scratch("provenance_apart");
+    let text = format!(
+        ".version 9.0\n.target sm_100a\n.file 1 \"k.cu\"\n.entry k() {{\n .shared .b32 slot;\n{}{}{}{broken}{broken}}}\n",
+        alloc(20, 48),
+        alloc(21, 96),
+        alloc(22, 48)
+    );
+    fs::write(directory.join("gemm.ptx"), text).unwrap();
+    let text = check_in(&directory, &["--select", "TC301,TC104"]);
+    let remarks: Vec<&str> = text.lines().filter(|line| line.contains("= ")).collect();
+    let expected = [
+        "= source: k.cu:5:3, inlined at k.cu:20:3",
+        "= and 1 more from this line, inlined at k.cu:22:3",
+        "= help: write 64, the next valid size",
+        "= source: k.cu:5:3, inlined at k.cu:21:3",
+        "= help: write 128, the next valid size",
+        "= source: k.cu:9:3",
+        "= and 1 more from this line",
+        "= help: add `.aligned`",
+        "= source: k.cu:9:3",
+        "= and 1 more from this line",
+        "= help: add `.aligned`",
+    ];
+    assert_eq!(remarks.iter().map(|line| line.trim()).collect::<Vec<_>>(), expected, "{text}");
+}
+
+/// People mend errors first.
+#[test]
+fn errors_come_first() {
+    let directory = scratch("provenance_order");
+    let text = ".version 9.0\n.target sm_100a\n.entry k() .reqntid 256 {\n setmaxnreg.inc.sync.aligned.u32 232;\n \
+                tcgen05.wait::ld.sync;\n tcgen05.wait::st.sync;\n ret;\n}\n";
+    fs::write(directory.join("gemm.ptx"), text).unwrap();
+    let codes = |text: &str| -> Vec<String> {
+        let after = |line: &str| Some(line.split_once('[')?.1.split_once(']')?.0.to_owned());
+        let heads = text.lines().filter(|line| line.contains("error[") || line.contains("warning["));
+        heads.filter_map(after).collect()
+    };
+    assert_eq!(codes(&check_in(&directory, &[])), ["TC104", "TC104", "TC821"]);
+    // Editors read one line each, as they stand.
+    assert_eq!(codes(&check_in(&directory, &["--format", "concise"])), ["TC821", "TC104", "TC104"]);
 }
 
 /// What a path names may be anything: a directory, a device, a file that is no text.

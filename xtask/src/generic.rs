@@ -501,7 +501,7 @@ fn type_of(opcode: &Opcode, rule: TypeRule, random: &mut fastrand::Rng) -> Type 
             _ => Type::B64,
         },
         TypeRule::Product => nth(0),
-        TypeRule::Fixed(ty) => ty,
+        TypeRule::Fixed(ty) | TypeRule::Integer(ty) => ty,
         TypeRule::Pointer => Type::B64,
         TypeRule::Fragment if opcode.types.contains(&Type::F64) => Type::F64,
         TypeRule::Fragment => Type::B32,

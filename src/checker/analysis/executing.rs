@@ -200,11 +200,11 @@ pub struct Executing<'a> {
 }
 
 /// What was found out about the threads of a kernel, as far as it was asked for: of any CTA, and of the
-/// first two of a cluster.
+/// first three of a cluster.
 #[derive(Debug, Default)]
 pub struct FoundOut {
     block: OnceCell<Block>,
-    by_rank: [OfCta; 3],
+    by_rank: [OfCta; 4],
 }
 
 /// The threads of a block.
@@ -274,7 +274,7 @@ enum Unknown {
 }
 
 impl<'a> Executing<'a> {
-    /// Looks at the threads of a kernel; at those of the CTA with this rank in its cluster, 0 or 1, if one
+    /// Looks at the threads of a kernel; at those of the CTA with this rank in its cluster, at most 2, if one
     /// is given. `found` is what is known of these already.
     pub fn new(
         function: Function<'a>,
@@ -284,7 +284,8 @@ impl<'a> Executing<'a> {
     ) -> Self {
         let block = found.block.get_or_init(|| Block::of(&function));
         let deciding = uniformity.deciding(&function, function.budget);
-        let found = &found.by_rank[rank.map_or(0, |rank| rank.min(1) as usize + 1)];
+        let rank = rank.map(|rank| rank.min(2));
+        let found = &found.by_rank[rank.map_or(0, |rank| rank as usize + 1)];
         Self {
             function,
             uniformity,

@@ -92,10 +92,11 @@ const ROUNDS: usize = 4;
 impl FunctionFacts {
     /// Analyses every function of a component that has tcgen05 instructions or calls one that has, or gives
     /// one of these a result; in the order of the module. `limit` is the budget of each, if it is not the one
-    /// for its size.
+    /// for its size. Of a component without tcgen05 instructions, all functions matter but those that are looked at
+    /// `elsewhere`.
     pub fn all(
         unit: &Unit,
-        (calls, component): (&CallGraph, &Component),
+        (calls, component, elsewhere): (&CallGraph, &Component, Option<&[u32]>),
         instructions: &[Decoded<'_>],
         events: &Events,
         limit: Option<u64>,
@@ -116,7 +117,12 @@ impl FunctionFacts {
             let end = instructions.partition_point(|decoded| decoded.index < range.end);
             &instructions[start..end]
         };
-        let matters = |function: u32| !own(function).is_empty() || is_tensor(function);
+        let matters = |function: u32| match elsewhere {
+            Some(elsewhere) => {
+                unit.module.functions[function as usize].body.len > 0 && !elsewhere.contains(&function)
+            }
+            None => !own(function).is_empty() || is_tensor(function),
+        };
         if events.are_without_calls() {
             let functions = events.functions().filter(|it| matters(*it));
             let facts = |function| Self::new(unit, function, own(function), &mut watched, limit);

@@ -10,7 +10,7 @@ use smallvec::SmallVec;
 
 use super::cfg::BlockId;
 use super::definitions::{Definition, DefinitionId};
-use super::events::Event;
+use super::events::{Action, Event};
 use super::flow::{Flow, Pair, Role};
 use super::footprint::columns;
 use super::places::Root;
@@ -97,6 +97,85 @@ impl Flow<'_> {
             registers.into_iter().map(|register| (*fact, register))
         });
         self.kill_at_writes(reach, written);
+    }
+
+    /// Loads of this function, each with the first instruction other than `mov` that reads what it loaded, or a copy of
+    /// it, where a path leads there on which nothing waits for the load.
+    pub fn read_before_wait(&self) -> Vec<(Event, u32)> {
+        /// Longer chains of copies are not followed.
+        const COPIES: usize = 4;
+        let loads: Vec<(Fact, Event)> = self
+            .events()
+            .iter()
+            .filter(|event| self.follows_load(**event))
+            .enumerate()
+            .map(|(at, event)| (Fact(at as u32), *event))
+            .collect();
+        if loads.is_empty() {
+            return Vec::new();
+        }
+        let is_wait = |event: &Event| self.operation(*event) == Some(Operation::WaitLd);
+        let waits: Vec<u32> = self
+            .events()
+            .iter()
+            .filter(|event| match event.action {
+                Action::Call(callee) => self
+                    .all
+                    .summary(callee)
+                    .is_none_or(|inner| inner.unknown || inner.events.iter().any(is_wait)),
+                Action::Unknown => true,
+                _ => is_wait(event),
+            })
+            .map(|event| event.instruction)
+            .collect();
+        let definitions = &self.facts.definitions;
+        let function = self.facts.view(self.unit);
+        let mut unwaited = Unwaited { flow: self, waits: &waits, reached: FxHashMap::default() };
+        // By instruction that writes: the loads whose values may be there, with nothing between that waits.
+        let mut pending: FxHashMap<u32, SmallVec<[Fact; 2]>> = FxHashMap::default();
+        for (fact, event) in &loads {
+            pending.entry(event.instruction).or_default().push(*fact);
+        }
+        let (moves, reads): (Vec<_>, Vec<_>) =
+            definitions.reads().iter().copied().partition(|(instruction, _)| self.is_move(*instruction));
+        let mut of = |pending: &FxHashMap<u32, SmallVec<[Fact; 2]>>,
+                      (instruction, register): (u32, RegisterId)| {
+            let value = function.value(instruction, register);
+            let ids = value.and_then(|value| definitions.all(value, function.budget));
+            let mut facts: SmallVec<[Fact; 2]> = SmallVec::new();
+            for id in ids.into_iter().flatten() {
+                let made = definitions.get(id).instruction;
+                if let Some(of_it) = pending.get(&made).filter(|_| unwaited.leads(made, instruction)) {
+                    facts.extend(of_it.iter().copied());
+                }
+            }
+            facts
+        };
+        // Copies of copies come later.
+        for _ in 0..COPIES {
+            let mut changed = false;
+            for copy in &moves {
+                for fact in of(&pending, *copy) {
+                    let known = pending.entry(copy.0).or_default();
+                    if !known.contains(&fact) && function.budget.take(1) {
+                        known.push(fact);
+                        changed = true;
+                    }
+                }
+            }
+            if !changed {
+                break;
+            }
+        }
+        let mut first: Vec<Option<u32>> = vec![None; loads.len()];
+        for read in reads {
+            for fact in of(&pending, read) {
+                let first = &mut first[fact.0 as usize];
+                *first = Some(first.map_or(read.0, |known| known.min(read.0)));
+            }
+        }
+        let found = loads.iter().zip(first).filter_map(|((_, load), read)| Some((*load, read?)));
+        found.collect()
     }
 
     fn is_move(&self, instruction: u32) -> bool {
@@ -363,6 +442,52 @@ impl Flow<'_> {
             false
         });
         pairs.into_iter().zip(live).filter(|(_, live)| *live).map(|(pair, _)| pair).collect()
+    }
+}
+
+/// Where control gets from an instruction without passing one of some that wait.
+struct Unwaited<'w, 'a> {
+    flow: &'w Flow<'a>,
+    /// In their order.
+    waits: &'w [u32],
+    /// By block: those that control gets to from its end.
+    reached: FxHashMap<BlockId, FxHashSet<BlockId>>,
+}
+
+impl Unwaited<'_, '_> {
+    /// Whether something waits at an instruction from `start` on and before `end`.
+    fn waits_within(&self, Range { start, end }: Range<u32>) -> bool {
+        self.waits.get(self.waits.partition_point(|wait| *wait < start)).is_some_and(|wait| *wait < end)
+    }
+
+    /// Whether control may get from one instruction to another one without a wait between; it may not if the budget
+    /// does not suffice to find out.
+    fn leads(&mut self, from: u32, to: u32) -> bool {
+        let (flow, cfg) = (self.flow, self.flow.cfg());
+        let (Some(start), Some(end)) = (cfg.block_of(from), cfg.block_of(to)) else { return false };
+        let of = |block: BlockId| cfg.block(block).instructions.clone();
+        if start == end && from < to {
+            return !self.waits_within(from..to);
+        }
+        if self.waits_within(from..of(start).end) || self.waits_within(of(end).start..to) {
+            return false;
+        }
+        if let Some(reached) = self.reached.get(&start) {
+            return reached.contains(&end);
+        }
+        let mut reached: FxHashSet<BlockId> = FxHashSet::default();
+        let mut work: Vec<BlockId> = cfg.block(start).successors.to_vec();
+        while let Some(block) = work.pop() {
+            if !flow.facts.budget.take(1) {
+                return false;
+            }
+            if reached.insert(block) && !self.waits_within(of(block)) {
+                work.extend(cfg.block(block).successors.iter().copied());
+            }
+        }
+        let leads = reached.contains(&end);
+        self.reached.insert(start, reached);
+        leads
     }
 }
 

@@ -266,7 +266,8 @@ impl Run<'_, '_> {
             return Some(Value::At(place));
         }
         let known = self.flow.facts.constants.at(&self.view, at, register);
-        match known.constant(32) {
+        let width = Function::width(self.view.unit.symbols.register(register))?;
+        match known.constant(width) {
             Some(number) => Some(Value::Number(number)),
             None => known.constant(16).map(|_| Value::Bits(known)),
         }
@@ -291,8 +292,9 @@ impl Run<'_, '_> {
 
     /// What an instruction makes.
     fn made(&mut self, id: DefinitionId, round: u32, depth: u32) -> Option<Value> {
-        let Definition { instruction: at, operand, .. } = *self.view.definitions.get(id);
+        let Definition { instruction: at, operand, register, .. } = *self.view.definitions.get(id);
         let unit = self.view.unit;
+        let holds = Function::width(unit.symbols.register(register));
         let raw = &unit.module.instructions[at as usize];
         let opcode = unit.operations.of(at);
         let ty = *opcode.types.last()?;
@@ -338,6 +340,8 @@ impl Run<'_, '_> {
         let is_signed = ty.is_signed();
         match (opcode.computes(), count) {
             (Computation::Move, 2) => operand(1),
+            // What is narrower than the register that it is written to is extended.
+            (Computation::Convert, 2) if opcode.types.first().and_then(|ty| ty.bits()) != holds => None,
             (Computation::Convert, 2) => match (operand(1)?, opcode.types[..].first()?.bits()?) {
                 (Value::Number(value), 64) if is_signed => Some(Value::Number(signed(value).cast_unsigned())),
                 (Value::Number(value), 64) => Some(Value::Number(cut(value))),
@@ -385,8 +389,13 @@ impl Run<'_, '_> {
                 Some(if by < u64::from(width) { a << by } else { 0 })
             }),
             (Computation::Bits(Bits::ShiftRight), 3) => number(operand(1)?, operand(2)?, &|a, by| {
-                let by = by.min(u64::from(width) - 1) as u32;
-                Some(if is_signed { (signed(a) >> by).cast_unsigned() } else { a >> by })
+                let last = u64::from(width) - 1;
+                Some(match is_signed {
+                    true => (signed(a) >> by.min(last)).cast_unsigned(),
+                    // A word that is shifted by all its bits has none left.
+                    false if by > last => 0,
+                    false => a >> by,
+                })
             }),
             (Computation::Arithmetic(Arithmetic::Remainder), 3) if !is_signed => {
                 number(operand(1)?, operand(2)?, &u64::checked_rem)

@@ -31,7 +31,8 @@ impl Document {
                     modules: Vec::new(),
                 });
                 let modules = modules.collect();
-                Self { unit: Unit::of_fragments(&ptx, fragments), host: Some(host), modules }
+                let unit = Unit::of_fragments(&ptx, fragments, host.outside());
+                Self { unit, host: Some(host), modules }
             }
             None => Self { unit: Unit::new(source), host: None, modules: Vec::new() },
         }
@@ -101,6 +102,9 @@ fn holds_in_part(unit: &Unit, finding: &Diagnostic) -> bool {
         | Code::InstructionUnsupportedOnTarget
         | Code::FeatureUnsupportedOnTarget
         | Code::VersionTooOld => is_known,
+        Code::UnknownOperation | Code::UnknownModifier | Code::MissingModifier => {
+            is_known && unit.has_whole_opcode(finding.primary.span)
+        }
         // They are judged by all qualifiers that there may be.
         Code::OperandCount
         | Code::OperandKind

@@ -11,7 +11,7 @@
 
 use std::ops::Range;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::Options;
 use crate::analysis::calls::{CallGraph, Component};
@@ -92,13 +92,22 @@ struct Place {
 #[derive(Debug)]
 pub(super) struct Task {
     pub(super) component: Component,
+    /// Of a component without tcgen05 instructions: its functions that another one has, too.
+    pub(super) elsewhere: Option<Vec<u32>>,
     /// What rules find in it, silenced or not.
     pub(super) findings: Option<Vec<Diagnostic>>,
 }
 
 impl Task {
     pub(super) fn new(component: Component) -> Self {
-        Self { component, findings: None }
+        Self { component, elsewhere: None, findings: None }
+    }
+
+    /// A component without tcgen05 instructions. Of the functions that are looked at `elsewhere`, nothing is said
+    /// again.
+    pub(super) fn beside(component: Component, elsewhere: &FxHashSet<u32>) -> Self {
+        let shared = component.functions.iter().filter(|it| elsewhere.contains(it)).copied().collect();
+        Self { component, elsewhere: Some(shared), findings: None }
     }
 }
 
@@ -189,7 +198,7 @@ impl Memory {
     /// Remembers what was found, and nothing else.
     pub(super) fn keep(&mut self, unit: &Unit, options: &Options, outline: Outline, tasks: Vec<Task>) {
         let mut components = FxHashMap::default();
-        for Task { component, findings } in tasks {
+        for Task { component, findings, .. } in tasks {
             let (Some(mut findings), Some(functions)) = (findings, outline.places(&component)) else {
                 continue;
             };

@@ -98,6 +98,9 @@ codes! {
     MissingModifier "TC123" "missing-modifier" Error Rejects,
     OperandsMisfit "TC124" "operands-misfit" Error Rejects,
     ModifiersExclude "TC125" "modifiers-exclude" Error Rejects,
+    RegisterType "TC126" "register-type" Error Rejects,
+    ImmediateOutOfRange "TC127" "immediate-out-of-range" Error Rejects,
+    VectorSize "TC128" "vector-size" Error Rejects,
     // TC2 Target and version
     InstructionUnsupportedOnTarget "TC201" "instruction-unsupported-on-target" Error Rejects,
     FeatureUnsupportedOnTarget "TC202" "feature-unsupported-on-target" Error Rejects,
@@ -163,6 +166,7 @@ codes! {
     SwizzledStride "TC619" "swizzled-stride" Warning Silent,
     SmemDescAlignment "TC620" "smem-desc-alignment" Error Silent,
     SwizzleStart "TC621" "swizzle-start" Warning Silent,
+    SwizzledCopyStart "TC622" "swizzled-copy-start" Info Silent,
     // TC7 Ordering
     TmemReusedBeforeWaitLd "TC701" "tmem-reused-before-wait-ld" Error Silent,
     MissingWaitSt "TC702" "missing-wait-st" Error Silent,
@@ -179,6 +183,7 @@ codes! {
     HandedOverBeforeWait "TC714" "handed-over-before-wait" Warning Silent,
     CopyNeverWaitedFor "TC715" "copy-never-waited-for" Warning Silent,
     AccumulatesFromStart "TC716" "accumulates-from-start" Warning Silent,
+    LoadedRegisterReadEarly "TC717" "loaded-register-read-early" Off Silent,
     // TC8 Who issues it
     AlignedInOneThread "TC801" "aligned-in-one-thread" Error Silent,
     IssuedByEveryThread "TC802" "issued-by-every-thread" Warning Silent,
@@ -192,6 +197,7 @@ codes! {
     // TC82 Registers of warps
     SetmaxnregIgnored "TC821" "setmaxnreg-ignored" Warning Silent,
     SetmaxnregPartOfWarpgroup "TC822" "setmaxnreg-part-of-warpgroup" Info Silent,
+    RegisterBudgetExceeded "TC823" "register-budget-exceeded" Warning Silent,
     // TC83 Barriers
     MbarrierCount "TC831" "mbarrier-count" Error Silent,
     BarrierNumber "TC832" "barrier-number" Error Silent,
@@ -202,6 +208,8 @@ codes! {
     ArrivalNotWaitedFor "TC837" "arrival-not-waited-for" Warning Silent,
     MoreArrivalsThanExpected "TC838" "more-arrivals-than-expected" Error Silent,
     WaitResultUnread "TC839" "wait-result-unread" Warning Silent,
+    ArrivalScopeTooSmall "TC840" "arrival-scope-too-small" Warning Silent,
+    CommitForAnotherPair "TC841" "commit-for-another-pair" Error Silent,
     // TC9 Style
     QualifierOrder "TC901" "qualifier-order" Info Silent,
     FamilyPortability "TC902" "family-portability" Off Silent,

@@ -584,6 +584,17 @@ impl Opcode {
         (self.fit != Fit::Open && fits && others.iter().all(only_reads)).then_some(writes)
     }
 
+    /// What one of its positions takes. `text` is the opcode.
+    pub fn wanted(&self, slot: &OperandSlot, text: &str) -> generic::Wanted {
+        let Some(row) = self.row else { return generic::Wanted::ANYTHING };
+        let modifiers: SmallVec<[Modifier; 12]> = self.modifiers.iter().map(|it| it.modifier).collect();
+        let written =
+            |name: &&&str| name.split('.').eq(words(text).map(|it| it.0).take(name.split('.').count()));
+        let name = row.names.iter().find(written).or(row.names.first()).copied().unwrap_or_default();
+        let words = generic::Words { operation: row.operation, name, modifiers: &modifiers };
+        generic::Wanted::new(slot, &words)
+    }
+
     /// Whether the operands of an instruction look as they should.
     pub fn accepts(&self, module: &Module, operands: Slice) -> bool {
         self.is_filled(module.operands(operands)) || self.assign(module, operands).is_ok()

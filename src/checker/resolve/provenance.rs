@@ -1,6 +1,7 @@
 //! Which lines of its sources a module comes from: what its compiler wrote into `.file`, `.loc` and
 //! the DWARF strings of `.section`.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
@@ -13,6 +14,10 @@ use crate::syntax::section::{Item, Value};
 /// Of calls that were inlined into each other, so many are told.
 const MAX_FRAMES: usize = 16;
 
+/// The comments that LLVM writes around the assembly of an `asm` statement, each on a line of its own.
+const ASSEMBLY_BEGINS: &str = "// begin inline asm";
+const ASSEMBLY_ENDS: &str = "// end inline asm";
+
 /// The lines of a source that a place in a module was compiled from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Provenance {
@@ -21,6 +26,9 @@ pub struct Provenance {
     /// Whether the compiler named no line for the place, so that this is the last line before it in
     /// the same function.
     pub is_near: bool,
+    /// Which instruction of the inline assembly the place is in, from 1; 0 outside of inline assembly.
+    /// It tells apart what one line of a source was compiled to, and is the same in each copy of the line.
+    pub instruction: u32,
 }
 
 /// A line of a source.
@@ -70,7 +78,8 @@ impl Provenance {
                 // The call that no `.loc` of its own describes.
                 frames.extend(last.and_then(|call| frame(call.file, call.line, call.column, None)));
                 frames.truncate(MAX_FRAMES);
-                (!frames.is_empty()).then(|| Arc::new(Self { frames, is_near: place.is_near }))
+                let Place { is_near, instruction, .. } = *place;
+                (!frames.is_empty()).then(|| Arc::new(Self { frames, is_near, instruction }))
             };
             known.entry(place).or_insert_with_key(of).clone()
         };
@@ -84,6 +93,7 @@ struct Place {
     /// The `.loc` of the line, that of the call it was inlined for, and so on.
     locations: Vec<u32>,
     is_near: bool,
+    instruction: u32,
 }
 
 /// The `.loc`s that hold at each offset.
@@ -95,23 +105,40 @@ fn locate(unit: &Unit, offsets: &[u32]) -> Vec<Option<Place>> {
     let mut found = vec![None; offsets.len()];
     let mut current: Option<u32> = None;
     let mut is_near = false;
+    let mut assemblies = Assemblies::new(&unit.source);
+    let mut instruction = 0;
     // The last `.loc` of a place in this function, and the one that a `.loc` was inlined for.
     let mut places: FxHashMap<(u32, u32, u32), u32> = FxHashMap::default();
     let mut calls: FxHashMap<u32, u32> = FxHashMap::default();
-    let place = |current: Option<u32>, is_near: bool, calls: &FxHashMap<u32, u32>| {
+    let place = |current: Option<u32>, is_near: bool, instruction: u32, calls: &FxHashMap<u32, u32>| {
         let chain = std::iter::successors(current, |location| calls.get(location).copied());
-        current.map(|_| Place { locations: chain.take(MAX_FRAMES).collect(), is_near })
+        current.map(|_| Place { locations: chain.take(MAX_FRAMES).collect(), is_near, instruction })
     };
     let Some(mut next) = order.peek().map(|&index| offsets[index]) else { return found };
     for statement in &module.statements {
         if next < statement.span.start {
             while let Some(index) = order.next_if(|&index| offsets[index] < statement.span.start) {
-                found[index] = place(current, is_near, &calls);
+                found[index] = place(current, is_near, instruction, &calls);
             }
             let Some(&index) = order.peek() else { break };
             next = offsets[index];
         }
+        let is_in_assembly = match assemblies.at(statement.span.start) {
+            Within::Nothing => {
+                instruction = 0;
+                false
+            }
+            Within::New => {
+                instruction = 0;
+                true
+            }
+            Within::Same => true,
+        };
         match statement.kind() {
+            // It counts the lines of the template, from where the `asm` statement is. That may be the line of
+            // anything.
+            StatementKind::Loc(_) if is_in_assembly => {}
+            StatementKind::Instruction(_) | StatementKind::Broken if is_in_assembly => instruction += 1,
             StatementKind::FunctionOpen(_)
             | StatementKind::UnknownFunctionOpen
             | StatementKind::FunctionClose => {
@@ -152,9 +179,77 @@ fn locate(unit: &Unit, offsets: &[u32]) -> Vec<Option<Place>> {
         }
     }
     for index in order {
-        found[index] = place(current, is_near, &calls);
+        found[index] = place(current, is_near, instruction, &calls);
     }
     found
+}
+
+/// The inline assembly of a text, from its start to its end.
+struct Assemblies<'s> {
+    text: &'s str,
+    begins: memchr::memmem::Finder<'static>,
+    ends: memchr::memmem::Finder<'static>,
+    /// The first that ends behind the place that was last asked about.
+    next: Option<Range<usize>>,
+    is_entered: bool,
+}
+
+/// Whether a place is in inline assembly, as compared with the place before it.
+enum Within {
+    Nothing,
+    /// It is the first one in it.
+    New,
+    Same,
+}
+
+impl<'s> Assemblies<'s> {
+    fn new(source: &'s Source) -> Self {
+        let text = source.text();
+        let begins = memchr::memmem::Finder::new(ASSEMBLY_BEGINS);
+        let ends = memchr::memmem::Finder::new(ASSEMBLY_ENDS);
+        let mut assemblies = Self { text, begins, ends, next: None, is_entered: false };
+        assemblies.next = assemblies.after(0);
+        assemblies
+    }
+
+    /// Where a place is that stands behind all those that were asked about.
+    fn at(&mut self, offset: u32) -> Within {
+        let offset = offset as usize;
+        while let Some(next) = self.next.clone() {
+            if offset < next.start {
+                break;
+            }
+            if offset < next.end {
+                let is_same = std::mem::replace(&mut self.is_entered, true);
+                return if is_same { Within::Same } else { Within::New };
+            }
+            self.is_entered = false;
+            self.next = self.after(next.end);
+        }
+        Within::Nothing
+    }
+
+    /// The first inline assembly behind a place.
+    fn after(&self, from: usize) -> Option<Range<usize>> {
+        let mut start = self.find(&self.begins, from)?;
+        let end = self.find(&self.ends, start)?;
+        // One without an end is not believed.
+        while let Some(later) = self.find(&self.begins, start + 1).filter(|later| *later < end) {
+            start = later;
+        }
+        Some(start..end)
+    }
+
+    /// The next of these comments that has a line for itself.
+    fn find(&self, comment: &memchr::memmem::Finder<'_>, from: usize) -> Option<usize> {
+        let text = self.text.as_bytes();
+        let mut found = comment.find_iter(text.get(from..)?).map(|at| from + at);
+        found.find(|at| {
+            let before = text[..*at].iter().rev().find(|byte| !matches!(byte, b' ' | b'\t'));
+            let behind = text.get(at + comment.needle().len());
+            matches!(before, None | Some(b'\n')) && matches!(behind, None | Some(b'\n' | b'\r'))
+        })
+    }
 }
 
 /// Names and sizes of the files by their numbers.
@@ -170,7 +265,7 @@ fn files(unit: &Unit) -> FxHashMap<u32, (Arc<str>, Option<u64>)> {
 }
 
 /// A label of a section, by where a `.loc` names it, and how far behind it a name starts.
-type NameKey = (std::ops::Range<usize>, u32);
+type NameKey = (Range<usize>, u32);
 
 /// The names of functions that these `.loc`s give.
 fn function_names<'a>(unit: &Unit, locations: impl Iterator<Item = &'a u32>) -> FxHashMap<NameKey, Arc<str>> {
@@ -295,6 +390,40 @@ mod tests {
                 "b.cuh:9:2 < a.cu:8:8",
             ]
         );
+    }
+
+    /// nvcc counts the lines of a template from the line of its statement on.
+    #[test]
+    fn what_is_in_an_asm_statement_is_from_its_line() {
+        let text = format!(
+            "{HEADER}.file 1 \"a.cu\"\n.entry k() {{\n .loc 1 3 5\n .loc 1 7 1, function_name f, inlined_at 1 3 5\n\
+             \t// begin inline asm\n {{ .reg .b32 t;\n .loc 1 8 1, function_name f, inlined_at 1 3 5\n mark0;\n \
+             .loc 1 20 3\n mark1;\n }}\n\t// end inline asm\n mark2;\n\t// begin inline asm\n .loc 1 7 1\n mark3;\n \
+             // end inline asm\n .loc 1 20 3, function_name f, inlined_at 1 9 9\n mark4;\n /* // begin inline asm */\n \
+             .loc 1 21 1\n mark5;\n\t// begin inline asm\n .loc 1 22 1\n mark6;\n}}\n.entry l() {{\n .loc 1 30 1\n \
+             // begin inline asm\n .loc 1 31 1\n mark7;\n // end inline asm\r\n}}\n"
+        );
+        let marks: Vec<String> = (0..8).map(|n| format!("mark{n};")).collect();
+        let marks: Vec<&str> = marks.iter().map(String::as_str).collect();
+        let inlined = "a.cu:7:1 < a.cu:3:5";
+        assert_eq!(
+            provenance(&text, &marks),
+            [
+                inlined,
+                inlined,
+                inlined,
+                inlined,
+                "a.cu:20:3 < a.cu:9:9",
+                "a.cu:21:1",
+                // This one has no end.
+                "a.cu:22:1",
+                "a.cu:30:1"
+            ]
+        );
+        let offsets: Vec<u32> = marks.iter().map(|mark| text.find(mark).unwrap() as u32).collect();
+        let found = Provenance::of(&unit(&text), &offsets);
+        let instructions: Vec<u32> = found.iter().flatten().map(|it| it.instruction).collect();
+        assert_eq!(instructions, [1, 2, 0, 1, 0, 0, 0, 1]);
     }
 
     #[test]

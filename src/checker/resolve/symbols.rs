@@ -9,9 +9,10 @@
 //! is declared outside of functions before it.
 
 use std::ops::Range;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 
 use super::register_index::RegisterIndex;
+use crate::isa::generic::Class;
 use crate::isa::special_registers::Special;
 use crate::source::{Source, Span};
 use crate::syntax::ast::{Module, StateSpace, Type};
@@ -129,42 +130,56 @@ impl Packed {
 
 /// What names mean, by index. Each place is written by one thread only.
 #[derive(Debug, Default)]
-struct Meanings(Vec<AtomicU32>);
+struct Meanings {
+    packed: Vec<AtomicU32>,
+    /// The class of each, by its number: so whoever compares types has no need to look for declarations.
+    classes: Vec<AtomicU8>,
+}
 
 impl Meanings {
     fn new(count: usize) -> Self {
         // Memory that is zero as it comes: nothing is written before the first meaning is.
-        const { assert!(Packed::NOTHING.0 == 0) };
-        Self(vec![0; count].into_iter().map(AtomicU32::new).collect())
+        const { assert!(Packed::NOTHING.0 == 0 && Class::Unknown as u8 == 0) };
+        Self {
+            packed: vec![0; count].into_iter().map(AtomicU32::new).collect(),
+            classes: vec![0; count].into_iter().map(AtomicU8::new).collect(),
+        }
     }
 
     #[inline]
-    fn set(&self, index: usize, resolution: Resolution) {
-        self.0[index].store(Packed::pack(resolution).0, Ordering::Relaxed);
+    fn set(&self, index: usize, resolution: Resolution, class: Class) {
+        self.packed[index].store(Packed::pack(resolution).0, Ordering::Relaxed);
+        self.classes[index].store(class as u8, Ordering::Relaxed);
+    }
+
+    /// The numbers of the classes of neighbours.
+    #[inline]
+    fn classes(&self, range: Range<usize>) -> impl Iterator<Item = u8> + '_ {
+        self.classes.get(range).unwrap_or_default().iter().map(|class| class.load(Ordering::Relaxed))
     }
 
     #[inline]
     fn get(&self, index: u32) -> Resolution {
-        let packed = self.0.get(index as usize).map(|packed| Packed(packed.load(Ordering::Relaxed)));
+        let packed = self.packed.get(index as usize).map(|packed| Packed(packed.load(Ordering::Relaxed)));
         packed.map_or(Resolution::Undeclared, Packed::unpack)
     }
 
     /// The same, where only registers matter.
     #[inline]
     fn register(&self, index: u32) -> Option<RegisterId> {
-        self.0.get(index as usize).and_then(register_of)
+        self.packed.get(index as usize).and_then(register_of)
     }
 
     /// The same of neighbours.
     #[inline]
     fn registers(&self, range: Range<usize>) -> impl Iterator<Item = Option<RegisterId>> + '_ {
-        self.0.get(range).unwrap_or_default().iter().map(register_of)
+        self.packed.get(range).unwrap_or_default().iter().map(register_of)
     }
 
     /// The same, where only symbols matter.
     #[inline]
     fn symbols(&self, range: Range<usize>) -> impl Iterator<Item = Option<SymbolId>> + '_ {
-        self.0.get(range).unwrap_or_default().iter().map(symbol_of)
+        self.packed.get(range).unwrap_or_default().iter().map(symbol_of)
     }
 }
 
@@ -296,6 +311,18 @@ impl Symbols {
     #[inline]
     pub fn symbol_operands(&self, range: Range<usize>) -> impl Iterator<Item = Option<SymbolId>> + '_ {
         self.operands.symbols(range)
+    }
+
+    /// The numbers of the classes of what operands name that stand side by side.
+    #[inline]
+    pub fn classes(&self, range: Range<usize>) -> impl Iterator<Item = u8> + '_ {
+        self.operands.classes(range)
+    }
+
+    /// The class of what the guard of this instruction names.
+    pub fn guard_class(&self, instruction: u32) -> Class {
+        let at = instruction as usize;
+        self.guards.classes(at..at + 1).next().map_or(Class::Unknown, Class::from_number)
     }
 
     /// What the guard of this instruction names.

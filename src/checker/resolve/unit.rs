@@ -1,11 +1,13 @@
 //! One text with everything that is known of it before its instructions are decoded.
 
 use std::ops::Range;
+use std::sync::OnceLock;
 
 use super::launch_bounds::{AllBounds, LaunchBounds};
+use super::misfits::Misplaced;
 use super::operations::Operations;
 use super::symbols::{Symbol, Symbols};
-use crate::host::{Binding, Fragment, UNKNOWN_TEXT, fragment_at};
+use crate::host::{Binding, Fragment, Outside, UNKNOWN_TEXT, fragment_at};
 use crate::isa::generic;
 use crate::isa::vocabulary::Qualifier;
 use crate::source::{Source, Span};
@@ -32,8 +34,12 @@ pub struct Unit {
     /// What its opcodes mean.
     pub operations: Operations,
     bounds: AllBounds,
+    /// What is wrong with operands, once somebody asks.
+    pub(super) misfits: OnceLock<Vec<Misplaced>>,
     /// The statements of a host file that it was taken from; a module has none.
     pub fragments: Vec<Fragment>,
+    /// What is around them.
+    outside: Option<Outside>,
     /// Whether it is a module, and not fragments of one.
     pub is_module: bool,
 }
@@ -54,14 +60,21 @@ impl Unit {
             symbols,
             operations,
             bounds,
+            misfits: OnceLock::new(),
             fragments: Vec::new(),
+            outside: None,
             is_module: true,
         }
     }
 
     /// Parses what was taken from a host file.
-    pub fn of_fragments(ptx: &Source, fragments: Vec<Fragment>) -> Self {
-        Self { fragments, is_module: false, ..Self::new(ptx) }
+    pub fn of_fragments(ptx: &Source, fragments: Vec<Fragment>, outside: Outside) -> Self {
+        Self { fragments, outside: Some(outside), is_module: false, ..Self::new(ptx) }
+    }
+
+    /// Whether a name that the text does not declare may be one of a variable that the code around it declares.
+    pub(crate) fn may_be_declared_outside(&self, name: &str) -> bool {
+        self.outside.as_ref().is_some_and(|outside| outside.may_declare(name))
     }
 
     /// What a function of the module says about how it is launched.
@@ -188,6 +201,23 @@ impl Unit {
             && self.has_unknown(start as usize, end as usize)
             && !self.has_unknown(self.end_before(start), start as usize)
             && !self.has_unknown(end as usize, statement.span.end as usize)
+    }
+
+    /// Whether the words at a place certainly are those of an opcode, and nothing that is not known can mend them.
+    pub fn has_whole_opcode(&self, words: Span) -> bool {
+        let statements = &self.module.statements;
+        let behind = statements.partition_point(|statement| statement.span.start <= words.start);
+        let Some(statement) = behind.checked_sub(1).map(|at| statements[at]) else { return false };
+        let StatementKind::Instruction(index) = statement.kind() else { return false };
+        let Span { start, end } = self.module.instructions[index as usize].opcode;
+        // Another word may follow behind blanks.
+        let behind = self.source.text()[end as usize..].trim_ascii_start();
+        let is_ended = !behind.starts_with(UNKNOWN_TEXT) && !behind.starts_with('/');
+        let is_sure = || {
+            self.has_unknown(start as usize, end as usize)
+                || self.source.slice(words).split('.').any(|word| !word.is_empty() && !generic::is_word(word))
+        };
+        !self.has_unknown(self.end_before(start), start as usize) && (is_ended || is_sure())
     }
 
     /// Where the statement before a place ends.

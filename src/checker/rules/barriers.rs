@@ -1,7 +1,9 @@
 //! TC83: barriers and mbarriers.
 
 pub(super) mod arrival_not_waited_for;
+pub(super) mod arrival_scope_too_small;
 pub(super) mod barrier_number;
+pub(super) mod commit_for_another_pair;
 pub(super) mod commit_not_waited_for;
 pub(super) mod mbarrier_count;
 pub(super) mod mbarrier_never_signalled;

@@ -25,6 +25,7 @@ pub(super) mod smem_desc_swizzle;
 pub(super) mod smem_desc_swizzle_type;
 pub(super) mod sparsity_selector;
 pub(super) mod swizzle_start;
+pub(super) mod swizzled_copy_start;
 pub(super) mod swizzled_stride;
 pub(super) mod transposed_a_in_tensor_memory;
 pub(super) mod zero_column_mask;

@@ -10,6 +10,7 @@ use crate::words::plural;
 
 pub(super) mod address_not_converted;
 pub(super) mod commit_mask;
+pub(super) mod immediate_out_of_range;
 pub(super) mod immediate_range;
 pub(super) mod missing_modifier;
 pub(super) mod missing_qualifier;
@@ -19,6 +20,7 @@ pub(super) mod operand_kind;
 pub(super) mod operand_type;
 pub(super) mod operands_misfit;
 pub(super) mod qualifier_not_allowed;
+pub(super) mod register_type;
 pub(super) mod repeated_qualifier;
 pub(super) mod state_space;
 pub(super) mod unknown_instruction;
@@ -27,6 +29,7 @@ pub(super) mod unknown_operation;
 pub(super) mod unknown_qualifier;
 pub(super) mod vector_element;
 pub(super) mod vector_length;
+pub(super) mod vector_size;
 
 /// What is given to an `alloc` or `commit` without a state space as a generic address, and is none of something in
 /// shared memory: where it stands, and why.

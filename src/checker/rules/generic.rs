@@ -3,6 +3,7 @@
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
+use crate::host::is_unknown;
 use crate::isa::generic::{Constraint, Demand, Modifier, Targets, rows_starting_with};
 use crate::isa::targets::{PtxVersion, Target};
 use crate::resolve::environment::{Declared, Environment};
@@ -15,6 +16,8 @@ use crate::words::{list_words, similar};
 /// An instruction outside tcgen05.
 #[derive(Clone, Copy)]
 pub(in crate::rules) struct Generic<'a> {
+    /// Which of the module's instructions it is.
+    pub(in crate::rules) index: u32,
     /// A number that it shares with those whose opcode is written alike.
     number: u32,
     /// What its words mean.
@@ -23,6 +26,8 @@ pub(in crate::rules) struct Generic<'a> {
     pub(in crate::rules) span: Span,
     /// They themselves.
     pub(in crate::rules) text: &'a str,
+    /// Whether not all of them are known: of such an opcode, only single words can be judged.
+    pub(in crate::rules) is_open: bool,
 }
 
 /// What may have been meant by unknown opcodes.
@@ -50,19 +55,39 @@ impl Meant {
 }
 
 impl<'a> Generic<'a> {
-    /// The instruction of this number, unless a part of its opcode is not known, or a later PTX may have it.
+    /// The instruction of this number, unless a later PTX may have it.
     pub(in crate::rules) fn new(checker: &Checker<'a>, index: u32) -> Option<Self> {
         let unit = checker.unit;
         let span = unit.module.instructions[index as usize].opcode;
         let text = unit.source.slice(span);
         let is_later = checker.environment.version.is_some_and(|version| version.value > PtxVersion::LATEST);
-        let is_judged = !is_later && !crate::host::is_unknown(text);
-        is_judged.then(|| Self {
+        (!is_later).then(|| Self {
+            index,
+            is_open: is_unknown(text),
             number: unit.operations.number(index),
             opcode: unit.operations.of(index),
             span,
             text,
         })
+    }
+
+    /// The same, unless a part of the statement is not known.
+    pub(in crate::rules) fn judged(checker: &Checker<'a>, index: u32) -> Option<Self> {
+        let opcode = checker.unit.module.instructions[index as usize].opcode;
+        if checker.unit.is_open(opcode.start) { None } else { Self::judged_by_operands(checker, index) }
+    }
+
+    /// The same, unless an operand or a word of the opcode is not known.
+    pub(in crate::rules) fn judged_by_operands(checker: &Checker<'a>, index: u32) -> Option<Self> {
+        let unit = checker.unit;
+        let raw = &unit.module.instructions[index as usize];
+        let operands = unit.module.operands(raw.operands);
+        let is_open =
+            |span: Span| is_unknown(unit.source.slice(span)) || unit.missing_end(span.start).is_some();
+        if operands.iter().any(|operand| is_open(operand.span())) {
+            return None;
+        }
+        Self::new(checker, index).filter(|generic| !generic.is_open)
     }
 
     /// Those whose opcode the table does not have.
@@ -158,7 +183,8 @@ impl<'a> Lacking<'a> {
             old.chain(lacking).collect()
         };
         let instructions = checker.unit.operations.each_with(move |opcode| !closed(opcode).is_empty());
-        instructions.filter_map(|index| Generic::new(checker, index)).flat_map(move |generic| {
+        let judged = instructions.filter_map(|index| Generic::new(checker, index)).filter(|it| !it.is_open);
+        judged.flat_map(move |generic| {
             closed(generic.opcode).into_iter().map(move |(gate, targets)| {
                 let written = generic.opcode.words();
                 let terms = gate.when.iter().filter(|term| !term.absent);

@@ -4,6 +4,7 @@ pub(super) mod accumulates_from_start;
 pub(super) mod copy_never_waited_for;
 pub(super) mod fence_before_wait;
 pub(super) mod handed_over_before_wait;
+pub(super) mod loaded_register_read_early;
 pub(super) mod missing_after_fence;
 pub(super) mod missing_commit;
 pub(super) mod missing_proxy_fence;

@@ -113,6 +113,7 @@ impl<'s> Reader<'_, 's> {
             volatile_keyword: Some("volatile"),
             memory_clobber: None,
             machine: Machine::Any,
+            is_in_code: true,
         });
         if let Some(scope) = self.scope {
             let template = self.template_of_macro(open, scope)?;
@@ -259,6 +260,7 @@ impl<'s> Reader<'_, 's> {
 
     fn clobber_token(&mut self, token: Token, draft: &mut Draft) -> Option<()> {
         if self.is_comma_if_given(token) {
+            draft.end_clobber();
             return Some(());
         }
         if self.enter(token) {
@@ -266,22 +268,15 @@ impl<'s> Reader<'_, 's> {
             return Some(());
         }
         match token {
-            Token::Literal(literal) => {
-                draft.clobbers += 1;
-                if &self.text[literal.inside.range()] == "memory" {
-                    draft.statement.clobbers_memory = true;
-                } else {
-                    // The registers of PTX have no names that a compiler knows.
-                    draft.statement.machine = Machine::Other;
-                }
-            }
+            Token::Literal(literal) => draft.read_clobber(&self.text[literal.inside.range()]),
+            Token::Other(b',', _) => draft.end_clobber(),
             Token::Word(_) => {
                 // A macro: it may be the one.
                 draft.clobbers += 1;
                 draft.statement.clobbers_memory = true;
             }
             // `, ##__VA_ARGS__`
-            Token::Other(b',' | b'#', _) => {}
+            Token::Other(b'#', _) => {}
             // It does not look like a statement.
             Token::Other(..) | Token::Directive(_) => return None,
         }

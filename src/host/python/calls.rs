@@ -25,12 +25,13 @@ pub(super) enum Callee {
     Mojo,
     /// A function of the file that hands its parameters on.
     Wrapper,
+    /// One of another file that is called like such a function: `asm_i32([a], template, constraints)`.
+    Imported,
 }
 
 /// A function that hands its parameters on to a call of assembly.
 #[derive(Clone, Debug)]
 pub(super) struct Wrapper {
-    call: Call,
     template: Given,
     constraints: Given,
     effects: Option<Given>,
@@ -40,7 +41,7 @@ pub(super) struct Wrapper {
 #[derive(Clone, Debug)]
 enum Given {
     Parameter { name: String, place: usize },
-    Itself(Span),
+    Itself(Span, Scope),
 }
 
 impl Callee {
@@ -52,6 +53,7 @@ impl Callee {
             // Imported under other names.
             _ if word.ends_with("inline_asm") => Some(Self::Llvm),
             _ if word.ends_with("inline_ptx") || word.ends_with("inline_ptx_hl") => Some(Self::Ptx),
+            _ if word.split('_').any(|part| matches!(part, "asm" | "ptx")) => Some(Self::Imported),
             _ => None,
         }
     }
@@ -59,7 +61,7 @@ impl Callee {
     /// What stands in front of its arguments.
     pub(super) fn bracket(self) -> u8 {
         match self {
-            Self::Llvm | Self::Elementwise | Self::Ptx | Self::Wrapper => b'(',
+            Self::Llvm | Self::Elementwise | Self::Ptx | Self::Wrapper | Self::Imported => b'(',
             // The others, which are known when it is run, follow.
             Self::Mojo => b'[',
         }
@@ -148,36 +150,80 @@ impl<'s> Arguments<'s> {
 
 impl Call {
     /// The function around the call, if it hands its template on as it is given.
-    pub(super) fn wrapper<'s>(&self, text: &'s str, names: &Names<'s>) -> Option<(&'s str, Wrapper)> {
+    pub(super) fn wrapper<'s>(
+        &self,
+        text: &'s str,
+        names: &Names<'s>,
+        strings: &mut Strings<'_, '_>,
+    ) -> Option<(&'s str, Wrapper)> {
         if self.callee != Callee::Llvm {
             return None;
         }
         let given = Arguments::of(text, self.inside);
-        let is_name =
-            |span: Span| text[span.range()].bytes().all(|it| it.is_ascii_alphanumeric() || it == b'_');
-        let parameter = |span: Span| {
-            let name = &text[span.range()];
-            let (function, place) = names.parameter(name, self.scope).filter(|_| is_name(span))?;
-            // The object itself is not written in a call.
-            let behind = &text[function.end as usize..];
-            let is_method = ["(self,", "(cls,"].iter().any(|start| behind.starts_with(start));
-            let place = (place as usize).checked_sub(usize::from(is_method))?;
-            Some((function, Given::Parameter { name: name.to_owned(), place }))
+        let mut is_text = |place: usize| {
+            strings.choices.clear();
+            given.at(place).is_some_and(|value| strings.evaluate(value, self.scope).has_text)
         };
+        // Where the constraints are written, the template stands in front of them; and where that is written, what it
+        // is given besides may be parameters.
+        let places: &[usize] = match (is_text(1), is_text(3)) {
+            _ if &text[self.keyword.range()] == "InlineAsm" => &[1],
+            _ if is_text(2) => &[],
+            (_, true) => &[2],
+            (true, _) => &[0],
+            (false, false) => &[2, 0],
+        };
+        let parameter = |span: Span| self.parameter(text, names, span);
         let (template, constraints) = match given.named(&TEMPLATE) {
             Some(template) => (template, given.named(&CONSTRAINTS)?),
-            None => [2, 0].into_iter().find_map(|place| {
+            None => places.iter().find_map(|&place| {
                 let template = given.at(place)?;
                 parameter(template)?;
                 Some((template, given.named(&CONSTRAINTS).or_else(|| given.at(place + 1))?))
             })?,
         };
         let (function, template) = parameter(template)?;
-        let given_or = |span: Span| parameter(span).map_or(Given::Itself(span), |(_, given)| given);
+        let given_or = |span| self.parameter_or_itself(text, names, span);
         let constraints = given_or(constraints);
         let effects = given.named(&EFFECTS).map(given_or);
-        let name = &text[function.range()];
-        Some((name, Wrapper { call: self.clone(), template, constraints, effects }))
+        Some((&text[function.range()], Wrapper { template, constraints, effects }))
+    }
+
+    /// The same for a function that hands its template on to another one that does.
+    pub(super) fn wrapper_of<'s>(
+        &self,
+        text: &'s str,
+        names: &Names<'s>,
+        wrapper: &Wrapper,
+    ) -> Option<(&'s str, Wrapper)> {
+        let arguments = Arguments::of(text, self.inside);
+        let given = |given: &Given| match given {
+            Given::Parameter { name, place } => {
+                arguments.named(&[name.as_str()]).or_else(|| arguments.at(*place))
+            }
+            Given::Itself(..) => None,
+        };
+        let (function, template) = self.parameter(text, names, given(&wrapper.template)?)?;
+        let handed_on = |it: &Given| given(it).map(|span| self.parameter_or_itself(text, names, span));
+        let constraints = handed_on(&wrapper.constraints).unwrap_or_else(|| wrapper.constraints.clone());
+        let effects = wrapper.effects.as_ref().map(|it| handed_on(it).unwrap_or_else(|| it.clone()));
+        Some((&text[function.range()], Wrapper { template, constraints, effects }))
+    }
+
+    /// The function around the call, and which of its parameters a value is.
+    fn parameter(&self, text: &str, names: &Names<'_>, value: Span) -> Option<(Span, Given)> {
+        let name = &text[value.range()];
+        let is_name = name.bytes().all(|it| it.is_ascii_alphanumeric() || it == b'_');
+        let (function, place) = names.parameter(name, self.scope).filter(|_| is_name)?;
+        // The object itself is not written in a call.
+        let behind = &text[function.end as usize..];
+        let is_method = ["(self,", "(cls,"].iter().any(|start| behind.starts_with(start));
+        let place = (place as usize).checked_sub(usize::from(is_method))?;
+        Some((function, Given::Parameter { name: name.to_owned(), place }))
+    }
+
+    fn parameter_or_itself(&self, text: &str, names: &Names<'_>, value: Span) -> Given {
+        self.parameter(text, names, value).map_or(Given::Itself(value, self.scope), |(_, given)| given)
     }
 
     /// Appends what a call says, in each reading of it.
@@ -213,7 +259,7 @@ impl Call {
             Given::Parameter { name, place } => {
                 Some((arguments.named(&[name.as_str()]).or_else(|| arguments.at(*place))?, self.scope))
             }
-            Given::Itself(span) => Some((*span, wrapper.call.scope)),
+            Given::Itself(span, scope) => Some((*span, *scope)),
         };
         let (template, scope) = given(&wrapper.template)?;
         let template = strings.evaluate(template, scope);
@@ -249,7 +295,13 @@ impl Call {
             volatile_keyword: None,
             memory_clobber: None,
             // Mojo is a language for processors, too.
-            machine: if self.callee == Callee::Mojo { Machine::Any } else { Machine::Gpu },
+            machine: match self.callee {
+                Callee::Mojo => Machine::Any,
+                Callee::Ptx => Machine::Ptx,
+                Callee::Llvm | Callee::Elementwise | Callee::Wrapper => Machine::Gpu,
+                Callee::Imported => Machine::Any,
+            },
+            is_in_code: true,
         }
     }
 
@@ -257,6 +309,11 @@ impl Call {
     fn constrain(&self, source: &Source, constraints: Option<strings::Text>, statement: &mut Statement) {
         let pieces = constraints.filter(|it| it.has_text).map(|it| it.pieces);
         if let Some(found) = pieces.and_then(|pieces| constraints::read(source, &pieces)) {
+            statement.machine = match self.callee {
+                // Triton's has operands of one machine or of another.
+                Callee::Elementwise if found.is_of_ptx => Machine::Ptx,
+                _ => found.machine(statement.machine),
+            };
             statement.operands = found.operands;
             statement.clobbers_memory = found.clobbers_memory;
             statement.memory_clobber = found.memory_clobber;
@@ -278,6 +335,7 @@ impl Call {
             Some(span) => (string(span), None),
             None => match self.callee {
                 Callee::Wrapper => return None,
+                Callee::Imported => return self.imported(source, strings, &given),
                 Callee::Elementwise => (string(given.at(0)?), Some(1)),
                 Callee::Mojo => (string(given.at(0)?), None),
                 // MLIR's own has the operands in front of it.
@@ -305,7 +363,7 @@ impl Call {
         // Nobody but this program knows what is neither.
         let is = |value: Option<Span>, what: &str| value.is_some_and(|value| &text[value.range()] == what);
         match self.callee {
-            Callee::Wrapper => return None,
+            Callee::Wrapper | Callee::Imported => return None,
             Callee::Ptx => {
                 // It has every effect, whatever it does.
                 let template = &statement.template;
@@ -342,6 +400,31 @@ impl Call {
             statement.operands.iter_mut().for_each(|operand| operand.is_tied = true);
         }
         Some(statement)
+    }
+}
+
+impl Call {
+    /// What a call of a function of another file says, if it is given a whole template, and constraints behind it.
+    fn imported(
+        &self,
+        source: &Source,
+        strings: &mut Strings<'_, '_>,
+        given: &Arguments<'_>,
+    ) -> Option<Statement> {
+        given.by_place.windows(2).find_map(|pair| {
+            let [template, constraints] = pair else { return None };
+            let constraints = strings.evaluate_beside(*constraints, self.scope)?;
+            let found = constraints::read(source, &constraints.pieces).filter(|it| it.is_of_ptx)?;
+            let template = strings.evaluate(*template, self.scope);
+            let ends = |piece: &Piece| match piece {
+                Piece::Text { span, .. } => source.slice(*span).contains(';'),
+                Piece::Line(_) | Piece::Hole(_) => false,
+            };
+            let is_whole = template.has_text && template.pieces.iter().any(ends);
+            let statement = is_whole.then(|| self.assembly(template.pieces))?;
+            // What the function says besides, nobody knows.
+            Some(Statement { operands: found.operands, ..statement })
+        })
     }
 }
 

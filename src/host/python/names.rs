@@ -430,6 +430,11 @@ impl<'s> Names<'s> {
         }
     }
 
+    /// Whether the file has a function or class of this name.
+    pub(super) fn defines(&self, name: &str) -> bool {
+        self.scopes[1..].iter().any(|scope| &self.text[scope.name.range()] == name)
+    }
+
     /// The function of which a name is a parameter, and at which place.
     pub(super) fn parameter(&self, name: &str, scope: Scope) -> Option<(Span, u32)> {
         match self.bound.get(&(scope, name))? {

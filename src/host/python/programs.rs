@@ -22,6 +22,10 @@ pub(super) fn program(source: &Source, literal: Literal) -> Found {
     found.statements.retain_mut(|statement| {
         // For Python, it is one string: no comment of its own can stand in front of a part of it.
         statement.span = literal.span;
+        // A message may quote one, or a test.
+        if !statement.is_in_code {
+            return false;
+        }
         let pieces = std::mem::take(&mut statement.template);
         for piece in pieces {
             match piece {

@@ -51,7 +51,8 @@ impl<'r, I: Iterator<Item = Made>> Reader<'r, I> {
             is_convergent: None,
             volatile_keyword: None,
             memory_clobber: None,
-            machine: if self.is_cuda { Machine::Gpu } else { Machine::Any },
+            machine: if self.is_cuda { Machine::Ptx } else { Machine::Any },
+            is_in_code: true,
         };
         let mut in_template = true;
         loop {
@@ -278,6 +279,9 @@ impl<'r, I: Iterator<Item = Made>> Reader<'r, I> {
                     _ if Self::is_unknown(tokens.get(2..).unwrap_or_default()) => Constraint::Other,
                     _ => return None,
                 };
+                if matches!(constraint, Constraint::Register(_)) {
+                    statement.machine = Machine::Ptx;
+                }
                 (constraint, (value_from(4), false))
             }
             "const" => {

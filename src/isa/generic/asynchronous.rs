@@ -71,12 +71,12 @@ rows! { "Data Movement and Conversion Instructions";
          address("mbar", Access::ReadWrite), MASK_16, MASK_32, cache_policy())
         {title: Some("cp.async.bulk"), synchronization: Synchronization::BulkCopy,
          constraints: constraints![
-            (Space: SharedCta) excludes(Multicast: Cluster Mask32);
+            (Space: SharedCta) excludes(Multicast: Cluster Mask16 Mask32);
             (Flag: IgnoreOob) excludes(Report: Per16Bytes80000000 Per16Bytes8000 Per16Bytes80 Per16Bytes8 PerElementFf);
             (Space: SharedCluster) excludes(Flag: IgnoreOob);
             since(8, 0);
             (Space: SharedCta) since(8, 6);
-            (Multicast: Mask32) since(9, 4);
+            (Multicast: Mask16 Mask32) since(9, 4);
             (Flag: IgnoreOob) since(9, 2);
             (Report: Disabled Per16Bytes80000000 Per16Bytes8000 Per16Bytes80 Per16Bytes8 PerElementFf) since(9, 4);
             from(90);
@@ -157,7 +157,14 @@ rows! { "Data Movement and Conversion Instructions";
          src("byteMask", B16).when(&[Modifier::Flag(Flag::CpMask)]))
         {synchronization: Synchronization::BulkCopy,
          constraints: constraints![
+            (Semantics: Weak) excludes(Scope: Cta Cluster Gpu Sys);
+            (Semantics: Relaxed) needs(Type: B128);
+            (Scope: Cta Cluster Gpu Sys) needs(Semantics: Relaxed);
+            (Type: B128) excludes(Semantics: Weak);
+            (Semantics: Relaxed) needs(Scope: Cta Cluster Gpu Sys);
             since(9, 1);
+            (Semantics: Weak Relaxed) since(9, 3);
+            (Scope: Cta Cluster Gpu Sys) since(9, 3);
             from(90);
             (Flag: CpMask) from(100);
         ]}
@@ -170,16 +177,20 @@ rows! { "Data Movement and Conversion Instructions";
         {synchronization: Synchronization::BulkCopy,
          constraints: constraints![
             (Flag: Noftz) excludes(ReductionOperator: And Or Xor Inc Dec Min Max);
+            (Semantics: Relaxed) needs(Scope: Cta Cluster Gpu Sys);
+            (Scope: Cta Cluster Gpu Sys) needs(Semantics: Relaxed);
             (ReductionOperator: Inc Dec) excludes(Type: B32 B64 S32 U64 S64 F16 Bf16 F32 F64);
             (ReductionOperator: And Or Xor) excludes(Type: U32 S32 U64 S64 F16 Bf16 F32 F64);
-            (Flag: Noftz) excludes(Type: B32 B64 U32 S32 U64 S64 F64);
             (ReductionOperator: Min Max) excludes(Type: B32 B64 F32 F64);
             (ReductionOperator: Add) excludes(Type: B32 B64 S64);
-            (ReductionOperator: Add) (Type: F16) needs(Flag: Noftz);
+            (Flag: Noftz) excludes(Type: B32 B64 U32 S32 U64 S64 F64);
             (ReductionOperator: Add) (Type: Bf16) needs(Flag: Noftz);
             since(9, 1);
-            (Flag: Noftz) (Type: F32) since(9, 4);
+            (Semantics: Relaxed) since(9, 3);
+            (Scope: Cta Cluster Gpu Sys) since(9, 3);
             from(90);
+            (ReductionOperator: Add) (Type: F16) needs(Flag: Noftz);
+            (Flag: Noftz) (Type: F32) since(9, 4);
         ]}
     CpAsyncBulkCommitGroup "cp.async.bulk.commit_group" [] () {synchronization: Synchronization::BulkCommit,
          constraints: constraints![
@@ -208,7 +219,7 @@ rows! { "Data Movement and Conversion Instructions";
          cache_policy())
         {title: Some("cp.async.bulk.tensor"), synchronization: Synchronization::BulkCopy,
          constraints: constraints![
-            (Space: SharedCta) excludes(Multicast: Cluster Mask32);
+            (Space: SharedCta) excludes(Multicast: Cluster Mask16 Mask32);
             since(8, 0);
             from(90);
             (Space: SharedCta) since(8, 6);
@@ -218,6 +229,7 @@ rows! { "Data Movement and Conversion Instructions";
             (CtaGroup: One Two) on(TENSOR_TARGETS);
             (LoadMode: TileGather4 Im2colW Im2colW128) since(8, 6);
             (LoadMode: TileGather4 Im2colW Im2colW128) on(TENSOR_TARGETS);
+            (Multicast: Mask16) since(9, 4);
         ]}
     CpAsyncBulkTensorStore "cp.async.bulk.tensor" [
             (Geometry: D1 D2 D3 D4 D5) (Space: Global) (Space: SharedCta)
@@ -227,7 +239,7 @@ rows! { "Data Movement and Conversion Instructions";
         (address("tensorMap", Access::Write), address("srcMem", Access::Read).space(SOURCE), cache_policy())
         {title: Some("cp.async.bulk.tensor"), synchronization: Synchronization::BulkCopy,
          constraints: constraints![
-            (LoadMode: Im2colNoOffs) excludes(Geometry: D1 D2);
+            (LoadMode: Im2colNoOffs Im2colNoOffsW) excludes(Geometry: D1 D2);
             since(8, 0);
             from(90);
             (LoadMode: TileScatter4) since(8, 6);
@@ -242,7 +254,7 @@ rows! { "Data Movement and Conversion Instructions";
         (address("tensorMap", Access::ReadWrite), address("srcMem", Access::Read).space(SOURCE), cache_policy())
         {synchronization: Synchronization::BulkCopy,
          constraints: constraints![
-            (LoadMode: Im2colNoOffs) excludes(Geometry: D1 D2);
+            (LoadMode: Im2colNoOffs Im2colNoOffsW) excludes(Geometry: D1 D2);
             since(8, 0);
             from(90);
         ]}
@@ -297,7 +309,11 @@ rows! { "Data Movement and Conversion Instructions";
     TensormapQueryAllocClassLarge "tensormap.query.alloc_class_large" [
             {Space: Const Global Param SharedCta} (Type: B1024)
         ]
-        (dst("p", PRED), address("a", Access::Read)) {lanes: Lanes::Memory}
+        (dst("p", PRED), address("a", Access::Read)) {lanes: Lanes::Memory,
+         constraints: constraints![
+            since(9, 5);
+            on(HOPPER_AND_BLACKWELL);
+        ]}
     TensormapCpFenceproxy "tensormap.cp_fenceproxy" [
             (Space: Global) (Space: SharedCta) (ProxyKind: TensormapGeneric) (Semantics: Release)
             (Scope: Cta Cluster Gpu Sys) (Flag: Sync) (Flag: Aligned)

@@ -31,7 +31,12 @@ rows! { "Comparison and Selection Instructions";
             (Type: Bf16 Bf16x2) from(90);
         ]}
     SetPacked "set" [(Comparison: Eq Ne Lt Le Gt Ge Lo Ls Hi Hs) (Type: U8x4 S8x4 U16x2 S16x2)]
-        (d(T1), a(T1), b(T1)) {title: Some("set")}
+        (d(T1), a(T1), b(T1)) {title: Some("set"),
+         constraints: constraints![
+            (Type: S8x4 S16x2) excludes(Comparison: Lo Ls Hi Hs);
+            since(9, 4);
+            on(RUBIN);
+        ]}
     Setp "setp" [
             (Comparison: Eq Ne Lt Le Gt Ge Lo Ls Hi Hs Equ Neu Ltu Leu Gtu Geu Num Nan)
             {BooleanOperator: And Or Xor} {Flag: Ftz}

@@ -8,17 +8,17 @@ const SCALE_2: OperandSlot = src("scale-factor", B16).optional_when(&[Modifier::
 
 rows! { "Data Movement and Conversion Instructions";
     Mov "mov" [(Type: Pred B16 B32 B64 B128 U16 U32 U64 S16 S32 S64 F32 F64)]
-        (d(T1).form(Form::Packed), a(T1).form(Form::Packed)) {computes: Computation::Move,
+        (d(T1).form(Form::Packed), a(T1).form(Form::Packed).specials().names()) {computes: Computation::Move,
          constraints: constraints![
             (Type: B128) since(8, 3);
         ]}
     MovVector "mov" [(Vector: V2 V4) (Type: B32 U32 S32 F32)]
-        (d(T1).form(Form::Vector), a(T1).form(Form::Packed)) {title: Some("mov")}
+        (d(T1).form(Form::Vector), a(T1).form(Form::Packed).specials()) {title: Some("mov")}
     Shfl "shfl" [(ShuffleMode: Up Down Bfly Idx) (Type: B32)]
-        (d(T1).pair(Pair::Optional), a(T1), b(B32), c(B32))
+        (d(T1).pair(Pair::Optional), a(T1), b(ANY32), c(ANY32))
         {computes: Computation::Shuffle, lanes: Lanes::Exchanged}
     ShflSync "shfl" [(Flag: Sync) (ShuffleMode: Up Down Bfly Idx) (Type: B32)]
-        (d(T1).pair(Pair::Optional), a(T1), b(B32), c(B32), src("membermask", B32))
+        (d(T1).pair(Pair::Optional), a(T1), b(ANY32), c(ANY32), src("membermask", B32))
         {title: Some("shfl.sync"), computes: Computation::Shuffle, lanes: Lanes::Exchanged,
          synchronization: Synchronization::WarpCollective}
     Prmt "prmt" [(Type: B32)] (d(T1), a(T1), b(T1), c(B32)) {computes: Computation::Bits(Bits::Permute)}
@@ -32,7 +32,7 @@ rows! { "Data Movement and Conversion Instructions";
             {PrefetchSize: L2x64 L2x128 L2x256} {Vector: V2 V4 V8}
             (Type: B8 B16 B32 B64 B128 U8 U16 U32 U64 S8 S16 S32 S64 F32 F64)
         ]
-        (d(T1).form(Form::Vector), address("a", Access::Read), cache_policy())
+        (d(T1).form(Form::Vector).wider(), address("a", Access::Read), cache_policy())
         {computes: Computation::Load, lanes: Lanes::Memory,
          constraints: constraints![
             (Space: Const Local Param ParamEntry ParamFunc Shared SharedCta SharedCluster) (Vector: V8) excludes(Type: B32 U32 S32 F32);
@@ -76,7 +76,7 @@ rows! { "Data Movement and Conversion Instructions";
             {PrefetchSize: L2x64 L2x128 L2x256} {Vector: V2 V4 V8}
             (Type: B8 B16 B32 B64 B128 U8 U16 U32 U64 S8 S16 S32 S64 F32 F64)
         ]
-        (d(T1).form(Form::Vector), address("a", Access::Read), cache_policy())
+        (d(T1).form(Form::Vector).wider(), address("a", Access::Read), cache_policy())
         {title: Some("ld.global.nc"), computes: Computation::Load, lanes: Lanes::Memory,
          constraints: constraints![
             (CacheOperator: Ca Cg Cs) excludes(L1Eviction: EvictNormal EvictUnchanged EvictFirst EvictLast NoAllocate);
@@ -101,12 +101,20 @@ rows! { "Data Movement and Conversion Instructions";
             (Type: B8 B16 B32 B64 U8 U16 U32 U64 S8 S16 S32 S64 F32 F64)
         ]
         (d(T1).form(Form::Vector), address("a", Access::Read))
-        {title: Some("ld.proxy::readonly"), computes: Computation::Load, lanes: Lanes::Memory}
+        {title: Some("ld.proxy::readonly"), computes: Computation::Load, lanes: Lanes::Memory,
+         constraints: constraints![
+            (Flag: Nc) needs(Space: Global);
+            (Vector: V8) needs(Type: B32 U32 S32 F32);
+            since(9, 4);
+            from(90);
+            (Vector: V8) from(100);
+            (Vector: V4) (Type: B64 U64 S64 F64) from(100);
+        ]}
     Ldu "ldu" [
             {Space: Global} {Vector: V2 V4}
             (Type: B8 B16 B32 B64 B128 U8 U16 U32 U64 S8 S16 S32 S64 F32 F64)
         ]
-        (d(T1).form(Form::Vector), address("a", Access::Read))
+        (d(T1).form(Form::Vector).wider(), address("a", Access::Read))
         {computes: Computation::Load, lanes: Lanes::Memory,
          constraints: constraints![
             (Type: B128) since(8, 3);
@@ -118,7 +126,7 @@ rows! { "Data Movement and Conversion Instructions";
             {L2Eviction: EvictNormal EvictFirst EvictLast} {Flag: CacheHint} {Vector: V2 V4 V8}
             (Type: B8 B16 B32 B64 B128 U8 U16 U32 U64 S8 S16 S32 S64 F32 F64)
         ]
-        (address("a", Access::Write), b(T1).form(Form::Vector), cache_policy()) {constraints: constraints![
+        (address("a", Access::Write), b(T1).form(Form::Vector).wider(), cache_policy()) {constraints: constraints![
             (Space: Local Param ParamFunc Shared SharedCta SharedCluster) (Vector: V8) excludes(Type: B32 U32 S32 F32);
             (Semantics: Relaxed Release) needs(Scope: Cta Cluster Gpu Sys);
             (Scope: Cta Cluster Gpu Sys) needs(Semantics: Relaxed Release);
@@ -247,7 +255,7 @@ rows! { "Data Movement and Conversion Instructions";
             (Semantics: Release) (Scope: Gpu Sys) {Space: Global}
             (Type: B8 B16 B32 B64 U8 U16 U32 U64 S8 S16 S32 S64 F32 F64)
         ]
-        (address("a", Access::Write), b(T1)) {synchronization: Synchronization::AsyncStore,
+        (address("a", Access::Write), b(T1).wider()) {synchronization: Synchronization::AsyncStore,
          constraints: constraints![
             since(9, 3);
             from(100);
@@ -320,7 +328,7 @@ rows! { "Data Movement and Conversion Instructions";
             {Flag: To} (Space: Const Global Local Shared SharedCta SharedCluster Param ParamEntry)
             (Type: U32 U64)
         ]
-        (dst("p", T1), a(T1)) {computes: Computation::ConvertAddress,
+        (dst("p", T1), a(T1).names()) {computes: Computation::ConvertAddress,
          constraints: constraints![
             (Space: SharedCta SharedCluster) since(7, 8);
             (Space: Param) since(7, 7);
@@ -333,7 +341,7 @@ rows! { "Data Movement and Conversion Instructions";
             (Type: U8 U16 U32 U64 S8 S16 S32 S64 F16 Bf16 F32 F64 Tf32)
             (Type: U8 U16 U32 U64 S8 S16 S32 S64 F16 Bf16 F32 F64)
         ]
-        (d(T1), a(T2)) {computes: Computation::Convert,
+        (d(T1).wider(), a(T2).wider().specials()) {computes: Computation::Convert,
          constraints: constraints![
             one_of([(Type[0]: U8 U16 U32 U64 S8 S16 S32 S64) (Type[1]: U8 U16 U32 U64 S8 S16 S32 S64) (no Rounding: Rn Rz Rm Rp Rna Rni Rzi Rmi Rpi)] [(Type[0]: U8 U16 U32 U64 S8 S16 S32 S64) (Type[1]: F16 Bf16 F32 F64) (Rounding: Rni Rzi Rmi Rpi)] [(Type[0]: F16 Bf16 F32 F64) (Type[1]: U8 U16 U32 U64 S8 S16 S32 S64) (Rounding: Rn Rz Rm Rp)] [(Type[0]: F32) (Type[1]: F16) (no Rounding: Rn Rz Rm Rp Rna Rni Rzi Rmi Rpi)] [(Type[0]: F64) (Type[1]: F16 F32) (no Rounding: Rn Rz Rm Rp Rna Rni Rzi Rmi Rpi)] [(Type[0]: F16) (Type[1]: F16) (no Rounding: Rn Rz Rm Rp)] [(Type[0]: Bf16) (Type[1]: Bf16) (no Rounding: Rn Rz Rm Rp)] [(Type[0]: F32) (Type[1]: F32) (no Rounding: Rn Rz Rm Rp)] [(Type[0]: F64) (Type[1]: F64) (no Rounding: Rn Rz Rm Rp)] [(Type[0]: Bf16) (Type[1]: F16) (no Rounding: Rni Rzi Rmi Rpi)] [(Type[0]: F16 F32 F64) (Type[1]: Bf16) (no Rounding: Rni Rzi Rmi Rpi)] [(Type[0]: F16 Bf16) (Type[1]: F32 F64) (Rounding: Rn Rz Rm Rp)] [(Type[0]: F32) (Type[1]: F64) (Rounding: Rn Rz Rm Rp)] [(Type[0]: Tf32) (Type[1]: F32) (Rounding: Rn Rz Rna)]);
             (Rounding: Rna) needs(Type[0]: Tf32);
@@ -502,11 +510,11 @@ rows! { "Data Movement and Conversion Instructions";
             since(8, 7);
             on(A_100_103_107);
         ]}
-    CvtPack "cvt.pack" [(Flag: Sat) (Type: U16 S16) (Type: S32)] (d(B32), a(T2), b(T2)) {constraints: constraints![
+    CvtPack "cvt.pack" [(Flag: Sat) (Type: U16 S16) (Type: S32)] (d(U32).wider(), a(T2).wider(), b(T2).wider()) {constraints: constraints![
             since(6, 5);
         ]}
     CvtPackMerge "cvt.pack" [(Flag: Sat) (Type: U8 S8 U4 S4 U2 S2) (Type: S32) (Type: B32)]
-        (d(B32), a(T2), b(T2), c(T3)) {constraints: constraints![
+        (d(U32).wider(), a(T2).wider(), b(T2).wider(), c(T3).wider()) {constraints: constraints![
             since(6, 5);
         ]}
     Mapa "mapa" [{Space: SharedCluster} (Type: U32 U64)] (d(T1), a(T1), b(B32)) {constraints: constraints![

@@ -85,8 +85,14 @@ rows! { "Floating-Point Instructions";
             (no Precision: Approx) needs(Rounding: Rn Rz Rm Rp);
         ]}
     Rsqrt "rsqrt" [(Precision: Approx) {Flag: Ftz} (Type: F32 F64)] (d(T1), a(T1)) {}
-    Sin "sin" [(Precision: Approx) {Flag: Ftz} {Flag: TwoPi} (Type: F32)] (d(T1), a(T1)) {}
-    Cos "cos" [(Precision: Approx) {Flag: Ftz} {Flag: TwoPi} (Type: F32)] (d(T1), a(T1)) {}
+    Sin "sin" [(Precision: Approx) {Flag: Ftz} {Flag: TwoPi} (Type: F32)] (d(T1), a(T1)) {constraints: constraints![
+            (Flag: TwoPi) needs(Flag: Ftz);
+            (Flag: TwoPi) since(9, 5);
+        ]}
+    Cos "cos" [(Precision: Approx) {Flag: Ftz} {Flag: TwoPi} (Type: F32)] (d(T1), a(T1)) {constraints: constraints![
+            (Flag: TwoPi) needs(Flag: Ftz);
+            (Flag: TwoPi) since(9, 5);
+        ]}
     Lg2 "lg2" [(Precision: Approx) {Flag: Ftz} (Type: F32)] (d(T1), a(T1)) {}
     Ex2 "ex2" [(Precision: Approx) {Flag: Ftz} (Type: F32)] (d(T1), a(T1)) {}
     Tanh "tanh" [(Precision: Approx) (Type: F32)] (d(T1), a(T1)) {constraints: constraints![

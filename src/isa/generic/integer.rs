@@ -79,7 +79,7 @@ rows! { "Integer Arithmetic Instructions";
     Popc "popc" [(Type: B32 B64)] (d(B32), a(T1)) {}
     Clz "clz" [(Type: B32 B64)] (d(B32), a(T1)) {}
     Bfind "bfind" [{Flag: Shiftamt} (Type: U32 U64 S32 S64)] (d(B32), a(T1)) {}
-    Fns "fns" [(Type: B32)] (d(T1), src("mask", B32), src("base", B32), src("offset", B32)) {}
+    Fns "fns" [(Type: B32)] (d(T1), src("mask", ANY32), src("base", ANY32), src("offset", ANY32)) {}
     Brev "brev" [(Type: B32 B64)] (d(T1), a(T1)) {computes: Computation::Bits(Bits::Reverse)}
     Bfe "bfe" [(Type: U32 U64 S32 S64)] (d(T1), a(T1), b(B32), c(B32)) {computes: Computation::Bits(Bits::Extract)}
     Bfi "bfi" [(Type: B32 B64)]

@@ -64,7 +64,7 @@ const COLLECTIVE: Synchronization = Synchronization::WarpCollective;
 const BLOCK_SCALED: &[Modifier] = &[Modifier::Flag(Flag::BlockScale)];
 
 const fn scale(name: &'static str) -> OperandSlot {
-    src(name, B32).when(BLOCK_SCALED)
+    src(name, ANY32).when(BLOCK_SCALED)
 }
 
 const fn selector(name: &'static str) -> OperandSlot {
@@ -150,7 +150,7 @@ rows! { "Warp Level Matrix Multiply-Accumulate Instructions";
             (Type: F16 Bf16 Tf32 E4m3 E5m2 E3m2 E2m3 E2m1 S8 U8 S4 U4)
             (Type: F16 F32 S32) {Type: Ue8m0 Ue4m3}
         ]
-        (result("d"), fragment("a"), fragment("b"), fragment("c"), src("e", B32), immediate("f", B32),
+        (result("d"), fragment("a"), fragment("b"), fragment("c"), src("e", ANY32), immediate("f", B32),
          scale("scale-a-data"), selector("selector-a"), scale("scale-b-data"), selector("selector-b"))
         {synchronization: COLLECTIVE, lanes: Lanes::Differ,
          constraints: constraints![
@@ -236,7 +236,7 @@ rows! { "Warp Level Matrix Multiply-Accumulate Instructions";
             (Type: B8) on(BLACKWELL);
         ]}
     Movmatrix "movmatrix" [(Flag: Sync) (Flag: Aligned) (TileShape: M8n8) (Flag: Trans) (Type: B16)]
-        (d(B32), a(B32)) {synchronization: COLLECTIVE, lanes: Lanes::Exchanged,
+        (d(ANY32), a(ANY32)) {synchronization: COLLECTIVE, lanes: Lanes::Exchanged,
          constraints: constraints![
             since(7, 8);
         ]}
@@ -262,7 +262,7 @@ rows! { "Warp Level Matrix Multiply-Accumulate Instructions";
             (Type: F16 Bf16 Tf32 E4m3 E5m2 S8 U8) (Type: F16 Bf16 Tf32 E4m3 E5m2 S8 U8)
         ]
         (OperandSlot::new("d", Role::Accumulator, TypeRule::Fragment, Form::Fragment), fragment("a"),
-         src("b-desc", B64), src("sp-meta", B32), immediate("sp-sel", B32),
+         src("b-desc", B64), src("sp-meta", ANY32), immediate("sp-sel", B32),
          src("scale-d", PRED).form(Form::Predicate), immediate("imm-scale-a", B32).optional(),
          immediate("imm-scale-b", B32).optional(), immediate("imm-trans-a", B32).optional(),
          immediate("imm-trans-b", B32).optional())

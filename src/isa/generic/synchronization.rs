@@ -24,11 +24,11 @@ rows! { "Parallel Synchronization and Communication Instructions";
         (a(B32), b(B32)) {title: Some("bar, barrier"), synchronization: Synchronization::BarrierArrive}
     BarrierPopc "barrier.red" "barrier.cta.red" "bar.red" "bar.cta.red"
         [(ReductionOperator: Popc) {Flag: Aligned} (Type: U32)]
-        (d(B32), a(B32), b(B32).optional(), predicate("c"))
+        (d(T1), a(B32), b(B32).optional(), predicate("c"))
         {title: Some("bar, barrier"), synchronization: Synchronization::BarrierSync, lanes: Lanes::Same}
     BarrierPredicate "barrier.red" "barrier.cta.red" "bar.red" "bar.cta.red"
         [(BooleanOperator: And Or) {Flag: Aligned} (Type: Pred)]
-        (dst("p", PRED), a(B32), b(B32).optional(), predicate("c"))
+        (dst("p", T1), a(B32), b(B32).optional(), predicate("c"))
         {title: Some("bar, barrier"), synchronization: Synchronization::BarrierSync, lanes: Lanes::Same}
     BarWarpSync "bar.warp.sync" [] (src("membermask", B32))
         {synchronization: Synchronization::WarpBarrier}
@@ -226,14 +226,14 @@ rows! { "Parallel Synchronization and Communication Instructions";
             since(8, 7);
             from(100);
         ]}
-    Vote "vote" [(VoteMode: All Any Uni) (Type: Pred)] (d(PRED), predicate("a"))
+    Vote "vote" [(VoteMode: All Any Uni) (Type: Pred)] (d(T1), predicate("a"))
         {lanes: Lanes::Same}
-    VoteBallot "vote" [(VoteMode: Ballot) (Type: B32)] (d(B32), predicate("a")) {lanes: Lanes::Same}
+    VoteBallot "vote" [(VoteMode: Ballot) (Type: B32)] (d(ANY32), predicate("a")) {lanes: Lanes::Same}
     VoteSync "vote" [(Flag: Sync) (VoteMode: All Any Uni) (Type: Pred)]
-        (d(PRED), predicate("a"), src("membermask", B32))
+        (d(T1), predicate("a"), src("membermask", B32))
         {title: Some("vote.sync"), lanes: Lanes::Same, synchronization: Synchronization::WarpCollective}
     VoteSyncBallot "vote" [(Flag: Sync) (VoteMode: Ballot) (Type: B32)]
-        (d(B32), predicate("a"), src("membermask", B32))
+        (d(ANY32), predicate("a"), src("membermask", B32))
         {title: Some("vote.sync"), lanes: Lanes::Same, synchronization: Synchronization::WarpCollective}
     MatchAnySync "match" [(VoteMode: Any) (Flag: Sync) (Type: B32 B64)] (d(B32), a(T1), src("membermask", B32))
         {title: Some("match.sync"), lanes: Lanes::Differ, synchronization: Synchronization::WarpCollective}
@@ -446,7 +446,7 @@ rows! { "Parallel Synchronization and Communication Instructions";
         ]}
     ClusterlaunchcontrolFirstCtaid "clusterlaunchcontrol.query_cancel"
         [(FirstCtaid: All X Y Z) {Vector: V4} (Type: B32) (Type: B128)]
-        (dst("xdim", B32).form(Form::Elements(4)).when(FIRST_CTAID), dst("dim", B32).unless(FIRST_CTAID),
+        (dst("xdim", ANY32).form(Form::Elements(4)).when(FIRST_CTAID), dst("dim", ANY32).unless(FIRST_CTAID),
          src("try_cancel_response", B128)) {constraints: constraints![
             (Vector: V4) excludes(FirstCtaid: X Y Z);
             since(8, 6);

@@ -149,7 +149,8 @@ impl Machine<'_> {
                     1 => format!("once, in phase {}", sender.phase),
                     times => format!("{times} times, last in phase {}", sender.phase),
                 };
-                finding = finding.label(sender.step, format!("{role} arrived here {times}"));
+                let mask = self.mask_of(sender);
+                finding = finding.label(sender.step, format!("{role} arrived here {times}{mask}"));
             }
             if let Some(note) = self.note_of_senders(&senders) {
                 finding = finding.note(note);
@@ -159,6 +160,9 @@ impl Machine<'_> {
             finding = finding.label(*step, explained(wait, warps));
         }
         for (step, words) in self.ended().into_iter().take(3) {
+            finding = finding.label(step, words);
+        }
+        for (step, words) in self.passed_over(&groups).into_iter().take(2) {
             finding = finding.label(step, words);
         }
         let is_why = |finding: &Finding| matches!(finding.code, Code::OutOfBounds | Code::Misaligned);
@@ -172,6 +176,36 @@ impl Machine<'_> {
             _ => None,
         };
         self.report(finding.doubted(doubt).awaiting(awaited));
+    }
+
+    /// Multicast commits of a pair to the same mbarrier in other CTAs than that of it where somebody waits.
+    fn passed_over(&self, groups: &[(Wait, u32, Vec<u32>)]) -> Vec<(u32, String)> {
+        let mut found: Vec<(u32, String)> = Vec::new();
+        for (wait, ..) in groups {
+            let Wait::Mbarrier { barrier, .. } = wait else { continue };
+            let Mbarrier { cta, offset, .. } = self.mbarriers[*barrier as usize];
+            for ((step, warp), (committed, mask)) in &self.masks {
+                let is_of_pair = self.warps[*warp as usize].cta / 2 == cta / 2;
+                let is_new = found.iter().all(|(known, _)| known != step);
+                if *committed == offset && mask >> cta & 1 == 0 && is_of_pair && is_new {
+                    let words = format!(
+                        "{} commits with the mask {mask:#b} here: to {}, and not to CTA {cta}",
+                        self.role(*warp),
+                        ctas_of(*mask)
+                    );
+                    found.push((*step, words));
+                }
+            }
+        }
+        found
+    }
+
+    /// The mask of a multicast commit, for whoever names an arrival.
+    pub(super) fn mask_of(&self, sender: &Sender) -> String {
+        match self.masks.get(&(sender.step, sender.warp)) {
+            Some((_, mask)) => format!(", with the mask {mask:#b}: {}", ctas_of(*mask)),
+            None => String::new(),
+        }
     }
 
     /// Where threads have ended for which somebody may wait, and who.
@@ -350,4 +384,15 @@ impl Machine<'_> {
 
 fn count(number: u32, what: &str) -> String {
     if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
+}
+
+/// The CTAs that a mask names.
+fn ctas_of(mask: u32) -> String {
+    let mut ranks: Vec<String> =
+        (0..u32::BITS).filter(|rank| mask >> rank & 1 == 1).map(|rank| rank.to_string()).collect();
+    match (ranks.pop(), ranks.len()) {
+        (None, _) => "no CTA".to_owned(),
+        (Some(last), 0) => format!("CTA {last}"),
+        (Some(last), _) => format!("CTAs {} and {last}", ranks.join(", ")),
+    }
 }

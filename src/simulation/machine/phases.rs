@@ -271,7 +271,8 @@ impl Machine<'_> {
         .note(format!("it may see the parity again only after phase {phase} is over, too"));
         let last = barrier.senders.iter().rfind(|sender| sender.phase == phase);
         if let Some(last) = last {
-            finding = finding.label(last.step, format!("phase {phase} is ended by who arrives here"));
+            let mask = self.mask_of(last);
+            finding = finding.label(last.step, format!("phase {phase} is ended by who arrives here{mask}"));
         }
         let mut places = vec![(warp, step)];
         places.extend(last.map(|last| (last.warp, last.step)));

@@ -213,7 +213,9 @@ impl Machine<'_> {
                         Some(mask) => match self.value_at(strand, *mask, lane) {
                             Some(mask) => {
                                 self.address_ctas(mask as u32 & 0xFFFF);
-                                mask as u32 & ((1u64 << self.ctas.len()) - 1) as u32
+                                let mask = mask as u32 & ((1u64 << self.ctas.len()) - 1) as u32;
+                                self.masks.insert((strand.step, strand.warp), (offset, mask));
+                                mask
                             }
                             None => return Err(Self::stop(strand, "the mask of CTAs is not known")),
                         },

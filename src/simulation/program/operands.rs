@@ -88,7 +88,7 @@ impl Lowering<'_> {
         match slot.ty {
             TypeRule::Nth(index) => opcode.types.get(usize::from(index)).copied(),
             TypeRule::Product => opcode.types.first().copied(),
-            TypeRule::Fixed(ty) => Some(ty),
+            TypeRule::Fixed(ty) | TypeRule::Integer(ty) => Some(ty),
             TypeRule::Pointer | TypeRule::Fragment | TypeRule::Any => None,
         }
     }

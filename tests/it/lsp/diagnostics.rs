@@ -143,3 +143,38 @@ fn follow_the_settings() {
     assert!(message["message"].as_str().unwrap().contains("`sm_x` is not a target"), "{message}");
     client.stop();
 }
+
+/// Findings in PTX lead to what it was compiled from.
+#[test]
+fn lead_to_the_sources() {
+    let directory = crate::common::scratch("lsp_sources");
+    let fixture = |name: &str| crate::common::root().join("fixtures/provenance").join(name);
+    for name in ["pipeline.cu", "pipeline.ptx"] {
+        std::fs::copy(fixture(name), directory.join(name)).unwrap();
+    }
+    let uri = format!("file://{}/pipeline.ptx", directory.display());
+    let text = std::fs::read_to_string(fixture("pipeline.ptx")).unwrap();
+    let mismatch = |client: &mut Client, version: i32| {
+        let pushed = client.pushed(version);
+        let all = pushed.as_array().unwrap();
+        let finding = all.iter().find(|it| it["code"] == "TC305").unwrap();
+        let mut related = finding["relatedInformation"].clone();
+        for it in related.as_array_mut().unwrap() {
+            let uri = it["location"]["uri"].as_str().unwrap();
+            it["location"]["uri"] = uri.rsplit('/').next().unwrap().into();
+        }
+        related
+    };
+    let mut client = Client::start();
+    client.open_as(&uri, &text);
+    insta::assert_json_snapshot!("lsp_sources", mismatch(&mut client, 1));
+    client.stop();
+
+    let source = std::fs::File::options().append(true).open(directory.join("pipeline.cu")).unwrap();
+    source.set_modified(std::time::SystemTime::now() + std::time::Duration::from_secs(3600)).unwrap();
+    let mut client = Client::start();
+    client.open_as(&uri, &text);
+    let related = mismatch(&mut client, 1).to_string();
+    assert!(related.contains("inlined here (the file is newer than the PTX)"), "{related}");
+    client.stop();
+}

@@ -98,7 +98,7 @@ fn type_of(opcode: &Opcode, slot: &OperandSlot) -> Type {
     let nth = |index: usize| opcode.types.get(index).copied().unwrap_or(Type::B32);
     match slot.ty {
         TypeRule::Nth(index) => nth(usize::from(index)),
-        TypeRule::Fixed(ty) => ty,
+        TypeRule::Fixed(ty) | TypeRule::Integer(ty) => ty,
         TypeRule::Product if opcode.has(Modifier::Part(Part::Wide)) => match nth(0) {
             Type::U16 => Type::U32,
             Type::S16 => Type::S32,

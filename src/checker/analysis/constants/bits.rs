@@ -183,8 +183,15 @@ pub(super) fn funnel(low: Known, high: Known, from: u64) -> Known {
     cut(shr(both, from, 64, false), 32)
 }
 
-pub(super) fn bfe(a: Known, at: u64, len: u64, width: u32, signed: bool) -> Known {
-    let (at, len) = (at & 0xFF, len & 0xFF);
+/// Where a field begins and how long it is. `bfe` and `bfi` take a byte of either; of words of 64 bits the hardware
+/// takes all, where the ISA says nothing.
+pub(in crate::analysis) fn field(at: u64, len: u64, width: u32) -> Option<(u64, u64)> {
+    const BYTE: u64 = 0xFF;
+    (width <= 32 || at.max(len) <= BYTE).then_some((at & BYTE, len & BYTE))
+}
+
+/// A [`field`] of a word.
+pub(in crate::analysis) fn bfe(a: Known, (at, len): (u64, u64), width: u32, signed: bool) -> Known {
     if len == 0 {
         return Known::from(0u64);
     }
@@ -193,8 +200,8 @@ pub(super) fn bfe(a: Known, at: u64, len: u64, width: u32, signed: bool) -> Know
     cut(field, width)
 }
 
-pub(in crate::analysis) fn bfi(insert: Known, base: Known, at: u64, len: u64, width: u32) -> Known {
-    let (at, len) = (at & 0xFF, len & 0xFF);
+/// A word with another one in a [`field`].
+pub(in crate::analysis) fn bfi(insert: Known, base: Known, (at, len): (u64, u64), width: u32) -> Known {
     if at >= u64::from(width) || len == 0 {
         return base;
     }

@@ -19,7 +19,7 @@ use crate::syntax::literal;
 
 impl Function<'_> {
     /// Width of a register in bits; a predicate has one.
-    fn width(register: &Symbol) -> Option<u32> {
+    pub(in crate::analysis) fn width(register: &Symbol) -> Option<u32> {
         match register.kind {
             SymbolKind::Register { ty: Some(ty), vector: 1, .. } => match ty {
                 ast::Type::Pred => Some(1),
@@ -202,14 +202,14 @@ impl Function<'_> {
                 };
                 bits::add(product, argument(3, sum_width), false)
             }
-            Computation::Bits(Bits::Extract) => match (constant(2), constant(3)) {
-                (Some(at), Some(len)) => bits::bfe(a, at, len, ty_width, signed),
-                _ => UNKNOWN,
-            },
-            Computation::Bits(Bits::Insert) => match (constant(3), constant(4)) {
-                (Some(at), Some(len)) => bits::bfi(a, argument(2, ty_width), at, len, ty_width),
-                _ => UNKNOWN,
-            },
+            Computation::Bits(Bits::Extract) => {
+                let field = constant(2).zip(constant(3)).and_then(|(at, len)| bits::field(at, len, ty_width));
+                field.map_or(UNKNOWN, |field| bits::bfe(a, field, ty_width, signed))
+            }
+            Computation::Bits(Bits::Insert) => {
+                let field = constant(3).zip(constant(4)).and_then(|(at, len)| bits::field(at, len, ty_width));
+                field.map_or(UNKNOWN, |field| bits::bfi(a, argument(2, ty_width), field, ty_width))
+            }
             Computation::Bits(Bits::Permute) => {
                 constant(3).map_or(UNKNOWN, |selector| bits::prmt(a, argument(2, 32), selector))
             }

@@ -9,6 +9,7 @@ use super::{ALL_THREADS, Executing, Unknown};
 use crate::analysis::cfg::BlockId;
 use crate::analysis::constants::{Known, bits};
 use crate::analysis::definitions::{Definition, DefinitionId};
+use crate::analysis::function::Function;
 use crate::analysis::values::ValueId;
 use crate::isa::generic::{
     Arithmetic, Bits, BooleanOperator, Computation, Flag, Modifier, Operation, Part, ShuffleMode, Type,
@@ -22,6 +23,11 @@ use crate::syntax::literal;
 
 /// How long a chain of definitions is followed.
 const DEEP: u32 = 40;
+
+/// Of the operand of `shfl` that says where segments end: the last lane, and which bits tell segments apart.
+const SEGMENTS: u64 = 0x1F1F;
+/// One segment of all lanes.
+const ALL_LANES: u64 = 0x1F;
 
 /// The most warps that a block can have.
 const WARPS: usize = WARPS_OF_CTA as usize;
@@ -358,9 +364,11 @@ impl Executing<'_> {
             (SpecialRegister::ClusterCtarank, Which::Whole) => {
                 self.rank.map(|rank| Numbers::Same(u64::from(rank)))
             }
-            // The first two of a cluster lie beside each other, if it is that wide.
+            // The first ones of a cluster lie beside each other, if it is that wide.
             (SpecialRegister::ClusterCtaid, Which::Component(component)) => {
-                let rank = self.rank.filter(|_| self.width_of_cluster().is_some_and(|width| width > 1))?;
+                let rank = self
+                    .rank
+                    .filter(|rank| self.width_of_cluster().is_some_and(|width| width > *rank.max(&1)))?;
                 Some(Numbers::Same(if component == 0 { rank.into() } else { 0 }))
             }
             // What the size of a CTA and the rank do not say; a new one says nothing either.
@@ -400,7 +408,7 @@ impl Executing<'_> {
                     register: SpecialRegister::Ctaid,
                     part: Which::Component(0),
                 }) => {
-                    return Some(Numbers::Same(u64::from(rank)));
+                    return Some(Numbers::Same(u64::from(rank) % below));
                 }
                 Resolution::Register(register) => {
                     let definition = *self.function.definitions.get(self.function.only(at, register)?);
@@ -444,6 +452,7 @@ impl Executing<'_> {
             return None;
         }
         let width = ty.bits().filter(|bits| *bits <= 64)?;
+        let holds = Function::width(function.unit.symbols.register(definition.register));
         let cut = |value: u64| if width == 64 { value } else { value & ((1 << width) - 1) };
         let signed = |value: u64| {
             let unused = 64 - width;
@@ -462,6 +471,10 @@ impl Executing<'_> {
             }
             self.numbers(&[&a, &b], |[a, b]| cut(combine(cut(a), cut(b))))
         };
+        // Positions are 32 bits wide, whatever the rest is.
+        let field =
+            |start: u64, len: u64| bits::field(start & u64::from(u32::MAX), len & u64::from(u32::MAX), width);
+        let is_field = |of: &[&Numbers]| of.iter().all(|it| it.all(|number| field(number, 0).is_some()));
         if let Some(place) = self.place_in_cluster(at, raw) {
             return Some(Value::Number(place));
         }
@@ -472,6 +485,7 @@ impl Executing<'_> {
             },
             Computation::Convert => {
                 let [to, _] = opcode.types[..] else { return None };
+                let to_signed = to.is_signed();
                 let to = to.bits().filter(|bits| *bits <= 64)?;
                 let a = argument(1)?;
                 if a.firsts(to.min(width) - 1).is_some() {
@@ -479,13 +493,23 @@ impl Executing<'_> {
                 }
                 self.numbers(&[&a], |[a]| {
                     let value = if is_signed { signed(a).cast_unsigned() } else { cut(a) };
-                    if to == 64 { value } else { value & ((1 << to) - 1) }
+                    // A register that is wider than the type takes its sign.
+                    let unused = 64 - to;
+                    let extended = (value << unused).cast_signed() >> unused;
+                    let value = if to_signed { extended.cast_unsigned() } else { value << unused >> unused };
+                    holds.map_or(value, |holds| value & (u64::MAX >> (64 - holds)))
                 })?
             }
             Computation::And => of_two(&|a, b| a & b)?,
             Computation::Or => of_two(&|a, b| a | b)?,
             Computation::Xor => of_two(&|a, b| a ^ b)?,
             Computation::Not => self.numbers(&[&argument(1)?], |[a]| cut(!a))?,
+            // By how much is a number of 32 bits.
+            Computation::Bits(Bits::ShiftLeft | Bits::ShiftRight)
+                if width < u32::BITS && !argument(2)?.all(|by| by >> width == 0) =>
+            {
+                return None;
+            }
             Computation::Bits(Bits::ShiftLeft) => {
                 of_two(&|a, by| if by < u64::from(width) { a << by } else { 0 })?
             }
@@ -520,15 +544,21 @@ impl Executing<'_> {
             }
             Computation::Bits(Bits::Extract) if !is_signed => {
                 let of = [&argument(1)?, &argument(2)?, &argument(3)?];
+                if !is_field(&of[1..]) {
+                    return None;
+                }
                 self.numbers(&of, |[a, start, len]| {
-                    let len = len.min(63) as u32;
-                    cut(a).checked_shr(start as u32).unwrap_or(0) & ((1 << len) - 1)
+                    field(start, len).map_or(0, |it| bits::bfe(Known::from(cut(a)), it, width, false).value)
                 })?
             }
             Computation::Bits(Bits::Insert) => {
                 let of = [&argument(1)?, &argument(2)?, &argument(3)?, &argument(4)?];
+                if !is_field(&of[2..]) {
+                    return None;
+                }
                 self.numbers(&of, |[a, b, start, len]| {
-                    bits::bfi(Known::from(cut(a)), Known::from(cut(b)), start, len, width).value
+                    let inserted = |it| bits::bfi(Known::from(cut(a)), Known::from(cut(b)), it, width).value;
+                    field(start, len).map_or(0, inserted)
                 })?
             }
             Computation::Bits(Bits::Permute) => {
@@ -558,8 +588,10 @@ impl Executing<'_> {
             }
             // From one lane to all.
             Computation::Shuffle if opcode.has(Modifier::ShuffleMode(ShuffleMode::Idx)) => {
-                let (a, from) = (argument(1)?, argument(2)?);
-                if !self.threads().is_multiple_of(32) || !from.all(|lane| lane < 32) {
+                let (a, from, clamp) = (argument(1)?, argument(2)?, argument(3)?);
+                // Lanes of one segment, all 32 of them.
+                let is_whole = clamp.all(|clamp| clamp & SEGMENTS == ALL_LANES);
+                if !is_whole || !self.threads().is_multiple_of(32) || !from.all(|lane| lane < 32) {
                     return None;
                 }
                 match a {

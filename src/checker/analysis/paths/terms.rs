@@ -542,8 +542,10 @@ impl Builder<'_> {
             if !from_one || is_second || !self.facts[value.term.index()].leaves.is_empty() {
                 return None;
             }
+            // The lane, and where the segments end.
             let lane = self.operand(instruction, first + 2, depth + 1)?;
-            return Some(self.made(name, false, &[value, lane]));
+            let clamp = self.operand(instruction, first + 3, depth + 1)?;
+            return Some(self.made(name, false, &[value, lane, clamp]));
         }
         let is_pure = opcode.lanes() == Lanes::AsSources
             && opcode.synchronization() == Synchronization::None
@@ -556,13 +558,17 @@ impl Builder<'_> {
             of.push(self.operand(instruction, index as u32, depth + 1)?);
         }
         if let [only] = &of[..]
-            && (computes == Computation::Move || computes == Computation::Convert && is_same_width(opcode))
+            && (computes == Computation::Move
+                || computes == Computation::Convert && is_same_width(opcode, &self.widths(instruction)))
         {
             return Some(only.clone());
         }
         let found = self.made(name, is_second, &of);
         let of: SmallVec<[TermId; 3]> = of.iter().map(|found| found.term).collect();
-        self.describe(found.term, opcode, &of, is_second);
+        // What a conversion cuts before it extends it says less.
+        if computes != Computation::Convert || reads_whole(opcode, &self.widths(instruction)) {
+            self.describe(found.term, opcode, &of, is_second);
+        }
         Some(found)
     }
 
@@ -575,6 +581,16 @@ impl Builder<'_> {
             found.is_made_of(part);
         }
         found
+    }
+
+    /// The widths of the registers that an instruction writes and reads first.
+    fn widths(&self, instruction: u32) -> [Option<u32>; 2] {
+        let Function { unit, .. } = self.function;
+        let first = unit.module.instructions[instruction as usize].operands.start;
+        [first, first + 1].map(|index| match unit.symbols.operand(index) {
+            Resolution::Register(register) => Function::width(unit.symbols.register(register)),
+            Resolution::Symbol(_) | Resolution::Special(_) | Resolution::Undeclared => None,
+        })
     }
 
     /// What is known of something that is made of terms.
@@ -920,10 +936,20 @@ fn combined(opcode: &Opcode, of: &[TermId], test: Test, builder: &mut Builder<'_
     }
 }
 
-/// Whether a conversion changes nothing.
-fn is_same_width(opcode: &Opcode) -> bool {
+/// Whether a conversion between registers of these widths changes nothing: it neither cuts what it reads, nor extends
+/// what it writes.
+fn is_same_width(opcode: &Opcode, widths: &[Option<u32>; 2]) -> bool {
     match opcode.types[..] {
-        [to, from] => to.bits().is_some() && to.bits() == from.bits() && !to.is_float() && !from.is_float(),
+        [to, from] => {
+            let fills = widths[0].is_none_or(|width| to.bits() == Some(width));
+            let is_same = to.bits().is_some() && to.bits() == from.bits();
+            is_same && fills && reads_whole(opcode, widths) && !to.is_float() && !from.is_float()
+        }
         _ => false,
     }
+}
+
+/// Whether a conversion reads all that is in a register of this width.
+fn reads_whole(opcode: &Opcode, &[_, read]: &[Option<u32>; 2]) -> bool {
+    read.is_none_or(|width| opcode.types.last().and_then(|ty| ty.bits()) == Some(width))
 }

@@ -438,6 +438,11 @@ impl<'a, 'f> Solver<'a, 'f> {
         });
         let a = if count > 1 { self.operand(instruction, first + 1, ty)? } else { Counted::UNKNOWN };
         let single = |counted: Counted| counted.number().single();
+        // All of a long product is there, and what is written without a sign has none.
+        let is_word = |a: Counted, b: Counted| {
+            let is_positive = |it: Counted| it.number().first().is_some_and(|first| first >= 0);
+            part != Some(Part::Wide) || ty.is_signed() || is_positive(a) && b.numbers.fits(width)
+        };
         Some(match opcode.computes() {
             Computation::Move if count == 2 => Some(a).filter(|it| it.base != Base::Unknown),
             // Of what another lane has, the same is known.
@@ -478,7 +483,7 @@ impl<'a, 'f> Solver<'a, 'f> {
                 bits(a).zip(bits(b)).map(|(a, b)| Counted::of(Numbers::between(0, (1 << a.max(b)) - 1)))
             }
             Computation::Bits(Bits::ShiftLeft) => single(self.operand(instruction, first + 2, ty)?)
-                .filter(|by| (0..32).contains(by) && a.base == Base::Nothing)
+                .filter(|by| (0..i64::from(width.min(32))).contains(by) && a.base == Base::Nothing)
                 .map(|by| Counted { numbers: a.numbers.times(1 << by), ..a }),
             Computation::Bits(Bits::ShiftRight) => single(self.operand(instruction, first + 2, ty)?)
                 .filter(|by| {
@@ -509,14 +514,12 @@ impl<'a, 'f> Solver<'a, 'f> {
             }
             Computation::Arithmetic(Arithmetic::Multiply) => {
                 let b = self.operand(instruction, first + 2, ty)?;
-                // All of a long product is there, and what is written without a sign has none.
-                let is_word = part != Some(Part::Wide) || ty.is_signed() || b.numbers.fits(width);
-                if is_word { product(a, b) } else { None }
+                if is_word(a, b) { product(a, b) } else { None }
             }
             Computation::Arithmetic(Arithmetic::MultiplyAdd) if part != Some(Part::Hi) && count == 4 => {
                 let b = self.operand(instruction, first + 2, ty)?;
                 let c = self.operand(instruction, first + 3, ty)?;
-                product(a, b).and_then(|product| product.plus(c))
+                product(a, b).filter(|_| is_word(a, b)).and_then(|product| product.plus(c))
             }
             Computation::Bits(Bits::Extract) if !ty.is_signed() => {
                 let at = single(self.operand(instruction, first + 2, ty)?);

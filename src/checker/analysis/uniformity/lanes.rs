@@ -227,7 +227,8 @@ fn is_parameter(space: Space) -> bool {
 fn is_warp_number(function: &Function<'_>, instruction: u32, raw: &RawInstruction, opcode: &Opcode) -> bool {
     let Some(number) = constant(function, raw.operands, 2) else { return false };
     let is_of_warp = match opcode.computes().change() {
-        Change::High => number >= 5,
+        // Of the position of a field, a byte counts.
+        Change::High => (5..256).contains(&number),
         Change::Masked => number.trailing_zeros() >= 5,
         Change::Divided => number > 0 && number % 32 == 0,
         Change::Copied | Change::Moved | Change::Left | Change::Other => false,

@@ -75,7 +75,7 @@ impl Uniformity {
     ) -> Option<u32> {
         let (mut at, mut register) = (instruction, register);
         // Definitions on the way back to one that is known, the last first; each is looked at once.
-        let mut way: Vec<(DefinitionId, Step)> = Vec::new();
+        let mut way: Vec<(DefinitionId, Step, u64)> = Vec::new();
         let mut found = loop {
             if !budget.take(super::VISIT) {
                 return None;
@@ -91,14 +91,14 @@ impl Uniformity {
                 if definition.guarded { None } else { self.step(function, definition.instruction, budget) };
             let Some((apart, step)) = step else { break None };
             at = definition.instruction;
-            way.push((id, step));
+            way.push((id, step, kept(function, at)));
             match apart {
                 Some(next) => register = next,
                 None => break Some(Spread { bits: LANE, cause: at }),
             }
         };
-        while let Some((id, step)) = way.pop() {
-            found = found.map(|spread| Spread { bits: step.apply(spread.bits), ..spread });
+        while let Some((id, step, kept)) = way.pop() {
+            found = found.map(|spread| Spread { bits: step.apply(spread.bits) & kept, ..spread });
             self.spreads.borrow_mut().insert(id, found);
         }
         found.filter(|spread| spread.bits & u64::from(u32::MAX) != 0).map(|spread| spread.cause)
@@ -184,4 +184,14 @@ impl Uniformity {
         };
         Some((register, step))
     }
+}
+
+/// The bits that the types of an instruction let through: those of the shortest.
+fn kept(function: &Function<'_>, at: u32) -> u64 {
+    let opcode = function.unit.operations.of(at);
+    if opcode.has(Modifier::Part(Part::Wide)) {
+        return u64::MAX;
+    }
+    let shortest = opcode.types.iter().filter_map(|ty| ty.bits()).min();
+    shortest.map_or(u64::MAX, |bits| u64::MAX.checked_shr(u64::BITS - bits.clamp(1, u64::BITS)).unwrap_or(0))
 }

@@ -7,6 +7,7 @@ use rustc_hash::FxHasher;
 
 use super::pieces::{self, Outside, Piece};
 use super::{Meanings, Packed, RegisterId, Resolution, Symbol, SymbolId, SymbolKind};
+use crate::isa::generic::Class;
 use crate::isa::special_registers::Special;
 use crate::resolve::families::{self, Families, Numbered};
 use crate::source::{Source, Span};
@@ -354,8 +355,8 @@ impl<'a> Resolver<'a> {
         let instruction = &self.module.instructions[index as usize];
         self.at = index;
         if let Some(guard) = self.module.guard(instruction) {
-            let meaning = self.resolve(guard.name);
-            self.guards.set(index as usize, meaning);
+            let (meaning, class) = self.resolve(guard.name);
+            self.guards.set(index as usize, meaning, class);
         }
         for operand in instruction.operands.range() {
             self.resolve_operand(operand);
@@ -370,10 +371,10 @@ impl<'a> Resolver<'a> {
     fn resolve_operand(&mut self, index: usize) {
         let operand = self.module.operands[index];
         if let Some((stem, number)) = operand.numbered()
-            && let Some(register) =
+            && let Some((register, class)) =
                 self.recent_register(families::stem(self.source.text(), operand.start(), stem), number)
         {
-            self.operands.set(index, Resolution::Register(register));
+            self.operands.set(index, Resolution::Register(register), class);
         } else if !operand.is_literal() {
             self.resolve_other(index, operand);
         }
@@ -383,8 +384,8 @@ impl<'a> Resolver<'a> {
     #[inline(never)]
     fn resolve_other(&mut self, index: usize, operand: Operand) {
         if operand.is_name() {
-            let meaning = self.resolve(operand.span());
-            self.operands.set(index, meaning);
+            let (meaning, class) = self.resolve(operand.span());
+            self.operands.set(index, meaning, class);
         } else {
             for part in operand.parts().range() {
                 self.resolve_operand(part);
@@ -394,24 +395,24 @@ impl<'a> Resolver<'a> {
 
     /// The register with this number, if it is one of a family that was asked for of late.
     #[inline]
-    fn recent_register(&self, stem: u64, number: u32) -> Option<RegisterId> {
+    fn recent_register(&self, stem: u64, number: u32) -> Option<(RegisterId, Class)> {
         let recent = &self.recent[Recent::place(stem)];
         let is_it = recent.stem == stem && recent.bound == self.bound && self.numbered == 0;
-        if is_it { recent.family.member(number) } else { None }
+        if is_it { Some((recent.family.member(number)?, recent.family.class)) } else { None }
     }
 
-    /// What a name means.
-    fn resolve(&mut self, name: Span) -> Resolution {
+    /// What a name means, and its class.
+    fn resolve(&mut self, name: Span) -> (Resolution, Class) {
         if self.numbered == 0
             && let Some(numbered) = Numbered::read(self.source.text(), name)
         {
-            if let Some(register) = self.recent_register(numbered.stem, numbered.number) {
-                return Resolution::Register(register);
+            if let Some((register, class)) = self.recent_register(numbered.stem, numbered.number) {
+                return (Resolution::Register(register), class);
             }
             self.remember(name, numbered);
         }
         let meaning = self.resolve_any(self.source.slice(name));
-        if meaning == Resolution::Undeclared {
+        if meaning.0 == Resolution::Undeclared {
             self.named.undeclared.push(name);
         }
         meaning
@@ -434,7 +435,7 @@ impl<'a> Resolver<'a> {
     }
 
     /// What a name means, however it is written.
-    fn resolve_any(&mut self, text: &str) -> Resolution {
+    fn resolve_any(&mut self, text: &str) -> (Resolution, Class) {
         // `%v.x` is a component of `%v`; `%tid.x` is none, `%tid` not being declared.
         let base = memchr::memchr(b'.', text.as_bytes()).map_or(text, |dot| &text[..dot]);
         // The innermost declaration is the latest of those that are visible.
@@ -442,18 +443,27 @@ impl<'a> Resolver<'a> {
         let plain = may_be_plain.then(|| self.bindings[*self.names.get(base)? as usize]).flatten();
         let numbered = if self.families.may_have(base) { self.numbered(base) } else { None };
         match (plain, numbered) {
-            (Some(id), Some((numbered, register))) if numbered > id => Resolution::Register(register),
-            (None, Some((_, register))) => Resolution::Register(register),
+            (Some(id), Some((numbered, register))) if numbered > id => {
+                (Resolution::Register(register), class_of(self.symbol(numbered)))
+            }
+            (None, Some((numbered, register))) => {
+                (Resolution::Register(register), class_of(self.symbol(numbered)))
+            }
             (Some(id), _) => {
-                match self.symbol(id).kind {
-                    SymbolKind::Register { first, .. } => return Resolution::Register(first),
+                let symbol = self.symbol(id);
+                let class = class_of(symbol);
+                match symbol.kind {
+                    SymbolKind::Register { first, .. } => return (Resolution::Register(first), class),
                     SymbolKind::Label { statement } => self.named.labels.push(statement),
                     SymbolKind::Function { .. } => self.named.functions.push(self.at),
                     SymbolKind::Variable { .. } => {}
                 }
-                Resolution::Symbol(self.number_of(id))
+                (Resolution::Symbol(self.number_of(id)), class)
             }
-            (None, None) => Special::read(text).map_or(Resolution::Undeclared, Resolution::Special),
+            (None, None) => match Special::read(text) {
+                Some(special) => (Resolution::Special(special), special.class()),
+                None => (Resolution::Undeclared, Class::Unknown),
+            },
         }
     }
 
@@ -474,7 +484,9 @@ impl<'a> Resolver<'a> {
     fn family(&self, name: u32) -> Option<Family> {
         let id = self.bindings[name as usize]?;
         match self.symbol(id).kind {
-            SymbolKind::Register { count: Some(count), first, .. } => Some(Family { first, count }),
+            SymbolKind::Register { count: Some(count), first, .. } => {
+                Some(Family { first, count, class: class_of(self.symbol(id)) })
+            }
             _ => None,
         }
     }
@@ -485,6 +497,7 @@ impl<'a> Resolver<'a> {
 struct Family {
     first: RegisterId,
     count: u32,
+    class: Class,
 }
 
 impl Family {
@@ -510,13 +523,26 @@ impl Recent {
     const SIZE: usize = 64;
 
     /// No name has this stem.
-    const NONE: Self = Self { stem: 0, bound: 0, family: Family { first: RegisterId(0), count: 0 } };
+    const NONE: Self =
+        Self { stem: 0, bound: 0, family: Family { first: RegisterId(0), count: 0, class: Class::Unknown } };
 
     /// Where a family is kept.
     #[inline]
     const fn place(stem: u64) -> usize {
         // The letter behind `%`, and the next one.
         ((stem >> 8) ^ (stem >> 13)) as usize % Self::SIZE
+    }
+}
+
+/// The class of what is declared.
+fn class_of(symbol: &Symbol) -> Class {
+    match symbol.kind {
+        // Those of several elements are judged by these.
+        SymbolKind::Register { vector, .. } if vector > 1 => Class::Unknown,
+        SymbolKind::Register { ty, .. } => ty.map_or(Class::Unknown, Class::of),
+        SymbolKind::Variable { .. } => Class::Variable,
+        SymbolKind::Function { .. } => Class::Function,
+        SymbolKind::Label { .. } => Class::Label,
     }
 }
 

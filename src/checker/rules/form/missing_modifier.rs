@@ -30,7 +30,7 @@ rule! {
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     /// More choices say nothing.
     const MOST: usize = 6;
-    for generic in Generic::unknown(checker) {
+    for generic in Generic::unknown(checker).filter(|generic| !generic.is_open) {
         if !generic.opcode.is_refused_as_incomplete() || !generic.opcode.unknown.is_empty() {
             continue;
         }

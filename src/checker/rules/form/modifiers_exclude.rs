@@ -35,7 +35,8 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
         .unit
         .operations
         .each_with(|opcode| opcode.is_known() && opcode.row.is_some() && opcode.violated().next().is_some());
-    for generic in violated.filter_map(|index| Generic::new(checker, index)) {
+    let judged = violated.filter_map(|index| Generic::new(checker, index)).filter(|generic| !generic.is_open);
+    for generic in judged {
         // One is enough: what repairs it often repairs the others.
         let Some(constraint) = generic.opcode.violated().next() else { continue };
         findings.push(finding(&generic, constraint));

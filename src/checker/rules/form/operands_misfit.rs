@@ -1,8 +1,9 @@
 use super::takes;
 use crate::diagnostic::{Diagnostic, Findings};
-use crate::host::is_unknown;
-use crate::isa::generic::{Form, OperandSlot, Operation, Pair};
+use crate::isa::generic::{Form, OperandSlot, Pair};
+use crate::resolve::misfits::Wrong;
 use crate::resolve::operations::{Misfit, Opcode};
+use crate::resolve::unit::Unit;
 use crate::rules::generic::Generic;
 use crate::rules::{Checker, Code, rule};
 use crate::source::Span;
@@ -31,29 +32,23 @@ rule! {
 }
 
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
-    let unit = checker.unit;
-    for (index, raw) in (0..).zip(&unit.module.instructions) {
-        // So with nearly all.
-        if !unit.operations.of(index).is_filled(unit.module.operands(raw.operands)) {
-            misfit(checker, index, findings);
+    for misplaced in checker.unit.misfits() {
+        if let Wrong::Looks(misfit, slot) = misplaced.wrong
+            && let Some(generic) = Generic::judged_by_operands(checker, misplaced.instruction)
+        {
+            findings.extend(finding(checker.unit, &generic, misfit, slot));
         }
     }
 }
 
-fn misfit(checker: &Checker<'_>, index: u32, findings: &mut Findings<'_>) {
-    let unit = checker.unit;
-    let raw = &unit.module.instructions[index as usize];
-    let opcode = unit.operations.of(index);
-    if !opcode.is_known() || opcode.operation() == Some(Operation::Tensor) {
-        return;
-    }
-    let operands = unit.module.operands(raw.operands);
-    let Some((misfit, slot)) = opcode.refused(&unit.module, raw.operands) else { return };
-    let Some(generic) = Generic::new(checker, index) else { return };
-    let is_open = |span: Span| is_unknown(unit.source.slice(span)) || unit.missing_end(span.start).is_some();
-    if operands.iter().any(|operand| is_open(operand.span())) {
-        return;
-    }
+fn finding(
+    unit: &Unit,
+    generic: &Generic<'_>,
+    misfit: Misfit,
+    slot: Option<&OperandSlot>,
+) -> Option<Diagnostic> {
+    let opcode = generic.opcode;
+    let operands = unit.module.operands(unit.module.instructions[generic.index as usize].operands);
     let name = generic.name();
     let finding = match misfit {
         Misfit::Count => {
@@ -71,7 +66,7 @@ fn misfit(checker: &Checker<'_>, index: u32, findings: &mut Findings<'_>) {
             )
         }
         Misfit::Form(position) => {
-            let (Some(operand), Some(slot)) = (operands.get(position), slot) else { return };
+            let (operand, slot) = (operands.get(position)?, slot?);
             Diagnostic::new(
                 Code::OperandsMisfit,
                 operand.span(),
@@ -80,7 +75,7 @@ fn misfit(checker: &Checker<'_>, index: u32, findings: &mut Findings<'_>) {
             )
         }
     };
-    findings.push(finding.help(syntax(opcode)));
+    Some(finding.help(syntax(opcode)))
 }
 
 /// What a position takes.

@@ -1,4 +1,6 @@
 use crate::diagnostic::{Diagnostic, Findings, Fix};
+use crate::host::is_unknown;
+use crate::isa::generic::is_word;
 use crate::rules::generic::{Generic, Meant};
 use crate::rules::{Checker, Code, rule};
 use crate::source::Span;
@@ -30,7 +32,9 @@ rule! {
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     let mut all_meant = Meant::default();
     for generic in Generic::unknown(checker) {
-        let mut refused = generic.opcode.refused_words(generic.text);
+        // Beside what is not known, a word may belong to another form; but not one that PTX does not have.
+        let is_sure = |word: &str| !generic.is_open || !is_unknown(word) && !is_word(word);
+        let mut refused = generic.opcode.refused_words(generic.text).filter(|(_, word)| is_sure(word));
         let Some((first, word)) = refused.next() else { continue };
         let others: Vec<Span> = refused.map(|(span, _)| span).collect();
         let name = generic.name();

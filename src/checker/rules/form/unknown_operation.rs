@@ -1,4 +1,5 @@
 use crate::diagnostic::{Diagnostic, Findings, Fix};
+use crate::host::is_unknown;
 use crate::isa::generic::{rows, rows_starting_with};
 use crate::resolve::operations::Opcode;
 use crate::resolve::words::words;
@@ -33,16 +34,26 @@ rule! {
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     let mut all_meant = Meant::default();
     for generic in Generic::unknown(checker).filter(|generic| generic.opcode.row.is_none()) {
-        let words: Vec<(&str, Span)> = words(generic.text).take(2).collect();
-        let [(first, span), others @ ..] = &words[..] else { continue };
-        // Several words are one name: `cp.async`, of which the first means nothing alone.
-        let named = others.first().filter(|_| !rows_starting_with(first).is_empty());
-        let span = named.map_or(*span, |(_, second)| span.to(*second));
+        let words: Vec<(&str, Span)> = words(generic.text).collect();
+        let Some((first, span)) = words.first() else { continue };
+        // Several words are one name: `barrier.cluster.arrive`, of which the first mean nothing alone.
+        let names = rows_starting_with(first);
+        let alike =
+            |name: &str| name.split('.').zip(&words).take_while(|(part, (word, _))| part == word).count();
+        let count = names.iter().map(|(name, _)| alike(name)).max().map_or(1, |known| known + 1);
+        let last = words.get(count - 1).or(words.last()).map_or(*span, |(_, last)| *last);
+        let span = span.to(last);
         let name = generic.text.get(span.range()).unwrap_or_default();
+        if is_unknown(name) {
+            continue;
+        }
         let rest = generic.text.get(span.range().end..).unwrap_or_default();
-        let meant = all_meant.by(&generic, || match named {
-            Some(_) => meant(name, rest, rows_starting_with(first).iter().map(|(name, _)| two_words(name))),
-            None => meant(name, rest, rows().flat_map(|row| row.names).map(|name| first_word(name))),
+        let meant = all_meant.by(&generic, || {
+            if names.is_empty() {
+                meant(name, rest, rows().flat_map(|row| row.names).map(|name| first_words(name, 1)))
+            } else {
+                meant(name, rest, names.iter().map(|(name, _)| first_words(name, count)))
+            }
         });
         let mut finding = Diagnostic::new(
             Code::UnknownOperation,
@@ -68,13 +79,8 @@ fn meant(name: &str, rest: &str, names: impl Iterator<Item = &'static str>) -> V
     if known.is_empty() { others } else { known }
 }
 
-/// The first word of a name.
-fn first_word(name: &str) -> &str {
-    name.split('.').next().unwrap_or_default()
-}
-
-/// The first two words of a name.
-fn two_words(name: &str) -> &str {
-    let second = name.find('.').and_then(|dot| name[dot + 1..].find('.').map(|next| dot + 1 + next));
-    &name[..second.unwrap_or(name.len())]
+/// So many of the first words of a name.
+fn first_words(name: &str, count: usize) -> &str {
+    let end = name.match_indices('.').nth(count - 1);
+    &name[..end.map_or(name.len(), |(at, _)| at)]
 }

@@ -1,14 +1,11 @@
-use super::{Member, instructions};
 use crate::diagnostic::{Diagnostic, Findings};
 use crate::host::integer_letters;
 use crate::instruction::types::{self, Mistyped};
-use crate::isa::generic::{self, Form, Role, TypeRule};
-use crate::resolve::operations::Opcode;
-use crate::resolve::symbols::{Resolution, SymbolKind};
+use crate::isa::generic;
+use crate::resolve::misfits::Wrong;
 use crate::resolve::unit::Unit;
 use crate::rules::{Checker, Code, rule};
 use crate::source::Span;
-use crate::syntax::ast::OperandKind;
 use crate::words::list_words;
 
 rule! {
@@ -53,9 +50,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     }
     // Of all other instructions it is known how wide their operands are. They are looked at once.
     if checker.component.functions.is_empty() {
-        for fragment in &unit.fragments {
-            instructions(unit, fragment).for_each(|member| generic(unit, &member, findings));
-        }
+        generic(unit, findings);
     }
 }
 
@@ -73,60 +68,30 @@ fn finding(message: String, place: Span, (found, due): (u32, &[u32]), declaratio
         .help(help)
 }
 
-/// An instruction outside tcgen05.
-fn generic(unit: &Unit, member: &Member<'_>, findings: &mut Findings<'_>) {
-    let Member { raw, opcode } = member;
-    if unit.is_open(raw.opcode.start) || !opcode.is_known() {
-        return;
-    }
-    let Ok(slots) = opcode.assign(&unit.module, raw.operands) else { return };
-    // Only these convert what they read or write.
-    let may_be_wider = opcode.operation().is_some_and(generic::Operation::takes_wider_registers);
-    for (operand, slot) in raw.operands.range().zip(slots) {
-        // No register is narrower than 16 bits.
-        let Some(due) = bits(opcode, slot).filter(|due| *due >= 16) else { continue };
-        let node = &unit.module.operands[operand];
-        let elements = match (node.kind(), slot.form) {
-            (OperandKind::Name, _) => operand..operand + 1,
-            (OperandKind::Vector(parts), Form::Vector) => parts.range(),
-            _ => continue,
+/// What does not fit outside tcgen05.
+fn generic(unit: &Unit, findings: &mut Findings<'_>) {
+    for misplaced in unit.misfits() {
+        let Wrong::Class(place, class) = misplaced.wrong else { continue };
+        let raw = &unit.module.instructions[misplaced.instruction as usize];
+        let (Some(declaration), false) = (unit.binding_of(place.operand), unit.is_open(raw.opcode.start))
+        else {
+            continue;
         };
-        for index in elements {
-            let Resolution::Register(id) = unit.symbols.operand(index as u32) else { continue };
-            let symbol = unit.symbols.register(id);
-            let SymbolKind::Register { ty: Some(ty), .. } = symbol.kind else { continue };
-            let Some(found) = ty.bits().filter(|_| unit.binding(symbol.span).is_some()) else { continue };
-            if found < due || found > due && !may_be_wider {
-                let name = opcode.row.map_or("", generic::Row::name);
-                let message = format!("`{}` of `{name}` must be {due} bits wide", slot.name);
-                let place = unit.module.operands[index].span();
-                findings.push(finding(message, place, (found, &[due]), symbol.span));
+        let name = unit.operations.of(misplaced.instruction).row.map_or("", generic::Row::name);
+        let due: Vec<u32> = place.classes().registers().filter_map(generic::Type::bits).collect();
+        let found = class.bits().unwrap_or_default();
+        let what = place.slot.name;
+        let message = match (due.first(), due.last()) {
+            (Some(least), Some(most)) if least == most => {
+                format!("`{what}` of `{name}` must be {least} bits wide")
             }
-        }
-    }
-}
-
-/// How wide the register in a position has to be, where that is known.
-fn bits(opcode: &Opcode, slot: &generic::OperandSlot) -> Option<u32> {
-    match slot.role {
-        Role::Destination | Role::Source | Role::Accumulator => {}
-        Role::Address(..)
-        | Role::Label
-        | Role::Callee
-        | Role::Results
-        | Role::Arguments
-        | Role::Prototype => {
-            return None;
-        }
-    }
-    let of = |ty: generic::Type| ty.bits();
-    match slot.ty {
-        TypeRule::Nth(nth) => of(*opcode.types.get(usize::from(nth))?),
-        TypeRule::Product => {
-            let bits = of(*opcode.types.first()?)?;
-            Some(if opcode.has(generic::Modifier::Part(generic::Part::Wide)) { 2 * bits } else { bits })
-        }
-        TypeRule::Fixed(ty) => of(ty),
-        TypeRule::Pointer | TypeRule::Fragment | TypeRule::Any => None,
+            (Some(least), _) => format!("`{what}` of `{name}` must be at least {least} bits wide"),
+            (None, _) if place.wanted.ty == Some(generic::Type::Pred) => {
+                format!("`{what}` of `{name}` must be a predicate")
+            }
+            (None, _) => format!("`{what}` of `{name}` takes no register"),
+        };
+        let span = unit.module.operands[place.operand as usize].span();
+        findings.push(finding(message, span, (found, &due), declaration));
     }
 }

@@ -1,14 +1,16 @@
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::diagnostic::{Diagnostic, Findings};
+use crate::diagnostic::{Diagnostic, Findings, Fix};
 use crate::host::{Fragment, is_unknown};
 use crate::instruction::form::Problem;
 use crate::isa::generic::{Computation, Role, Type, TypeRule};
+use crate::isa::special_registers::Special;
 use crate::resolve::symbols::Resolution;
 use crate::resolve::unit::Unit;
 use crate::rules::{Checker, Code, rule};
 use crate::source::Span;
 use crate::syntax::ast::{OperandKind, StatementKind};
+use crate::words::{list_words, similar};
 
 rule! {
     /// ## What it does
@@ -91,10 +93,25 @@ fn finding(unit: &Unit, span: Span, place: Place) -> Diagnostic {
         Place::Callee => ("no function of this name is declared", None),
     };
     let mut finding = Diagnostic::new(Code::UndeclaredName, span, format!("undeclared name `{name}`"), label);
+    let meant = if name.starts_with('%') { special_registers(name) } else { Vec::new() };
+    if !meant.is_empty() {
+        let names = meant.iter().map(|name| format!("`{name}`"));
+        finding = finding.help(format!("did you mean {}?", list_words(names, "or")));
+        if let [only] = meant.as_slice() {
+            finding.fix = Some(Fix::guess(format!("Write `{only}`"), span, only.clone()));
+        }
+        return finding;
+    }
     if let Some(help) = help {
         finding = finding.help(help);
     }
     finding
+}
+
+/// The special registers that a name is most like.
+fn special_registers(name: &str) -> Vec<String> {
+    let all: Vec<String> = Special::all().map(|(name, _)| name).collect();
+    similar(name, all.iter().map(String::as_str)).into_iter().map(str::to_owned).collect()
 }
 
 /// The names of instructions outside tcgen05, which has findings of its own. Where something does not parse, that
@@ -179,12 +196,68 @@ fn in_fragments(unit: &Unit, findings: &mut Findings<'_>) {
                 let span = unit.module.operands[place as usize].span();
                 let name = unit.source.slice(span);
                 let is_undeclared = unit.symbols.operand(place) == Resolution::Undeclared;
-                if is_undeclared && !is_unknown(name) && !shared.contains(name) {
+                // Those of the machine have a pass of their own.
+                let may_be_special = name.starts_with('%') && !is_of_compiler(name);
+                if is_undeclared && !is_unknown(name) && !shared.contains(name) && !may_be_special {
                     findings.push(finding(unit, span, Place::Operand("b32")));
                 }
             }
         }
     }
+    others_in_fragments(unit, &shared, findings);
+}
+
+/// The same of names that may be those of variables, labels or registers of the machine.
+fn others_in_fragments(unit: &Unit, shared: &FxHashSet<&str>, findings: &mut Findings<'_>) {
+    /// Of no more names it is looked for around the assembly.
+    const MOST_ASKED: usize = 256;
+    let mut asked: FxHashMap<&str, bool> = FxHashMap::default();
+    let statements = &unit.module.statements;
+    for span in unit.symbols.undeclared() {
+        let name = unit.source.slice(*span);
+        if is_unknown(name) || shared.contains(name) || is_of_compiler(name) {
+            continue;
+        }
+        let behind = statements.partition_point(|statement| statement.span.start <= span.start);
+        let statement = behind.checked_sub(1).map(|at| statements[at]).filter(|it| span.end <= it.span.end);
+        let Some(StatementKind::Instruction(index)) = statement.map(|it| it.kind()) else { continue };
+        let Some(fragment) = unit.fragment(span.start).filter(|it| it.is_complete) else { continue };
+        let place = place(unit, index, *span);
+        let is_moved = unit.operations.of(index).computes() == Computation::Move;
+        let is_closed = fragment.stray_braces.is_empty() && declared(unit, fragment).any(|it| !it.1);
+        if name.starts_with('%') {
+            // No variable is called so, and no other statement here declares such a register.
+            let is_sure = is_closed || is_moved || !special_registers(name).is_empty();
+            if is_sure && !matches!(place, Place::Guard) {
+                findings.push(finding(unit, *span, place));
+            }
+            continue;
+        }
+        let may_be_variable = match place {
+            Place::Operand(_) => is_moved,
+            Place::Address => true,
+            Place::Guard | Place::Label | Place::Callee => false,
+        };
+        if !may_be_variable || !is_closed {
+            continue;
+        }
+        if asked.len() >= MOST_ASKED {
+            return;
+        }
+        if !*asked.entry(name).or_insert_with(|| unit.may_be_declared_outside(name)) {
+            findings.push(finding(unit, *span, place));
+        }
+    }
+}
+
+/// Whether a name is one of those that compilers make: registers `%r12` and `%SP`, `_Z3fooi` and `kernel_param_0`.
+fn is_of_compiler(name: &str) -> bool {
+    let Some(register) = name.strip_prefix('%') else {
+        return name.starts_with('_') || name.contains("_param_") || name.starts_with("$L");
+    };
+    let letters = register.trim_end_matches(|c: char| c.is_ascii_digit());
+    let is_numbered = letters.len() < register.len() && letters.len() <= 3;
+    is_numbered || register.starts_with(|c: char| !c.is_ascii_lowercase())
 }
 
 /// The names that a fragment declares, and whether they can be seen outside of it.

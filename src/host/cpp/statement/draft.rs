@@ -1,6 +1,6 @@
 //! A statement while it is read.
 
-use crate::{Constraint, Operand, Piece, Statement};
+use crate::{Constraint, Machine, Operand, Piece, Statement};
 use ptx_syntax::source::Span;
 
 /// What stands in front of the value of an operand.
@@ -68,6 +68,8 @@ pub(super) struct Draft {
     pub(super) comma_is_due: bool,
     /// How many clobbers there are.
     pub(super) clobbers: usize,
+    /// What has been read of a clobber, which may be written as several literals.
+    pub(super) clobber: Option<String>,
     /// Whether operands come from arguments of the macro.
     pub(super) is_given: bool,
     /// Whether the template ends with such an argument.
@@ -84,6 +86,7 @@ impl Draft {
             listed: None,
             comma_is_due: false,
             clobbers: 0,
+            clobber: None,
             is_given: false,
             is_open: false,
         }
@@ -103,12 +106,31 @@ impl Draft {
         self.section = self.section.next();
     }
 
+    /// A literal among the clobbers.
+    pub(super) fn read_clobber(&mut self, text: &str) {
+        if self.clobber.is_none() {
+            self.clobbers += 1;
+        }
+        self.clobber.get_or_insert_default().push_str(text);
+    }
+
+    /// A comma or colon behind a clobber.
+    pub(super) fn end_clobber(&mut self) {
+        match self.clobber.take().as_deref() {
+            None => {}
+            Some("memory") => self.statement.clobbers_memory = true,
+            // The registers of PTX have no names that a compiler knows.
+            Some(_) => self.statement.machine = Machine::Other,
+        }
+    }
+
     /// A comma or colon behind an operand. One that is a name only may stand for several.
     pub(super) fn end_operand(&mut self) {
         if self.constraint.take().is_some_and(|it| it.is_macro()) {
             self.has_unknown_operands();
         }
         self.comma_is_due = false;
+        self.end_clobber();
     }
 
     pub(super) fn has_unknown_operands(&mut self) {

@@ -1,0 +1,399 @@
+//! Operands outside tcgen05 that do not fit their positions.
+//!
+//! Nearly all fit, and a module has millions: so all that can be wrong with one is looked for in one walk, and what
+//! a position takes is worked out once for each distinct opcode. Rules say what is wrong.
+
+use smallvec::SmallVec;
+
+use super::operations::{Misfit, Opcode};
+use super::unit::Unit;
+use crate::isa::generic::{Class, Form, Interpretation, Numbers, OperandSlot, Operation, Role, Type, Wanted};
+use crate::source::Span;
+use crate::syntax::ast::{Operand, OperandKind, Slice, UnaryOperator};
+use crate::syntax::literal::evaluate;
+
+/// An operand that does not fit, or a guard.
+#[derive(Clone, Copy, Debug)]
+pub struct Misplaced {
+    /// The instruction.
+    pub instruction: u32,
+    /// What is wrong.
+    pub wrong: Wrong,
+}
+
+/// What is wrong with an operand.
+#[derive(Clone, Copy, Debug)]
+pub enum Wrong {
+    /// There are too many or too few, or one does not look as it should.
+    Looks(Misfit, Option<&'static OperandSlot>),
+    /// It guards an instruction and is no predicate.
+    Guard(Class),
+    /// Something of another class is wanted.
+    Class(Place, Class),
+    /// An immediate is wanted.
+    NoImmediate(Place),
+    /// A number is not among those that may be written.
+    Number(Place, i128),
+    /// A vector has another number of elements than it should.
+    Count(Place, u16, u32),
+    /// One register stands where a vector is wanted.
+    NoVector(Place, u16),
+    /// Two elements of a vector do not go together.
+    Mixed(Place, u32),
+}
+
+/// Where something stands.
+#[derive(Clone, Copy, Debug)]
+pub struct Place {
+    /// Its index among all operands.
+    pub operand: u32,
+    /// The position.
+    pub slot: &'static OperandSlot,
+    /// What it takes.
+    pub wanted: Wanted,
+    /// Whether it stands in braces.
+    pub is_within: bool,
+}
+
+impl Place {
+    /// The classes that may stand there.
+    pub fn classes(&self) -> crate::isa::generic::Classes {
+        if self.is_within { self.wanted.within } else { self.wanted.alone }
+    }
+}
+
+/// What the positions of an opcode take.
+type Table = SmallVec<[Wanted; 4]>;
+
+/// Looks at all instructions of a unit.
+pub(super) fn find(unit: &Unit) -> Vec<Misplaced> {
+    let opcodes = unit.operations.opcodes();
+    let texts = unit.module.opcodes.iter().map(|span| unit.source.slice(*span));
+    let tables: Vec<Option<Table>> =
+        opcodes.iter().zip(texts).map(|(opcode, text)| table(opcode, text)).collect();
+    let mut found = Vec::new();
+    for (index, raw) in (0..).zip(&unit.module.instructions) {
+        let number = unit.operations.number(index) as usize;
+        let Some(table) = &tables[number] else { continue };
+        let opcode = &opcodes[number];
+        let operands = unit.module.operands(raw.operands);
+        let mut walk = Walk { unit, index, found: &mut found };
+        // So with nearly all.
+        if opcode.is_filled(operands) {
+            let classes = unit.symbols.classes(raw.operands.range());
+            let fits = |((operand, class), wanted): ((&Operand, u8), &Wanted)| {
+                if operand.is_name() { wanted.alone.has_number(class) } else { fits(unit, operand, wanted) }
+            };
+            if !operands.iter().zip(classes).zip(table).all(fits) {
+                walk.look_at(raw.operands, opcode.slots.iter().copied().zip(table.iter().copied()));
+            }
+        } else {
+            walk.look_at_others(raw.operands, opcode, table);
+        }
+        if unit.module.guard(raw).is_some() {
+            let class = unit.symbols.guard_class(index);
+            if !matches!(class, Class::Pred | Class::F16x2 | Class::Unknown) {
+                walk.add(Wrong::Guard(class));
+            }
+        }
+    }
+    found
+}
+
+fn table(opcode: &Opcode, text: &str) -> Option<Table> {
+    if !opcode.is_known() || opcode.operation() == Some(Operation::Tensor) {
+        return None;
+    }
+    Some(opcode.slots.iter().map(|slot| opcode.wanted(slot, text)).collect())
+}
+
+/// Whether an operand that is no name certainly fits.
+#[inline]
+fn fits(unit: &Unit, operand: &Operand, wanted: &Wanted) -> bool {
+    match operand.kind() {
+        OperandKind::Integer => wanted.alone.has(Class::Integer) && wanted.numbers == Numbers::All,
+        OperandKind::Float => wanted.alone.has(Class::Float),
+        OperandKind::Address(parts) => {
+            let Some(base) = unit.module.operands(parts).first() else { return true };
+            let at = match base.kind() {
+                OperandKind::Name => parts.start,
+                OperandKind::Binary(_, sum) => sum.start,
+                _ => return wanted.count.is_none(),
+            };
+            let at = at as usize;
+            let fits = unit.symbols.classes(at..at + 1).all(|class| wanted.alone.has_number(class));
+            fits && wanted.count.is_none()
+        }
+        OperandKind::Vector(parts) => {
+            // Where all are of one class, none is wrong beside another.
+            let mut first = None;
+            let alike = |class: u8| *first.get_or_insert(class) == class && wanted.within.has_number(class);
+            wanted.count.is_some_and(|count| u32::from(count) == parts.len)
+                && unit.module.operands(parts).iter().all(Operand::is_name)
+                && unit.symbols.classes(parts.range()).all(alike)
+        }
+        _ => false,
+    }
+}
+
+/// A closer look at an instruction.
+struct Walk<'w> {
+    unit: &'w Unit,
+    index: u32,
+    found: &'w mut Vec<Misplaced>,
+}
+
+impl Walk<'_> {
+    fn add(&mut self, wrong: Wrong) {
+        self.found.push(Misplaced { instruction: self.index, wrong });
+    }
+
+    /// Of one in which not every position has its operand.
+    fn look_at_others(&mut self, operands: Slice, opcode: &Opcode, table: &Table) {
+        match opcode.assign(&self.unit.module, operands) {
+            Ok(slots) => {
+                let wanted = slots.into_iter().map(|slot| {
+                    let at = opcode.slots.iter().position(|it| std::ptr::eq(*it, slot));
+                    let wanted = at.and_then(|at| table.get(at)).copied();
+                    (slot, wanted.unwrap_or(Wanted::ANYTHING))
+                });
+                self.look_at(operands, wanted);
+            }
+            Err(_) => {
+                if let Some((misfit, slot)) = opcode.refused(&self.unit.module, operands) {
+                    self.add(Wrong::Looks(misfit, slot));
+                }
+            }
+        }
+    }
+
+    /// Of operands with their positions.
+    fn look_at(&mut self, operands: Slice, positions: impl Iterator<Item = (&'static OperandSlot, Wanted)>) {
+        for (operand, (slot, wanted)) in (operands.start..).take(operands.len as usize).zip(positions) {
+            self.operand(Place { operand, slot, wanted, is_within: false });
+        }
+    }
+
+    fn class(&self, operand: u32) -> Class {
+        let at = operand as usize;
+        let class = self.unit.symbols.classes(at..at + 1).next().map_or(Class::Unknown, Class::from_number);
+        self.unit.class_of_binding(operand, class)
+    }
+
+    fn operand(&mut self, place: Place) {
+        let operand = self.unit.module.operands[place.operand as usize];
+        let Place { wanted, slot, .. } = place;
+        match operand.kind() {
+            OperandKind::Name => self.name(place),
+            OperandKind::Integer | OperandKind::Float => self.number(place, &operand),
+            OperandKind::Unary(operator, parts) => {
+                let inner = self.unit.module.operands[parts.start as usize];
+                if matches!(operator, UnaryOperator::Negate | UnaryOperator::Plus) && inner.is_number() {
+                    self.number(place, &operand);
+                } else if operator == UnaryOperator::Not && inner.is_name() && slot.form == Form::Predicate {
+                    self.name(Place { operand: parts.start, ..place });
+                }
+            }
+            OperandKind::Address(parts) if matches!(slot.role, Role::Address(..)) => {
+                let Some(base) = self.unit.module.operands(parts).first() else { return };
+                let at = match base.kind() {
+                    OperandKind::Name => Some(parts.start),
+                    OperandKind::Binary(_, sum) => Some(sum.start),
+                    _ => None,
+                };
+                if let Some(operand) = at {
+                    self.name(Place { operand, ..place });
+                }
+                for part in parts.range().skip(1) {
+                    let coordinates = self.unit.module.operands[part];
+                    if let (Some(_), OperandKind::Vector(elements)) = (wanted.count, coordinates.kind()) {
+                        self.vector(Place { operand: part as u32, ..place }, elements);
+                    }
+                }
+            }
+            OperandKind::Vector(parts) if slot.form == Form::Packed && wanted.count.is_none() => {
+                self.packed(place, parts);
+            }
+            OperandKind::Vector(parts) => self.vector(place, parts),
+            OperandKind::Binary(_, parts) if operand.is_group() && slot.has_pair() => {
+                self.operand(Place { operand: parts.start, ..place });
+                let predicate = Wanted {
+                    alone: crate::isa::generic::Classes::of(&[Class::Pred]),
+                    ty: Some(Type::Pred),
+                    ..Wanted::ANYTHING
+                };
+                let operand = parts.start + 1;
+                if self.unit.module.operands[operand as usize].is_name() {
+                    self.name(Place { operand, wanted: predicate, ..place });
+                }
+            }
+            OperandKind::Binary(..)
+            | OperandKind::Address(_)
+            | OperandKind::String
+            | OperandKind::Sink
+            | OperandKind::List(_)
+            | OperandKind::Conditional(_)
+            | OperandKind::Cast(..)
+            | OperandKind::Apply(_)
+            | OperandKind::Element(_) => {}
+        }
+    }
+
+    fn name(&mut self, place: Place) {
+        let class = self.class(place.operand);
+        if place.classes().has(class) {
+            return;
+        }
+        let Place { wanted, is_within, .. } = place;
+        match wanted.count {
+            Some(count) if wanted.is_vector && !is_within => self.add(Wrong::NoVector(place, count)),
+            _ if place.slot.form == Form::Immediate && class != Class::Integer => {
+                self.add(Wrong::NoImmediate(place));
+            }
+            _ => self.add(Wrong::Class(place, class)),
+        }
+    }
+
+    fn number(&mut self, place: Place, operand: &Operand) {
+        let inner = match operand.kind() {
+            OperandKind::Unary(_, parts) => self.unit.module.operands[parts.start as usize],
+            _ => *operand,
+        };
+        let class = if inner.kind() == OperandKind::Float { Class::Float } else { Class::Integer };
+        let Place { wanted, is_within, .. } = place;
+        if !place.classes().has(class) {
+            match wanted.count {
+                Some(count) if wanted.is_vector && !is_within => self.add(Wrong::NoVector(place, count)),
+                _ => self.add(Wrong::Class(place, class)),
+            }
+        } else if class == Class::Integer
+            && wanted.numbers != Numbers::All
+            && let Some(value) = evaluate(&self.unit.source, &self.unit.module, operand)
+            && !wanted.numbers.has(value)
+        {
+            self.add(Wrong::Number(place, value));
+        }
+    }
+
+    fn vector(&mut self, place: Place, elements: Slice) {
+        let Place { wanted, .. } = place;
+        if let Some(count) = wanted.count
+            && u32::from(count) != elements.len
+        {
+            self.add(Wrong::Count(place, count, elements.len));
+            return;
+        }
+        if wanted.count.is_none() {
+            return;
+        }
+        let mut before: Option<(u32, Class)> = None;
+        for operand in elements.start..elements.start + elements.len {
+            let element = self.unit.module.operands[operand as usize];
+            let place = Place { operand, is_within: true, ..place };
+            let class = match element.kind() {
+                OperandKind::Name => {
+                    self.name(place);
+                    self.class(operand)
+                }
+                OperandKind::Integer => {
+                    self.number(place, &element);
+                    Class::Integer
+                }
+                OperandKind::Float => {
+                    self.number(place, &element);
+                    Class::Float
+                }
+                _ => continue,
+            };
+            if let Some((neighbour, other)) = before
+                && is_mixed(class, other)
+            {
+                self.add(Wrong::Mixed(place, neighbour));
+                return;
+            }
+            if class.kind().is_some() || before.is_none() {
+                before = Some((operand, class));
+            }
+        }
+    }
+
+    /// A vector that is packed into one register, or unpacked from one.
+    fn packed(&mut self, place: Place, elements: Slice) {
+        let Some(ty) = place.wanted.ty else { return };
+        if ty.interpretation() != Interpretation::Bits {
+            self.add(Wrong::Class(place, Class::Unknown));
+            return;
+        }
+        let mut before: Option<(u32, Class)> = None;
+        let mut each = None;
+        for operand in elements.start..elements.start + elements.len {
+            let element = self.unit.module.operands[operand as usize];
+            let class = match element.kind() {
+                OperandKind::Name => self.class(operand),
+                _ => continue,
+            };
+            let place = Place { operand, is_within: true, ..place };
+            match class {
+                Class::Unknown => return,
+                Class::Pred | Class::Variable | Class::Function | Class::Label | Class::SpecialVector => {
+                    self.add(Wrong::Class(place, class));
+                    return;
+                }
+                _ => {}
+            }
+            if let Some((neighbour, other)) = before
+                && is_mixed(class, other)
+            {
+                self.add(Wrong::Mixed(place, neighbour));
+                return;
+            }
+            if class.kind().is_some() || before.is_none() {
+                before = Some((operand, class));
+            }
+            each = each.or(class.bits());
+        }
+        let (Some(bits), Some(each)) = (ty.bits(), each) else { return };
+        if each > 0 && each * elements.len != bits {
+            let count = u16::try_from(bits / each).unwrap_or_default();
+            self.add(Wrong::Count(place, count, elements.len));
+        }
+    }
+}
+
+/// Whether the assembler does not take two as neighbours in a vector.
+fn is_mixed(one: Class, other: Class) -> bool {
+    let differ = matches!((one.kind(), other.kind()), (Some(one), Some(other)) if one != other);
+    let widths = matches!((one.bits(), other.bits()), (Some(one), Some(other)) if one != other);
+    differ || widths
+}
+
+impl Unit {
+    /// What is wrong with operands outside tcgen05, in the order of the instructions.
+    pub fn misfits(&self) -> &[Misplaced] {
+        self.misfits.get_or_init(|| find(self))
+    }
+
+    /// The class of what an operand names. What a constraint declares is bits: a compiler hands floats over as such.
+    fn class_of_binding(&self, operand: u32, class: Class) -> Class {
+        if self.is_module || class == Class::Unknown {
+            return class;
+        }
+        if self.binding_of(operand).is_none() {
+            return class;
+        }
+        match class.bits() {
+            Some(16) => Class::B16,
+            Some(32) => Class::B32,
+            Some(64) => Class::B64,
+            _ => class,
+        }
+    }
+
+    /// Where the constraint stands that declares what an operand names, if one does.
+    pub fn binding_of(&self, operand: u32) -> Option<Span> {
+        use super::symbols::Resolution;
+        let Resolution::Register(id) = self.symbols.operand(operand) else { return None };
+        let span = self.symbols.register(id).span;
+        self.binding(span).map(|_| span)
+    }
+}

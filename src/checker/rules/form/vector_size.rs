@@ -1,0 +1,89 @@
+use crate::diagnostic::{Diagnostic, Findings};
+use crate::isa::generic::{Form, Modifier};
+use crate::resolve::misfits::{Place, Wrong};
+use crate::rules::generic::Generic;
+use crate::rules::{Checker, Code, rule};
+use crate::source::Span;
+use crate::words::plural;
+
+rule! {
+    /// ## What it does
+    /// Finds vectors outside tcgen05 with too few or too many elements: for `.v2`, `.v4` and `.v8`, for the part of
+    /// a matrix that a thread holds in `ldmatrix`, `mma`, `wmma` and `wgmma`, for the coordinates of a tensor, and
+    /// for what `mov` packs into a register.
+    ///
+    /// ## Why is this bad?
+    /// The assembler refuses the module.
+    ///
+    /// ## Example
+    /// ```ptx
+    /// ld.global.v4.f32 {%f0, %f1, %f2}, [%rd0];
+    /// ```
+    ///
+    /// ## Use instead
+    /// ```ptx
+    /// ld.global.v4.f32 {%f0, %f1, %f2, %f3}, [%rd0];
+    /// ```
+    ///
+    /// ## References
+    /// PTX ISA, sections 5.4.2 (Vectors) and 9.7.14 to 9.7.15 (matrix multiplication)
+    VectorSize Text check
+}
+
+fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
+    let unit = checker.unit;
+    for misplaced in unit.misfits() {
+        let (place, count) = match misplaced.wrong {
+            Wrong::Count(place, count, _) | Wrong::NoVector(place, count) => (place, count),
+            Wrong::Looks(..)
+            | Wrong::Guard(_)
+            | Wrong::Class(..)
+            | Wrong::NoImmediate(_)
+            | Wrong::Number(..)
+            | Wrong::Mixed(..) => continue,
+        };
+        let Some(generic) = Generic::judged(checker, misplaced.instruction) else { continue };
+        let span = unit.module.operands[place.operand as usize].span();
+        let elements = plural(usize::from(count), "element");
+        let name = generic.name();
+        let finding = match misplaced.wrong {
+            Wrong::Count(_, _, found) => Diagnostic::new(
+                Code::VectorSize,
+                span,
+                match count {
+                    0 => format!("`{}` of `{name}` is narrower than an element", place.slot.name),
+                    _ => format!("`{}` of `{name}` has {elements} here", place.slot.name),
+                },
+                format!("found {found}"),
+            ),
+            _ => Diagnostic::new(
+                Code::VectorSize,
+                span,
+                format!("`{}` of `{name}` is a vector of {elements}", place.slot.name),
+                "this is no vector",
+            ),
+        };
+        let finding = match because(&generic, place) {
+            Some((word, cause)) => finding.label(word, cause),
+            None => finding,
+        };
+        findings.push(finding.help(match (misplaced.wrong, count) {
+            (_, 0) => "unpack it into narrower registers".to_owned(),
+            (Wrong::NoVector(..), _) => format!("write {elements} in braces"),
+            _ => format!("write {elements}"),
+        }));
+    }
+}
+
+/// The word that says how many elements there are.
+fn because(generic: &Generic<'_>, place: Place) -> Option<(Span, String)> {
+    let says = |modifier: &Modifier| match modifier {
+        Modifier::Vector(_) => matches!(place.slot.form, Form::Vector | Form::Packed),
+        Modifier::Shape(_) | Modifier::Count(_) => place.slot.form == Form::Fragment,
+        Modifier::Geometry(_) => place.slot.form == Form::Address || place.slot.form == Form::Fragment,
+        _ => false,
+    };
+    let placed = generic.opcode.modifiers.iter().find(|placed| says(&placed.modifier))?;
+    let word = generic.place(placed.span);
+    Some((word, format!("with `.{}`", placed.modifier.spelling())))
+}

@@ -1,0 +1,504 @@
+//! What a position takes in an instruction with certain words: the classes of registers and numbers, and how many
+//! elements a vector has. Whoever judges operands asks for it once for each distinct opcode.
+
+use super::{
+    Class, Classes, Count, Flag, Form, Geometry, LoadMode, MmaKind, Modifier, Numbers, OperandSlot,
+    Operation, Pair, Part, Role, Shape, SpaceRule, SparsityFactor, TileShape, Type, TypeRule,
+};
+
+/// What may stand in a position.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wanted {
+    /// By itself; in brackets, where an address stands.
+    pub alone: Classes,
+    /// As an element of a vector.
+    pub within: Classes,
+    /// How many elements a vector has; nothing where that is not looked at.
+    pub count: Option<u16>,
+    /// Whether it is a vector, and nothing else.
+    pub is_vector: bool,
+    /// The integers that may be written.
+    pub numbers: Numbers,
+    /// The type that registers there should have.
+    pub ty: Option<Type>,
+}
+
+/// The words of an opcode.
+#[derive(Clone, Copy, Debug)]
+pub struct Words<'a> {
+    /// What they name.
+    pub operation: Operation,
+    /// The name as it is written, of several that mean the same.
+    pub name: &'a str,
+    /// Its modifiers, in their order.
+    pub modifiers: &'a [Modifier],
+}
+
+impl Words<'_> {
+    fn pick<T>(&self, pick: impl FnMut(&Modifier) -> Option<T>) -> Option<T> {
+        self.modifiers.iter().find_map(pick)
+    }
+
+    fn has(&self, modifier: Modifier) -> bool {
+        self.modifiers.contains(&modifier)
+    }
+
+    fn types(&self) -> impl Iterator<Item = Type> + '_ {
+        self.modifiers.iter().filter_map(|modifier| match modifier {
+            Modifier::Type(ty) => Some(*ty),
+            _ => None,
+        })
+    }
+
+    fn ty(&self, index: usize) -> Option<Type> {
+        self.types().nth(index)
+    }
+
+    fn vector(&self) -> Option<u16> {
+        self.pick(|modifier| match modifier {
+            Modifier::Vector(vector) => Some(vector.elements() as u16),
+            _ => None,
+        })
+    }
+
+    fn shape(&self) -> Option<Shape> {
+        self.pick(|modifier| match modifier {
+            Modifier::Shape(shape) => Some(*shape),
+            _ => None,
+        })
+    }
+
+    fn count(&self) -> Option<u32> {
+        self.pick(|modifier| match modifier {
+            Modifier::Count(count) => Some(match count {
+                Count::X1 => 1,
+                Count::X2 => 2,
+                Count::X4 => 4,
+                Count::X8 => 8,
+                Count::X16 => 16,
+                Count::X32 => 32,
+                Count::X64 => 64,
+                Count::X128 => 128,
+            }),
+            _ => None,
+        })
+    }
+}
+
+impl OperandSlot {
+    /// The type of the position in an instruction with certain types; `is_wide` where the product has twice as many
+    /// bits.
+    fn type_in(&self, words: &Words<'_>) -> Option<Type> {
+        match self.ty {
+            TypeRule::Nth(nth) => words.ty(usize::from(nth)),
+            TypeRule::Product => {
+                let ty = words.ty(0)?;
+                Some(match (words.has(Modifier::Part(Part::Wide)), ty) {
+                    (true, Type::U16) => Type::U32,
+                    (true, Type::S16) => Type::S32,
+                    (true, Type::U32) => Type::U64,
+                    (true, Type::S32) => Type::S64,
+                    _ => ty,
+                })
+            }
+            TypeRule::Fixed(ty) | TypeRule::Integer(ty) => Some(ty),
+            TypeRule::Pointer | TypeRule::Fragment | TypeRule::Any => None,
+        }
+    }
+}
+
+impl Wanted {
+    /// Whatever may stand anywhere.
+    pub const ANYTHING: Self = Self {
+        alone: Classes::ALL,
+        within: Classes::ALL,
+        count: None,
+        is_vector: false,
+        numbers: Numbers::All,
+        ty: None,
+    };
+
+    /// What a position takes in an instruction.
+    pub fn new(slot: &OperandSlot, words: &Words<'_>) -> Self {
+        match slot.role {
+            Role::Address(_, space) => return Self::address(slot, space, words),
+            Role::Label | Role::Callee | Role::Results | Role::Arguments | Role::Prototype => {
+                return Self::ANYTHING;
+            }
+            Role::Destination | Role::Source | Role::Accumulator => {}
+        }
+        let ty = slot.type_in(words);
+        let numbers = slot.numbers;
+        let registers = match (slot.ty, ty) {
+            (TypeRule::Fragment, _) => {
+                let Some(fragment) = Fragment::new(slot, words) else { return Self::ANYTHING };
+                let is_written = slot.role.is_written();
+                let within = if is_written {
+                    fragment.registers
+                } else {
+                    fragment.registers.and(Self::literals(fragment.ty))
+                };
+                let within = within.and(Classes::specials(fragment.ty.bits().unwrap_or(32)));
+                return Self {
+                    alone: fragment.alone,
+                    within,
+                    count: fragment.count,
+                    is_vector: fragment.alone == Classes::NONE,
+                    numbers,
+                    ty: Some(fragment.ty),
+                };
+            }
+            (TypeRule::Any, _) | (_, None) if slot.ty != TypeRule::Pointer => return Self::ANYTHING,
+            (TypeRule::Pointer, _) => Classes::POINTERS,
+            (TypeRule::Fixed(Type::Pred), _) => Classes::of(&[Class::Pred]),
+            (TypeRule::Integer(ty), _) => Classes::integers(ty.bits().unwrap_or(0)),
+            (_, Some(ty)) if slot.takes.wider => Classes::wider(ty),
+            (_, Some(ty)) => Classes::agreeing(ty),
+            (_, None) => return Self::ANYTHING,
+        };
+        let of = ty.unwrap_or(Type::B64);
+        let bits = of.bits().unwrap_or(32);
+        let mut alone = registers;
+        if !slot.role.is_written() {
+            alone = alone.and(Self::literals(of));
+        }
+        if slot.takes.specials && !of.is_float() {
+            alone = alone.and(Classes::specials(bits));
+            if slot.takes.wider {
+                let wider = [32, 64].into_iter().filter(|width| *width > bits);
+                alone = wider.fold(alone, |set, bits| set.and(Classes::specials(bits)));
+            }
+        }
+        if slot.takes.names && !of.is_float() {
+            alone = alone.and(Classes::NAMES);
+        }
+        match slot.form {
+            Form::Immediate => Self { alone: Classes::of(&[Class::Integer]), numbers, ty, ..Self::ANYTHING },
+            Form::Vector if words.vector().is_some() => {
+                let within = Self::within(slot, of, registers);
+                // The assembler takes one register for all of them there.
+                let may_be_one = words.operation == Operation::StAsync;
+                let alone = if may_be_one { Classes::ALL } else { Classes::of(&[Class::SpecialVector]) };
+                Self { alone, within, count: words.vector(), is_vector: !may_be_one, numbers, ty }
+            }
+            Form::Elements(count) => Self {
+                alone: Classes::NONE,
+                within: Self::within(slot, of, registers),
+                count: Some(u16::from(count)),
+                is_vector: true,
+                numbers,
+                ty,
+            },
+            Form::Fragment if slot.name == "im2colInfo" => Self {
+                alone: Classes::NONE,
+                within: registers.and(Self::literals(of)),
+                count: offsets(words),
+                is_vector: true,
+                numbers,
+                ty,
+            },
+            Form::Fragment => Self::ANYTHING,
+            Form::Packed if words.vector().is_some() => {
+                let within = Self::within(slot, of, registers);
+                let alone = Classes::of(&[Class::SpecialVector]);
+                Self { alone, within, count: words.vector(), is_vector: true, numbers, ty }
+            }
+            // What is packed is told by the sum of its widths.
+            Form::Packed => Self { alone, within: Classes::ALL, count: None, is_vector: false, numbers, ty },
+            Form::Vector | Form::Register | Form::Value | Form::Predicate => {
+                Self { alone, within: alone, count: None, is_vector: false, numbers, ty }
+            }
+            Form::Address | Form::List | Form::Name => Self::ANYTHING,
+        }
+    }
+
+    /// Numbers that may be written for a type.
+    const fn literals(ty: Type) -> Classes {
+        if ty.is_float() { Classes::of(&[Class::Float]) } else { Classes::of(&[Class::Integer]) }
+    }
+
+    /// The elements of a vector: special registers pass there, and integers for floats.
+    fn within(slot: &OperandSlot, ty: Type, registers: Classes) -> Classes {
+        let bits = ty.bits().unwrap_or(32);
+        let mut within = registers.and(Classes::specials(bits));
+        if slot.takes.wider {
+            let wider = [32, 64].into_iter().filter(|width| *width > bits);
+            within = wider.fold(within, |set, bits| set.and(Classes::specials(bits)));
+        }
+        if matches!(ty, Type::F32 | Type::F64) {
+            within = within.and(Classes::integers(bits));
+        }
+        if matches!(ty, Type::F16 | Type::Bf16) {
+            within = within.and(Classes::integers(16)).and(Classes::of(&[Class::F16]));
+        }
+        if slot.role.is_written() { within } else { within.and(Self::literals(ty)) }
+    }
+
+    fn address(slot: &OperandSlot, space: SpaceRule, words: &Words<'_>) -> Self {
+        let is_map = slot.name == "tensorMap";
+        match space {
+            SpaceRule::Opaque | SpaceRule::Fabric => Self::ANYTHING,
+            SpaceRule::Nth(_) | SpaceRule::Fixed(_) if is_map => Self {
+                within: Classes::integers(32).and(Classes::specials(32)).and(Classes::of(&[Class::Integer])),
+                count: coordinates(words),
+                ty: Some(Type::B32),
+                ..Self::ANYTHING
+            },
+            SpaceRule::Nth(_) | SpaceRule::Fixed(_) => Self { alone: Classes::ADDRESSES, ..Self::ANYTHING },
+        }
+    }
+
+    /// Whether everything may stand there.
+    pub fn is_anything(&self) -> bool {
+        *self == Self::ANYTHING
+    }
+}
+
+fn dimensions(words: &Words<'_>) -> Option<u16> {
+    words.pick(|modifier| match modifier {
+        Modifier::Geometry(geometry) => Some(match geometry {
+            Geometry::D1 => 1,
+            Geometry::D2 => 2,
+            Geometry::D3 => 3,
+            Geometry::D4 => 4,
+            Geometry::D5 => 5,
+            Geometry::A1d
+            | Geometry::A2d
+            | Geometry::Cube
+            | Geometry::Acube
+            | Geometry::D2ms
+            | Geometry::A2dms => return None,
+        }),
+        _ => None,
+    })
+}
+
+fn mode(words: &Words<'_>) -> Option<LoadMode> {
+    words.pick(|modifier| match modifier {
+        Modifier::LoadMode(mode) => Some(*mode),
+        _ => None,
+    })
+}
+
+/// How many coordinates a tensor is addressed by.
+fn coordinates(words: &Words<'_>) -> Option<u16> {
+    match mode(words) {
+        // A column and four rows.
+        Some(LoadMode::TileGather4 | LoadMode::TileScatter4) => Some(5),
+        _ => dimensions(words),
+    }
+}
+
+/// How many offsets `im2colInfo` has.
+fn offsets(words: &Words<'_>) -> Option<u16> {
+    match mode(words)? {
+        LoadMode::Im2col => dimensions(words)?.checked_sub(2),
+        LoadMode::Im2colW | LoadMode::Im2colW128 => Some(2),
+        LoadMode::Tile | LoadMode::TileGather4 | LoadMode::TileScatter4 | LoadMode::Im2colNoOffs => None,
+        #[allow(unreachable_patterns, reason = "modes that are added have no offsets that are known")]
+        _ => None,
+    }
+}
+
+/// The part of a matrix that a thread holds.
+struct Fragment {
+    registers: Classes,
+    /// What may stand there instead of a vector.
+    alone: Classes,
+    count: Option<u16>,
+    ty: Type,
+}
+
+/// 32 bits of any type; the assembler takes predicates for them as well.
+const NARROW: Classes = Classes::any(32).and(Classes::of(&[Class::Pred]));
+const BITS: Classes = Classes::of(&[Class::B32]);
+const HALVES: Classes = Classes::agreeing(Type::F16x2);
+
+impl Fragment {
+    fn new(slot: &OperandSlot, words: &Words<'_>) -> Option<Self> {
+        let count = |count: u32| u16::try_from(count).ok().filter(|count| *count > 0);
+        let of = |registers, number: Option<u32>, ty| {
+            Some(Self { registers, alone: Classes::NONE, count: number.and_then(count), ty })
+        };
+        match words.operation {
+            Operation::Ldmatrix
+            | Operation::LdmatrixUnpack
+            | Operation::LdmatrixSigned
+            | Operation::Stmatrix => {
+                let is_large = words.has(Modifier::TileShape(TileShape::M16n16));
+                of(NARROW, words.count().map(|count| if is_large { 2 * count } else { count }), Type::B32)
+            }
+            Operation::Spcompress | Operation::Spdecompress => {
+                of(NARROW, Self::compressed(slot.name, words), Type::B32)
+            }
+            Operation::WmmaLoad | Operation::WmmaStore => {
+                let ty = words.ty(0)?;
+                let matrix = match words.name.rsplit('.').next() {
+                    Some("a") => 'a',
+                    Some("b") => 'b',
+                    _ => 'd',
+                };
+                let registers = match ty {
+                    Type::F16 => HALVES,
+                    Type::Bf16 | Type::Tf32 => BITS,
+                    Type::S4 | Type::U4 | Type::B1 => NARROW,
+                    ty => Self::accumulator(ty),
+                };
+                of(registers, Self::of_wmma(matrix, ty, words), Self::word(ty))
+            }
+            Operation::WmmaMma => {
+                let matrix = slot.name.chars().next()?;
+                let is_short = words.types().count() == 2;
+                let ty = match matrix {
+                    'd' => words.ty(0)?,
+                    'c' if is_short => words.ty(1)?,
+                    'c' => words.ty(3)?,
+                    _ if is_short => Type::F16,
+                    _ => words.ty(1)?,
+                };
+                let registers = match (matrix, ty) {
+                    ('a' | 'b', Type::F16 | Type::Bf16 | Type::Tf32) => HALVES,
+                    ('a' | 'b', Type::F64) => Classes::any(64),
+                    ('a' | 'b', _) => Classes::integers(32),
+                    (_, ty) => Self::accumulator(ty),
+                };
+                of(registers, Self::of_wmma(matrix, ty, words), Self::word(ty))
+            }
+            Operation::Mma | Operation::MmaSp => Self::of_mma(slot.name, words),
+            Operation::WgmmaMmaAsync | Operation::WgmmaMmaAsyncSp => {
+                let shape = words.shape()?;
+                if slot.name == "a" {
+                    let is_float = words.ty(1)?.is_float();
+                    let registers = if is_float { HALVES } else { NARROW };
+                    // A descriptor.
+                    let alone = Classes::integers(64).and(Classes::of(&[Class::Integer]));
+                    return Some(Self { registers, alone, count: Some(4), ty: Type::B32 });
+                }
+                let ty = words.ty(0)?;
+                let elements = u32::from(shape.n) / 2;
+                let number = if ty == Type::F16 { elements / 2 } else { elements };
+                of(Self::accumulator(ty), Some(number), Self::word(ty))
+            }
+            _ => None,
+        }
+    }
+
+    /// Registers of sums.
+    fn accumulator(ty: Type) -> Classes {
+        match ty {
+            Type::F64 => Classes::any(64),
+            Type::F16 => HALVES,
+            Type::F32 => Classes::agreeing(Type::F32),
+            _ => Classes::integers(32),
+        }
+    }
+
+    /// The type of a register that such elements are packed into.
+    fn word(ty: Type) -> Type {
+        match ty {
+            Type::F64 | Type::F32 => ty,
+            Type::F16 => Type::F16x2,
+            Type::S32 => Type::B32,
+            _ => Type::B32,
+        }
+    }
+
+    fn of_wmma(matrix: char, ty: Type, words: &Words<'_>) -> Option<u32> {
+        let Shape { m, n, k } = words.shape()?;
+        let (m, n, k) = (u32::from(m), u32::from(n), u32::from(k));
+        let bits = ty.bits()?;
+        let elements = match matrix {
+            // Each element is in two threads.
+            'a' | 'b' if ty == Type::F16 => return Some(8),
+            'a' => m * k,
+            'b' => n * k,
+            _ => m * n,
+        };
+        let width = if ty == Type::F64 { 64 } else { 32 };
+        Some((elements * bits).div_ceil(32 * width))
+    }
+
+    fn of_mma(name: &str, words: &Words<'_>) -> Option<Self> {
+        let shape = words.shape()?;
+        let (m, n, k) = (u32::from(shape.m), u32::from(shape.n), u32::from(shape.k));
+        let is_sparse = words.operation == Operation::MmaSp;
+        let is_scaled = words.has(Modifier::Flag(Flag::BlockScale));
+        let kind = words.pick(|modifier| match modifier {
+            Modifier::MmaKind(kind) => Some(*kind),
+            _ => None,
+        });
+        let (index, elements) = match name {
+            "d" => (0, m * n),
+            "a" if is_sparse => (1, m * k / 2),
+            "a" => (1, m * k),
+            "b" => (2, n * k),
+            "c" => (3, m * n),
+            _ => return None,
+        };
+        let ty = words.ty(index)?;
+        let is_sum = matches!(name, "d" | "c");
+        let width = if ty == Type::F64 { 64 } else { 32 };
+        let bits = match kind {
+            // Narrow formats lie in bytes where several kinds may be mixed.
+            Some(MmaKind::F8f6f4 | MmaKind::Mxf8f6f4) if !is_sum => 8,
+            _ => ty.bits()?,
+        };
+        let mut number = (elements * bits).div_ceil(32 * width).max(1);
+        if (shape.m, shape.n, shape.k) == (8, 8, 4) && ty != Type::F64 {
+            // Each quarter of the warp multiplies matrices of its own.
+            number *= 4;
+        }
+        let depth = match words.ty(1)? {
+            Type::Bf16 | Type::F16 | Type::Tf32 => true,
+            _ => false,
+        };
+        let registers = match (is_sum, ty) {
+            (true, Type::F32) if is_sparse && depth => NARROW,
+            (true, ty) => Self::accumulator(ty),
+            (false, Type::F16) => HALVES,
+            (false, Type::Bf16 | Type::Tf32) if !is_sparse => BITS,
+            (false, Type::F64) => Classes::any(64),
+            (false, _) if is_scaled => BITS,
+            (false, _) => NARROW,
+        };
+        // The assembler takes a single register there.
+        let alone = if name == "a" && is_sparse { Classes::ALL } else { Classes::NONE };
+        Some(Self { registers, alone, count: u16::try_from(number).ok(), ty: Self::word(ty) })
+    }
+
+    fn compressed(name: &str, words: &Words<'_>) -> Option<u32> {
+        let count = words.count()?;
+        let bits = |index: usize| words.ty(index).and_then(Type::bits);
+        let (kept, all) = words.pick(|modifier| match modifier {
+            Modifier::SparsityFactor(factor) => Some(match factor {
+                SparsityFactor::S1of2 => (1, 2),
+                SparsityFactor::S1of4 => (1, 4),
+                SparsityFactor::S1of8 => (1, 8),
+                SparsityFactor::S1of16 => (1, 16),
+                SparsityFactor::S2of4 => (2, 4),
+                SparsityFactor::S2of8 => (2, 8),
+                SparsityFactor::S2of16 => (2, 16),
+                SparsityFactor::S4of8 => (4, 8),
+                SparsityFactor::S4of16 => (4, 16),
+            }),
+            _ => None,
+        })?;
+        let (element, index) = (bits(0)?, bits(1)?);
+        let compresses = words.operation == Operation::Spcompress;
+        Some(match name {
+            "mdata" if compresses => (count * index).div_ceil(element),
+            "cdata" if compresses => count,
+            "data" if compresses => 2 * count,
+            "mdata" => (kept * index * count).div_ceil(32),
+            "cdata" => (kept * element * count).div_ceil(32),
+            _ => (all * element * count).div_ceil(32),
+        })
+    }
+}
+
+impl OperandSlot {
+    /// Whether a predicate may follow behind a bar.
+    pub fn has_pair(&self) -> bool {
+        self.pair != Pair::None
+    }
+}
