@@ -7,9 +7,11 @@
 use std::error::Error;
 use std::io::{self, IsTerminal, Write};
 use std::iter;
+use std::path::Path;
 use std::process::ExitCode;
+use std::sync::OnceLock;
 
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
 
 mod ast;
 mod check;
@@ -17,6 +19,7 @@ mod decode;
 mod encode;
 mod explain;
 mod expression;
+mod files;
 mod format;
 mod init;
 mod input;
@@ -24,15 +27,33 @@ mod input;
 mod lsp;
 mod patch;
 mod repair;
+mod settings;
 mod simulate;
 
 /// Checks PTX for the tcgen05 instructions of Blackwell GPUs.
 #[derive(Debug, Parser)]
 #[command(name = "ptx-tc", version, long_version = long_version(), max_term_width = 100)]
 struct Arguments {
+    /// Whether to write with colours; `auto`: on a terminal, unless the environment has `NO_COLOR`.
+    #[arg(long, global = true, value_enum, default_value_t = Color::Auto, value_name = "WHEN", display_order = 1000)]
+    color: Color,
     #[command(subcommand)]
     command: Command,
 }
+
+/// Whether to write with colours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Color {
+    /// On a terminal, and not where `NO_COLOR` says no.
+    Auto,
+    /// Everywhere.
+    Always,
+    /// Nowhere.
+    Never,
+}
+
+/// What the command line says of colours.
+static COLOR: OnceLock<Color> = OnceLock::new();
 
 #[derive(Debug, Subcommand)]
 enum Command {
@@ -58,7 +79,7 @@ enum Command {
     #[cfg(feature = "lsp")]
     Lsp(lsp::Lsp),
     /// Print the manual page.
-    #[command(hide = true)]
+    #[command(long_about = "Print the manual page, as `man` reads it: `ptx-tc man | man -l -`.")]
     Man,
     /// Print a completion script for a shell.
     Completions {
@@ -105,7 +126,6 @@ fn long_version() -> String {
 
 /// Runs the command line with the arguments of the process.
 pub fn main() -> ExitCode {
-    unwrapped_where_nobody_watches();
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
         Err(error) => {
@@ -115,6 +135,8 @@ pub fn main() -> ExitCode {
             return if trouble { Outcome::Trouble.into() } else { Outcome::Clean.into() };
         }
     };
+    let color = *COLOR.get_or_init(|| arguments.color);
+    how_trouble_is_shown(color);
     #[cfg(feature = "lsp")]
     if let Command::Lsp(_) = arguments.command {
         // Its writer has the lock on standard output.
@@ -173,14 +195,25 @@ fn man(out: &mut dyn Write) -> io::Result<()> {
 }
 
 /// Lines are wrapped for the eyes of people only: what is read by a program, or looked through with `grep`, must not
-/// depend on how long a path is.
-fn unwrapped_where_nobody_watches() {
-    if !io::stderr().is_terminal() {
-        // Nobody but this function sets one.
-        let _ = miette::set_hook(Box::new(|_| {
-            Box::new(miette::MietteHandlerOpts::new().wrap_lines(false).build())
-        }));
+/// depend on how long a path is. Colours are as everywhere.
+fn how_trouble_is_shown(color: Color) {
+    let is_watched = io::stderr().is_terminal();
+    if is_watched && color == Color::Auto {
+        return;
     }
+    // Nobody but this function sets one.
+    let _ = miette::set_hook(Box::new(move |_| {
+        let mut options = miette::MietteHandlerOpts::new();
+        if !is_watched {
+            options = options.wrap_lines(false);
+        }
+        match color {
+            Color::Auto => {}
+            Color::Always => options = options.color(true),
+            Color::Never => options = options.color(false),
+        }
+        Box::new(options.build())
+    }));
 }
 
 /// Shows the tool's own trouble.
@@ -198,11 +231,23 @@ fn output_error(error: io::Error) -> miette::Report {
     OutputError(error).into()
 }
 
-/// Colour on a terminal only, and not where the user has said no (<https://no-color.org>).
+/// As the command line says; else on a terminal only, and not where the user has said no (<https://no-color.org>).
 fn use_color(is_terminal: bool) -> bool {
+    match COLOR.get() {
+        Some(Color::Always) => return true,
+        Some(Color::Never) => return false,
+        Some(Color::Auto) | None => {}
+    }
     let forced = std::env::var_os("CLICOLOR_FORCE").is_some_and(|value| value != "0");
     let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     forced || is_terminal && !refused
+}
+
+/// The path as people call it: from this directory, if it is below.
+fn from_here(path: &Path) -> String {
+    let here = std::env::current_dir().ok();
+    let below = here.and_then(|here| path.strip_prefix(here).map(Path::to_owned).ok());
+    below.as_deref().unwrap_or(path).display().to_string()
 }
 
 fn is_broken_pipe(report: &miette::Report) -> bool {

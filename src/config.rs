@@ -1,4 +1,5 @@
-//! `ptx-tc.toml`: what holds for the files below the directory that it stands in.
+//! `ptx-tc.toml`, or the table `[tool.ptx-tc]` of a `pyproject.toml`: what holds for the files below the directory
+//! that it stands in.
 //!
 //! The file is read by hand and not by serde: a key or a value that cannot be meant is shown where
 //! it stands, with what was probably meant.
@@ -11,7 +12,6 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
 
-use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use miette::{NamedSource, SourceSpan};
 use strum::{EnumIter, EnumString, IntoEnumIterator, IntoStaticStr};
 use toml::Spanned;
@@ -21,30 +21,43 @@ use crate::Options;
 use crate::diagnostic::Severity;
 use crate::diagnostic::selection::{Layer, RuleSettings, Selector, UnknownRule};
 use crate::isa::targets::{PtxVersion, Target};
+use patterns::Pattern;
 
+mod patterns;
 mod schema;
 
+pub(crate) use patterns::Patterns;
 pub use schema::schema;
 
 /// What the file is called.
 pub(crate) const FILE_NAME: &str = "ptx-tc.toml";
 
+/// The file of Python projects that may have a table for this program.
+pub(crate) const PYPROJECT: &str = "pyproject.toml";
+
+/// What the table is called there.
+const PYPROJECT_TABLE: [&str; 2] = ["tool", "ptx-tc"];
+
 /// How many findings of one rule in one file are shown when nobody says otherwise.
-const MAX_FINDINGS: usize = 100;
+pub(crate) const MAX_FINDINGS: usize = 100;
 
 /// A configuration that was read.
 #[derive(Debug, Default)]
 pub(crate) struct Config {
+    /// The file that it was read from.
+    path: PathBuf,
     /// The directory that patterns are relative to.
     root: PathBuf,
     targets: Vec<Target>,
     ptx_version: Option<PtxVersion>,
     rules: Layer,
     /// Without a pattern, all files.
-    include: GlobSet,
-    exclude: GlobSet,
-    per_file_ignores: Vec<(GlobSet, Vec<Selector>)>,
+    include: Patterns,
+    exclude: Patterns,
+    per_file_ignores: Vec<(Patterns, Vec<Selector>)>,
     max_findings: Option<usize>,
+    /// The keys that it has, with the line that each stands in, from 1.
+    lines: Vec<(Key, usize)>,
 }
 
 /// Why a configuration cannot be used.
@@ -56,6 +69,9 @@ pub(super) enum ConfigError {
         #[source]
         error: io::Error,
     },
+    #[error("`{path}` has no table `[tool.ptx-tc]`")]
+    #[diagnostic(help("write one, or name a `ptx-tc.toml`"))]
+    NoTable { path: String },
     #[error("{message}")]
     Invalid {
         message: String,
@@ -103,45 +119,113 @@ fn nearest(
     if let Some(found) = known.get(directory) {
         return Ok(found.clone());
     }
-    let path = directory.join(FILE_NAME);
-    let found = if path.is_file() {
-        Some(Arc::new(Config::read(&path)?))
-    } else {
-        match directory.parent() {
+    let found = match Config::of_directory(directory)? {
+        Some(config) => Some(Arc::new(config)),
+        None => match directory.parent() {
             Some(parent) => nearest(known, parent)?,
             None => None,
-        }
+        },
     };
     known.insert(directory.to_owned(), found.clone());
     Ok(found)
 }
 
 impl Config {
+    /// The configuration that stands in a directory: `ptx-tc.toml`, or else the table of a `pyproject.toml`.
+    fn of_directory(directory: &Path) -> miette::Result<Option<Self>> {
+        let own = directory.join(FILE_NAME);
+        if own.is_file() {
+            return Self::read(&own).map(Some);
+        }
+        let shared = directory.join(PYPROJECT);
+        if shared.is_file() { Self::read_pyproject(&shared) } else { Ok(None) }
+    }
+
+    /// Reads a configuration that somebody names.
     fn read(path: &Path) -> miette::Result<Self> {
-        let unreadable = |error| ConfigError::Unreadable { path: path.display().to_string(), error };
-        let text = fs::read_to_string(path).map_err(unreadable)?;
-        let absolute = std::path::absolute(path).map_err(unreadable)?;
-        let root = absolute.parent().map(Path::to_path_buf).unwrap_or_default();
+        if path.file_name().is_some_and(|name| name == PYPROJECT) {
+            let config = Self::read_pyproject(path)?;
+            return config.ok_or_else(|| ConfigError::NoTable { path: path.display().to_string() }.into());
+        }
+        let text = text_of(path)?;
         let reader = Reader { name: path.display().to_string(), text: &text };
-        reader.read(root).map_err(|problem| reader.error(*problem).into())
+        Ok(Self { path: path.to_owned(), ..reader.read(root_of(path)?).map_err(|it| reader.error(*it))? })
+    }
+
+    /// Reads the table of a `pyproject.toml`, if it has one.
+    fn read_pyproject(path: &Path) -> miette::Result<Option<Self>> {
+        let text = text_of(path)?;
+        // Nearly all of them have none, and what is wrong with them is for others to say.
+        if !text.contains(PYPROJECT_TABLE[1]) {
+            return Ok(None);
+        }
+        let reader = Reader { name: path.display().to_string(), text: &text };
+        let config = reader.read_pyproject(root_of(path)?).map_err(|problem| reader.error(*problem))?;
+        Ok(config.map(|config| Self { path: path.to_owned(), ..config }))
+    }
+
+    /// The file that it was read from.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The line of its file that a key stands in, from 1; none where it has it not.
+    pub(crate) fn line(&self, key: Key) -> Option<usize> {
+        self.lines.iter().find(|(known, _)| *known == key).map(|(_, line)| *line)
+    }
+
+    /// What it says of rules.
+    pub(crate) fn rules(&self) -> &Layer {
+        &self.rules
+    }
+
+    /// The files that it names to be checked, and those not to be checked.
+    pub(crate) fn patterns(&self) -> (&Patterns, &Patterns) {
+        (&self.include, &self.exclude)
+    }
+
+    /// The patterns of files in which rules are ignored, with the rules; for all files.
+    pub(crate) fn per_file_ignores(&self) -> impl Iterator<Item = (&Patterns, &[Selector])> {
+        self.per_file_ignores.iter().map(|(patterns, selectors)| (patterns, selectors.as_slice()))
+    }
+
+    /// Whether one of these patterns of it means the file with this absolute path.
+    pub(crate) fn is_match(&self, patterns: &Patterns, file: &Path) -> bool {
+        file.strip_prefix(&self.root).is_ok_and(|path| patterns.is_match(path))
+    }
+
+    /// The pattern by which the file with this absolute path is not to be checked.
+    pub(crate) fn excluded_by(&self, file: &Path) -> Option<&str> {
+        self.exclude.matching(file.strip_prefix(&self.root).ok()?)
     }
 
     /// Whether the file with this absolute path is not to be checked.
     pub(crate) fn excludes(&self, file: &Path) -> bool {
-        file.strip_prefix(&self.root).is_ok_and(|path| self.exclude.is_match(path))
+        self.excluded_by(file).is_some()
     }
 
     /// Whether the file with this absolute path is checked where it is found in a directory.
     pub(crate) fn includes(&self, file: &Path) -> bool {
-        self.include.is_empty() || file.strip_prefix(&self.root).is_ok_and(|path| self.include.is_match(path))
+        self.include.is_empty() || self.is_match(&self.include, file)
     }
 
     /// The rules that are ignored for the file with this absolute path.
     fn ignored_in(&self, file: &Path) -> Vec<Selector> {
-        let Ok(path) = file.strip_prefix(&self.root) else { return Vec::new() };
-        let matching = self.per_file_ignores.iter().filter(|(globs, _)| globs.is_match(path));
+        let matching = self.per_file_ignores.iter().filter(|(patterns, _)| self.is_match(patterns, file));
         matching.flat_map(|(_, selectors)| selectors.iter().cloned()).collect()
     }
+}
+
+fn text_of(path: &Path) -> Result<String, ConfigError> {
+    let unreadable = |error| ConfigError::Unreadable { path: path.display().to_string(), error };
+    fs::read_to_string(path).map_err(unreadable)
+}
+
+/// The absolute directory of a file.
+fn root_of(path: &Path) -> Result<PathBuf, ConfigError> {
+    let unreadable = |error| ConfigError::Unreadable { path: path.display().to_string(), error };
+    let absolute = std::path::absolute(path).map_err(unreadable)?;
+    Ok(absolute.parent().map(Path::to_path_buf).unwrap_or_default())
 }
 
 /// What was asked for beside the configuration, by arguments or by an editor. It wins.
@@ -192,9 +276,9 @@ struct Problem {
 type Result<T, E = Box<Problem>> = std::result::Result<T, E>;
 
 /// What the file can say.
-#[derive(Clone, Copy, Debug, EnumIter, EnumString, IntoStaticStr)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, EnumIter, EnumString, IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
-enum Key {
+pub(crate) enum Key {
     Targets,
     PtxVersion,
     Select,
@@ -226,11 +310,34 @@ impl Reader<'_> {
     }
 
     fn read(&self, root: PathBuf) -> Result<Config> {
-        let document = DeTable::parse(self.text).map_err(|error| {
+        self.table(self.document()?.get_ref(), root)
+    }
+
+    /// The table of a `pyproject.toml`, if it has one.
+    fn read_pyproject(&self, root: PathBuf) -> Result<Option<Config>> {
+        let document = self.document()?;
+        let [tool, own] = PYPROJECT_TABLE;
+        let tool = document.get_ref().get(tool).and_then(|tool| tool.get_ref().as_table());
+        match tool.and_then(|tool| tool.get(own)) {
+            Some(own) => self.table(table(own)?, root).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    fn document(&self) -> Result<Spanned<DeTable<'_>>> {
+        Ok(DeTable::parse(self.text).map_err(|error| {
             problem("the configuration is not TOML", error.span().unwrap_or_default(), error.message())
-        })?;
+        })?)
+    }
+
+    /// The line that a byte of the text is in, from 1.
+    fn line(&self, byte: usize) -> usize {
+        1 + self.text.as_bytes()[..byte.min(self.text.len())].iter().filter(|it| **it == b'\n').count()
+    }
+
+    fn table(&self, table_of_keys: &DeTable<'_>, root: PathBuf) -> Result<Config> {
         let mut config = Config { root, ..Config::default() };
-        for (key, value) in document.get_ref() {
+        for (key, value) in table_of_keys {
             let Ok(known) = key.get_ref().parse() else {
                 let unknown = key.get_ref();
                 let keys: Vec<&str> = Key::iter().map(Into::into).collect();
@@ -239,6 +346,7 @@ impl Reader<'_> {
                     .help(format!("did you mean `{nearest}`? the keys are {}", keys.join(", ")))
                     .into());
             };
+            config.lines.push((known, self.line(key.span().start)));
             match known {
                 Key::Targets => config.targets = strings(value, target)?,
                 Key::PtxVersion => config.ptx_version = Some(version(value)?),
@@ -251,19 +359,12 @@ impl Reader<'_> {
                         config.rules.severity.push((rule, level));
                     }
                 }
-                Key::Include => {
-                    let patterns = strings(value, |text, span| Ok((text.to_owned(), span)))?;
-                    config.include = globs(&patterns)?;
-                }
-                Key::Exclude => {
-                    let patterns = strings(value, |text, span| Ok((text.to_owned(), span)))?;
-                    config.exclude = globs(&patterns)?;
-                }
+                Key::Include => config.include = Patterns::new(strings(value, pattern)?),
+                Key::Exclude => config.exclude = Patterns::new(strings(value, pattern)?),
                 Key::PerFileIgnores => {
-                    for (pattern, rules) in table(value)? {
-                        let pattern = (pattern.get_ref().to_string(), pattern.span());
-                        let rules = strings(rules, selector)?;
-                        config.per_file_ignores.push((globs(&[pattern])?, rules));
+                    for (files, rules) in table(value)? {
+                        let files = Patterns::new([pattern(files.get_ref(), files.span())?]);
+                        config.per_file_ignores.push((files, strings(rules, selector)?));
                     }
                 }
                 Key::MaxFindings => config.max_findings = Some(count(value)?),
@@ -354,23 +455,10 @@ fn count(value: &Value<'_>) -> Result<usize> {
     Ok(number.ok_or_else(|| wrong_type(value, "a number of findings"))?)
 }
 
-/// Patterns as `.gitignore` has them: a pattern without a slash means that name at any depth, and
-/// a directory means all below it.
-fn globs(patterns: &[(String, Range<usize>)]) -> Result<GlobSet> {
-    let mut set = GlobSetBuilder::new();
-    for (pattern, span) in patterns {
-        let bare = pattern.trim_end_matches('/').trim_start_matches("./");
-        let anywhere = if bare.contains('/') { "" } else { "**/" };
-        for form in [format!("{anywhere}{bare}"), format!("{anywhere}{bare}/**")] {
-            let glob = GlobBuilder::new(form.trim_start_matches('/')).literal_separator(true).build();
-            let glob = glob.map_err(|error| {
-                let message = format!("cannot read the pattern `{pattern}`");
-                problem(message, span.clone(), error.kind().to_string())
-            })?;
-            set.add(glob);
-        }
-    }
-    Ok(set.build().map_err(|error| problem("cannot use the patterns", 0..0, error.to_string()))?)
+fn pattern(text: &str, span: Range<usize>) -> Result<Pattern> {
+    Ok(text.parse().map_err(|error: globset::Error| {
+        problem(format!("cannot read the pattern `{text}`"), span, error.kind().to_string())
+    })?)
 }
 
 /// What `ptx-tc init` writes.
@@ -378,6 +466,7 @@ pub(super) const TEMPLATE: &str = "\
 #:schema https://ptx-tc.github.io/ptx-tc.schema.json
 
 # Configuration of ptx-tc for the files below this directory. Options of the command line win over it.
+# In a pyproject.toml the same stands in the table [tool.ptx-tc].
 
 # Check for these targets instead of each module's own, and against this version of the PTX ISA.
 # targets = [\"sm_100a\", \"sm_103a\"]

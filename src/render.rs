@@ -87,6 +87,9 @@ pub struct Summary {
     pub infos: usize,
     /// Findings with a fix.
     pub fixable: usize,
+    /// Those of them whose fix only `--unsafe-fixes` applies. Programs see that at each fix.
+    #[serde(skip)]
+    pub unsafe_fixable: usize,
 }
 
 impl Summary {
@@ -99,6 +102,17 @@ impl Summary {
             warnings: count(Severity::Warning),
             infos: count(Severity::Info),
             fixable: files.iter().map(|file| file.report.fixable()).sum(),
+            unsafe_fixable: files.iter().map(|file| file.report.unsafe_fixable()).sum(),
+        }
+    }
+
+    /// How many findings have a fix, in a line for people; none where none has.
+    pub(crate) fn fixes(&self) -> Option<String> {
+        match (self.fixable - self.unsafe_fixable, self.unsafe_fixable) {
+            (0, 0) => None,
+            (safe, 0) => Some(format!("{safe} fixable with --fix")),
+            (0, others) => Some(format!("{others} fixable with --unsafe-fixes")),
+            (safe, others) => Some(format!("{safe} fixable, {others} more with --unsafe-fixes")),
         }
     }
 }

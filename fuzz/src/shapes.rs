@@ -115,7 +115,15 @@ shapes! {
     "opening brackets" = opening_brackets,
     "broken statements" = broken_statements,
     "broken statements in deep scopes" = deep_broken_statements,
+    "statements without ends" = unended,
+    "pairs of statements" = unended_pairs,
     "undeclared names" = undeclared,
+    "undeclared names everywhere" = undeclared_everywhere,
+    "misspelt operations" = misspelt_operations,
+    "misspelt qualifiers" = misspelt_qualifiers,
+    "misspelt instructions" = misspelt_instructions,
+    "misspelt types" = misspelt_types,
+    "misspelt targets" = misspelt_targets,
     "findings" = findings,
     "findings on a line" = findings_on_a_line,
     "superfluous operands" = superfluous_operands,
@@ -859,6 +867,40 @@ fn deep_broken_statements(bytes: usize) -> String {
         same(bytes, "mov x, ((((((((((((((((((((;\n"),
         "}".repeat(250)
     ))
+}
+
+fn unended(bytes: usize) -> String {
+    kernel(&(same(bytes, "mov.b32 %r1, %r2\n") + ";\n"))
+}
+
+fn unended_pairs(bytes: usize) -> String {
+    kernel(&same(bytes, "mov.b32 %r1, %r2\nadd.u32 %r1, %r1, %r2;\n"))
+}
+
+fn undeclared_everywhere(bytes: usize) -> String {
+    kernel(&repeat(bytes, |number| format!("add.u32 %r1, a{number}, b{number};\n")))
+}
+
+/// Each word is misspelt in a way of its own: what is known of one says nothing about the next.
+fn misspelt_operations(bytes: usize) -> String {
+    kernel(&repeat(bytes, |number| format!("tcgen05.al{number}loc %r1;\n")))
+}
+
+fn misspelt_qualifiers(bytes: usize) -> String {
+    kernel(&repeat(bytes, |number| format!("tcgen05.wait::ld.sync.alig{number}ned;\n")))
+}
+
+fn misspelt_instructions(bytes: usize) -> String {
+    kernel(&repeat(bytes, |number| format!("mbar{number}ier.init.shared::cta.b64 [mbar], 1;\n")))
+}
+
+fn misspelt_types(bytes: usize) -> String {
+    kernel(&repeat(bytes, |number| format!("add.u{number} %r1, %r1, %r2;\n")))
+}
+
+fn misspelt_targets(bytes: usize) -> String {
+    let targets = repeat(bytes, |number| format!("sm_1{number}q, "));
+    kernel(WAIT).replacen("sm_100a", &format!("{targets}sm_100a"), 1)
 }
 
 fn undeclared(bytes: usize) -> String {

@@ -22,7 +22,7 @@ use crate::analysis::events::Events;
 use crate::analysis::flow::{Flow, Together};
 use crate::analysis::functions::FunctionFacts;
 use crate::analysis::waits;
-use crate::diagnostic::{Diagnostic, Findings, Found};
+use crate::diagnostic::{Code, Diagnostic, Findings, Found};
 use crate::host::Host;
 use crate::instruction::decode::{Decoded, Decoder};
 use crate::instruction::gates::Gates;
@@ -34,6 +34,7 @@ use crate::resolve::provenance::Provenance;
 use crate::resolve::symbols::Resolution;
 use crate::resolve::unit::Unit;
 use crate::rules::{Checker, Chosen, Scope};
+use crate::source::Span;
 use crate::suppression::Suppressions;
 use crate::syntax::ast::{Function, Module};
 use crate::syntax::threads;
@@ -102,14 +103,8 @@ fn check(
     let Found { mut diagnostics, omitted, fixes: omitted_fixes } = findings.finish();
     if host.is_some() {
         // Several readings of a statement, and several uses of a macro, are wrong in the same way.
-        let mut kept: Vec<Diagnostic> = Vec::with_capacity(diagnostics.len());
-        for finding in diagnostics {
-            let beside = kept.iter().rev().take_while(|it| it.primary.span == finding.primary.span);
-            if !beside.into_iter().any(|it| it.code == finding.code && it.message == finding.message) {
-                kept.push(finding);
-            }
-        }
-        diagnostics = kept;
+        let mut met: FxHashSet<(Span, Code, String)> = FxHashSet::default();
+        diagnostics.retain(|it| met.insert((it.primary.span, it.code, it.message.clone())));
     }
     if unit.is_module {
         let mut labels = CallLabels::new(unit, &known[0].1);

@@ -110,6 +110,13 @@ impl Report {
         let here = self.diagnostics.iter().filter(|diagnostic| diagnostic.fix.is_some());
         here.count() + self.omitted.iter().map(|omitted| omitted.fixable).sum::<usize>()
     }
+
+    /// Number of findings with a fix that is applied only when all are, with those that are omitted.
+    pub fn unsafe_fixable(&self) -> usize {
+        let is_unsafe = |fix: &Fix| fix.applicability == Applicability::Unsafe;
+        let here = self.diagnostics.iter().filter(|it| it.fix.as_ref().is_some_and(is_unsafe));
+        here.count() + self.omitted.iter().map(|omitted| omitted.unsafe_fixable).sum::<usize>()
+    }
 }
 
 /// Checks one source with all rules.

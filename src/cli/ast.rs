@@ -26,7 +26,7 @@ pub(super) struct Ast {
 
 impl Ast {
     pub(super) fn run(&self, out: &mut dyn Write) -> miette::Result<Outcome> {
-        let (inputs, errors) = input::find(std::slice::from_ref(&self.path));
+        let (inputs, errors) = input::find(std::slice::from_ref(&self.path), false);
         if let Some(error) = errors.into_iter().next() {
             return Err(error.into());
         }

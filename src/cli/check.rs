@@ -1,6 +1,5 @@
 //! `ptx-tc check`
 
-use std::collections::HashSet;
 use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -9,9 +8,10 @@ use std::str::FromStr;
 use indicatif::{ProgressBar, ProgressDrawTarget};
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 
+use super::files::{FileArguments, Files, Wanted};
 use super::input::{self, Input, InputError};
-use super::{Outcome, output_error, repair, report_trouble, use_color};
-use crate::config::{Config, Configs, Wishes};
+use super::{Outcome, output_error, repair, report_trouble, settings, use_color};
+use crate::config::{Configs, Wishes};
 use crate::diagnostic::selection::{Layer, Selector};
 use crate::diagnostic::{Applicability, Code, Severity};
 use crate::host::Language;
@@ -26,8 +26,9 @@ use crate::{Options, Report};
 #[derive(Debug, clap::Args)]
 #[allow(clippy::struct_excessive_bools, reason = "each is an option of its own")]
 pub(super) struct Check {
-    /// Files, directories to search for PTX and for sources that it may stand in, or `-` for standard input.
-    #[arg(required = true, value_name = "PATH")]
+    /// Files, directories to search for PTX and for sources that it may stand in, or `-` for standard input
+    /// [default: .].
+    #[arg(value_name = "PATH")]
     paths: Vec<PathBuf>,
     /// Check for this target instead of the module's own; may be repeated.
     #[arg(long, value_name = "TARGET")]
@@ -44,9 +45,9 @@ pub(super) struct Check {
     /// Count the findings of each rule instead of showing them.
     #[arg(long)]
     statistics: bool,
-    /// What standard input is called in messages, and where its configuration is looked for.
-    #[arg(long, value_name = "NAME", default_value = "<stdin>")]
-    stdin_filename: String,
+    /// What standard input is called in messages, and where its configuration is looked for [default: <stdin>].
+    #[arg(long, value_name = "NAME")]
+    stdin_filename: Option<String>,
     /// Show what is known of the descriptors of each multiply and copy (human and json formats).
     #[arg(long)]
     show_descriptors: bool,
@@ -56,6 +57,15 @@ pub(super) struct Check {
     /// Exit with 0 whatever is found.
     #[arg(long)]
     exit_zero: bool,
+    /// Exit with 1 also when warnings were found and no error.
+    #[arg(long, conflicts_with = "exit_zero")]
+    error_on_warning: bool,
+    /// List the files that would be checked, and check none.
+    #[arg(long)]
+    show_files: bool,
+    /// Show what holds for the files and where it was said, as a configuration with comments; check none.
+    #[arg(long, conflicts_with = "show_files")]
+    show_settings: bool,
     /// Number of threads: of files that are checked at the same time, or parts of a long one.
     #[arg(short, long, value_name = "N")]
     jobs: Option<usize>,
@@ -65,6 +75,8 @@ pub(super) struct Check {
     /// Show at most N findings of one rule in one file, and count the others; 0 shows all [default: 100].
     #[arg(long, value_name = "N")]
     max_findings: Option<usize>,
+    #[command(flatten)]
+    files: FileArguments,
     #[command(flatten)]
     rules: RuleArguments,
     #[command(flatten)]
@@ -84,7 +96,8 @@ pub(super) struct RuleArguments {
     /// Give findings of a rule another severity: off, info, warning or error.
     #[arg(long, value_name = "CODE=LEVEL", value_delimiter = ',', value_parser = severity)]
     severity: Vec<(Selector, Severity)>,
-    /// Use this configuration, not the nearest `ptx-tc.toml` above each file.
+    /// Use this configuration, not the nearest `ptx-tc.toml`, or `pyproject.toml` with `[tool.ptx-tc]`, above each
+    /// file.
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
 }
@@ -135,10 +148,25 @@ struct Done {
 }
 
 impl Check {
-    pub(super) fn run(&self, out: &mut dyn Write) -> miette::Result<Outcome> {
+    pub(super) fn run(mut self, out: &mut dyn Write) -> miette::Result<Outcome> {
         start_threads(self.jobs.unwrap_or(0))?;
-        let (inputs, mut errors) = input::find(&self.paths);
-        let jobs = self.jobs(inputs)?;
+        if self.paths.is_empty() {
+            // Who says what standard input is called means it.
+            self.paths.push(if self.stdin_filename.is_some() { "-" } else { "." }.into());
+        }
+        let found =
+            self.files.find(&self.paths, self.stdin_name(), self.rules.config.as_deref(), |_| true)?;
+        if !self.quiet {
+            found.explain();
+        }
+        let Files { wanted, mut errors, .. } = found;
+        if self.show_files || self.show_settings {
+            self.show(&wanted, out).map_err(output_error)?;
+            let trouble = !errors.is_empty();
+            errors.into_iter().for_each(|error| report_trouble(&error.into()));
+            return Ok(if trouble { Outcome::Trouble } else { Outcome::Clean });
+        }
+        let jobs = self.jobs(wanted);
         let mut files = Vec::with_capacity(jobs.len());
         let (mut fixed, mut fixed_files) = (0, 0);
         for result in self.process(&jobs) {
@@ -157,19 +185,24 @@ impl Check {
         let summary = Summary::of(&files);
         let trouble = !errors.is_empty();
         self.report(&files, trouble, out)?;
-        if fixed > 0 && !self.quiet {
+        if !self.quiet {
             let verb = match (self.fixes.add_allow, self.fixes.diff) {
                 (false, false) => "fixed",
                 (false, true) => "would fix",
                 (true, false) => "silenced",
                 (true, true) => "would silence",
             };
-            let _ = writeln!(
-                io::stderr(),
-                "{verb} {} in {}",
-                plural(fixed, "finding"),
-                plural(fixed_files, "file")
-            );
+            if fixed > 0 {
+                let (findings, files) = (plural(fixed, "finding"), plural(fixed_files, "file"));
+                let _ = writeln!(io::stderr(), "{verb} {findings} in {files}");
+            } else if self.fixes.diff {
+                let more = match summary.unsafe_fixable {
+                    0 => String::new(),
+                    _ if self.fixes.unsafe_fixes || self.fixes.add_allow => String::new(),
+                    fixes => format!(" ({fixes} fixable with --unsafe-fixes)"),
+                };
+                let _ = writeln!(io::stderr(), "{verb} nothing{more}");
+            }
         }
         if self.fixes.add_allow && !self.fixes.diff && !self.quiet {
             explain_rest(&files);
@@ -179,42 +212,46 @@ impl Check {
         }
         Ok(if trouble {
             Outcome::Trouble
-        } else if summary.errors > 0 && !self.exit_zero {
+        } else if !self.exit_zero && (summary.errors > 0 || self.error_on_warning && summary.warnings > 0) {
             Outcome::Findings
         } else {
             Outcome::Clean
         })
     }
 
-    /// Each input with its options; without what configurations exclude.
-    fn jobs(&self, inputs: Vec<Input>) -> miette::Result<Vec<(Input, Options)>> {
-        let mut configs = Configs::new(self.rules.config.as_deref())?;
-        let wishes = Wishes {
+    fn stdin_name(&self) -> &str {
+        self.stdin_filename.as_deref().unwrap_or("<stdin>")
+    }
+
+    fn wishes(&self) -> Wishes {
+        Wishes {
             targets: self.target.clone(),
             ptx_version: self.ptx_version,
             rules: self.rules.layer(),
             max_findings: self.max_findings,
-        };
-        let named: HashSet<&PathBuf> = self.paths.iter().collect();
-        let mut jobs = Vec::with_capacity(inputs.len());
-        for input in inputs {
-            let path = input.location(&self.stdin_filename);
-            let config = configs.of(&path)?;
-            // Who names a file means it.
-            let is_named = matches!(&input, Input::File(path) if named.contains(path));
-            let is_left_out =
-                |config: &Config| config.excludes(&path) || !is_named && !config.includes(&path);
-            if input != Input::Stdin && config.as_deref().is_some_and(is_left_out) {
-                continue;
-            }
+        }
+    }
+
+    /// Each input with its options.
+    fn jobs(&self, wanted: Vec<Wanted>) -> Vec<(Input, Options)> {
+        let wishes = self.wishes();
+        let job = |Wanted { input, location, config }| {
             let options = Options {
                 describe: self.show_descriptors,
                 locate: !self.no_source,
-                ..wishes.options(config.as_deref(), &path)
+                ..wishes.options(config.as_deref(), &location)
             };
-            jobs.push((input, options));
+            (input, options)
+        };
+        wanted.into_iter().map(job).collect()
+    }
+
+    /// Shows which files would be checked, or how.
+    fn show(&self, wanted: &[Wanted], out: &mut dyn Write) -> io::Result<()> {
+        if self.show_files {
+            return wanted.iter().try_for_each(|it| writeln!(out, "{}", it.input.name(self.stdin_name())));
         }
-        Ok(jobs)
+        settings::show(wanted, &self.wishes(), &self.files, self.stdin_name(), out)
     }
 
     fn process(&self, jobs: &[(Input, Options)]) -> Vec<Result<Done, InputError>> {
@@ -242,7 +279,7 @@ impl Check {
     }
 
     fn process_one(&self, input: &Input, options: &Options) -> Result<Done, InputError> {
-        let name = input.name(&self.stdin_filename);
+        let name = input.name(self.stdin_name());
         let mut bytes = input.bytes(&name)?;
         // Most files of other languages have nothing to say, and some with their names are no text.
         let is_unconcerned = Language::of(Path::new(&name))
@@ -302,9 +339,24 @@ impl Check {
 
     fn render(&self, files: &[Checked], color: bool, out: &mut dyn Write) -> io::Result<()> {
         if self.statistics {
-            return statistics::render(files, self.format == Format::Json, out);
+            statistics::render(files, self.format == Format::Json, out)?;
+        } else {
+            render::render(files, self.format, color, out)?;
         }
-        render::render(files, self.format, color, out)
+        let is_for_people = match self.format {
+            Format::Human => true,
+            Format::Json => false,
+            Format::Concise
+            | Format::Sarif
+            | Format::Github
+            | Format::Gitlab
+            | Format::Junit
+            | Format::Rdjson => self.statistics,
+        };
+        match Summary::of(files).fixes().filter(|_| is_for_people) {
+            Some(fixes) => writeln!(out, "{fixes}"),
+            None => Ok(()),
+        }
     }
 }
 

@@ -1,13 +1,13 @@
 //! `ptx-tc format`
 
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 
-use super::input::{self, Input, InputError};
+use super::files::{FileArguments, Files};
+use super::input::{Input, InputError};
 use super::{Outcome, output_error, patch, repair, report_trouble};
-use crate::config::Configs;
 use crate::fix::changes::{self, Change};
 use crate::host::Language;
 use crate::layout::{self, Refusal, Style};
@@ -28,7 +28,7 @@ pub(super) struct Format {
     /// Indent by so many blanks, or by one `tab`.
     #[arg(long, value_name = "N|tab", default_value = "4", value_parser = indent)]
     indent: Style,
-    /// Use the `exclude` of this configuration, not of the nearest `ptx-tc.toml` above each file.
+    /// Use `include` and `exclude` of this configuration, not of the nearest one above each file.
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
     /// What standard input is called in messages.
@@ -37,6 +37,8 @@ pub(super) struct Format {
     /// Do not say how many files changed.
     #[arg(short, long)]
     quiet: bool,
+    #[command(flatten)]
+    files: FileArguments,
 }
 
 /// What became of one input.
@@ -49,8 +51,12 @@ struct Done {
 
 impl Format {
     pub(super) fn run(&self, out: &mut dyn Write) -> miette::Result<Outcome> {
-        let (inputs, mut errors) = input::find(&self.paths);
-        let inputs = self.wanted(inputs)?;
+        let found = self.files.find(&self.paths, &self.stdin_filename, self.config.as_deref(), is_ptx)?;
+        if !self.quiet {
+            found.explain();
+        }
+        let Files { wanted, mut errors, .. } = found;
+        let inputs: Vec<Input> = wanted.into_iter().map(|it| it.input).collect();
         let results: Vec<_> = inputs.par_iter().map(|input| self.process(input)).collect();
         let (mut changed, mut unchanged) = (0, 0);
         for result in results {
@@ -71,6 +77,9 @@ impl Format {
             writeln!(out, "{} {verb}, {unchanged} unchanged", plural(changed, "file"))
                 .map_err(output_error)?;
         }
+        if self.diff && changed == 0 && !self.quiet {
+            let _ = writeln!(io::stderr(), "would format nothing");
+        }
         let trouble = !errors.is_empty();
         for error in errors {
             report_trouble(&error.into());
@@ -84,27 +93,6 @@ impl Format {
 
     fn writes_nothing(&self) -> bool {
         self.check || self.diff
-    }
-
-    /// The inputs without what configurations exclude and without what directories hold besides PTX.
-    fn wanted(&self, inputs: Vec<Input>) -> miette::Result<Vec<Input>> {
-        let mut configs = Configs::new(self.config.as_deref())?;
-        let mut wanted = Vec::with_capacity(inputs.len());
-        for input in inputs {
-            let is_wanted = match &input {
-                Input::Stdin => true,
-                Input::File(path) => {
-                    let location = input.location(&self.stdin_filename);
-                    let config = configs.of(&location)?;
-                    (self.paths.contains(path) || is_ptx(path))
-                        && !config.is_some_and(|config| config.excludes(&location))
-                }
-            };
-            if is_wanted {
-                wanted.push(input);
-            }
-        }
-        Ok(wanted)
     }
 
     fn process(&self, input: &Input) -> Result<Done, InputError> {

@@ -53,14 +53,16 @@ pub(super) enum InputError {
     },
     #[error("no file with PTX below `{path}`")]
     #[diagnostic(help(
-        "directories are searched for PTX, and for {}, without what `.gitignore` names",
+        "directories are searched for PTX, and for {}, without hidden files and without what `.gitignore` names \
+         (`--no-ignore` searches that, too)",
         list_words(Language::names(), "and")
     ))]
     NothingBelow { path: String },
 }
 
-/// The inputs that `paths` name; directories are walked in the order of their names.
-pub(super) fn find(paths: &[PathBuf]) -> (Vec<Input>, Vec<InputError>) {
+/// The inputs that `paths` name; directories are walked in the order of their names, without what ignore files name
+/// or with it.
+pub(super) fn find(paths: &[PathBuf], no_ignore: bool) -> (Vec<Input>, Vec<InputError>) {
     let mut inputs = Vec::new();
     let mut errors = Vec::new();
     for path in paths {
@@ -68,7 +70,7 @@ pub(super) fn find(paths: &[PathBuf]) -> (Vec<Input>, Vec<InputError>) {
             inputs.push(Input::Stdin);
         } else if path.is_dir() {
             let before = inputs.len();
-            walk(path, &mut inputs, &mut errors);
+            walk(path, no_ignore, &mut inputs, &mut errors);
             if inputs.len() == before && errors.is_empty() {
                 errors.push(InputError::NothingBelow { path: path.display().to_string() });
             }
@@ -84,9 +86,14 @@ pub(super) fn is_stdin(path: &Path) -> bool {
     path.as_os_str() == STDIN
 }
 
-fn walk(directory: &Path, inputs: &mut Vec<Input>, errors: &mut Vec<InputError>) {
-    let walker = ignore::WalkBuilder::new(directory).sort_by_file_name(Ord::cmp).require_git(false).build();
-    for entry in walker {
+fn walk(directory: &Path, no_ignore: bool, inputs: &mut Vec<Input>, errors: &mut Vec<InputError>) {
+    let mut walker = ignore::WalkBuilder::new(directory);
+    walker.sort_by_file_name(Ord::cmp).require_git(false);
+    if no_ignore {
+        // Hidden files stay hidden.
+        walker.ignore(false).parents(false).git_ignore(false).git_global(false).git_exclude(false);
+    }
+    for entry in walker.build() {
         match entry {
             Ok(entry) => {
                 let is_file = entry.file_type().is_some_and(|kind| kind.is_file());

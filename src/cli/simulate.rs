@@ -24,6 +24,7 @@ use crate::simulation::{self, Kernel, KernelReport, Kernels, Progress, Schedule,
 use crate::source::Source;
 use crate::sources;
 use crate::suppression::Suppressions;
+use crate::words::{called, declaration, demangled};
 use crate::{Report, Unit, resolve};
 
 /// Before somebody who waits is told something.
@@ -38,7 +39,7 @@ pub(super) struct Simulate {
     /// The PTX, or `-` for standard input.
     #[arg(value_name = "FILE")]
     path: PathBuf,
-    /// Run this kernel instead of all.
+    /// Run this kernel instead of all: its symbol, or its name in C++ as far as that tells it from the others.
     #[arg(long, value_name = "NAME")]
     kernel: Option<String>,
     /// What the kernel is launched with; without it a launch is assumed.
@@ -81,9 +82,6 @@ pub(super) struct Simulate {
     /// Draw what happened (human format): a line for each warp and unit, time from left to right.
     #[arg(long)]
     timeline: bool,
-    /// Whether with colours; `auto` is on a terminal only.
-    #[arg(long, value_enum, default_value_t = ColorArgument::Auto, value_name = "WHEN")]
-    color: ColorArgument,
     /// Write what happened to this file, as a Chrome trace: Perfetto (ui.perfetto.dev) opens it.
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
@@ -108,16 +106,6 @@ enum ScheduleArgument {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum ColorArgument {
-    /// On a terminal, and not where `NO_COLOR` says no.
-    Auto,
-    /// Everywhere.
-    Always,
-    /// Nowhere.
-    Never,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum FormatArgument {
     /// Source excerpts with labels.
     Human,
@@ -131,6 +119,9 @@ enum SimulateError {
     #[error("`{path}` has no kernel `{name}`")]
     #[diagnostic(help("{help}"))]
     NoKernel { path: String, name: String, help: String },
+    #[error("`{path}` has {} kernels that may be meant by `{name}`", candidates.len())]
+    #[diagnostic(help("write one of\n{}", described(candidates).join("\n")))]
+    Ambiguous { path: String, name: String, candidates: Vec<String> },
     #[error("`{path}` has no kernel")]
     NoKernels { path: String },
     #[error("a launch file is for one kernel, but `{path}` has {count}")]
@@ -231,16 +222,17 @@ impl Simulate {
         let all = simulation::kernels(unit);
         let wanted = self.kernel.clone().or_else(|| file.and_then(|file| file.kernel.clone()));
         match wanted {
-            Some(name) if all.contains(&name.as_str()) => Ok(vec![name]),
             Some(name) => {
-                let help = match all.as_slice() {
-                    [] => "it has no kernel at all".to_owned(),
-                    all => format!(
-                        "its kernels are {}",
-                        all.iter().take(8).copied().collect::<Vec<_>>().join(", ")
-                    ),
-                };
-                Err(SimulateError::NoKernel { path: path.to_owned(), name, help })
+                let mut meant = meant(&name, &all);
+                let path = path.to_owned();
+                match meant.len() {
+                    0 => Err(SimulateError::NoKernel { path, name, help: kernels_are(&all) }),
+                    1 => Ok(meant),
+                    _ => {
+                        meant.truncate(MOST_NAMED);
+                        Err(SimulateError::Ambiguous { path, name, candidates: meant })
+                    }
+                }
             }
             None if all.is_empty() => Err(SimulateError::NoKernels { path: path.to_owned() }),
             None if file.is_some() && all.len() > 1 && !self.print_launch => {
@@ -341,11 +333,7 @@ impl Simulate {
         let checked = Checked { source, report: Report::default(), sources };
         match self.format {
             FormatArgument::Human => {
-                let color = match self.color {
-                    ColorArgument::Auto => use_color(io::stdout().is_terminal()),
-                    ColorArgument::Always => true,
-                    ColorArgument::Never => false,
-                };
+                let color = use_color(io::stdout().is_terminal());
                 let picture = self.timeline.then(|| timeline::Look { color, width: columns() });
                 render::human(checked, reports, color, picture, out)
             }
@@ -354,6 +342,44 @@ impl Simulate {
         .map_err(output_error)?;
         Ok(outcome)
     }
+}
+
+/// Kernels that are named at most.
+const MOST_NAMED: usize = 8;
+
+/// The kernels that a name can mean: those that it fits best.
+fn meant(name: &str, all: &[&str]) -> Vec<String> {
+    // Nobody knows where compilers put blanks.
+    let plain = |text: &str| text.split_whitespace().collect::<String>();
+    let wanted = plain(name);
+    let fit = |symbol: &&str| called(symbol).iter().position(|it| plain(it) == wanted);
+    let fits: Vec<(usize, &str)> = all.iter().filter_map(|symbol| Some((fit(symbol)?, *symbol))).collect();
+    let Some(best) = fits.iter().map(|(fit, _)| *fit).min() else { return Vec::new() };
+    let mut meant: Vec<String> =
+        fits.into_iter().filter(|(fit, _)| *fit == best).map(|(_, symbol)| symbol.to_owned()).collect();
+    meant.dedup();
+    meant
+}
+
+/// Which kernels there are.
+fn kernels_are(all: &[&str]) -> String {
+    if all.is_empty() {
+        return "it has no kernel at all".to_owned();
+    }
+    let mut lines = described(&all.iter().take(MOST_NAMED).map(|it| (*it).to_owned()).collect::<Vec<_>>());
+    if all.len() > MOST_NAMED {
+        lines.push(format!("and {} more", all.len() - MOST_NAMED));
+    }
+    format!("its kernels are\n{}", lines.join("\n"))
+}
+
+/// Symbols, each with what it is called in its source.
+fn described(symbols: &[String]) -> Vec<String> {
+    let described = |symbol: &String| match declaration(symbol) {
+        Some(declaration) => format!("{symbol}: {declaration}"),
+        None => symbol.clone(),
+    };
+    symbols.iter().map(described).collect()
 }
 
 /// Runs something, and after a while says on the terminal how far it is.
@@ -373,7 +399,11 @@ fn watch<T>(kernel: &str, progress: &Progress, run: impl FnOnce() -> T) -> T {
                 let runs = progress.runs.load(Ordering::Relaxed);
                 let runs = if runs > 1 { format!(" in {runs} runs") } else { String::new() };
                 let bar = bar.get_or_insert_with(ProgressBar::new_spinner);
-                bar.set_message(format!("{kernel}: {} warp instructions{runs}", grouped(instructions)));
+                bar.set_message(format!(
+                    "{}: {} warp instructions{runs}",
+                    demangled(kernel),
+                    grouped(instructions)
+                ));
                 bar.tick();
             }
             if let Some(bar) = bar {

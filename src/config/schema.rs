@@ -24,7 +24,8 @@ pub fn schema() -> Value {
         "$id": URL,
         "title": "ptx-tc.toml",
         "description": "Configuration of ptx-tc for the files below the directory that it stands in. \
-            Options of the command line win over it.",
+            Options of the command line win over it. \
+            In a pyproject.toml the same stands in the table `[tool.ptx-tc]`.",
         "type": "object",
         "additionalProperties": false,
         "properties": properties,

@@ -80,6 +80,8 @@ pub struct Fragment {
     pub placeholder_errors: Vec<(Span, PlaceholderError)>,
     /// Braces that it does not close, or did not open.
     pub stray_braces: Vec<Span>,
+    /// Where literals of it meet within a word: places of the PTX.
+    pub seams: Vec<u32>,
     /// Whether its labels are made unique.
     pub has_unique_labels: bool,
     /// The use of a macro, in the host file, whose arguments it was read with.
@@ -437,6 +439,7 @@ impl<'s> Builder<'s> {
             is_complete: !cooked.has_holes,
             placeholder_errors: errors,
             stray_braces,
+            seams: text.seams().into_iter().map(|at| at + body.start).collect(),
             has_unique_labels: unique,
             used: Some(span).filter(|span| keyword.start < span.start || span.end < keyword.end),
             placeholders: statement.placeholders,

@@ -51,6 +51,27 @@ impl Mapped {
         self.text.len()
     }
 
+    /// Where two literals meet in the middle of what they hold: nothing ends a word between them.
+    pub(super) fn seams(&self) -> Vec<u32> {
+        let is_template = |piece: &Piece| matches!(piece.origin, Origin::Verbatim | Origin::Replaced);
+        let bytes = self.text.as_bytes();
+        let is_seam = |[before, next]: &[Piece; 2]| {
+            // Between them there are two quotation marks.
+            let are_apart = before.host.end + 2 <= next.host.start && before.region == next.region;
+            let ends = |byte: &u8| byte.is_ascii_whitespace() || b";{}()[],".contains(byte);
+            let at = next.at as usize;
+            let (last, first) = (at.checked_sub(1).and_then(|at| bytes.get(at)), bytes.get(at));
+            is_template(before)
+                && is_template(next)
+                && are_apart
+                && last.is_some_and(|last| !ends(last))
+                && first.is_some_and(|first| first.is_ascii_alphabetic() || *first == b'@')
+        };
+        let pairs = self.pieces.iter().zip(self.pieces.iter().skip(1));
+        let seams = pairs.map(|(before, next)| [*before, *next]).filter(is_seam);
+        seams.map(|[_, next]| next.at).collect()
+    }
+
     /// What is appended from now on belongs to this region.
     pub(super) fn set_region(&mut self, region: u32) {
         self.region = region;

@@ -224,6 +224,10 @@ special_registers! {
     DynamicSmemSize "%dynamic_smem_size"    Scalar, U32 ANY,                   Grid    Always,     (4, 1) Some(20);
     /// The CUDA graph that is being executed, or 0.
     CurrentGraphExec "%current_graph_exec"  Scalar, U64 WIDE,                  Grid    Always,     (8, 0) Some(50);
+    /// Which of the localities of the GPU the SM is in that the CTA runs on.
+    LocalityDomainId "%locality_domain_id"  Scalar, U32 ANY,                   Cta     UntilMoved, (9, 5) Some(100);
+    /// Whether that SM is one that its locality has besides the others.
+    LocalityDomainSupplementalSm "%locality_domain_supplemental_sm" Scalar, U32 ANY, Cta UntilMoved, (9, 5) Some(100);
     /// The number of threads in a warp.
     WarpSz          "WARP_SZ"               Scalar, U32 WARP,                  Grid    Always,     (1, 0) None;
 }

@@ -182,7 +182,7 @@ pub fn render(files: &[Checked], out: &mut dyn Write) -> io::Result<()> {
 fn omitted(report: &Report) -> Vec<OmittedFindings> {
     let omitted = report.omitted.iter();
     omitted
-        .map(|&Omitted { code, severity, ptxas, count, fixable }| OmittedFindings {
+        .map(|&Omitted { code, severity, ptxas, count, fixable, .. }| OmittedFindings {
             code,
             name: code.name(),
             severity,

@@ -1,5 +1,6 @@
 //! What became of kernels that were run: findings in their source, and a verdict for each.
 
+use std::borrow::Cow;
 use std::io::{self, Write};
 
 use serde::Serialize;
@@ -7,6 +8,7 @@ use serde::Serialize;
 use super::json::{Finding, Place, finding};
 use super::{Checked, human, timeline};
 use crate::simulation::{KernelReport, Verdict};
+use crate::words::{demangled, plural};
 
 /// A kernel that was run.
 #[derive(Debug)]
@@ -28,7 +30,10 @@ struct Document<'a> {
 
 #[derive(Serialize)]
 struct KernelDocument<'a> {
+    /// Its symbol.
     kernel: &'a str,
+    /// What it is called in its source.
+    name: Cow<'a, str>,
     verdict: Verdict,
     reasons: Vec<ReasonDocument<'a>>,
     assumed: &'a [String],
@@ -67,12 +72,13 @@ pub fn human(
         let verdict = match report.verdict {
             Verdict::Clean => "clean".to_owned(),
             Verdict::Incomplete => "incomplete".to_owned(),
-            Verdict::Findings => crate::words::plural(report.diagnostics.len(), "finding"),
+            Verdict::Findings => plural(report.diagnostics.len(), "finding"),
         };
         writeln!(
             out,
             "{}: {verdict} ({} warp instructions, {seconds:.2} s)",
-            report.kernel, report.warp_instructions
+            demangled(&report.kernel),
+            report.warp_instructions
         )?;
         for reason in &report.reasons {
             let text = &reason.text;
@@ -110,6 +116,7 @@ pub fn json(checked: &Checked, simulated: &[Simulated], out: &mut dyn Write) -> 
         .iter()
         .map(|Simulated { report, seconds }| KernelDocument {
             kernel: &report.kernel,
+            name: demangled(&report.kernel),
             verdict: report.verdict,
             reasons: report
                 .reasons

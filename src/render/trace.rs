@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use super::simulation::Simulated;
 use crate::simulation::record::{Activity, Event, Record, Who};
 use crate::source::{Source, Span};
+use crate::words::demangled;
 
 /// A trace.
 #[derive(Serialize)]
@@ -76,7 +77,7 @@ impl Trace<'_> {
         ctas.sort_unstable();
         ctas.dedup();
         for cta in ctas {
-            let name = format!("{}, CTA {cta}", self.kernel);
+            let name = format!("{}, CTA {cta}", demangled(self.kernel));
             let pid = self.process(cta);
             self.events.push(json!({"ph": "M", "pid": pid, "name": "process_name", "args": {"name": name}}));
         }

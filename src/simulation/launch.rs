@@ -8,6 +8,7 @@ use crate::isa::hierarchy::{CTAS_OF_CLUSTER, THREADS_OF_CTA};
 use crate::resolve::launch_bounds::{Said, known};
 use crate::resolve::unit::Unit;
 use crate::syntax::ast::{Function, Type};
+use crate::words::declaration;
 
 /// A launch as a file says it. All is optional that the module says, too.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -628,7 +629,8 @@ pub(crate) fn template(
     parameters: &[Parameter],
     dynamic: bool,
 ) -> String {
-    let mut text = format!("kernel = {name:?}\n");
+    let declared = declaration(name).map(|declared| format!(" # {declared}")).unwrap_or_default();
+    let mut text = format!("kernel = {name:?}{declared}\n");
     let cluster = directives.cluster.unwrap_or([1, 1, 1]);
     text.push_str(&format!("grid = {cluster:?}\n"));
     text.push_str(&format!("block = {:?}\n", directives.block.unwrap_or([128, 1, 1])));

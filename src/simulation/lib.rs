@@ -45,7 +45,7 @@ use diagnostic::Diagnostic;
 use launch::{Argument, Launch, LaunchError, LaunchFile};
 use machine::{Buffer, Bytes, Conditions, Extents, Fill, Global, Machine, Shape};
 use program::{Action, Program, Shared};
-use ptx_check::{analysis, descriptor, diagnostic, instruction, isa, resolve, source, syntax};
+use ptx_check::{analysis, descriptor, diagnostic, instruction, isa, resolve, source, syntax, words};
 use report::verdict;
 pub use report::{KernelReport, Progress, Reason, Verdict};
 use resolve::environment::Environment;

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
+use ptx_tc::diagnostic::{Ptxas, Severity};
 use ptx_tc::isa::generic::{
     self, Computation, Demand, Form, Modifier, Operation, Presence, Role, Targets, Term, TypeRule,
 };
@@ -229,6 +230,51 @@ fn the_table_agrees() {
 fn misfits_agree() {
     let [_, refused, missed] = judged(include_str!("../../fixtures/ptxas/misfits.tsv"));
     assert!(missed * 3 < refused, "{missed} of {refused} misfits are not found");
+}
+
+/// A statement in the module that mistakes are made in.
+fn module_of(statement: &str, target: &str, version: &str) -> String {
+    let template = include_str!("../../fixtures/ptxas/mistakes.ptx");
+    let number: Vec<u32> = version.split('.').map(|it| it.parse().unwrap()).collect();
+    // Older versions do not have the widest registers.
+    let is_old = number[..] < [8, 3];
+    let lines = template.lines().filter(|line| !(is_old && line.contains(".b128")));
+    let text: String = lines.map(|line| format!("{line}\n")).collect();
+    let text = text.replace("{version}", version).replace("{target}", target);
+    text.replace("{number}", "0").replace("{statement}", statement)
+}
+
+/// Mistakes in statements of real modules: what the assembler takes has no finding, and of what it refuses not less
+/// is found than was.
+#[test]
+fn mistakes_are_found() {
+    let mut kinds: BTreeMap<&str, [usize; 3]> = BTreeMap::new();
+    let mut false_alarms = Vec::new();
+    for line in include_str!("../../fixtures/ptxas/mistakes.tsv").lines().filter(|it| !it.starts_with('#')) {
+        let [kind, target, version, verdict, found, statement] = line.split('\t').collect::<Vec<_>>()[..]
+        else {
+            panic!("malformed line: {line}");
+        };
+        let text = module_of(statement, target, version);
+        let report = check(&Source::new("statement.ptx", text).unwrap(), &Options::default());
+        let is_found = report
+            .diagnostics
+            .iter()
+            .any(|finding| finding.severity == Severity::Error && finding.ptxas == Ptxas::Rejects);
+        if verdict == "accepts" && is_found {
+            false_alarms.push(line);
+        } else if verdict == "rejects" {
+            let [refused, once, now] = kinds.entry(kind).or_default();
+            *refused += 1;
+            *once += usize::from(found == "found");
+            *now += usize::from(is_found);
+        }
+    }
+    assert!(false_alarms.is_empty(), "{false_alarms:#?}");
+    assert!(kinds.len() >= 10, "{kinds:?}");
+    for (kind, [refused, once, now]) in kinds {
+        assert!(now >= once, "{kind}: {now} of {refused} are found, {once} were");
+    }
 }
 
 /// Programs for ray tracing call functions that nobody declares.

@@ -8,6 +8,7 @@ mod arithmetic;
 mod assumed_launches;
 mod async_readers;
 mod cli;
+mod command_line;
 mod computed;
 mod coverage;
 mod descriptor_cli;

@@ -37,6 +37,8 @@ fn shapes_are_sound() {
         "opening brackets",
         "broken statements",
         "broken statements in deep scopes",
+        "statements without ends",
+        "pairs of statements",
     ];
     let is_broken = |shape: &&Shape| {
         let source = Source::new(shape.name, (shape.write)(5_000)).unwrap();

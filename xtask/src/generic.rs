@@ -47,7 +47,8 @@ pub(crate) struct Arguments {
     /// Only the rows whose name starts with this.
     #[arg(long, default_value = "")]
     only: String,
-    /// Write fixtures/ptxas/generic.tsv instead of comparing; with `--recorded`, misfits.tsv beside it.
+    /// Write fixtures/ptxas/generic.tsv instead of comparing; with `--recorded`, misfits.tsv beside it; with
+    /// `--mistakes`, mistakes.tsv.
     #[arg(long)]
     record: bool,
     /// Succeed, loudly, where the assembler cannot be installed.
@@ -85,7 +86,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
         return tirx::run(&assembler, &arguments.tirx, &arguments.only, arguments.seed);
     }
     if arguments.mistakes.mistakes {
-        return mistakes::run(&assembler, &arguments.mistakes, &arguments.only, &mut random);
+        return mistakes::run(
+            &assembler,
+            &arguments.mistakes,
+            &arguments.only,
+            arguments.record,
+            &mut random,
+        );
     }
     if arguments.recorded {
         return fits(&assembler, &recorded_as_accepted()?, arguments, &mut random);

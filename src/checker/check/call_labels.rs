@@ -125,7 +125,7 @@ impl<'a> CallLabels<'a> {
         };
         let sites: Vec<Span> = self.sites(caller, callee).collect();
         let first = *sites.first()?;
-        let name = |function: u32| self.unit.source.slice(self.unit.module.functions[function as usize].name);
+        let name = |function: u32| self.unit.readable(self.unit.module.functions[function as usize].name);
         let mut message = format!("`{}` is called here", name(callee));
         if callee != function {
             message.push_str(&format!(", and from there `{}`", name(function)));

@@ -71,6 +71,7 @@ pub(super) fn in_host(unit: &Unit, host: &Host, mut finding: Diagnostic) -> Opti
     if unit.is_open(place.start) && !holds_in_part(unit, &finding) {
         return None;
     }
+    joined(unit, &mut finding);
     // A guess at what makes a text a module may leave one that is none, so that nothing would be found in it.
     let may_end_it = unit.is_module && finding.code == Code::SyntaxError;
     let is_meant = |fix: &Fix| !may_end_it || fix.applicability == Applicability::Safe;
@@ -89,6 +90,19 @@ pub(super) fn in_host(unit: &Unit, host: &Host, mut finding: Diagnostic) -> Opti
         }
     }
     Some(finding)
+}
+
+/// Says of an unknown word what it is, where it is two: the end of one literal and the start of the next.
+fn joined(unit: &Unit, finding: &mut Diagnostic) {
+    let is_about_a_word = matches!(
+        finding.code,
+        Code::UnknownInstruction | Code::UnknownQualifier | Code::UnknownOperation | Code::UnknownModifier
+    );
+    let Span { start, end } = finding.primary.span;
+    if is_about_a_word && let Some(seam) = unit.seam_before(start, end) {
+        finding.help = Some("two literals are joined here: end the first with a `;`".to_owned());
+        finding.fix = Some(Fix::safe("Insert `;`", Span::at(seam), ";"));
+    }
 }
 
 /// Whether a finding holds whatever the parts of its statement are that are not known.

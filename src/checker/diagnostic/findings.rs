@@ -54,9 +54,17 @@ pub struct Omitted {
     pub count: usize,
     /// How many of them have a fix.
     pub fixable: usize,
+    /// How many of these fixes are applied only when all are.
+    pub unsafe_fixable: usize,
 }
 
 impl Omitted {
+    /// One finding, with the applicability of its fix.
+    fn one(code: Code, severity: Severity, ptxas: Ptxas, fix: Option<Applicability>) -> Self {
+        let unsafe_fixable = usize::from(fix == Some(Applicability::Unsafe));
+        Self { code, severity, ptxas, count: 1, fixable: usize::from(fix.is_some()), unsafe_fixable }
+    }
+
     /// One for each rule, with the highest severity of those that it stands for.
     pub fn by_code(all: &[Self]) -> Vec<Self> {
         let mut sums: Vec<Self> = Vec::new();
@@ -66,6 +74,7 @@ impl Omitted {
                     sum.severity = sum.severity.max(omitted.severity);
                     sum.count += omitted.count;
                     sum.fixable += omitted.fixable;
+                    sum.unsafe_fixable += omitted.unsafe_fixable;
                 }
                 None => sums.push(*omitted),
             }
@@ -229,7 +238,7 @@ impl<'a> Findings<'a> {
             for ((cause, severity, ptxas), met) in std::mem::take(&mut kept.mistakes) {
                 match met.finding(cause.again) {
                     Some(finding) => kept.first.push(finding),
-                    None => kept.count(Omitted { code, severity, ptxas, count: 1, fixable: 0 }),
+                    None => kept.count(Omitted::one(code, severity, ptxas, None)),
                 }
             }
             // They are in no order.
@@ -333,8 +342,7 @@ impl Kept {
 
     fn omit(&mut self, finding: Diagnostic, fixes: Option<Applicability>) {
         let Diagnostic { code, severity, ptxas, fix, .. } = finding;
-        let fixable = usize::from(fix.is_some());
-        self.count(Omitted { code, severity, ptxas, count: 1, fixable });
+        self.count(Omitted::one(code, severity, ptxas, fix.as_ref().map(|fix| fix.applicability)));
         let fix = fix.filter(|fix| fixes.is_some_and(|allowed| allowed.includes(fix.applicability)));
         self.fixes.extend(fix.map(|fix| Fix { title: String::new(), ..fix }));
     }
@@ -345,6 +353,7 @@ impl Kept {
             Some(omitted) => {
                 omitted.count += more.count;
                 omitted.fixable += more.fixable;
+                omitted.unsafe_fixable += more.unsafe_fixable;
             }
             None => self.omitted.push(more),
         }
@@ -481,7 +490,8 @@ mod tests {
             let mut findings = Findings::new(Some(1), allowed);
             findings.extend((0..10).flat_map(|at| [fixed(at), guess(at)]));
             let found = findings.finish();
-            assert_eq!((found.fixes.len(), found.omitted[0].fixable), (kept, 19));
+            let Omitted { fixable, unsafe_fixable, .. } = found.omitted[0];
+            assert_eq!((found.fixes.len(), fixable, unsafe_fixable), (kept, 19, 10));
         }
     }
 

@@ -1,5 +1,6 @@
 //! One text with everything that is known of it before its instructions are decoded.
 
+use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::OnceLock;
 
@@ -15,9 +16,83 @@ use crate::syntax::ast::{Declaration, Declarator, Function, Module, Statement, S
 use crate::syntax::lexer::lex;
 use crate::syntax::parser::{self, SyntaxError};
 use crate::syntax::threads;
+use crate::words::demangled;
 
 /// A statement of which that much is known is judged by it.
 const NEAR: usize = 4096;
+
+/// What starts a statement.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Start {
+    /// A guard, a label, a directive, an opcode with a dot: nothing else looks so.
+    Certain,
+    /// An opcode that could be a name as well: `ret`.
+    Name,
+    /// A brace with statements in it.
+    Block,
+}
+
+impl Start {
+    /// Directives that start a statement. Followed by a dot, some are words of an opcode.
+    const DIRECTIVES: &'static [&'static str] = &[
+        ".reg",
+        ".shared",
+        ".local",
+        ".param",
+        ".const",
+        ".global",
+        ".loc",
+        ".pragma",
+        ".branchtargets",
+        ".calltargets",
+        ".visible",
+        ".extern",
+        ".weak",
+        ".entry",
+        ".func",
+        ".file",
+        ".section",
+    ];
+
+    /// What a text starts with.
+    fn of(text: &str) -> Option<Self> {
+        /// Nobody writes a longer word.
+        const LONG: usize = 256;
+        if text.starts_with('@') {
+            return Some(Self::Certain);
+        }
+        let near = &text.as_bytes()[..text.len().min(NEAR)];
+        if text.starts_with('{') {
+            let is_block = memchr::memchr2(b';', b'}', near).is_some_and(|at| near[at] == b';');
+            return is_block.then_some(Self::Block);
+        }
+        let is_of_word = |byte: &u8| byte.is_ascii_alphanumeric() || b"._:$".contains(byte);
+        let len = near.iter().take(LONG).take_while(|byte| is_of_word(byte)).count();
+        let (word, behind) = (&text[..len], &text[len..]);
+        let is_name = |name: &str| {
+            name.starts_with(|first: char| !first.is_ascii_digit()) && !name.contains(['.', ':'])
+        };
+        let is_label = match word.split_once(':') {
+            Some((name, rest)) => is_name(name) && !rest.starts_with(':'),
+            None => {
+                let behind = behind.trim_start_matches([' ', '\t']);
+                is_name(word) && behind.starts_with(':') && !behind.starts_with("::")
+            }
+        };
+        if is_label || Self::DIRECTIVES.contains(&word) {
+            return Some(Self::Certain);
+        }
+        let has_dot = word.split_once('.').is_some_and(|(name, last)| {
+            // `v.x` is an element of a vector.
+            is_name(name) && !matches!(last, "x" | "y" | "z" | "w" | "r" | "g" | "b" | "a")
+        });
+        match (has_dot, generic::is_opcode(word)) {
+            (true, _) => Some(Self::Certain),
+            (false, true) => Some(Self::Name),
+            (false, false) => None,
+        }
+    }
+}
 
 /// A module, parsed and resolved. Everything behind this stage reads it, and nothing changes it.
 #[derive(Debug)]
@@ -104,18 +179,44 @@ impl Unit {
         fragment.operands.get(at)
     }
 
-    /// Where a `;` is missing if the statement that starts at a place stands in the one before it: the end of
+    /// Where a `;` is missing if the statement that starts a line at a place stands in the one before it: the end of
     /// that one. None if nothing starts here, or nothing is open.
     pub fn missing_end(&self, offset: u32) -> Option<u32> {
+        Start::of(self.source.text().get(offset as usize..)?)?;
+        let (end, has_newline) = self.open_before(offset)?;
+        has_newline.then_some(end)
+    }
+
+    /// The same for a statement that may stand in the line of the one before it, and whether it can be nothing else.
+    pub fn missing_end_in_line(&self, offset: u32) -> Option<(u32, bool)> {
+        let start = Start::of(self.source.text().get(offset as usize..)?)?;
+        let (end, has_newline) = self.open_before(offset)?;
+        match start {
+            Start::Certain => Some((end, true)),
+            Start::Name => Some((end, has_newline)),
+            // A vector follows its operand in the same line.
+            Start::Block => has_newline.then_some((end, true)),
+        }
+    }
+
+    /// Where two literals of a host file meet between the start of a statement and a place, so that the next statement
+    /// begins within a word: the first begins there.
+    pub fn seam_before(&self, start: u32, end: u32) -> Option<u32> {
+        let seams = &self.fragment(start)?.seams;
+        let first = seams.partition_point(|seam| *seam <= start);
+        let starts = |seam: &u32| {
+            let text = self.source.text().get(*seam as usize..);
+            text.and_then(Start::of) == Some(Start::Certain)
+        };
+        seams[first..].iter().copied().take_while(|seam| *seam < end).find(starts)
+    }
+
+    /// Where the text ends before a place, without comments, and whether that is in a line above; none where nothing
+    /// can be open there.
+    fn open_before(&self, offset: u32) -> Option<(u32, bool)> {
         /// Nobody writes more between two statements.
         const FAR: usize = 1024;
         let text = self.source.text();
-        let behind = text.get(offset as usize..)?;
-        let len = behind.find(|c: char| !c.is_ascii_alphanumeric() && !"._:$".contains(c));
-        let word = &behind[..len.unwrap_or(behind.len()).min(behind.len())];
-        if !behind.starts_with('@') && !generic::is_opcode(word) {
-            return None;
-        }
         let mut end = offset as usize;
         let mut has_newline = false;
         loop {
@@ -131,8 +232,11 @@ impl Unit {
                 None => break,
             }
         }
-        let is_open = !text[..end].ends_with([';', '{', '}', ':', ',', '(', '[', '=']);
-        (has_newline && is_open).then_some(end as u32)
+        let line = text[..end].rfind('\n').map_or(0, |at| at + 1);
+        // They end with their line.
+        let ends_itself = [".loc", ".file"].iter().any(|it| text[line..end].trim_start().starts_with(it));
+        let is_open = !text[..end].ends_with([';', '{', '}', ':', ',', '(', '[', '=']) && !ends_itself;
+        is_open.then_some((end as u32, has_newline))
     }
 
     /// Where else a `;` is missing in what the parser passed over behind an error: it goes on at the next `;`.
@@ -232,6 +336,11 @@ impl Unit {
     fn has_unknown(&self, start: usize, end: usize) -> bool {
         let part = self.source.text().as_bytes().get(start..end).unwrap_or_default();
         memchr::memmem::find(part, UNKNOWN_TEXT.as_bytes()).is_some()
+    }
+
+    /// A name of the module as its source has it, for people.
+    pub fn readable(&self, name: Span) -> Cow<'_, str> {
+        demangled(self.source.slice(name))
     }
 
     /// The opcodes that are not in the table, as they are first written.

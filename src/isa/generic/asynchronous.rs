@@ -219,6 +219,11 @@ rows! { "Data Movement and Conversion Instructions";
          cache_policy())
         {title: Some("cp.async.bulk.tensor"), synchronization: Synchronization::BulkCopy,
          constraints: constraints![
+            (Override: GlobalDim GlobalDimStride) needs(Override: GlobalAddress);
+            (Override: GlobalDim) needs(Geometry: D1);
+            (Override: GlobalDimStride) excludes(Geometry: D1);
+            (Override: GlobalAddress) since(9, 4);
+            (Override: GlobalAddress) on(RUBIN);
             (Space: SharedCta) excludes(Multicast: Cluster Mask16 Mask32);
             since(8, 0);
             from(90);
@@ -239,7 +244,14 @@ rows! { "Data Movement and Conversion Instructions";
         (address("tensorMap", Access::Write), address("srcMem", Access::Read).space(SOURCE), cache_policy())
         {title: Some("cp.async.bulk.tensor"), synchronization: Synchronization::BulkCopy,
          constraints: constraints![
+            (Override: GlobalDim GlobalDimStride) needs(Override: GlobalAddress);
+            (Override: GlobalDim) needs(Geometry: D1);
+            (Override: GlobalDimStride) excludes(Geometry: D1);
+            (Override: GlobalAddress) since(9, 4);
+            (Override: GlobalAddress) on(RUBIN);
             (LoadMode: Im2colNoOffs Im2colNoOffsW) excludes(Geometry: D1 D2);
+            (LoadMode: Im2colNoOffsW) since(9, 4);
+            (LoadMode: Im2colNoOffsW) on(RUBIN);
             since(8, 0);
             from(90);
             (LoadMode: TileScatter4) since(8, 6);
@@ -254,7 +266,14 @@ rows! { "Data Movement and Conversion Instructions";
         (address("tensorMap", Access::ReadWrite), address("srcMem", Access::Read).space(SOURCE), cache_policy())
         {synchronization: Synchronization::BulkCopy,
          constraints: constraints![
+            (Override: GlobalDim GlobalDimStride) needs(Override: GlobalAddress);
+            (Override: GlobalDim) needs(Geometry: D1);
+            (Override: GlobalDimStride) excludes(Geometry: D1);
+            (Override: GlobalAddress) since(9, 4);
+            (Override: GlobalAddress) on(RUBIN);
             (LoadMode: Im2colNoOffs Im2colNoOffsW) excludes(Geometry: D1 D2);
+            (LoadMode: Im2colNoOffsW) since(9, 4);
+            (LoadMode: Im2colNoOffsW) on(RUBIN);
             since(8, 0);
             from(90);
         ]}
@@ -267,6 +286,11 @@ rows! { "Data Movement and Conversion Instructions";
         (address("tensorMap", Access::None), src("im2colInfo", B16).form(Form::Fragment).when(IM2COL),
          cache_policy())
         {constraints: constraints![
+            (Override: GlobalDim GlobalDimStride) needs(Override: GlobalAddress);
+            (Override: GlobalDim) needs(Geometry: D1);
+            (Override: GlobalDimStride) excludes(Geometry: D1);
+            (Override: GlobalAddress) since(9, 4);
+            (Override: GlobalAddress) on(RUBIN);
             (L2Eviction: EvictLast) excludes(Flag: CacheHint);
             since(8, 0);
             from(90);
@@ -291,6 +315,9 @@ rows! { "Data Movement and Conversion Instructions";
         (address("tensorMap", Access::None), src("im2colInfo", B16).form(Form::Fragment).when(IM2COL))
         {synchronization: Synchronization::BulkCopy,
          constraints: constraints![
+            (Override: GlobalDim GlobalDimStride) needs(Override: GlobalAddress);
+            (Override: GlobalDim) needs(Geometry: D1);
+            (Override: GlobalDimStride) excludes(Geometry: D1);
             since(9, 4);
             on(RUBIN);
         ]}
@@ -303,7 +330,9 @@ rows! { "Data Movement and Conversion Instructions";
         (address("addr", Access::ReadWrite), immediate("ord", B32).when(ORDINAL), src("new_val", T2)) {constraints: constraints![
             (Type: B64) needs(TensormapField: GlobalAddress GlobalStride);
             (Type: B32) excludes(TensormapField: GlobalAddress GlobalStride);
+            (AllocationClass: Large Small Same) needs(TensormapField: GlobalAddress);
             since(8, 3);
+            (AllocationClass: Large Small Same) since(9, 5);
             on(HOPPER_AND_BLACKWELL);
         ]}
     TensormapQueryAllocClassLarge "tensormap.query.alloc_class_large" [

@@ -64,8 +64,12 @@ rows! { "Mixed Precision Floating-Point Instructions";
             since(9, 4);
             on(RUBIN);
         ]}
-    MulHalves "mul" [{Rounding: Rn} (Type: F16x2 Bf16x2) (Type: F16x2 Bf16x2) (Type: F16x2 Bf16x2)]
+    MulHalves "mul" [(Type: F16x2 Bf16x2) (Type: F16x2 Bf16x2) (Type: F16x2 Bf16x2)]
         (d(T1), a(T2), c(T3)) {constraints: constraints![
+            (Type[0]: F16x2) needs(Type[1]: F16x2);
+            (Type[0]: Bf16x2) needs(Type[1]: Bf16x2);
+            (Type[0]: F16x2) needs(Type[2]: Bf16x2);
+            (Type[0]: Bf16x2) needs(Type[2]: F16x2);
             since(9, 4);
             on(RUBIN);
         ]}

@@ -419,7 +419,9 @@ rows! { "Parallel Synchronization and Communication Instructions";
         (dst("count", B32), src("state", B64)) {synchronization: Synchronization::MbarrierQuery,
          constraints: constraints![
             since(7, 0);
+            (MbarrierLayout: V0) since(9, 3);
             from(80);
+            (MbarrierLayout: V0) from(90);
         ]}
     MbarrierCheckLayout "mbarrier.check_layout" [(MbarrierLayout: V0 V1) {Space: Shared SharedCta} (Type: B64)]
         (dst("p", PRED), address("addr", Access::Read))

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::Server;
 use crate::Options;
-use crate::config::FILE_NAME;
+use crate::config::{FILE_NAME, PYPROJECT};
 use crate::lsp::configuration::Reader;
 use crate::lsp::settings::{SECTION, Settings};
 
@@ -15,8 +15,8 @@ impl Server {
     /// The client is ready for requests: it is asked for its settings and for news of files.
     pub(super) fn initialized(&mut self) {
         if self.client.watches_files {
-            let pattern = format!("**/{FILE_NAME}");
-            let options = json!({ "watchers": [{ "globPattern": pattern }] });
+            let watcher = |name: &str| json!({ "globPattern": format!("**/{name}") });
+            let options = json!({ "watchers": [watcher(FILE_NAME), watcher(PYPROJECT)] });
             let registration = lsp_types::Registration {
                 id: "configurations".to_owned(),
                 method: notifications::DidChangeWatchedFiles::METHOD.to_owned(),

@@ -283,7 +283,11 @@ impl Lowering<'_> {
                 return Some(self.constant(0));
             }
             Register::WarpSz => return Some(self.constant(THREADS_OF_WARP.into())),
-            Register::Pm | Register::Pm64 | Register::ReservedSmemOffset => return None,
+            Register::Pm
+            | Register::Pm64
+            | Register::ReservedSmemOffset
+            | Register::LocalityDomainId
+            | Register::LocalityDomainSupplementalSm => return None,
         };
         Some(self.fixed(fixed))
     }

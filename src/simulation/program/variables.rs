@@ -85,7 +85,7 @@ impl Lowering<'_> {
         };
         let (bytes, align) = self.size(declaration, declarator);
         let is_external = declaration.linkage == Some(Linkage::Extern);
-        let name = self.unit.source.slice(declarator.name).to_owned();
+        let name = self.unit.readable(declarator.name).into_owned();
         let storage = match space {
             StateSpace::Shared => match bytes.filter(|_| !is_external) {
                 None | Some(0) => {

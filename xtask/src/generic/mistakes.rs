@@ -22,7 +22,7 @@ use ptx_tc::syntax::ast::{OperandKind, RawInstruction, StateSpace, Type};
 use ptx_tc::{Options, Source, check};
 use rayon::prelude::*;
 
-use crate::oracle::assembler::{Assembler, Verdict};
+use crate::oracle::assembler::{Assembler, CRASH, Verdict};
 use crate::oracle::{Case, module};
 use crate::{Result, root};
 
@@ -219,6 +219,7 @@ pub(super) fn run(
     assembler: &Assembler,
     arguments: &Arguments,
     only: &str,
+    is_recorded: bool,
     random: &mut fastrand::Rng,
 ) -> Result<bool> {
     let wants = |kind: Kind| arguments.kinds.is_empty() || arguments.kinds.contains(&kind);
@@ -259,6 +260,9 @@ pub(super) fn run(
     );
     if let Some(path) = &arguments.dump {
         dump(path, &judged)?;
+    }
+    if is_recorded {
+        record(&judged, assembler.version(), random)?;
     }
     Ok(report(&judged, arguments.top))
 }
@@ -724,7 +728,8 @@ fn report(judged: &[Judged], top: usize) -> bool {
     let mut missed: BTreeMap<(&str, String), Vec<&Judged>> = BTreeMap::new();
     let mut false_alarms: BTreeMap<String, Vec<&Judged>> = BTreeMap::new();
     let mut others: BTreeMap<String, Vec<&Judged>> = BTreeMap::new();
-    for it in judged {
+    let crashes = judged.iter().filter(|it| it.verdict.as_deref() == Some(CRASH)).count();
+    for it in judged.iter().filter(|it| it.verdict.as_deref() != Some(CRASH)) {
         let (count, tally) = kinds.entry(it.kind).or_default();
         *count += 1;
         let is_found = !it.ours.refuses.is_empty();
@@ -781,7 +786,7 @@ fn report(judged: &[Judged], top: usize) -> bool {
         examples(all);
     }
     let alarms: usize = false_alarms.values().map(Vec::len).sum();
-    println!("\n{alarms} false alarms");
+    println!("\n{crashes} crashes of the assembler, which say nothing\n{alarms} false alarms");
     false_alarms.is_empty()
 }
 
@@ -803,6 +808,39 @@ fn examples(all: &[&Judged]) {
         let said = it.verdict.as_deref().map(|said| format!("  ({said})")).unwrap_or_default();
         println!("           {} {} | {}{said}", it.case.target, it.case.version, it.case.statement);
     }
+}
+
+/// Writes some verdicts of each kind down, for the test that holds them.
+fn record(judged: &[Judged], version: &str, random: &mut fastrand::Rng) -> Result<()> {
+    const ACCEPTED: usize = 150;
+    const REFUSED: usize = 250;
+    let mut text = format!(
+        "# Verdicts of {version} on statements in mistakes.ptx; written by `cargo xtask generic --mistakes --record`.\n\
+         # kind, target, version, verdict, whether an error was found, statement\n"
+    );
+    for kind in <Kind as strum::IntoEnumIterator>::iter() {
+        let mut lines = Vec::new();
+        for (is_accepted, count) in [(true, ACCEPTED), (false, REFUSED)] {
+            let mut some: Vec<&Judged> = judged
+                .iter()
+                .filter(|it| it.kind == kind && it.verdict.is_none() == is_accepted)
+                .filter(|it| it.verdict.as_deref() != Some(CRASH))
+                .collect();
+            random.shuffle(&mut some);
+            some.truncate(count);
+            let verdict = if is_accepted { "accepts" } else { "rejects" };
+            lines.extend(some.into_iter().map(|it| {
+                let Case { statement, target, version } = &it.case;
+                let found = if it.ours.refuses.is_empty() { "silent" } else { "found" };
+                format!("{kind}\t{target}\t{version}\t{verdict}\t{found}\t{statement}\n")
+            }));
+        }
+        lines.sort();
+        text.extend(lines);
+    }
+    fs::write(root().join("fixtures/ptxas/mistakes.tsv"), text)?;
+    println!("wrote fixtures/ptxas/mistakes.tsv");
+    Ok(())
 }
 
 fn dump(path: &Path, judged: &[Judged]) -> Result<()> {

@@ -157,7 +157,7 @@ impl Assembler {
                 // An error without a line, or a crash: ask the halves.
                 if let [only] = rest[..] {
                     let said = output.messages.lines().find(|line| is_error(line));
-                    verdicts.push((only, Some(said.map_or("a crash".to_owned(), message_of))));
+                    verdicts.push((only, Some(said.map_or(CRASH.to_owned(), message_of))));
                     break;
                 }
                 let (left, right) = rest.split_at(rest.len() / 2);
@@ -240,6 +240,9 @@ pub(crate) struct Output {
 
 /// What the assembler says against a case; nothing against one that it accepts.
 pub(crate) type Verdict = Option<String>;
+
+/// What stands for a message where the assembler dies without one: that is no verdict on the statement.
+pub(crate) const CRASH: &str = "a crash";
 
 fn is_error(line: &str) -> bool {
     line.contains("error") || line.contains("fatal")

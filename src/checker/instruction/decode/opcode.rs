@@ -8,7 +8,7 @@ use crate::isa::tensor::{InstructionForm, QualifierSlot};
 use crate::isa::vocabulary::{Operation, Qualifier, Slot};
 use crate::resolve::words;
 use crate::source::{Source, Span, Spanned};
-use crate::words::similar;
+use crate::words::{distance, similar};
 
 /// The words of an opcode, each with the span from its dot on.
 pub(super) fn split_opcode(source: &Source, opcode: Span) -> Vec<Spanned<&str>> {
@@ -26,12 +26,10 @@ pub(super) fn similar_operations(word: &str) -> Vec<Operation> {
     let mut similar: Vec<(usize, Operation)> = Operation::iter()
         .filter_map(|operation| {
             let name = operation.name();
-            let distance = if !head.is_empty() && name.starts_with(head) {
-                0
-            } else {
-                strsim::damerau_levenshtein(name, word)
-            };
-            (distance <= 1 + name.len() / 4).then_some((distance, operation))
+            if !head.is_empty() && name.starts_with(head) {
+                return Some((0, operation));
+            }
+            Some((distance(name, word, 1 + name.len() / 4)?, operation))
         })
         .collect();
     similar.sort();

@@ -55,7 +55,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             continue;
         };
         let kernel = checker.unit.module.functions[flow.function() as usize].name;
-        let name = checker.unit.source.slice(kernel);
+        let name = checker.unit.readable(kernel);
         findings.push(
             Diagnostic::new(
                 Code::MissingDealloc,

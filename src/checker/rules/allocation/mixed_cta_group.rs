@@ -104,12 +104,12 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
         if !reported.insert((first.0.span, second.0.span)) {
             continue;
         }
-        let name = checker.unit.source.slice(function.name);
+        let name = checker.unit.readable(function.name);
         let place = |callee: u32| {
             if callee == *kernel {
                 String::new()
             } else {
-                let called = checker.unit.source.slice(checker.unit.module.functions[callee as usize].name);
+                let called = checker.unit.readable(checker.unit.module.functions[callee as usize].name);
                 format!(", in `{called}`, which `{name}` can call")
             }
         };

@@ -55,8 +55,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             }
         });
         if let Some((event, load)) = found {
-            let kernel =
-                checker.unit.source.slice(checker.unit.module.functions[flow.function() as usize].name);
+            let kernel = checker.unit.readable(checker.unit.module.functions[flow.function() as usize].name);
             let finding = Diagnostic::new(
                 Code::TensorMemoryWithoutAlloc,
                 flow.span(event),

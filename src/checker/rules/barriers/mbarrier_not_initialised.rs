@@ -67,7 +67,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             some_are_not(&flow, findings);
             continue;
         }
-        let kernel = checker.unit.source.slice(checker.unit.module.functions[flow.function() as usize].name);
+        let kernel = checker.unit.readable(checker.unit.module.functions[flow.function() as usize].name);
         let found = match first.how {
             Use::Waits => "what is waited for here is no mbarrier",
             Use::Commits | Use::Arrives | Use::Completes | Use::Initialises => {

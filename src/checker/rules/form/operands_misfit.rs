@@ -1,5 +1,5 @@
 use super::takes;
-use crate::diagnostic::{Diagnostic, Findings};
+use crate::diagnostic::{Diagnostic, Findings, Fix};
 use crate::isa::generic::{Form, OperandSlot, Pair};
 use crate::resolve::misfits::Wrong;
 use crate::resolve::operations::{Misfit, Opcode};
@@ -33,12 +33,27 @@ rule! {
 
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     for misplaced in checker.unit.misfits() {
-        if let Wrong::Looks(misfit, slot) = misplaced.wrong
-            && let Some(generic) = Generic::judged_by_operands(checker, misplaced.instruction)
-        {
+        let Wrong::Looks(misfit, slot) = misplaced.wrong else { continue };
+        if let Some(generic) = Generic::judged_by_operands(checker, misplaced.instruction) {
             findings.extend(finding(checker.unit, &generic, misfit, slot));
+        } else if let Some(generic) = Generic::new(checker, misplaced.instruction) {
+            findings.extend(unended(checker.unit, &generic));
         }
     }
+}
+
+/// An instruction of which the operation of the next statement is read as an operand.
+fn unended(unit: &Unit, generic: &Generic<'_>) -> Option<Diagnostic> {
+    let operands = unit.module.operands(unit.module.instructions[generic.index as usize].operands);
+    let (span, end) = operands.iter().find_map(|it| Some((it.span(), unit.missing_end(it.span().start)?)))?;
+    let finding = Diagnostic::new(
+        Code::OperandsMisfit,
+        Span::at(end),
+        "a `;` is missing",
+        format!("`{}` is not ended here", generic.name()),
+    );
+    let finding = finding.label(span, "this is read as an operand of it");
+    Some(finding.fix(Some(Fix::safe("Insert `;`", Span::at(end), ";"))))
 }
 
 fn finding(

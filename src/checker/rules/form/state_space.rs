@@ -88,7 +88,7 @@ fn variable(
     let finding = Diagnostic::new(
         Code::StateSpace,
         variable.span,
-        format!("`{}` is not a variable in shared memory", variable.name),
+        format!("`{}` is not a variable in shared memory", checker.unit.readable(variable.span)),
         format!("declared `.{}`", variable.space),
     )
     .label(checker.unit.symbols.symbol(variable.id).span, "declared here")

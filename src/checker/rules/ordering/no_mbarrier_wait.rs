@@ -53,7 +53,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             Diagnostic::new(
                 Code::NoMbarrierWait,
                 flow.span(*event),
-                format!("nothing in kernel `{}` waits on an mbarrier", checker.unit.source.slice(kernel)),
+                format!("nothing in kernel `{}` waits on an mbarrier", checker.unit.readable(kernel)),
                 format!("nothing can tell when `tcgen05.{name}` is complete"),
             )
             .label(kernel, "no `mbarrier.try_wait` or `mbarrier.test_wait`")

@@ -67,7 +67,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
                 Span::new(start, start + "setmaxnreg".len() as u32),
                 format!(
                     "kernel `{}` does not say with how many registers its threads start",
-                    unit.source.slice(function.name)
+                    unit.readable(function.name)
                 ),
                 format!("this may have no effect{others}"),
             )

@@ -62,7 +62,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
                 name,
                 format!(
                     "function `{}` is too large for the analysis of its {what}",
-                    checker.unit.source.slice(name)
+                    checker.unit.readable(name)
                 ),
                 "not every rule has seen all of it",
             )

@@ -1,4 +1,4 @@
-use crate::diagnostic::{Diagnostic, Findings, Fix};
+use crate::diagnostic::{Applicability, Diagnostic, Findings, Fix};
 use crate::resolve::unit::Unit;
 use crate::rules::{Checker, Code, rule};
 use crate::source::Span;
@@ -33,29 +33,52 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     let unit = checker.unit;
     for error in &unit.syntax_errors {
         match missing_end(unit, error) {
-            Some(end) => {
-                findings.push(without_end(end));
-                findings.extend(unit.missing_ends_passed_over(error.span().start).map(without_end));
+            Some((end, is_certain)) => {
+                findings.push(without_end(end, is_certain));
+                let others = unit.missing_ends_passed_over(error.span().start);
+                findings.extend(others.map(|end| without_end(end, true)));
             }
             None => findings.extend(diagnostic(error)),
         }
     }
 }
 
-/// Where a `;` is missing, if that is the error.
-fn missing_end(unit: &Unit, error: &SyntaxError) -> Option<u32> {
-    let SyntaxError::Unexpected { span, expected } = error else { return None };
+/// Where a `;` is missing, if that is the error, and whether nothing else can be.
+fn missing_end(unit: &Unit, error: &SyntaxError) -> Option<(u32, bool)> {
+    let (SyntaxError::Unexpected { expected, .. } | SyntaxError::UnexpectedEnd { expected, .. }) = error
+    else {
+        return None;
+    };
     if !expected.iter().any(|it| it.contains(';')) {
         return None;
     }
-    unit.missing_end(span.start).or_else(|| unit.missing_end(unit.first_word(span.start)?))
+    if let Some(seam) = seam(unit, error.span()) {
+        return Some((seam, true));
+    }
+    match *error {
+        // A body would do as well.
+        SyntaxError::UnexpectedEnd { at, .. } => Some((at, !expected.iter().any(|it| it.contains('{')))),
+        SyntaxError::Unexpected { span, .. } => unit
+            .missing_end_in_line(span.start)
+            .or_else(|| Some((unit.missing_end(unit.first_word(span.start)?)?, true))),
+        _ => None,
+    }
 }
 
-fn without_end(end: u32) -> Diagnostic {
+/// Where the literals of the statement meet at a place without anything between them, if a statement starts there.
+fn seam(unit: &Unit, error: Span) -> Option<u32> {
+    let statements = &unit.module.statements;
+    let behind = statements.partition_point(|statement| statement.span.start <= error.start);
+    let statement = statements[behind.checked_sub(1)?];
+    unit.seam_before(statement.span.start, error.end)
+}
+
+fn without_end(end: u32, is_certain: bool) -> Diagnostic {
     let message = "syntax error: a `;` is missing";
     let finding =
         Diagnostic::new(Code::SyntaxError, Span::at(end), message, "the statement is not ended here");
-    finding.fix(Some(Fix::safe("Insert `;`", Span::at(end), ";")))
+    let fix = Fix::safe("Insert `;`", Span::at(end), ";");
+    finding.fix(Some(if is_certain { fix } else { Fix { applicability: Applicability::Unsafe, ..fix } }))
 }
 
 fn diagnostic(error: &SyntaxError) -> Option<Diagnostic> {

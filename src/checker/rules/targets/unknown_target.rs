@@ -1,3 +1,5 @@
+use rustc_hash::FxHashMap;
+
 use crate::diagnostic::{Diagnostic, Findings, Fix, Ptxas};
 use crate::isa::targets::{TARGETS, Target};
 use crate::resolve::environment::module_targets;
@@ -29,9 +31,33 @@ rule! {
     UnknownTarget Module check
 }
 
+/// Which target is called the most like a word; found once for each word.
+#[derive(Default)]
+struct Nearest<'s> {
+    /// All targets, with their names.
+    names: Vec<(String, &'static Target)>,
+    found: FxHashMap<&'s str, Option<&'static Target>>,
+}
+
+impl<'s> Nearest<'s> {
+    fn to(&mut self, text: &'s str) -> Option<&'static Target> {
+        let Self { names, found } = self;
+        *found.entry(text).or_insert_with(|| {
+            if names.is_empty() {
+                names.extend(TARGETS.iter().map(|(target, _)| (target.to_string(), target)));
+            }
+            // Names are short. Where a text is longer, its end makes no difference.
+            let start: String = text.chars().take(64).collect();
+            let nearest = names.iter().min_by_key(|(name, _)| strsim::damerau_levenshtein(name, &start));
+            nearest.map(|(_, target)| *target)
+        })
+    }
+}
+
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     let named: Vec<_> = module_targets(&checker.unit.source, &checker.unit.module).collect();
     let own_targets_matter = checker.environment.targets.iter().flatten().all(|target| target.span.is_some());
+    let mut nearest = Nearest::default();
     for name in named.iter().filter(|_| own_targets_matter) {
         let text = checker.unit.source.slice(name.span);
         let known = name.value.filter(|target| target.since().is_some());
@@ -39,10 +65,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             // The assembler reads the number and ignores a letter that it does not know.
             let digits: String = text.chars().filter(char::is_ascii_digit).collect();
             let plain = digits.parse().ok().map(Target::plain).filter(|target| target.since().is_some());
-            let nearest = TARGETS
-                .iter()
-                .map(|(target, _)| target)
-                .min_by_key(|target| strsim::damerau_levenshtein(&target.to_string(), text));
+            let nearest = nearest.to(text);
             let mut finding = Diagnostic::new(
                 Code::UnknownTarget,
                 name.span,
