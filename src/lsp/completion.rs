@@ -8,7 +8,7 @@ use super::snapshot::Snapshot;
 use super::text::Text;
 use crate::instruction::form::Qualifiers;
 use crate::instruction::gates;
-use crate::isa::generic::{self, Control, Modifier, Row};
+use crate::isa::generic::{self, Class, Control, Modifier, Row, Wanted};
 use crate::isa::special_registers::Special;
 use crate::isa::targets::{TARGETS, TENSOR_TARGETS, VERSIONS};
 use crate::isa::tensor::{InstructionForm, OperandClass, OperandSlot, Shape};
@@ -460,7 +460,8 @@ fn at_operand(view: View<'_>, context: &Context<'_>, opcode: &str, place: Operan
             None => Vec::new(),
         };
     }
-    let opcode = operations::Opcode::new(opcode);
+    let text = opcode;
+    let opcode = operations::Opcode::new(text);
     match opcode.control() {
         Control::Branch => names(view, context, |name| name.kind == NameKind::Label),
         Control::Call if place.within.is_none() => {
@@ -471,7 +472,7 @@ fn at_operand(view: View<'_>, context: &Context<'_>, opcode: &str, place: Operan
         | Control::IndexedBranch
         | Control::Return
         | Control::Exit
-        | Control::Trap => at_generic_operand(view, context, &opcode, place),
+        | Control::Trap => at_generic_operand(view, context, (&opcode, text), place),
     }
 }
 
@@ -479,7 +480,7 @@ fn at_operand(view: View<'_>, context: &Context<'_>, opcode: &str, place: Operan
 fn at_generic_operand(
     view: View<'_>,
     context: &Context<'_>,
-    opcode: &operations::Opcode,
+    (opcode, text): (&operations::Opcode, &str),
     place: OperandPlace,
 ) -> Vec<Item> {
     let mut items = Vec::new();
@@ -488,13 +489,14 @@ fn at_generic_operand(
         let described = Described::Generic(row, row.name(), &modifiers);
         items.extend(all_operands(described, context, place));
     }
-    let possible = possible(&opcode.slots, |slot| slot.is_optional(), place);
+    let possible = possible(&opcode.slots, |slot| slot.is_optional(), place).into_iter();
+    let possible: Vec<_> = possible.map(|slot| (slot, opcode.wanted(slot, text))).collect();
     // Where nothing is known, everything may stand there.
     let fit = |name: &Name<'_>| {
         if matches!(name.kind, NameKind::Label | NameKind::Function) {
             return Fit::Never;
         }
-        let best = possible.iter().map(|slot| takes(slot, opcode, place, name)).max();
+        let best = possible.iter().map(|it| takes(it, opcode, place, name)).max();
         best.unwrap_or(Fit::Perhaps)
     };
     items.extend(names_by(view, context, fit));
@@ -536,43 +538,41 @@ fn possible<'s, T>(slots: &[&'s T], is_optional: impl Fn(&T) -> bool, place: Ope
 /// The types of registers that are addresses.
 const ADDRESSES: &[Type] = &[Type::B32, Type::U32, Type::S32, Type::B64, Type::U64, Type::S64];
 
-/// Whether an operand of an instruction outside tcgen05 may be a name.
+/// How well a name fits a position, and what that takes.
 fn takes(
-    slot: &generic::OperandSlot,
+    (slot, wanted): &(&generic::OperandSlot, Wanted),
     opcode: &operations::Opcode,
     place: OperandPlace,
     name: &Name<'_>,
 ) -> Fit {
-    let is_wide = || opcode.row.is_some_and(|row| row.operation.takes_wider_registers());
-    let fit = |fits: bool, otherwise: Fit| if fits { Fit::Well } else { otherwise };
-    let wanted = slot.ty.of(&opcode.types);
+    let fit = |fits: bool| if fits { Fit::Well } else { Fit::Never };
+    let in_braces = place.within == Some(Token::BraceOpen);
     match (name.kind, slot.role) {
         (NameKind::Label | NameKind::Function, _) => Fit::Never,
-        (NameKind::Register { .. }, generic::Role::Address(..))
-            if place.within == Some(Token::BracketOpen) =>
-        {
-            fit(name.is_register(ADDRESSES), Fit::Never)
+        (NameKind::Register { .. }, generic::Role::Address(..)) if !in_braces => {
+            fit(name.is_register(ADDRESSES))
         }
-        (NameKind::Register { ty: Some(ty), .. }, _) => match wanted {
-            Some(generic::Type::Pred) => fit(ty == Type::Pred, Fit::Never),
-            _ if ty == Type::Pred => fit(wanted.is_none(), Fit::Never).min(Fit::Perhaps),
-            Some(wanted) => {
-                fit(wanted.bits() == ty.bits() || is_wide() && ty.bits() > wanted.bits(), Fit::Perhaps)
+        (NameKind::Register { ty: Some(ty), vector: 1, .. }, _) => {
+            let class = Class::of(ty);
+            match (in_braces, wanted.alone.has(class), wanted.within.has(class)) {
+                (false, true, _) | (true, _, true) => Fit::Well,
+                // Its brace is still to come.
+                (false, _, true) if wanted.is_vector => Fit::Perhaps,
+                _ => Fit::Never,
             }
-            None => Fit::Well,
-        },
-        (NameKind::Variable(space), generic::Role::Address(_, rule)) => {
+        }
+        (NameKind::Register { .. }, _) => Fit::Perhaps,
+        (NameKind::Variable(space), generic::Role::Address(_, rule)) if !in_braces => {
             let wanted = match rule {
                 generic::SpaceRule::Fixed(space) => Some(space),
                 generic::SpaceRule::Nth(nth) => opcode.spaces().nth(nth.into()),
                 generic::SpaceRule::Opaque | generic::SpaceRule::Fabric => None,
             };
-            fit(wanted.is_none_or(|wanted| wanted.declared() == space), Fit::Never)
+            fit(wanted.is_none_or(|wanted| wanted.declared() == space))
         }
         // Its address.
-        (NameKind::Variable(_), generic::Role::Source) => Fit::Perhaps,
+        (NameKind::Variable(_), generic::Role::Source) if !in_braces => Fit::Perhaps,
         (NameKind::Variable(_), _) => Fit::Never,
-        (NameKind::Register { ty: None, .. }, _) => Fit::Perhaps,
     }
 }
 

@@ -62,6 +62,8 @@ pub(super) struct Operand {
     pub(super) is_optional: bool,
     /// What is written where it is filled in.
     pub(super) parts: Vec<Part>,
+    /// How many bits it has, if that is known.
+    pub(super) bits: Option<u32>,
 }
 
 /// A part of a text that is to be filled in.
@@ -277,6 +279,7 @@ impl Described<'_> {
                     explanation: slot.class.facts().noun.to_owned(),
                     is_optional: slot.optional,
                     parts: parts_of_slot(slot, known),
+                    bits: None,
                 })
                 .collect(),
             Self::Generic(row, _, modifiers) => {
@@ -288,14 +291,15 @@ impl Described<'_> {
 
     /// One of them, by its position in the row.
     pub(super) fn operand(self, slot: &generic::OperandSlot) -> Option<Operand> {
-        let Self::Generic(row, _, modifiers) = self else { return None };
-        let types: Vec<Type> = types(modifiers).collect();
+        let Self::Generic(row, name, modifiers) = self else { return None };
+        let wanted = Wanted::new(slot, &Words { operation: row.operation, name, modifiers });
         Some(Operand {
             name: slot.name,
             syntax: row.operand_syntax(slot),
-            explanation: format!("{}; {}", row.operand_purpose(slot), row.operand_noun(slot, &types)),
+            explanation: format!("{}; {}", row.operand_purpose(slot), row.operand_noun(slot, &wanted)),
             is_optional: slot.is_optional(),
-            parts: parts_of_row(slot, modifiers),
+            parts: parts_of_row(slot, &wanted, modifiers),
+            bits: wanted.ty.and_then(generic::Type::bits),
         })
     }
 
@@ -357,13 +361,6 @@ fn group_of_row(row: &Row, index: usize) -> Option<Group> {
     })
 }
 
-fn types(modifiers: &[Modifier]) -> impl Iterator<Item = Type> + '_ {
-    modifiers.iter().filter_map(|modifier| match modifier {
-        Modifier::Type(ty) => Some(*ty),
-        _ => None,
-    })
-}
-
 fn parts_of_slot(slot: &tensor::OperandSlot, known: &Qualifiers) -> Vec<Part> {
     match slot.class.facts().shape {
         Shape::Address => vec![Part::text("["), Part::Place(slot.name.to_owned()), Part::text("]")],
@@ -379,16 +376,14 @@ fn parts_of_slot(slot: &tensor::OperandSlot, known: &Qualifiers) -> Vec<Part> {
     }
 }
 
-fn parts_of_row(slot: &generic::OperandSlot, modifiers: &[Modifier]) -> Vec<Part> {
+fn parts_of_row(slot: &generic::OperandSlot, wanted: &Wanted, modifiers: &[Modifier]) -> Vec<Part> {
     let place = || Part::Place(slot.name.to_owned());
-    let elements = modifiers.iter().find_map(|modifier| match modifier {
-        Modifier::Vector(vector) => Some(vector.elements()),
-        _ => None,
-    });
+    let count = wanted.count.map(u32::from);
     match (slot.role, slot.form) {
-        (Role::Address(..), _) => {
+        (Role::Address(_, space), _) => {
             let mut parts = vec![Part::text("["), place()];
-            if let Some(count) = coordinates(slot, modifiers) {
+            let count = if space == SpaceRule::Opaque { coordinates(modifiers) } else { count };
+            if let Some(count) = count {
                 parts.push(Part::text(", "));
                 parts.extend(vector("c", count));
             }
@@ -396,9 +391,13 @@ fn parts_of_row(slot: &generic::OperandSlot, modifiers: &[Modifier]) -> Vec<Part
             parts
         }
         (Role::Results | Role::Arguments, _) => vec![Part::text("("), place(), Part::text(")")],
-        (_, Form::Vector) => elements.map_or_else(|| vec![place()], |count| vector(slot.name, count)),
-        (_, Form::Elements(count)) => vector(slot.name, count.into()),
-        (_, Form::Fragment) => vec![Part::text("{"), place(), Part::text("}")],
+        (_, Form::Fragment) => count.map_or_else(
+            || vec![Part::text("{"), place(), Part::text("}")],
+            |count| vector(slot.name, count),
+        ),
+        (_, Form::Vector | Form::Elements(_)) => {
+            count.map_or_else(|| vec![place()], |count| vector(slot.name, count))
+        }
         _ if slot.pair == Pair::Required => {
             vec![place(), Part::text("|"), Part::Place(slot.second_name().to_owned())]
         }
@@ -406,16 +405,12 @@ fn parts_of_row(slot: &generic::OperandSlot, modifiers: &[Modifier]) -> Vec<Part
     }
 }
 
-/// How many coordinates stand behind an address.
-fn coordinates(slot: &generic::OperandSlot, modifiers: &[Modifier]) -> Option<u32> {
-    let is_opaque = matches!(slot.role, Role::Address(_, SpaceRule::Opaque));
-    if slot.name != "tensorMap" && !is_opaque {
-        return None;
-    }
+/// How many coordinates a texture or a surface is addressed by; where they are three, a fourth is not looked at.
+fn coordinates(modifiers: &[Modifier]) -> Option<u32> {
     modifiers.iter().find_map(|modifier| match modifier {
-        // Textures and surfaces have a fourth that nobody reads.
-        Modifier::Geometry(Geometry::D3) if is_opaque => Some(4),
-        Modifier::Geometry(geometry) => Some(geometry.coordinates()),
+        Modifier::Geometry(Geometry::D1) => Some(1),
+        Modifier::Geometry(Geometry::D2 | Geometry::A1d) => Some(2),
+        Modifier::Geometry(_) => Some(4),
         _ => None,
     })
 }

@@ -111,9 +111,12 @@ pub(super) fn word(described: Described<'_>, word: Word) -> String {
             ));
         }
         text.push_str(&format!("In `{}` it is {necessity}.\n", described.name()));
-        if group.words.len() > MOST {
-            let words = group.words.iter().map(|word| format!("`.{}`", word.spelling()));
-            text.push_str(&format!("\nAllowed here: {}\n", words.collect::<Vec<_>>().join(", ")));
+        if let [.., last] = group.words.as_slice()
+            && group.words.len() > MOST
+        {
+            let spelled = |word: &Word| format!("`.{}`", word.spelling());
+            let first: Vec<String> = group.words.iter().take(MOST / 4).map(spelled).collect();
+            text.push_str(&format!("\nAllowed here: {}, ..., {}\n", first.join(", "), spelled(last)));
         } else if group.words.len() > 1 {
             let words = group.words.iter();
             section(
@@ -172,10 +175,10 @@ fn generic(snapshot: &Snapshot, index: u32, offset: u32) -> Option<Hover> {
         }
         _ => false,
     };
+    let told = described.operand(slot)?;
     let mut text = if is_second {
         format!("`{}`: {}\n", slot.second_name(), row.second_purpose())
     } else {
-        let told = described.operand(slot)?;
         format!("`{}`: {}\n", told.name, told.explanation)
     };
     let (_, part) = snapshot.operand(instruction.operands, offset)?;
@@ -183,7 +186,7 @@ fn generic(snapshot: &Snapshot, index: u32, offset: u32) -> Option<Hover> {
     let value = value.filter_map(|it| literal::evaluate(&unit.source, &unit.module, it)).next();
     if let Some(value) = value {
         // As many digits as the type has; a negative number is its two's complement.
-        let bits = slot.ty.of(&opcode.types).and_then(generic::Type::bits).unwrap_or(64).clamp(1, 64);
+        let bits = told.bits.unwrap_or(64).clamp(1, 64);
         let digits = value as u64 & (u64::MAX >> (64 - bits));
         text.push_str(&format!("\n{value} = {digits:#x}\n"));
     }

@@ -520,19 +520,6 @@ impl Space {
     }
 }
 
-impl Geometry {
-    /// Number of coordinates.
-    pub const fn coordinates(self) -> u32 {
-        match self {
-            Self::D1 => 1,
-            Self::D2 | Self::A1d => 2,
-            Self::D3 => 3,
-            Self::D4 | Self::A2d | Self::Cube | Self::Acube | Self::D2ms | Self::A2dms => 4,
-            Self::D5 => 5,
-        }
-    }
-}
-
 impl Vector {
     /// Number of elements.
     pub const fn elements(self) -> u32 {

@@ -1,8 +1,8 @@
 //! What each operand is for, and what may stand there.
 
 use crate::generic::{
-    Access, Flag, Form, Modifier, OperandSlot, Operation, Presence, Role, Row, Space, SpaceRule, Type,
-    TypeRule,
+    Access, Flag, Form, Modifier, Numbers, OperandSlot, Operation, Presence, Role, Row, Space, SpaceRule,
+    Type, TypeRule, Wanted,
 };
 
 impl Row {
@@ -13,10 +13,16 @@ impl Row {
             .unwrap_or_else(|| by_role(self, slot))
     }
 
-    /// What may stand there, with an article; with the types that an opcode has.
-    pub fn operand_noun(&self, slot: &OperandSlot, types: &[Type]) -> String {
-        let ty = slot.ty.of(types).map(|ty| format!(" of type `.{}`", <&str>::from(ty)));
+    /// What may stand there, with an article.
+    pub fn operand_noun(&self, slot: &OperandSlot, wanted: &Wanted) -> String {
+        let ty = wanted.ty.map(|ty| format!(" of type `.{}`", <&str>::from(ty)));
         let ty = ty.unwrap_or_else(|| slot.ty.noun().to_owned());
+        let numbers = slot.numbers.in_words().map(|numbers| format!(", {numbers}")).unwrap_or_default();
+        let registers = || match wanted.count {
+            Some(1) => "a vector of one register".to_owned(),
+            Some(count) => format!("a vector of {count} registers"),
+            None => "a vector of registers".to_owned(),
+        };
         match (slot.role, slot.form) {
             (Role::Address(access, _), _) => {
                 let access = match access {
@@ -27,26 +33,28 @@ impl Row {
                 };
                 format!("an address{}{access}", self.place_of(slot))
             }
-            (Role::Accumulator, _) => "a vector of registers, read and written".to_owned(),
+            (Role::Accumulator, _) => format!("{}, read and written", registers()),
             (Role::Label, _) => "a label".to_owned(),
             (Role::Callee, _) => "a function, or a register with its address".to_owned(),
             (Role::Results | Role::Arguments, _) => "a list in parentheses".to_owned(),
             (Role::Prototype, _) => "a `.callprototype` or `.calltargets`".to_owned(),
-            (Role::Destination, Form::Vector | Form::Packed) => format!("a register or vector{ty}, written"),
-            (Role::Destination, Form::Fragment) => "a vector of registers, written".to_owned(),
-            (Role::Destination, Form::Elements(count)) => {
-                format!("a vector of {count} registers{ty}, written")
+            (Role::Destination, Form::Packed) => format!("a register or vector{ty}, written"),
+            (Role::Destination, Form::Vector) if wanted.count.is_none() => format!("a register{ty}, written"),
+            (Role::Destination, Form::Vector | Form::Fragment | Form::Elements(_)) => {
+                format!("{}{ty}, written", registers())
             }
             (Role::Destination, _) if slot.ty == TypeRule::Fixed(Type::Pred) => {
                 "a predicate, written".to_owned()
             }
             (Role::Destination, _) => format!("a register{ty}, written"),
             (Role::Source, Form::Predicate) => "a predicate, possibly negated".to_owned(),
-            (Role::Source, Form::Immediate) => format!("an immediate{ty}"),
-            (Role::Source, Form::Vector | Form::Packed) => format!("a value or vector{ty}"),
-            (Role::Source, Form::Fragment) => "a vector of registers".to_owned(),
-            (Role::Source, Form::Elements(count)) => format!("a vector of {count} values{ty}"),
-            (Role::Source, _) => format!("a register or immediate{ty}"),
+            (Role::Source, Form::Immediate) => format!("an immediate{ty}{numbers}"),
+            (Role::Source, Form::Packed) => format!("a value or vector{ty}"),
+            (Role::Source, Form::Vector) if wanted.count.is_none() => format!("a register or immediate{ty}"),
+            (Role::Source, Form::Vector | Form::Fragment | Form::Elements(_)) => {
+                format!("{}{ty}", registers())
+            }
+            (Role::Source, _) => format!("a register or immediate{ty}{numbers}"),
         }
     }
 
@@ -117,20 +125,30 @@ fn is_shared(word: Modifier) -> bool {
 }
 
 impl TypeRule {
-    /// The type, where it is known.
-    pub fn of(self, types: &[Type]) -> Option<Type> {
-        match self {
-            Self::Nth(nth) => types.get(usize::from(nth)).copied(),
-            Self::Fixed(ty) | Self::Integer(ty) => Some(ty),
-            Self::Product | Self::Pointer | Self::Fragment | Self::Any => None,
-        }
-    }
-
     fn noun(self) -> &'static str {
         match self {
             Self::Product => " of the type, or twice as wide with `.wide`",
             Self::Pointer => " of 32 or 64 bits",
             Self::Nth(_) | Self::Fixed(_) | Self::Integer(_) | Self::Fragment | Self::Any => "",
+        }
+    }
+}
+
+impl Numbers {
+    /// Which integers may be written, where not all may.
+    pub fn in_words(self) -> Option<String> {
+        match self {
+            Self::All => None,
+            Self::From(first, last) => Some(format!("from {first} to {last}")),
+            Self::Multiples(of, first, last) if last > i64::from(u32::MAX) => {
+                Some(format!("a multiple of {of} from {first} on"))
+            }
+            Self::Multiples(of, first, last) => Some(format!("a multiple of {of} from {first} to {last}")),
+            Self::These([only]) => Some(format!("only {only}")),
+            Self::These(numbers) => {
+                let numbers: Vec<String> = numbers.iter().map(ToString::to_string).collect();
+                Some(format!("one of {}", numbers.join(", ")))
+            }
         }
     }
 }
@@ -165,10 +183,10 @@ fn special(operation: Operation, name: &str) -> Option<&'static str> {
         (O::Set | O::Setp, "c") => "the predicate that the outcome is joined with",
         (O::Mapa, "b") => "the rank of the CTA in the cluster",
         (O::BarrierSync | O::BarrierArrive | O::BarrierPopc | O::BarrierPredicate, "a") => {
-            "the number of the barrier, from 0 to 15"
+            "the number of the barrier"
         }
         (O::BarrierSync | O::BarrierArrive | O::BarrierPopc | O::BarrierPredicate, "b") => {
-            "the number of threads that take part, a multiple of 32"
+            "the number of threads that take part"
         }
         (O::Atom, "d") => "what stood there before",
         (O::Atom | O::Red | O::RedAsync | O::RedAsyncRelease, "b") => "the value that is combined with it",
@@ -183,7 +201,7 @@ fn special(operation: Operation, name: &str) -> Option<&'static str> {
         (O::Ldmatrix | O::LdmatrixUnpack | O::LdmatrixSigned, "r") => "the registers, one for each matrix",
         (O::Stmatrix, "r") => "the registers, one for each matrix",
         (O::FenceProxyTensormap, "addr") => "the address of the tensor map",
-        (O::FenceProxyTensormap | O::TensormapCpFenceproxy, "size") => "128, the bytes of a tensor map",
+        (O::FenceProxyTensormap | O::TensormapCpFenceproxy, "size") => "the bytes of a tensor map, 128",
         (O::MbarrierInit, "count") => "the number of arrivals that each phase expects",
         (O::MbarrierPendingCount, "count") => "the number of arrivals that were left",
         (O::ClusterlaunchcontrolTryCancel, "addr") => "where the answer of 16 bytes goes",
@@ -337,14 +355,15 @@ impl Row {
 
 #[cfg(test)]
 mod tests {
-    use crate::generic::{Type, rows};
+    use crate::generic::{Wanted, Words, rows};
 
     fn told(name: &str, nth: usize) -> Vec<String> {
         let row = rows().filter(|row| row.names.contains(&name)).nth(nth).unwrap();
         let slots = row.operands.iter();
         slots
             .map(|slot| {
-                let noun = row.operand_noun(slot, &[Type::B64, Type::F32]);
+                let words = Words { operation: row.operation, name, modifiers: &[] };
+                let noun = row.operand_noun(slot, &Wanted::new(slot, &words));
                 format!("{}: {}; {noun}", slot.name, row.operand_purpose(slot))
             })
             .collect()
@@ -373,7 +392,7 @@ mod tests {
     fn every_operand_is_told() {
         for row in rows() {
             for slot in row.operands {
-                let noun = row.operand_noun(slot, &[]);
+                let noun = row.operand_noun(slot, &Wanted::ANYTHING);
                 assert!(!row.operand_purpose(slot).ends_with('.') && !noun.ends_with(' '), "{noun}");
             }
         }
