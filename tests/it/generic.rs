@@ -237,7 +237,7 @@ fn module_of(statement: &str, target: &str, version: &str) -> String {
     let template = include_str!("../../fixtures/ptxas/mistakes.ptx");
     let number: Vec<u32> = version.split('.').map(|it| it.parse().unwrap()).collect();
     // Older versions do not have the widest registers.
-    let is_old = number[..] < [8, 3];
+    let is_old = number[..] < [8, 3][..];
     let lines = template.lines().filter(|line| !(is_old && line.contains(".b128")));
     let text: String = lines.map(|line| format!("{line}\n")).collect();
     let text = text.replace("{version}", version).replace("{target}", target);
@@ -423,7 +423,7 @@ fn opcodes_with_all_types(row: &generic::Row) -> Vec<String> {
 fn usual(opcode: &Opcode, slot: &generic::OperandSlot) -> &'static str {
     let ty = match slot.ty {
         TypeRule::Nth(index) => opcode.types[usize::from(index)],
-        TypeRule::Fixed(ty) => ty,
+        TypeRule::Fixed(ty) | TypeRule::Integer(ty) => ty,
         TypeRule::Product | TypeRule::Pointer | TypeRule::Fragment | TypeRule::Any => opcode.types[0],
     };
     match (slot.form, ty.bits()) {
