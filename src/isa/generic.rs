@@ -132,6 +132,8 @@ pub enum Numbers {
     Multiples(i64, i64, i64),
     /// These.
     These(&'static [i64]),
+    /// Those behind the first of the lists of words of which one stands in the opcode, or behind an empty one.
+    ByWords(&'static [(&'static [Modifier], Numbers)]),
 }
 
 impl Numbers {
@@ -139,9 +141,18 @@ impl Numbers {
     pub fn has(self, number: i128) -> bool {
         match self {
             Self::All => true,
+            _ if self.has_exactly(number) => true,
+            // Some are cut to 32 bits first, and all are read as 64.
+            _ => self.has_exactly(number & 0xFFFF_FFFF) || self.has_exactly((number as i64).into()),
+        }
+    }
+
+    fn has_exactly(self, number: i128) -> bool {
+        match self {
+            Self::All | Self::ByWords(_) => true,
             Self::From(first, last) => (i128::from(first)..=i128::from(last)).contains(&number),
             Self::Multiples(of, first, last) => {
-                Self::From(first, last).has(number) && number.checked_rem(i128::from(of)) == Some(0)
+                Self::From(first, last).has_exactly(number) && number.checked_rem(i128::from(of)) == Some(0)
             }
             Self::These(numbers) => numbers.iter().any(|it| i128::from(*it) == number),
         }
@@ -406,6 +417,11 @@ impl OperandSlot {
     /// No integers but the multiples of one from another on.
     const fn multiples(self, of: i64, first: i64, last: i64) -> Self {
         Self { numbers: Numbers::Multiples(of, first, last), ..self }
+    }
+
+    /// No integers but some, which depend on the words of the opcode.
+    const fn by_words(self, numbers: &'static [(&'static [Modifier], Numbers)]) -> Self {
+        Self { numbers: Numbers::ByWords(numbers), ..self }
     }
 
     /// No integers but these.

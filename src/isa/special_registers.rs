@@ -335,7 +335,8 @@ impl Special {
             _ if self.register == SpecialRegister::WarpSz => Class::Integer,
             Part::Whole if form == Form::Vector => Class::SpecialVector,
             Part::None => Class::Unknown,
-            Part::Whole | Part::Component(_) | Part::Nth(_) => Class::special(ty),
+            Part::Component(_) => Class::Component,
+            Part::Whole | Part::Nth(_) => Class::special(ty),
         }
     }
 

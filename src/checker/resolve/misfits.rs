@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 
 use super::operations::{Misfit, Opcode};
 use super::unit::Unit;
-use crate::isa::generic::{Class, Form, Interpretation, Numbers, OperandSlot, Operation, Role, Type, Wanted};
+use crate::isa::generic::{Class, Classes, Form, Interpretation, Numbers, OperandSlot, Operation, Role, Type, Wanted};
 use crate::source::Span;
 use crate::syntax::ast::{Operand, OperandKind, Slice, UnaryOperator};
 use crate::syntax::literal::evaluate;
@@ -57,7 +57,7 @@ pub struct Place {
 
 impl Place {
     /// The classes that may stand there.
-    pub fn classes(&self) -> crate::isa::generic::Classes {
+    pub fn classes(&self) -> Classes {
         if self.is_within { self.wanted.within } else { self.wanted.alone }
     }
 }
@@ -117,18 +117,21 @@ fn fits(unit: &Unit, operand: &Operand, wanted: &Wanted) -> bool {
             let Some(base) = unit.module.operands(parts).first() else { return true };
             let at = match base.kind() {
                 OperandKind::Name => parts.start,
-                OperandKind::Binary(_, sum) => sum.start,
-                _ => return wanted.count.is_none(),
+                OperandKind::Binary(_, sum) if unit.module.operands[sum.start as usize].is_name() => sum.start,
+                OperandKind::Integer => return wanted.alone.has(Class::Integer),
+                OperandKind::Float | OperandKind::Binary(..) => return false,
+                _ => return wanted.within == Classes::ALL,
             };
             let at = at as usize;
             let fits = unit.symbols.classes(at..at + 1).all(|class| wanted.alone.has_number(class));
-            fits && wanted.count.is_none()
+            fits && wanted.within == Classes::ALL
         }
-        OperandKind::Vector(parts) => {
+        // What is packed has as many as are as wide as the whole.
+        OperandKind::Vector(parts) if wanted.within != Classes::ALL => {
             // Where all are of one class, none is wrong beside another.
             let mut first = None;
             let alike = |class: u8| *first.get_or_insert(class) == class && wanted.within.has_number(class);
-            wanted.count.is_some_and(|count| u32::from(count) == parts.len)
+            wanted.count.is_none_or(|count| u32::from(count) == parts.len)
                 && unit.module.operands(parts).iter().all(Operand::is_name)
                 && unit.symbols.classes(parts.range()).all(alike)
         }
@@ -199,15 +202,31 @@ impl Walk<'_> {
                 let at = match base.kind() {
                     OperandKind::Name => Some(parts.start),
                     OperandKind::Binary(_, sum) => Some(sum.start),
+                    OperandKind::Integer | OperandKind::Float => Some(parts.start),
                     _ => None,
                 };
-                if let Some(operand) = at {
+                let first = at.map(|at| self.unit.module.operands[at as usize]);
+                if let (Some(operand), Some(true)) = (at, first.map(|it| it.is_number())) {
+                    let class = match first.map(|it| it.kind()) {
+                        Some(OperandKind::Float) => Class::Float,
+                        _ => Class::Integer,
+                    };
+                    if !wanted.alone.has(class) {
+                        self.add(Wrong::Class(Place { operand, ..place }, class));
+                    }
+                    return;
+                }
+                if let Some(operand) = at.filter(|_| first.is_some_and(|it| it.is_name())) {
                     self.name(Place { operand, ..place });
                 }
                 for part in parts.range().skip(1) {
-                    let coordinates = self.unit.module.operands[part];
-                    if let (Some(_), OperandKind::Vector(elements)) = (wanted.count, coordinates.kind()) {
-                        self.vector(Place { operand: part as u32, ..place }, elements);
+                    let place = Place { operand: part as u32, ..place };
+                    match self.unit.module.operands[part].kind() {
+                        OperandKind::Vector(elements) => self.vector(place, elements),
+                        OperandKind::Name if wanted.within != Classes::ALL => {
+                            self.name(Place { is_within: true, ..place });
+                        }
+                        _ => {}
                     }
                 }
             }
@@ -218,7 +237,7 @@ impl Walk<'_> {
             OperandKind::Binary(_, parts) if operand.is_group() && slot.has_pair() => {
                 self.operand(Place { operand: parts.start, ..place });
                 let predicate = Wanted {
-                    alone: crate::isa::generic::Classes::of(&[Class::Pred]),
+                    alone: Classes::of(&[Class::Pred]),
                     ty: Some(Type::Pred),
                     ..Wanted::ANYTHING
                 };
@@ -283,36 +302,39 @@ impl Walk<'_> {
             self.add(Wrong::Count(place, count, elements.len));
             return;
         }
-        if wanted.count.is_none() {
+        if wanted.within == Classes::ALL {
             return;
         }
-        let mut before: Option<(u32, Class)> = None;
+        let mut classes: SmallVec<[(u32, Class); 8]> = SmallVec::new();
         for operand in elements.start..elements.start + elements.len {
-            let element = self.unit.module.operands[operand as usize];
-            let place = Place { operand, is_within: true, ..place };
-            let class = match element.kind() {
-                OperandKind::Name => {
-                    self.name(place);
-                    self.class(operand)
-                }
-                OperandKind::Integer => {
-                    self.number(place, &element);
-                    Class::Integer
-                }
-                OperandKind::Float => {
-                    self.number(place, &element);
-                    Class::Float
-                }
-                _ => continue,
+            let class = match self.unit.module.operands[operand as usize].kind() {
+                OperandKind::Name => self.class(operand),
+                OperandKind::Integer => Class::Integer,
+                OperandKind::Float => Class::Float,
+                _ => Class::Unknown,
             };
-            if let Some((neighbour, other)) = before
-                && is_mixed(class, other)
-            {
-                self.add(Wrong::Mixed(place, neighbour));
-                return;
-            }
-            if class.kind().is_some() || before.is_none() {
-                before = Some((operand, class));
+            classes.push((operand, class));
+        }
+        // The index into an array stands beside coordinates of another type.
+        if wanted.count.is_some()
+            && let Some((operand, neighbour)) = mixed(&classes)
+        {
+            self.add(Wrong::Mixed(Place { operand, is_within: true, ..place }, neighbour));
+            return;
+        }
+        // Bits beside others make bits of the vector.
+        let is_bits = |class: Class| class.bits().is_some() && class.kind().is_none();
+        if wanted.count.is_some()
+            && classes.iter().any(|(_, class)| is_bits(*class) && wanted.within.has(*class))
+        {
+            return;
+        }
+        for (operand, class) in classes {
+            let place = Place { operand, is_within: true, ..place };
+            let element = self.unit.module.operands[operand as usize];
+            match class {
+                Class::Integer | Class::Float if !element.is_name() => self.number(place, &element),
+                _ => self.name(place),
             }
         }
     }
@@ -324,34 +346,27 @@ impl Walk<'_> {
             self.add(Wrong::Class(place, Class::Unknown));
             return;
         }
-        let mut before: Option<(u32, Class)> = None;
-        let mut each = None;
+        let mut classes: SmallVec<[(u32, Class); 8]> = SmallVec::new();
         for operand in elements.start..elements.start + elements.len {
             let element = self.unit.module.operands[operand as usize];
-            let class = match element.kind() {
-                OperandKind::Name => self.class(operand),
-                _ => continue,
-            };
-            let place = Place { operand, is_within: true, ..place };
+            if !element.is_name() {
+                continue;
+            }
+            let class = self.class(operand);
             match class {
                 Class::Unknown => return,
-                Class::Pred | Class::Variable | Class::Function | Class::Label | Class::SpecialVector => {
-                    self.add(Wrong::Class(place, class));
+                Class::Pred | Class::Variable | Class::Label | Class::SpecialVector => {
+                    self.add(Wrong::Class(Place { operand, is_within: true, ..place }, class));
                     return;
                 }
-                _ => {}
+                _ => classes.push((operand, class)),
             }
-            if let Some((neighbour, other)) = before
-                && is_mixed(class, other)
-            {
-                self.add(Wrong::Mixed(place, neighbour));
-                return;
-            }
-            if class.kind().is_some() || before.is_none() {
-                before = Some((operand, class));
-            }
-            each = each.or(class.bits());
         }
+        if let Some((operand, neighbour)) = mixed(&classes) {
+            self.add(Wrong::Mixed(Place { operand, is_within: true, ..place }, neighbour));
+            return;
+        }
+        let each = classes.iter().find_map(|(_, class)| class.bits());
         let (Some(bits), Some(each)) = (ty.bits(), each) else { return };
         if each > 0 && each * elements.len != bits {
             let count = u16::try_from(bits / each).unwrap_or_default();
@@ -360,11 +375,26 @@ impl Walk<'_> {
     }
 }
 
-/// Whether the assembler does not take two as neighbours in a vector.
-fn is_mixed(one: Class, other: Class) -> bool {
-    let differ = matches!((one.kind(), other.kind()), (Some(one), Some(other)) if one != other);
-    let widths = matches!((one.bits(), other.bits()), (Some(one), Some(other)) if one != other);
-    differ || widths
+/// Two elements of a vector that the assembler does not take beside each other: of different widths, or of different
+/// kinds where bits go with all.
+fn mixed(classes: &[(u32, Class)]) -> Option<(u32, u32)> {
+    let mut width: Option<(u32, u32)> = None;
+    let mut kind = None;
+    for (operand, class) in classes {
+        if let Some(bits) = class.bits() {
+            match width {
+                Some((before, other)) if other != bits => return Some((*operand, before)),
+                _ => width = Some((*operand, bits)),
+            }
+        }
+        if let Some(of) = class.kind() {
+            match kind {
+                Some((before, other)) if other != of => return Some((*operand, before)),
+                _ => kind = Some((*operand, of)),
+            }
+        }
+    }
+    None
 }
 
 impl Unit {

@@ -8,7 +8,13 @@ const SOURCE: SpaceRule = SpaceRule::Nth(1);
 
 const MASK_16: OperandSlot = src("ctaMask", B16)
     .when(&[Modifier::Multicast(Multicast::Cluster), Modifier::Multicast(Multicast::Mask16)]);
-const MASK_32: OperandSlot = src("ctaMask", B32).when(&[Modifier::Multicast(Multicast::Mask32)]);
+const MASK_32: OperandSlot = src("ctaMask", B32).from(0, 0xFFFF_FFFF).when(&[Modifier::Multicast(Multicast::Mask32)]);
+
+/// Bytes that are copied.
+const COPIED: &[(&[Modifier], Numbers)] = &[
+    (&[Modifier::CacheOperator(CacheOperator::Cg)], Numbers::These(&[16])),
+    (&[], Numbers::These(&[4, 8, 16])),
+];
 
 const IM2COL: &[Modifier] = &[
     Modifier::LoadMode(LoadMode::Im2col),
@@ -23,13 +29,23 @@ const ORDINAL: &[Modifier] = &[
     Modifier::TensormapField(TensormapField::ElementStride),
 ];
 
+/// The values of fields that are one of a list.
+const CHOICES: &[(&[Modifier], Numbers)] = &[
+    (&[Modifier::TensormapField(TensormapField::Elemtype)], Numbers::From(0, 15)),
+    (&[Modifier::TensormapField(TensormapField::InterleaveLayout)], Numbers::From(0, 2)),
+    (&[Modifier::TensormapField(TensormapField::SwizzleMode)], Numbers::From(0, 3)),
+    (&[Modifier::TensormapField(TensormapField::SwizzleAtomicity)], Numbers::From(0, 3)),
+    (&[Modifier::TensormapField(TensormapField::FillMode)], Numbers::From(0, 1)),
+];
+
 rows! { "Data Movement and Conversion Instructions";
     CpAsync "cp.async" [
             (CacheOperator: Ca Cg) (Space: Shared SharedCta) (Space: Global) {Flag: CacheHint}
             {PrefetchSize: L2x64 L2x128 L2x256}
         ]
         (address("dst", Access::Write).space(SHARED_FIRST), address("src", Access::Read).space(SOURCE),
-         immediate("cp-size", B32), src("src-size", TypeRule::Any).optional(), cache_policy())
+         immediate("cp-size", B32).by_words(COPIED),
+         src("src-size", TypeRule::Any).from(0, 16).optional(), cache_policy())
         {synchronization: Synchronization::AsyncCopy,
          constraints: constraints![
             since(7, 0);
@@ -65,9 +81,9 @@ rows! { "Data Movement and Conversion Instructions";
             {Multicast: Cluster Mask16 Mask32} {Flag: CacheHint} {Flag: IgnoreOob}
             {Report: Disabled Per16Bytes80000000 Per16Bytes8000 Per16Bytes80 Per16Bytes8 PerElementFf}
         ]
-        (address("dstMem", Access::Write), address("srcMem", Access::Read).space(SOURCE), src("size", B32),
-         src("ignoreBytesLeft", B32).when(&[Modifier::Flag(Flag::IgnoreOob)]),
-         src("ignoreBytesRight", B32).when(&[Modifier::Flag(Flag::IgnoreOob)]),
+        (address("dstMem", Access::Write), address("srcMem", Access::Read).space(SOURCE), src("size", B32).multiples(16, 0, 0xF_FFF0),
+         src("ignoreBytesLeft", B32).from(0, 15).when(&[Modifier::Flag(Flag::IgnoreOob)]),
+         src("ignoreBytesRight", B32).from(0, 15).when(&[Modifier::Flag(Flag::IgnoreOob)]),
          address("mbar", Access::ReadWrite), MASK_16, MASK_32, cache_policy())
         {title: Some("cp.async.bulk"), synchronization: Synchronization::BulkCopy,
          constraints: constraints![
@@ -83,7 +99,7 @@ rows! { "Data Movement and Conversion Instructions";
             (Multicast: Mask32) on(RUBIN);
         ]}
     CpAsyncBulkCluster "cp.async.bulk" [(Space: SharedCluster) (Space: SharedCta) (Completion: MbarrierBytes)]
-        (address("dstMem", Access::Write), address("srcMem", Access::Read).space(SOURCE), src("size", B32),
+        (address("dstMem", Access::Write), address("srcMem", Access::Read).space(SOURCE), src("size", B32).multiples(16, 0, 0xF_FFF0),
          address("mbar", Access::ReadWrite))
         {title: Some("cp.async.bulk"), synchronization: Synchronization::BulkCopy,
          constraints: constraints![
@@ -93,7 +109,7 @@ rows! { "Data Movement and Conversion Instructions";
     CpAsyncBulkStore "cp.async.bulk" [
             (Space: Global) (Space: SharedCta) (Completion: BulkGroup) {Flag: CacheHint} {Flag: CpMask}
         ]
-        (address("dstMem", Access::Write), address("srcMem", Access::Read).space(SOURCE), src("size", B32),
+        (address("dstMem", Access::Write), address("srcMem", Access::Read).space(SOURCE), src("size", B32).multiples(16, 0, 0xF_FFF0),
          cache_policy(), src("byteMask", B16).when(&[Modifier::Flag(Flag::CpMask)]))
         {title: Some("cp.async.bulk"), synchronization: Synchronization::BulkCopy,
          constraints: constraints![
@@ -106,7 +122,7 @@ rows! { "Data Movement and Conversion Instructions";
             (Space: SharedCluster) (Space: SharedCta) (Completion: MbarrierBytes)
             (ReductionOperator: And Or Xor Add Inc Dec Min Max) (Type: B32 U32 S32 U64)
         ]
-        (address("dstMem", Access::ReadWrite), address("srcMem", Access::Read).space(SOURCE), src("size", B32),
+        (address("dstMem", Access::ReadWrite), address("srcMem", Access::Read).space(SOURCE), src("size", B32).multiples(16, 0, 0xF_FFF0),
          address("mbar", Access::ReadWrite))
         {title: Some("cp.reduce.async.bulk"), synchronization: Synchronization::BulkCopy,
          constraints: constraints![
@@ -122,7 +138,7 @@ rows! { "Data Movement and Conversion Instructions";
             (ReductionOperator: And Or Xor Add Inc Dec Min Max) {Flag: Noftz}
             (Type: B32 B64 U32 S32 U64 S64 F16 Bf16 F32 F64)
         ]
-        (address("dstMem", Access::ReadWrite), address("srcMem", Access::Read).space(SOURCE), src("size", B32),
+        (address("dstMem", Access::ReadWrite), address("srcMem", Access::Read).space(SOURCE), src("size", B32).multiples(16, 0, 0xF_FFF0),
          cache_policy())
         {title: Some("cp.reduce.async.bulk"), synchronization: Synchronization::BulkCopy,
          constraints: constraints![
@@ -141,7 +157,7 @@ rows! { "Data Movement and Conversion Instructions";
     CpAsyncBulkPrefetch "cp.async.bulk.prefetch" [
             (CacheLevel: L2) (Space: Global) {L2Eviction: EvictLast} {Flag: CacheHint}
         ]
-        (address("srcMem", Access::None), src("size", B32), cache_policy())
+        (address("srcMem", Access::None), src("size", B32).multiples(16, 0, 0xF_FFF0), cache_policy())
         {constraints: constraints![
             (L2Eviction: EvictLast) excludes(Flag: CacheHint);
             since(8, 0);
@@ -153,7 +169,7 @@ rows! { "Data Movement and Conversion Instructions";
             {Semantics: Weak Relaxed} {Scope: Cta Cluster Gpu Sys} (Space: Global) (Space: SharedCta)
             (Completion: BulkGroup) {Flag: CpMask} {Type: B128}
         ]
-        (address("dstMem", Access::Write), address("srcMem", Access::Read).space(SOURCE), src("size", B32),
+        (address("dstMem", Access::Write), address("srcMem", Access::Read).space(SOURCE), src("size", B32).multiples(16, 0, 0xF_FFF0),
          src("byteMask", B16).when(&[Modifier::Flag(Flag::CpMask)]))
         {synchronization: Synchronization::BulkCopy,
          constraints: constraints![
@@ -173,7 +189,7 @@ rows! { "Data Movement and Conversion Instructions";
             (ReductionOperator: And Or Xor Add Inc Dec Min Max) {Flag: Noftz}
             (Type: B32 B64 U32 S32 U64 S64 F16 Bf16 F32 F64)
         ]
-        (address("dstMem", Access::ReadWrite), address("srcMem", Access::Read).space(SOURCE), src("size", B32))
+        (address("dstMem", Access::ReadWrite), address("srcMem", Access::Read).space(SOURCE), src("size", B32).multiples(16, 0, 0xF_FFF0))
         {synchronization: Synchronization::BulkCopy,
          constraints: constraints![
             (Flag: Noftz) excludes(ReductionOperator: And Or Xor Inc Dec Min Max);
@@ -302,7 +318,7 @@ rows! { "Data Movement and Conversion Instructions";
     ApplypriorityAsyncBulk "applypriority.async.bulk" [
             (Space: Global) (Completion: BulkGroup) (L2Eviction: EvictNormal)
         ]
-        (address("srcMem", Access::None), src("size", B32)) {synchronization: Synchronization::BulkCopy,
+        (address("srcMem", Access::None), src("size", B32).multiples(16, 0, 0xF_FFF0)) {synchronization: Synchronization::BulkCopy,
          constraints: constraints![
             since(9, 4);
             on(RUBIN);
@@ -327,7 +343,7 @@ rows! { "Data Movement and Conversion Instructions";
                 InterleaveLayout SwizzleMode SwizzleAtomicity FillMode)
             {AllocationClass: Large Small Same} {Space: Global SharedCta} (Type: B1024) (Type: B32 B64)
         ]
-        (address("addr", Access::ReadWrite), immediate("ord", B32).when(ORDINAL), src("new_val", T2)) {constraints: constraints![
+        (address("addr", Access::ReadWrite), immediate("ord", B32).from(0, 4).when(ORDINAL), src("new_val", T2).by_words(CHOICES)) {constraints: constraints![
             (Type: B64) needs(TensormapField: GlobalAddress GlobalStride);
             (Type: B32) excludes(TensormapField: GlobalAddress GlobalStride);
             (AllocationClass: Large Small Same) needs(TensormapField: GlobalAddress);

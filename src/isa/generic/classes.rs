@@ -55,12 +55,12 @@ pub enum Class {
     Special32,
     /// One of 64 bits.
     Special64,
+    /// A component of a special register: `%tid.x`, of 32 bits.
+    Component,
     /// One of several numbers: `%tid`.
     SpecialVector,
     /// A variable.
     Variable,
-    /// A function.
-    Function,
     /// A label.
     Label,
     /// An integer.
@@ -128,9 +128,9 @@ impl Class {
             Self::Unknown
             | Self::Special32
             | Self::Special64
+            | Self::Component
             | Self::SpecialVector
             | Self::Variable
-            | Self::Function
             | Self::Label
             | Self::Integer
             | Self::Float => return None,
@@ -163,7 +163,8 @@ impl Class {
             | Self::S64
             | Self::Integer
             | Self::Special32
-            | Self::Special64 => Some(Kind::Integer),
+            | Self::Special64
+            | Self::Component => Some(Kind::Integer),
             Self::F16 | Self::F32 | Self::F64 | Self::Float => Some(Kind::Float),
             Self::F16x2 => Some(Kind::Halves),
             Self::Pred => Some(Kind::Predicate),
@@ -175,7 +176,6 @@ impl Class {
             | Self::Unknown
             | Self::SpecialVector
             | Self::Variable
-            | Self::Function
             | Self::Label => None,
         }
     }
@@ -183,7 +183,7 @@ impl Class {
     /// How many bits a register of the class has.
     pub const fn bits(self) -> Option<u32> {
         match self {
-            Self::Special32 => Some(32),
+            Self::Special32 | Self::Component => Some(32),
             Self::Special64 => Some(64),
             _ => match self.declared() {
                 Some(ty) => ty.bits(),
@@ -228,9 +228,9 @@ const ALL: [Class; 27] = [
     Class::B128,
     Class::Special32,
     Class::Special64,
+    Class::Component,
     Class::SpecialVector,
     Class::Variable,
-    Class::Function,
     Class::Label,
     Class::Integer,
     Class::Float,
@@ -258,27 +258,28 @@ impl Classes {
     /// Special registers of 8 bits (there are none), 16, and so on. The assembler makes 16 bits of those of 32.
     const SPECIALS: [Self; 4] = [
         Self::NONE,
-        Self::of(&[Class::Special32]),
-        Self::of(&[Class::Special32]),
+        Self::of(&[Class::Special32, Class::Component]),
+        Self::of(&[Class::Special32, Class::Component]),
         Self::of(&[Class::Special64]),
     ];
-    /// What may hold an address.
+    /// All special registers.
+    pub const SPECIAL: Self =
+        Self::of(&[Class::Special32, Class::Special64, Class::Component, Class::SpecialVector]);
+    /// What may hold an address. The dot of a component is read as something else there.
     pub const ADDRESSES: Self =
         Self::INTEGERS[0].and(Self::INTEGERS[1]).and(Self::INTEGERS[2]).and(Self::INTEGERS[3]).and(Self::of(
             &[
                 Class::Special32,
                 Class::Special64,
-                Class::SpecialVector,
-                Class::Variable,
-                Class::Function,
-                Class::Label,
+                    Class::Variable,
+                            Class::Label,
                 Class::Integer,
             ],
         ));
     /// Registers of 32 bits and of 64, as a generic address may be in.
     pub const POINTERS: Self = Self::INTEGERS[2].and(Self::INTEGERS[3]);
     /// Names of what is in memory.
-    pub const NAMES: Self = Self::of(&[Class::Variable, Class::Function]);
+    pub const NAMES: Self = Self::of(&[Class::Variable]);
 
     /// Those that are listed.
     pub const fn of(classes: &[Class]) -> Self {
@@ -366,6 +367,8 @@ impl Classes {
             Type::F64 => Self::of(&[Class::B64, Class::F64]),
             // And for integers of their size.
             Type::U32 | Type::S32 => Self::INTEGERS[2].and(Self::of(&[Class::F16x2])),
+            // In which the assembler does not look for a meaning.
+            Type::S2f6x2 => Self::any(16),
             Type::F16x2 | Type::U16x2 | Type::S16x2 | Type::U8x4 | Type::S8x4 => {
                 Self::of(&[Class::B32, Class::F16x2])
             }

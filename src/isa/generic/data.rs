@@ -183,8 +183,8 @@ rows! { "Data Movement and Conversion Instructions";
         ]}
     StBulk "st.bulk" [{Semantics: Weak} {Space: SharedCta}]
         // The assembler takes a size of 32 bits as well as one of 64.
-        (address("a", Access::Write).space(SpaceRule::Fixed(Space::Shared)), src("size", TypeRule::Any),
-         immediate("initval", B64)) {constraints: constraints![
+        (address("a", Access::Write).space(SpaceRule::Fixed(Space::Shared)), src("size", TypeRule::Any).multiples(8, 0, i64::MAX),
+         immediate("initval", B64).these(&[0])) {constraints: constraints![
             since(8, 6);
             from(100);
         ]}
@@ -286,12 +286,12 @@ rows! { "Data Movement and Conversion Instructions";
         ]}
     Prefetchu "prefetchu" [(CacheLevel: L1)] (address("a", Access::None)) {}
     Applypriority "applypriority" [{Space: Global} (L2Eviction: EvictNormal)]
-        (address("a", Access::None), immediate("size", B32)) {constraints: constraints![
+        (address("a", Access::None), immediate("size", B32).these(&[128])) {constraints: constraints![
             since(7, 4);
             from(80);
         ]}
     Discard "discard" [{Space: Global} (CacheLevel: L2)]
-        (address("a", Access::Write), immediate("size", B32)) {constraints: constraints![
+        (address("a", Access::Write), immediate("size", B32).these(&[128])) {constraints: constraints![
             since(7, 4);
             from(80);
         ]}
@@ -379,7 +379,7 @@ rows! { "Data Movement and Conversion Instructions";
             (Rounding: Rn Rz Rp) {Flag: Relu} {Flag: Satfinite} {Flag: Pzo} {Scaled: N1 N2}
             (Type: F16x2 Bf16x2 E4m3x2 E5m2x2 E2m1x2 E2m3x2 E3m2x2 Ue8m0x2 Ue5m3x2 S2f6x2) (Type: F32)
         ]
-        (d(T1), a(T2), b(T2), SCALE_1, SCALE_2) {title: Some("cvt"),
+        (d(T1).wider(), a(T2).wider(), b(T2).wider(), SCALE_1, SCALE_2) {title: Some("cvt"),
          constraints: constraints![
             (Scaled: N2) excludes(Type: F16x2 Bf16x2 E4m3x2 E5m2x2 E2m1x2 E2m3x2 E3m2x2 Ue8m0x2 Ue5m3x2);
             (Rounding: Rp) excludes(Type: F16x2 Bf16x2 E4m3x2 E5m2x2 E2m1x2 E2m3x2 E3m2x2 S2f6x2);
@@ -497,7 +497,7 @@ rows! { "Data Movement and Conversion Instructions";
     CvtStochastic "cvt" [
             (Rounding: Rs) {Flag: Relu} {Flag: Satfinite} (Type: F16x2 Bf16x2) (Type: F32)
         ]
-        (d(T1), a(T2), b(T2), src("rbits", B32)) {title: Some("cvt"),
+        (d(T1).wider(), a(T2).wider(), b(T2).wider(), src("rbits", B32).form(Form::Register)) {title: Some("cvt"),
          constraints: constraints![
             since(8, 7);
             on(A_100_103_107);
@@ -505,7 +505,7 @@ rows! { "Data Movement and Conversion Instructions";
     CvtStochastic4 "cvt" [
             (Rounding: Rs) {Flag: Relu} (Flag: Satfinite) (Type: E4m3x4 E5m2x4 E2m3x4 E3m2x4 E2m1x4) (Type: F32)
         ]
-        (d(T1), a(T2).form(Form::Elements(4)), src("rbits", B32)) {title: Some("cvt"),
+        (d(T1), a(T2).form(Form::Elements(4)), src("rbits", B32).form(Form::Register)) {title: Some("cvt"),
          constraints: constraints![
             since(8, 7);
             on(A_100_103_107);
@@ -530,7 +530,7 @@ rows! { "Data Movement and Conversion Instructions";
         ]
         (dst("mdata", TypeRule::Fragment).form(Form::Fragment),
          dst("cdata", TypeRule::Fragment).form(Form::Fragment),
-         src("data", TypeRule::Fragment).form(Form::Fragment), src("spdesc", B32)) {constraints: constraints![
+         src("data", TypeRule::Fragment).form(Form::Fragment), src("spdesc", TypeRule::Fragment)) {constraints: constraints![
             since(9, 4);
             on(A_107);
         ]}

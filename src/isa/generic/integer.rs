@@ -81,9 +81,10 @@ rows! { "Integer Arithmetic Instructions";
     Bfind "bfind" [{Flag: Shiftamt} (Type: U32 U64 S32 S64)] (d(B32), a(T1)) {}
     Fns "fns" [(Type: B32)] (d(T1), src("mask", ANY32), src("base", ANY32), src("offset", ANY32)) {}
     Brev "brev" [(Type: B32 B64)] (d(T1), a(T1)) {computes: Computation::Bits(Bits::Reverse)}
-    Bfe "bfe" [(Type: U32 U64 S32 S64)] (d(T1), a(T1), b(B32), c(B32)) {computes: Computation::Bits(Bits::Extract)}
+    Bfe "bfe" [(Type: U32 U64 S32 S64)] (d(T1), a(T1), b(B32).from(0, 255), c(B32).from(0, 255))
+        {computes: Computation::Bits(Bits::Extract)}
     Bfi "bfi" [(Type: B32 B64)]
-        (dst("f", T1), a(T1), b(T1), c(B32), src("d", B32)) {computes: Computation::Bits(Bits::Insert)}
+        (dst("f", T1), a(T1), b(T1), c(B32).from(0, 255), src("d", B32).from(0, 255)) {computes: Computation::Bits(Bits::Insert)}
     Szext "szext" [(Overflow: Clamp Wrap) (Type: U32 S32)] (d(T1), a(T1), b(B32)) {constraints: constraints![
             since(7, 6);
         ]}

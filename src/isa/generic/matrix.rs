@@ -64,11 +64,20 @@ const COLLECTIVE: Synchronization = Synchronization::WarpCollective;
 const BLOCK_SCALED: &[Modifier] = &[Modifier::Flag(Flag::BlockScale)];
 
 const fn scale(name: &'static str) -> OperandSlot {
-    src(name, ANY32).when(BLOCK_SCALED)
+    src(name, TypeRule::Fragment).when(BLOCK_SCALED)
 }
 
 const fn selector(name: &'static str) -> OperandSlot {
-    src(name, B16).form(Form::Elements(2)).when(BLOCK_SCALED)
+    src(name, B16).form(Form::Elements(2)).from(0, 3).when(BLOCK_SCALED)
+}
+
+/// 1, or -1 for the negative.
+const fn sign(name: &'static str) -> OperandSlot {
+    immediate(name, B32).these(&[1, -1]).optional()
+}
+
+const fn choice(name: &'static str) -> OperandSlot {
+    immediate(name, B32).from(0, 1).optional()
 }
 
 rows! { "Warp Level Matrix Multiply-Accumulate Instructions";
@@ -150,7 +159,7 @@ rows! { "Warp Level Matrix Multiply-Accumulate Instructions";
             (Type: F16 Bf16 Tf32 E4m3 E5m2 E3m2 E2m3 E2m1 S8 U8 S4 U4)
             (Type: F16 F32 S32) {Type: Ue8m0 Ue4m3}
         ]
-        (result("d"), fragment("a"), fragment("b"), fragment("c"), src("e", ANY32), immediate("f", B32),
+        (result("d"), fragment("a"), fragment("b"), fragment("c"), src("e", TypeRule::Fragment), immediate("f", B32).from(0, 3),
          scale("scale-a-data"), selector("selector-a"), scale("scale-b-data"), selector("selector-b"))
         {synchronization: COLLECTIVE, lanes: Lanes::Differ,
          constraints: constraints![
@@ -236,7 +245,7 @@ rows! { "Warp Level Matrix Multiply-Accumulate Instructions";
             (Type: B8) on(BLACKWELL);
         ]}
     Movmatrix "movmatrix" [(Flag: Sync) (Flag: Aligned) (TileShape: M8n8) (Flag: Trans) (Type: B16)]
-        (d(ANY32), a(ANY32)) {synchronization: COLLECTIVE, lanes: Lanes::Exchanged,
+        (d(TypeRule::Fragment), a(TypeRule::Fragment)) {synchronization: COLLECTIVE, lanes: Lanes::Exchanged,
          constraints: constraints![
             since(7, 8);
         ]}
@@ -246,9 +255,8 @@ rows! { "Warp Level Matrix Multiply-Accumulate Instructions";
             {BooleanOperator: And} {ReductionOperator: Popc}
         ]
         (OperandSlot::new("d", Role::Accumulator, TypeRule::Fragment, Form::Fragment), fragment("a"),
-         src("b-desc", B64), src("scale-d", PRED).form(Form::Predicate), immediate("imm-scale-a", B32).optional(),
-         immediate("imm-scale-b", B32).optional(), immediate("imm-trans-a", B32).optional(),
-         immediate("imm-trans-b", B32).optional())
+         src("b-desc", B64), src("scale-d", PRED).form(Form::Predicate).from(0, 1), sign("imm-scale-a"), sign("imm-scale-b"),
+         choice("imm-trans-a"), choice("imm-trans-b"))
         {synchronization: Synchronization::WarpgroupMultiply, lanes: Lanes::Differ,
          constraints: constraints![
             (Flag: Satfinite) needs(Type[0]: S32);
@@ -262,10 +270,9 @@ rows! { "Warp Level Matrix Multiply-Accumulate Instructions";
             (Type: F16 Bf16 Tf32 E4m3 E5m2 S8 U8) (Type: F16 Bf16 Tf32 E4m3 E5m2 S8 U8)
         ]
         (OperandSlot::new("d", Role::Accumulator, TypeRule::Fragment, Form::Fragment), fragment("a"),
-         src("b-desc", B64), src("sp-meta", ANY32), immediate("sp-sel", B32),
-         src("scale-d", PRED).form(Form::Predicate), immediate("imm-scale-a", B32).optional(),
-         immediate("imm-scale-b", B32).optional(), immediate("imm-trans-a", B32).optional(),
-         immediate("imm-trans-b", B32).optional())
+         src("b-desc", B64), src("sp-meta", TypeRule::Fragment), immediate("sp-sel", B32).from(0, 1),
+         src("scale-d", PRED).form(Form::Predicate).from(0, 1), sign("imm-scale-a"), sign("imm-scale-b"),
+         choice("imm-trans-a"), choice("imm-trans-b"))
         {synchronization: Synchronization::WarpgroupMultiply, lanes: Lanes::Differ,
          constraints: constraints![
             (Flag: Satfinite) needs(Type[0]: S32);
@@ -285,7 +292,7 @@ rows! { "Warp Level Matrix Multiply-Accumulate Instructions";
             since(8, 0);
             on(HOPPER);
         ]}
-    WgmmaWaitGroup "wgmma.wait_group" [(Flag: Sync) (Flag: Aligned)] (immediate("N", B32))
+    WgmmaWaitGroup "wgmma.wait_group" [(Flag: Sync) (Flag: Aligned)] (immediate("N", B32).from(0, i64::MAX))
         {synchronization: Synchronization::WarpgroupWait,
          constraints: constraints![
             since(8, 0);

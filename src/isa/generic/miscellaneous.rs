@@ -3,13 +3,18 @@
 
 use super::*;
 
+/// One of 16 events, or a mask of them.
+const EVENTS: &[(&[Modifier], Numbers)] =
+    &[(&[Modifier::Flag(Flag::Mask)], Numbers::From(0, 0xFFFF)), (&[], Numbers::From(0, 15))];
+
 rows! { "Miscellaneous Instructions";
     Brkpt "brkpt" [] () {}
     Nanosleep "nanosleep" [(Type: U32)] (src("t", T1)) {}
-    Pmevent "pmevent" [{Flag: Mask}] (immediate("a", B32)) {}
+    Pmevent "pmevent" [{Flag: Mask}]
+        (immediate("a", B32).by_words(EVENTS)) {}
     Trap "trap" [] () {control: Control::Trap}
     Setmaxnreg "setmaxnreg" [(RegisterChange: Inc Dec) (Flag: Sync) (Flag: Aligned) (Type: U32)]
-        (immediate("imm-reg-count", T1)) {synchronization: Synchronization::RegisterChange,
+        (immediate("imm-reg-count", T1).multiples(8, 24, 256)) {synchronization: Synchronization::RegisterChange,
          constraints: constraints![
             since(8, 0);
             on(HOPPER_AND_BLACKWELL);

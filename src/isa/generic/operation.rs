@@ -296,29 +296,6 @@ pub enum Operation {
 }
 
 impl Operation {
-    /// Whether registers may be wider than the type says: what is read is cut, what is written is
-    /// extended (9.4.1).
-    pub fn takes_wider_registers(self) -> bool {
-        matches!(
-            self,
-            Self::Ld
-                | Self::LdGlobalNc
-                | Self::LdReadonly
-                | Self::Ldu
-                | Self::St
-                | Self::StAsync
-                | Self::StAsyncRelease
-                | Self::StBulk
-                | Self::Cvt
-                | Self::CvtPair
-                | Self::CvtPacked
-                | Self::CvtStochastic
-                | Self::CvtStochastic4
-                | Self::CvtPack
-                | Self::CvtPackMerge
-        )
-    }
-
     /// Whether a name that starts with `word` says `.aligned` by itself: `bar.sync` is
     /// `barrier.sync.aligned`.
     pub fn is_aligned_as(self, word: &str) -> bool {

@@ -8,7 +8,7 @@ rows! { "Stack Manipulation Instructions";
          constraints: constraints![
             since(7, 3);
         ]}
-    Stackrestore "stackrestore" [(Type: U32 U64)] (a(T1)) {constraints: constraints![
+    Stackrestore "stackrestore" [(Type: U32 U64)] (a(T1).form(Form::Register)) {constraints: constraints![
             since(7, 3);
         ]}
     Alloca "alloca" [(Type: U32 U64)] (dst("ptr", T1), src("size", T1), immediate("immAlign", B32).optional())

@@ -15,20 +15,26 @@ const fn mbarrier() -> OperandSlot {
     address("addr", Access::ReadWrite)
 }
 
+/// One of the 16 barriers of a CTA.
+const fn barrier() -> OperandSlot {
+    a(B32).from(0, 15)
+}
+
 const STATE: OperandSlot = dst("state", B64).form(Form::Register);
 
 rows! { "Parallel Synchronization and Communication Instructions";
     BarrierSync "barrier.sync" "barrier.cta.sync" "bar.sync" "bar.cta.sync" [{Flag: Aligned}]
-        (a(B32), b(B32).optional()) {title: Some("bar, barrier"), synchronization: Synchronization::BarrierSync}
+        (barrier(), b(B32).multiples(32, 0, i64::MAX).optional()) {title: Some("bar, barrier"), synchronization: Synchronization::BarrierSync}
     BarrierArrive "barrier.arrive" "barrier.cta.arrive" "bar.arrive" "bar.cta.arrive" [{Flag: Aligned}]
-        (a(B32), b(B32)) {title: Some("bar, barrier"), synchronization: Synchronization::BarrierArrive}
+        (barrier(), b(B32).multiples(32, 32, i64::MAX))
+        {title: Some("bar, barrier"), synchronization: Synchronization::BarrierArrive}
     BarrierPopc "barrier.red" "barrier.cta.red" "bar.red" "bar.cta.red"
         [(ReductionOperator: Popc) {Flag: Aligned} (Type: U32)]
-        (d(T1), a(B32), b(B32).optional(), predicate("c"))
+        (d(T1), barrier(), b(B32).multiples(32, 0, i64::MAX).optional(), predicate("c"))
         {title: Some("bar, barrier"), synchronization: Synchronization::BarrierSync, lanes: Lanes::Same}
     BarrierPredicate "barrier.red" "barrier.cta.red" "bar.red" "bar.cta.red"
         [(BooleanOperator: And Or) {Flag: Aligned} (Type: Pred)]
-        (dst("p", T1), a(B32), b(B32).optional(), predicate("c"))
+        (dst("p", T1), barrier(), b(B32).multiples(32, 0, i64::MAX).optional(), predicate("c"))
         {title: Some("bar, barrier"), synchronization: Synchronization::BarrierSync, lanes: Lanes::Same}
     BarWarpSync "bar.warp.sync" [] (src("membermask", B32))
         {synchronization: Synchronization::WarpBarrier}
@@ -104,7 +110,7 @@ rows! { "Parallel Synchronization and Communication Instructions";
         ]}
     FenceProxyTensormap "fence.proxy"
         [(ProxyKind: TensormapGeneric) (Semantics: Acquire Release AcqRel) (Scope: Cta Cluster Gpu Sys)]
-        (address("addr", Access::None).when(ACQUIRE), immediate("size", B32).when(ACQUIRE))
+        (OperandSlot { ty: TypeRule::Any, ..address("addr", Access::None) }.when(ACQUIRE), immediate("size", B32).these(&[128]).when(ACQUIRE))
         {title: Some("membar, fence"), synchronization: Synchronization::ProxyFence,
          constraints: constraints![
             since(8, 3);
@@ -226,11 +232,11 @@ rows! { "Parallel Synchronization and Communication Instructions";
             since(8, 7);
             from(100);
         ]}
-    Vote "vote" [(VoteMode: All Any Uni) (Type: Pred)] (d(T1), predicate("a"))
+    Vote "vote" [(VoteMode: All Any Uni) (Type: Pred)] (d(T1), src("a", T1).form(Form::Predicate))
         {lanes: Lanes::Same}
     VoteBallot "vote" [(VoteMode: Ballot) (Type: B32)] (d(ANY32), predicate("a")) {lanes: Lanes::Same}
     VoteSync "vote" [(Flag: Sync) (VoteMode: All Any Uni) (Type: Pred)]
-        (d(T1), predicate("a"), src("membermask", B32))
+        (d(T1), src("a", T1).form(Form::Predicate), src("membermask", B32))
         {title: Some("vote.sync"), lanes: Lanes::Same, synchronization: Synchronization::WarpCollective}
     VoteSyncBallot "vote" [(Flag: Sync) (VoteMode: Ballot) (Type: B32)]
         (d(ANY32), predicate("a"), src("membermask", B32))
@@ -271,7 +277,7 @@ rows! { "Parallel Synchronization and Communication Instructions";
             from(90);
         ]}
     MbarrierInit "mbarrier.init" [{MbarrierLayout: V0 V1} {Space: Shared SharedCta} (Type: B64)]
-        (address("addr", Access::Write), src("count", B32)) {synchronization: Synchronization::MbarrierInit,
+        (address("addr", Access::Write), src("count", B32).from(1, 0xF_FFFF)) {synchronization: Synchronization::MbarrierInit,
          constraints: constraints![
             since(7, 0);
             (MbarrierLayout: V0 V1) since(9, 3);
@@ -290,7 +296,7 @@ rows! { "Parallel Synchronization and Communication Instructions";
             {Semantics: Relaxed} {Scope: Cta Cluster} {Space: Shared SharedCta SharedCluster}
             {Multicast: Mask32} (Type: B64)
         ]
-        (mbarrier(), src("txCount", B32), src("ctaMask", B32).when(MASKED))
+        (mbarrier(), src("txCount", B32), src("ctaMask", B32).from(0, 0xFFFF_FFFF).when(MASKED))
         {synchronization: Synchronization::MbarrierExpectTransactions,
          constraints: constraints![
             (Multicast: Mask32) excludes(Space: Shared SharedCta);
@@ -305,7 +311,7 @@ rows! { "Parallel Synchronization and Communication Instructions";
             {Semantics: Relaxed} {Scope: Cta Cluster} {Space: Shared SharedCta SharedCluster}
             {Multicast: Mask32} (Type: B64)
         ]
-        (mbarrier(), src("txCount", B32), src("ctaMask", B32).when(MASKED))
+        (mbarrier(), src("txCount", B32), src("ctaMask", B32).from(0, 0xFFFF_FFFF).when(MASKED))
         {synchronization: Synchronization::MbarrierCompleteTransactions,
          constraints: constraints![
             (Multicast: Mask32) excludes(Space: Shared SharedCta);
@@ -321,7 +327,7 @@ rows! { "Parallel Synchronization and Communication Instructions";
             {Space: Shared SharedCta SharedCluster} {Multicast: Mask32} (Type: B64)
         ]
         (STATE, mbarrier(), src("txCount", B32).when(EXPECTS),
-         src("count", B32).optional(), src("ctaMask", B32).when(MASKED))
+         src("count", B32).from(1, i64::MAX).optional(), src("ctaMask", B32).from(0, 0xFFFF_FFFF).when(MASKED))
         {synchronization: Synchronization::MbarrierArrive, lanes: Lanes::Differ,
          constraints: constraints![
             (Flag: ExpectTx) excludes(Flag: NoComplete);
@@ -350,7 +356,7 @@ rows! { "Parallel Synchronization and Communication Instructions";
             {Space: Shared SharedCta SharedCluster} {Multicast: Mask32} (Type: B64)
         ]
         (STATE, mbarrier(), src("txCount", B32).when(EXPECTS),
-         src("count", B32).optional(), src("ctaMask", B32).when(MASKED))
+         src("count", B32).from(1, i64::MAX).optional(), src("ctaMask", B32).from(0, 0xFFFF_FFFF).when(MASKED))
         {synchronization: Synchronization::MbarrierArrive, lanes: Lanes::Differ,
          constraints: constraints![
             (Flag: ExpectTx) excludes(Flag: NoComplete);
@@ -378,7 +384,7 @@ rows! { "Parallel Synchronization and Communication Instructions";
             {Space: Shared SharedCta} (Type: B64)
         ]
         (dst("waitComplete", PRED).pair(Pair::Optional), dst("reportValue", B32).optional(), mbarrier(),
-         src("phaseParity", B32).when(PARITY), src("state", B64).unless(PARITY))
+         src("phaseParity", B32).from(0, 1).when(PARITY), src("state", B64).unless(PARITY))
         {synchronization: Synchronization::MbarrierWait, lanes: Lanes::Differ,
          constraints: constraints![
             (Semantics: Acquire Relaxed) needs(Scope: Cta Cluster);
@@ -401,7 +407,7 @@ rows! { "Parallel Synchronization and Communication Instructions";
             {Space: Shared SharedCta} (Type: B64)
         ]
         (dst("waitComplete", PRED).pair(Pair::Optional), dst("reportValue", B32).optional(), mbarrier(),
-         src("phaseParity", B32).when(PARITY), src("state", B64).unless(PARITY),
+         src("phaseParity", B32).from(0, 1).when(PARITY), src("state", B64).unless(PARITY),
          src("suspendTimeHint", B32).optional())
         {synchronization: Synchronization::MbarrierWait, lanes: Lanes::Differ,
          constraints: constraints![

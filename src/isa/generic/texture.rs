@@ -15,7 +15,7 @@ rows! { "Texture Instructions";
             {Mipmap: Base Level Grad} (Geometry: D1 D2 D3 A1d A2d Cube Acube D2ms A2dms) (Vector: V2 V4)
             (Type: U32 S32 F16 F16x2 F32) (Type: S32 F32)
         ]
-        (d(T1).form(Form::Vector).pair(Pair::Optional), texture(), src("lod", B32).when(LEVEL),
+        (d(T1).form(Form::Vector).pair(Pair::Optional), texture(), src("lod", TypeRule::Any).when(LEVEL),
          src("dPdx", B32).form(Form::Fragment).when(GRAD), src("dPdy", B32).form(Form::Fragment).when(GRAD),
          src("e", B32).form(Form::Fragment).optional(), src("f", B32).form(Form::Fragment).optional())
         {lanes: Lanes::Memory,

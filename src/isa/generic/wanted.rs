@@ -50,6 +50,12 @@ impl Words<'_> {
         })
     }
 
+    fn numbers(&self, numbers: Numbers) -> Numbers {
+        let Numbers::ByWords(lists) = numbers else { return numbers };
+        let fits = |words: &[Modifier]| words.is_empty() || words.iter().any(|word| self.has(*word));
+        lists.iter().find(|(words, _)| fits(words)).map_or(Numbers::All, |(_, numbers)| *numbers)
+    }
+
     fn ty(&self, index: usize) -> Option<Type> {
         self.types().nth(index)
     }
@@ -108,6 +114,9 @@ impl OperandSlot {
 }
 
 impl Wanted {
+    /// Numbers in a vector are of the type of what stands beside them.
+    const NUMBERS: Classes = Classes::of(&[Class::Integer, Class::Float]);
+
     /// Whatever may stand anywhere.
     pub const ANYTHING: Self = Self {
         alone: Classes::ALL,
@@ -128,15 +137,19 @@ impl Wanted {
             Role::Destination | Role::Source | Role::Accumulator => {}
         }
         let ty = slot.type_in(words);
-        let numbers = slot.numbers;
+        let numbers = selectors(slot, words).unwrap_or_else(|| words.numbers(slot.numbers));
         let registers = match (slot.ty, ty) {
+            // 32 bits of which the assembler does not look at the type.
+            (TypeRule::Fragment, _) if matches!(slot.form, Form::Value | Form::Register) => {
+                return Self { alone: NARROW, numbers, ty: Some(Type::B32), ..Self::ANYTHING };
+            }
             (TypeRule::Fragment, _) => {
                 let Some(fragment) = Fragment::new(slot, words) else { return Self::ANYTHING };
                 let is_written = slot.role.is_written();
                 let within = if is_written {
                     fragment.registers
                 } else {
-                    fragment.registers.and(Self::literals(fragment.ty))
+                    fragment.registers.and(Self::NUMBERS)
                 };
                 let within = within.and(Classes::specials(fragment.ty.bits().unwrap_or(32)));
                 return Self {
@@ -148,18 +161,23 @@ impl Wanted {
                     ty: Some(fragment.ty),
                 };
             }
-            (TypeRule::Any, _) | (_, None) if slot.ty != TypeRule::Pointer => return Self::ANYTHING,
+            (TypeRule::Any, _) => return Self { numbers, ..Self::ANYTHING },
             (TypeRule::Pointer, _) => Classes::POINTERS,
             (TypeRule::Fixed(Type::Pred), _) => Classes::of(&[Class::Pred]),
             (TypeRule::Integer(ty), _) => Classes::integers(ty.bits().unwrap_or(0)),
-            (_, Some(ty)) if slot.takes.wider => Classes::wider(ty),
+            (_, Some(ty)) if is_unchecked(ty, words) => match ty.bits() {
+                Some(32) => NARROW,
+                Some(bits) => Classes::any(bits),
+                None => Classes::ALL,
+            },
+            (_, Some(ty)) if slot.takes.wider && is_converted(words) => Classes::wider(ty),
             (_, Some(ty)) => Classes::agreeing(ty),
             (_, None) => return Self::ANYTHING,
         };
         let of = ty.unwrap_or(Type::B64);
         let bits = of.bits().unwrap_or(32);
         let mut alone = registers;
-        if !slot.role.is_written() {
+        if !slot.role.is_written() && slot.form != Form::Register || slot.form == Form::Value {
             alone = alone.and(Self::literals(of));
         }
         if slot.takes.specials && !of.is_float() {
@@ -191,7 +209,7 @@ impl Wanted {
             },
             Form::Fragment if slot.name == "im2colInfo" => Self {
                 alone: Classes::NONE,
-                within: registers.and(Self::literals(of)),
+                within: registers.and(Self::NUMBERS),
                 count: offsets(words),
                 is_vector: true,
                 numbers,
@@ -214,7 +232,13 @@ impl Wanted {
 
     /// Numbers that may be written for a type.
     const fn literals(ty: Type) -> Classes {
-        if ty.is_float() { Classes::of(&[Class::Float]) } else { Classes::of(&[Class::Integer]) }
+        match ty {
+            Type::F32 | Type::F64 => Classes::of(&[Class::Float]),
+            Type::B64 => Classes::of(&[Class::Integer, Class::Float]),
+            // What is packed is in registers.
+            _ if ty.is_float() || ty.is_packed() => Classes::NONE,
+            _ => Classes::of(&[Class::Integer]),
+        }
     }
 
     /// The elements of a vector: special registers pass there, and integers for floats.
@@ -231,14 +255,29 @@ impl Wanted {
         if matches!(ty, Type::F16 | Type::Bf16) {
             within = within.and(Classes::integers(16)).and(Classes::of(&[Class::F16]));
         }
-        if slot.role.is_written() { within } else { within.and(Self::literals(ty)) }
+        if slot.role.is_written() { within } else { within.and(Self::NUMBERS) }
     }
 
     fn address(slot: &OperandSlot, space: SpaceRule, words: &Words<'_>) -> Self {
         let is_map = slot.name == "tensorMap";
         match space {
-            SpaceRule::Opaque | SpaceRule::Fabric => Self::ANYTHING,
+            _ if slot.ty == TypeRule::Any => Self::ANYTHING,
+            // Coordinates are of one type, but for the index into an array.
+            SpaceRule::Opaque => Self {
+                alone: Classes::integers(64).and(Classes::NAMES),
+                within: Classes::any(32).and(Classes::specials(32)).and(Self::NUMBERS),
+                ty: Some(Type::B64),
+                ..Self::ANYTHING
+            },
+            SpaceRule::Fabric if is_map => Self::ANYTHING,
+            SpaceRule::Fabric => Self {
+                alone: Classes::integers(32),
+                within: Classes::integers(64),
+                ty: Some(Type::B32),
+                ..Self::ANYTHING
+            },
             SpaceRule::Nth(_) | SpaceRule::Fixed(_) if is_map => Self {
+                alone: Classes::ALL.without(Classes::SPECIAL),
                 within: Classes::integers(32).and(Classes::specials(32)).and(Classes::of(&[Class::Integer])),
                 count: coordinates(words),
                 ty: Some(Type::B32),
@@ -252,6 +291,32 @@ impl Wanted {
     pub fn is_anything(&self) -> bool {
         *self == Self::ANYTHING
     }
+}
+
+/// Whether the assembler looks at the size of registers only.
+fn is_unchecked(ty: Type, words: &Words<'_>) -> bool {
+    match words.operation {
+        Operation::MultimemLdReduce | Operation::MultimemSt | Operation::MultimemRed => matches!(
+            ty,
+            Type::E4m3x2 | Type::E5m2x2 | Type::E4m3x4 | Type::E5m2x4
+        ),
+        Operation::CvtPacked => {
+            let is_scaled = |modifier: &Modifier| matches!(modifier, Modifier::Scaled(_));
+            ty == Type::Bf16x2 && words.modifiers.iter().any(is_scaled)
+        }
+        _ => false,
+    }
+}
+
+/// Whether wider registers are cut or extended: conversions from and to types without registers of their own are
+/// exact.
+fn is_converted(words: &Words<'_>) -> bool {
+    let is_conversion = matches!(
+        words.operation,
+        Operation::Cvt | Operation::CvtPair | Operation::CvtPacked | Operation::CvtStochastic
+    );
+    let has_registers = |ty: Type| !ty.is_float() || matches!(ty, Type::F16 | Type::F16x2 | Type::F32 | Type::F64);
+    !is_conversion || words.types().all(has_registers)
 }
 
 fn dimensions(words: &Words<'_>) -> Option<u16> {
@@ -286,6 +351,20 @@ fn coordinates(words: &Words<'_>) -> Option<u16> {
         // A column and four rows.
         Some(LoadMode::TileGather4 | LoadMode::TileScatter4) => Some(5),
         _ => dimensions(words),
+    }
+}
+
+/// Which threads may hold the metadata of a sparse multiplication, where that depends on the shape.
+fn selectors(slot: &OperandSlot, words: &Words<'_>) -> Option<Numbers> {
+    let is_sparse = matches!(words.operation, Operation::MmaSp | Operation::WgmmaMmaAsyncSp);
+    if !is_sparse || !matches!(slot.name, "f" | "sp-sel") {
+        return None;
+    }
+    let (bits, k) = (words.ty(1)?.bits()?, words.shape()?.k);
+    match (words.operation, bits) {
+        (Operation::WgmmaMmaAsyncSp, 8) => Some(Numbers::From(0, 0)),
+        (Operation::MmaSp, 4 | 8) => Some(Numbers::From(0, if u32::from(k) * bits >= 512 { 0 } else { 1 })),
+        _ => None,
     }
 }
 

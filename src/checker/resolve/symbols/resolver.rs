@@ -541,7 +541,8 @@ fn class_of(symbol: &Symbol) -> Class {
         SymbolKind::Register { vector, .. } if vector > 1 => Class::Unknown,
         SymbolKind::Register { ty, .. } => ty.map_or(Class::Unknown, Class::of),
         SymbolKind::Variable { .. } => Class::Variable,
-        SymbolKind::Function { .. } => Class::Function,
+        // The front end of the assembler takes their names nearly everywhere.
+        SymbolKind::Function { .. } => Class::Unknown,
         SymbolKind::Label { .. } => Class::Label,
     }
 }

@@ -42,9 +42,21 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
         let finding = match misplaced.wrong {
             Wrong::Number(_, value) => {
                 let (demand, help) = match place.wanted.numbers {
+                    Numbers::From(first, i64::MAX) => (
+                        format!("`{what}` of `{name}` must be at least {first}"),
+                        format!("write a number from {first} on"),
+                    ),
+                    Numbers::From(only, last) if only == last => (
+                        format!("`{what}` of `{name}` must be {only}"),
+                        format!("write `{only}`"),
+                    ),
                     Numbers::From(first, last) => (
                         format!("`{what}` of `{name}` must be in [{first}, {last}]"),
                         format!("write a number from {first} to {last}"),
+                    ),
+                    Numbers::Multiples(of, first, i64::MAX) => (
+                        format!("`{what}` of `{name}` must be a multiple of {of}"),
+                        format!("write a multiple of {of}, from {first} on"),
                     ),
                     Numbers::Multiples(of, first, last) => (
                         format!("`{what}` of `{name}` must be a multiple of {of} in [{first}, {last}]"),
@@ -59,7 +71,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
                         let list = list_words(numbers.iter().map(i64::to_string), "or");
                         (format!("`{what}` of `{name}` must be {list}"), format!("write {list}"))
                     }
-                    Numbers::All => continue,
+                    Numbers::All | Numbers::ByWords(_) => continue,
                 };
                 Diagnostic::new(Code::ImmediateOutOfRange, span, demand, format!("this is {value}"))
                     .help(help)

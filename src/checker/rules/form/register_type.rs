@@ -1,5 +1,5 @@
 use crate::diagnostic::{Diagnostic, Findings};
-use crate::isa::generic::{Class, Form, Interpretation, Modifier, OperandSlot, Type, TypeRule};
+use crate::isa::generic::{Class, Form, Interpretation, Modifier, Type, TypeRule, Wanted};
 use crate::resolve::misfits::{Place, Wrong};
 use crate::resolve::symbols::Resolution;
 use crate::resolve::unit::Unit;
@@ -83,10 +83,9 @@ fn guard(unit: &Unit, generic: &Generic<'_>, class: Class) -> Option<Diagnostic>
 /// What stands there, in words.
 fn described(class: Class) -> String {
     match class {
-        Class::Special32 | Class::Special64 => "a special register".to_owned(),
+        Class::Special32 | Class::Special64 | Class::Component => "a special register".to_owned(),
         Class::SpecialVector => "a special register of several numbers".to_owned(),
         Class::Variable => "a variable".to_owned(),
-        Class::Function => "a function".to_owned(),
         Class::Label => "a label".to_owned(),
         Class::Integer => "an integer".to_owned(),
         Class::Float => "a float".to_owned(),
@@ -98,7 +97,7 @@ fn described(class: Class) -> String {
 }
 
 fn wrong(unit: &Unit, generic: &Generic<'_>, place: Place, class: Class) -> Diagnostic {
-    let Place { operand, slot, wanted, .. } = place;
+    let Place { operand, wanted, .. } = place;
     let span = unit.module.operands[operand as usize].span();
     let name = generic.name();
     let fitting: Vec<Type> = place.classes().registers().collect();
@@ -128,7 +127,7 @@ fn wrong(unit: &Unit, generic: &Generic<'_>, place: Place, class: Class) -> Diag
         }
         Resolution::Symbol(_) | Resolution::Special(_) | Resolution::Undeclared => finding,
     };
-    finding.help(help(generic, slot, class, (wanted.ty, &fitting)))
+    finding.help(help(generic, place, class, &fitting))
 }
 
 /// What the position wants.
@@ -137,16 +136,27 @@ fn demand(generic: &Generic<'_>, place: Place, class: Class, fitting: &[Type]) -
     let Place { slot, wanted, is_within, .. } = place;
     let what = if is_within { format!("an element of `{}`", slot.name) } else { format!("`{}`", slot.name) };
     match class {
-        Class::Special32 | Class::Special64 | Class::SpecialVector
+        Class::Special32 | Class::Special64 | Class::Component
+            if slot.form == Form::Address =>
+        {
+            return format!("the address of `{name}` must be in a register of its own");
+        }
+        Class::Special32 | Class::Special64 | Class::Component | Class::SpecialVector
             if !slot.takes.specials && wanted.ty != Some(Type::Pred) =>
         {
             return format!("`{name}` reads no special registers");
         }
-        Class::Variable | Class::Function | Class::Label => {
+        Class::Variable | Class::Label => {
             return format!("{what} of `{name}` must be a register");
         }
-        Class::Integer | Class::Float if slot.role.is_written() => {
+        Class::Integer if slot.form == Form::Address => {
+            return format!("the address of `{name}` must be in a register, or named");
+        }
+        Class::Integer | Class::Float if slot.role.is_written() || is_register(place) => {
             return format!("{what} of `{name}` must be a register");
+        }
+        Class::Pred if wanted.ty != Some(Type::Pred) => {
+            return format!("{what} of `{name}` cannot be a predicate");
         }
         Class::Integer if wanted.ty.is_some_and(Type::is_float) => {
             return format!("{what} of `{name}` must be a float");
@@ -175,24 +185,36 @@ fn demand(generic: &Generic<'_>, place: Place, class: Class, fitting: &[Type]) -
     }
 }
 
+/// Whether no number may stand there at all.
+fn is_register(place: Place) -> bool {
+    !place.classes().has(Class::Integer) && !place.classes().has(Class::Float)
+}
+
 /// What to write.
 fn help(
     generic: &Generic<'_>,
-    slot: &OperandSlot,
+    place: Place,
     class: Class,
-    (ty, fitting): (Option<Type>, &[Type]),
+    fitting: &[Type],
 ) -> String {
+    let Place { slot, wanted: Wanted { ty, .. }, .. } = place;
+    // Pairs of halves pass for integers, but nobody means that.
+    let is_pair = |it: &Type| *it == Type::F16x2 && fitting.contains(&Type::U32) && ty != Some(*it);
+    let fitting: Vec<Type> = fitting.iter().copied().filter(|it| !is_pair(it)).collect();
     let list = || list_words(fitting.iter().map(|ty| format!("`.{}`", <&str>::from(*ty))), "or");
     match class {
-        Class::Special32 | Class::Special64 | Class::SpecialVector => {
+        Class::Special32 | Class::Special64 | Class::Component | Class::SpecialVector => {
             let bits = if class == Class::Special64 { 64 } else { 32 };
             return format!("move it to a register before, by `mov.u{bits}`");
         }
-        Class::Variable | Class::Function => {
+        Class::Variable => {
             return "move its address to a register before, by `mov`".to_owned();
         }
         Class::Label => return "write a register".to_owned(),
-        Class::Integer | Class::Float if slot.role.is_written() => {
+        Class::Integer if slot.form == Form::Address => {
+            return "move the address to a register before; only local memory is addressed by a number".to_owned();
+        }
+        Class::Integer | Class::Float if slot.role.is_written() || is_register(place) => {
             return format!("write a register of type {}", list());
         }
         Class::Integer => return "write it with a point, as `1.0`, or as `0f3F800000`".to_owned(),
