@@ -139,6 +139,7 @@ impl Numbers {
     pub fn in_words(self) -> Option<String> {
         match self {
             Self::All => None,
+            Self::ByWords(_) => Some("as its modifiers say".to_owned()),
             Self::From(first, last) => Some(format!("from {first} to {last}")),
             Self::Multiples(of, first, last) if last > i64::from(u32::MAX) => {
                 Some(format!("a multiple of {of} from {first} on"))
