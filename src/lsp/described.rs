@@ -7,7 +7,8 @@ use super::links;
 use crate::instruction::form::Qualifiers;
 use crate::instruction::gates;
 use crate::isa::generic::{
-    self, Constraint, Demand, Form, Geometry, Modifier, Pair, Role, Row, SpaceRule, Targets, Term, Wanted, Words,
+    self, Constraint, Demand, Form, Geometry, Modifier, Pair, Role, Row, SpaceRule, Targets, Term, Wanted,
+    Words,
 };
 use crate::isa::targets::{Gate, PtxVersion, TENSOR_TARGETS, Target};
 use crate::isa::tensor::{self, InstructionForm, OperandClass, QualifierSlot, Shape};

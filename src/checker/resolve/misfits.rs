@@ -7,7 +7,9 @@ use smallvec::SmallVec;
 
 use super::operations::{Misfit, Opcode};
 use super::unit::Unit;
-use crate::isa::generic::{Class, Classes, Form, Interpretation, Numbers, OperandSlot, Operation, Role, Type, Wanted};
+use crate::isa::generic::{
+    Class, Classes, Form, Interpretation, Numbers, OperandSlot, Operation, Role, Type, Wanted,
+};
 use crate::source::Span;
 use crate::syntax::ast::{Operand, OperandKind, Slice, UnaryOperator};
 use crate::syntax::literal::evaluate;
@@ -117,7 +119,9 @@ fn fits(unit: &Unit, operand: &Operand, wanted: &Wanted) -> bool {
             let Some(base) = unit.module.operands(parts).first() else { return true };
             let at = match base.kind() {
                 OperandKind::Name => parts.start,
-                OperandKind::Binary(_, sum) if unit.module.operands[sum.start as usize].is_name() => sum.start,
+                OperandKind::Binary(_, sum) if unit.module.operands[sum.start as usize].is_name() => {
+                    sum.start
+                }
                 OperandKind::Integer => return wanted.alone.has(Class::Integer),
                 OperandKind::Float | OperandKind::Binary(..) => return false,
                 _ => return wanted.within == Classes::ALL,
@@ -236,11 +240,8 @@ impl Walk<'_> {
             OperandKind::Vector(parts) => self.vector(place, parts),
             OperandKind::Binary(_, parts) if operand.is_group() && slot.has_pair() => {
                 self.operand(Place { operand: parts.start, ..place });
-                let predicate = Wanted {
-                    alone: Classes::of(&[Class::Pred]),
-                    ty: Some(Type::Pred),
-                    ..Wanted::ANYTHING
-                };
+                let predicate =
+                    Wanted { alone: Classes::of(&[Class::Pred]), ty: Some(Type::Pred), ..Wanted::ANYTHING };
                 let operand = parts.start + 1;
                 if self.unit.module.operands[operand as usize].is_name() {
                     self.name(Place { operand, wanted: predicate, ..place });

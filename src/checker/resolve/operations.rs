@@ -312,7 +312,8 @@ impl Opcode {
 
     /// Of its unknown words those that the assembler refuses. `text` is the opcode.
     pub fn refused_words<'t>(&'t self, text: &'t str) -> impl Iterator<Item = (Span, &'t str)> {
-        let name = self.row.map_or("", |row| row.name());
+        let (operation, name) =
+            self.row.map_or((generic::Operation::Tensor, ""), |row| (row.operation, row.name()));
         let written =
             |span: &Span| (*span, text.get(span.range()).unwrap_or_default().trim_start_matches('.'));
         let stands_there = move |word: &str| {
@@ -322,7 +323,7 @@ impl Opcode {
         self.unknown
             .iter()
             .map(written)
-            .filter(move |(_, word)| generic::why_overlooked(name, word).is_none())
+            .filter(move |(_, word)| generic::why_overlooked(operation, name, word).is_none())
             .filter(move |(_, word)| !(generic::may_stand_twice(word) && stands_there(word)))
     }
 

@@ -268,13 +268,7 @@ impl Classes {
     /// What may hold an address. The dot of a component is read as something else there.
     pub const ADDRESSES: Self =
         Self::INTEGERS[0].and(Self::INTEGERS[1]).and(Self::INTEGERS[2]).and(Self::INTEGERS[3]).and(Self::of(
-            &[
-                Class::Special32,
-                Class::Special64,
-                    Class::Variable,
-                            Class::Label,
-                Class::Integer,
-            ],
+            &[Class::Special32, Class::Special64, Class::Variable, Class::Label, Class::Integer],
         ));
     /// Registers of 32 bits and of 64, as a generic address may be in.
     pub const POINTERS: Self = Self::INTEGERS[2].and(Self::INTEGERS[3]);

@@ -2,11 +2,11 @@
 //! does not miss, and operands that may look otherwise. Whoever writes so writes no error. `cargo xtask generic`
 //! asks it.
 
-use super::{Flag, Group, Modifier};
+use super::{Flag, Group, Modifier, Operation};
 
 /// Why the assembler takes a word that the ISA does not have in an instruction of this name, if it does: whoever
 /// writes it writes no error, and nothing that means something.
-pub fn why_overlooked(name: &str, word: &str) -> Option<&'static str> {
+pub fn why_overlooked(operation: Operation, name: &str, word: &str) -> Option<&'static str> {
     Some(match (name, word) {
         // Words of few instructions, which the assembler looks at in these alone.
         (_, "finite" | "infinite" | "normal" | "notanumber" | "number" | "subnormal") => "testp",
@@ -48,7 +48,11 @@ pub fn why_overlooked(name: &str, word: &str) -> Option<&'static str> {
             | "red.async",
             "cta" | "cluster" | "gpu" | "sys" | "weak" | "relaxed" | "release",
         ) => "semantics and scope are not looked at",
-        ("fence" | "fence.proxy", "async" | "shared" | "shared::cta" | "shared::cluster" | "global") => {
+        ("fence" | "fence.proxy", "async") => "words of other fences",
+        // Where a state space would say what is ordered, it is looked at.
+        ("fence.proxy", "shared" | "shared::cta" | "shared::cluster" | "global")
+            if operation != Operation::FenceProxy =>
+        {
             "words of other fences"
         }
         _ => return None,

@@ -146,11 +146,8 @@ impl Wanted {
             (TypeRule::Fragment, _) => {
                 let Some(fragment) = Fragment::new(slot, words) else { return Self::ANYTHING };
                 let is_written = slot.role.is_written();
-                let within = if is_written {
-                    fragment.registers
-                } else {
-                    fragment.registers.and(Self::NUMBERS)
-                };
+                let within =
+                    if is_written { fragment.registers } else { fragment.registers.and(Self::NUMBERS) };
                 let within = within.and(Classes::specials(fragment.ty.bits().unwrap_or(32)));
                 return Self {
                     alone: fragment.alone,
@@ -296,10 +293,9 @@ impl Wanted {
 /// Whether the assembler looks at the size of registers only.
 fn is_unchecked(ty: Type, words: &Words<'_>) -> bool {
     match words.operation {
-        Operation::MultimemLdReduce | Operation::MultimemSt | Operation::MultimemRed => matches!(
-            ty,
-            Type::E4m3x2 | Type::E5m2x2 | Type::E4m3x4 | Type::E5m2x4
-        ),
+        Operation::MultimemLdReduce | Operation::MultimemSt | Operation::MultimemRed => {
+            matches!(ty, Type::E4m3x2 | Type::E5m2x2 | Type::E4m3x4 | Type::E5m2x4)
+        }
         Operation::CvtPacked => {
             let is_scaled = |modifier: &Modifier| matches!(modifier, Modifier::Scaled(_));
             ty == Type::Bf16x2 && words.modifiers.iter().any(is_scaled)
@@ -315,7 +311,8 @@ fn is_converted(words: &Words<'_>) -> bool {
         words.operation,
         Operation::Cvt | Operation::CvtPair | Operation::CvtPacked | Operation::CvtStochastic
     );
-    let has_registers = |ty: Type| !ty.is_float() || matches!(ty, Type::F16 | Type::F16x2 | Type::F32 | Type::F64);
+    let has_registers =
+        |ty: Type| !ty.is_float() || matches!(ty, Type::F16 | Type::F16x2 | Type::F32 | Type::F64);
     !is_conversion || words.types().all(has_registers)
 }
 

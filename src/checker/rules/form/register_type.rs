@@ -136,9 +136,7 @@ fn demand(generic: &Generic<'_>, place: Place, class: Class, fitting: &[Type]) -
     let Place { slot, wanted, is_within, .. } = place;
     let what = if is_within { format!("an element of `{}`", slot.name) } else { format!("`{}`", slot.name) };
     match class {
-        Class::Special32 | Class::Special64 | Class::Component
-            if slot.form == Form::Address =>
-        {
+        Class::Special32 | Class::Special64 | Class::Component if slot.form == Form::Address => {
             return format!("the address of `{name}` must be in a register of its own");
         }
         Class::Special32 | Class::Special64 | Class::Component | Class::SpecialVector
@@ -191,12 +189,7 @@ fn is_register(place: Place) -> bool {
 }
 
 /// What to write.
-fn help(
-    generic: &Generic<'_>,
-    place: Place,
-    class: Class,
-    fitting: &[Type],
-) -> String {
+fn help(generic: &Generic<'_>, place: Place, class: Class, fitting: &[Type]) -> String {
     let Place { slot, wanted: Wanted { ty, .. }, .. } = place;
     // Pairs of halves pass for integers, but nobody means that.
     let is_pair = |it: &Type| *it == Type::F16x2 && fitting.contains(&Type::U32) && ty != Some(*it);
@@ -212,7 +205,8 @@ fn help(
         }
         Class::Label => return "write a register".to_owned(),
         Class::Integer if slot.form == Form::Address => {
-            return "move the address to a register before; only local memory is addressed by a number".to_owned();
+            return "move the address to a register before; only local memory is addressed by a number"
+                .to_owned();
         }
         Class::Integer | Class::Float if slot.role.is_written() || is_register(place) => {
             return format!("write a register of type {}", list());
