@@ -8,7 +8,8 @@ const SOURCE: SpaceRule = SpaceRule::Nth(1);
 
 const MASK_16: OperandSlot = src("ctaMask", B16)
     .when(&[Modifier::Multicast(Multicast::Cluster), Modifier::Multicast(Multicast::Mask16)]);
-const MASK_32: OperandSlot = src("ctaMask", B32).from(0, 0xFFFF_FFFF).when(&[Modifier::Multicast(Multicast::Mask32)]);
+const MASK_32: OperandSlot =
+    src("ctaMask", B32).from(0, 0xFFFF_FFFF).when(&[Modifier::Multicast(Multicast::Mask32)]);
 
 /// Bytes that are copied.
 const COPIED: &[(&[Modifier], Numbers)] = &[

@@ -46,10 +46,9 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
                         format!("`{what}` of `{name}` must be at least {first}"),
                         format!("write a number from {first} on"),
                     ),
-                    Numbers::From(only, last) if only == last => (
-                        format!("`{what}` of `{name}` must be {only}"),
-                        format!("write `{only}`"),
-                    ),
+                    Numbers::From(only, last) if only == last => {
+                        (format!("`{what}` of `{name}` must be {only}"), format!("write `{only}`"))
+                    }
                     Numbers::From(first, last) => (
                         format!("`{what}` of `{name}` must be in [{first}, {last}]"),
                         format!("write a number from {first} to {last}"),
