@@ -334,7 +334,7 @@ impl Special {
             // A number with a name.
             _ if self.register == SpecialRegister::WarpSz => Class::Integer,
             Part::Whole if form == Form::Vector => Class::SpecialVector,
-            Part::None => Class::Unknown,
+            Part::None => Class::NoComponent,
             Part::Component(_) => Class::Component,
             Part::Whole | Part::Nth(_) => Class::special(ty),
         }

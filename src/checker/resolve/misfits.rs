@@ -114,7 +114,7 @@ fn table(opcode: &Opcode, text: &str) -> Option<Table> {
 fn fits(unit: &Unit, operand: &Operand, wanted: &Wanted) -> bool {
     match operand.kind() {
         OperandKind::Integer => wanted.alone.has(Class::Integer) && wanted.numbers == Numbers::All,
-        OperandKind::Float => wanted.alone.has(Class::Float),
+        OperandKind::Float => wanted.alone.has(float(unit, operand)),
         OperandKind::Address(parts) => {
             let Some(base) = unit.module.operands(parts).first() else { return true };
             let at = match base.kind() {
@@ -123,7 +123,7 @@ fn fits(unit: &Unit, operand: &Operand, wanted: &Wanted) -> bool {
                     sum.start
                 }
                 OperandKind::Integer => return wanted.alone.has(Class::Integer),
-                OperandKind::Float | OperandKind::Binary(..) => return false,
+                OperandKind::Float | OperandKind::Binary(..) | OperandKind::Unary(..) => return false,
                 _ => return wanted.within == Classes::ALL,
             };
             let at = at as usize;
@@ -135,7 +135,7 @@ fn fits(unit: &Unit, operand: &Operand, wanted: &Wanted) -> bool {
             // Where all are of one class, none is wrong beside another.
             let mut first = None;
             let alike = |class: u8| *first.get_or_insert(class) == class && wanted.within.has_number(class);
-            wanted.count.is_none_or(|count| u32::from(count) == parts.len)
+            wanted.may_have(parts.len)
                 && unit.module.operands(parts).iter().all(Operand::is_name)
                 && unit.symbols.classes(parts.range()).all(alike)
         }
@@ -202,35 +202,16 @@ impl Walk<'_> {
                 }
             }
             OperandKind::Address(parts) if matches!(slot.role, Role::Address(..)) => {
-                let Some(base) = self.unit.module.operands(parts).first() else { return };
-                let at = match base.kind() {
-                    OperandKind::Name => Some(parts.start),
-                    OperandKind::Binary(_, sum) => Some(sum.start),
-                    OperandKind::Integer | OperandKind::Float => Some(parts.start),
-                    _ => None,
-                };
-                let first = at.map(|at| self.unit.module.operands[at as usize]);
-                if let (Some(operand), Some(true)) = (at, first.map(|it| it.is_number())) {
-                    let class = match first.map(|it| it.kind()) {
-                        Some(OperandKind::Float) => Class::Float,
-                        _ => Class::Integer,
-                    };
-                    if !wanted.alone.has(class) {
-                        self.add(Wrong::Class(Place { operand, ..place }, class));
-                    }
-                    return;
-                }
-                if let Some(operand) = at.filter(|_| first.is_some_and(|it| it.is_name())) {
-                    self.name(Place { operand, ..place });
-                }
-                for part in parts.range().skip(1) {
-                    let place = Place { operand: part as u32, ..place };
-                    match self.unit.module.operands[part].kind() {
-                        OperandKind::Vector(elements) => self.vector(place, elements),
-                        OperandKind::Name if wanted.within != Classes::ALL => {
-                            self.name(Place { is_within: true, ..place });
-                        }
-                        _ => {}
+                for (operand, part) in (parts.start..).zip(self.unit.module.operands(parts)) {
+                    let place = Place { operand, is_within: operand > parts.start, ..place };
+                    if let OperandKind::Vector(elements) = part.kind() {
+                        self.vector(place, elements);
+                    } else if let (Some(count), true, false) =
+                        (wanted.count, place.is_within, wanted.is_least)
+                    {
+                        self.add(Wrong::NoVector(place, count));
+                    } else if !place.is_within || wanted.within != Classes::ALL {
+                        self.address(place);
                     }
                 }
             }
@@ -259,6 +240,24 @@ impl Walk<'_> {
         }
     }
 
+    /// What an address is counted from, or another part of it.
+    fn address(&mut self, place: Place) {
+        let part = self.unit.module.operands[place.operand as usize];
+        let first = match part.kind() {
+            OperandKind::Binary(_, sum) => sum.start,
+            _ => place.operand,
+        };
+        let place = Place { operand: first, ..place };
+        let part = self.unit.module.operands[first as usize];
+        if part.is_name() {
+            self.name(place);
+        } else if let Some(class) = literal(self.unit, &part)
+            && !place.classes().has(class)
+        {
+            self.add(Wrong::Class(place, class));
+        }
+    }
+
     fn name(&mut self, place: Place) {
         let class = self.class(place.operand);
         if place.classes().has(class) {
@@ -275,11 +274,7 @@ impl Walk<'_> {
     }
 
     fn number(&mut self, place: Place, operand: &Operand) {
-        let inner = match operand.kind() {
-            OperandKind::Unary(_, parts) => self.unit.module.operands[parts.start as usize],
-            _ => *operand,
-        };
-        let class = if inner.kind() == OperandKind::Float { Class::Float } else { Class::Integer };
+        let Some(class) = literal(self.unit, operand) else { return };
         let Place { wanted, is_within, .. } = place;
         if !place.classes().has(class) {
             match wanted.count {
@@ -298,7 +293,7 @@ impl Walk<'_> {
     fn vector(&mut self, place: Place, elements: Slice) {
         let Place { wanted, .. } = place;
         if let Some(count) = wanted.count
-            && u32::from(count) != elements.len
+            && !wanted.may_have(elements.len)
         {
             self.add(Wrong::Count(place, count, elements.len));
             return;
@@ -311,30 +306,29 @@ impl Walk<'_> {
             let class = match self.unit.module.operands[operand as usize].kind() {
                 OperandKind::Name => self.class(operand),
                 OperandKind::Integer => Class::Integer,
-                OperandKind::Float => Class::Float,
+                OperandKind::Float => float(self.unit, &self.unit.module.operands[operand as usize]),
                 _ => Class::Unknown,
             };
             classes.push((operand, class));
         }
         // The index into an array stands beside coordinates of another type.
-        if wanted.count.is_some()
-            && let Some((operand, neighbour)) = mixed(&classes)
-        {
+        let is_of_one_type = wanted.count.is_some() && !wanted.is_least;
+        if is_of_one_type && let Some((operand, neighbour)) = mixed(&classes) {
             self.add(Wrong::Mixed(Place { operand, is_within: true, ..place }, neighbour));
             return;
         }
         // Bits beside others make bits of the vector.
         let is_bits = |class: Class| class.bits().is_some() && class.kind().is_none();
-        if wanted.count.is_some()
-            && classes.iter().any(|(_, class)| is_bits(*class) && wanted.within.has(*class))
-        {
-            return;
-        }
+        let has_bits =
+            is_of_one_type && classes.iter().any(|(_, class)| is_bits(*class) && wanted.within.has(*class));
         for (operand, class) in classes {
             let place = Place { operand, is_within: true, ..place };
             let element = self.unit.module.operands[operand as usize];
             match class {
-                Class::Integer | Class::Float if !element.is_name() => self.number(place, &element),
+                Class::Integer | Class::Float | Class::Single if !element.is_name() => {
+                    self.number(place, &element)
+                }
+                _ if has_bits && class.bits().is_some() => {}
                 _ => self.name(place),
             }
         }
@@ -356,7 +350,7 @@ impl Walk<'_> {
             let class = self.class(operand);
             match class {
                 Class::Unknown => return,
-                Class::Pred | Class::Variable | Class::Label | Class::SpecialVector => {
+                Class::Pred | Class::Variable | Class::Label | Class::SpecialVector | Class::NoComponent => {
                     self.add(Wrong::Class(Place { operand, is_within: true, ..place }, class));
                     return;
                 }
@@ -373,6 +367,29 @@ impl Walk<'_> {
             let count = u16::try_from(bits / each).unwrap_or_default();
             self.add(Wrong::Count(place, count, elements.len));
         }
+    }
+}
+
+/// The class of a floating-point number.
+fn float(unit: &Unit, operand: &Operand) -> Class {
+    let is_single = matches!(unit.source.slice(operand.span()).as_bytes(), [b'0', b'f' | b'F', ..]);
+    if is_single { Class::Single } else { Class::Float }
+}
+
+/// The class of a number, with a sign or without.
+fn literal(unit: &Unit, operand: &Operand) -> Option<Class> {
+    match operand.kind() {
+        OperandKind::Integer => Some(Class::Integer),
+        OperandKind::Float => Some(float(unit, operand)),
+        OperandKind::Unary(UnaryOperator::Negate | UnaryOperator::Plus, parts) => {
+            let inner = unit.module.operands[parts.start as usize];
+            match inner.kind() {
+                OperandKind::Integer => Some(Class::Integer),
+                OperandKind::Float => Some(float(unit, &inner)),
+                _ => None,
+            }
+        }
+        _ => None,
     }
 }
 

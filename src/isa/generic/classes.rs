@@ -65,8 +65,12 @@ pub enum Class {
     Label,
     /// An integer.
     Integer,
-    /// A floating-point number.
+    /// A floating-point number, as a double: `1.0`, `0d3FF0000000000000`.
     Float,
+    /// One in single precision: `0f3F800000`.
+    Single,
+    /// A component that a special register does not have.
+    NoComponent,
 }
 
 impl Class {
@@ -133,7 +137,9 @@ impl Class {
             | Self::Variable
             | Self::Label
             | Self::Integer
-            | Self::Float => return None,
+            | Self::Float
+            | Self::Single
+            | Self::NoComponent => return None,
         })
     }
 
@@ -165,7 +171,7 @@ impl Class {
             | Self::Special32
             | Self::Special64
             | Self::Component => Some(Kind::Integer),
-            Self::F16 | Self::F32 | Self::F64 | Self::Float => Some(Kind::Float),
+            Self::F16 | Self::F32 | Self::F64 | Self::Float | Self::Single => Some(Kind::Float),
             Self::F16x2 => Some(Kind::Halves),
             Self::Pred => Some(Kind::Predicate),
             Self::B8
@@ -176,7 +182,8 @@ impl Class {
             | Self::Unknown
             | Self::SpecialVector
             | Self::Variable
-            | Self::Label => None,
+            | Self::Label
+            | Self::NoComponent => None,
         }
     }
 
@@ -206,7 +213,7 @@ pub enum Kind {
     Predicate,
 }
 
-const ALL: [Class; 27] = [
+const ALL: [Class; 29] = [
     Class::Unknown,
     Class::Pred,
     Class::B8,
@@ -234,6 +241,8 @@ const ALL: [Class; 27] = [
     Class::Label,
     Class::Integer,
     Class::Float,
+    Class::Single,
+    Class::NoComponent,
 ];
 
 /// A set of classes.
@@ -266,10 +275,11 @@ impl Classes {
     pub const SPECIAL: Self =
         Self::of(&[Class::Special32, Class::Special64, Class::Component, Class::SpecialVector]);
     /// What may hold an address. The dot of a component is read as something else there.
-    pub const ADDRESSES: Self =
-        Self::INTEGERS[0].and(Self::INTEGERS[1]).and(Self::INTEGERS[2]).and(Self::INTEGERS[3]).and(Self::of(
-            &[Class::Special32, Class::Special64, Class::Variable, Class::Label, Class::Integer],
-        ));
+    pub const ADDRESSES: Self = Self::INTEGERS[0]
+        .and(Self::INTEGERS[1])
+        .and(Self::INTEGERS[2])
+        .and(Self::INTEGERS[3])
+        .and(Self::of(&[Class::Special32, Class::Special64, Class::Variable]));
     /// Registers of 32 bits and of 64, as a generic address may be in.
     pub const POINTERS: Self = Self::INTEGERS[2].and(Self::INTEGERS[3]);
     /// Names of what is in memory.

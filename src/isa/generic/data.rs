@@ -21,7 +21,7 @@ rows! { "Data Movement and Conversion Instructions";
         (d(T1).pair(Pair::Optional), a(T1), b(ANY32), c(ANY32), src("membermask", B32))
         {title: Some("shfl.sync"), computes: Computation::Shuffle, lanes: Lanes::Exchanged,
          synchronization: Synchronization::WarpCollective}
-    Prmt "prmt" [(Type: B32)] (d(T1), a(T1), b(T1), c(B32)) {computes: Computation::Bits(Bits::Permute)}
+    Prmt "prmt" [(Type: B32)] (d(T1), a(T1), b(T1), c(T1)) {computes: Computation::Bits(Bits::Permute)}
     PrmtMode "prmt" [(Type: B32) (PermuteMode: F4e B4e Rc8 Ecl Ecr Rc16)] (d(T1), a(T1), b(T1), c(B32)) {}
     Ld "ld" [
             {Semantics: Weak Volatile Relaxed Acquire} {Flag: Mmio} {Scope: Cta Cluster Gpu Sys}

@@ -15,6 +15,10 @@ const fn mbarrier() -> OperandSlot {
     address("addr", Access::ReadWrite)
 }
 
+/// How large a tensor map is.
+const MAP_SIZE: &[(&[Modifier], Numbers)] =
+    &[(&[Modifier::Semantics(Semantics::Acquire)], Numbers::These(&[128])), (&[], Numbers::All)];
+
 /// One of the 16 barriers of a CTA.
 const fn barrier() -> OperandSlot {
     a(B32).from(0, 15)
@@ -110,7 +114,7 @@ rows! { "Parallel Synchronization and Communication Instructions";
         ]}
     FenceProxyTensormap "fence.proxy"
         [(ProxyKind: TensormapGeneric) (Semantics: Acquire Release AcqRel) (Scope: Cta Cluster Gpu Sys)]
-        (OperandSlot { ty: TypeRule::Any, ..address("addr", Access::None) }.when(ACQUIRE), immediate("size", B32).these(&[128]).when(ACQUIRE))
+        (OperandSlot { ty: TypeRule::Any, ..address("addr", Access::None) }.when(ACQUIRE), immediate("size", B32).by_words(MAP_SIZE).when(ACQUIRE))
         {title: Some("membar, fence"), synchronization: Synchronization::ProxyFence,
          constraints: constraints![
             since(8, 3);

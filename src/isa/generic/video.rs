@@ -35,7 +35,7 @@ rows! { "Video Instructions";
         (d(U32).form(Form::Value), a(U32), b(U32), c(U32)) {}
     Vset "vset"
         [(Type: U32 S32) (Type: U32 S32) (Comparison: Eq Ne Lt Le Gt Ge) {SecondOperation: Add Min Max}]
-        (d(B32), a(U32), b(U32), c(B32).form(Form::Register).optional()) {}
+        (d(B32).form(Form::Value), a(U32), b(U32), c(B32).optional()) {}
     Vadd2 "vadd2" [(Type: U32 S32) (Type: U32 S32) (Type: U32 S32) {Flag: Sat} {SecondOperation: Add}]
         (d(U32), REGISTERS[0], REGISTERS[1], REGISTERS[2]) {constraints: constraints![
             (Flag: Sat) excludes(SecondOperation: Add);

@@ -15,6 +15,8 @@ pub struct Wanted {
     pub within: Classes,
     /// How many elements a vector has; nothing where that is not looked at.
     pub count: Option<u16>,
+    /// Whether it may have more, or be one register.
+    pub is_least: bool,
     /// Whether it is a vector, and nothing else.
     pub is_vector: bool,
     /// The integers that may be written.
@@ -115,13 +117,14 @@ impl OperandSlot {
 
 impl Wanted {
     /// Numbers in a vector are of the type of what stands beside them.
-    const NUMBERS: Classes = Classes::of(&[Class::Integer, Class::Float]);
+    const NUMBERS: Classes = Classes::of(&[Class::Integer, Class::Float, Class::Single]);
 
     /// Whatever may stand anywhere.
     pub const ANYTHING: Self = Self {
         alone: Classes::ALL,
         within: Classes::ALL,
         count: None,
+        is_least: false,
         is_vector: false,
         numbers: Numbers::All,
         ty: None,
@@ -146,13 +149,17 @@ impl Wanted {
             (TypeRule::Fragment, _) => {
                 let Some(fragment) = Fragment::new(slot, words) else { return Self::ANYTHING };
                 let is_written = slot.role.is_written();
-                let within =
-                    if is_written { fragment.registers } else { fragment.registers.and(Self::NUMBERS) };
-                let within = within.and(Classes::specials(fragment.ty.bits().unwrap_or(32)));
+                let within = if is_written {
+                    fragment.registers
+                } else {
+                    let specials = Classes::specials(fragment.ty.bits().unwrap_or(32));
+                    fragment.registers.and(Self::NUMBERS).and(specials)
+                };
                 return Self {
                     alone: fragment.alone,
                     within,
                     count: fragment.count,
+                    is_least: false,
                     is_vector: fragment.alone == Classes::NONE,
                     numbers,
                     ty: Some(fragment.ty),
@@ -175,9 +182,14 @@ impl Wanted {
         let bits = of.bits().unwrap_or(32);
         let mut alone = registers;
         if !slot.role.is_written() && slot.form != Form::Register || slot.form == Form::Value {
-            alone = alone.and(Self::literals(of));
+            let literals = match slot.ty {
+                TypeRule::Integer(_) => Classes::of(&[Class::Integer]),
+                _ if is_unchecked(of, words) => Self::NUMBERS,
+                _ => Self::literals(of),
+            };
+            alone = alone.and(literals);
         }
-        if slot.takes.specials && !of.is_float() {
+        if slot.takes.specials && !words.types().any(Type::is_float) {
             alone = alone.and(Classes::specials(bits));
             if slot.takes.wider {
                 let wider = [32, 64].into_iter().filter(|width| *width > bits);
@@ -194,12 +206,21 @@ impl Wanted {
                 // The assembler takes one register for all of them there.
                 let may_be_one = words.operation == Operation::StAsync;
                 let alone = if may_be_one { Classes::ALL } else { Classes::of(&[Class::SpecialVector]) };
-                Self { alone, within, count: words.vector(), is_vector: !may_be_one, numbers, ty }
+                Self {
+                    alone,
+                    within,
+                    count: words.vector(),
+                    is_least: false,
+                    is_vector: !may_be_one,
+                    numbers,
+                    ty,
+                }
             }
             Form::Elements(count) => Self {
                 alone: Classes::NONE,
                 within: Self::within(slot, of, registers),
                 count: Some(u16::from(count)),
+                is_least: false,
                 is_vector: true,
                 numbers,
                 ty,
@@ -208,6 +229,7 @@ impl Wanted {
                 alone: Classes::NONE,
                 within: registers.and(Self::NUMBERS),
                 count: offsets(words),
+                is_least: false,
                 is_vector: true,
                 numbers,
                 ty,
@@ -216,12 +238,20 @@ impl Wanted {
             Form::Packed if words.vector().is_some() => {
                 let within = Self::within(slot, of, registers);
                 let alone = Classes::of(&[Class::SpecialVector]);
-                Self { alone, within, count: words.vector(), is_vector: true, numbers, ty }
+                Self { alone, within, count: words.vector(), is_least: false, is_vector: true, numbers, ty }
             }
             // What is packed is told by the sum of its widths.
-            Form::Packed => Self { alone, within: Classes::ALL, count: None, is_vector: false, numbers, ty },
+            Form::Packed => Self {
+                alone,
+                within: Classes::ALL,
+                count: None,
+                is_least: false,
+                is_vector: false,
+                numbers,
+                ty,
+            },
             Form::Vector | Form::Register | Form::Value | Form::Predicate => {
-                Self { alone, within: alone, count: None, is_vector: false, numbers, ty }
+                Self { alone, within: alone, count: None, is_least: false, is_vector: false, numbers, ty }
             }
             Form::Address | Form::List | Form::Name => Self::ANYTHING,
         }
@@ -230,7 +260,8 @@ impl Wanted {
     /// Numbers that may be written for a type.
     const fn literals(ty: Type) -> Classes {
         match ty {
-            Type::F32 | Type::F64 => Classes::of(&[Class::Float]),
+            Type::F32 | Type::F64 => Classes::of(&[Class::Float, Class::Single]),
+            Type::B32 => Classes::of(&[Class::Integer, Class::Single]),
             Type::B64 => Classes::of(&[Class::Integer, Class::Float]),
             // What is packed is in registers.
             _ if ty.is_float() || ty.is_packed() => Classes::NONE,
@@ -241,8 +272,11 @@ impl Wanted {
     /// The elements of a vector: special registers pass there, and integers for floats.
     fn within(slot: &OperandSlot, ty: Type, registers: Classes) -> Classes {
         let bits = ty.bits().unwrap_or(32);
-        let mut within = registers.and(Classes::specials(bits));
-        if slot.takes.wider {
+        let mut within = registers;
+        if !slot.role.is_written() {
+            within = within.and(Classes::specials(bits));
+        }
+        if slot.takes.wider && !slot.role.is_written() {
             let wider = [32, 64].into_iter().filter(|width| *width > bits);
             within = wider.fold(within, |set, bits| set.and(Classes::specials(bits)));
         }
@@ -263,6 +297,8 @@ impl Wanted {
             SpaceRule::Opaque => Self {
                 alone: Classes::integers(64).and(Classes::NAMES),
                 within: Classes::any(32).and(Classes::specials(32)).and(Self::NUMBERS),
+                count: texels(words),
+                is_least: true,
                 ty: Some(Type::B64),
                 ..Self::ANYTHING
             },
@@ -284,10 +320,36 @@ impl Wanted {
         }
     }
 
+    /// Whether a vector may have so many elements.
+    pub fn may_have(&self, elements: u32) -> bool {
+        self.count.is_none_or(|count| {
+            let count = u32::from(count);
+            if self.is_least { elements >= count && matches!(elements, 1 | 2 | 4) } else { elements == count }
+        })
+    }
+
     /// Whether everything may stand there.
     pub fn is_anything(&self) -> bool {
         *self == Self::ANYTHING
     }
+}
+
+/// How many registers coordinates in a texture or surface have at least; 3 are in a vector of 4.
+fn texels(words: &Words<'_>) -> Option<u16> {
+    words.pick(|modifier| match modifier {
+        Modifier::Geometry(geometry) => Some(match geometry {
+            Geometry::D1 => 1,
+            Geometry::D2 | Geometry::A1d => 2,
+            Geometry::D3
+            | Geometry::A2d
+            | Geometry::Cube
+            | Geometry::Acube
+            | Geometry::D2ms
+            | Geometry::A2dms => 4,
+            Geometry::D4 | Geometry::D5 => return None,
+        }),
+        _ => None,
+    })
 }
 
 /// Whether the assembler looks at the size of registers only.

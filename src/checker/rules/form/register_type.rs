@@ -88,7 +88,9 @@ fn described(class: Class) -> String {
         Class::Variable => "a variable".to_owned(),
         Class::Label => "a label".to_owned(),
         Class::Integer => "an integer".to_owned(),
-        Class::Float => "a float".to_owned(),
+        Class::Float => "a float in double precision".to_owned(),
+        Class::Single => "a float".to_owned(),
+        Class::NoComponent => "a component that the register does not have".to_owned(),
         class => match class.declared() {
             Some(ty) => format!("a `.{}` register", <&str>::from(ty)),
             None => "another operand".to_owned(),
@@ -150,7 +152,7 @@ fn demand(generic: &Generic<'_>, place: Place, class: Class, fitting: &[Type]) -
         Class::Integer if slot.form == Form::Address => {
             return format!("the address of `{name}` must be in a register, or named");
         }
-        Class::Integer | Class::Float if slot.role.is_written() || is_register(place) => {
+        Class::Integer | Class::Float | Class::Single if slot.role.is_written() || is_register(place) => {
             return format!("{what} of `{name}` must be a register");
         }
         Class::Pred if wanted.ty != Some(Type::Pred) => {
@@ -159,7 +161,14 @@ fn demand(generic: &Generic<'_>, place: Place, class: Class, fitting: &[Type]) -
         Class::Integer if wanted.ty.is_some_and(Type::is_float) => {
             return format!("{what} of `{name}` must be a float");
         }
-        Class::Float => return format!("{what} of `{name}` must be an integer"),
+        Class::Float if place.classes().has(Class::Single) => {
+            return format!("{what} of `{name}` has 32 bits");
+        }
+        Class::Single if place.classes().has(Class::Float) => {
+            return format!("{what} of `{name}` has 64 bits");
+        }
+        Class::Float | Class::Single => return format!("{what} of `{name}` must be an integer"),
+        Class::NoComponent => return "no such component".to_owned(),
         _ => {}
     }
     if wanted.ty == Some(Type::Pred) {
@@ -185,7 +194,7 @@ fn demand(generic: &Generic<'_>, place: Place, class: Class, fitting: &[Type]) -
 
 /// Whether no number may stand there at all.
 fn is_register(place: Place) -> bool {
-    !place.classes().has(Class::Integer) && !place.classes().has(Class::Float)
+    [Class::Integer, Class::Float, Class::Single].iter().all(|class| !place.classes().has(*class))
 }
 
 /// What to write.
@@ -208,11 +217,22 @@ fn help(generic: &Generic<'_>, place: Place, class: Class, fitting: &[Type]) -> 
             return "move the address to a register before; only local memory is addressed by a number"
                 .to_owned();
         }
-        Class::Integer | Class::Float if slot.role.is_written() || is_register(place) => {
+        Class::Integer | Class::Float | Class::Single if slot.role.is_written() || is_register(place) => {
             return format!("write a register of type {}", list());
         }
         Class::Integer => return "write it with a point, as `1.0`, or as `0f3F800000`".to_owned(),
-        Class::Float => return "write an integer, or the bits of the float as one".to_owned(),
+        Class::Float if place.classes().has(Class::Single) => {
+            return "write its bits in single precision, as `0f3F800000`".to_owned();
+        }
+        Class::Single if place.classes().has(Class::Float) => {
+            return "write its bits in double precision, as `0d3FF0000000000000`".to_owned();
+        }
+        Class::Float | Class::Single => {
+            return "write an integer, or the bits of the float as one".to_owned();
+        }
+        Class::NoComponent => {
+            return "vectors have `.x`, `.y`, `.z` and `.w`, other special registers none".to_owned();
+        }
         _ => {}
     }
     let mut help = if fitting.is_empty() {
@@ -242,7 +262,7 @@ fn mixed(unit: &Unit, place: Place, neighbour: u32) -> Diagnostic {
         let node = unit.module.operands[operand as usize];
         let class = match node.kind() {
             crate::syntax::ast::OperandKind::Integer => Class::Integer,
-            crate::syntax::ast::OperandKind::Float => Class::Float,
+            crate::syntax::ast::OperandKind::Float => Class::Single,
             _ => unit
                 .symbols
                 .classes(operand as usize..operand as usize + 1)
