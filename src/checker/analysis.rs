@@ -46,6 +46,7 @@
 //! | what is still pending where something happens? | [`pending`]; loads are followed by [`loads`] |
 //! | which threads of a block, warp by warp? of which CTA of a pair? | [`executing::Executing`], through [`flow::Flow::executing`] |
 //! | what does a kernel execute in functions that it calls, and who? | [`reached`], through [`flow::Flow::reached`] |
+//! | does the assembler heed the `setmaxnreg` of a kernel? | [`occupancy`] |
 //! | who executes an instruction: one thread, a warp, some? can one run execute both of two? | [`uniformity::Uniformity`] |
 //!
 //! A rule about single instructions asks [`Index`](crate::instruction::index::Index) for those that it is about, or
@@ -82,6 +83,7 @@ pub mod loads;
 mod local;
 pub mod loops;
 pub mod mbarriers;
+pub mod occupancy;
 mod outside;
 pub mod pairs;
 pub mod parities;

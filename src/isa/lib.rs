@@ -18,6 +18,7 @@ pub mod element_types;
 pub mod generic;
 pub mod hierarchy;
 pub mod mma_shapes;
+pub mod multiprocessor;
 pub mod scale_vectors;
 pub mod sections;
 pub mod special_registers;

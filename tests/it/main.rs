@@ -44,6 +44,7 @@ mod rule_control;
 mod rules;
 mod scaling;
 mod schedules;
+mod setmaxnreg;
 mod simulate_command;
 mod simulated_bugs;
 mod simulation;

@@ -119,12 +119,6 @@ impl LaunchBounds {
             || self.explicit_cluster.is_some()
             || self.blocks_are_clusters.is_some()
     }
-
-    /// Whether it follows with how many registers a thread starts.
-    pub fn says_registers(&self) -> bool {
-        self.most_registers.is_some()
-            || self.least_ctas.is_some() && (self.most_threads.is_some() || self.required_threads.is_some())
-    }
 }
 
 /// The first stays.
@@ -223,12 +217,5 @@ mod tests {
         assert_eq!(cluster(".explicitcluster"), None);
         assert!(bounds(".explicitcluster").asks_for_cluster());
         assert!(!bounds(".maxntid 64").asks_for_cluster());
-    }
-
-    #[test]
-    fn registers() {
-        assert!(bounds(".maxnreg 64").says_registers());
-        assert!(bounds(".minnctapersm 2 .maxntid 64").says_registers());
-        assert!(!bounds(".minnctapersm 2").says_registers());
     }
 }

@@ -41,6 +41,8 @@ pub(crate) fn write(assembler: &Assembler, seed: u64) -> Result<bool> {
     }
     fs::write(directory.join("rules.tsv"), rules)?;
     fs::write(directory.join("host.tsv"), host(assembler)?)?;
+    let path = directory.join("setmaxnreg.tsv");
+    fs::write(&path, register_changes(assembler, &fs::read_to_string(&path)?)?)?;
 
     let cases: Vec<Case> = cases(RECORDED, seed);
     let verdicts = assembler.ask(&cases)?;
@@ -64,8 +66,28 @@ pub(crate) fn write(assembler: &Assembler, seed: u64) -> Result<bool> {
         );
     }
     fs::write(directory.join("statements.tsv"), text)?;
-    println!("wrote fixtures/ptxas/rules.tsv, host.tsv and statements.tsv");
+    println!("wrote fixtures/ptxas/rules.tsv, host.tsv, setmaxnreg.tsv and statements.tsv");
     Ok(true)
+}
+
+/// What it says of the `setmaxnreg` in modules, which stand in the file that was written the last time.
+fn register_changes(assembler: &Assembler, recorded: &str) -> Result<String> {
+    let mut text = format!(
+        "# What {} says of `setmaxnreg` in modules; written by `cargo xtask oracle --record`.\n\
+         # `accepts`, or the remark with which it ignores the instruction; the module\n",
+        assembler.version()
+    );
+    for line in recorded.lines().filter(|line| !line.starts_with('#')) {
+        let (_, module) = line.split_once('\t').ok_or("a line without a module")?;
+        let output = assembler.run(&format!("{module}\n"), target_of(module), "record.ptx")?;
+        if !output.accepted {
+            return Err(format!("{}{module}", output.messages).into());
+        }
+        let ignored = output.messages.lines().find(|line| line.contains("'setmaxnreg' ignored"));
+        let remark = ignored.and_then(|line| line.split_once('(')?.1.split_once(')')).map(|(code, _)| code);
+        text += &format!("{}\t{module}\n", remark.unwrap_or("accepts"));
+    }
+    Ok(text)
 }
 
 /// What nvcc says of each function of the host files that it reads.

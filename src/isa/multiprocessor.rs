@@ -1,0 +1,69 @@
+//! Multiprocessors: what the CTAs that run on one share.
+
+use super::targets::Target;
+
+/// A multiprocessor of a target.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Multiprocessor {
+    /// Threads that it has room for.
+    pub threads: u64,
+    /// CTAs that it has room for.
+    pub ctas: u64,
+    /// Bytes of shared memory.
+    pub shared_memory: u64,
+}
+
+impl Multiprocessor {
+    /// Threads of a warp.
+    const WARP: u64 = 32;
+    /// Bytes of shared memory that the system takes for each CTA.
+    pub const RESERVED: u64 = 1024;
+
+    /// The multiprocessor of a target with `setmaxnreg`. The assembler of CUDA 13.5 counts with these numbers;
+    /// `fixtures/ptxas/setmaxnreg.tsv` has its answers.
+    pub const fn of(target: Target) -> Option<Self> {
+        const fn with(threads: u64, ctas: u64, kilobytes: u64) -> Option<Multiprocessor> {
+            Some(Multiprocessor { threads, ctas, shared_memory: kilobytes * 1024 })
+        }
+        match target.sm {
+            90 | 100 | 103 => with(2048, 32, 228),
+            107 => with(1024, 16, 328),
+            101 | 110 => with(1536, 24, 228),
+            120 | 121 => with(1536, 24, 100),
+            _ => None,
+        }
+    }
+
+    /// Whether it has room for so many CTAs of so many threads.
+    pub const fn fits_threads(self, ctas: u64, threads: u64) -> bool {
+        let Some(rounded) = threads.checked_next_multiple_of(Self::WARP) else { return ctas == 0 };
+        ctas <= self.ctas && ctas.saturating_mul(rounded) <= self.threads
+    }
+
+    /// Whether it has room for so many CTAs with so many bytes of shared memory.
+    pub const fn fits_shared_memory(self, ctas: u64, bytes: u64) -> bool {
+        ctas.saturating_mul(bytes.saturating_add(Self::RESERVED)) <= self.shared_memory
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn warps_are_whole() {
+        let multiprocessor = Multiprocessor::of(Target::a(100)).unwrap();
+        assert!(multiprocessor.fits_threads(32, 33));
+        assert!(!multiprocessor.fits_threads(32, 65));
+        assert!(!multiprocessor.fits_threads(33, 32));
+        assert!(!multiprocessor.fits_threads(1, u64::MAX));
+    }
+
+    #[test]
+    fn the_system_takes_some_shared_memory() {
+        let multiprocessor = Multiprocessor::of(Target::a(100)).unwrap();
+        assert!(multiprocessor.fits_shared_memory(2, 113 * 1024));
+        assert!(!multiprocessor.fits_shared_memory(2, 113 * 1024 + 1));
+        assert!(!multiprocessor.fits_shared_memory(2, u64::MAX));
+    }
+}
