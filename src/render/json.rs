@@ -1,5 +1,6 @@
 //! Findings as one JSON document; programs rely on its shape, so that it only grows.
 
+use std::borrow::Cow;
 use std::io::{self, Write};
 
 use serde::Serialize;
@@ -10,6 +11,7 @@ use crate::analysis::description::{Description, Multiply, Word};
 use crate::diagnostic::{Applicability, Diagnostic, Fix, Label, Omitted, Ptxas, Severity};
 use crate::rules::Code;
 use crate::source::{Source, Span};
+use crate::words::demangled;
 
 /// The version of the document's shape.
 const SCHEMA: u32 = 1;
@@ -90,6 +92,9 @@ struct WrittenLine<'a> {
     /// The symbol of the inlined function that the line is in.
     #[serde(skip_serializing_if = "Option::is_none")]
     function: Option<&'a str>,
+    /// What it is called in its source.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    function_name: Option<Cow<'a, str>>,
 }
 
 #[derive(Serialize)]
@@ -222,6 +227,7 @@ fn source_line<'a>(file: &'a Checked, label: &'a Label) -> Option<SourceLine<'a>
         line: line.line,
         column: line.column,
         function: line.function,
+        function_name: line.function.map(demangled),
     });
     let approximate = label.provenance.as_ref().is_some_and(|provenance| provenance.is_near);
     Some(SourceLine { line: lines.next()?, approximate, inlined_at: lines.collect() })

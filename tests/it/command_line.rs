@@ -190,7 +190,8 @@ fn settings_say_where_they_are_from() {
         ],
     );
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    let (settings, rules) = without_rules(&stdout(&output));
+    let output = stdout(&output);
+    let (settings, rules) = without_rules(&output);
     insta::assert_snapshot!("settings", settings);
     assert!(rules.iter().all(|line| line.contains("TC901, TC902")), "{rules:?}");
     assert!(rules[2].contains("TC101, TC102") && !rules[0].contains("TC101"), "{rules:?}");
@@ -411,4 +412,54 @@ fn the_options_about_files_are_documented() {
     ] {
         assert!(page.contains(option), "{option}");
     }
+}
+
+/// A `;` that is missing in the template of a statement is written into its literal.
+#[test]
+fn a_missing_end_in_a_literal_has_a_fix() {
+    let directory = scratch("missing_ends");
+    for (name, before, after) in [
+        (
+            "end.cu",
+            r#"asm volatile("mov.b32 %0, %0" : "+r"(x));"#,
+            r#"asm volatile("mov.b32 %0, %0;" : "+r"(x));"#,
+        ),
+        (
+            "scope.cu",
+            r#"asm volatile("{ mov.b32 %0, %0 }" : "+r"(x));"#,
+            r#"asm volatile("{ mov.b32 %0, %0; }" : "+r"(x));"#,
+        ),
+        (
+            "line.cu",
+            "asm volatile(\"mov.b32 %0, %0\\n\\t\"\n\"add.u32 %0, %0, 1;\" : \"+r\"(x));",
+            "asm volatile(\"mov.b32 %0, %0;\\n\\t\"\n\"add.u32 %0, %0, 1;\" : \"+r\"(x));",
+        ),
+        // Without anything between the literals, two words are one.
+        (
+            "joined.cu",
+            "asm volatile(\"mov.b32 %0, %0\"\n\"add.u32 %0, %0, 1;\" : \"+r\"(x));",
+            "asm volatile(\"mov.b32 %0, %0;\"\n\"add.u32 %0, %0, 1;\" : \"+r\"(x));",
+        ),
+        (
+            "joined_words.cu",
+            "asm volatile(\"fence.proxy.async.shared::cta\"\n\"bar.sync 0;\" ::: \"memory\");",
+            "asm volatile(\"fence.proxy.async.shared::cta;\"\n\"bar.sync 0;\" ::: \"memory\");",
+        ),
+    ] {
+        let file = |statement: &str| format!("__device__ void f(int x) {{\n{statement}\n}}\n");
+        fs::write(directory.join(name), file(before)).unwrap();
+        assert_eq!(run_in(&directory, &["check", name]).status.code(), Some(1), "{name}");
+        let output = run_in(&directory, &["check", name, "--fix"]);
+        assert_eq!(
+            fs::read_to_string(directory.join(name)).unwrap(),
+            file(after),
+            "{name}: {}",
+            stdout(&output)
+        );
+        assert_eq!(output.status.code(), Some(0), "{name}: {}", stdout(&output));
+    }
+    // Literals that belong to one instruction may meet within a word.
+    let sound = "__device__ void f(int x) {\nasm volatile(\"mov\"\n\".b32 %0\"\n\", %0;\" : \"+r\"(x));\n}\n";
+    fs::write(directory.join("sound.cu"), sound).unwrap();
+    assert_eq!(run_in(&directory, &["check", "sound.cu"]).status.code(), Some(0));
 }
