@@ -259,6 +259,35 @@ mod tests {
         assert_eq!(fixed.source.text(), format!("{HEADER}.reg .pred p;\n{ended}ret;\n}}\n"));
     }
 
+    /// Whatever follows: the end of a scope, a label, a directive, a scope, or another statement in the same line.
+    #[test]
+    fn statements_are_ended_before_what_can_only_be_the_next() {
+        for (before, after) in [
+            ("ret\n", "ret;\n"),
+            ("{ mov.b32 r0, t }\nret;\n", "{ mov.b32 r0, t; }\nret;\n"),
+            ("mov.b32 r0, t\nL:\nret;\n", "mov.b32 r0, t;\nL:\nret;\n"),
+            ("bra L\nL: ret;\n", "bra L;\nL: ret;\n"),
+            ("mov.b32 r0, t\n.reg .b32 a;\nret;\n", "mov.b32 r0, t;\n.reg .b32 a;\nret;\n"),
+            (".reg .b32 a\n.reg .b32 b\nret;\n", ".reg .b32 a;\n.reg .b32 b;\nret;\n"),
+            ("mov.b32 r0, t // why\n{\nret;\n}\nret;\n", "mov.b32 r0, t; // why\n{\nret;\n}\nret;\n"),
+            ("mov.b32 r0, t\n.loc 1 2 3\nret;\n", "mov.b32 r0, t;\n.loc 1 2 3\nret;\n"),
+            ("mov.b32 r0, t mov.b32 r0, t;\nret;\n", "mov.b32 r0, t; mov.b32 r0, t;\nret;\n"),
+            ("mov.b32 r0, t $L0: ret;\n", "mov.b32 r0, t; $L0: ret;\n"),
+            ("mov.b32 r0, t\nbogus.b32 r0, t;\nret;\n", "mov.b32 r0, t;\nbogus.b32 r0, t;\nret;\n"),
+            ("ret\nret;\n", "ret;\nret;\n"),
+        ] {
+            let fixed = fixed(format!("{HEADER}{before}}}\n").as_bytes(), Applicability::Safe);
+            assert_eq!(fixed.source.text(), format!("{HEADER}{after}}}\n"));
+        }
+        // What may be a name, an element of a vector or a vector is left to people.
+        for before in
+            ["mov.b32 r0, t ret;\n", "mov.b32 r0, t t.x;\n", "mov.b64 r0\n{t, t};\n", "mov.b32 r0 t;\n"]
+        {
+            let text = format!("{HEADER}{before}ret;\n}}\n");
+            assert_eq!(fixed(text.as_bytes(), Applicability::Safe).source.text(), text);
+        }
+    }
+
     #[test]
     fn other_bytes_stay() {
         let mut text = b"// caf\xe9 \xff\r\n".to_vec();

@@ -1,5 +1,6 @@
 //! Findings as one JSON document; programs rely on its shape, so that it only grows.
 
+use std::borrow::Cow;
 use std::io::{self, Write};
 
 use serde::Serialize;
@@ -11,6 +12,7 @@ use crate::analysis::description::{Description, Multiply, Word};
 use crate::diagnostic::{Applicability, Diagnostic, Fix, Label, Omitted, Ptxas, Severity};
 use crate::rules::Code;
 use crate::source::{Source, Span};
+use crate::words::demangled;
 
 /// The version of the document's shape.
 const SCHEMA: u32 = 1;
@@ -94,6 +96,9 @@ struct WrittenLine<'a> {
     /// Why the file is not what was compiled, if it is here and is not.
     #[serde(skip_serializing_if = "Option::is_none")]
     outdated: Option<Outdated>,
+    /// What it is called in its source.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    function_name: Option<Cow<'a, str>>,
 }
 
 #[derive(Serialize)]
@@ -227,6 +232,7 @@ fn source_line<'a>(file: &'a Checked, label: &'a Label) -> Option<SourceLine<'a>
         column: line.column,
         function: line.function,
         outdated: line.outdated(),
+        function_name: line.function.map(demangled),
     });
     let approximate = label.provenance.as_ref().is_some_and(|provenance| provenance.is_near);
     Some(SourceLine { line: lines.next()?, approximate, inlined_at: lines.collect() })

@@ -163,3 +163,71 @@ fn long_names_are_cut_for_people() {
         assert!(output.contains("TC004") && output.len() < 10_000, "{format}: {}", output.len());
     }
 }
+
+/// Each misspelling in a way of its own: what was meant is said of all, and the costs are those of the text.
+#[test]
+fn every_misspelling_says_what_was_meant() {
+    let lines = |line: &dyn Fn(usize) -> String| (0..2000).map(line).collect::<String>();
+    let letter = |number: usize| char::from(b'a' + (number % 26) as u8);
+    for (body, code) in [
+        (lines(&|number| format!("tcgen05.all{}oc.x %r{number};\n", letter(number))), "TC101"),
+        (lines(&|number| format!("tcgen05.wait::ld.sync.align{}d;\n", letter(number))), "TC102"),
+        (lines(&|number| format!("mbarri{}r.init.b64 [%rd{number}], 1;\n", letter(number))), "TC121"),
+    ] {
+        let document = json(&format!("{HEADER}{body}}}\n"), &["--max-findings", "0", "--select", code]);
+        let findings = document["files"][0]["diagnostics"].as_array().unwrap();
+        let without = findings.iter().filter(|it| it["help"].is_null()).count();
+        assert!(findings.len() >= 1900 && without == 0, "{code}: {} and {without}", findings.len());
+    }
+}
+
+/// Texts in which nothing is right, in each language, as each format: what is said does not grow with them, and nothing
+/// is lost of the counts.
+#[test]
+fn garbage_is_counted_in_every_format() {
+    let directory = scratch("garbage");
+    let ptx = |line: &str| format!("{HEADER}.reg .b32 r;\n{}}}\n", line.repeat(3000));
+    let cuda = |line: &str| format!("__device__ void f(int x) {{\n{}}}\n", line.repeat(3000));
+    for (name, text) in [
+        ("opcodes.ptx", ptx("tcgen05.bogus.x %r1;\n")),
+        ("types.ptx", ptx("add.u33 r, r, r;\n")),
+        ("names.ptx", ptx("add.u32 r, x, y;\n")),
+        ("ends.ptx", ptx("mov.b32 r, r\n")),
+        ("strings.ptx", ptx("\"abc\n")),
+        ("brackets.ptx", ptx("mov.b32 r, [r;\n")),
+        ("scopes.ptx", ptx("[ ( {\n")),
+        ("line.ptx", ptx("tcgen05.bogus.x %r1; ")),
+        ("opcodes.cu", cuda("asm volatile(\"tcgen05.bogus.x %0;\" :: \"r\"(x));\n")),
+        ("ends.cu", cuda("asm volatile(\"mov.b32 %0, %0\" : \"+r\"(x));\n")),
+        (
+            "one.cu",
+            format!(
+                "__device__ void f(int x) {{ asm volatile({}::\"r\"(x)); }}\n",
+                "\"tcgen05.bogus.x %0;\\n\"\n".repeat(3000)
+            ),
+        ),
+        ("strings.cu", cuda("asm volatile(\"mov.b32 %0, %0;\n")),
+        ("module.py", format!("P = \"\"\"{}\"\"\"\n", ptx("tcgen05.bogus.x %r1;\n"))),
+        ("strings.py", "x = \"tcgen05.bogus\n".repeat(3000)),
+    ] {
+        fs::write(directory.join(name), text).unwrap();
+        let run = |arguments: &[&str]| {
+            let output =
+                ptx_tc(&[&["check", name], arguments].concat()).current_dir(&directory).output().unwrap();
+            assert!(matches!(output.status.code(), Some(0 | 1)), "{name} {arguments:?}: {:?}", output.status);
+            output
+        };
+        let errors = |arguments: &[&str]| {
+            let output = run(&[&["--format", "json"], arguments].concat());
+            let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+            document["summary"]["errors"].as_u64().unwrap()
+        };
+        assert_eq!(errors(&[]), errors(&["--max-findings", "0"]), "{name}");
+        for format in ["human", "sarif"] {
+            assert!(stdout(&run(&["--format", format])).len() < 1_000_000, "{name}: {format}");
+        }
+        let fixed = run(&["--diff"]);
+        let is_ended = name.starts_with("ends");
+        assert!(is_ended == !fixed.stdout.is_empty(), "{name}: {}", stdout(&fixed).len());
+    }
+}

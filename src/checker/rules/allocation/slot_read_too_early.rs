@@ -145,7 +145,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
                 );
                 let finding = match flow.call_at(load.at).filter(|_| load.at != load.instruction) {
                     Some((call, callee)) => {
-                        finding.label(call, format!("`{}` is called here", checker.unit.source.slice(callee)))
+                        finding.label(call, format!("`{}` is called here", checker.unit.readable(callee)))
                     }
                     None => finding,
                 };

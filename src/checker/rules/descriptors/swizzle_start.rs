@@ -1,3 +1,4 @@
+use std::borrow::Cow;
 use std::cell::LazyCell;
 
 use rustc_hash::FxHashMap;
@@ -223,7 +224,7 @@ fn loose<'a>(
     decoded: &Decoded<'a>,
     operand: &Scalar<'_>,
     mode: SwizzleMode,
-) -> Option<(&'a str, u32, Span)> {
+) -> Option<(Cow<'a, str>, u32, Span)> {
     let Scalar::Register(register) = operand else { return None };
     let flow = checker.flow(decoded)?;
     let place = flow.start_of_matrix(decoded.index, register.id)?;
@@ -240,5 +241,5 @@ fn loose<'a>(
     };
     let (declaration, _) = checker.unit.declaration(symbol)?;
     let align = declaration.align.filter(|align| u64::from(*align) < mode.pattern_alignment())?;
-    Some((checker.unit.source.slice(symbol.span), align, symbol.span))
+    Some((checker.unit.readable(symbol.span), align, symbol.span))
 }
