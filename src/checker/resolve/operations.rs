@@ -614,11 +614,11 @@ impl Opcode {
         operands: Slice,
     ) -> Option<(Misfit, Option<&'static OperandSlot>)> {
         let found = self.try_assign(module, operands).err()?;
-        let name = self.row?.name();
+        let (operation, name) = (self.row?.operation, self.row?.name());
         let operands = module.operands(operands);
         let is_vector = |operand: &Operand| matches!(operand.kind(), OperandKind::Vector(_));
         let in_braces = |operand: Option<&Operand>| {
-            generic::takes_values_in_braces(name) && operand.is_some_and(is_vector)
+            generic::takes_values_in_braces(operation, name) && operand.is_some_and(is_vector)
         };
         let is_overlooked = match found {
             (Misfit::Form(at), Some(slot)) if slot.form == Form::Address => {

@@ -517,11 +517,11 @@ rows! { "Data Movement and Conversion Instructions";
         (d(U32).wider(), a(T2).wider(), b(T2).wider(), c(T3).wider()) {constraints: constraints![
             since(6, 5);
         ]}
-    Mapa "mapa" [{Space: SharedCluster} (Type: U32 U64)] (d(T1), a(T1), b(B32)) {constraints: constraints![
+    Mapa "mapa" [{Space: SharedCluster} (Type: U32 U64)] (d(T1), a(T1).names(), b(B32)) {constraints: constraints![
             since(7, 8);
             from(90);
         ]}
-    Getctarank "getctarank" [{Space: SharedCluster} (Type: U32 U64)] (d(B32), a(T1)) {constraints: constraints![
+    Getctarank "getctarank" [{Space: SharedCluster} (Type: U32 U64)] (d(B32), a(T1).names()) {constraints: constraints![
             since(7, 8);
             from(90);
         ]}

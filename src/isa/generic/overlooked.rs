@@ -48,7 +48,7 @@ pub fn why_overlooked(operation: Operation, name: &str, word: &str) -> Option<&'
             | "red.async",
             "cta" | "cluster" | "gpu" | "sys" | "weak" | "relaxed" | "release",
         ) => "semantics and scope are not looked at",
-        ("fence" | "fence.proxy", "async") => "words of other fences",
+        ("fence" | "fence.proxy", "async") | ("fence", "mbarrier_init") => "words of other fences",
         // Where a state space would say what is ordered, it is looked at.
         ("fence.proxy", "shared" | "shared::cta" | "shared::cluster" | "global")
             if operation != Operation::FenceProxy =>
@@ -82,12 +82,15 @@ pub fn may_count_otherwise(name: &str) -> bool {
     matches!(name, "atom" | "red.async" | "st.async")
 }
 
-/// Whether a single value may stand in braces there.
-pub fn takes_values_in_braces(name: &str) -> bool {
-    match name {
-        "clusterlaunchcontrol.query_cancel" | "cvt" | "mbarrier.arrive" | "mbarrier.arrive_drop" => true,
-        "fma" | "mma" | "mma.sp" | "mul" | "mma.sp::ordered_metadata" | "tex" | "txq" => true,
-        name => ["cp.async.bulk", "fabric.", "multimem.cp.async.bulk", "wgmma."]
+/// Whether a single value may stand in braces in an instruction of this name.
+pub fn takes_values_in_braces(operation: Operation, name: &str) -> bool {
+    match (operation, name) {
+        // The assembler looks at each operand of the plain forms.
+        (Operation::Fma | Operation::FmaHalf | Operation::FmaMixed, _)
+        | (Operation::Mul | Operation::MulFloat | Operation::MulHalf | Operation::Cvt, _) => false,
+        (_, "clusterlaunchcontrol.query_cancel" | "cvt" | "mbarrier.arrive" | "mbarrier.arrive_drop") => true,
+        (_, "fma" | "mma" | "mma.sp" | "mul" | "mma.sp::ordered_metadata" | "tex" | "txq") => true,
+        (_, name) => ["cp.async.bulk", "fabric.", "multimem.cp.async.bulk", "wgmma."]
             .iter()
             .any(|start| name.starts_with(start)),
     }

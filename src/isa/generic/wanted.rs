@@ -3,7 +3,7 @@
 
 use super::{
     Class, Classes, Count, Flag, Form, Geometry, LoadMode, MmaKind, Modifier, Numbers, OperandSlot,
-    Operation, Pair, Part, Role, Shape, SpaceRule, SparsityFactor, TileShape, Type, TypeRule,
+    Operation, Pair, Part, Role, Shape, Space, SpaceRule, SparsityFactor, TileShape, Type, TypeRule,
 };
 
 /// What may stand in a position.
@@ -115,6 +115,8 @@ impl OperandSlot {
     }
 }
 
+const PREDICATES: Classes = Classes::of(&[Class::Pred]);
+
 impl Wanted {
     /// Numbers in a vector are of the type of what stands beside them.
     const NUMBERS: Classes = Classes::of(&[Class::Integer, Class::Float, Class::Single]);
@@ -150,7 +152,7 @@ impl Wanted {
                 let Some(fragment) = Fragment::new(slot, words) else { return Self::ANYTHING };
                 let is_written = slot.role.is_written();
                 let within = if is_written {
-                    fragment.registers
+                    fragment.registers.and(PREDICATES)
                 } else {
                     let specials = Classes::specials(fragment.ty.bits().unwrap_or(32));
                     fragment.registers.and(Self::NUMBERS).and(specials)
@@ -205,7 +207,11 @@ impl Wanted {
                 let within = Self::within(slot, of, registers);
                 // The assembler takes one register for all of them there.
                 let may_be_one = words.operation == Operation::StAsync;
-                let alone = if may_be_one { Classes::ALL } else { Classes::of(&[Class::SpecialVector]) };
+                let alone = match words.operation {
+                    Operation::StAsync => Classes::ALL,
+                    Operation::Sust => Classes::of(&[Class::SpecialVector, Class::Integer]),
+                    _ => Classes::of(&[Class::SpecialVector]),
+                };
                 Self {
                     alone,
                     within,
@@ -286,7 +292,8 @@ impl Wanted {
         if matches!(ty, Type::F16 | Type::Bf16) {
             within = within.and(Classes::integers(16)).and(Classes::of(&[Class::F16]));
         }
-        if slot.role.is_written() { within } else { within.and(Self::NUMBERS) }
+        // The assembler does not look at predicates among registers that are written.
+        if slot.role.is_written() { within.and(PREDICATES) } else { within.and(Self::NUMBERS) }
     }
 
     fn address(slot: &OperandSlot, space: SpaceRule, words: &Words<'_>) -> Self {
@@ -311,11 +318,17 @@ impl Wanted {
             },
             SpaceRule::Nth(_) | SpaceRule::Fixed(_) if is_map => Self {
                 alone: Classes::ALL.without(Classes::SPECIAL),
-                within: Classes::integers(32).and(Classes::specials(32)).and(Classes::of(&[Class::Integer])),
+                within: Classes::integers(32)
+                    .and(Classes::specials(32))
+                    .and(Classes::of(&[Class::Integer, Class::Single])),
                 count: coordinates(words),
                 ty: Some(Type::B32),
                 ..Self::ANYTHING
             },
+            // Only addresses of a thread's own memory are numbers.
+            SpaceRule::Nth(_) if words.has(Modifier::Space(Space::Local)) => {
+                Self { alone: Classes::ADDRESSES.and(Classes::of(&[Class::Integer])), ..Self::ANYTHING }
+            }
             SpaceRule::Nth(_) | SpaceRule::Fixed(_) => Self { alone: Classes::ADDRESSES, ..Self::ANYTHING },
         }
     }

@@ -88,8 +88,7 @@ fn described(class: Class) -> String {
         Class::Variable => "a variable".to_owned(),
         Class::Label => "a label".to_owned(),
         Class::Integer => "an integer".to_owned(),
-        Class::Float => "a float in double precision".to_owned(),
-        Class::Single => "a float".to_owned(),
+        Class::Float | Class::Single => "a float".to_owned(),
         Class::NoComponent => "a component that the register does not have".to_owned(),
         class => match class.declared() {
             Some(ty) => format!("a `.{}` register", <&str>::from(ty)),
@@ -136,7 +135,13 @@ fn wrong(unit: &Unit, generic: &Generic<'_>, place: Place, class: Class) -> Diag
 fn demand(generic: &Generic<'_>, place: Place, class: Class, fitting: &[Type]) -> String {
     let name = generic.name();
     let Place { slot, wanted, is_within, .. } = place;
-    let what = if is_within { format!("an element of `{}`", slot.name) } else { format!("`{}`", slot.name) };
+    let is_second =
+        wanted.ty == Some(Type::Pred) && slot.has_pair() && slot.ty != TypeRule::Fixed(Type::Pred);
+    let what = match (is_within, is_second) {
+        (true, _) => format!("an element of `{}`", slot.name),
+        (false, true) => "what stands behind the bar".to_owned(),
+        (false, false) => format!("`{}`", slot.name),
+    };
     match class {
         Class::Special32 | Class::Special64 | Class::Component if slot.form == Form::Address => {
             return format!("the address of `{name}` must be in a register of its own");
@@ -162,10 +167,10 @@ fn demand(generic: &Generic<'_>, place: Place, class: Class, fitting: &[Type]) -
             return format!("{what} of `{name}` must be a float");
         }
         Class::Float if place.classes().has(Class::Single) => {
-            return format!("{what} of `{name}` has 32 bits");
+            return format!("{what} of `{name}` has 32 bits, and this float 64");
         }
         Class::Single if place.classes().has(Class::Float) => {
-            return format!("{what} of `{name}` has 64 bits");
+            return format!("{what} of `{name}` has 64 bits, and this float 32");
         }
         Class::Float | Class::Single => return format!("{what} of `{name}` must be an integer"),
         Class::NoComponent => return "no such component".to_owned(),
@@ -205,6 +210,10 @@ fn help(generic: &Generic<'_>, place: Place, class: Class, fitting: &[Type]) -> 
     let fitting: Vec<Type> = fitting.iter().copied().filter(|it| !is_pair(it)).collect();
     let list = || list_words(fitting.iter().map(|ty| format!("`.{}`", <&str>::from(*ty))), "or");
     match class {
+        Class::Special32 | Class::Special64 | Class::Component if slot.takes.specials => {
+            let bits = class.bits().unwrap_or(32);
+            return format!("it has {bits} bits: read it as `.u{bits}`");
+        }
         Class::Special32 | Class::Special64 | Class::Component | Class::SpecialVector => {
             let bits = if class == Class::Special64 { 64 } else { 32 };
             return format!("move it to a register before, by `mov.u{bits}`");
@@ -234,6 +243,9 @@ fn help(generic: &Generic<'_>, place: Place, class: Class, fitting: &[Type]) -> 
             return "vectors have `.x`, `.y`, `.z` and `.w`, other special registers none".to_owned();
         }
         _ => {}
+    }
+    if slot.form == Form::Address && !place.is_within {
+        return "use a register of type `.b32` or `.b64`, as the address has bits".to_owned();
     }
     let mut help = if fitting.is_empty() {
         "write an immediate".to_owned()
