@@ -76,7 +76,7 @@ pub(super) enum ConfigError {
     Invalid {
         message: String,
         #[source_code]
-        text: NamedSource<String>,
+        text: std::sync::Arc<NamedSource<String>>,
         #[label("{label}")]
         span: SourceSpan,
         label: String,
@@ -302,7 +302,7 @@ impl Reader<'_> {
     fn error(&self, problem: Problem) -> ConfigError {
         ConfigError::Invalid {
             message: problem.message,
-            text: NamedSource::new(&self.name, self.text.to_owned()),
+            text: std::sync::Arc::new(NamedSource::new(&self.name, self.text.to_owned())),
             span: problem.span.into(),
             label: problem.label,
             help: problem.help,
@@ -332,7 +332,7 @@ impl Reader<'_> {
 
     /// The line that a byte of the text is in, from 1.
     fn line(&self, byte: usize) -> usize {
-        1 + self.text.as_bytes()[..byte.min(self.text.len())].iter().filter(|it| **it == b'\n').count()
+        1 + memchr::memchr_iter(b'\n', &self.text.as_bytes()[..byte.min(self.text.len())]).count()
     }
 
     fn table(&self, table_of_keys: &DeTable<'_>, root: PathBuf) -> Result<Config> {

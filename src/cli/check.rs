@@ -163,7 +163,9 @@ impl Check {
         if self.show_files || self.show_settings {
             self.show(&wanted, out).map_err(output_error)?;
             let trouble = !errors.is_empty();
-            errors.into_iter().for_each(|error| report_trouble(&error.into()));
+            for error in errors {
+                report_trouble(&error.into());
+            }
             return Ok(if trouble { Outcome::Trouble } else { Outcome::Clean });
         }
         let jobs = self.jobs(wanted);

@@ -22,16 +22,14 @@ impl Multiprocessor {
     /// The multiprocessor of a target with `setmaxnreg`. The assembler of CUDA 13.5 counts with these numbers;
     /// `fixtures/ptxas/setmaxnreg.tsv` has its answers.
     pub const fn of(target: Target) -> Option<Self> {
-        const fn with(threads: u64, ctas: u64, kilobytes: u64) -> Option<Multiprocessor> {
-            Some(Multiprocessor { threads, ctas, shared_memory: kilobytes * 1024 })
-        }
-        match target.sm {
-            90 | 100 | 103 => with(2048, 32, 228),
-            107 => with(1024, 16, 328),
-            101 | 110 => with(1536, 24, 228),
-            120 | 121 => with(1536, 24, 100),
-            _ => None,
-        }
+        let (threads, ctas, kilobytes) = match target.sm {
+            90 | 100 | 103 => (2048, 32, 228),
+            107 => (1024, 16, 328),
+            101 | 110 => (1536, 24, 228),
+            120 | 121 => (1536, 24, 100),
+            _ => return None,
+        };
+        Some(Self { threads, ctas, shared_memory: kilobytes * 1024 })
     }
 
     /// Whether it has room for so many CTAs of so many threads.

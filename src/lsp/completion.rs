@@ -489,7 +489,7 @@ fn at_generic_operand(
         let described = Described::Generic(row, row.name(), &modifiers);
         items.extend(all_operands(described, context, place));
     }
-    let possible = possible(&opcode.slots, |slot| slot.is_optional(), place).into_iter();
+    let possible = possible(&opcode.slots, generic::OperandSlot::is_optional, place).into_iter();
     let possible: Vec<_> = possible.map(|slot| (slot, opcode.wanted(slot, text))).collect();
     // Where nothing is known, everything may stand there.
     let fit = |name: &Name<'_>| {

@@ -183,7 +183,7 @@ fn generic(snapshot: &Snapshot, index: u32, offset: u32) -> Option<Hover> {
     };
     let (_, part) = snapshot.operand(instruction.operands, offset)?;
     let value = [operand, part].into_iter().filter(|it| it.kind() != OperandKind::Name);
-    let value = value.filter_map(|it| literal::evaluate(&unit.source, &unit.module, it)).next();
+    let value = value.into_iter().find_map(|it| literal::evaluate(&unit.source, &unit.module, it));
     if let Some(value) = value {
         // As many digits as the type has; a negative number is its two's complement.
         let bits = told.bits.unwrap_or(64).clamp(1, 64);

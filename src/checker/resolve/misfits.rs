@@ -326,7 +326,7 @@ impl Walk<'_> {
             let element = self.unit.module.operands[operand as usize];
             match class {
                 Class::Integer | Class::Float | Class::Single if !element.is_name() => {
-                    self.number(place, &element)
+                    self.number(place, &element);
                 }
                 _ if has_bits && class.bits().is_some() => {}
                 _ => self.name(place),

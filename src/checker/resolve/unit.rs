@@ -72,12 +72,11 @@ impl Start {
         let is_name = |name: &str| {
             name.starts_with(|first: char| !first.is_ascii_digit()) && !name.contains(['.', ':'])
         };
-        let is_label = match word.split_once(':') {
-            Some((name, rest)) => is_name(name) && !rest.starts_with(':'),
-            None => {
-                let behind = behind.trim_start_matches([' ', '\t']);
-                is_name(word) && behind.starts_with(':') && !behind.starts_with("::")
-            }
+        let is_label = if let Some((name, rest)) = word.split_once(':') {
+            is_name(name) && !rest.starts_with(':')
+        } else {
+            let behind = behind.trim_start_matches([' ', '\t']);
+            is_name(word) && behind.starts_with(':') && !behind.starts_with("::")
         };
         if is_label || Self::DIRECTIVES.contains(&word) {
             return Some(Self::Certain);

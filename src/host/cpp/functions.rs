@@ -26,6 +26,7 @@ pub(super) enum Processor {
 }
 
 /// What words in front of a function say.
+#[allow(clippy::struct_excessive_bools, reason = "each is a word that stands there or does not")]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Head {
     is_device: bool,

@@ -394,10 +394,7 @@ impl Classes {
 
     /// The same, and wider ones: what is read is cut, and what is written is extended.
     pub const fn wider(ty: Type) -> Self {
-        let bits = match ty.bits() {
-            Some(bits) => bits,
-            None => return Self::agreeing(ty),
-        };
+        let Some(bits) = ty.bits() else { return Self::agreeing(ty) };
         let mut set = Self::agreeing(ty);
         let is_float = match ty {
             Type::F16 | Type::F32 | Type::F64 | Type::F16x2 => true,

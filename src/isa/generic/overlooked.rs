@@ -86,8 +86,16 @@ pub fn may_count_otherwise(name: &str) -> bool {
 pub fn takes_values_in_braces(operation: Operation, name: &str) -> bool {
     match (operation, name) {
         // The assembler looks at each operand of the plain forms.
-        (Operation::Fma | Operation::FmaHalf | Operation::FmaMixed, _)
-        | (Operation::Mul | Operation::MulFloat | Operation::MulHalf | Operation::Cvt, _) => false,
+        (
+            Operation::Fma
+            | Operation::FmaHalf
+            | Operation::FmaMixed
+            | Operation::Mul
+            | Operation::MulFloat
+            | Operation::MulHalf
+            | Operation::Cvt,
+            _,
+        ) => false,
         (_, "clusterlaunchcontrol.query_cancel" | "cvt" | "mbarrier.arrive" | "mbarrier.arrive_drop") => true,
         (_, "fma" | "mma" | "mma.sp" | "mul" | "mma.sp::ordered_metadata" | "tex" | "txq") => true,
         (_, name) => ["cp.async.bulk", "fabric.", "multimem.cp.async.bulk", "wgmma."]

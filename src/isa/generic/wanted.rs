@@ -435,7 +435,7 @@ fn selectors(slot: &OperandSlot, words: &Words<'_>) -> Option<Numbers> {
     let (bits, k) = (words.ty(1)?.bits()?, words.shape()?.k);
     match (words.operation, bits) {
         (Operation::WgmmaMmaAsyncSp, 8) => Some(Numbers::From(0, 0)),
-        (Operation::MmaSp, 4 | 8) => Some(Numbers::From(0, if u32::from(k) * bits >= 512 { 0 } else { 1 })),
+        (Operation::MmaSp, 4 | 8) => Some(Numbers::From(0, i64::from(u32::from(k) * bits < 512))),
         _ => None,
     }
 }
@@ -445,9 +445,11 @@ fn offsets(words: &Words<'_>) -> Option<u16> {
     match mode(words)? {
         LoadMode::Im2col => dimensions(words)?.checked_sub(2),
         LoadMode::Im2colW | LoadMode::Im2colW128 => Some(2),
-        LoadMode::Tile | LoadMode::TileGather4 | LoadMode::TileScatter4 | LoadMode::Im2colNoOffs => None,
-        #[allow(unreachable_patterns, reason = "modes that are added have no offsets that are known")]
-        _ => None,
+        LoadMode::Tile
+        | LoadMode::TileGather4
+        | LoadMode::TileScatter4
+        | LoadMode::Im2colNoOffs
+        | LoadMode::Im2colNoOffsW => None,
     }
 }
 
@@ -599,10 +601,7 @@ impl Fragment {
             // Each quarter of the warp multiplies matrices of its own.
             number *= 4;
         }
-        let depth = match words.ty(1)? {
-            Type::Bf16 | Type::F16 | Type::Tf32 => true,
-            _ => false,
-        };
+        let depth = matches!(words.ty(1)?, Type::Bf16 | Type::F16 | Type::Tf32);
         let registers = match (is_sum, ty) {
             (true, Type::F32) if is_sparse && depth => NARROW,
             (true, ty) => Self::accumulator(ty),

@@ -17,14 +17,14 @@ rule! {
     ///
     /// ## Example
     /// ```ptx
-    /// setmaxnreg.inc.sync.aligned.u32 250;
     /// bar.sync 16;
+    /// cp.async.wait_group r0;
     /// ```
     ///
     /// ## Use instead
     /// ```ptx
-    /// setmaxnreg.inc.sync.aligned.u32 248;
     /// bar.sync 15;
+    /// cp.async.wait_group 0;
     /// ```
     ///
     /// ## References
@@ -39,64 +39,59 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
         let Some(generic) = Generic::judged(checker, misplaced.instruction) else { continue };
         let span = unit.module.operands[place.operand as usize].span();
         let (what, name) = (place.slot.name, generic.name());
-        let finding = match misplaced.wrong {
-            Wrong::Number(_, value) => {
-                let (demand, help) = match place.wanted.numbers {
-                    Numbers::From(first, i64::MAX) => (
-                        format!("`{what}` of `{name}` must be at least {first}"),
-                        format!("write a number from {first} on"),
-                    ),
-                    Numbers::From(only, last) if only == last => {
-                        (format!("`{what}` of `{name}` must be {only}"), format!("write `{only}`"))
-                    }
-                    Numbers::From(first, last) => (
-                        format!("`{what}` of `{name}` must be in [{first}, {last}]"),
-                        format!("write a number from {first} to {last}"),
-                    ),
-                    Numbers::Multiples(of, first, i64::MAX) => (
-                        format!("`{what}` of `{name}` must be a multiple of {of}"),
-                        format!("write a multiple of {of}, from {first} on"),
-                    ),
-                    Numbers::Multiples(of, first, last) => (
-                        format!("`{what}` of `{name}` must be a multiple of {of} in [{first}, {last}]"),
-                        match nearest(value, (of, first, last)) {
-                            Some(near) => {
-                                format!("write `{near}`, or another multiple of {of} from {first} to {last}")
-                            }
-                            None => format!("write a multiple of {of} from {first} to {last}"),
-                        },
-                    ),
-                    Numbers::These(numbers) => {
-                        let list = list_words(numbers.iter().map(i64::to_string), "or");
-                        (format!("`{what}` of `{name}` must be {list}"), format!("write {list}"))
-                    }
-                    Numbers::All | Numbers::ByWords(_) => continue,
-                };
-                Diagnostic::new(Code::ImmediateOutOfRange, span, demand, format!("this is {value}"))
-                    .help(help)
-            }
-            _ => {
-                let finding = Diagnostic::new(
-                    Code::ImmediateOutOfRange,
-                    span,
-                    format!("`{what}` of `{name}` must be an immediate"),
-                    "this is a register",
-                );
-                let finding = match unit.symbols.operand(place.operand) {
-                    Resolution::Register(id) => {
-                        let declaration = unit.symbols.register(id).span;
-                        let binding = unit.binding(declaration).is_some();
-                        finding
-                            .label(declaration, if binding { "by this constraint" } else { "declared here" })
-                    }
-                    Resolution::Symbol(_) | Resolution::Special(_) | Resolution::Undeclared => finding,
-                };
-                finding.help(if unit.binding_of(place.operand).is_some() {
-                    "pass it by the constraint `\"n\"`, which takes constants only"
-                } else {
-                    "write a number, or branch to an instruction for each number that it may be"
-                })
-            }
+        let finding = if let Wrong::Number(_, value) = misplaced.wrong {
+            let (demand, help) = match place.wanted.numbers {
+                Numbers::From(first, i64::MAX) => (
+                    format!("`{what}` of `{name}` must be at least {first}"),
+                    format!("write a number from {first} on"),
+                ),
+                Numbers::From(only, last) if only == last => {
+                    (format!("`{what}` of `{name}` must be {only}"), format!("write `{only}`"))
+                }
+                Numbers::From(first, last) => (
+                    format!("`{what}` of `{name}` must be in [{first}, {last}]"),
+                    format!("write a number from {first} to {last}"),
+                ),
+                Numbers::Multiples(of, first, i64::MAX) => (
+                    format!("`{what}` of `{name}` must be a multiple of {of}"),
+                    format!("write a multiple of {of}, from {first} on"),
+                ),
+                Numbers::Multiples(of, first, last) => (
+                    format!("`{what}` of `{name}` must be a multiple of {of} in [{first}, {last}]"),
+                    match nearest(value, (of, first, last)) {
+                        Some(near) => {
+                            format!("write `{near}`, or another multiple of {of} from {first} to {last}")
+                        }
+                        None => format!("write a multiple of {of} from {first} to {last}"),
+                    },
+                ),
+                Numbers::These(numbers) => {
+                    let list = list_words(numbers.iter().map(i64::to_string), "or");
+                    (format!("`{what}` of `{name}` must be {list}"), format!("write {list}"))
+                }
+                Numbers::All | Numbers::ByWords(_) => continue,
+            };
+            Diagnostic::new(Code::ImmediateOutOfRange, span, demand, format!("this is {value}")).help(help)
+        } else {
+            let finding = Diagnostic::new(
+                Code::ImmediateOutOfRange,
+                span,
+                format!("`{what}` of `{name}` must be an immediate"),
+                "this is a register",
+            );
+            let finding = match unit.symbols.operand(place.operand) {
+                Resolution::Register(id) => {
+                    let declaration = unit.symbols.register(id).span;
+                    let binding = unit.binding(declaration).is_some();
+                    finding.label(declaration, if binding { "by this constraint" } else { "declared here" })
+                }
+                Resolution::Symbol(_) | Resolution::Special(_) | Resolution::Undeclared => finding,
+            };
+            finding.help(if unit.binding_of(place.operand).is_some() {
+                "pass it by the constraint `\"n\"`, which takes constants only"
+            } else {
+                "write a number, or branch to an instruction for each number that it may be"
+            })
         };
         findings.push(finding);
     }

@@ -21,17 +21,15 @@ rule! {
     ///
     /// ## Example
     /// ```ptx
-    /// .reg .b32 %r<3>;
-    /// .reg .f32 %f<3>;
-    /// add.u32 %r0, %r1, %f2;
+    /// .reg .f32 f0;
+    /// add.u32 r0, r1, f0;
     /// ```
     ///
     /// ## Use instead
     /// ```ptx
-    /// .reg .b32 %r<3>;
-    /// .reg .f32 %f<3>;
-    /// cvt.rzi.u32.f32 %r2, %f2;
-    /// add.u32 %r0, %r1, %r2;
+    /// .reg .f32 f0;
+    /// cvt.rzi.u32.f32 r2, f0;
+    /// add.u32 r0, r1, r2;
     /// ```
     ///
     /// ## References
@@ -102,9 +100,12 @@ fn wrong(unit: &Unit, generic: &Generic<'_>, place: Place, class: Class) -> Diag
     let span = unit.module.operands[operand as usize].span();
     let name = generic.name();
     let fitting: Vec<Type> = place.classes().registers().collect();
-    let found = || match unit.module.operands[operand as usize].is_name() {
-        true => format!("`{}` is {}", unit.source.slice(span), described(class)),
-        false => format!("this is {}", described(class)),
+    let found = || {
+        if unit.module.operands[operand as usize].is_name() {
+            format!("`{}` is {}", unit.source.slice(span), described(class))
+        } else {
+            format!("this is {}", described(class))
+        }
     };
     if class == Class::Unknown {
         // A vector that is packed into something.

@@ -17,12 +17,12 @@ rule! {
     ///
     /// ## Example
     /// ```ptx
-    /// ld.global.v4.f32 {%f0, %f1, %f2}, [%rd0];
+    /// ld.global.v4.b32 {r0, r1, r2}, [adesc];
     /// ```
     ///
     /// ## Use instead
     /// ```ptx
-    /// ld.global.v4.f32 {%f0, %f1, %f2, %f3}, [%rd0];
+    /// ld.global.v4.b32 {r0, r1, r2, r3}, [adesc];
     /// ```
     ///
     /// ## References

@@ -25,6 +25,7 @@ rule! {
     /// {
     ///     .reg .pred p, done;
     ///     .reg .b32 taddr, tid, r0;
+    ///     .reg .b64 out;
     ///     .shared .align 8 .b64 free;
     ///     mov.b32 taddr, 0;
     ///     mov.u32 tid, %tid.x;
@@ -33,7 +34,7 @@ rule! {
     ///     tcgen05.ld.sync.aligned.32x32b.x1.b32 {r0}, [taddr];
     ///     mbarrier.arrive.shared::cta.b64 _, [free];
     ///     tcgen05.wait::ld.sync.aligned;
-    ///     st.global.b32 [0], r0;
+    ///     st.global.b32 [out], r0;
     ///     ret;
     /// WAIT:
     ///     mbarrier.try_wait.parity.shared::cta.b64 done, [free], 0;
@@ -52,6 +53,7 @@ rule! {
     /// {
     ///     .reg .pred p, done;
     ///     .reg .b32 taddr, tid, r0;
+    ///     .reg .b64 out;
     ///     .shared .align 8 .b64 free;
     ///     mov.b32 taddr, 0;
     ///     mov.u32 tid, %tid.x;
@@ -60,7 +62,7 @@ rule! {
     ///     tcgen05.ld.sync.aligned.32x32b.x1.b32 {r0}, [taddr];
     ///     tcgen05.wait::ld.sync.aligned;
     ///     mbarrier.arrive.shared::cta.b64 _, [free];
-    ///     st.global.b32 [0], r0;
+    ///     st.global.b32 [out], r0;
     ///     ret;
     /// WAIT:
     ///     mbarrier.try_wait.parity.shared::cta.b64 done, [free], 0;

@@ -170,8 +170,12 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
 fn at_first(bounds: &LaunchBounds, warps: u64) -> Option<Spanned<u64>> {
     /// The parts of an SM that have registers of their own.
     const PARTS: u64 = 4;
+    /// The most threads that any has.
+    const THREADS_OF_SM: u64 = 2048;
     let said = known(bounds.most_registers).map(|it| Spanned::new(u64::from(it.value), it.span));
-    let shared = known(bounds.least_ctas).map(|it| {
+    // CTAs for which there is no room count for nothing.
+    let fits = |ctas: u32| warps * u64::from(THREADS_OF_WARP) * u64::from(ctas) <= THREADS_OF_SM;
+    let shared = known(bounds.least_ctas).filter(|it| fits(it.value)).map(|it| {
         let warps = (warps * u64::from(it.value)).max(1).next_multiple_of(PARTS);
         let each = REGISTERS_OF_SM / (warps * u64::from(THREADS_OF_WARP)) / UNIT * UNIT;
         Spanned::new(each.min(MOST), it.span)

@@ -241,7 +241,7 @@ fn special(operation: Operation, name: &str) -> Option<&'static str> {
         (O::WmmaMma | O::Mma | O::MmaSp, "b") => "the matrix B",
         (O::WmmaMma | O::Mma | O::MmaSp, "c") => "the matrix C, which is added to the product",
         (O::MultimemRed | O::MultimemRedAsync | O::Sured, "b" | "c") => "the value that is combined with it",
-        (O::Testp, "p") | (O::Isspacep | O::Istypep, "p") => "whether it is so",
+        (O::Testp | O::Isspacep | O::Istypep, "p") => "whether it is so",
         (O::Fns, "mask") => "the mask",
         (O::Fns, "base") => "the bit to start from",
         (O::Fns, "offset") => "which set bit: positive upwards, negative downwards",
