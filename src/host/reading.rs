@@ -229,7 +229,12 @@ mod tests {
         let all = [
             (
                 Reading::Ptx,
-                &["cp.async.wait_all;", "{ .reg .pred p; foo; }", "L: @p mbarier.init.b64 [a], 1;"][..],
+                &[
+                    "cp.async.wait_all;",
+                    "{ .reg .pred p; foo; }",
+                    "_$unknown$_.wait;",
+                    "L: @p mbarier.init.b64 [a], 1;",
+                ][..],
             ),
             (
                 Reading::Similar,
@@ -257,7 +262,6 @@ mod tests {
                     "v_add_f32 %0, %1, %2",
                     "s_nop 0; trap;",
                     "_$unknown$_;",
-                    "_$unknown$_.wait;",
                     "L:",
                     "27 or",
                     ".byte 0x66",
