@@ -18,7 +18,7 @@ use proptest::sample::{Index, select};
 use proptest::test_runner::{TestError, TestRunner};
 use ptx_tc::description::{Description, Word};
 use ptx_tc::descriptor::Known;
-use ptx_tc::diagnostic::Ptxas;
+use ptx_tc::diagnostic::{Code, Ptxas};
 use ptx_tc::{Options, Source, check};
 
 /// Threads that run a program together; `shfl` goes from one to the next.
@@ -622,7 +622,9 @@ fn observe(program: &Program, inputs: &[[u64; 18]; LANES]) -> Observed {
 fn claims(text: &str) -> Vec<(Known, u32)> {
     let source = Source::new("program.ptx", text).unwrap();
     let report = check(&source, &Options { describe: true, ..Options::default() });
-    let broken = report.diagnostics.iter().find(|finding| finding.ptxas == Ptxas::Rejects);
+    // Fields past 255 are what is tried; the assembler refuses them where they are immediates.
+    let is_broken = |code: Code, ptxas: Ptxas| ptxas == Ptxas::Rejects && code != Code::ImmediateOutOfRange;
+    let broken = report.diagnostics.iter().find(|finding| is_broken(finding.code, finding.ptxas));
     assert!(broken.is_none(), "{broken:?}\n{text}");
     let claim = |probe: &Description| {
         // What does not matter is a register that nothing sets.

@@ -463,7 +463,7 @@ pub const BUGS: &[Bug] = &[
     },
     Bug {
         name: "an mbarrier that counts to 0",
-        expected: &["TC831"],
+        expected: &["TC831", "TC838"],
         inject: |function| {
             let Some((span, operands)) = function.first_of(|opcode| opcode.starts_with("mbarrier.init"))
             else {

@@ -23,11 +23,12 @@ rule! {
     /// .target sm_100a
     /// .visible .entry k()
     /// {
-    ///     .reg .b32 taddr;
+    ///     .reg .b32 tid, taddr;
     ///     .reg .b64 adesc, bdesc;
     ///     .reg .pred first, elected;
     ///     .shared .align 4 .b32 slot;
-    ///     setp.lt.u32 first, %tid.x, 32;
+    ///     mov.u32 tid, %tid.x;
+    ///     setp.lt.u32 first, tid, 32;
     ///     @first tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [slot], 128;
     ///     bar.sync 0;
     ///     ld.shared.b32 taddr, [slot];
@@ -46,11 +47,12 @@ rule! {
     /// .target sm_100a
     /// .visible .entry k()
     /// {
-    ///     .reg .b32 taddr;
+    ///     .reg .b32 tid, taddr;
     ///     .reg .b64 adesc, bdesc;
     ///     .reg .pred first, elected;
     ///     .shared .align 4 .b32 slot;
-    ///     setp.lt.u32 first, %tid.x, 32;
+    ///     mov.u32 tid, %tid.x;
+    ///     setp.lt.u32 first, tid, 32;
     ///     @first tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [slot], 128;
     ///     bar.sync 0;
     ///     ld.shared.b32 taddr, [slot];
