@@ -45,7 +45,7 @@ pub(super) struct Check {
     /// Count the findings of each rule instead of showing them.
     #[arg(long)]
     statistics: bool,
-    /// What standard input is called in messages, and where its configuration is looked for [default: <stdin>].
+    /// What standard input is called in messages, and where its configuration is looked for [default: `<stdin>`].
     #[arg(long, value_name = "NAME")]
     stdin_filename: Option<String>,
     /// Show what is known of the descriptors of each multiply and copy (human and json formats).

@@ -316,6 +316,8 @@ impl Wanted {
                 ty: Some(Type::B32),
                 ..Self::ANYTHING
             },
+            // What replaces fields of the map stands beside the coordinates.
+            _ if words.modifiers.iter().any(|it| matches!(it, Modifier::Override(_))) => Self::ANYTHING,
             SpaceRule::Nth(_) | SpaceRule::Fixed(_) if is_map => Self {
                 alone: Classes::ALL.without(Classes::SPECIAL),
                 within: Classes::integers(32)
