@@ -245,7 +245,11 @@ impl<'s> Reader<'s> {
         const LONGEST: usize = 256;
         let name = &self.text[word.range()];
         let wrapper = || self.wrappers.contains_key(name).then_some(Callee::Wrapper);
-        let callee = Callee::of(name, self.language).or_else(wrapper);
+        // What the file says of a function goes before what its name suggests.
+        let callee = match Callee::of(name, self.language) {
+            None | Some(Callee::Imported) => wrapper().or_else(|| Callee::of(name, self.language)),
+            known => known,
+        };
         let Some(callee) = callee.filter(|callee| callee.bracket() == bracket) else { return };
         let before = &self.text.as_bytes()[..word.start as usize];
         // A definition is none.

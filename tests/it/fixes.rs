@@ -89,6 +89,25 @@ proptest::proptest! {
     }
 }
 
+/// What ends a statement goes in front of the comment behind it, where it ends something.
+#[test]
+fn a_statement_is_ended_in_front_of_a_comment() {
+    let module = |statement: &str| {
+        format!(".version 9.0\n.target sm_100a\n.entry k() {{\n.reg .b32 r;\n    {statement}\n}}\n")
+    };
+    for (broken, fixed) in [
+        ("mov.b32 r, 1 // one;", "mov.b32 r, 1; // one;"),
+        ("mov.b32 r, 1 /* one // */", "mov.b32 r, 1; /* one // */"),
+        ("mov.b32 r, 1 // one\n    // two", "mov.b32 r, 1; // one\n    // two"),
+        ("mov.b32 r, 1", "mov.b32 r, 1;"),
+    ] {
+        let options = options("TC001");
+        let result = fix::fix("k.ptx", module(broken).into_bytes(), &options, Applicability::Unsafe).unwrap();
+        assert_eq!(String::from_utf8(result.bytes).unwrap(), module(fixed));
+        assert_eq!(result.applied, 1);
+    }
+}
+
 fn copy_fixtures(name: &str) -> std::path::PathBuf {
     let directory = scratch(name);
     for (code, path) in fixtures() {

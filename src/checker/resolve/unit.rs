@@ -255,6 +255,15 @@ impl Unit {
             .filter_map(move |range| self.missing_end(from + range.start as u32))
     }
 
+    /// Where the last token of the statement before a place ends: what follows it there is comments.
+    pub fn end_of_tokens(&self, at: u32) -> u32 {
+        let statements = &self.module.statements;
+        let behind = statements.partition_point(|statement| statement.span.start < at);
+        let start = behind.checked_sub(1).map_or(0, |at| statements[at].span.start);
+        let text = self.source.slice(Span::new(start, at));
+        lex(text).last().map_or(at, |(_, range)| start + range.end as u32)
+    }
+
     /// Where the line starts that a place stands in, if one word is before it: the operation of a statement may
     /// stand where an operand can, and is read as one where the `;` before it is missing.
     pub fn first_word(&self, offset: u32) -> Option<u32> {

@@ -35,6 +35,8 @@ pub(super) struct Wrapper {
     template: Given,
     constraints: Given,
     effects: Option<Given>,
+    /// Whether it is Triton's call on elements.
+    is_elementwise: bool,
 }
 
 /// A parameter of a wrapper, or what it gives itself.
@@ -156,9 +158,10 @@ impl Call {
         names: &Names<'s>,
         strings: &mut Strings<'_, '_>,
     ) -> Option<(&'s str, Wrapper)> {
-        if self.callee != Callee::Llvm {
+        if !matches!(self.callee, Callee::Llvm | Callee::Elementwise) {
             return None;
         }
+        let is_elementwise = self.callee == Callee::Elementwise;
         let given = Arguments::of(text, self.inside);
         let mut is_text = |place: usize| {
             strings.choices.clear();
@@ -167,6 +170,7 @@ impl Call {
         // Where the constraints are written, the template stands in front of them; and where that is written, what it
         // is given besides may be parameters.
         let places: &[usize] = match (is_text(1), is_text(3)) {
+            _ if is_elementwise => &[0],
             _ if &text[self.keyword.range()] == "InlineAsm" => &[1],
             _ if is_text(2) => &[],
             (_, true) => &[2],
@@ -186,7 +190,7 @@ impl Call {
         let given_or = |span| self.parameter_or_itself(text, names, span);
         let constraints = given_or(constraints);
         let effects = given.named(&EFFECTS).map(given_or);
-        Some((&text[function.range()], Wrapper { template, constraints, effects }))
+        Some((&text[function.range()], Wrapper { template, constraints, effects, is_elementwise }))
     }
 
     /// The same for a function that hands its template on to another one that does.
@@ -207,7 +211,8 @@ impl Call {
         let handed_on = |it: &Given| given(it).map(|span| self.parameter_or_itself(text, names, span));
         let constraints = handed_on(&wrapper.constraints).unwrap_or_else(|| wrapper.constraints.clone());
         let effects = wrapper.effects.as_ref().map(|it| handed_on(it).unwrap_or_else(|| it.clone()));
-        Some((&text[function.range()], Wrapper { template, constraints, effects }))
+        let is_elementwise = wrapper.is_elementwise;
+        Some((&text[function.range()], Wrapper { template, constraints, effects, is_elementwise }))
     }
 
     /// The function around the call, and which of its parameters a value is.
@@ -272,11 +277,15 @@ impl Call {
             Some(Some(value)) => !matches!(&text[value.range()], "False" | "None"),
             // What it is where it is not given, nobody looks up.
             Some(None) => true,
-            None => false,
+            // Whether it is pure, nobody looks up either.
+            None => wrapper.is_elementwise,
         };
         let constraints =
             given(&wrapper.constraints).and_then(|(span, scope)| strings.evaluate_beside(span, scope));
         self.constrain(source, constraints, &mut statement);
+        if wrapper.is_elementwise {
+            in_packs(&mut statement.operands);
+        }
         Some(statement)
     }
 
@@ -395,12 +404,16 @@ impl Call {
         let constraints = constraints.and_then(|span| strings.evaluate_beside(span, self.scope));
         self.constrain(source, constraints, &mut statement);
         if self.callee == Callee::Elementwise {
-            constraints::needs_outputs(&mut statement.operands);
-            // Elements come in packs, whether all are wanted or not.
-            statement.operands.iter_mut().for_each(|operand| operand.is_tied = true);
+            in_packs(&mut statement.operands);
         }
         Some(statement)
     }
+}
+
+/// The operands of a call on elements: these come in packs, whether all are wanted or not.
+fn in_packs(operands: &mut [Operand]) {
+    constraints::needs_outputs(operands);
+    operands.iter_mut().for_each(|operand| operand.is_tied = true);
 }
 
 impl Call {

@@ -57,7 +57,9 @@ fn missing_end(unit: &Unit, error: &SyntaxError) -> Option<(u32, bool)> {
     }
     match *error {
         // A body would do as well.
-        SyntaxError::UnexpectedEnd { at, .. } => Some((at, !expected.iter().any(|it| it.contains('{')))),
+        SyntaxError::UnexpectedEnd { at, .. } => {
+            Some((unit.end_of_tokens(at), !expected.iter().any(|it| it.contains('{'))))
+        }
         SyntaxError::Unexpected { span, .. } => unit
             .missing_end_in_line(span.start)
             .or_else(|| Some((unit.missing_end(unit.first_word(span.start)?)?, true))),
