@@ -40,7 +40,7 @@ pub use overlooked::{
     why_overlooked,
 };
 pub use relation::Relation;
-pub use wanted::{Wanted, Words};
+pub use wanted::{Spaces, Wanted, Words};
 pub use words::{
     Accumulator, AllocationClass, BooleanOperator, CacheLevel, CacheOperator, Comparison, Completion,
     Component, Count, CtaGroup, DependentAction, Direction, FirstCtaid, Flag, Geometry, Interpretation,
@@ -137,14 +137,11 @@ pub enum Numbers {
 }
 
 impl Numbers {
-    /// Whether a number is one of them.
-    pub fn has(self, number: i128) -> bool {
-        match self {
-            Self::All => true,
-            _ if self.has_exactly(number) => true,
-            // Some are cut to 32 bits first, and all are read as 64.
-            _ => self.has_exactly(number & 0xFFFF_FFFF) || self.has_exactly((number as i64).into()),
-        }
+    /// Whether a number is one of them. All are read as 64 bits; `is_cut` where only 32 of these are looked at.
+    pub fn has(self, number: i128, is_cut: bool) -> bool {
+        self.has_exactly(number)
+            || self.has_exactly((number as i64).into())
+            || is_cut && self.has_exactly(number & 0xFFFF_FFFF)
     }
 
     fn has_exactly(self, number: i128) -> bool {
@@ -293,8 +290,8 @@ pub enum Presence {
     Optional,
     /// It is with one of these modifiers, and not otherwise.
     When(&'static [Modifier]),
-    /// It may be with one of these modifiers, and is not otherwise.
-    OptionalWhen(&'static [Modifier]),
+    /// It may be without these modifiers, and is not otherwise.
+    OptionalUnless(&'static [Modifier]),
     /// It is without these modifiers, and not otherwise.
     Unless(&'static [Modifier]),
 }
@@ -367,15 +364,15 @@ impl OperandSlot {
         let has_any = |modifiers: &[Modifier]| modifiers.iter().any(|modifier| has(*modifier));
         match self.presence {
             Presence::Always | Presence::Optional => true,
-            Presence::When(modifiers) | Presence::OptionalWhen(modifiers) => has_any(modifiers),
-            Presence::Unless(modifiers) => !has_any(modifiers),
+            Presence::When(modifiers) => has_any(modifiers),
+            Presence::Unless(modifiers) | Presence::OptionalUnless(modifiers) => !has_any(modifiers),
         }
     }
 
     /// Whether the operand may be left out.
     pub fn is_optional(&self) -> bool {
         match self.presence {
-            Presence::Optional | Presence::OptionalWhen(_) => true,
+            Presence::Optional | Presence::OptionalUnless(_) => true,
             Presence::Always | Presence::When(_) | Presence::Unless(_) => false,
         }
     }
@@ -437,8 +434,8 @@ impl OperandSlot {
         Self { presence: Presence::When(modifiers), ..self }
     }
 
-    const fn optional_when(self, modifiers: &'static [Modifier]) -> Self {
-        Self { presence: Presence::OptionalWhen(modifiers), ..self }
+    const fn optional_unless(self, modifiers: &'static [Modifier]) -> Self {
+        Self { presence: Presence::OptionalUnless(modifiers), ..self }
     }
 
     const fn unless(self, modifiers: &'static [Modifier]) -> Self {

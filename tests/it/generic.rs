@@ -73,7 +73,7 @@ fn the_rows_are_sound() {
         for slot in row.operands {
             let conditions = match slot.presence {
                 Presence::Always | Presence::Optional => &[][..],
-                Presence::When(words) | Presence::OptionalWhen(words) | Presence::Unless(words) => words,
+                Presence::When(words) | Presence::OptionalUnless(words) | Presence::Unless(words) => words,
             };
             for word in conditions {
                 let has = row.modifiers.iter().any(|group| group.words.contains(word));

@@ -272,7 +272,7 @@ fn statement(
     let (by_prefix, mut optionals) = (random.bool(), random.usize(..5));
     for slot in &known.slots {
         let is_optional =
-            matches!(slot.presence, generic::Presence::Optional | generic::Presence::OptionalWhen(_));
+            matches!(slot.presence, generic::Presence::Optional | generic::Presence::OptionalUnless(_));
         if !is_optional || if by_prefix { optionals > 0 } else { random.bool() } {
             optionals = optionals.saturating_sub(usize::from(is_optional));
             operands.push(operand(&known, slot, operands.len(), random));
@@ -834,7 +834,7 @@ fn judge(case: &Case) -> std::result::Result<(), String> {
     if opcode.is_refused_as_incomplete() {
         return Err(format!("{name}: a word is missing"));
     }
-    match opcode.refused(&unit.module, instruction.operands) {
+    match opcode.refused(&unit.module, instruction.operands, source.slice(instruction.opcode)) {
         Some((misfit, _)) if opcode.is_known() => Err(format!("{name}: {misfit:?}")),
         _ => Ok(()),
     }

@@ -8,10 +8,11 @@ use smallvec::SmallVec;
 use super::operations::{Misfit, Opcode};
 use super::unit::Unit;
 use crate::isa::generic::{
-    Class, Classes, Form, Interpretation, Numbers, OperandSlot, Operation, Role, Type, Wanted,
+    Class, Classes, Form, Interpretation, Numbers, OperandSlot, Operation, Role, Spaces, Type, Wanted,
 };
+use crate::resolve::symbols::{Resolution, SymbolKind};
 use crate::source::Span;
-use crate::syntax::ast::{Operand, OperandKind, Slice, UnaryOperator};
+use crate::syntax::ast::{Operand, OperandKind, Slice, StateSpace, StatementKind, UnaryOperator};
 use crate::syntax::literal::evaluate;
 
 /// An operand that does not fit, or a guard.
@@ -42,6 +43,8 @@ pub enum Wrong {
     NoVector(Place, u16),
     /// Two elements of a vector do not go together.
     Mixed(Place, u32),
+    /// A variable lives in another state space than the instruction names.
+    Space(Place, StateSpace),
 }
 
 /// Where something stands.
@@ -62,7 +65,19 @@ impl Place {
     pub fn classes(&self) -> Classes {
         if self.is_within { self.wanted.within } else { self.wanted.alone }
     }
+
+    /// Whether something of this class holds an address of 32 bits where one has 64.
+    pub fn is_narrow_address(&self, class: Class) -> bool {
+        self.slot.form == Form::Address
+            && !self.is_within
+            && matches!(class, Class::B32 | Class::U32 | Class::S32)
+            && !self.classes().has(Class::B32)
+            && self.classes().has(Class::B64)
+    }
 }
+
+/// The number of what may live in a state space that the instruction does not name.
+const VARIABLE: u8 = Class::Variable as u8;
 
 /// What the positions of an opcode take.
 type Table = SmallVec<[Wanted; 4]>;
@@ -70,9 +85,9 @@ type Table = SmallVec<[Wanted; 4]>;
 /// Looks at all instructions of a unit.
 pub(super) fn find(unit: &Unit) -> Vec<Misplaced> {
     let opcodes = unit.operations.opcodes();
-    let texts = unit.module.opcodes.iter().map(|span| unit.source.slice(*span));
+    let text = |number: usize| unit.source.slice(unit.module.opcodes[number]);
     let tables: Vec<Option<Table>> =
-        opcodes.iter().zip(texts).map(|(opcode, text)| table(opcode, text)).collect();
+        opcodes.iter().enumerate().map(|(number, opcode)| table(opcode, text(number))).collect();
     let mut found = Vec::new();
     for (index, raw) in (0..).zip(&unit.module.instructions) {
         let number = unit.operations.number(index) as usize;
@@ -84,17 +99,21 @@ pub(super) fn find(unit: &Unit) -> Vec<Misplaced> {
         if opcode.is_filled(operands) {
             let classes = unit.symbols.classes(raw.operands.range());
             let fits = |((operand, class), wanted): ((&Operand, u8), &Wanted)| {
-                if operand.is_name() { wanted.alone.has_number(class) } else { fits(unit, operand, wanted) }
+                if operand.is_name() {
+                    wanted.alone.has_number(class) && (class != VARIABLE || wanted.spaces == Spaces::ALL)
+                } else {
+                    fits(unit, operand, wanted)
+                }
             };
             if !operands.iter().zip(classes).zip(table).all(fits) {
                 walk.look_at(raw.operands, opcode.slots.iter().copied().zip(table.iter().copied()));
             }
         } else {
-            walk.look_at_others(raw.operands, opcode, table);
+            walk.look_at_others(raw.operands, opcode, text(number), table);
         }
         if unit.module.guard(raw).is_some() {
             let class = unit.symbols.guard_class(index);
-            if !matches!(class, Class::Pred | Class::F16x2 | Class::Unknown) {
+            if !matches!(class, Class::Pred | Class::SpecialPred | Class::F16x2 | Class::Unknown) {
                 walk.add(Wrong::Guard(class));
             }
         }
@@ -119,7 +138,10 @@ fn fits(unit: &Unit, operand: &Operand, wanted: &Wanted) -> bool {
             let Some(base) = unit.module.operands(parts).first() else { return true };
             let at = match base.kind() {
                 OperandKind::Name => parts.start,
-                OperandKind::Binary(_, sum) if unit.module.operands[sum.start as usize].is_name() => {
+                OperandKind::Binary(_, sum)
+                    if unit.module.operands[sum.start as usize].is_name()
+                        && unit.module.operands[sum.start as usize + 1].kind() != OperandKind::Float =>
+                {
                     sum.start
                 }
                 OperandKind::Integer => return wanted.alone.has(Class::Integer),
@@ -127,7 +149,9 @@ fn fits(unit: &Unit, operand: &Operand, wanted: &Wanted) -> bool {
                 _ => return wanted.within == Classes::ALL,
             };
             let at = at as usize;
-            let fits = unit.symbols.classes(at..at + 1).all(|class| wanted.alone.has_number(class));
+            let fits = unit.symbols.classes(at..at + 1).all(|class| {
+                wanted.alone.has_number(class) && (class != VARIABLE || wanted.spaces == Spaces::ALL)
+            });
             fits && wanted.within == Classes::ALL
         }
         // What is packed has as many as are as wide as the whole.
@@ -156,7 +180,7 @@ impl Walk<'_> {
     }
 
     /// Of one in which not every position has its operand.
-    fn look_at_others(&mut self, operands: Slice, opcode: &Opcode, table: &Table) {
+    fn look_at_others(&mut self, operands: Slice, opcode: &Opcode, text: &str, table: &Table) {
         match opcode.assign(&self.unit.module, operands) {
             Ok(slots) => {
                 let wanted = slots.into_iter().map(|slot| {
@@ -167,7 +191,7 @@ impl Walk<'_> {
                 self.look_at(operands, wanted);
             }
             Err(_) => {
-                if let Some((misfit, slot)) = opcode.refused(&self.unit.module, operands) {
+                if let Some((misfit, slot)) = opcode.refused(&self.unit.module, operands, text) {
                     self.add(Wrong::Looks(misfit, slot));
                 }
             }
@@ -179,6 +203,18 @@ impl Walk<'_> {
         for (operand, (slot, wanted)) in (operands.start..).take(operands.len as usize).zip(positions) {
             self.operand(Place { operand, slot, wanted, is_within: false });
         }
+    }
+
+    /// Whether a register of 32 bits holds an address in a module whose addresses have so many.
+    fn is_32_bit_address(&self, place: Place) -> bool {
+        /// They are said before all else.
+        const FIRST: usize = 64;
+        let module = &self.unit.module;
+        self.class(place.operand).bits() == Some(32)
+            && module.statements.iter().take(FIRST).any(|statement| {
+                statement.kind() == StatementKind::AddressSize
+                    && self.unit.source.slice(statement.span).contains("32")
+            })
     }
 
     fn class(&self, operand: u32) -> Class {
@@ -197,11 +233,19 @@ impl Walk<'_> {
                 let inner = self.unit.module.operands[parts.start as usize];
                 if matches!(operator, UnaryOperator::Negate | UnaryOperator::Plus) && inner.is_number() {
                     self.number(place, &operand);
-                } else if operator == UnaryOperator::Not && inner.is_name() && slot.form == Form::Predicate {
-                    self.name(Place { operand: parts.start, ..place });
+                } else if operator == UnaryOperator::Not && slot.form == Form::Predicate {
+                    let place = Place { operand: parts.start, ..place };
+                    match inner.kind() {
+                        OperandKind::Name => self.name(place),
+                        OperandKind::Float => self.add(Wrong::Class(place, float(self.unit, &inner))),
+                        _ => {}
+                    }
                 }
             }
             OperandKind::Address(parts) if matches!(slot.role, Role::Address(..)) => {
+                if let (1, Some(count)) = (parts.len, wanted.count) {
+                    self.add(Wrong::NoVector(place, count));
+                }
                 for (operand, part) in (parts.start..).zip(self.unit.module.operands(parts)) {
                     let place = Place { operand, is_within: operand > parts.start, ..place };
                     if let OperandKind::Vector(elements) = part.kind() {
@@ -224,8 +268,12 @@ impl Walk<'_> {
                 let predicate =
                     Wanted { alone: Classes::of(&[Class::Pred]), ty: Some(Type::Pred), ..Wanted::ANYTHING };
                 let operand = parts.start + 1;
-                if self.unit.module.operands[operand as usize].is_name() {
-                    self.name(Place { operand, wanted: predicate, ..place });
+                let second = self.unit.module.operands[operand as usize];
+                let place = Place { operand, wanted: predicate, ..place };
+                if second.is_name() {
+                    self.name(place);
+                } else if let Some(class) = literal(self.unit, &second) {
+                    self.add(Wrong::Class(place, class));
                 }
             }
             OperandKind::Binary(..)
@@ -244,13 +292,27 @@ impl Walk<'_> {
     fn address(&mut self, place: Place) {
         let part = self.unit.module.operands[place.operand as usize];
         let first = match part.kind() {
-            OperandKind::Binary(_, sum) => sum.start,
+            OperandKind::Binary(_, sum) => {
+                let offset = self.unit.module.operands[sum.start as usize + 1];
+                if offset.kind() == OperandKind::Float {
+                    let wanted = Wanted {
+                        alone: Classes::of(&[Class::Integer]),
+                        ty: Some(Type::S32),
+                        ..Wanted::ANYTHING
+                    };
+                    let place = Place { operand: sum.start + 1, wanted, is_within: false, ..place };
+                    self.add(Wrong::Class(place, float(self.unit, &offset)));
+                }
+                sum.start
+            }
             _ => place.operand,
         };
         let place = Place { operand: first, ..place };
         let part = self.unit.module.operands[first as usize];
         if part.is_name() {
-            self.name(place);
+            if !self.is_32_bit_address(place) {
+                self.name(place);
+            }
         } else if let Some(class) = literal(self.unit, &part)
             && !place.classes().has(class)
         {
@@ -260,10 +322,18 @@ impl Walk<'_> {
 
     fn name(&mut self, place: Place) {
         let class = self.class(place.operand);
+        let Place { wanted, is_within, .. } = place;
         if place.classes().has(class) {
+            if class == Class::Variable
+                && !is_within
+                && let Resolution::Symbol(id) = self.unit.symbols.operand(place.operand)
+                && let SymbolKind::Variable { space, .. } = self.unit.symbols.symbol(id).kind
+                && !wanted.spaces.has(space)
+            {
+                self.add(Wrong::Space(place, space));
+            }
             return;
         }
-        let Place { wanted, is_within, .. } = place;
         match wanted.count {
             Some(count) if wanted.is_vector && !is_within => self.add(Wrong::NoVector(place, count)),
             _ if place.slot.form == Form::Immediate && class != Class::Integer => {
@@ -284,7 +354,7 @@ impl Walk<'_> {
         } else if class == Class::Integer
             && wanted.numbers != Numbers::All
             && let Some(value) = evaluate(&self.unit.source, &self.unit.module, operand)
-            && !wanted.numbers.has(value)
+            && !wanted.numbers.has(value, wanted.is_cut)
         {
             self.add(Wrong::Number(place, value));
         }
@@ -303,11 +373,10 @@ impl Walk<'_> {
         }
         let mut classes: SmallVec<[(u32, Class); 8]> = SmallVec::new();
         for operand in elements.start..elements.start + elements.len {
-            let class = match self.unit.module.operands[operand as usize].kind() {
+            let element = self.unit.module.operands[operand as usize];
+            let class = match element.kind() {
                 OperandKind::Name => self.class(operand),
-                OperandKind::Integer => Class::Integer,
-                OperandKind::Float => float(self.unit, &self.unit.module.operands[operand as usize]),
-                _ => Class::Unknown,
+                _ => literal(self.unit, &element).unwrap_or(Class::Unknown),
             };
             classes.push((operand, class));
         }
@@ -317,6 +386,7 @@ impl Walk<'_> {
             self.add(Wrong::Mixed(Place { operand, is_within: true, ..place }, neighbour));
             return;
         }
+        let is_written = place.slot.role.is_written();
         // Bits beside others make bits of the vector.
         let is_bits = |class: Class| class.bits().is_some() && class.kind().is_none();
         let has_bits =
@@ -328,7 +398,9 @@ impl Walk<'_> {
                 Class::Integer | Class::Float | Class::Single if !element.is_name() => {
                     self.number(place, &element);
                 }
-                _ if has_bits && class.bits().is_some() => {}
+                // Nor does it look at special registers among those that are written.
+                _ if has_bits && class.bits().is_some() && (is_written || class.declared().is_some()) => {}
+                _ if !element.is_name() => {}
                 _ => self.name(place),
             }
         }

@@ -323,7 +323,12 @@ impl Opcode {
         self.unknown
             .iter()
             .map(written)
-            .filter(move |(_, word)| generic::why_overlooked(operation, name, word).is_none())
+            .filter(move |(_, word)| {
+                let has = |wanted: fn(&Modifier) -> bool| {
+                    self.modifiers.iter().any(|placed| wanted(&placed.modifier))
+                };
+                generic::why_overlooked(operation, name, word, has).is_none()
+            })
             .filter(move |(_, word)| !(generic::may_stand_twice(word) && stands_there(word)))
     }
 
@@ -585,15 +590,25 @@ impl Opcode {
         (self.fit != Fit::Open && fits && others.iter().all(only_reads)).then_some(writes)
     }
 
-    /// What one of its positions takes. `text` is the opcode.
-    pub fn wanted(&self, slot: &OperandSlot, text: &str) -> generic::Wanted {
-        let Some(row) = self.row else { return generic::Wanted::ANYTHING };
-        let modifiers: SmallVec<[Modifier; 12]> = self.modifiers.iter().map(|it| it.modifier).collect();
+    /// What it is called: that name of its row that is written. `text` is the opcode.
+    pub fn name(&self, text: &str) -> &'static str {
+        let names = self.row.map_or(&[][..], |row| row.names);
         let written =
             |name: &&&str| name.split('.').eq(words(text).map(|it| it.0).take(name.split('.').count()));
-        let name = row.names.iter().find(written).or(row.names.first()).copied().unwrap_or_default();
-        let words = generic::Words { operation: row.operation, name, modifiers: &modifiers };
-        generic::Wanted::new(slot, &words)
+        names.iter().find(written).or(names.first()).copied().unwrap_or_default()
+    }
+
+    /// Something about its words, if it is known. `text` is the opcode.
+    fn with_words<T: Default>(&self, text: &str, say: impl FnOnce(&generic::Words<'_>) -> T) -> T {
+        let Some(row) = self.row else { return T::default() };
+        let modifiers: SmallVec<[Modifier; 12]> = self.modifiers.iter().map(|it| it.modifier).collect();
+        say(&generic::Words { operation: row.operation, name: self.name(text), modifiers: &modifiers })
+    }
+
+    /// What one of its positions takes. `text` is the opcode.
+    pub fn wanted(&self, slot: &OperandSlot, text: &str) -> generic::Wanted {
+        self.with_words(text, |words| Some(generic::Wanted::new(slot, words)))
+            .unwrap_or(generic::Wanted::ANYTHING)
     }
 
     /// Whether the operands of an instruction look as they should.
@@ -607,32 +622,34 @@ impl Opcode {
     }
 
     /// Why the assembler refuses the operands of an instruction: what does not fit, but for what it does not look
-    /// at, and the position that one does not fit.
+    /// at, and the position that one does not fit. `text` is the opcode.
     pub fn refused(
         &self,
         module: &Module,
         operands: Slice,
+        text: &str,
     ) -> Option<(Misfit, Option<&'static OperandSlot>)> {
-        let found = self.try_assign(module, operands).err()?;
-        let (operation, name) = (self.row?.operation, self.row?.name());
-        let operands = module.operands(operands);
-        let is_vector = |operand: &Operand| matches!(operand.kind(), OperandKind::Vector(_));
-        let in_braces = |operand: Option<&Operand>| {
-            generic::takes_values_in_braces(operation, name) && operand.is_some_and(is_vector)
-        };
-        let is_overlooked = match found {
-            (Misfit::Form(at), Some(slot)) if slot.form == Form::Address => {
-                generic::takes_bare_addresses(name) && !operands.get(at).is_some_and(is_vector)
-            }
-            (Misfit::Form(at), _) => in_braces(operands.get(at)),
-            (Misfit::Count, _) => {
-                generic::may_count_otherwise(name)
-                    // Their number would do.
-                    || (self.required()..=self.slots.len()).contains(&operands.len())
-                        && in_braces(operands.last())
-            }
-        };
-        (!is_overlooked).then_some(found)
+        self.with_words(text, |words| {
+            let passes = |slot: &OperandSlot, operand: &Operand| {
+                let is_vector = matches!(operand.kind(), OperandKind::Vector(_));
+                looks_like(slot, operand)
+                    || if slot.form == Form::Address {
+                        generic::takes_bare_addresses(words.name) && !is_vector
+                    } else {
+                        is_vector && generic::takes_values_in_braces(words, slot.name)
+                    }
+            };
+            let found = self.try_assign(module, operands, passes).err()?;
+            let (required, most, given) = (self.required(), self.slots.len(), operands.len as usize);
+            let more = match (given.checked_sub(most), required.checked_sub(given)) {
+                (Some(more), _) => more.cast_signed(),
+                (None, Some(fewer)) => -fewer.cast_signed(),
+                (None, None) => 0,
+            };
+            let is_overlooked =
+                found.0 == Misfit::Count && more != 0 && generic::may_count_otherwise(words, more);
+            (!is_overlooked).then_some(found)
+        })
     }
 
     /// The positions that the operands of an instruction fill.
@@ -640,14 +657,15 @@ impl Opcode {
     /// # Errors
     /// When there are too few or too many operands, or one does not look as it should.
     pub fn assign(&self, module: &Module, operands: Slice) -> Result<Assignment, Misfit> {
-        self.try_assign(module, operands).map_err(|(misfit, _)| misfit)
+        self.try_assign(module, operands, looks_like).map_err(|(misfit, _)| misfit)
     }
 
-    /// The same; an error has the position that one does not fit.
+    /// The same, by what looks as it should; an error has the position that one does not fit.
     fn try_assign(
         &self,
         module: &Module,
         operands: Slice,
+        looks_like: impl Fn(&OperandSlot, &Operand) -> bool,
     ) -> Result<Assignment, (Misfit, Option<&'static OperandSlot>)> {
         let operands = module.operands(operands);
         let mut assignment = Assignment::new();

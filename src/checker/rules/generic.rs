@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use crate::host::is_unknown;
-use crate::isa::generic::{Constraint, Demand, Modifier, Targets, rows_starting_with};
+use crate::isa::generic::{Constraint, Demand, Modifier, Space, Targets, rows_starting_with};
 use crate::isa::targets::{PtxVersion, Target};
 use crate::resolve::environment::{Declared, Environment};
 use crate::resolve::operations::Opcode;
@@ -103,10 +103,7 @@ impl<'a> Generic<'a> {
 
     /// What it is called: that name of its row that is written.
     pub(in crate::rules) fn name(&self) -> &'static str {
-        let names = self.opcode.row.map_or(&[][..], |row| row.names);
-        let written =
-            |name: &&&str| name.split('.').eq(words(self.text).map(|it| it.0).take(name.split('.').count()));
-        names.iter().find(written).or(names.first()).copied().unwrap_or_default()
+        self.opcode.name(self.text)
     }
 
     /// Where its name ends in the module.
@@ -139,6 +136,23 @@ impl<'a> Generic<'a> {
         }
         meant.into_iter().map(|(choice, _)| choice).collect()
     }
+}
+
+/// What is wrong with an address of 32 bits where one has 64, and what to write. `pointer` is what holds one of 64.
+pub(in crate::rules) fn narrow_address(opcode: &Opcode, name: &str, pointer: &str) -> (String, String) {
+    if opcode.spaces().any(|space| space == Space::Global) {
+        let message = "an address in global memory has 64 bits".to_owned();
+        return (message, format!("use {pointer}"));
+    }
+    let takes_shared = |group: &crate::isa::generic::Group| {
+        group.words.iter().any(|word| matches!(word, Modifier::Space(space) if space.is_shared()))
+    };
+    let help = if opcode.row.is_some_and(|row| row.modifiers.iter().any(takes_shared)) {
+        format!("write `.shared` if this is an address in shared memory, or use {pointer}")
+    } else {
+        format!("use {pointer}")
+    };
+    (format!("`{name}` names no state space: a generic address has 64 bits"), help)
 }
 
 /// Some words, as a choice; of many only the first.

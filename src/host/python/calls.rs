@@ -413,7 +413,9 @@ impl Call {
 /// The operands of a call on elements: these come in packs, whether all are wanted or not.
 fn in_packs(operands: &mut [Operand]) {
     constraints::needs_outputs(operands);
-    operands.iter_mut().for_each(|operand| operand.is_tied = true);
+    for operand in operands {
+        operand.is_tied = true;
+    }
 }
 
 impl Call {

@@ -20,12 +20,12 @@ pub(super) fn program(source: &Source, literal: Literal) -> Found {
     }
     let mut found = cpp::find_in(source, literal.inside);
     found.statements.retain_mut(|statement| {
-        // For Python, it is one string: no comment of its own can stand in front of a part of it.
-        statement.span = literal.span;
-        // A message may quote one, or a test.
-        if !statement.is_in_code {
+        // A message may quote one, or a test. What makes programs of parts has lines of them.
+        if !statement.is_in_code && !is_line(text, literal, statement.span) {
             return false;
         }
+        // For Python, it is one string: no comment of its own can stand in front of a part of it.
+        statement.span = literal.span;
         let pieces = std::mem::take(&mut statement.template);
         for piece in pieces {
             match piece {
@@ -43,6 +43,13 @@ pub(super) fn program(source: &Source, literal: Literal) -> Found {
         true
     });
     found
+}
+
+/// Whether a statement is a line of its own in a string of several.
+fn is_line(text: &str, literal: Literal, statement: Span) -> bool {
+    let before = text[literal.inside.start as usize..statement.start as usize].trim_end_matches([' ', '\t']);
+    let behind = text[statement.end as usize..literal.inside.end as usize].trim_start();
+    before.ends_with('\n') && behind.starts_with(';')
 }
 
 /// Appends a part of a template of C++ in a string of Python; false if it is not known what it says.

@@ -96,6 +96,7 @@ rows! { "Data Movement and Conversion Instructions";
             (Multicast: Mask16 Mask32) since(9, 4);
             (Flag: IgnoreOob) since(9, 2);
             (Report: Disabled Per16Bytes80000000 Per16Bytes8000 Per16Bytes80 Per16Bytes8 PerElementFf) since(9, 4);
+            (Report: Disabled Per16Bytes80000000 Per16Bytes8000 Per16Bytes80 Per16Bytes8 PerElementFf) on(RUBIN);
             from(90);
             (Multicast: Mask32) on(RUBIN);
         ]}
@@ -242,6 +243,8 @@ rows! { "Data Movement and Conversion Instructions";
             (Override: GlobalAddress) since(9, 4);
             (Override: GlobalAddress) on(RUBIN);
             (Space: SharedCta) excludes(Multicast: Cluster Mask16 Mask32);
+            (Report: Disabled Per16Bytes80000000 Per16Bytes8000 Per16Bytes80 Per16Bytes8 PerElementFf) since(9, 4);
+            (Report: Disabled Per16Bytes80000000 Per16Bytes8000 Per16Bytes80 Per16Bytes8 PerElementFf) on(RUBIN);
             since(8, 0);
             from(90);
             (Space: SharedCta) since(8, 6);

@@ -71,6 +71,8 @@ pub enum Class {
     Single,
     /// A component that a special register does not have.
     NoComponent,
+    /// A special register that is a predicate.
+    SpecialPred,
 }
 
 impl Class {
@@ -104,6 +106,7 @@ impl Class {
         match ty.bits() {
             Some(32) => Self::Special32,
             Some(64) => Self::Special64,
+            _ if matches!(ty, Type::Pred) => Self::SpecialPred,
             _ => Self::Unknown,
         }
     }
@@ -139,7 +142,8 @@ impl Class {
             | Self::Integer
             | Self::Float
             | Self::Single
-            | Self::NoComponent => return None,
+            | Self::NoComponent
+            | Self::SpecialPred => return None,
         })
     }
 
@@ -173,7 +177,7 @@ impl Class {
             | Self::Component => Some(Kind::Integer),
             Self::F16 | Self::F32 | Self::F64 | Self::Float | Self::Single => Some(Kind::Float),
             Self::F16x2 => Some(Kind::Halves),
-            Self::Pred => Some(Kind::Predicate),
+            Self::Pred | Self::SpecialPred => Some(Kind::Predicate),
             Self::B8
             | Self::B16
             | Self::B32
@@ -213,7 +217,7 @@ pub enum Kind {
     Predicate,
 }
 
-const ALL: [Class; 29] = [
+const ALL: [Class; 30] = [
     Class::Unknown,
     Class::Pred,
     Class::B8,
@@ -243,6 +247,7 @@ const ALL: [Class; 29] = [
     Class::Float,
     Class::Single,
     Class::NoComponent,
+    Class::SpecialPred,
 ];
 
 /// A set of classes.
@@ -272,14 +277,21 @@ impl Classes {
         Self::of(&[Class::Special64]),
     ];
     /// All special registers.
-    pub const SPECIAL: Self =
-        Self::of(&[Class::Special32, Class::Special64, Class::Component, Class::SpecialVector]);
+    pub const SPECIAL: Self = Self::of(&[
+        Class::Special32,
+        Class::Special64,
+        Class::Component,
+        Class::SpecialVector,
+        Class::SpecialPred,
+    ]);
     /// What may hold an address. The dot of a component is read as something else there.
     pub const ADDRESSES: Self = Self::INTEGERS[0]
         .and(Self::INTEGERS[1])
         .and(Self::INTEGERS[2])
         .and(Self::INTEGERS[3])
         .and(Self::of(&[Class::Special32, Class::Special64, Class::Variable]));
+    /// What is written as a number.
+    pub const LITERALS: Self = Self::of(&[Class::Integer, Class::Float, Class::Single]);
     /// Registers of 32 bits and of 64, as a generic address may be in.
     pub const POINTERS: Self = Self::INTEGERS[2].and(Self::INTEGERS[3]);
     /// Names of what is in memory.

@@ -3,8 +3,8 @@
 
 use super::*;
 
-const SCALE_1: OperandSlot = src("scale-factor", B8).optional_when(&[Modifier::Scaled(Scaled::N1)]);
-const SCALE_2: OperandSlot = src("scale-factor", B16).optional_when(&[Modifier::Scaled(Scaled::N2)]);
+const SCALE_1: OperandSlot = src("scale-factor", B8).when(&[Modifier::Scaled(Scaled::N1)]);
+const SCALE_2: OperandSlot = src("scale-factor", B16).when(&[Modifier::Scaled(Scaled::N2)]);
 
 rows! { "Data Movement and Conversion Instructions";
     Mov "mov" [(Type: Pred B16 B32 B64 B128 U16 U32 U64 S16 S32 S64 F32 F64)]

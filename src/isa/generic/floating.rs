@@ -3,6 +3,9 @@
 
 use super::*;
 
+/// Of what only two numbers are compared.
+const WITHOUT_THIRD: &[Modifier] = &[Modifier::Type(Type::F64), Modifier::Flag(Flag::Xorsign)];
+
 rows! { "Floating-Point Instructions";
     Testp "testp" [(NumberClass: Finite Infinite Number NotANumber Normal Subnormal) (Type: F32 F64)]
         (dst("p", PRED), a(T1)) {}
@@ -56,7 +59,7 @@ rows! { "Floating-Point Instructions";
             (Flag: Ftz) excludes(Type: F64);
         ]}
     MinFloat "min" [{Flag: Ftz} {Flag: Nan} {Flag: Xorsign} {Flag: Abs} (Type: F32 F64)]
-        (d(T1), a(T1), b(T1), c(T1).optional()) {constraints: constraints![
+        (d(T1), a(T1), b(T1), c(T1).optional_unless(WITHOUT_THIRD)) {constraints: constraints![
             (Flag: Xorsign) needs(Flag: Abs);
             (Type: F64) excludes(Flag: Ftz Nan Xorsign Abs);
             (Flag: Nan) since(7, 0);
@@ -65,7 +68,7 @@ rows! { "Floating-Point Instructions";
             (Flag: Xorsign) from(86);
         ]}
     MaxFloat "max" [{Flag: Ftz} {Flag: Nan} {Flag: Xorsign} {Flag: Abs} (Type: F32 F64)]
-        (d(T1), a(T1), b(T1), c(T1).optional()) {constraints: constraints![
+        (d(T1), a(T1), b(T1), c(T1).optional_unless(WITHOUT_THIRD)) {constraints: constraints![
             (Flag: Xorsign) needs(Flag: Abs);
             (Type: F64) excludes(Flag: Ftz Nan Xorsign Abs);
             (Flag: Nan) since(7, 0);

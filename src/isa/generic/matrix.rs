@@ -110,7 +110,12 @@ rows! { "Warp Level Matrix Multiply-Accumulate Instructions";
             {Type: Bf16 Tf32 F64 S8 U8 S4 U4 B1} {Type: F32 F64 S32} {Flag: Satfinite}
         ]
         (result("d"), fragment("a"), fragment("b"), fragment("c"))
-        {synchronization: COLLECTIVE, lanes: Lanes::Differ}
+        {synchronization: COLLECTIVE, lanes: Lanes::Differ,
+         constraints: constraints![
+            (Type[1]: Bf16 Tf32 F64 S8 U8 S4 U4 B1) needs(Type[3]: F32 F64 S32);
+            (Type[1]: Bf16 Tf32 F64) since(7, 0);
+            (Type[1]: Bf16 Tf32 F64) from(80);
+        ]}
     Mma "mma" [
             (Flag: Sync) (Flag: Aligned) (MMA_SHAPES) (Layout: Row Col) (Layout: Row Col)
             {MmaKind: F8f6f4 Mxf8f6f4 Mxf4 Mxf4nvf4} {Flag: BlockScale} {ScaleVector: X1 X2 X4}

@@ -2,14 +2,22 @@
 //! does not miss, and operands that may look otherwise. Whoever writes so writes no error. `cargo xtask generic`
 //! asks it.
 
-use super::{Flag, Group, Modifier, Operation};
+use super::{Flag, Group, Modifier, Operation, ReductionOperator, Scaled, Type, Words};
 
 /// Why the assembler takes a word that the ISA does not have in an instruction of this name, if it does: whoever
 /// writes it writes no error, and nothing that means something.
-pub fn why_overlooked(operation: Operation, name: &str, word: &str) -> Option<&'static str> {
+pub fn why_overlooked(
+    operation: Operation,
+    name: &str,
+    word: &str,
+    has: impl Fn(fn(&Modifier) -> bool) -> bool,
+) -> Option<&'static str> {
+    let first = name.split('.').next().unwrap_or_default();
     Some(match (name, word) {
         // Words of few instructions, which the assembler looks at in these alone.
+        ("testp", "finite" | "infinite" | "normal" | "notanumber" | "number" | "subnormal") => return None,
         (_, "finite" | "infinite" | "normal" | "notanumber" | "number" | "subnormal") => "testp",
+        ("tensormap.replace", "rank") => return None,
         (
             _,
             "box_dim" | "element_stride" | "elemtype" | "fill_mode" | "global_address" | "global_dim"
@@ -18,9 +26,16 @@ pub fn why_overlooked(operation: Operation, name: &str, word: &str) -> Option<&'
         (_, "texref" | "samplerref" | "surfref") => "istypep",
         (_, "b8x16" | "b6x16_p32" | "b4x16_p64") => "ldmatrix",
         (_, "acc::f16" | "acc::f32") => "multimem.ld_reduce",
-        (_, "b2" | "u2" | "s2" | "b4" | "u4" | "s4") => "cvt.pack, spcompress",
-        (_, "pred") => "a second type is not looked at",
-        (_, "row" | "col") => "wmma",
+        (_, "u2" | "s2" | "b4" | "u4" | "s4") if matches!(first, "mma" | "movmatrix") => {
+            "cvt.pack, spcompress"
+        }
+        (_, "b2") if !takes_types_of_bytes(first) || matches!(first, "mul" | "multimem") => {
+            "cvt.pack, spcompress"
+        }
+        (_, "pred") if takes_types_of_bytes(first) || name == "cp.reduce.async.bulk" => {
+            "a second type is not looked at"
+        }
+        (_, "row" | "col") if matches!(first, "ldmatrix" | "movmatrix" | "stmatrix" | "wgmma") => "wmma",
         (_, "uni") => "bra",
         (_, "L1::32B") => "a size that is no hint",
         ("clmad", "s64") => "the sign means nothing",
@@ -39,6 +54,9 @@ pub fn why_overlooked(operation: Operation, name: &str, word: &str) -> Option<&'
         ("movmatrix", "b1") => "wmma",
         ("fence.mbarrier_init", "async") => "words of other fences",
         ("ldmatrix" | "stmatrix", "x8" | "x16" | "x32" | "x64" | "x128") => "only the registers count",
+        // But for two of a kind.
+        (_, "cta" | "cluster" | "gpu" | "sys") if has(|it| matches!(it, Modifier::Scope(_))) => return None,
+        (_, "weak" | "relaxed" | "release") if has(|it| matches!(it, Modifier::Semantics(_))) => return None,
         (
             "cp.async.bulk"
             | "cp.async.bulk.tensor"
@@ -59,6 +77,41 @@ pub fn why_overlooked(operation: Operation, name: &str, word: &str) -> Option<&'
     })
 }
 
+/// Whether instructions whose names start so have types of a byte or less, among which the assembler looks for theirs.
+fn takes_types_of_bytes(first: &str) -> bool {
+    matches!(
+        first,
+        "abs"
+            | "add"
+            | "atom"
+            | "cos"
+            | "cvt"
+            | "ex2"
+            | "fabric"
+            | "fma"
+            | "ldmatrix"
+            | "lg2"
+            | "max"
+            | "min"
+            | "mul"
+            | "multimem"
+            | "neg"
+            | "rcp"
+            | "red"
+            | "rsqrt"
+            | "set"
+            | "setp"
+            | "sin"
+            | "spcompress"
+            | "spdecompress"
+            | "sqrt"
+            | "sub"
+            | "tanh"
+            | "wgmma"
+            | "wmma"
+    )
+}
+
 /// Whether the assembler takes a word twice that is there once: it only notes that it was there. Words of which one of
 /// several is chosen it refuses.
 pub fn may_stand_twice(word: &str) -> bool {
@@ -77,30 +130,46 @@ pub fn may_lack(name: &str, group: &Group) -> bool {
     }
 }
 
-/// Whether it takes one more operand than an instruction of this name has, or one less.
-pub fn may_count_otherwise(name: &str) -> bool {
-    matches!(name, "atom" | "red.async" | "st.async")
+/// Whether the assembler takes so many operands more than an instruction with these words has; fewer, if negative.
+pub fn may_count_otherwise(words: &Words<'_>, more: isize) -> bool {
+    let has = |wanted: fn(&Modifier) -> bool| words.modifiers.iter().any(wanted);
+    match (words.name, more) {
+        // Without the mbarrier that is told of its end.
+        ("st.async" | "red.async", -1) => {
+            has(|it| matches!(it, Modifier::Completion(_))) && !has(|it| matches!(it, Modifier::Vector(_)))
+        }
+        // As if it were compared with one.
+        ("atom", 1) => {
+            has(|it| {
+                matches!(
+                    it,
+                    Modifier::ReductionOperator(
+                        ReductionOperator::And
+                            | ReductionOperator::Or
+                            | ReductionOperator::Xor
+                            | ReductionOperator::Exch
+                    )
+                )
+            }) && has(|it| matches!(it, Modifier::Type(Type::B32 | Type::B128)))
+        }
+        _ => false,
+    }
 }
 
-/// Whether a single value may stand in braces in an instruction of this name.
-pub fn takes_values_in_braces(operation: Operation, name: &str) -> bool {
-    match (operation, name) {
-        // The assembler looks at each operand of the plain forms.
-        (
-            Operation::Fma
-            | Operation::FmaHalf
-            | Operation::FmaMixed
-            | Operation::Mul
-            | Operation::MulFloat
-            | Operation::MulHalf
-            | Operation::Cvt,
-            _,
-        ) => false,
-        (_, "clusterlaunchcontrol.query_cancel" | "cvt" | "mbarrier.arrive" | "mbarrier.arrive_drop") => true,
-        (_, "fma" | "mma" | "mma.sp" | "mul" | "mma.sp::ordered_metadata" | "tex" | "txq") => true,
-        (_, name) => ["cp.async.bulk", "fabric.", "multimem.cp.async.bulk", "wgmma."]
-            .iter()
-            .any(|start| name.starts_with(start)),
+/// Whether a single value may stand in braces in a position of an instruction of this name: the assembler does not
+/// look for braces where few forms have an operand.
+pub fn takes_values_in_braces(words: &Words<'_>, slot: &str) -> bool {
+    let is_scaled = || words.modifiers.iter().any(|it| matches!(it, Modifier::Scaled(Scaled::N1)));
+    match (words.operation, slot) {
+        (Operation::ClusterlaunchcontrolFirstCtaid, "try_cancel_response") => true,
+        (Operation::CvtPacked, "a") => is_scaled(),
+        (Operation::MbarrierArrive | Operation::MbarrierArriveDrop, "count") => true,
+        (_, "scale-a-data" | "scale-b-data") => true,
+        (Operation::MmaSp, "e") | (Operation::WgmmaMmaAsyncSp, "sp-meta") => true,
+        (Operation::Tex | Operation::Txq, "lod" | "e" | "f") => true,
+        (Operation::FabricTryPut, "bytemask") => true,
+        (_, "byteMask" | "ctaMask") => matches!(words.name, "cp.async.bulk" | "multimem.cp.async.bulk"),
+        _ => false,
     }
 }
 

@@ -387,7 +387,7 @@ rows! { "Parallel Synchronization and Communication Instructions";
             {Flag: Parity} {PhaseType: Primary Conditional} {Semantics: Acquire Relaxed} {Scope: Cta Cluster}
             {Space: Shared SharedCta} (Type: B64)
         ]
-        (dst("waitComplete", PRED).pair(Pair::Optional), dst("reportValue", B32).optional(), mbarrier(),
+        (dst("waitComplete", PRED).pair(Pair::Optional), dst("reportValue", B8).optional(), mbarrier(),
          src("phaseParity", B32).from(0, 1).when(PARITY), src("state", B64).unless(PARITY))
         {synchronization: Synchronization::MbarrierWait, lanes: Lanes::Differ,
          constraints: constraints![
@@ -410,7 +410,7 @@ rows! { "Parallel Synchronization and Communication Instructions";
             {Flag: Parity} {PhaseType: Primary Conditional} {Semantics: Acquire Relaxed} {Scope: Cta Cluster}
             {Space: Shared SharedCta} (Type: B64)
         ]
-        (dst("waitComplete", PRED).pair(Pair::Optional), dst("reportValue", B32).optional(), mbarrier(),
+        (dst("waitComplete", PRED).pair(Pair::Optional), dst("reportValue", B8).optional(), mbarrier(),
          src("phaseParity", B32).from(0, 1).when(PARITY), src("state", B64).unless(PARITY),
          src("suspendTimeHint", B32).optional())
         {synchronization: Synchronization::MbarrierWait, lanes: Lanes::Differ,

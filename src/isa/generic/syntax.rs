@@ -44,7 +44,12 @@ impl Row {
             }
         }
         let mut is_first = true;
+        // One that some words make necessary is written once.
+        let mut last = "";
         for slot in self.operands {
+            if std::mem::replace(&mut last, slot.name) == slot.name {
+                continue;
+            }
             let operand = self.operand_syntax(slot);
             let comma = if is_first { "" } else { ", " };
             match (slot.presence, is_first) {

@@ -3,39 +3,45 @@
 
 use super::*;
 
+const SECOND: &[Modifier] = &[
+    Modifier::SecondOperation(SecondOperation::Add),
+    Modifier::SecondOperation(SecondOperation::Min),
+    Modifier::SecondOperation(SecondOperation::Max),
+];
+
 /// What instructions of several bytes or halves read.
 const REGISTERS: [OperandSlot; 3] =
     [a(U32).form(Form::Register), b(U32).form(Form::Register), c(U32).form(Form::Register)];
 
 rows! { "Video Instructions";
     Vadd "vadd" [(Type: U32 S32) (Type: U32 S32) (Type: U32 S32) {Flag: Sat} {SecondOperation: Add Min Max}]
-        (d(U32).form(Form::Value), a(U32), b(U32), c(U32).optional()) {}
+        (d(U32), a(U32), b(U32), c(U32).when(SECOND), c(U32).optional_unless(SECOND)) {}
     Vsub "vsub" [(Type: U32 S32) (Type: U32 S32) (Type: U32 S32) {Flag: Sat} {SecondOperation: Add Min Max}]
-        (d(U32).form(Form::Value), a(U32), b(U32), c(U32).optional()) {}
+        (d(U32), a(U32), b(U32), c(U32).when(SECOND), c(U32).optional_unless(SECOND)) {}
     Vabsdiff "vabsdiff"
         [(Type: U32 S32) (Type: U32 S32) (Type: U32 S32) {Flag: Sat} {SecondOperation: Add Min Max}]
-        (d(U32).form(Form::Value), a(U32), b(U32), c(U32).optional()) {}
+        (d(U32), a(U32), b(U32), c(U32).when(SECOND), c(U32).optional_unless(SECOND)) {}
     Vmin "vmin" [(Type: U32 S32) (Type: U32 S32) (Type: U32 S32) {Flag: Sat} {SecondOperation: Add Min Max}]
-        (d(U32).form(Form::Value), a(U32), b(U32), c(U32).optional()) {}
+        (d(U32), a(U32), b(U32), c(U32).when(SECOND), c(U32).optional_unless(SECOND)) {}
     Vmax "vmax" [(Type: U32 S32) (Type: U32 S32) (Type: U32 S32) {Flag: Sat} {SecondOperation: Add Min Max}]
-        (d(U32).form(Form::Value), a(U32), b(U32), c(U32).optional()) {}
+        (d(U32), a(U32), b(U32), c(U32).when(SECOND), c(U32).optional_unless(SECOND)) {}
     Vshl "vshl" [
             (Type: U32 S32) (Type: U32 S32) (Type: U32) {Flag: Sat} (Overflow: Clamp Wrap)
             {SecondOperation: Add Min Max}
         ]
-        (d(U32).form(Form::Value), a(U32), b(U32), c(U32).optional()) {}
+        (d(U32), a(U32), b(U32), c(U32).when(SECOND), c(U32).optional_unless(SECOND)) {}
     Vshr "vshr" [
             (Type: U32 S32) (Type: U32 S32) (Type: U32) {Flag: Sat} (Overflow: Clamp Wrap)
             {SecondOperation: Add Min Max}
         ]
-        (d(U32).form(Form::Value), a(U32), b(U32), c(U32).optional()) {}
+        (d(U32), a(U32), b(U32), c(U32).when(SECOND), c(U32).optional_unless(SECOND)) {}
     Vmad "vmad" [
             (Type: U32 S32) (Type: U32 S32) (Type: U32 S32) {Flag: Po} {Flag: Sat} {VideoScale: Shr7 Shr15}
         ]
-        (d(U32).form(Form::Value), a(U32), b(U32), c(U32)) {}
+        (d(U32), a(U32), b(U32), c(U32)) {}
     Vset "vset"
         [(Type: U32 S32) (Type: U32 S32) (Comparison: Eq Ne Lt Le Gt Ge) {SecondOperation: Add Min Max}]
-        (d(B32).form(Form::Value), a(U32), b(U32), c(B32).optional()) {}
+        (d(B32), a(U32), b(U32), c(B32).when(SECOND), c(B32).optional_unless(SECOND)) {}
     Vadd2 "vadd2" [(Type: U32 S32) (Type: U32 S32) (Type: U32 S32) {Flag: Sat} {SecondOperation: Add}]
         (d(U32), REGISTERS[0], REGISTERS[1], REGISTERS[2]) {constraints: constraints![
             (Flag: Sat) excludes(SecondOperation: Add);

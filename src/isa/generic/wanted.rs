@@ -5,6 +5,7 @@ use super::{
     Class, Classes, Count, Flag, Form, Geometry, LoadMode, MmaKind, Modifier, Numbers, OperandSlot,
     Operation, Pair, Part, Role, Shape, Space, SpaceRule, SparsityFactor, TileShape, Type, TypeRule,
 };
+use ptx_syntax::ast::StateSpace;
 
 /// What may stand in a position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,6 +24,75 @@ pub struct Wanted {
     pub numbers: Numbers,
     /// The type that registers there should have.
     pub ty: Option<Type>,
+    /// The state spaces that a variable there may be in.
+    pub spaces: Spaces,
+    /// Whether the assembler cuts a number to 32 bits before it looks whether it may be written.
+    pub is_cut: bool,
+}
+
+/// State spaces of variables.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Spaces(u8);
+
+impl Spaces {
+    /// Any.
+    pub const ALL: Self = Self(u8::MAX);
+    const NONE: Self = Self(0);
+    /// Those that are parts of generic memory.
+    const GENERIC: Self = Self::of(&[StateSpace::Global, StateSpace::Local, StateSpace::Shared]);
+
+    const fn of(spaces: &[StateSpace]) -> Self {
+        let mut set = Self::NONE.0;
+        let mut at = 0;
+        while at < spaces.len() {
+            set |= Self::bit(spaces[at]);
+            at += 1;
+        }
+        Self(set)
+    }
+
+    /// Those that are not memory, or have names of their own, have none.
+    const fn bit(space: StateSpace) -> u8 {
+        match space {
+            StateSpace::Const => 1,
+            StateSpace::Global => 2,
+            StateSpace::Local => 4,
+            StateSpace::Param => 8,
+            StateSpace::Shared => 16,
+            _ => 0,
+        }
+    }
+
+    /// Whether a variable of a space may stand there.
+    pub const fn has(self, space: StateSpace) -> bool {
+        let bit = Self::bit(space);
+        bit == 0 || self.0 & bit != 0
+    }
+
+    /// Each of them.
+    pub fn each(self) -> impl Iterator<Item = StateSpace> {
+        [StateSpace::Shared, StateSpace::Global, StateSpace::Local, StateSpace::Const, StateSpace::Param]
+            .into_iter()
+            .filter(move |space| self.has(*space))
+    }
+
+    /// Those of the variables that an instruction takes where it names an address.
+    fn new(space: SpaceRule, words: &Words<'_>) -> Self {
+        let said = match space {
+            SpaceRule::Fixed(space) => Some(space),
+            SpaceRule::Nth(nth) => words.space(nth),
+            SpaceRule::Opaque | SpaceRule::Fabric => return Self::ALL,
+        };
+        match said {
+            // Barriers are nowhere else, whatever the address is.
+            _ if words.name.starts_with("mbarrier.") => Self::of(&[StateSpace::Shared]),
+            Some(space) => Self::of(&[space.declared()]),
+            None if matches!(words.operation, Operation::Prefetch | Operation::Prefetchu) => {
+                Self::of(&[StateSpace::Global])
+            }
+            None => Self::GENERIC,
+        }
+    }
 }
 
 /// The words of an opcode.
@@ -62,11 +132,28 @@ impl Words<'_> {
         self.types().nth(index)
     }
 
+    /// Whether a single value may stand in braces where a vector would, if the opcode said so.
+    fn takes_one_in_braces(&self, ty: Type) -> bool {
+        match self.name {
+            "atom" | "red" | "multimem.red" => false,
+            "multimem.ld_reduce" | "multimem.st" => ty.is_float(),
+            _ => true,
+        }
+    }
+
     fn vector(&self) -> Option<u16> {
         self.pick(|modifier| match modifier {
             Modifier::Vector(vector) => Some(vector.elements() as u16),
             _ => None,
         })
+    }
+
+    fn space(&self, nth: u8) -> Option<Space> {
+        let space = |modifier: &Modifier| match modifier {
+            Modifier::Space(space) => Some(*space),
+            _ => None,
+        };
+        self.modifiers.iter().filter_map(space).nth(usize::from(nth))
     }
 
     fn shape(&self) -> Option<Shape> {
@@ -130,10 +217,23 @@ impl Wanted {
         is_vector: false,
         numbers: Numbers::All,
         ty: None,
+        spaces: Spaces::ALL,
+        is_cut: false,
     };
 
     /// What a position takes in an instruction.
     pub fn new(slot: &OperandSlot, words: &Words<'_>) -> Self {
+        let first = words.name.split('.').next().unwrap_or_default();
+        let is_cut = match first {
+            "bfe" | "bfi" | "tensormap" | "discard" | "applypriority" | "fence" | "setmaxnreg"
+            | "pmevent" | "mma" | "multimem" => false,
+            "cp" => words.name.ends_with("wait_group"),
+            _ => words.name != "mbarrier.init",
+        };
+        Self { is_cut, ..Self::of(slot, words) }
+    }
+
+    fn of(slot: &OperandSlot, words: &Words<'_>) -> Self {
         match slot.role {
             Role::Address(_, space) => return Self::address(slot, space, words),
             Role::Label | Role::Callee | Role::Results | Role::Arguments | Role::Prototype => {
@@ -155,7 +255,12 @@ impl Wanted {
                     fragment.registers.and(PREDICATES)
                 } else {
                     let specials = Classes::specials(fragment.ty.bits().unwrap_or(32));
-                    fragment.registers.and(Self::NUMBERS).and(specials)
+                    let literals = match words.operation {
+                        Operation::WmmaStore => Classes::of(&[Class::Integer, Class::Single]),
+                        Operation::Spcompress | Operation::Spdecompress => Self::NUMBERS,
+                        _ => Self::NUMBERS.and(specials),
+                    };
+                    fragment.registers.and(literals)
                 };
                 return Self {
                     alone: fragment.alone,
@@ -165,6 +270,7 @@ impl Wanted {
                     is_vector: fragment.alone == Classes::NONE,
                     numbers,
                     ty: Some(fragment.ty),
+                    ..Self::ANYTHING
                 };
             }
             (TypeRule::Any, _) => return Self { numbers, ..Self::ANYTHING },
@@ -198,9 +304,17 @@ impl Wanted {
                 alone = wider.fold(alone, |set, bits| set.and(Classes::specials(bits)));
             }
         }
+        if slot.takes.specials && of == Type::Pred {
+            alone = alone.and(Classes::of(&[Class::SpecialPred]));
+        }
         if slot.takes.names && !of.is_float() {
             alone = alone.and(Classes::NAMES);
         }
+        // Of the address that is converted.
+        let spaces = match words.operation {
+            Operation::Cvta => Spaces::new(SpaceRule::Nth(0), words),
+            _ => Spaces::ALL,
+        };
         match slot.form {
             Form::Immediate => Self { alone: Classes::of(&[Class::Integer]), numbers, ty, ..Self::ANYTHING },
             Form::Vector if words.vector().is_some() => {
@@ -220,44 +334,48 @@ impl Wanted {
                     is_vector: !may_be_one,
                     numbers,
                     ty,
+                    ..Self::ANYTHING
                 }
             }
             Form::Elements(count) => Self {
                 alone: Classes::NONE,
                 within: Self::within(slot, of, registers),
                 count: Some(u16::from(count)),
-                is_least: false,
                 is_vector: true,
                 numbers,
                 ty,
+                ..Self::ANYTHING
             },
             Form::Fragment if slot.name == "im2colInfo" => Self {
                 alone: Classes::NONE,
                 within: registers.and(Self::NUMBERS),
                 count: offsets(words),
-                is_least: false,
                 is_vector: true,
                 numbers,
                 ty,
+                ..Self::ANYTHING
             },
             Form::Fragment => Self::ANYTHING,
             Form::Packed if words.vector().is_some() => {
                 let within = Self::within(slot, of, registers);
                 let alone = Classes::of(&[Class::SpecialVector]);
-                Self { alone, within, count: words.vector(), is_least: false, is_vector: true, numbers, ty }
+                Self { alone, within, count: words.vector(), is_vector: true, numbers, ty, ..Self::ANYTHING }
             }
             // What is packed is told by the sum of its widths.
-            Form::Packed => Self {
-                alone,
-                within: Classes::ALL,
-                count: None,
-                is_least: false,
-                is_vector: false,
-                numbers,
-                ty,
-            },
-            Form::Vector | Form::Register | Form::Value | Form::Predicate => {
-                Self { alone, within: alone, count: None, is_least: false, is_vector: false, numbers, ty }
+            Form::Packed => Self { alone, numbers, ty, spaces, ..Self::ANYTHING },
+            // One value, which may stand in braces by itself.
+            Form::Vector
+                if !matches!(words.operation, Operation::Sust | Operation::Suld | Operation::StAsync) =>
+            {
+                let count = Some(u16::from(words.takes_one_in_braces(of)));
+                let within = if count == Some(1) { Self::within(slot, of, alone) } else { alone };
+                Self { alone, within, count, numbers, ty, ..Self::ANYTHING }
+            }
+            Form::Vector => {
+                Self { alone, within: Self::within(slot, of, alone), numbers, ty, ..Self::ANYTHING }
+            }
+            Form::Register | Form::Value | Form::Predicate => {
+                Self { alone, within: alone, numbers, ty, spaces, ..Self::ANYTHING }
             }
             Form::Address | Form::List | Form::Name => Self::ANYTHING,
         }
@@ -297,13 +415,19 @@ impl Wanted {
     }
 
     fn address(slot: &OperandSlot, space: SpaceRule, words: &Words<'_>) -> Self {
+        let spaces = Spaces::new(space, words);
+        Self { spaces, ..Self::counted_from(slot, space, words) }
+    }
+
+    /// What an address is counted from, and what stands beside that.
+    fn counted_from(slot: &OperandSlot, space: SpaceRule, words: &Words<'_>) -> Self {
         let is_map = slot.name == "tensorMap";
         match space {
             _ if slot.ty == TypeRule::Any => Self::ANYTHING,
             // Coordinates are of one type, but for the index into an array.
             SpaceRule::Opaque => Self {
                 alone: Classes::integers(64).and(Classes::NAMES),
-                within: Classes::any(32).and(Classes::specials(32)).and(Self::NUMBERS),
+                within: Classes::any(32).and(Classes::specials(32)).and(Self::NUMBERS).and(PREDICATES),
                 count: texels(words),
                 is_least: true,
                 ty: Some(Type::B64),
@@ -319,10 +443,8 @@ impl Wanted {
             // What replaces fields of the map stands beside the coordinates.
             _ if words.modifiers.iter().any(|it| matches!(it, Modifier::Override(_))) => Self::ANYTHING,
             SpaceRule::Nth(_) | SpaceRule::Fixed(_) if is_map => Self {
-                alone: Classes::ALL.without(Classes::SPECIAL),
-                within: Classes::integers(32)
-                    .and(Classes::specials(32))
-                    .and(Classes::of(&[Class::Integer, Class::Single])),
+                alone: Classes::ALL.without(Classes::SPECIAL).without(Classes::LITERALS),
+                within: Classes::integers(32).and(Classes::specials(32)).and(Self::NUMBERS),
                 count: coordinates(words),
                 ty: Some(Type::B32),
                 ..Self::ANYTHING
@@ -331,7 +453,49 @@ impl Wanted {
             SpaceRule::Nth(_) if words.has(Modifier::Space(Space::Local)) => {
                 Self { alone: Classes::ADDRESSES.and(Classes::of(&[Class::Integer])), ..Self::ANYTHING }
             }
-            SpaceRule::Nth(_) | SpaceRule::Fixed(_) => Self { alone: Classes::ADDRESSES, ..Self::ANYTHING },
+            SpaceRule::Nth(_) | SpaceRule::Fixed(_) => {
+                Self { alone: Self::bases(slot, space, words), ..Self::ANYTHING }
+            }
+        }
+    }
+
+    /// The registers that may hold an address. In shared memory, one of 32 bits is enough; a generic one, or one of
+    /// global memory, has 64. The assembler looks at that where it makes the access itself.
+    fn bases(slot: &OperandSlot, space: SpaceRule, words: &Words<'_>) -> Classes {
+        let said = match space {
+            SpaceRule::Nth(nth) => words.space(nth),
+            SpaceRule::Fixed(space) => Some(space),
+            SpaceRule::Opaque | SpaceRule::Fabric => None,
+        };
+        let is_wide =
+            matches!(said, None | Some(Space::Global)) && words.operation != Operation::PrefetchTensormap;
+        let narrow = Classes::integers(8).and(Classes::integers(16));
+        let pointers = Classes::POINTERS.and(Classes::NAMES);
+        match words.name {
+            "multimem.red" => Classes::integers(64).and(Classes::NAMES).and(Classes::specials(64)),
+            name if name.starts_with("mbarrier.") && is_wide => {
+                Classes::ADDRESSES.without(Classes::integers(32)).without(Classes::SPECIAL)
+            }
+            name if name.starts_with("mbarrier.") => Classes::ADDRESSES.without(Classes::SPECIAL),
+            "ld" | "ldu" | "st" | "atom" | "red" | "prefetch" | "prefetchu" | "discard" | "applypriority"
+            | "multimem.ld_reduce" | "multimem.st"
+                if is_wide =>
+            {
+                Classes::ADDRESSES.without(Classes::integers(32))
+            }
+            "cp.async.bulk" if slot.name == "mbar" => pointers.and(Classes::SPECIAL),
+            "red.async" | "st.async" | "tensormap.replace" | "st.bulk" => Classes::ADDRESSES.without(narrow),
+            "ldmatrix" | "stmatrix" if said.is_none() => Classes::ADDRESSES.without(narrow),
+            name if name.starts_with("wmma.") => Classes::ADDRESSES.without(narrow),
+            name if name.starts_with("cp.async.mbarrier.") && said.is_none() => {
+                Classes::ADDRESSES.without(narrow)
+            }
+            "fabric.try_pullred" if slot.name == "bar" => Classes::ADDRESSES.without(Classes::SPECIAL),
+            "fabric.try_atom" if slot.name == "bar" => {
+                Classes::ADDRESSES.without(narrow).without(Classes::SPECIAL)
+            }
+            name if name.starts_with("fabric.") => Classes::ADDRESSES.without(narrow),
+            _ => Classes::ADDRESSES,
         }
     }
 
@@ -341,11 +505,6 @@ impl Wanted {
             let count = u32::from(count);
             if self.is_least { elements >= count && matches!(elements, 1 | 2 | 4) } else { elements == count }
         })
-    }
-
-    /// Whether everything may stand there.
-    pub fn is_anything(&self) -> bool {
-        *self == Self::ANYTHING
     }
 }
 
@@ -598,11 +757,9 @@ impl Fragment {
             Some(MmaKind::F8f6f4 | MmaKind::Mxf8f6f4) if !is_sum => 8,
             _ => ty.bits()?,
         };
-        let mut number = (elements * bits).div_ceil(32 * width).max(1);
-        if (shape.m, shape.n, shape.k) == (8, 8, 4) && ty != Type::F64 {
-            // Each quarter of the warp multiplies matrices of its own.
-            number *= 4;
-        }
+        // Each quarter of the warp multiplies matrices of its own there.
+        let matrices = if (shape.m, shape.n, shape.k) == (8, 8, 4) && ty != Type::F64 { 4 } else { 1 };
+        let number = (elements * bits * matrices).div_ceil(32 * width).max(1);
         let depth = matches!(words.ty(1)?, Type::Bf16 | Type::F16 | Type::Tf32);
         let registers = match (is_sum, ty) {
             (true, Type::F32) if is_sparse && depth => NARROW,

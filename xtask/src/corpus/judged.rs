@@ -164,14 +164,26 @@ const JUDGED: &[Judgement] = &[
     judged(
         "flashinfer-python",
         "only counted",
-        5,
-        "three templates changed by `replace` and one that a program makes, which are not read; and `barrier.cluster.sync`, which is no PTX: the other count knows no operations.",
+        4,
+        "three templates changed by `replace` and one that a program makes, which are not read.",
     ),
     judged(
         "flashinfer-python",
         "TC121",
-        9,
+        10,
         "no instructions of PTX: ptxas refuses each of them, `Not a name of any known instruction`. True.",
+    ),
+    judged(
+        "flashinfer-python",
+        "TC128",
+        17,
+        "accumulators of `mma` in `.f32` with two registers for four, `wgmma` with an `n` that its registers do not fit, `cp.async.bulk.tensor.2d` with three to five coordinates, `ldmatrix.x2` with one register, and A and B of `m16n8k16` in `.e5m2` twice as long as they are. ptxas refuses each, `Argument vector size mismatch`. True: none of these is instantiated.",
+    ),
+    judged(
+        "flashinfer-python",
+        "TC127",
+        1,
+        "`utils_hgmma.h` lists `desc_a`, which its `wgmma` does not have, so that `%7` is `desc_b` and no immediate. True: where the function is compiled, nvcc refuses it.",
     ),
     judged(
         "flashinfer-python",
@@ -188,7 +200,7 @@ const JUDGED: &[Judgement] = &[
     judged(
         "flashinfer-python",
         "unknown operation",
-        19,
+        20,
         "no PTX: ptxas refuses each of them (`Unknown modifier`, `Not a name of any known instruction`, `'.hi/.lo' modifier required`).",
     ),
     judged("flash-attn-4", "only counted", 1, "a template made with `+=` in a loop. It is not read."),

@@ -128,7 +128,7 @@ impl Assembler {
             let text = module(self.template, version, target, statements());
             let name = format!("batch{thread}.ptx");
             let output = self.run(&text, target, &name)?;
-            if output.accepted {
+            if output.accepted && !output.messages.lines().any(is_narrow_address) {
                 verdicts.extend(rest.iter().map(|&index| (index, None)));
                 break;
             }
@@ -144,10 +144,13 @@ impl Assembler {
                 .collect();
             // What is said first of each.
             let mut refused: BTreeMap<usize, String> = BTreeMap::new();
-            for line in output.messages.lines().filter(|line| is_error(line)) {
+            for line in output.messages.lines().filter(|line| is_error(line) || is_narrow_address(line)) {
                 // Lines of `<builtin>` are those of a text of the assembler's own.
-                let place = line.split_once(", line ").filter(|_| line.contains(&name));
-                let number = place.and_then(|(_, tail)| tail.split(';').next()?.trim().parse::<usize>().ok());
+                let place = match line.split_once(", line ").filter(|_| line.contains(&name)) {
+                    Some((_, tail)) => tail.split(';').next(),
+                    None => line.split_once("on line '").and_then(|(_, tail)| tail.split('\'').next()),
+                };
+                let number = place.and_then(|place| place.trim().parse::<usize>().ok());
                 let kernel = number.and_then(|number| lines.get(number - 1).copied());
                 if let Some(kernel) = kernel.filter(|&kernel| kernel < rest.len()) {
                     refused.entry(kernel).or_insert_with(|| message_of(line));
@@ -180,7 +183,10 @@ impl Assembler {
     pub(crate) fn run(&self, text: &str, target: Target, name: &str) -> Result<Output> {
         let path = self.scratch.join(name);
         fs::write(&path, text)?;
-        let output = Command::new(&self.program)
+        // There are statements that it never ends with, and takes all memory for.
+        let output = Command::new("sh")
+            .args(["-c", "ulimit -t 30; exec \"$@\"", "sh"])
+            .arg(&self.program)
             .arg(format!("-arch={}", target.assembler_name()))
             .args(["-O1", "-o", "/dev/null"])
             .arg(&path)
@@ -243,6 +249,12 @@ pub(crate) type Verdict = Option<String>;
 
 /// What stands for a message where the assembler dies without one: that is no verdict on the statement.
 pub(crate) const CRASH: &str = "a crash";
+
+/// Whether it is a warning of an address of 32 bits, for which a module is refused unless it has one of 16 or 8 besides:
+/// kernels beside each other decide about each other.
+fn is_narrow_address(line: &str) -> bool {
+    line.contains("uses 32-bit address")
+}
 
 fn is_error(line: &str) -> bool {
     line.contains("error") || line.contains("fatal")

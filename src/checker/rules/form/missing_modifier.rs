@@ -31,7 +31,9 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     /// More choices say nothing.
     const MOST: usize = 6;
     for generic in Generic::unknown(checker).filter(|generic| !generic.is_open) {
-        if !generic.opcode.is_refused_as_incomplete() || !generic.opcode.unknown.is_empty() {
+        // Words that it does not look at stand for none that it wants.
+        let has_unknown = generic.opcode.refused_words(generic.text).next().is_some();
+        if !generic.opcode.is_refused_as_incomplete() || has_unknown {
             continue;
         }
         let name = generic.name();

@@ -3,7 +3,7 @@ use crate::isa::generic::{Class, Form, Interpretation, Modifier, Type, TypeRule,
 use crate::resolve::misfits::{Place, Wrong};
 use crate::resolve::symbols::Resolution;
 use crate::resolve::unit::Unit;
-use crate::rules::generic::Generic;
+use crate::rules::generic::{Generic, narrow_address};
 use crate::rules::{Checker, Code, rule};
 use crate::source::Span;
 use crate::words::list_words;
@@ -18,6 +18,9 @@ rule! {
     /// The assembler refuses the module. A register of bits (`.b32`) stands for each type of its size, signed and
     /// unsigned integers go together, and floats only with themselves. Loads, stores and `cvt` take wider registers
     /// as well.
+    ///
+    /// An address is generic unless the instruction names a state space, and has 64 bits then, as one in global
+    /// memory has: `ld.b32 r0, [r1]` with an address in shared memory of 32 bits lacks its `.shared`.
     ///
     /// ## Example
     /// ```ptx
@@ -53,6 +56,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
                 Generic::judged(checker, misplaced.instruction).map(|_| mixed(unit, place, neighbour))
             }
             Wrong::Looks(..)
+            | Wrong::Space(..)
             | Wrong::NoImmediate(_)
             | Wrong::Number(..)
             | Wrong::Count(..)
@@ -82,6 +86,7 @@ fn guard(unit: &Unit, generic: &Generic<'_>, class: Class) -> Option<Diagnostic>
 fn described(class: Class) -> String {
     match class {
         Class::Special32 | Class::Special64 | Class::Component => "a special register".to_owned(),
+        Class::SpecialPred => "a special register that is a predicate".to_owned(),
         Class::SpecialVector => "a special register of several numbers".to_owned(),
         Class::Variable => "a variable".to_owned(),
         Class::Label => "a label".to_owned(),
@@ -121,7 +126,12 @@ fn wrong(unit: &Unit, generic: &Generic<'_>, place: Place, class: Class) -> Diag
             None => "use a type of bits".to_owned(),
         });
     }
-    let finding = Diagnostic::new(Code::RegisterType, span, demand(generic, place, class, &fitting), found());
+    let (message, help) = if place.is_narrow_address(class) {
+        narrow_address(generic.opcode, name, "a register of 64 bits")
+    } else {
+        (demand(generic, place, class, &fitting), help(generic, place, class, &fitting))
+    };
+    let finding = Diagnostic::new(Code::RegisterType, span, message, found());
     let finding = match unit.symbols.operand(operand) {
         Resolution::Register(id) => finding.label(unit.symbols.register(id).span, "declared here"),
         Resolution::Symbol(id) if class == Class::Variable => {
@@ -129,7 +139,7 @@ fn wrong(unit: &Unit, generic: &Generic<'_>, place: Place, class: Class) -> Diag
         }
         Resolution::Symbol(_) | Resolution::Special(_) | Resolution::Undeclared => finding,
     };
-    finding.help(help(generic, place, class, &fitting))
+    finding.help(help)
 }
 
 /// What the position wants.
@@ -147,8 +157,12 @@ fn demand(generic: &Generic<'_>, place: Place, class: Class, fitting: &[Type]) -
         Class::Special32 | Class::Special64 | Class::Component if slot.form == Form::Address => {
             return format!("the address of `{name}` must be in a register of its own");
         }
-        Class::Special32 | Class::Special64 | Class::Component | Class::SpecialVector
-            if !slot.takes.specials && wanted.ty != Some(Type::Pred) =>
+        Class::Special32
+        | Class::Special64
+        | Class::Component
+        | Class::SpecialVector
+        | Class::SpecialPred
+            if !slot.takes.specials && (wanted.ty != Some(Type::Pred) || class == Class::SpecialPred) =>
         {
             return format!("`{name}` reads no special registers");
         }
@@ -208,13 +222,16 @@ fn help(generic: &Generic<'_>, place: Place, class: Class, fitting: &[Type]) -> 
     let Place { slot, wanted: Wanted { ty, .. }, .. } = place;
     // Pairs of halves pass for integers, but nobody means that.
     let is_pair = |it: &Type| *it == Type::F16x2 && fitting.contains(&Type::U32) && ty != Some(*it);
-    let fitting: Vec<Type> = fitting.iter().copied().filter(|it| !is_pair(it)).collect();
+    // Nor predicates, which it does not look at among elements.
+    let is_other = |it: &Type| is_pair(it) || *it == Type::Pred && ty != Some(*it);
+    let fitting: Vec<Type> = fitting.iter().copied().filter(|it| !is_other(it)).collect();
     let list = || list_words(fitting.iter().map(|ty| format!("`.{}`", <&str>::from(*ty))), "or");
     match class {
         Class::Special32 | Class::Special64 | Class::Component if slot.takes.specials => {
             let bits = class.bits().unwrap_or(32);
             return format!("it has {bits} bits: read it as `.u{bits}`");
         }
+        Class::SpecialPred => return "move it to a register before, by `mov.pred`".to_owned(),
         Class::Special32 | Class::Special64 | Class::Component | Class::SpecialVector => {
             let bits = if class == Class::Special64 { 64 } else { 32 };
             return format!("move it to a register before, by `mov.u{bits}`");

@@ -4,18 +4,24 @@ use crate::diagnostic::{Diagnostic, Findings, Ptxas};
 use crate::instruction::form::Problem;
 use crate::instruction::index::OperationSet;
 use crate::instruction::{Address, Base, Instruction};
+use crate::isa::generic::{Group, Modifier};
 use crate::isa::tensor::Restriction;
 use crate::isa::vocabulary::AddressSpace;
 use crate::isa::vocabulary::Operation;
+use crate::resolve::misfits::{Place, Wrong};
+use crate::resolve::symbols::Resolution;
+use crate::rules::generic::Generic as Judged;
 use crate::rules::{Checker, Code, rule};
 use crate::source::{Span, Spanned};
 use crate::syntax::ast::StateSpace;
+use crate::words::list_words;
 
 rule! {
     /// ## What it does
-    /// Checks the state space of the addresses in shared memory: `alloc` takes `.shared::cta` or
-    /// none, `commit` takes `.shared::cluster` or none, and a variable has to live there. Where there is
-    /// none, a register must not hold the generic address of something that lives elsewhere.
+    /// Finds variables that live in another state space than the instruction names: a `.global` one in `ld.shared`,
+    /// a parameter in an `ld` without `.param`. `tcgen05.alloc` takes `.shared::cta` or none, `commit` takes
+    /// `.shared::cluster` or none. Where there is none, a register must not hold the generic address of something
+    /// that lives elsewhere.
     ///
     /// ## Why is this bad?
     /// The assembler refuses the instruction. Without a state space the address is generic, and where one
@@ -32,11 +38,19 @@ rule! {
     /// ```
     ///
     /// ## References
-    /// PTX ISA, sections 9.7.16.7.1 and 9.7.16.12.1
+    /// PTX ISA, sections 5.1 (State Spaces), 9.7.16.7.1 and 9.7.16.12.1
     StateSpace Statement check
 }
 
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
+    let misfits = if checker.looks_at_text() { checker.unit.misfits() } else { &[] };
+    for misplaced in misfits {
+        if let Wrong::Space(place, space) = misplaced.wrong
+            && let Some(generic) = Judged::judged(checker, misplaced.instruction)
+        {
+            findings.push(elsewhere_declared(checker, &generic, place, space));
+        }
+    }
     for decoded in checker.with_problems() {
         for problem in &decoded.problems {
             if let Problem::NotAllowed { qualifier, misfit: Some(misfit) } = problem
@@ -66,6 +80,40 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             _ => {}
         }
     }
+}
+
+/// A variable outside tcgen05 must live where the instruction looks for it.
+fn elsewhere_declared(
+    checker: &Checker<'_>,
+    generic: &Judged<'_>,
+    place: Place,
+    space: StateSpace,
+) -> Diagnostic {
+    let unit = checker.unit;
+    let name = generic.name();
+    let span = unit.module.operands[place.operand as usize].span();
+    let is_named = generic.opcode.spaces().next().is_some() && !name.starts_with("mbarrier.");
+    let wanted: Vec<String> = place.wanted.spaces.each().map(|space| format!("`.{space}`")).collect();
+    let list = list_words(wanted.iter().map(String::as_str), "or");
+    let message = if is_named {
+        format!("`{name}` reaches {list} memory here, and `{}` is elsewhere", unit.readable(span))
+    } else {
+        format!("without a state space, `{name}` takes a variable in {list} memory")
+    };
+    let finding = Diagnostic::new(Code::StateSpace, span, message, format!("declared `.{space}`"));
+    let finding = match unit.symbols.operand(place.operand) {
+        Resolution::Symbol(id) => finding.label(unit.symbols.symbol(id).span, "declared here"),
+        Resolution::Register(_) | Resolution::Special(_) | Resolution::Undeclared => finding,
+    };
+    let takes = |group: &Group| {
+        group.words.iter().any(|word| matches!(word, Modifier::Space(it) if it.declared() == space))
+    };
+    finding.help(match generic.opcode.row {
+        Some(row) if row.modifiers.iter().any(takes) && !name.starts_with("mbarrier.") => {
+            format!("write `.{space}` as the state space, or name another variable")
+        }
+        _ => format!("name a variable in {list} memory"),
+    })
 }
 
 /// A variable must live in shared memory. With a generic address the assembler takes `.global` and

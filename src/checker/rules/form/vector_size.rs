@@ -40,21 +40,38 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             | Wrong::Class(..)
             | Wrong::NoImmediate(_)
             | Wrong::Number(..)
+            | Wrong::Space(..)
             | Wrong::Mixed(..) => continue,
         };
         let Some(generic) = Generic::judged(checker, misplaced.instruction) else { continue };
         let span = unit.module.operands[place.operand as usize].span();
         let elements = plural(usize::from(count), "element");
         let name = generic.name();
+        // Its opcode has no `.v2`.
+        let is_single = place.slot.form == Form::Vector && !place.wanted.is_vector;
         let finding = match misplaced.wrong {
             Wrong::Count(_, _, found) => Diagnostic::new(
                 Code::VectorSize,
                 span,
                 match count {
+                    0 if is_single => format!("`{}` of `{name}` stands without braces here", place.slot.name),
+                    1 if is_single => {
+                        format!("`{}` of `{name}` is one register without a vector size", place.slot.name)
+                    }
                     0 => format!("`{}` of `{name}` is narrower than an element", place.slot.name),
                     _ => format!("`{}` of `{name}` has {elements} here", place.slot.name),
                 },
                 format!("found {found}"),
+            ),
+            Wrong::NoVector(..) if place.slot.form == Form::Address && !place.is_within => Diagnostic::new(
+                Code::VectorSize,
+                span,
+                format!(
+                    "`{}` of `{name}` has {} behind the address",
+                    place.slot.name,
+                    plural(usize::from(count), "coordinate")
+                ),
+                "no coordinates here",
             ),
             _ => Diagnostic::new(
                 Code::VectorSize,
@@ -68,11 +85,24 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             None => finding,
         };
         findings.push(finding.help(match (misplaced.wrong, count) {
+            (Wrong::Count(_, _, found @ (2 | 4 | 8)), _) if is_single && takes_vectors(&generic, found) => {
+                format!("write `.v{found}` before the type, or one register")
+            }
+            (_, 0 | 1) if is_single => "write one register, without braces".to_owned(),
             (_, 0) => "unpack it into narrower registers".to_owned(),
+            (Wrong::NoVector(..), _) if place.slot.form == Form::Address && !place.is_within => {
+                "write them in braces, as `[address, {x, y}]`".to_owned()
+            }
             (Wrong::NoVector(..), _) => format!("write {elements} in braces"),
             _ => format!("write {elements}"),
         }));
     }
+}
+
+/// Whether an instruction of this row may say that it has vectors of this size.
+fn takes_vectors(generic: &Generic<'_>, elements: u32) -> bool {
+    let says = |word: &Modifier| matches!(word, Modifier::Vector(vector) if vector.elements() == elements);
+    generic.opcode.row.is_some_and(|row| row.modifiers.iter().any(|group| group.words.iter().any(says)))
 }
 
 /// The word that says how many elements there are.

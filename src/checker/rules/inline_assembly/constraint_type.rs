@@ -4,6 +4,7 @@ use crate::instruction::types::{self, Mistyped};
 use crate::isa::generic;
 use crate::resolve::misfits::Wrong;
 use crate::resolve::unit::Unit;
+use crate::rules::generic::narrow_address;
 use crate::rules::{Checker, Code, rule};
 use crate::source::Span;
 use crate::words::list_words;
@@ -81,6 +82,15 @@ fn generic(unit: &Unit, findings: &mut Findings<'_>) {
         let due: Vec<u32> = place.classes().registers().filter_map(generic::Type::bits).collect();
         let found = class.bits().unwrap_or_default();
         let what = place.slot.name;
+        if place.is_narrow_address(class) {
+            let opcode = unit.operations.of(misplaced.instruction);
+            let (message, help) = narrow_address(opcode, name, "a pointer, for the constraint `\"l\"`");
+            let span = unit.module.operands[place.operand as usize].span();
+            let finding =
+                Diagnostic::new(Code::ConstraintType, span, message, "this operand is 32 bits wide");
+            findings.push(finding.label(declaration, "by this constraint").help(help));
+            continue;
+        }
         let message = match (due.first(), due.last()) {
             (Some(least), Some(most)) if least == most => {
                 format!("`{what}` of `{name}` must be {least} bits wide")

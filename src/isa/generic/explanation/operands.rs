@@ -114,7 +114,7 @@ impl OperandSlot {
             Presence::Always => None,
             Presence::Optional => Some("optional".to_owned()),
             Presence::When(modifiers) => Some(format!("with {}", list(modifiers))),
-            Presence::OptionalWhen(modifiers) => Some(format!("optional, with {}", list(modifiers))),
+            Presence::OptionalUnless(modifiers) => Some(format!("optional, without {}", list(modifiers))),
             Presence::Unless(modifiers) => Some(format!("without {}", list(modifiers))),
         }
     }
