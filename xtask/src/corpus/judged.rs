@@ -68,7 +68,7 @@ const JUDGED: &[Judgement] = &[
     judged(
         "nvidia-cudnn-frontend",
         "only counted",
-        4,
+        3,
         "templates that a program makes: joined from lists that are computed, and `%` with a name on its left. They are not read.",
     ),
     judged(
@@ -211,6 +211,12 @@ const JUDGED: &[Judgement] = &[
         "a wrapper's own call, of which the other count takes a value of another function; the calls of the wrapper are read.",
     ),
     judged("sgl-kernel", "TC123", 2, "`dp2a.s32.s32` as in CUTLASS, of which it has a copy. True."),
+    judged(
+        "sgl-kernel",
+        "TC128",
+        2,
+        "`nvls_device.hpp` of MSCCL++ writes the one register of `multimem.red` in braces. ptxas: \"Vector is not expected for argument 1 of instruction 'red'\". True.",
+    ),
     judged("sgl-kernel", "unknown operation", 2, "`dp2a.s32.s32` as in CUTLASS, of which it has a copy."),
     judged("sglang", "TC960", 1, "a load from memory that others write, with `is_pure`. True."),
     judged("vllm", "TC952", 1, "a factor that the template has as a constant, too. True, and harmless."),
@@ -221,6 +227,12 @@ const JUDGED: &[Judgement] = &[
         "wrappers' own calls, of which the other count takes a value of another function; the calls of the wrappers are read.",
     ),
     judged("vllm", "TC123", 4, "`dp2a.s32.s32` as in CUTLASS, of which it has two copies. True."),
+    judged(
+        "vllm",
+        "TC126",
+        2,
+        "`mul.e4m3x4.e2m1x4.e4m3x4` with four values of `.e2m1` in a register of 32 bits: they have 16. True: the code switches this path off, as it \"triggers NVVM_ERROR_COMPILATION\".",
+    ),
     judged("vllm", "unknown operation", 4, "`dp2a.s32.s32` as in CUTLASS, of which it has two copies."),
 ];
 
