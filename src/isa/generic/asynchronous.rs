@@ -34,7 +34,8 @@ const ORDINAL: &[Modifier] = &[
 const CHOICES: &[(&[Modifier], Numbers)] = &[
     (&[Modifier::TensormapField(TensormapField::Elemtype)], Numbers::From(0, 15)),
     (&[Modifier::TensormapField(TensormapField::InterleaveLayout)], Numbers::From(0, 2)),
-    (&[Modifier::TensormapField(TensormapField::SwizzleMode)], Numbers::From(0, 3)),
+    // 4 is one of sm_103a and sm_107a.
+    (&[Modifier::TensormapField(TensormapField::SwizzleMode)], Numbers::From(0, 4)),
     (&[Modifier::TensormapField(TensormapField::SwizzleAtomicity)], Numbers::From(0, 3)),
     (&[Modifier::TensormapField(TensormapField::FillMode)], Numbers::From(0, 1)),
 ];

@@ -22,7 +22,7 @@ rows! { "Data Movement and Conversion Instructions";
         {title: Some("shfl.sync"), computes: Computation::Shuffle, lanes: Lanes::Exchanged,
          synchronization: Synchronization::WarpCollective}
     Prmt "prmt" [(Type: B32)] (d(T1), a(T1), b(T1), c(T1)) {computes: Computation::Bits(Bits::Permute)}
-    PrmtMode "prmt" [(Type: B32) (PermuteMode: F4e B4e Rc8 Ecl Ecr Rc16)] (d(T1), a(T1), b(T1), c(B32)) {}
+    PrmtMode "prmt" [(Type: B32) (PermuteMode: F4e B4e Rc8 Ecl Ecr Rc16)] (d(T1), a(T1), b(T1), c(T1)) {}
     Ld "ld" [
             {Semantics: Weak Volatile Relaxed Acquire} {Flag: Mmio} {Scope: Cta Cluster Gpu Sys}
             {Space: Const Global Local Param ParamEntry ParamFunc Shared SharedCta SharedCluster}
@@ -100,7 +100,7 @@ rows! { "Data Movement and Conversion Instructions";
             {Space: Global} {Flag: Nc} (Flag: ProxyReadonly) {Vector: V2 V4 V8}
             (Type: B8 B16 B32 B64 U8 U16 U32 U64 S8 S16 S32 S64 F32 F64)
         ]
-        (d(T1).form(Form::Vector), address("a", Access::Read))
+        (d(T1).form(Form::Vector).wider(), address("a", Access::Read))
         {title: Some("ld.proxy::readonly"), computes: Computation::Load, lanes: Lanes::Memory,
          constraints: constraints![
             (Flag: Nc) needs(Space: Global);
