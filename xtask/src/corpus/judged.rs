@@ -177,13 +177,13 @@ const JUDGED: &[Judgement] = &[
         "flashinfer-python",
         "TC128",
         17,
-        "accumulators of `mma` in `.f32` with two registers for four, `wgmma` with an `n` that its registers do not fit, `cp.async.bulk.tensor.2d` with three to five coordinates, `ldmatrix.x2` with one register, and A and B of `m16n8k16` in `.e5m2` twice as long as they are. ptxas refuses each, `Argument vector size mismatch`. True: none of these is instantiated.",
+        "accumulators of `mma` in `.f32` with two registers for four, `wgmma` with an `n` that its registers do not fit, `cp.async.bulk.tensor.2d` with three to five coordinates, `ldmatrix.x2` with one register, and A and B of `m16n8k16` in `.e5m2` twice as long as they are. ptxas refuses the `mma`s, the copies and `ldmatrix`, put into a module each; `n` of the `wgmma`s is plain to see. True.",
     ),
     judged(
         "flashinfer-python",
         "TC127",
         1,
-        "`utils_hgmma.h` lists `desc_a`, which its `wgmma` does not have, so that `%7` is `desc_b` and no immediate. True: where the function is compiled, nvcc refuses it.",
+        "`utils_hgmma.h` lists `desc_a`, which its `wgmma` does not have, so that `%7` is `desc_b` and no immediate. True, by reading: `wgmma` takes a number there.",
     ),
     judged(
         "flashinfer-python",
