@@ -436,7 +436,8 @@ impl Walk<'_> {
         let each = classes.iter().find_map(|(_, class)| class.bits());
         let (Some(bits), Some(each)) = (ty.bits(), each) else { return };
         // Beside a number, the assembler does not add them up.
-        let has_number = classes.len() < elements.len as usize;
+        let has_number =
+            self.unit.module.operands(elements).iter().any(|element| literal(self.unit, element).is_some());
         if each > 0 && !has_number && each * elements.len != bits {
             let count = u16::try_from(bits / each).unwrap_or_default();
             self.add(Wrong::Count(place, count, elements.len));
