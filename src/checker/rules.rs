@@ -320,6 +320,7 @@ rules! {
     registers::setmaxnreg_ignored,
     registers::setmaxnreg_part_of_warpgroup,
     registers::register_budget_exceeded,
+    registers::too_few_registers,
     // TC83 Barriers
     barriers::mbarrier_count,
     barriers::barrier_number,

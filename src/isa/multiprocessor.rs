@@ -1,5 +1,6 @@
 //! Multiprocessors: what the CTAs that run on one share.
 
+use super::hierarchy::REGISTERS_OF_SM;
 use super::targets::Target;
 
 /// A multiprocessor of a target.
@@ -16,6 +17,12 @@ pub struct Multiprocessor {
 impl Multiprocessor {
     /// Threads of a warp.
     const WARP: u64 = 32;
+    /// Parts of it, each with a scheduler and with its share of the warps and of the registers.
+    const PARTS: u64 = 4;
+    /// Registers are given to threads in units of so many.
+    const UNIT_OF_REGISTERS: u64 = 8;
+    /// The most registers that a thread can have.
+    pub const MOST_REGISTERS: u64 = 255;
     /// Bytes of shared memory that the system takes for each CTA.
     pub const RESERVED: u64 = 1024;
 
@@ -38,6 +45,15 @@ impl Multiprocessor {
         ctas <= self.ctas && ctas.saturating_mul(rounded) <= self.threads
     }
 
+    /// Registers that each thread can have where so many CTAs of so many threads shall run at once.
+    pub const fn registers(ctas: u64, threads: u64) -> u64 {
+        let warps = threads.div_ceil(Self::WARP).saturating_mul(ctas).div_ceil(Self::PARTS);
+        let of_part = REGISTERS_OF_SM / Self::PARTS / Self::WARP;
+        let each = of_part / if warps == 0 { 1 } else { warps };
+        let each = each / Self::UNIT_OF_REGISTERS * Self::UNIT_OF_REGISTERS;
+        if each < Self::MOST_REGISTERS { each } else { Self::MOST_REGISTERS }
+    }
+
     /// Whether it has room for so many CTAs with so many bytes of shared memory.
     pub const fn fits_shared_memory(self, ctas: u64, bytes: u64) -> bool {
         ctas.saturating_mul(bytes.saturating_add(Self::RESERVED)) <= self.shared_memory
@@ -55,6 +71,17 @@ mod tests {
         assert!(!multiprocessor.fits_threads(32, 65));
         assert!(!multiprocessor.fits_threads(33, 32));
         assert!(!multiprocessor.fits_threads(1, u64::MAX));
+    }
+
+    #[test]
+    fn warps_share_the_registers_of_their_part() {
+        assert_eq!(Multiprocessor::registers(1, 128), 255);
+        assert_eq!(Multiprocessor::registers(1, 384), 168);
+        assert_eq!(Multiprocessor::registers(2, 288), 96);
+        assert_eq!(Multiprocessor::registers(3, 256), 80);
+        assert_eq!(Multiprocessor::registers(1, 1024), 64);
+        assert_eq!(Multiprocessor::registers(0, 0), 255);
+        assert_eq!(Multiprocessor::registers(u64::MAX, u64::MAX), 0);
     }
 
     #[test]

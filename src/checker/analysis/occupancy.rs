@@ -3,18 +3,22 @@
 //! `setmaxnreg` changes the number of registers from what a thread starts with, and the assembler has to know that
 //! number. It follows from `.maxnreg`; from the number of threads and CTAs (`.maxntid` with `.minnctapersm`); and
 //! from the number of threads alone where a multiprocessor has no room for two of the CTAs, because they have too
-//! many threads or too much shared memory that the module declares. In a kernel that calls through a pointer, or a
-//! function that calls itself, the assembler heeds none whatever is said.
+//! many threads, too much shared memory that the module declares, or an instruction that needs too many registers
+//! at once. In a kernel that calls through a pointer, or a function that calls itself, the assembler heeds none
+//! whatever is said.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::calls::{CallGraph, Component};
+use super::cfg::Cfg;
+use super::pending::Pending;
+use crate::isa::generic::Operation;
 use crate::isa::multiprocessor::Multiprocessor;
 use crate::isa::targets::Target;
 use crate::resolve::launch_bounds::{LaunchBounds, known};
 use crate::resolve::symbols::SymbolKind;
 use crate::resolve::unit::Unit;
-use crate::source::Span;
+use crate::source::{Span, Spanned};
 use crate::syntax::ast::{
     Declaration, Declarator, Operand, OperandKind, Slice, StateSpace, StatementKind, Type,
 };
@@ -55,6 +59,8 @@ pub struct Occupancy<'a> {
     calls: &'a CallGraph,
     component: &'a Component,
     targets: Vec<Target>,
+    /// The most registers that one instruction of a function needs.
+    needs: FxHashMap<u32, u64>,
     /// The shared variables that a function declares or names; nothing if there are very many.
     variables: FxHashMap<u32, Option<Vec<Variable>>>,
 }
@@ -77,7 +83,14 @@ impl<'a> Occupancy<'a> {
         component: &'a Component,
         targets: impl Iterator<Item = Target>,
     ) -> Self {
-        Self { unit, calls, component, targets: targets.collect(), variables: FxHashMap::default() }
+        Self {
+            unit,
+            calls,
+            component,
+            targets: targets.collect(),
+            needs: FxHashMap::default(),
+            variables: FxHashMap::default(),
+        }
     }
 
     /// Why the assembler certainly ignores every `setmaxnreg` of a kernel, if it does on all targets.
@@ -124,7 +137,21 @@ impl<'a> Occupancy<'a> {
         };
         !fits_asked
             && multiprocessor.fits_threads(2, threads)
+            && self.needed(functions) <= Multiprocessor::registers(2, threads)
             && self.shared_memory(functions).is_some_and(|bytes| multiprocessor.fits_shared_memory(2, bytes))
+    }
+
+    /// The most registers that one instruction of these functions needs.
+    fn needed(&mut self, functions: &[u32]) -> u64 {
+        let unit = self.unit;
+        let of = |function: u32| {
+            Cfg::instruction_range(&unit.module, unit.module.functions[function as usize].body)
+                .filter_map(|instruction| registers_needed(unit, instruction))
+                .max()
+                .unwrap_or(0)
+        };
+        let needs = &mut self.needs;
+        functions.iter().map(|it| *needs.entry(*it).or_insert_with(|| of(*it))).max().unwrap_or(0)
     }
 
     /// The kernel and the functions that it calls by name, and so on.
@@ -168,6 +195,49 @@ impl<'a> Occupancy<'a> {
         }
         // Before one of them there is nothing.
         Some(sum - least_before.unwrap_or(0))
+    }
+}
+
+/// How many registers the assembler wants for one of the instructions that move or multiply many at once: those
+/// that it names, and some for addresses and the like. C7602 says the number, "Try to compile with register target
+/// of 146 or higher" (`fixtures/ptxas/setmaxnreg.tsv`).
+pub fn registers_needed(unit: &Unit, instruction: u32) -> Option<u64> {
+    let opcode = unit.operations.of(instruction);
+    let raw = &unit.module.instructions[instruction as usize];
+    let others = match (opcode.operation(), opcode.tensor) {
+        (Some(Operation::WgmmaMmaAsync), _) => 26,
+        (Some(Operation::WgmmaMmaAsyncSp), _) => 27,
+        (_, Some(operation)) if matches!(Pending::of(operation), Some(Pending::Load | Pending::Store)) => 18,
+        _ => return None,
+    };
+    let operands = unit.module.operands(raw.operands);
+    let named = operands.iter().map(|operand| match operand.kind() {
+        OperandKind::Vector(parts) => u64::from(parts.len),
+        // What `tcgen05.ld.red` found.
+        OperandKind::Name if opcode.is_tensor() => 1,
+        _ => 0,
+    });
+    Some(named.sum::<u64>() + others)
+}
+
+/// How many registers a thread can have at most by what a kernel says, and what says so: `.maxnreg`, or the threads
+/// of as many CTAs as shall run at once, whichever is less.
+pub fn registers_at_most(target: Target, bounds: &LaunchBounds) -> Option<Spanned<u64>> {
+    let multiprocessor = Multiprocessor::of(target)?;
+    let said = known(bounds.most_registers)
+        .map(|it| Spanned::new(u64::from(it.value), it.span))
+        // More count for nothing.
+        .filter(|it| it.value <= Multiprocessor::MOST_REGISTERS);
+    let threads = bounds.most();
+    let shared = known(bounds.least_ctas).and_then(|ctas| {
+        let (count, threads) = (u64::from(ctas.value), threads?);
+        // CTAs for which there is no room count for nothing.
+        let fits = multiprocessor.fits_threads(count, threads);
+        fits.then(|| Spanned::new(Multiprocessor::registers(count, threads), ctas.span))
+    });
+    match (said, shared) {
+        (Some(said), Some(shared)) if shared.value < said.value => Some(shared),
+        (said, shared) => said.or(shared),
     }
 }
 

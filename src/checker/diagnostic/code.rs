@@ -198,6 +198,7 @@ codes! {
     SetmaxnregIgnored "TC821" "setmaxnreg-ignored" Warning Silent,
     SetmaxnregPartOfWarpgroup "TC822" "setmaxnreg-part-of-warpgroup" Info Silent,
     RegisterBudgetExceeded "TC823" "register-budget-exceeded" Warning Silent,
+    TooFewRegisters "TC824" "too-few-registers" Error Rejects,
     // TC83 Barriers
     MbarrierCount "TC831" "mbarrier-count" Error Silent,
     BarrierNumber "TC832" "barrier-number" Error Silent,

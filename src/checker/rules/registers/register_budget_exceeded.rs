@@ -1,8 +1,8 @@
 use crate::analysis::flow::Flow;
+use crate::analysis::occupancy::registers_at_most;
 use crate::diagnostic::{Diagnostic, Findings};
 use crate::isa::generic::{Modifier, Operation, RegisterChange};
-use crate::isa::hierarchy::{REGISTERS_OF_SM, THREADS_OF_CTA, THREADS_OF_WARP, WARPS_OF_WARPGROUP};
-use crate::resolve::launch_bounds::{LaunchBounds, known};
+use crate::isa::hierarchy::{THREADS_OF_CTA, THREADS_OF_WARP, WARPS_OF_WARPGROUP};
 use crate::rules::{Checker, Code, rule};
 use crate::source::{Span, Spanned};
 use crate::syntax::literal;
@@ -64,11 +64,6 @@ rule! {
     RegisterBudgetExceeded Kernel check
 }
 
-/// Registers are given to threads in units of so many.
-const UNIT: u64 = 8;
-/// The most that a thread can have.
-const MOST: u64 = 255;
-
 /// A `setmaxnreg`: the warps that certainly execute it and those that may, one bit each, and the number.
 struct Change {
     instruction: u32,
@@ -80,6 +75,9 @@ struct Change {
 
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     let unit = checker.unit;
+    let Some(target) = checker.environment.targets.iter().flatten().map(|target| target.value).next() else {
+        return;
+    };
     for flow in checker.flows().filter(Flow::is_entry) {
         if flow.summary().is_none_or(|summary| summary.unknown) {
             continue;
@@ -97,7 +95,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             continue;
         }
         let warps = threads.div_ceil(THREADS_OF_WARP.into());
-        let Some(Spanned { value: at_first, span }) = at_first(bounds, warps) else { continue };
+        let Some(Spanned { value: at_first, span }) = registers_at_most(target, bounds) else { continue };
         let executing = flow.executing(None);
         let known = |instruction: u32| {
             let (certain, possible) = executing.of(instruction)?.warp_sets();
@@ -163,25 +161,5 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
                 at_first * groups.len() as u64
             )),
         );
-    }
-}
-
-/// With how many registers a thread starts, at most, and what says so.
-fn at_first(bounds: &LaunchBounds, warps: u64) -> Option<Spanned<u64>> {
-    /// The parts of an SM that have registers of their own.
-    const PARTS: u64 = 4;
-    /// The most threads that any has.
-    const THREADS_OF_SM: u64 = 2048;
-    let said = known(bounds.most_registers).map(|it| Spanned::new(u64::from(it.value), it.span));
-    // CTAs for which there is no room count for nothing.
-    let fits = |ctas: u32| warps * u64::from(THREADS_OF_WARP) * u64::from(ctas) <= THREADS_OF_SM;
-    let shared = known(bounds.least_ctas).filter(|it| fits(it.value)).map(|it| {
-        let warps = (warps * u64::from(it.value)).max(1).next_multiple_of(PARTS);
-        let each = REGISTERS_OF_SM / (warps * u64::from(THREADS_OF_WARP)) / UNIT * UNIT;
-        Spanned::new(each.min(MOST), it.span)
-    });
-    match (said, shared) {
-        (Some(said), Some(shared)) if shared.value < said.value => Some(shared),
-        (said, shared) => said.or(shared),
     }
 }

@@ -14,9 +14,11 @@ rule! {
     /// - `.maxnreg`;
     /// - `.maxntid` or `.reqntid`, and a `.minnctapersm` for which a multiprocessor has room;
     /// - `.maxntid` or `.reqntid`, and no room for two CTAs: more than half of the threads of a
-    ///   multiprocessor (more than 768 on `sm_110` and `sm_120`, more than 512 on `sm_107`), or more than
-    ///   half of its shared memory in variables (more than 113 KB each on `sm_90`, `sm_100` and `sm_103`,
-    ///   49 KB on `sm_120`). Shared memory that the launch adds does not count.
+    ///   multiprocessor (more than 768 on `sm_110` and `sm_120`, more than 512 on `sm_107`), more than half
+    ///   of its shared memory in variables (more than 113 KB each on `sm_90`, `sm_100` and `sm_103`, 49 KB
+    ///   on `sm_120`; shared memory that the launch adds does not count), or an instruction that needs more
+    ///   registers than the threads of two CTAs can have (`tcgen05.ld` or `tcgen05.st` of 64 registers from
+    ///   384 threads on, of 128 from 224 on, `wgmma` with large tiles).
     ///
     /// In a kernel that calls through a pointer, or a function that calls itself, the assembler ignores
     /// every `setmaxnreg`, whatever the directives say.
