@@ -145,10 +145,9 @@ impl<'a> Occupancy<'a> {
     fn needed(&mut self, functions: &[u32]) -> u64 {
         let unit = self.unit;
         let of = |function: u32| {
-            Cfg::instruction_range(&unit.module, unit.module.functions[function as usize].body)
-                .filter_map(|instruction| registers_needed(unit, instruction))
-                .max()
-                .unwrap_or(0)
+            let range = Cfg::instruction_range(&unit.module, unit.module.functions[function as usize].body);
+            let others = unit.operations.others_within(range).iter();
+            others.filter_map(|instruction| registers_needed(unit, *instruction)).max().unwrap_or(0)
         };
         let needs = &mut self.needs;
         functions.iter().map(|it| *needs.entry(*it).or_insert_with(|| of(*it))).max().unwrap_or(0)

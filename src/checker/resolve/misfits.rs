@@ -5,10 +5,10 @@
 
 use smallvec::SmallVec;
 
-use super::operations::{Misfit, Opcode};
+use super::operations::{Misfit, Opcode, looks_like};
 use super::unit::Unit;
 use crate::isa::generic::{
-    Class, Classes, Form, Interpretation, Numbers, OperandSlot, Operation, Role, Spaces, Type, Wanted,
+    Class, Classes, Form, Interpretation, Numbers, OperandSlot, Operation, Role, Type, Wanted,
 };
 use crate::resolve::symbols::{Resolution, SymbolKind};
 use crate::source::Span;
@@ -76,11 +76,13 @@ impl Place {
     }
 }
 
-/// The number of what may live in a state space that the instruction does not name.
-const VARIABLE: u8 = Class::Variable as u8;
-
 /// What the positions of an opcode take.
-type Table = SmallVec<[Wanted; 4]>;
+struct Table {
+    wanted: Vec<(&'static OperandSlot, Wanted)>,
+    /// Of names by themselves, those that fit whatever else is said of them. Nearly all operands are names. Nothing
+    /// where some of the positions may have no operand.
+    names: Option<Vec<Classes>>,
+}
 
 /// Looks at all instructions of a unit.
 pub(super) fn find(unit: &Unit) -> Vec<Misplaced> {
@@ -96,20 +98,12 @@ pub(super) fn find(unit: &Unit) -> Vec<Misplaced> {
         let operands = unit.module.operands(raw.operands);
         let mut walk = Walk { unit, index, found: &mut found };
         // So with nearly all.
-        if opcode.is_filled(operands) {
-            let classes = unit.symbols.classes(raw.operands.range());
-            let fits = |((operand, class), wanted): ((&Operand, u8), &Wanted)| {
-                if operand.is_name() {
-                    wanted.alone.has_number(class) && (class != VARIABLE || wanted.spaces == Spaces::ALL)
-                } else {
-                    fits(unit, operand, wanted)
-                }
-            };
-            if !operands.iter().zip(classes).zip(table).all(fits) {
-                walk.look_at(raw.operands, opcode.slots.iter().copied().zip(table.iter().copied()));
+        if !table.takes(unit, raw.operands.start, operands) {
+            if opcode.is_filled(operands) {
+                walk.look_at(raw.operands, table.wanted.iter().map(|(slot, wanted)| (*slot, *wanted)));
+            } else {
+                walk.look_at_others(raw.operands, opcode, text(number), table);
             }
-        } else {
-            walk.look_at_others(raw.operands, opcode, text(number), table);
         }
         if unit.module.guard(raw).is_some() {
             let class = unit.symbols.guard_class(index);
@@ -125,7 +119,29 @@ fn table(opcode: &Opcode, text: &str) -> Option<Table> {
     if !opcode.is_known() || opcode.operation() == Some(Operation::Tensor) {
         return None;
     }
-    Some(opcode.slots.iter().map(|slot| opcode.wanted(slot, text)).collect())
+    let wanted: Vec<_> = opcode.slots.iter().map(|slot| (*slot, opcode.wanted(slot, text))).collect();
+    let names = |(slot, wanted): &(&OperandSlot, Wanted)| match slot.form {
+        Form::Address | Form::List => Classes::NOTHING,
+        _ => wanted.names(),
+    };
+    let names = opcode.has_all().then(|| wanted.iter().map(names).collect());
+    Some(Table { wanted, names })
+}
+
+impl Table {
+    /// Whether there is an operand in each position, and all fit for sure.
+    fn takes(&self, unit: &Unit, first: u32, operands: &[Operand]) -> bool {
+        let Some(names) = self.names.as_ref() else { return false };
+        names.len() == operands.len()
+            && names.iter().zip(operands).enumerate().all(|(place, (names, operand))| {
+                if operand.is_name() {
+                    names.has_number(unit.symbols.class(first as usize + place))
+                } else {
+                    let (slot, wanted) = &self.wanted[place];
+                    looks_like(slot, operand) && fits(unit, operand, wanted)
+                }
+            })
+    }
 }
 
 /// Whether an operand that is no name certainly fits.
@@ -149,10 +165,7 @@ fn fits(unit: &Unit, operand: &Operand, wanted: &Wanted) -> bool {
                 _ => return wanted.within == Classes::ALL,
             };
             let at = at as usize;
-            let fits = unit.symbols.classes(at..at + 1).all(|class| {
-                wanted.alone.has_number(class) && (class != VARIABLE || wanted.spaces == Spaces::ALL)
-            });
-            fits && wanted.within == Classes::ALL
+            wanted.names().has_number(unit.symbols.class(at)) && wanted.within == Classes::ALL
         }
         // What is packed has as many as are as wide as the whole.
         OperandKind::Vector(parts) if wanted.within != Classes::ALL => {
@@ -184,9 +197,8 @@ impl Walk<'_> {
         match opcode.assign(&self.unit.module, operands) {
             Ok(slots) => {
                 let wanted = slots.into_iter().map(|slot| {
-                    let at = opcode.slots.iter().position(|it| std::ptr::eq(*it, slot));
-                    let wanted = at.and_then(|at| table.get(at)).copied();
-                    (slot, wanted.unwrap_or(Wanted::ANYTHING))
+                    let wanted = table.wanted.iter().find(|(it, _)| std::ptr::eq(*it, slot));
+                    (slot, wanted.map_or(Wanted::ANYTHING, |(_, wanted)| *wanted))
                 });
                 self.look_at(operands, wanted);
             }
@@ -219,7 +231,7 @@ impl Walk<'_> {
 
     fn class(&self, operand: u32) -> Class {
         let at = operand as usize;
-        let class = self.unit.symbols.classes(at..at + 1).next().map_or(Class::Unknown, Class::from_number);
+        let class = Class::from_number(self.unit.symbols.class(at));
         self.unit.class_of_binding(operand, class)
     }
 

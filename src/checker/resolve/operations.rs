@@ -497,6 +497,11 @@ impl Opcode {
         })
     }
 
+    /// Whether every position has an operand, whatever the words are.
+    pub fn has_all(&self) -> bool {
+        self.fit != Fit::Open
+    }
+
     /// Whether the operands of an instruction fill each of the positions, and none is left over: then
     /// these are the [assignment](Self::assign). Soon found, and so for nearly all instructions.
     pub fn is_filled(&self, operands: &[Operand]) -> bool {
@@ -692,7 +697,7 @@ impl Opcode {
 
 /// Whether an operand has the form that a position wants.
 #[inline]
-fn looks_like(slot: &OperandSlot, operand: &Operand) -> bool {
+pub(super) fn looks_like(slot: &OperandSlot, operand: &Operand) -> bool {
     if operand.is_name() {
         return !matches!(slot.form, Form::Address | Form::List);
     }

@@ -231,19 +231,20 @@ impl<'s> Assemblies<'s> {
 
     /// The first inline assembly behind a place.
     fn after(&self, from: usize) -> Option<Range<usize>> {
-        let mut start = self.find(&self.begins, from)?;
-        let end = self.find(&self.ends, start)?;
+        let all = self.text.len();
+        let mut start = self.find(&self.begins, from..all)?;
+        let end = self.find(&self.ends, start..all)?;
         // One without an end is not believed.
-        while let Some(later) = self.find(&self.begins, start + 1).filter(|later| *later < end) {
+        while let Some(later) = self.find(&self.begins, start + 1..end) {
             start = later;
         }
         Some(start..end)
     }
 
-    /// The next of these comments that has a line for itself.
-    fn find(&self, comment: &memchr::memmem::Finder<'_>, from: usize) -> Option<usize> {
+    /// The first of these comments in a piece of the text that has a line for itself.
+    fn find(&self, comment: &memchr::memmem::Finder<'_>, within: Range<usize>) -> Option<usize> {
         let text = self.text.as_bytes();
-        let mut found = comment.find_iter(text.get(from..)?).map(|at| from + at);
+        let mut found = comment.find_iter(text.get(within.clone())?).map(|at| within.start + at);
         found.find(|at| {
             let before = text[..*at].iter().rev().find(|byte| !matches!(byte, b' ' | b'\t'));
             let behind = text.get(at + comment.needle().len());

@@ -159,6 +159,11 @@ impl Meanings {
     }
 
     #[inline]
+    fn class(&self, index: usize) -> u8 {
+        self.classes.get(index).map_or(Class::Unknown as u8, |class| class.load(Ordering::Relaxed))
+    }
+
+    #[inline]
     fn get(&self, index: u32) -> Resolution {
         let packed = self.packed.get(index as usize).map(|packed| Packed(packed.load(Ordering::Relaxed)));
         packed.map_or(Resolution::Undeclared, Packed::unpack)
@@ -319,10 +324,15 @@ impl Symbols {
         self.operands.classes(range)
     }
 
+    /// The number of the class of what an operand names.
+    #[inline]
+    pub fn class(&self, operand: usize) -> u8 {
+        self.operands.class(operand)
+    }
+
     /// The class of what the guard of this instruction names.
     pub fn guard_class(&self, instruction: u32) -> Class {
-        let at = instruction as usize;
-        self.guards.classes(at..at + 1).next().map_or(Class::Unknown, Class::from_number)
+        Class::from_number(self.guards.class(instruction as usize))
     }
 
     /// What the guard of this instruction names.

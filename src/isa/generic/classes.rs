@@ -259,6 +259,8 @@ impl Classes {
     pub const ALL: Self = Self(u32::MAX);
     /// What nothing is known of, which may always stand anywhere.
     pub const NONE: Self = Self(1);
+    /// Not even what is not known.
+    pub const NOTHING: Self = Self(0);
     /// Integers and bits of 8 bits, of 16, and so on.
     const INTEGERS: [Self; 4] = [
         Self::of(&[Class::B8, Class::U8, Class::S8]),

@@ -30,6 +30,19 @@ pub struct Wanted {
     pub is_cut: bool,
 }
 
+impl Wanted {
+    /// The classes of which any name may stand there by itself, in brackets where an address does: a variable is
+    /// only among them where it may be in any state space.
+    #[inline]
+    pub fn names(&self) -> Classes {
+        if self.spaces == Spaces::ALL {
+            self.alone
+        } else {
+            self.alone.without(Classes::of(&[Class::Variable]))
+        }
+    }
+}
+
 /// State spaces of variables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Spaces(u8);

@@ -72,7 +72,8 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
         let Some(most) = registers_at_most(target, bounds).or_else(|| of_one_cta(target, bounds)) else {
             continue;
         };
-        let needs = Cfg::instruction_range(&unit.module, function.body).filter_map(|instruction| {
+        let range = Cfg::instruction_range(&unit.module, function.body);
+        let needs = unit.operations.others_within(range).iter().filter_map(|&instruction| {
             let needed = registers_needed(unit, instruction)?;
             (needed > most.value).then_some((instruction, needed))
         });
