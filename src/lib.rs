@@ -15,7 +15,7 @@
 //!
 //! # The layers
 //!
-//! Each module names only modules in lines below its own; a test reads the picture and holds the code to it.
+//! Each names only what stands in lines below its own: Cargo holds crates to that, and a test the modules in them.
 //!
 //! ```text
 //!  cli                    the program
@@ -29,23 +29,22 @@
 //!  rules                  one file each, in families that know nothing of each other
 //!  diagnostic             what a finding is, and what rules are called
 //!  analysis               control flow, values, order, who executes: what rules ask
-//!  instruction            typed tcgen05 instructions, and what targets have them
-//!  resolve                the unit: a text with its tree, names and operations
+//!  resolve                the unit: a text with its tree, names and operations; typed tcgen05 instructions
 //!  descriptor, host       fields to bits and back; the PTX in files of other languages, as one text
 //!  isa                    facts: two tables of instructions, and all the other tables
-//!  words, source, syntax  text to tree (a crate of its own), and lists of words in a sentence
+//!  source, syntax         text to tree
 //! ```
 //!
-//! From `check` down to `words`, what makes findings of a text is the crate `ptx-check`, in `src/checker`. [`isa`],
-//! [`host`], [`simulation`] and [`syntax`] are crates, too: who needs tables, or a parser, takes those alone, and
-//! they are compiled side by side.
+//! Every folder of `src` that has a manifest is a crate: [`simulation`], `src/checker` from `check` down to
+//! `diagnostic`, `src/analysis`, `src/resolve`, [`descriptor`], [`host`] and [`isa`]; [`syntax`] is `grammar`. Who needs
+//! tables, or a parser, takes those alone, and what stands side by side is compiled side by side.
 //!
 //! - [`isa`] looks at no program. [`isa::tensor`] is *the* table of tcgen05, [`isa::generic`] that of
 //!   all other instructions; decoding, messages, gates, completion and the analyses derive from them.
 //! - [`host`] finds the PTX that stands in other languages. What follows sees PTX only; at the very end
 //!   [`Document`] says where in the file it stands.
 //! - [`resolve`] makes a [`Unit`]: what everything behind it reads and nothing changes.
-//! - `src/checker/analysis.rs` is the page that says what to ask for what.
+//! - `src/analysis/src/lib.rs` is the page that says what to ask for what.
 //! - [`rules`] is the list of rules. To see how a rule looks, open any.
 //! - Renderers know no rules, and rules know no formats. There is no input or output below `config`,
 //!   and no type of an editor's protocol outside `lsp`.

@@ -164,6 +164,7 @@ impl Described<'_> {
             let targets = same().find_map(|gate| match gate.then {
                 Demand::On(Targets::From(sm)) => Some(format!("`{}` or later", Target::plain(sm))),
                 Demand::On(Targets::These(targets)) => Some(names(targets)),
+                Demand::Gone(_, sm) => Some(format!("targets before `{}`", Target::plain(sm))),
                 _ => None,
             });
             let feature = if when.is_empty() { format!("`{}`", self.name()) } else { feature(when) };

@@ -50,13 +50,13 @@ fn the_rows_are_sound() {
         }
         for constraint in row.constraints {
             let then: Vec<&Term> = match &constraint.then {
-                Demand::Needs(term) | Demand::Excludes(term) => vec![term],
+                Demand::Needs(term) | Demand::Excludes(term) | Demand::Leads(term) => vec![term],
                 Demand::OneOf(lists) => lists.iter().copied().flatten().collect(),
                 Demand::Since(since) => {
                     assert!(since.exists(), "{name}: since {since}");
                     Vec::new()
                 }
-                Demand::On(Targets::From(sm)) => {
+                Demand::On(Targets::From(sm)) | Demand::Gone(_, sm) => {
                     assert!(Target::plain(*sm).since().is_some(), "{name}: from {sm}");
                     Vec::new()
                 }
@@ -312,7 +312,7 @@ fn nothing_else_reads_opcodes() {
         }
     }
     let mut paths = Vec::new();
-    for directory in ["src/checker/analysis", "src/checker/rules"] {
+    for directory in ["src/analysis/src", "src/checker/src/rules"] {
         sources(&root().join(directory), &mut paths);
     }
     let mut readers = Vec::new();

@@ -136,7 +136,7 @@ fn cut(line: &str, most: usize) -> String {
 /// What exists where and since when.
 fn gates() -> String {
     let mut text = String::from(
-        "# Availability\n\nGenerated from `src/isa/targets.rs` by `cargo xtask generate`. The comparison with the assembler\n\
+        "# Availability\n\nGenerated from `src/isa/src/targets.rs` by `cargo xtask generate`. The comparison with the assembler\n\
          asks about all of it. A cell holds the first PTX ISA version that has the feature on the target;\n\
          a dash where no version has it.\n\n",
     );

@@ -38,8 +38,8 @@ fn scope(text: &str) -> std::result::Result<Scope, String> {
     }
 }
 
-const CODES: &str = "src/checker/diagnostic/code.rs";
-const RULES: &str = "src/checker/rules.rs";
+const CODES: &str = "src/checker/src/diagnostic/code.rs";
+const RULES: &str = "src/checker/src/rules.rs";
 const VERDICTS: &str = "fixtures/ptxas/rules.tsv";
 
 pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
@@ -111,7 +111,7 @@ fn plan(arguments: &Arguments, read: &dyn Fn(&str) -> Result<String>) -> Result<
     let ptxas: &str = if arguments.rejected { Ptxas::Rejects } else { Ptxas::Silent }.into();
     let severity: &str = arguments.severity.into();
     let fact = format!("    {variant} \"{code}\" \"{name}\" {} {},", capital(severity), capital(ptxas));
-    let list = format!("src/checker/rules/{family}.rs");
+    let list = format!("src/checker/src/rules/{family}.rs");
     let verdicts = read(VERDICTS)?;
     let refused = if arguments.rejected { "rejects" } else { "accepts" };
     let is_fragment = arguments.scope == Scope::Fragment;
@@ -121,7 +121,7 @@ fn plan(arguments: &Arguments, read: &dyn Fn(&str) -> Result<String>) -> Result<
     let _ = writeln!(verdict, "fixtures/rules/{code}/valid.{kind}\taccepts\t");
     let at = verdicts.lines().position(|line| line > verdict.as_str() && !line.starts_with('#'));
     Ok(vec![
-        (format!("src/checker/rules/{family}/{module}.rs"), rule(arguments, &variant)),
+        (format!("src/checker/src/rules/{family}/{module}.rs"), rule(arguments, &variant)),
         (CODES.to_owned(), beside(&codes, &|line| number(line).is_some(), row, before, &fact)),
         (
             RULES.to_owned(),
@@ -321,10 +321,10 @@ mod tests {
             ("issue::pair_not_synchronised,", "issue::issued_twice,")
         );
         assert!(behind.starts_with("// TC82"), "{behind}");
-        let (before, row, _) = added(&plan, "src/checker/rules/issue.rs");
+        let (before, row, _) = added(&plan, "src/checker/src/rules/issue.rs");
         assert_eq!(before, "pub(super) mod issued_by_several_threads;");
         assert_eq!(row, "pub(super) mod issued_twice;");
-        assert_eq!(plan[0].0, "src/checker/rules/issue/issued_twice.rs");
+        assert_eq!(plan[0].0, "src/checker/src/rules/issue/issued_twice.rs");
         let verdicts = &plan.iter().find(|(path, _)| path == VERDICTS).unwrap().1;
         let lines: Vec<&str> = verdicts.lines().filter(|line| !line.starts_with('#')).collect();
         assert!(lines.is_sorted() && lines.iter().any(|line| line.contains("TC819/valid.ptx\taccepts")));
