@@ -36,7 +36,7 @@ pub use constraint::{Constraint, Demand, Targets, Term};
 pub use meaning::{Arithmetic, Bits, Change, Computation, Control, Lanes, Synchronization};
 pub use operation::Operation;
 pub use overlooked::{
-    may_count_otherwise, may_lack, may_stand_twice, takes_bare_addresses, takes_values_in_braces,
+    may_count_otherwise, may_lack, may_stand_twice, takes_bare_address, takes_values_in_braces,
     why_overlooked,
 };
 pub use relation::Relation;
@@ -122,6 +122,8 @@ pub struct Takes {
     pub names: bool,
     /// `_`, for a result that nobody wants.
     pub sinks: bool,
+    /// `-r`.
+    pub negated: bool,
 }
 
 /// Integers that may be written in a position.
@@ -381,7 +383,7 @@ impl OperandSlot {
     }
 
     const fn new(name: &'static str, role: Role, ty: TypeRule, form: Form) -> Self {
-        let takes = Takes { wider: false, specials: false, names: false, sinks: false };
+        let takes = Takes { wider: false, specials: false, names: false, sinks: false, negated: false };
         Self {
             name,
             role,
@@ -407,6 +409,11 @@ impl OperandSlot {
     /// Names of variables and functions, too.
     const fn names(self) -> Self {
         Self { takes: Takes { names: true, ..self.takes }, ..self }
+    }
+
+    /// `-r`, too.
+    const fn negated(self) -> Self {
+        Self { takes: Takes { negated: true, ..self.takes }, ..self }
     }
 
     /// `_`, too.

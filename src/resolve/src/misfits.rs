@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 use super::operations::{Misfit, Opcode, looks_like};
 use super::unit::Unit;
 use crate::isa::generic::{
-    Class, Classes, Form, Interpretation, Numbers, OperandSlot, Operation, Role, Type, Wanted,
+    Class, Classes, Form, Interpretation, Numbers, OperandSlot, Operation, Pair, Role, Type, Wanted,
 };
 use crate::source::Span;
 use crate::symbols::{Resolution, SymbolKind};
@@ -47,6 +47,8 @@ pub enum Wrong {
     Mixed(Place, u32),
     /// A variable lives in another state space than the instruction names.
     Space(Place, StateSpace),
+    /// One result stands where a second one, a predicate, is written, too.
+    NoPair(Place),
     /// `_` stands where a value is read, or where the result cannot be left out.
     Sink(Place),
     /// `-r`, `[r-4]`, `[r+s]`: something computed of what is known only when the instruction is executed.
@@ -128,6 +130,7 @@ fn table(opcode: &Opcode, text: &str) -> Option<Table> {
     let wanted: Vec<_> = opcode.slots.iter().map(|slot| (*slot, opcode.wanted(slot, text))).collect();
     let names = |(slot, wanted): &(&OperandSlot, Wanted)| match slot.form {
         Form::Address | Form::List => Classes::NOTHING,
+        _ if slot.pair == Pair::Required => Classes::NOTHING,
         _ => wanted.names(),
     };
     let names = opcode.has_all().then(|| wanted.iter().map(names).collect());
@@ -231,7 +234,12 @@ impl Walk<'_> {
     /// Of operands with their positions.
     fn look_at(&mut self, operands: Slice, positions: impl Iterator<Item = (&'static OperandSlot, Wanted)>) {
         for (operand, (slot, wanted)) in (operands.start..).take(operands.len as usize).zip(positions) {
-            self.operand(Place { operand, slot, wanted, is_within: false });
+            let place = Place { operand, slot, wanted, is_within: false };
+            if slot.pair == Pair::Required && !self.unit.module.operands[operand as usize].is_group() {
+                self.add(Wrong::NoPair(place));
+            } else {
+                self.operand(place);
+            }
         }
     }
 
@@ -264,7 +272,8 @@ impl Walk<'_> {
                 let is_complement = operator == UnaryOperator::Not
                     && !slot.role.is_written()
                     && matches!(self.class(parts.start), Class::Pred | Class::SpecialPred | Class::Unknown);
-                if !is_complement && is_register(self.unit, parts.start) {
+                let is_negated = operator == UnaryOperator::Negate && slot.takes.negated;
+                if !is_complement && !is_negated && is_register(self.unit, parts.start) {
                     self.add(Wrong::Computed(place));
                 }
                 if matches!(operator, UnaryOperator::Negate | UnaryOperator::Plus) && inner.is_number() {

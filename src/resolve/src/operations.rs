@@ -639,7 +639,7 @@ impl Opcode {
                 let is_vector = matches!(operand.kind(), OperandKind::Vector(_));
                 looks_like(slot, operand)
                     || if slot.form == Form::Address {
-                        generic::takes_bare_addresses(words.name) && !is_vector
+                        generic::takes_bare_address(words.name, slot.name) && !is_vector
                     } else {
                         is_vector && generic::takes_values_in_braces(words, slot.name)
                     }

@@ -252,8 +252,14 @@ const JUDGED_COMPILED: &[Judgement] = &[
     judged(
         "flashinfer-python",
         "TC821",
-        35,
-        "`setmaxnreg` in kernels that say neither `.maxnreg` nor `.minnctapersm`. Of 22 ptxas says \"'setmaxnreg' ignored; unable to determine register count at entry\": true. It heeds those of the other 13, which happen to need all the registers that their number of threads leaves; the ISA promises that to none (\"may have no effect\"), and that is what the rule says.",
+        22,
+        "`setmaxnreg` in kernels that say neither `.maxnreg` nor `.minnctapersm`. Of each ptxas says \"'setmaxnreg' ignored; unable to determine register count at entry\": true. Of the others, which load 64 or 128 registers at once with many threads, neither says anything.",
+    ),
+    judged(
+        "flashinfer-python",
+        "TC840",
+        383,
+        "the pipelines of the `cake` kernels signal the mbarriers of the first CTA of a pair with `mbarrier.arrive.release.cta.shared::cluster`, after stores to shared memory and reads of it that the multiplies of that CTA are ordered against by nothing else. True: the scope `.cta` is the CTA that arrives, and who waits is in the other one. Other kernels of the package write `.release.cluster` there.",
     ),
     judged(
         "flashinfer-python",
@@ -328,10 +334,16 @@ const JUDGED_COMPILED: &[Judgement] = &[
         "a correction factor is loaded, and the `mbarrier.arrive` behind it hands its columns back without `wait::ld`; 9.7.16.6.4.4: \"must explicitly wait for the instructions' completion before synchronizing\". True; today's ptxas waits for the registers first.",
     ),
     judged(
-        "flashinfer-python",
-        "verdict differs",
-        13,
-        "those of which the rule says that `setmaxnreg` may have no effect, and of which ptxas says nothing.",
+        "flash-attn-4",
+        "TC622",
+        7,
+        "the backward kernel for heads of 256 places its tiles 256 and 384 bytes behind multiples of 1024, and says base offset 0. True in the letter of 9.7.16.4.1; hardware swizzles both by the address, which is why the rule only informs.",
+    ),
+    judged(
+        "attn-gym",
+        "TC622",
+        10,
+        "the tiles of the indexer lie 128 bytes behind a multiple of 1024; as in FlashAttention 4.",
     ),
     judged("attn-gym", "TC821", 2, "as in FlashInfer; ptxas says so."),
     judged("attn-gym", "TC822", 1, "as in FlashAttention 4, whose kernel it has."),

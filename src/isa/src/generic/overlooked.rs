@@ -173,7 +173,12 @@ pub fn takes_values_in_braces(words: &Words<'_>, slot: &str) -> bool {
     }
 }
 
-/// Whether addresses may stand without their brackets there.
-pub fn takes_bare_addresses(name: &str) -> bool {
-    ["cp.async.bulk", "cp.reduce.async.bulk", "fabric."].iter().any(|start| name.starts_with(start))
+/// Whether an address may stand without its brackets there.
+pub fn takes_bare_address(name: &str, slot: &str) -> bool {
+    let has = |starts: &[&str]| starts.iter().any(|start| name.starts_with(start));
+    match slot {
+        "tensorMap" => false,
+        "mbar" => has(&["cp.async.bulk", "cp.reduce.async.bulk", "fabric."]),
+        _ => has(&["cp.async.bulk.tensor", "cp.reduce.async.bulk.tensor", "fabric."]),
+    }
 }

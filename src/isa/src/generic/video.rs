@@ -38,7 +38,7 @@ rows! { "Video Instructions";
     Vmad "vmad" [
             (Type: U32 S32) (Type: U32 S32) (Type: U32 S32) {Flag: Po} {Flag: Sat} {VideoScale: Shr7 Shr15}
         ]
-        (d(U32), a(U32), b(U32), c(U32)) {}
+        (d(U32), a(U32).negated(), b(U32).negated(), c(U32).negated()) {}
     Vset "vset"
         [(Type: U32 S32) (Type: U32 S32) (Comparison: Eq Ne Lt Le Gt Ge) {SecondOperation: Add Min Max}]
         (d(B32), a(U32), b(U32), c(B32).when(SECOND), c(B32).optional_unless(SECOND)) {}

@@ -37,12 +37,14 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     for misplaced in checker.unit.misfits() {
         let (misfit, slot) = match misplaced.wrong {
             Wrong::Looks(misfit, slot) => (misfit, slot),
-            Wrong::Sink(place) | Wrong::Computed(place) => {
+            Wrong::Sink(place) | Wrong::Computed(place) | Wrong::NoPair(place) => {
                 let generic = Generic::judged_by_operands(checker, misplaced.instruction);
-                let is_sink = matches!(misplaced.wrong, Wrong::Sink(_));
-                findings.extend(generic.map(|it| {
-                    if is_sink { sink(checker.unit, &it, place) } else { computed(checker.unit, &it, place) }
-                }));
+                let finding = match misplaced.wrong {
+                    Wrong::Sink(_) => sink,
+                    Wrong::Computed(_) => computed,
+                    _ => unpaired,
+                };
+                findings.extend(generic.map(|it| finding(checker.unit, &it, place)));
                 continue;
             }
             _ => continue,
@@ -69,6 +71,20 @@ fn sink(unit: &Unit, generic: &Generic<'_>, place: Place) -> Diagnostic {
         ("reads a value here", "`_` has none", "name a register, or write a number")
     };
     Diagnostic::new(Code::OperandsMisfit, span, format!("`{name}` {message}"), label).help(help)
+}
+
+/// One result where there are two.
+fn unpaired(unit: &Unit, generic: &Generic<'_>, place: Place) -> Diagnostic {
+    let name = generic.name();
+    let span = unit.module.operands[place.operand as usize].span();
+    let written = unit.source.slice(span);
+    Diagnostic::new(
+        Code::OperandsMisfit,
+        span,
+        format!("`{name}` writes a predicate, too"),
+        "its place is behind a `|`",
+    )
+    .help(format!("write `{written}|p` with a predicate `p`"))
 }
 
 /// An operand that would have to be computed.

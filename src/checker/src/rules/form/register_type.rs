@@ -57,6 +57,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             }
             Wrong::Looks(..)
             | Wrong::Space(..)
+            | Wrong::NoPair(_)
             | Wrong::Sink(_)
             | Wrong::Computed(_)
             | Wrong::NoImmediate(_)

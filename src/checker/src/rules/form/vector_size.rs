@@ -41,6 +41,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             | Wrong::NoImmediate(_)
             | Wrong::Number(..)
             | Wrong::Space(..)
+            | Wrong::NoPair(_)
             | Wrong::Sink(_)
             | Wrong::Computed(_)
             | Wrong::Mixed(..) => continue,
