@@ -120,7 +120,7 @@ pub struct Takes {
     pub specials: bool,
     /// Names of variables and functions, which stand for their addresses.
     pub names: bool,
-    /// `_`, for a result that nobody wants.
+    /// `_`, for a result that nobody wants; of what is read, for elements of 256 bits, which then are not written.
     pub sinks: bool,
     /// `-r`.
     pub negated: bool,

@@ -128,7 +128,7 @@ rows! { "Data Movement and Conversion Instructions";
             {L2Eviction: EvictNormal EvictFirst EvictLast} {Flag: CacheHint} {Vector: V2 V4 V8}
             (Type: B8 B16 B32 B64 B128 U8 U16 U32 U64 S8 S16 S32 S64 F32 F64)
         ]
-        (address("a", Access::Write), b(T1).form(Form::Vector).wider(), cache_policy()) {constraints: constraints![
+        (address("a", Access::Write), b(T1).form(Form::Vector).wider().sinks(), cache_policy()) {constraints: constraints![
             (Space: Local Param ParamFunc Shared SharedCta SharedCluster) (Vector: V8) excludes(Type: B32 U32 S32 F32);
             (Semantics: Relaxed Release) needs(Scope: Cta Cluster Gpu Sys);
             (Scope: Cta Cluster Gpu Sys) needs(Semantics: Relaxed Release);
