@@ -491,7 +491,10 @@ impl Walk<'_> {
     /// A vector that is packed into one register, or unpacked from one.
     fn packed(&mut self, place: Place, elements: Slice) {
         let Some(ty) = place.wanted.ty else { return };
-        self.sinks(place, elements);
+        // What is packed into 32 bits may have parts that nobody gives.
+        if ty.bits() != Some(32) {
+            self.sinks(place, elements);
+        }
         if ty.interpretation() != Interpretation::Bits {
             self.add(Wrong::Class(place, Class::Unknown));
             return;
