@@ -2,6 +2,7 @@ use rustc_hash::FxHashSet;
 
 use crate::diagnostic::{Diagnostic, Findings, Fix};
 use crate::instruction::decode::decode_statement;
+use crate::isa::generic::Demand;
 use crate::isa::targets::{Portability, TENSOR_TARGETS, Target};
 use crate::resolve::environment::Declared;
 use crate::rules::generic::Lacking;
@@ -94,13 +95,21 @@ fn outside_tensor(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             continue;
         }
         let names = names(lacking.targets);
+        // What is gone has a successor that says which lanes take part.
+        let (what, help) = match lacking.gate.then {
+            Demand::Gone(..) => (
+                format!("`{name}` without `.sync`"),
+                format!("write `{name}.sync`, and the lanes that take part at the end: 0xffffffff for all"),
+            ),
+            _ => (format!("`{name}`"), format!("it exists on {}", lacking.having())),
+        };
         let mut finding = Diagnostic::new(
             Code::InstructionUnsupportedOnTarget,
             lacking.span(),
-            format!("`{name}` does not exist on {names}"),
+            format!("{what} does not exist on {names}"),
             "this target does not have it",
         )
-        .help(format!("it exists on {}", lacking.having()));
+        .help(help);
         if let Some(Declared { span: Some(span), .. }) = lacking.targets.first() {
             finding = finding.label(*span, "the module's target");
         }
