@@ -240,6 +240,15 @@ pub fn registers_at_most(target: Target, bounds: &LaunchBounds) -> Option<Spanne
     }
 }
 
+/// How many a thread can have where one CTA has the multiprocessor for itself, and what says how many threads there
+/// are.
+pub fn registers_of_one_cta(target: Target, bounds: &LaunchBounds) -> Option<Spanned<u64>> {
+    let threads = bounds.most()?;
+    let span = bounds.required_threads.or(bounds.most_threads)?.span;
+    let fits = Multiprocessor::of(target)?.fits_threads(1, threads);
+    fits.then(|| Spanned::new(Multiprocessor::registers(1, threads), span))
+}
+
 /// The shared variables that a body declares or names; nothing if there are very many.
 fn shared_variables(unit: &Unit, body: Slice) -> Option<Vec<Variable>> {
     let Unit { module, symbols, .. } = unit;

@@ -55,10 +55,11 @@ fn is_line(text: &str, literal: Literal, statement: Span) -> bool {
     let (rest, behind) = behind.split_once('\n').unwrap_or((behind, ""));
     let start = text[..literal.span.start as usize].rfind('\n').map_or(0, |end| end + 1);
     let assigned = text[start..literal.span.start as usize].to_ascii_lowercase();
+    let mut names = assigned.split(|letter: char| !letter.is_ascii_alphabetic());
     is_code(rest)
         && before.lines().rev().find(|line| !line.trim().is_empty()).is_none_or(is_code)
         && behind.lines().find(|line| !line.trim().is_empty()).is_none_or(is_code)
-        && !["expect", "assert", "help", "usage", "doc"].iter().any(|word| assigned.contains(word))
+        && !names.any(|name| ["expect", "expected", "assert", "help", "usage", "doc", "docs"].contains(&name))
 }
 
 /// Whether a line may be one of C++, or nothing.

@@ -1,12 +1,10 @@
 use crate::analysis::cfg::Cfg;
 use crate::analysis::flow::Flow;
-use crate::analysis::occupancy::{registers_at_most, registers_needed};
+use crate::analysis::occupancy::{registers_at_most, registers_needed, registers_of_one_cta};
 use crate::diagnostic::{Diagnostic, Findings};
-use crate::isa::multiprocessor::Multiprocessor;
-use crate::isa::targets::Target;
-use crate::resolve::launch_bounds::{LaunchBounds, known};
+use crate::resolve::launch_bounds::known;
 use crate::rules::{Checker, Code, rule};
-use crate::source::{Span, Spanned};
+use crate::source::Span;
 
 rule! {
     /// ## What it does
@@ -69,7 +67,8 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     for flow in checker.flows().filter(Flow::is_entry) {
         let function = &unit.module.functions[flow.function() as usize];
         let bounds = checker.launch_bounds(flow.function());
-        let Some(most) = registers_at_most(target, bounds).or_else(|| of_one_cta(target, bounds)) else {
+        let Some(most) = registers_at_most(target, bounds).or_else(|| registers_of_one_cta(target, bounds))
+        else {
             continue;
         };
         let range = Cfg::instruction_range(&unit.module, function.body);
@@ -105,12 +104,4 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             .help(help),
         );
     }
-}
-
-/// What is there for each thread where one CTA has the SM for itself, and what says how many threads there are.
-fn of_one_cta(target: Target, bounds: &LaunchBounds) -> Option<Spanned<u64>> {
-    let threads = bounds.most()?;
-    let span = bounds.required_threads.or(bounds.most_threads)?.span;
-    let fits = Multiprocessor::of(target)?.fits_threads(1, threads);
-    fits.then(|| Spanned::new(Multiprocessor::registers(1, threads), span))
 }
