@@ -1,11 +1,11 @@
 //! What instructions compute, where the ISA says it in so many words.
 
 use ptx_tc::resolve::operations::Opcode;
-use ptx_tc::simulation::arithmetic::{Arithmetic, Lanes};
+use ptx_tc::simulation::arithmetic::Lanes;
 
 /// What an instruction writes in lane 0, the sources being the same in all lanes.
 fn compute(opcode: &str, sources: &[u64], destinations: usize) -> Vec<u64> {
-    let arithmetic = Arithmetic::of(&Opcode::new(opcode)).unwrap().unwrap();
+    let arithmetic = Opcode::new(opcode).arithmetic().unwrap().unwrap();
     let sources: Vec<Lanes> = sources.iter().map(|value| [*value; 32]).collect();
     let mut results = vec![[0xDEAD_BEEF; 32]; destinations];
     arithmetic.execute(
@@ -82,7 +82,7 @@ fn comparisons() {
 
 #[test]
 fn an_inactive_lane_keeps_what_it_has() {
-    let arithmetic = Arithmetic::of(&Opcode::new("vote.sync.ballot.b32")).unwrap().unwrap();
+    let arithmetic = Opcode::new("vote.sync.ballot.b32").arithmetic().unwrap().unwrap();
     let mut result = [7; 32];
     arithmetic.execute(0b1010, &[&[1; 32], &[0xFFFF_FFFF; 32]], &mut [&mut result]);
     assert_eq!(result[..4], [7, 0b1010, 7, 0b1010]);
@@ -90,7 +90,7 @@ fn an_inactive_lane_keeps_what_it_has() {
 
 #[test]
 fn shuffles_stay_in_their_segment() {
-    let arithmetic = Arithmetic::of(&Opcode::new("shfl.sync.bfly.b32")).unwrap().unwrap();
+    let arithmetic = Opcode::new("shfl.sync.bfly.b32").arithmetic().unwrap().unwrap();
     let lanes: Lanes = std::array::from_fn(|lane| lane as u64);
     let (mut value, mut is_in_range) = ([0; 32], [0; 32]);
     let sources = [&lanes, &[8; 32], &[0x001F; 32], &[0xFFFF_FFFF; 32]];
@@ -134,9 +134,9 @@ fn what_is_no_arithmetic_is_not_computed() {
     for opcode in
         ["ld.global.b32", "bra", "mbarrier.init.b64", "tcgen05.ld.sync.aligned.32x32b.x1.b32", "nothing"]
     {
-        assert!(Arithmetic::of(&Opcode::new(opcode)).is_none(), "{opcode}");
+        assert!(Opcode::new(opcode).arithmetic().is_none(), "{opcode}");
     }
-    let refused = Arithmetic::of(&Opcode::new("vmad.u32.u32.u32")).unwrap().unwrap_err();
+    let refused = Opcode::new("vmad.u32.u32.u32").arithmetic().unwrap().unwrap_err();
     assert_eq!(refused.to_string(), "Vmad: it is not computed yet");
 }
 
@@ -159,7 +159,7 @@ fn operands_that_do_not_fit_do_no_harm() {
                     text += &group.words[below(group.words.len())].spelling();
                 }
             }
-            let Some(Ok(arithmetic)) = Arithmetic::of(&Opcode::new(&text)) else { continue };
+            let Some(Ok(arithmetic)) = Opcode::new(&text).arithmetic() else { continue };
             for (sources, destinations) in [(0, 1), (1, 0), (1, 1), (2, 2), (3, 1), (5, 3)] {
                 let mut results = vec![[0; 32]; destinations];
                 let mut results: Vec<&mut Lanes> = results.iter_mut().collect();

@@ -3,7 +3,7 @@
 //! a loop, is only made where the numbers bear it out.
 
 use ptx_tc::resolve::operations::Opcode;
-use ptx_tc::simulation::arithmetic::{Arithmetic, Lanes};
+use ptx_tc::simulation::arithmetic::Lanes;
 use ptx_tc::{Options, Source, check};
 
 /// Opcodes, the width of their destination, and of their sources; 1 is a predicate.
@@ -214,7 +214,7 @@ fn computed(random: &mut Random, count: u64) -> (String, u32, Vec<u64>) {
     };
     let operands: Vec<String> = widths.iter().enumerate().map(operand).collect();
     text += &format!("    {opcode} x{to}, {};\n", operands.join(", "));
-    let arithmetic = Arithmetic::of(&Opcode::new(opcode)).unwrap().unwrap().widened(to);
+    let arithmetic = Opcode::new(opcode).arithmetic().unwrap().unwrap().widened(to);
     let results = (0..count)
         .map(|i| {
             let sources: Vec<Lanes> = sources.iter().map(|it| [it.numbers[i as usize]; 32]).collect();

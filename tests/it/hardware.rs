@@ -5,7 +5,7 @@ use std::fs;
 use ptx_tc::resolve::operations::Opcode;
 use ptx_tc::simulation::addresses::matrix::eight_by_eight;
 use ptx_tc::simulation::addresses::{Element, Im2col, Operand, Piece, Swizzle, Tensor, Tile};
-use ptx_tc::simulation::arithmetic::{Arithmetic, Lanes};
+use ptx_tc::simulation::arithmetic::Lanes;
 
 use crate::common::root;
 
@@ -83,7 +83,8 @@ fn instructions_compute_what_the_hardware_does() {
     let mut wrong = Vec::new();
     for form in &forms {
         let width: u32 = form.destinations[0][1..].parse().unwrap();
-        let arithmetic = Arithmetic::of(&Opcode::new(form.opcode))
+        let arithmetic = Opcode::new(form.opcode)
+            .arithmetic()
             .unwrap_or_else(|| panic!("{} computes nothing", form.opcode))
             .unwrap_or_else(|error| panic!("{}: {error}", form.opcode))
             .widened(width);

@@ -274,7 +274,7 @@ impl Describer<'_> {
 /// The fields that say something and whose bits are all known.
 fn known_fields(layout: &'static Layout, word: Known) -> Vec<FieldValue<'static>> {
     let fields = layout.fields.iter().filter(|field| !field.is_fixed());
-    fields.filter_map(|field| word.raw(field).map(|raw| FieldValue { field, raw })).collect()
+    fields.filter_map(|field| field.raw(word).map(|raw| FieldValue { field, raw })).collect()
 }
 
 /// A word in hexadecimal, `?` for each digit that is not known.

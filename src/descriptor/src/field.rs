@@ -9,7 +9,7 @@ use std::fmt;
 use serde::{Serialize, Serializer};
 
 use super::Check;
-pub use super::known_bits::Known;
+pub use ptx_arithmetic::known_bits::Known;
 
 /// Adjacent bits of a word, both ends included, as the ISA writes them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -211,6 +211,12 @@ impl Field {
     /// A word that has ones in its bits only.
     pub fn mask(&self) -> u64 {
         self.bits.iter().fold(0, |mask, bits| mask | bits.mask())
+    }
+
+    /// What it holds in a word, if all of its bits are known there.
+    pub fn raw(&self, word: Known) -> Option<u64> {
+        let mask = self.mask();
+        (word.mask & mask == mask).then(|| self.get(word.value))
     }
 
     /// Its bits in `word`, moved down to bit 0.
@@ -500,7 +506,7 @@ impl Layout {
     /// The bits of the field `name` when all of them are known.
     pub fn known(&self, name: &str, word: Known) -> Option<(&Field, u64)> {
         let field = self.field(name)?;
-        word.raw(field).map(|raw| (field, raw))
+        field.raw(word).map(|raw| (field, raw))
     }
 }
 

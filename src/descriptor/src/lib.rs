@@ -30,13 +30,12 @@ pub mod canonical;
 pub mod field;
 pub mod idesc_check;
 pub mod instruction;
-pub mod known_bits;
 pub mod shared_memory;
 pub mod tmem_address;
 pub mod zero_column_mask;
 
 pub use field::{Bits, EncodeError, Field, Layout, Value, Values, matrix_descriptor_encode};
-pub use known_bits::Known;
+pub use ptx_arithmetic::known_bits::{self, Known};
 
 use crate::isa::mma_shapes;
 use crate::isa::targets::{Portability, PtxVersion, Target};
@@ -391,10 +390,10 @@ fn check_fields(layout: &'static Layout, word: Known) -> Vec<Problem> {
                 (word.value & mask != field.put(must_be) & mask).then_some(Reason::Fixed { must_be })
             }
             Values::Number(last) => {
-                word.raw(field).filter(|raw| !field.permits(*raw)).map(|_| Reason::TooLarge { last })
+                field.raw(word).filter(|raw| !field.permits(*raw)).map(|_| Reason::TooLarge { last })
             }
             Values::Flag | Values::Named(_) | Values::Scaled { .. } | Values::Address => {
-                word.raw(field).filter(|raw| !field.permits(*raw)).map(|_| Reason::Meaningless)
+                field.raw(word).filter(|raw| !field.permits(*raw)).map(|_| Reason::Meaningless)
             }
         };
         if let Some(reason) = reason {

@@ -302,11 +302,11 @@ impl Rows {
         static FIELDS: LazyLock<[Option<&Field>; 4]> =
             LazyLock::new(|| [SWIZZLE, STRIDE, BASE_OFFSET, LBO_MODE].map(|name| layout(false).field(name)));
         let [swizzle, stride, base_offset, lbo_mode] = *FIELDS;
-        let raw = |field: Option<&Field>| word.raw(field?);
+        let raw = |field: Option<&Field>| field?.raw(word);
         Self {
             swizzle: raw(swizzle)
                 .and_then(|raw| SwizzleMode::VARIANTS.iter().copied().find(|mode| mode.bits() == raw)),
-            stride: stride.and_then(|field| field.number_of(word.raw(field)?)),
+            stride: stride.and_then(|field| field.number_of(field.raw(word)?)),
             base_offset: raw(base_offset),
             is_absolute: raw(lbo_mode).map(|raw| raw != 0),
         }

@@ -6,6 +6,7 @@
 //! [`environment`] says what it is checked against, [`provenance`] which lines of a compiler's sources
 //! it comes from.
 
+use ptx_arithmetic as arithmetic;
 use ptx_descriptor as descriptor;
 use ptx_host as host;
 use ptx_isa as isa;

@@ -8,6 +8,7 @@ use std::ops::Range;
 use smallvec::SmallVec;
 
 use super::opcode_words::{tensor_operation, words};
+use crate::arithmetic::{self, Arithmetic, Unsupported};
 use crate::isa::generic::{
     Access, BooleanOperator, Comparison, Computation, Constraint, Control, Flag, Form, Lanes, Modifier,
     OperandSlot, Role, Row, Semantics, Space, SpaceRule, Synchronization, Type, rows_starting_with,
@@ -56,6 +57,7 @@ pub struct Opcode {
     memory: MemoryEffect,
     is_aligned: bool,
     writes_first: Option<bool>,
+    arithmetic: Option<Box<Result<Arithmetic, Unsupported>>>,
 }
 
 /// What an access to memory means for other threads.
@@ -226,6 +228,7 @@ impl Opcode {
             memory: MemoryEffect::default(),
             is_aligned: false,
             writes_first: None,
+            arithmetic: None,
         };
         let Some((first, _)) = words(text).next() else { return this };
         let rows = rows_starting_with(first);
@@ -284,6 +287,11 @@ impl Opcode {
         this.only_computes = row.control == Control::Next
             && row.synchronization == Synchronization::None
             && !this.slots.iter().any(|slot| matches!(slot.role, Role::Address(..)));
+        let qualifiers: SmallVec<[Modifier; 12]> = this.modifiers.iter().map(|it| it.modifier).collect();
+        let (types, is_known) = (&this.types[..], this.is_known());
+        let opcode =
+            arithmetic::Opcode { operation: row.operation, qualifiers: &qualifiers, types, is_known };
+        this.arithmetic = Arithmetic::of(&opcode).map(Box::new);
         this
     }
 
@@ -399,6 +407,15 @@ impl Opcode {
     /// Which operation it is.
     pub fn operation(&self) -> Option<generic::Operation> {
         self.row.map(|row| row.operation)
+    }
+
+    /// What it computes; nothing if it does something else than computing registers from registers.
+    ///
+    /// # Errors
+    /// If that is not known here.
+    #[inline]
+    pub fn arithmetic(&self) -> Option<Result<Arithmetic, Unsupported>> {
+        self.arithmetic.as_deref().copied()
     }
 
     /// What its first destination is made of. Nothing is known where a word is not.

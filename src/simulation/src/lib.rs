@@ -26,7 +26,6 @@ use std::sync::atomic::Ordering;
 use rustc_hash::FxHashMap;
 
 pub mod addresses;
-pub mod arithmetic;
 mod clock;
 mod findings;
 mod judged;
@@ -45,6 +44,7 @@ use diagnostic::Diagnostic;
 use launch::{Argument, Launch, LaunchError, LaunchFile};
 use machine::{Buffer, Bytes, Conditions, Extents, Fill, Global, Machine, Shape};
 use program::{Action, Program, Shared};
+pub use ptx_arithmetic as arithmetic;
 use ptx_check::{analysis, descriptor, diagnostic, instruction, isa, resolve, source, syntax, words};
 use report::verdict;
 pub use report::{KernelReport, Progress, Reason, Verdict};

@@ -327,7 +327,7 @@ impl<'a> Lowering<'a> {
             .zip(raw.operands.range())
             .map(|(slot, index)| Filled { slot, index: index as u32 })
             .collect();
-        if let Some(arithmetic) = Arithmetic::of(opcode) {
+        if let Some(arithmetic) = opcode.arithmetic() {
             return self.compute(opcode, operation, &filled, arithmetic.ok());
         }
         let mut it = Operands { lowering: self, opcode, filled: &filled };

@@ -2,8 +2,9 @@
 
 use super::lanes::{map1, map2, map3, packed};
 use super::{Decoded, FOREIGN_TYPE, INCOMPLETE, Integer, Lanes, UNTYPED};
-use crate::isa::generic::{Flag, Modifier, Operation, Part, Type};
-use crate::resolve::operations::Opcode;
+use crate::Opcode;
+use crate::domain::{Composing, Domain, Function as Step};
+use ptx_isa::generic::{Flag, Modifier, Operation, Part, Type};
 
 /// What is computed of each element.
 #[derive(Clone, Copy, Debug)]
@@ -42,7 +43,7 @@ enum Function {
 }
 
 impl Instruction {
-    pub(super) fn of(operation: Operation, opcode: &Opcode) -> Decoded<Self> {
+    pub(super) fn of(operation: Operation, opcode: &Opcode<'_>) -> Decoded<Self> {
         let part = || part(opcode).ok_or(INCOMPLETE);
         let second_signed = || opcode.types.get(1).map(|ty| ty.is_signed()).ok_or(UNTYPED);
         let function = match operation {
@@ -73,6 +74,61 @@ impl Instruction {
         }
         let (saturates, relu) = (opcode.has_flag(Flag::Sat), opcode.has_flag(Flag::Relu));
         Ok(Self { function, ty, count, saturates, relu })
+    }
+
+    /// How many bits of a source matter.
+    pub(super) fn source_bits(&self, position: usize) -> u32 {
+        let bits = self.ty.bits * self.count;
+        match (self.function, position) {
+            (Function::MultiplyAdd(Part::Wide), 2) => bits * 2,
+            (Function::Dot4(_) | Function::Dot2(..), _) => 32,
+            _ => bits,
+        }
+    }
+
+    /// What it makes of the values of a domain.
+    pub(super) fn compose<D: Domain>(&self, of: &mut Composing<'_, D>) -> Option<D::Value> {
+        let Self { function, ty, count, saturates, relu } = *self;
+        if count > 1 || saturates || relu {
+            return None;
+        }
+        // The upper half of a product is known where all of it is one register.
+        let high = |of: &mut Composing<'_, D>| {
+            let wide = of.of_sources(Step::MultiplyWide, ty, 2).filter(|_| ty.bits <= 32)?;
+            let by = of.number(ty.bits.into());
+            Some(of.of(Step::ShiftRight, ty.doubled(), &[wide, by]))
+        };
+        match function {
+            Function::Add => of.of_sources(Step::Add, ty, 2),
+            Function::Subtract => of.of_sources(Step::Subtract, ty, 2),
+            Function::Multiply(Part::Lo) => of.of_sources(Step::Multiply, ty, 2),
+            Function::Multiply(Part::Wide) => of.of_sources(Step::MultiplyWide, ty, 2),
+            Function::Multiply(Part::Hi) => high(of),
+            Function::MultiplyAdd(part) => {
+                let (product, sum) = match part {
+                    Part::Lo => (of.of_sources(Step::Multiply, ty, 2)?, ty),
+                    Part::Wide => (of.of_sources(Step::MultiplyWide, ty, 2)?, ty.doubled()),
+                    Part::Hi => (high(of)?, ty),
+                };
+                let addend = of.source(2)?;
+                Some(of.of(Step::Add, sum, &[product, addend]))
+            }
+            Function::Divide => of.of_sources(Step::Divide, ty, 2),
+            Function::Remainder => of.of_sources(Step::Remainder, ty, 2),
+            Function::Minimum => of.of_sources(Step::Minimum, ty, 2),
+            Function::Maximum => of.of_sources(Step::Maximum, ty, 2),
+            Function::Negate => {
+                let (zero, a) = (of.number(0), of.source(0)?);
+                Some(of.of(Step::Subtract, ty, &[zero, a]))
+            }
+            Function::Multiply24(_)
+            | Function::MultiplyAdd24(_)
+            | Function::CarrylessMultiplyAdd(_)
+            | Function::SumOfDifferences
+            | Function::Absolute
+            | Function::Dot4(_)
+            | Function::Dot2(..) => None,
+        }
     }
 
     pub(super) fn execute(&self, active: u32, sources: &[&Lanes], destinations: &mut [&mut Lanes]) {
@@ -182,7 +238,7 @@ impl Instruction {
 }
 
 /// Which part of a product an opcode asks for.
-pub(super) fn part(opcode: &Opcode) -> Option<Part> {
+pub(super) fn part(opcode: &Opcode<'_>) -> Option<Part> {
     opcode.modifier(|modifier| match modifier {
         Modifier::Part(part) => Some(part),
         _ => None,

@@ -3,8 +3,9 @@
 use super::bits::overflow;
 use super::lanes::{each, map1, map2, map3};
 use super::{Decoded, INCOMPLETE, Integer, Lanes, NOT_HERE};
-use crate::isa::generic::{BooleanOperator, Direction, Modifier, Operation, Overflow};
-use crate::resolve::operations::Opcode;
+use crate::Opcode;
+use crate::domain::{Composing, Domain, Function as Step};
+use ptx_isa::generic::{BooleanOperator, Direction, Modifier, Operation, Overflow};
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Instruction {
@@ -30,7 +31,7 @@ enum Function {
 }
 
 impl Instruction {
-    pub(super) fn of(operation: Operation, opcode: &Opcode) -> Decoded<Self> {
+    pub(super) fn of(operation: Operation, opcode: &Opcode<'_>) -> Decoded<Self> {
         let function = match operation {
             Operation::And => Function::And,
             Operation::Or => Function::Or,
@@ -47,6 +48,44 @@ impl Instruction {
             _ => return Err(NOT_HERE),
         };
         Ok(Self { function, ty: Integer::first(opcode)? })
+    }
+
+    /// How many bits of a source matter.
+    pub(super) fn source_bits(&self, position: usize) -> u32 {
+        match (self.function, position) {
+            (Function::ShiftLeft | Function::ShiftRight, 1) => 32,
+            (Function::LookupPredicate(_), 4) => 1,
+            (Function::Lookup | Function::LookupPredicate(_) | Function::Funnel(..), _) => 32,
+            _ => self.ty.bits,
+        }
+    }
+
+    /// What it makes of the values of a domain.
+    pub(super) fn compose<D: Domain>(&self, of: &mut Composing<'_, D>) -> Option<D::Value> {
+        let ty = self.ty;
+        match self.function {
+            Function::And => of.of_sources(Step::And, ty, 2),
+            Function::Or => of.of_sources(Step::Or, ty, 2),
+            Function::Xor => of.of_sources(Step::Xor, ty, 2),
+            Function::Not => of.of_sources(Step::Not, ty, 1),
+            Function::Lookup | Function::LookupPredicate(_) => of.of_sources(Step::Lookup, ty, 4),
+            Function::ShiftLeft => of.of_sources(Step::ShiftLeft, ty, 2),
+            Function::ShiftRight => of.of_sources(Step::ShiftRight, ty, 2),
+            Function::Funnel(direction, overflow) => {
+                let amount = of.known(2, 32)?;
+                let amount = match overflow {
+                    Overflow::Clamp => amount.min(32),
+                    Overflow::Wrap => amount & 31,
+                };
+                let from = match direction {
+                    Direction::Left => 32 - amount,
+                    Direction::Right => amount,
+                };
+                let (a, b, from) = (of.source(0)?, of.source(1)?, of.number(from));
+                Some(of.of(Step::Funnel, Integer::U32, &[a, b, from]))
+            }
+            Function::LogicalNot => None,
+        }
     }
 
     pub(super) fn execute(&self, active: u32, sources: &[&Lanes], destinations: &mut [&mut Lanes]) {
@@ -102,7 +141,7 @@ impl Instruction {
     }
 }
 
-fn direction(opcode: &Opcode) -> Decoded<Direction> {
+fn direction(opcode: &Opcode<'_>) -> Decoded<Direction> {
     let word = opcode.modifier(|modifier| match modifier {
         Modifier::Direction(direction) => Some(direction),
         _ => None,

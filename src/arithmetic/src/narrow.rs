@@ -4,8 +4,8 @@ use super::floating::rounding;
 use super::format::{Exact, Format, Number, Overflow, rounds_up, split};
 use super::lanes::each;
 use super::{Decoded, FOREIGN_TYPE, Lanes, NOT_HERE, UNTYPED};
-use crate::isa::generic::{Flag, Modifier, Operation, Rounding, Scaled, Type};
-use crate::resolve::operations::Opcode;
+use crate::Opcode;
+use ptx_isa::generic::{Flag, Modifier, Operation, Rounding, Scaled, Type};
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Instruction {
@@ -74,7 +74,7 @@ impl Element {
 }
 
 impl Instruction {
-    pub(super) fn of(operation: Operation, opcode: &Opcode) -> Decoded<Self> {
+    pub(super) fn of(operation: Operation, opcode: &Opcode<'_>) -> Decoded<Self> {
         if opcode.has_flag(Flag::Pzo) {
             return Err("what `.pzo` does is not known");
         }

@@ -9,8 +9,8 @@ use std::f64::consts::TAU;
 use super::format::{Format, Number};
 use super::lanes::{map1, map2, packed};
 use super::{Decoded, FOREIGN_TYPE, Lanes, NOT_HERE, UNTYPED};
-use crate::isa::generic::{Flag, Modifier, Operation, Precision, Rounding};
-use crate::resolve::operations::Opcode;
+use crate::Opcode;
+use ptx_isa::generic::{Flag, Modifier, Operation, Precision, Rounding};
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Instruction {
@@ -34,7 +34,7 @@ enum Function {
 }
 
 impl Instruction {
-    pub(super) fn of(operation: Operation, opcode: &Opcode) -> Decoded<Self> {
+    pub(super) fn of(operation: Operation, opcode: &Opcode<'_>) -> Decoded<Self> {
         let function = match operation {
             Operation::DivFloat if opcode.has(Modifier::Precision(Precision::Full)) => {
                 Function::Divide(Precision::Full)

@@ -1,8 +1,10 @@
 //! Arithmetic on words of which some bits are known. A [`Known`] has no width of its own; bits
 //! above the width of a value are known to be zero when they matter, and cut off by [`within`].
 
-use super::field::Field;
-use crate::isa::generic::Relation;
+use ptx_isa::generic::Relation;
+
+use crate::Integer;
+use crate::domain::{Domain, Function};
 
 /// A word of which perhaps not all bits are known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -17,12 +19,6 @@ impl Known {
     /// The bits of `value` that `mask` has ones for.
     pub const fn new(mask: u64, value: u64) -> Self {
         Self { mask, value: value & mask }
-    }
-
-    /// What the field holds, if all of its bits are known.
-    pub fn raw(self, field: &Field) -> Option<u64> {
-        let mask = field.mask();
-        (self.mask & mask == mask).then(|| field.get(self.value))
     }
 }
 
@@ -321,4 +317,84 @@ impl Known {
         let all = cut(self, width);
         (all.mask == u64::MAX).then_some(all.value)
     }
+}
+
+/// The domain of single bits: each is known to be 0, known to be 1, or unknown. A join keeps the bits that both have.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct KnownBits;
+
+impl Domain for KnownBits {
+    type Value = Known;
+
+    fn unknown(&mut self) -> Known {
+        UNKNOWN
+    }
+
+    fn number(&mut self, bits: u64) -> Known {
+        Known::from(bits)
+    }
+
+    fn known(&mut self, value: &Known, bits: u32) -> Option<u64> {
+        value.constant(bits)
+    }
+
+    fn apply(&mut self, function: Function, ty: Integer, sources: &[Known]) -> Known {
+        let Integer { bits: width, signed } = ty;
+        let source =
+            |position: usize, bits: u32| cut(sources.get(position).copied().unwrap_or(UNKNOWN), bits);
+        let (a, b) = (source(0, width), source(1, width));
+        let word = |position: usize| source(position, 32).constant(32);
+        let result = match function {
+            Function::Add => add(a, b, false),
+            Function::Subtract => add(a, Known::new(b.mask, !b.value), true),
+            Function::Multiply => multiply(a, b, width, false),
+            Function::MultiplyWide => return cut(multiply(a, b, width, signed), width * 2),
+            Function::Divide => divide(a, b, width, signed),
+            Function::Remainder => remainder(a, b, width, signed),
+            Function::Minimum => extreme(a, b, width, signed, true),
+            Function::Maximum => extreme(a, b, width, signed, false),
+            Function::And => and(a, b),
+            Function::Or => or(a, b),
+            Function::Xor => xor(a, b),
+            Function::Not => not(a),
+            Function::Lookup => match word(3) {
+                Some(table) => lop3(a, b, source(2, width), table),
+                None => UNKNOWN,
+            },
+            Function::ShiftLeft => word(1).map_or(UNKNOWN, |by| shl(a, by, width)),
+            Function::ShiftRight => word(1).map_or(UNKNOWN, |by| shr(a, by, width, signed)),
+            Function::Funnel => word(2).map_or(UNKNOWN, |from| funnel(a, b, from)),
+            Function::Extract => {
+                let field = word(1).zip(word(2)).and_then(|(at, len)| field(at, len, width));
+                field.map_or(UNKNOWN, |field| bfe(a, field, width, signed))
+            }
+            Function::Insert => {
+                let field = word(2).zip(word(3)).and_then(|(at, len)| field(at, len, width));
+                field.map_or(UNKNOWN, |field| bfi(a, b, field, width))
+            }
+            Function::Permute => word(2).map_or(UNKNOWN, |selector| prmt(a, b, selector)),
+            Function::Reverse => reverse(a, width),
+            Function::Extend(to) => return cut(extend(a, width, signed), to),
+            Function::Compare(relation) => return compared(relation, a, b, ty),
+            Function::Select => match source(2, 1).constant(1) {
+                Some(0) => b,
+                Some(_) => a,
+                None => join(a, b),
+            },
+            // Whatever lane it comes from, what is known of it is so in all of them.
+            Function::Exchange => a,
+        };
+        cut(result, width)
+    }
+}
+
+/// What a comparison says of words of which some bits are known.
+fn compared(relation: Relation, a: Known, b: Known, ty: Integer) -> Known {
+    let differ = a.mask & b.mask & (a.value ^ b.value) != 0;
+    let holds = match (a.constant(ty.bits), b.constant(ty.bits)) {
+        (Some(a), Some(b)) => Some(compare(relation, a, b, ty.bits)),
+        // Which is more is not known.
+        _ => (differ && !relation.is_order()).then(|| relation.holds(std::cmp::Ordering::Less)),
+    };
+    holds.map_or(cut(UNKNOWN, 1), |holds| Known::from(u64::from(holds)))
 }

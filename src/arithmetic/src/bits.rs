@@ -2,8 +2,9 @@
 
 use super::lanes::{map1, map2, map3, map4};
 use super::{Decoded, INCOMPLETE, Integer, Lanes, NOT_HERE};
-use crate::isa::generic::{Flag, Modifier, Operation, Overflow};
-use crate::resolve::operations::Opcode;
+use crate::Opcode;
+use crate::domain::{Composing, Domain, Function as Step};
+use ptx_isa::generic::{Flag, Modifier, Operation, Overflow};
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Instruction {
@@ -28,7 +29,7 @@ enum Function {
 }
 
 impl Instruction {
-    pub(super) fn of(operation: Operation, opcode: &Opcode) -> Decoded<Self> {
+    pub(super) fn of(operation: Operation, opcode: &Opcode<'_>) -> Decoded<Self> {
         let function = match operation {
             Operation::Popc => Function::Count,
             Operation::Clz => Function::LeadingZeros,
@@ -42,6 +43,30 @@ impl Instruction {
             _ => return Err(NOT_HERE),
         };
         Ok(Self { function, ty: Integer::first(opcode)? })
+    }
+
+    /// How many bits of a source matter.
+    pub(super) fn source_bits(&self, position: usize) -> u32 {
+        match (self.function, position) {
+            (Function::Extract, 1 | 2) | (Function::Insert, 2 | 3) => 32,
+            (Function::FindNth | Function::ExtendSign(_) | Function::Mask(_), _) => 32,
+            _ => self.ty.bits,
+        }
+    }
+
+    /// What it makes of the values of a domain.
+    pub(super) fn compose<D: Domain>(&self, of: &mut Composing<'_, D>) -> Option<D::Value> {
+        match self.function {
+            Function::Reverse => of.of_sources(Step::Reverse, self.ty, 1),
+            Function::Extract => of.of_sources(Step::Extract, self.ty, 3),
+            Function::Insert => of.of_sources(Step::Insert, self.ty, 4),
+            Function::Count
+            | Function::LeadingZeros
+            | Function::Find { .. }
+            | Function::FindNth
+            | Function::ExtendSign(_)
+            | Function::Mask(_) => None,
+        }
     }
 
     pub(super) fn execute(&self, active: u32, sources: &[&Lanes], destinations: &mut [&mut Lanes]) {
@@ -72,7 +97,7 @@ impl Instruction {
 }
 
 /// What an opcode does with positions that are too large.
-pub(super) fn overflow(opcode: &Opcode) -> Decoded<Overflow> {
+pub(super) fn overflow(opcode: &Opcode<'_>) -> Decoded<Overflow> {
     let word = opcode.modifier(|modifier| match modifier {
         Modifier::Overflow(overflow) => Some(overflow),
         _ => None,

@@ -2,8 +2,9 @@
 
 use super::lanes::{each, packed};
 use super::{Decoded, FOREIGN_TYPE, INCOMPLETE, Integer, Lanes, NOT_HERE, UNTYPED};
-use crate::isa::generic::{Flag, Modifier, Operation, ReductionOperator, ShuffleMode, Type, VoteMode};
-use crate::resolve::operations::Opcode;
+use crate::Opcode;
+use crate::domain::{Composing, Domain, Function};
+use ptx_isa::generic::{Flag, Modifier, Operation, ReductionOperator, ShuffleMode, Type, VoteMode};
 
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Instruction {
@@ -26,7 +27,7 @@ pub(super) enum Instruction {
 }
 
 impl Instruction {
-    pub(super) fn of(operation: Operation, opcode: &Opcode) -> Decoded<Self> {
+    pub(super) fn of(operation: Operation, opcode: &Opcode<'_>) -> Decoded<Self> {
         Ok(match operation {
             Operation::Shfl | Operation::ShflSync => Self::Shuffle(shuffle_mode(opcode)?),
             Operation::Vote | Operation::VoteBallot | Operation::VoteSync | Operation::VoteSyncBallot => {
@@ -40,6 +41,21 @@ impl Instruction {
             Operation::Movmatrix => Self::TransposeMatrix,
             _ => return Err(NOT_HERE),
         })
+    }
+
+    /// What it makes of the values of a domain.
+    pub(super) fn compose<D: Domain>(&self, of: &mut Composing<'_, D>) -> Option<D::Value> {
+        match self {
+            Self::Shuffle(_) => of.of_sources(Function::Exchange, Integer::U32, 1),
+            Self::Vote(_)
+            | Self::MatchAny(_)
+            | Self::MatchAll(_)
+            | Self::ActiveMask
+            | Self::Reduce(..)
+            | Self::ReduceFloat { .. }
+            | Self::Elect
+            | Self::TransposeMatrix => None,
+        }
     }
 
     pub(super) fn execute(&self, active: u32, sources: &[&Lanes], destinations: &mut [&mut Lanes]) {
@@ -206,7 +222,7 @@ fn smaller(is_minimum: bool, keeps_nan: bool, a: f32, b: f32) -> f32 {
     }
 }
 
-fn reduction(opcode: &Opcode) -> Decoded<Instruction> {
+fn reduction(opcode: &Opcode<'_>) -> Decoded<Instruction> {
     let operator = opcode.modifier(|modifier| match modifier {
         Modifier::ReductionOperator(operator) => Some(operator),
         _ => None,
@@ -225,7 +241,7 @@ fn reduction(opcode: &Opcode) -> Decoded<Instruction> {
     Ok(Instruction::ReduceFloat { is_minimum, absolute, keeps_nan })
 }
 
-fn shuffle_mode(opcode: &Opcode) -> Decoded<ShuffleMode> {
+fn shuffle_mode(opcode: &Opcode<'_>) -> Decoded<ShuffleMode> {
     let word = opcode.modifier(|modifier| match modifier {
         Modifier::ShuffleMode(mode) => Some(mode),
         _ => None,
@@ -233,7 +249,7 @@ fn shuffle_mode(opcode: &Opcode) -> Decoded<ShuffleMode> {
     word.ok_or(INCOMPLETE)
 }
 
-fn vote_mode(opcode: &Opcode) -> Decoded<VoteMode> {
+fn vote_mode(opcode: &Opcode<'_>) -> Decoded<VoteMode> {
     let word = opcode.modifier(|modifier| match modifier {
         Modifier::VoteMode(mode) => Some(mode),
         _ => None,

@@ -4,8 +4,8 @@
 
 use super::lanes::{each, packed};
 use super::{Decoded, INCOMPLETE, Integer, Lanes, NOT_HERE, UNTYPED};
-use crate::isa::generic::{Comparison, Flag, Modifier, Operation, Overflow, Relation, SecondOperation, Type};
-use crate::resolve::operations::Opcode;
+use crate::Opcode;
+use ptx_isa::generic::{Comparison, Flag, Modifier, Operation, Overflow, Relation, SecondOperation, Type};
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Instruction {
@@ -34,12 +34,12 @@ enum Function {
 }
 
 impl Instruction {
-    pub(super) fn of(operation: Operation, opcode: &Opcode) -> Decoded<Self> {
+    pub(super) fn of(operation: Operation, opcode: &Opcode<'_>) -> Decoded<Self> {
         Self::packed(operation, 1, opcode)
     }
 
     /// Of so many elements in a register.
-    pub(super) fn packed(operation: Operation, count: u32, opcode: &Opcode) -> Decoded<Self> {
+    pub(super) fn packed(operation: Operation, count: u32, opcode: &Opcode<'_>) -> Decoded<Self> {
         let function = match operation {
             Operation::Vadd | Operation::Vadd2 | Operation::Vadd4 => Function::Add,
             Operation::Vsub | Operation::Vsub2 | Operation::Vsub4 => Function::Subtract,

@@ -2,8 +2,10 @@
 
 use super::lanes::each;
 use super::{Decoded, FOREIGN_TYPE, Lanes, UNTYPED};
-use crate::isa::generic::{Operation, Type};
-use crate::resolve::operations::Opcode;
+use crate::Integer;
+use crate::Opcode;
+use crate::domain::{Composing, Domain, Function};
+use ptx_isa::generic::{Operation, Type};
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Instruction {
@@ -12,7 +14,7 @@ pub(super) struct Instruction {
 }
 
 impl Instruction {
-    pub(super) fn of(operation: Operation, opcode: &Opcode) -> Decoded<Self> {
+    pub(super) fn of(operation: Operation, opcode: &Opcode<'_>) -> Decoded<Self> {
         let ty = *opcode.types.first().ok_or(UNTYPED)?;
         let bits = match (ty, operation) {
             (Type::Pred, _) => 1,
@@ -20,6 +22,53 @@ impl Instruction {
             _ => return Err(super::NOT_HERE),
         };
         Ok(Self { bits })
+    }
+
+    /// How many bits of each of so many sources matter.
+    pub(super) const fn source_bits(self, count: usize) -> Option<u32> {
+        match (self.bits, count) {
+            (_, 0) => None,
+            // 128 bits are two registers wherever they are.
+            (128, 1) => None,
+            (bits, 1) => Some(bits),
+            (bits, count) if bits >= count as u32 && bits <= 128 => Some(bits / count as u32),
+            _ => None,
+        }
+    }
+
+    /// What the destination at a position, of so many, gets of the values of a domain.
+    pub(super) fn compose<D: Domain>(
+        self,
+        of: &mut Composing<'_, D>,
+        position: usize,
+        count: usize,
+    ) -> Option<D::Value> {
+        let (from, to) = (of.sources(), count);
+        let ty = |bits: u32| Integer { bits, signed: false };
+        if from == to {
+            let source = of.source(position)?;
+            let bits = self.bits.min(64);
+            return Some(of.of(Function::Extend(bits), ty(bits), &[source]));
+        }
+        let is_divided = |parts: usize| parts > 0 && self.bits.is_multiple_of(parts as u32);
+        if self.bits > 64 || !is_divided(from) || !is_divided(to) {
+            return None;
+        }
+        let (wide, part) = (ty(self.bits), self.element(from as u32));
+        let mut row = of.source(0)?;
+        row = of.of(Function::Extend(self.bits), ty(part), &[row]);
+        for index in 1..from {
+            let source = of.source(index)?;
+            let (at, len) = (of.number(u64::from(part) * index as u64), of.number(part.into()));
+            row = of.of(Function::Insert, wide, &[source, row, at, len]);
+        }
+        let part = self.element(to as u32);
+        if to == 1 {
+            return Some(row);
+        }
+        let by = of.number(u64::from(part) * position as u64);
+        let shifted = of.of(Function::ShiftRight, wide, &[row, by]);
+        Some(of.of(Function::Extend(part), wide, &[shifted]))
     }
 
     pub(super) fn execute(self, active: u32, sources: &[&Lanes], destinations: &mut [&mut Lanes]) {

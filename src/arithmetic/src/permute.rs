@@ -2,8 +2,10 @@
 
 use super::lanes::map3;
 use super::{Decoded, Lanes};
-use crate::isa::generic::{Modifier, PermuteMode};
-use crate::resolve::operations::Opcode;
+use crate::Integer;
+use crate::Opcode;
+use crate::domain::{Composing, Domain, Function};
+use ptx_isa::generic::{Modifier, PermuteMode};
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Instruction {
@@ -12,12 +14,20 @@ pub(super) struct Instruction {
 
 impl Instruction {
     #[allow(clippy::unnecessary_wraps, reason = "as the other parts do")]
-    pub(super) fn of(opcode: &Opcode) -> Decoded<Self> {
+    pub(super) fn of(opcode: &Opcode<'_>) -> Decoded<Self> {
         let mode = opcode.modifier(|modifier| match modifier {
             Modifier::PermuteMode(mode) => Some(mode),
             _ => None,
         });
         Ok(Self { mode })
+    }
+
+    /// What it makes of the values of a domain.
+    pub(super) fn compose<D: Domain>(self, of: &mut Composing<'_, D>) -> Option<D::Value> {
+        let Some(mode) = self.mode else { return of.of_sources(Function::Permute, Integer::U32, 3) };
+        let selector = selectors(mode)[(of.known(2, 2)? & 3) as usize];
+        let (a, b, selector) = (of.source(0)?, of.source(1)?, of.number(selector));
+        Some(of.of(Function::Permute, Integer::U32, &[a, b, selector]))
     }
 
     pub(super) fn execute(self, active: u32, sources: &[&Lanes], destinations: &mut [&mut Lanes]) {

@@ -2,8 +2,8 @@
 
 use super::lanes::each;
 use super::{Decoded, FOREIGN_TYPE, Integer, Lanes, UNTYPED};
-use crate::isa::generic::Operation;
-use crate::resolve::operations::Opcode;
+use crate::Opcode;
+use ptx_isa::generic::Operation;
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Instruction {
@@ -13,7 +13,7 @@ pub(super) struct Instruction {
 }
 
 impl Instruction {
-    pub(super) fn of(operation: Operation, opcode: &Opcode) -> Decoded<Self> {
+    pub(super) fn of(operation: Operation, opcode: &Opcode<'_>) -> Decoded<Self> {
         let ty = *opcode.types.first().ok_or(UNTYPED)?;
         let (ty, _) = Integer::elements(ty).ok_or(FOREIGN_TYPE)?;
         Ok(Self { ty, merges: operation == Operation::CvtPackMerge })

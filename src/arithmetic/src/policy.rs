@@ -2,16 +2,16 @@
 
 use super::lanes::each;
 use super::{Decoded, INCOMPLETE, Lanes};
-use crate::isa::generic::{L2Eviction, Modifier};
-use crate::resolve::operations::Opcode;
+use crate::Opcode;
+use ptx_isa::generic::{L2Eviction, Modifier};
 
 /// The word but for the fraction.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Instruction(u64);
 
 impl Instruction {
-    pub(super) fn of(opcode: &Opcode) -> Decoded<Self> {
-        let mut priorities = opcode.modifiers.iter().filter_map(|placed| match placed.modifier {
+    pub(super) fn of(opcode: &Opcode<'_>) -> Decoded<Self> {
+        let mut priorities = opcode.qualifiers.iter().filter_map(|qualifier| match *qualifier {
             Modifier::L2Eviction(eviction) => Some(eviction),
             _ => None,
         });

@@ -4,8 +4,9 @@ use super::floating::rounding;
 use super::format::{Exact, Format, Number, Overflow, rounds_up, split};
 use super::lanes::map1;
 use super::{Decoded, FOREIGN_TYPE, Integer, Lanes, UNTYPED};
-use crate::isa::generic::{Flag, Rounding, Type};
-use crate::resolve::operations::Opcode;
+use crate::Opcode;
+use crate::domain::{Composing, Domain, Function};
+use ptx_isa::generic::{Flag, Rounding, Type};
 
 #[derive(Clone, Copy, Debug)]
 #[allow(clippy::struct_excessive_bools, reason = "each is a word of its own")]
@@ -51,7 +52,7 @@ impl Kind {
 }
 
 impl Instruction {
-    pub(super) fn of(opcode: &Opcode) -> Decoded<Self> {
+    pub(super) fn of(opcode: &Opcode<'_>) -> Decoded<Self> {
         if opcode.has_flag(Flag::Pzo) {
             return Err("what `.pzo` does is not known");
         }
@@ -71,6 +72,26 @@ impl Instruction {
     /// For a register of so many bits.
     pub(super) const fn widened(self, bits: u32) -> Self {
         Self { register: bits, ..self }
+    }
+
+    /// How many bits of the source matter; `None` where it is no integer.
+    pub(super) const fn source_bits(&self) -> Option<u32> {
+        match (self.from, self.to) {
+            (Kind::Integer(from), Kind::Integer(_)) => Some(from.bits),
+            _ => None,
+        }
+    }
+
+    /// What it makes of the values of a domain.
+    pub(super) fn compose<D: Domain>(&self, of: &mut Composing<'_, D>) -> Option<D::Value> {
+        let (Kind::Integer(from), Kind::Integer(to)) = (self.from, self.to) else { return None };
+        if self.saturates {
+            return None;
+        }
+        let value = of.of_sources(Function::Extend(to.bits), from, 1)?;
+        // A register that is wider than the type takes its sign.
+        let register = if self.register > to.bits && self.register <= 64 { self.register } else { to.bits };
+        Some(if register == to.bits { value } else { of.of(Function::Extend(register), to, &[value]) })
     }
 
     pub(super) fn execute(&self, active: u32, sources: &[&Lanes], destinations: &mut [&mut Lanes]) {

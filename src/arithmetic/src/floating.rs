@@ -4,8 +4,8 @@ use super::doubles;
 use super::format::{Exact, Format, Number, Overflow};
 use super::lanes::{each, packed};
 use super::{Decoded, FOREIGN_TYPE, Lanes, NOT_HERE, UNTYPED};
-use crate::isa::generic::{Flag, Modifier, NumberClass, Operation, Rounding, Type};
-use crate::resolve::operations::Opcode;
+use crate::Opcode;
+use ptx_isa::generic::{Flag, Modifier, NumberClass, Operation, Rounding, Type};
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Instruction {
@@ -59,7 +59,7 @@ enum Function {
 }
 
 impl Instruction {
-    pub(super) fn of(operation: Operation, opcode: &Opcode) -> Decoded<Self> {
+    pub(super) fn of(operation: Operation, opcode: &Opcode<'_>) -> Decoded<Self> {
         let ty = |index: usize| opcode.types.get(index).copied();
         let first: Type = ty(0).ok_or(UNTYPED)?;
         let (format, count) = Format::elements(first).ok_or(FOREIGN_TYPE)?;
@@ -446,14 +446,14 @@ const fn is_out_of_bounds(bits: u64) -> bool {
 }
 
 /// How an opcode rounds, if it says so.
-pub(super) fn rounding(opcode: &Opcode) -> Option<Rounding> {
+pub(super) fn rounding(opcode: &Opcode<'_>) -> Option<Rounding> {
     opcode.modifier(|modifier| match modifier {
         Modifier::Rounding(rounding) => Some(rounding),
         _ => None,
     })
 }
 
-fn class(opcode: &Opcode) -> Decoded<NumberClass> {
+fn class(opcode: &Opcode<'_>) -> Decoded<NumberClass> {
     let word = opcode.modifier(|modifier| match modifier {
         Modifier::NumberClass(class) => Some(class),
         _ => None,

@@ -5,8 +5,9 @@ use std::cmp::Ordering;
 use super::format::Format;
 use super::lanes::{each, map3, packed};
 use super::{Decoded, FOREIGN_TYPE, INCOMPLETE, Integer, Lanes, NOT_HERE, UNTYPED};
-use crate::isa::generic::{BooleanOperator, Comparison, Flag, Operation, Relation, Type};
-use crate::resolve::operations::Opcode;
+use crate::Opcode;
+use crate::domain::{Composing, Domain, Function as Step};
+use ptx_isa::generic::{BooleanOperator, Comparison, Flag, Operation, Relation, Type};
 
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Instruction {
@@ -51,7 +52,7 @@ pub(super) enum Sign {
 }
 
 impl Instruction {
-    pub(super) fn of(operation: Operation, opcode: &Opcode) -> Decoded<Self> {
+    pub(super) fn of(operation: Operation, opcode: &Opcode<'_>) -> Decoded<Self> {
         let first = *opcode.types.first().ok_or(UNTYPED)?;
         let flushes = opcode.has_flag(Flag::Ftz);
         let mask = || first.bits().map(|bits| u64::MAX >> (64 - bits)).ok_or(FOREIGN_TYPE);
@@ -73,6 +74,53 @@ impl Instruction {
             }
             _ => return Err(NOT_HERE),
         })
+    }
+
+    /// How many bits of a source matter; `None` where they are no integers.
+    pub(super) fn source_bits(&self, position: usize) -> Option<u32> {
+        let of_test = |test: &Test| match (test.elements, position) {
+            (Elements::Integers(ty, _), 0 | 1) => Some(ty.bits * test.count),
+            (Elements::Integers(..), _) => Some(1),
+            (Elements::Floats { .. }, _) => None,
+        };
+        match self {
+            Self::SetPredicate(test) | Self::Set { test, .. } => of_test(test),
+            Self::Select { .. } if position == 2 => Some(1),
+            Self::SelectBySign { .. } if position == 2 => Some(32),
+            Self::Select { mask } | Self::SelectBySign { mask, .. } => Some(mask.count_ones()),
+        }
+    }
+
+    /// What the destination at a position gets of the values of a domain.
+    pub(super) fn compose<D: Domain>(&self, of: &mut Composing<'_, D>, position: usize) -> Option<D::Value> {
+        const PREDICATE: Integer = Integer { bits: 1, signed: false };
+        let holds = |of: &mut Composing<'_, D>, test: &Test| match test.elements {
+            Elements::Integers(ty, relation) if test.count == 1 => {
+                of.of_sources(Step::Compare(relation), ty, 2)
+            }
+            Elements::Integers(..) | Elements::Floats { .. } => None,
+        };
+        match self {
+            Self::SetPredicate(test) => {
+                let holds = holds(of, test)?;
+                let holds = match position {
+                    0 => holds,
+                    1 => of.of(Step::Not, PREDICATE, &[holds]),
+                    _ => return None,
+                };
+                of.joined(test.joined, holds, 2)
+            }
+            Self::Set { test, yes, bits } if position == 0 => {
+                let holds = holds(of, test)?;
+                let holds = of.joined(test.joined, holds, 2)?;
+                let (yes, no) = (of.number(*yes), of.number(0));
+                Some(of.of(Step::Select, Integer { bits: *bits, signed: false }, &[yes, no, holds]))
+            }
+            Self::Select { mask } if position == 0 => {
+                of.of_sources(Step::Select, Integer { bits: mask.count_ones(), signed: false }, 3)
+            }
+            Self::Set { .. } | Self::Select { .. } | Self::SelectBySign { .. } => None,
+        }
     }
 
     pub(super) fn execute(&self, active: u32, sources: &[&Lanes], destinations: &mut [&mut Lanes]) {
@@ -99,7 +147,7 @@ impl Instruction {
 }
 
 impl Test {
-    fn of(opcode: &Opcode, ty: Type) -> Decoded<Self> {
+    fn of(opcode: &Opcode<'_>, ty: Type) -> Decoded<Self> {
         let comparison = opcode.comparison().ok_or(INCOMPLETE)?;
         let joined = opcode.boolean_operator();
         if let Some((format, count)) = Format::elements(ty) {

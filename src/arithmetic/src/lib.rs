@@ -24,19 +24,20 @@
 
 use std::fmt;
 
-use crate::isa::generic::{Flag, Operation, Type};
-use crate::resolve::operations::Opcode;
+use ptx_isa::generic::{BooleanOperator, Comparison, Flag, Modifier, Operation, Type};
 
 mod approximate;
 mod bits;
 mod comparison;
 mod convert;
+pub mod domain;
 mod doubles;
 mod exact;
 mod extended;
 mod floating;
 mod format;
 mod integer;
+pub mod known_bits;
 mod lanes;
 mod logic;
 mod movement;
@@ -49,6 +50,48 @@ mod warp;
 
 /// One register of a warp.
 pub type Lanes = [u64; 32];
+
+/// An operation with its qualifiers.
+#[derive(Clone, Copy, Debug)]
+pub struct Opcode<'a> {
+    /// The operation.
+    pub operation: Operation,
+    /// Its qualifiers, in their order.
+    pub qualifiers: &'a [Modifier],
+    /// Those that are types, in their order.
+    pub types: &'a [Type],
+    /// Whether all of its qualifiers are known, and none is missing.
+    pub is_known: bool,
+}
+
+impl Opcode<'_> {
+    fn has(&self, modifier: Modifier) -> bool {
+        self.qualifiers.contains(&modifier)
+    }
+
+    fn has_flag(&self, flag: Flag) -> bool {
+        self.has(Modifier::Flag(flag))
+    }
+
+    /// Its first qualifier that `pick` takes.
+    fn modifier<T>(&self, pick: impl FnMut(Modifier) -> Option<T>) -> Option<T> {
+        self.qualifiers.iter().copied().find_map(pick)
+    }
+
+    fn comparison(&self) -> Option<Comparison> {
+        self.modifier(|modifier| match modifier {
+            Modifier::Comparison(comparison) => Some(comparison),
+            _ => None,
+        })
+    }
+
+    fn boolean_operator(&self) -> Option<BooleanOperator> {
+        self.modifier(|modifier| match modifier {
+            Modifier::BooleanOperator(operator) => Some(operator),
+            _ => None,
+        })
+    }
+}
 
 /// An instruction that computes registers from registers.
 #[derive(Clone, Copy, Debug)]
@@ -107,10 +150,10 @@ const INCOMPLETE: &str = "a word is missing or not known";
 impl Arithmetic {
     /// What an opcode computes; nothing if it does something else than computing registers from
     /// registers.
-    pub fn of(opcode: &Opcode) -> Option<Result<Self, Unsupported>> {
-        let operation = opcode.operation()?;
+    pub fn of(opcode: &Opcode<'_>) -> Option<Result<Self, Unsupported>> {
+        let operation = opcode.operation;
         let kind = Kind::of(operation, opcode)?;
-        let kind = if opcode.is_known() { kind } else { Err(INCOMPLETE) };
+        let kind = if opcode.is_known { kind } else { Err(INCOMPLETE) };
         Some(kind.map(Self).map_err(|reason| Unsupported { operation, reason }))
     }
 
@@ -152,7 +195,7 @@ impl Arithmetic {
 }
 
 impl Kind {
-    fn of(operation: Operation, opcode: &Opcode) -> Option<Decoded<Self>> {
+    fn of(operation: Operation, opcode: &Opcode<'_>) -> Option<Decoded<Self>> {
         Some(match operation {
             Operation::Add
             | Operation::Sub
@@ -436,13 +479,16 @@ impl Kind {
 
 /// The type of integers, or of bits taken for such.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Integer {
-    bits: u32,
-    signed: bool,
+pub struct Integer {
+    /// How many.
+    pub bits: u32,
+    /// Whether the highest is a sign.
+    pub signed: bool,
 }
 
 impl Integer {
-    const U32: Self = Self { bits: 32, signed: false };
+    /// `.u32`
+    pub const U32: Self = Self { bits: 32, signed: false };
 
     /// The type of an element, and how many there are.
     fn elements(ty: Type) -> Option<(Self, u32)> {
@@ -458,7 +504,7 @@ impl Integer {
     }
 
     /// The first type of an opcode, which has one element.
-    fn first(opcode: &Opcode) -> Decoded<Self> {
+    fn first(opcode: &Opcode<'_>) -> Decoded<Self> {
         let ty = *opcode.types.first().ok_or(UNTYPED)?;
         match Self::elements(ty) {
             Some((element, 1)) => Ok(element),
@@ -467,32 +513,35 @@ impl Integer {
     }
 
     /// All bits of a number.
-    const fn mask(self) -> u64 {
+    pub const fn mask(self) -> u64 {
         u64::MAX >> (64 - self.bits)
     }
 
-    const fn unsigned(self) -> Self {
+    /// As many bits without a sign.
+    #[must_use]
+    pub const fn unsigned(self) -> Self {
         Self { signed: false, ..self }
     }
 
     /// Twice as wide.
-    const fn doubled(self) -> Self {
+    #[must_use]
+    pub const fn doubled(self) -> Self {
         Self { bits: self.bits * 2, ..self }
     }
 
     /// The number that bits are.
-    const fn value(self, bits: u64) -> i128 {
+    pub const fn value(self, bits: u64) -> i128 {
         if self.signed { self.sign_extended(bits) as i128 } else { (bits & self.mask()) as i128 }
     }
 
     /// As it would be with 64 bits.
-    const fn sign_extended(self, bits: u64) -> i64 {
+    pub const fn sign_extended(self, bits: u64) -> i64 {
         let unused = 64 - self.bits;
         ((bits << unused) as i64) >> unused
     }
 
     /// The low bits of a number.
-    const fn wrapped(self, value: i128) -> u64 {
+    pub const fn wrapped(self, value: i128) -> u64 {
         value as u64 & self.mask()
     }
 

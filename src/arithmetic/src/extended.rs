@@ -3,8 +3,9 @@
 use super::integer::part;
 use super::lanes::each;
 use super::{Decoded, INCOMPLETE, Integer, Lanes, NOT_HERE};
-use crate::isa::generic::{Flag, Operation, Part};
-use crate::resolve::operations::Opcode;
+use crate::Opcode;
+use crate::domain::{Composing, Domain, Function as Step};
+use ptx_isa::generic::{Flag, Operation, Part};
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Instruction {
@@ -24,7 +25,7 @@ enum Function {
 }
 
 impl Instruction {
-    pub(super) fn of(operation: Operation, opcode: &Opcode) -> Decoded<Self> {
+    pub(super) fn of(operation: Operation, opcode: &Opcode<'_>) -> Decoded<Self> {
         let product = || part(opcode).map(Function::MultiplyAdd).ok_or(INCOMPLETE);
         let (function, takes_carry) = match operation {
             Operation::AddCarryOut => (Function::Add, false),
@@ -37,6 +38,33 @@ impl Instruction {
         };
         let ty = Integer::first(opcode)?;
         Ok(Self { function, ty, takes_carry, gives_carry: opcode.has_flag(Flag::Cc) })
+    }
+
+    /// How many bits of a source matter; the carry is the last one.
+    pub(super) fn source_bits(&self, position: usize, count: usize) -> u32 {
+        if self.takes_carry && position + 1 == count { 1 } else { self.ty.bits }
+    }
+
+    /// What it makes of the values of a domain.
+    pub(super) fn compose<D: Domain>(&self, of: &mut Composing<'_, D>) -> Option<D::Value> {
+        let ty = self.ty.unsigned();
+        let sum = match self.function {
+            Function::Add => of.of_sources(Step::Add, ty, 2)?,
+            Function::Subtract => of.of_sources(Step::Subtract, ty, 2)?,
+            Function::MultiplyAdd(Part::Lo) => {
+                let (product, addend) = (of.of_sources(Step::Multiply, ty, 2)?, of.source(2)?);
+                of.of(Step::Add, ty, &[product, addend])
+            }
+            Function::MultiplyAdd(Part::Hi | Part::Wide) => return None,
+        };
+        if !self.takes_carry {
+            return Some(sum);
+        }
+        let last = of.sources().checked_sub(1)?;
+        let carry = of.source(last)?;
+        let carry = of.of(Step::Extend(ty.bits), Integer { bits: 1, signed: false }, &[carry]);
+        let step = if matches!(self.function, Function::Subtract) { Step::Subtract } else { Step::Add };
+        Some(of.of(step, ty, &[sum, carry]))
     }
 
     pub(super) fn execute(&self, active: u32, sources: &[&Lanes], destinations: &mut [&mut Lanes]) {

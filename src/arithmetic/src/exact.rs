@@ -4,7 +4,7 @@
 //! bit says whether any below it is set.
 
 use super::format::{Exact, Format, Number, Overflow};
-use crate::isa::generic::Rounding;
+use ptx_isa::generic::Rounding;
 
 /// The highest bit that a sum may have before it carries.
 const TOP: u32 = 126;

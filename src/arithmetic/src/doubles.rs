@@ -5,7 +5,7 @@
 //! fewer bits and in whatever way, gives what rounding the exact sum would.
 
 use super::format::{Format, Number, Overflow, Rest, rounds_up};
-use crate::isa::generic::Rounding;
+use ptx_isa::generic::Rounding;
 
 /// A sum rounded to odd.
 #[inline]

@@ -4,7 +4,7 @@
 //! it does not have) is computed exactly and rounded once. [`Exact`] is wide enough for that: sums
 //! whose terms are too far apart keep a sticky bit.
 
-use crate::isa::generic::{Rounding, Type};
+use ptx_isa::generic::{Rounding, Type};
 
 /// A format of numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
