@@ -46,6 +46,7 @@ use machine::{Buffer, Bytes, Conditions, Extents, Fill, Global, Machine, Shape};
 use program::{Action, Program, Shared};
 pub use ptx_arithmetic as arithmetic;
 use ptx_check::{analysis, descriptor, diagnostic, instruction, isa, resolve, source, syntax, words};
+use ptx_ir as ir;
 use report::verdict;
 pub use report::{KernelReport, Progress, Reason, Verdict};
 use resolve::environment::Environment;

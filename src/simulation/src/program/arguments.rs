@@ -6,6 +6,7 @@ use super::{
     Access, Action, Address, Bulk, Callee, Mbarrier, MbarrierKind, Operand, Passed, Slice, Strength,
     TensorCopy, Where,
 };
+use crate::ir::argument::type_of;
 use crate::isa::generic::{
     CtaGroup, Flag, Geometry, LoadMode, Modifier, Operation, Role, Space, SpaceRule, Type,
 };
@@ -27,7 +28,7 @@ impl Operands<'_, '_> {
 
     pub(super) fn values(&mut self, name: &str) -> Option<Vec<Operand>> {
         let filled = self.slot(name)?;
-        let (index, ty) = (filled.index, Lowering::type_of(self.opcode, filled.slot));
+        let (index, ty) = (filled.index, type_of(self.opcode, filled.slot));
         let mut all = Vec::new();
         self.lowering.flatten(index, ty, &mut all).then_some(all)
     }
@@ -41,24 +42,11 @@ impl Operands<'_, '_> {
         let mut all = Vec::new();
         for Filled { slot, index } in self.filled {
             if matches!(slot.role, Role::Destination | Role::Accumulator) {
-                let ty = Lowering::type_of(self.opcode, slot);
+                let ty = type_of(self.opcode, slot);
                 self.lowering.flatten(*index, ty, &mut all);
             }
         }
         self.lowering.keep(&all)
-    }
-
-    pub(super) fn bits_of_destination(&self, name: &str) -> u8 {
-        let Some(filled) = self.slot(name) else { return 64 };
-        let operand = &self.lowering.unit.module.operands[filled.index as usize];
-        let index = match operand.kind() {
-            OperandKind::Vector(parts) => parts.start,
-            _ => filled.index,
-        };
-        match self.lowering.unit.symbols.operand(index) {
-            Resolution::Register(id) => self.lowering.register_bits(id).min(64) as u8,
-            _ => 64,
-        }
     }
 
     pub(super) fn address(&mut self, name: &str) -> Option<Address> {

@@ -11,11 +11,12 @@ use super::{
     Action, Address, Atomic, BarrierKind, Depends, Fragments, Function, Mbarrier, MbarrierKind, NOWHERE,
     Operand, Passed, Program, Scope, Slice, Step, Strength, Where, pointers, reconvergence,
 };
-use crate::arithmetic::Arithmetic;
 use crate::instruction::decode::{Decoded, Decoder};
+use crate::ir::Computing;
+use crate::ir::argument::bits_of_register;
 use crate::isa::generic::{
     BooleanOperator, Count, FirstCtaid, Flag, Modifier, OperandSlot, Operation, ReductionOperator,
-    RegisterChange, Role, Scope as WrittenScope, Semantics, Type,
+    RegisterChange, Scope as WrittenScope, Semantics, Type,
 };
 use crate::resolve::operations::Opcode;
 use crate::resolve::symbols::{RegisterId, Resolution, SymbolId, SymbolKind};
@@ -319,6 +320,9 @@ impl<'a> Lowering<'a> {
         if !opcode.unknown.is_empty() {
             return Err(String::new());
         }
+        if let Some(computing) = Computing::of(unit, index) {
+            return self.compute(opcode, &computing);
+        }
         let slots = opcode
             .assign(&unit.module, raw.operands)
             .map_err(|_| "its operands are not those of the instruction".to_owned())?;
@@ -327,9 +331,6 @@ impl<'a> Lowering<'a> {
             .zip(raw.operands.range())
             .map(|(slot, index)| Filled { slot, index: index as u32 })
             .collect();
-        if let Some(arithmetic) = opcode.arithmetic() {
-            return self.compute(opcode, operation, &filled, arithmetic.ok());
-        }
         let mut it = Operands { lowering: self, opcode, filled: &filled };
         let space = |nth: usize| Where::of(opcode.spaces().nth(nth));
         let missing = || "an operand that is not understood".to_owned();
@@ -382,7 +383,7 @@ impl<'a> Lowering<'a> {
                 let ty = *opcode.types.first().ok_or_else(missing)?;
                 let registers = it.values("d").ok_or_else(missing)?;
                 let address = it.address("a").ok_or_else(missing)?;
-                let extend = if ty.is_signed() { it.bits_of_destination("d") } else { 0 };
+                let extend = if ty.is_signed() { it.slot("d").map_or(64, |it| bits_of_register(unit, it.index)) as u8 } else { 0 };
                 let space = it.space("a");
                 Action::Load(it.access(space, address, ty, &registers, extend, is_strong.then(strength)))
             }
@@ -667,36 +668,15 @@ impl<'a> Lowering<'a> {
     }
 
     /// An instruction that makes registers from registers.
-    fn compute(
-        &mut self,
-        opcode: &Opcode,
-        operation: Operation,
-        filled: &[Filled],
-        arithmetic: Option<Arithmetic>,
-    ) -> Result<Action, String> {
+    fn compute(&mut self, opcode: &Opcode, computing: &Computing) -> Result<Action, String> {
         let (mut sources, mut destinations) = (Vec::new(), Vec::new());
-        for Filled { slot, index } in filled {
-            let ty = Self::type_of(opcode, slot);
-            let to = match slot.role {
-                Role::Destination => &mut destinations,
-                _ => &mut sources,
-            };
-            if !self.flatten(*index, ty, to) {
-                return Err("an operand that is not understood".to_owned());
-            }
-        }
-        if matches!(operation, Operation::AddCarryIn | Operation::SubBorrowIn | Operation::MadCarryIn) {
-            sources.push(self.carry());
-        }
-        if opcode.has_flag(Flag::Cc) {
-            destinations.push(self.carry());
+        if !self.take(&computing.sources, &mut sources) || !self.take(&computing.results, &mut destinations) {
+            return Err("an operand that is not understood".to_owned());
         }
         let destinations = self.keep(&destinations);
-        let Some(arithmetic) = arithmetic else { return Ok(Action::Opaque { destinations }) };
-        let register = Operands { lowering: self, opcode, filled }.bits_of_destination("d");
-        let arithmetic = arithmetic.widened(register.into());
-        let sources = self.keep(&sources);
-        if filled.last().is_some_and(|filled| filled.slot.name == "membermask") {
+        let Some(arithmetic) = computing.arithmetic else { return Ok(Action::Opaque { destinations }) };
+        let (sources, operation) = (self.keep(&sources), computing.operation);
+        if opcode.slots.last().is_some_and(|slot| slot.name == "membermask") {
             self.program.masked.insert(self.program.steps.len() as u32);
         }
         self.program.arithmetics.push(arithmetic);
@@ -715,7 +695,7 @@ impl<'a> Lowering<'a> {
     }
 
     /// The carry flag is a register of the frame.
-    fn carry(&mut self) -> Operand {
+    pub(super) fn carry(&mut self) -> Operand {
         let next = self.register_count;
         let carry = *self.carry.get_or_insert(next);
         if carry == next {
