@@ -55,7 +55,9 @@
 
 #![allow(rustdoc::private_intra_doc_links, reason = "the documentation is for those who work on it")]
 
+use ptx_arithmetic as arithmetic;
 use ptx_descriptor as descriptor;
+use ptx_ir as ir;
 use ptx_isa as isa;
 use ptx_resolve::{self as resolve, instruction};
 use ptx_syntax::{self as syntax, source};

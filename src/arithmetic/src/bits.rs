@@ -54,6 +54,19 @@ impl Instruction {
         }
     }
 
+    /// How many bits the result has: a number of bits has 32 of them.
+    pub(super) fn result_bits(&self) -> u32 {
+        match self.function {
+            Function::Reverse | Function::Extract | Function::Insert => self.ty.bits,
+            Function::Count
+            | Function::LeadingZeros
+            | Function::Find { .. }
+            | Function::FindNth
+            | Function::ExtendSign(_)
+            | Function::Mask(_) => 32,
+        }
+    }
+
     /// What it makes of the values of a domain.
     pub(super) fn compose<D: Domain>(&self, of: &mut Composing<'_, D>) -> Option<D::Value> {
         match self.function {

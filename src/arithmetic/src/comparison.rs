@@ -91,6 +91,15 @@ impl Instruction {
         }
     }
 
+    /// How many bits each result has.
+    pub(super) fn result_bits(&self) -> u32 {
+        match self {
+            Self::SetPredicate(_) => 1,
+            Self::Set { test, bits, .. } => bits * test.count,
+            Self::Select { mask } | Self::SelectBySign { mask, .. } => mask.count_ones(),
+        }
+    }
+
     /// What the destination at a position gets of the values of a domain.
     pub(super) fn compose<D: Domain>(&self, of: &mut Composing<'_, D>, position: usize) -> Option<D::Value> {
         const PREDICATE: Integer = Integer { bits: 1, signed: false };

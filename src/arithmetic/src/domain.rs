@@ -148,6 +148,61 @@ impl Arithmetic {
         composed.unwrap_or_else(|| composing.domain.unknown())
     }
 
+    /// Whether [`transfer`](Self::transfer) says more than nothing of some result.
+    pub fn is_followed(&self) -> bool {
+        match &self.0 {
+            Kind::Integer(_)
+            | Kind::Extended(_)
+            | Kind::Bits(_)
+            | Kind::Logic(_)
+            | Kind::Permute(_)
+            | Kind::Movement(_) => true,
+            Kind::Comparison(it) => it.source_bits(0).is_some(),
+            Kind::Convert(it) => it.source_bits().is_some(),
+            Kind::Warp(it) => it.is_shuffle(),
+            Kind::Floating(_)
+            | Kind::Approximate(_)
+            | Kind::Narrow(_)
+            | Kind::Pack(_)
+            | Kind::Video(_)
+            | Kind::Policy(_) => false,
+        }
+    }
+
+    /// How many bits of the destination at a position, of `count`, the instruction gives a value: those above
+    /// keep what nobody knows. All 64 where it extends its result over the register.
+    pub fn result_bits(&self, position: usize, count: usize) -> u32 {
+        match &self.0 {
+            Kind::Integer(it) => it.result_bits(),
+            Kind::Extended(it) => it.source_bits(0, 1),
+            Kind::Bits(it) => it.result_bits(),
+            Kind::Logic(it) => {
+                if position == 0 {
+                    it.source_bits(0)
+                } else {
+                    1
+                }
+            }
+            Kind::Permute(_) => 32,
+            Kind::Comparison(it) => it.result_bits(),
+            Kind::Movement(it) => it.result_bits(count),
+            Kind::Warp(_) => {
+                if position == 0 {
+                    32
+                } else {
+                    1
+                }
+            }
+            Kind::Convert(_)
+            | Kind::Floating(_)
+            | Kind::Approximate(_)
+            | Kind::Narrow(_)
+            | Kind::Pack(_)
+            | Kind::Video(_)
+            | Kind::Policy(_) => 64,
+        }
+    }
+
     /// The number that the destination at `position`, of `count`, gets from numbers; `None` where that
     /// depends on other lanes, or there are too few sources.
     pub fn number(&self, sources: &[u64], position: usize, count: usize) -> Option<u64> {

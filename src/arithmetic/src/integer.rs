@@ -86,6 +86,14 @@ impl Instruction {
         }
     }
 
+    /// How many bits the result has.
+    pub(super) fn result_bits(&self) -> u32 {
+        match self.function {
+            Function::Multiply(Part::Wide) | Function::MultiplyAdd(Part::Wide) => self.ty.bits * 2,
+            _ => self.ty.bits * self.count,
+        }
+    }
+
     /// What it makes of the values of a domain.
     pub(super) fn compose<D: Domain>(&self, of: &mut Composing<'_, D>) -> Option<D::Value> {
         let Self { function, ty, count, saturates, relu } = *self;

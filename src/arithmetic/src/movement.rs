@@ -11,6 +11,8 @@ use ptx_isa::generic::{Operation, Type};
 pub(super) struct Instruction {
     /// Bits of all elements together; of a vector that is copied, of each.
     bits: u32,
+    /// Whether it is a vector that is copied.
+    is_vector: bool,
 }
 
 impl Instruction {
@@ -21,19 +23,23 @@ impl Instruction {
             (_, Operation::Mov | Operation::MovVector) => ty.bits().ok_or(FOREIGN_TYPE)?,
             _ => return Err(super::NOT_HERE),
         };
-        Ok(Self { bits })
+        Ok(Self { bits, is_vector: operation == Operation::MovVector })
     }
 
-    /// How many bits of each of so many sources matter.
+    /// How many bits of each of so many sources matter; `None` where they are halves of 128.
     pub(super) const fn source_bits(self, count: usize) -> Option<u32> {
         match (self.bits, count) {
             (_, 0) => None,
-            // 128 bits are two registers wherever they are.
-            (128, 1) => None,
-            (bits, 1) => Some(bits),
-            (bits, count) if bits >= count as u32 && bits <= 128 => Some(bits / count as u32),
-            _ => None,
+            (bits, _) if self.is_vector => Some(bits),
+            (bits, count) if bits / count as u32 > 64 => None,
+            (bits, count) => Some(bits / count as u32),
         }
+    }
+
+    /// How many bits each of so many results has.
+    pub(super) const fn result_bits(self, count: usize) -> u32 {
+        let bits = if count > 1 && !self.is_vector { self.bits / count as u32 } else { self.bits };
+        if bits > 64 { 64 } else { bits }
     }
 
     /// What the destination at a position, of so many, gets of the values of a domain.

@@ -43,6 +43,10 @@ impl Instruction {
         })
     }
 
+    pub(super) const fn is_shuffle(&self) -> bool {
+        matches!(self, Self::Shuffle(_))
+    }
+
     /// What it makes of the values of a domain.
     pub(super) fn compose<D: Domain>(&self, of: &mut Composing<'_, D>) -> Option<D::Value> {
         match self {
