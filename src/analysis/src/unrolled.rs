@@ -4,8 +4,6 @@
 //! left by one branch only, which compares what the loop counts from a constant on, is executed, as far as its
 //! numbers and addresses go. What stands in each of its rounds then meets each of the values.
 
-use std::cmp::Ordering;
-
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
@@ -16,10 +14,12 @@ use super::flow::Flow;
 use super::function::Function;
 use super::places::Place;
 use super::values::{JoinId, ValueId};
-use crate::isa::generic::{Arithmetic, Bits, Computation, Control, Flag, Modifier, Part, Type};
+use crate::arithmetic::domain::{Domain, Function as Step};
+use crate::arithmetic::known_bits::{self, KnownBits};
+use crate::arithmetic::{Arithmetic, Integer};
+use crate::ir::{Argument, Computing};
+use crate::isa::generic::{Computation, Control};
 use crate::resolve::symbols::{RegisterId, Resolution};
-use crate::syntax::ast::OperandKind;
-use crate::syntax::literal;
 
 /// More rounds are not gone.
 const ROUNDS: u32 = 520;
@@ -38,15 +38,19 @@ impl Flow<'_> {
             return values;
         }
         let is_behind_exit = run.rounds.is_behind_exit(self, at);
+        let Some(width) = Function::width(self.unit.symbols.register(register)) else { return values };
         for round in 0..ROUNDS {
             let goes_on = run.goes_on(round);
             if is_behind_exit && goes_on != Some(true) {
                 break;
             }
             match run.register(at, register, round, 0) {
-                Some(Value::Number(number)) => values.push(Place::literal(number)),
                 Some(Value::At(place)) => values.push(place),
-                Some(Value::Bits(_)) | None => break,
+                Some(Value::Bits(known)) => match known.constant(width) {
+                    Some(number) => values.push(Place::literal(number)),
+                    None => break,
+                },
+                None => break,
             }
             if goes_on != Some(true) {
                 break;
@@ -133,15 +137,72 @@ impl Loop {
     }
 }
 
-/// What a register holds.
+/// What a register holds in one iteration.
 #[derive(Clone, Copy, Debug)]
 enum Value {
-    /// A number.
-    Number(u64),
+    /// A number, of which these bits are known: the column, at least.
+    Bits(Known),
     /// A place that is counted from something, of which at least the column is known.
     At(Place),
-    /// A number of which the column is known.
-    Bits(Known),
+}
+
+impl Value {
+    /// The number that the low bits are.
+    fn number(self, bits: u32) -> Option<u64> {
+        match self {
+            Self::Bits(known) => known.constant(bits),
+            Self::At(_) => None,
+        }
+    }
+}
+
+/// Bits of a column.
+const COLUMN: u32 = 16;
+
+/// The domain of one iteration: known bits, or a place. A value of which neither is known is `None`.
+struct Iteration;
+
+impl Domain for Iteration {
+    type Value = Option<Value>;
+
+    fn unknown(&mut self) -> Option<Value> {
+        None
+    }
+
+    fn number(&mut self, bits: u64) -> Option<Value> {
+        Some(Value::Bits(Known::from(bits)))
+    }
+
+    fn known(&mut self, value: &Option<Value>, bits: u32) -> Option<u64> {
+        value.as_ref()?.number(bits)
+    }
+
+    fn apply(&mut self, function: Step, ty: Integer, sources: &[Option<Value>]) -> Option<Value> {
+        match (function, sources) {
+            (Step::Add, [Some(Value::At(place)), Some(Value::Bits(by))])
+            | (Step::Add, [Some(Value::Bits(by)), Some(Value::At(place))]) => {
+                by.constant(COLUMN).map(|_| Value::At(place.plus(*by)))
+            }
+            (Step::Subtract, [Some(Value::At(place)), Some(Value::Bits(by))]) => {
+                let by = by.constant(ty.bits)?.wrapping_neg() & ty.mask();
+                Some(Value::At(place.plus(Known::from(by))))
+            }
+            (Step::Extend(to), [Some(Value::At(place))]) if ty.bits.min(to) >= 32 => Some(Value::At(*place)),
+            (Step::Exchange, [Some(Value::At(place)), ..]) => Some(Value::At(*place)),
+            (Step::Select, [yes, no, holds]) => match self.known(holds, 1)? {
+                0 => *no,
+                _ => *yes,
+            },
+            (function, sources) => {
+                let bits = |value: &Option<Value>| match value {
+                    Some(Value::Bits(known)) => Some(*known),
+                    Some(Value::At(_)) | None => None,
+                };
+                let sources: SmallVec<[Known; 4]> = sources.iter().map(bits).collect::<Option<_>>()?;
+                Some(Value::Bits(KnownBits.apply(function, ty, &sources)))
+            }
+        }
+    }
 }
 
 struct Run<'f, 'a> {
@@ -201,7 +262,7 @@ impl Run<'_, '_> {
         let branch = self.rounds.branch;
         let guard = unit.module.guard(&unit.module.instructions[branch as usize])?;
         let Resolution::Register(predicate) = unit.symbols.guard(branch) else { return None };
-        let Value::Number(holds) = self.register(branch, predicate, round, 0)? else { return None };
+        let holds = self.register(branch, predicate, round, 0)?.number(1)?;
         Some(((holds != 0) != guard.negated) == self.rounds.taken_goes_on)
     }
 
@@ -224,7 +285,12 @@ impl Run<'_, '_> {
                 (_, next) => self.definition(next, round - 1, depth),
             },
         };
-        found.or_else(|| self.outside(at, register))
+        let width = Function::width(self.view.unit.symbols.register(register))?;
+        let is_known = |value: &Value| match value {
+            Value::Bits(known) => known.constant(width.min(COLUMN)).is_some(),
+            Value::At(_) => true,
+        };
+        found.filter(is_known).or_else(|| self.outside(at, register))
     }
 
     /// What gives a register its value before the first round, and in each of them.
@@ -267,10 +333,7 @@ impl Run<'_, '_> {
         }
         let known = self.flow.facts.constants.at(&self.view, at, register);
         let width = Function::width(self.view.unit.symbols.register(register))?;
-        match known.constant(width) {
-            Some(number) => Some(Value::Number(number)),
-            None => known.constant(16).map(|_| Value::Bits(known)),
-        }
+        known.constant(width.min(COLUMN)).map(|_| Value::Bits(known))
     }
 
     fn definition(&mut self, id: DefinitionId, round: u32, depth: u32) -> Option<Value> {
@@ -294,136 +357,40 @@ impl Run<'_, '_> {
     fn made(&mut self, id: DefinitionId, round: u32, depth: u32) -> Option<Value> {
         let Definition { instruction: at, operand, register, .. } = *self.view.definitions.get(id);
         let unit = self.view.unit;
-        let holds = Function::width(unit.symbols.register(register));
-        let raw = &unit.module.instructions[at as usize];
-        let opcode = unit.operations.of(at);
-        let ty = *opcode.types.last()?;
-        let first = raw.operands.start;
-        if operand != first
-            || opcode.has_flag(Flag::Sat)
-            || opcode.types.iter().any(|ty| ty.is_float() || ty.is_packed())
-        {
-            return None;
+        if unit.operations.of(at).computes() == Computation::Load {
+            let is_first = operand == unit.module.instructions[at as usize].operands.start;
+            return self.flow.start_of_loaded(at).filter(|_| is_first).map(|start| Value::At(start.place()));
         }
-        if opcode.computes() == Computation::Load {
-            return self.flow.start_of_loaded(at).map(|start| Value::At(start.place()));
-        }
-        let count = raw.operands.len;
-        let mut operand = |position: u32| self.operand(at, first + position, round, depth);
-        if ty == Type::Pred {
-            return match (opcode.computes(), count) {
-                (Computation::Move, 2) => operand(1),
-                (Computation::Not, 2) => match operand(1)? {
-                    Value::Number(number) => Some(Value::Number(u64::from(number == 0))),
-                    Value::At(_) | Value::Bits(_) => None,
-                },
-                _ => None,
-            };
-        }
-        let width = ty.bits().filter(|bits| matches!(bits, 32 | 64))?;
-        let cut = |value: u64| if width == 64 { value } else { value & u64::from(u32::MAX) };
-        let signed = |value: u64| (value << (64 - width)).cast_signed() >> (64 - width);
-        if opcode.computes() == Computation::Compare {
-            let relation = opcode.comparison()?.of_integers(ty)?;
-            if opcode.boolean_operator().is_some() || count != 3 {
-                return None;
+        let computing = Computing::of(unit, at)?;
+        let arithmetic = computing.arithmetic.filter(Arithmetic::is_followed)?;
+        let (position, count) = (computing.position(operand)?, computing.results.len());
+        let sources: SmallVec<[Option<Value>; 4]> =
+            computing.sources.iter().map(|it| self.argument(at, it.argument, round, depth)).collect();
+        let value = arithmetic.transfer(&mut Iteration, &sources, position, count)?;
+        let width = Function::width(unit.symbols.register(register))?;
+        Some(match value {
+            // A register that is wider than the type keeps what nobody knows.
+            Value::Bits(known) => {
+                Value::Bits(known_bits::within(known, arithmetic.result_bits(position, count).min(width)))
             }
-            let (Value::Number(a), Value::Number(b)) = (operand(1)?, operand(2)?) else { return None };
-            let order: Ordering =
-                if relation.is_signed { signed(a).cmp(&signed(b)) } else { cut(a).cmp(&cut(b)) };
-            return Some(Value::Number(u64::from(relation.holds(order))));
-        }
-        let number = |a: Value, b: Value, combine: &dyn Fn(u64, u64) -> Option<u64>| match (a, b) {
-            (Value::Number(a), Value::Number(b)) => Some(Value::Number(cut(combine(cut(a), cut(b))?))),
-            _ => None,
-        };
-        let is_signed = ty.is_signed();
-        match (opcode.computes(), count) {
-            (Computation::Move, 2) => operand(1),
-            // What is narrower than the register that it is written to is extended.
-            (Computation::Convert, 2) if opcode.types.first().and_then(|ty| ty.bits()) != holds => None,
-            (Computation::Convert, 2) => match (operand(1)?, opcode.types[..].first()?.bits()?) {
-                (Value::Number(value), 64) if is_signed => Some(Value::Number(signed(value).cast_unsigned())),
-                (Value::Number(value), 64) => Some(Value::Number(cut(value))),
-                (Value::Number(value), 32) => Some(Value::Number(value & u64::from(u32::MAX))),
-                _ => None,
-            },
-            (Computation::Shuffle, _) => match operand(1)? {
-                place @ Value::At(_) => Some(place),
-                Value::Number(_) | Value::Bits(_) => None,
-            },
-            (Computation::Arithmetic(Arithmetic::Add), 3) => match (operand(1)?, operand(2)?) {
-                (Value::At(place), Value::Number(by)) | (Value::Number(by), Value::At(place)) => {
-                    Some(Value::At(place.plus(Known::from(by))))
-                }
-                (Value::At(place), Value::Bits(by)) | (Value::Bits(by), Value::At(place)) => {
-                    Some(Value::At(place.plus(by)))
-                }
-                (a, b) => number(a, b, &|a, b| Some(a.wrapping_add(b))),
-            },
-            (Computation::Arithmetic(Arithmetic::Subtract), 3) => match (operand(1)?, operand(2)?) {
-                (Value::At(place), Value::Number(by)) => {
-                    Some(Value::At(place.plus(Known::from(cut(by.wrapping_neg())))))
-                }
-                (a, b) => number(a, b, &|a, b| Some(a.wrapping_sub(b))),
-            },
-            (Computation::Arithmetic(Arithmetic::MultiplyAdd), 4) if opcode.has(Modifier::Part(Part::Lo)) => {
-                let product = number(operand(1)?, operand(2)?, &|a, b| Some(a.wrapping_mul(b)))?;
-                match (product, operand(3)?) {
-                    (Value::Number(by), Value::At(place)) => Some(Value::At(place.plus(Known::from(by)))),
-                    (a, b) => number(a, b, &|a, b| Some(a.wrapping_add(b))),
-                }
-            }
-            (Computation::Arithmetic(Arithmetic::Multiply), 3) if opcode.has(Modifier::Part(Part::Lo)) => {
-                number(operand(1)?, operand(2)?, &|a, b| Some(a.wrapping_mul(b)))
-            }
-            (Computation::Arithmetic(Arithmetic::Multiply), 3)
-                if opcode.has(Modifier::Part(Part::Hi)) && !is_signed && width == 32 =>
-            {
-                number(operand(1)?, operand(2)?, &|a, b| Some((a * b) >> width))
-            }
-            (Computation::And, 3) => number(operand(1)?, operand(2)?, &|a, b| Some(a & b)),
-            (Computation::Or, 3) => number(operand(1)?, operand(2)?, &|a, b| Some(a | b)),
-            (Computation::Xor, 3) => number(operand(1)?, operand(2)?, &|a, b| Some(a ^ b)),
-            (Computation::Bits(Bits::ShiftLeft), 3) => number(operand(1)?, operand(2)?, &|a, by| {
-                Some(if by < u64::from(width) { a << by } else { 0 })
-            }),
-            (Computation::Bits(Bits::ShiftRight), 3) => number(operand(1)?, operand(2)?, &|a, by| {
-                let last = u64::from(width) - 1;
-                Some(match is_signed {
-                    true => (signed(a) >> by.min(last)).cast_unsigned(),
-                    // A word that is shifted by all its bits has none left.
-                    false if by > last => 0,
-                    false => a >> by,
-                })
-            }),
-            (Computation::Arithmetic(Arithmetic::Remainder), 3) if !is_signed => {
-                number(operand(1)?, operand(2)?, &u64::checked_rem)
-            }
-            (Computation::Arithmetic(Arithmetic::Divide), 3) if !is_signed => {
-                number(operand(1)?, operand(2)?, &u64::checked_div)
-            }
-            (Computation::Select, 4) => match operand(3)? {
-                Value::Number(0) => operand(2),
-                Value::Number(_) => operand(1),
-                Value::At(_) | Value::Bits(_) => None,
-            },
-            _ => None,
-        }
+            place @ Value::At(_) => place,
+        })
     }
 
-    fn operand(&mut self, at: u32, index: u32, round: u32, depth: u32) -> Option<Value> {
-        let unit = self.view.unit;
-        let operand = unit.module.operands.get(index as usize)?;
-        if let Some(value) = literal::evaluate(&unit.source, &unit.module, operand) {
-            return Some(Value::Number((value & i128::from(u64::MAX)) as u64));
-        }
-        if operand.kind() != OperandKind::Name {
-            return None;
-        }
-        match unit.symbols.operand(index) {
-            Resolution::Register(register) => self.register(at, register, round, depth),
-            Resolution::Symbol(_) | Resolution::Special(_) | Resolution::Undeclared => None,
+    fn argument(&mut self, at: u32, argument: Argument, round: u32, depth: u32) -> Option<Value> {
+        match argument {
+            Argument::Constant(value) => Some(Value::Bits(Known::from(value))),
+            Argument::Register { id, part: 0 } => self.register(at, id, round, depth),
+            Argument::Not(id) => match self.register(at, id, round, depth)? {
+                Value::Bits(known) => Some(Value::Bits(known_bits::not(known))),
+                Value::At(_) => None,
+            },
+            Argument::Register { .. }
+            | Argument::Special(_)
+            | Argument::Symbol { .. }
+            | Argument::Carry
+            | Argument::Sink
+            | Argument::Opaque => None,
         }
     }
 }

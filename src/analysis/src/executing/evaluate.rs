@@ -1,24 +1,24 @@
 //! What registers hold in each thread of a block.
 
-use std::cmp::Ordering;
 use std::sync::Arc;
 
-use super::numbers::{Chosen, Grain, Numbers, of_lanes};
+use smallvec::SmallVec;
+
+use super::numbers::{Chosen, Grain, Numbers};
 use super::threads::{Holds, ThreadSet};
 use super::{ALL_THREADS, Executing, Unknown};
+use crate::arithmetic::domain::{Domain, Function as Step};
+use crate::arithmetic::{Arithmetic, Integer, Lanes};
 use crate::cfg::BlockId;
-use crate::constants::Known;
 use crate::definitions::{Definition, DefinitionId};
-use crate::descriptor::known_bits as bits;
-use crate::function::Function;
-use crate::isa::generic::{
-    Arithmetic, Bits, BooleanOperator, Computation, Flag, Modifier, Operation, Part, ShuffleMode, Type,
-};
+use crate::ir::Computing;
+use crate::ir::argument::{self, Argument, Arguments, Placed};
+use crate::isa::generic::{self, BooleanOperator, Computation, Modifier, ShuffleMode, Type};
 use crate::isa::hierarchy::WARPS_OF_CTA;
 use crate::isa::special_registers::{Extent, Lasting, Part as Which, Special, SpecialRegister};
 use crate::resolve::operations::Opcode;
 use crate::resolve::symbols::{RegisterId, Resolution};
-use crate::syntax::ast::{BinaryOperator, OperandKind, RawInstruction, UnaryOperator};
+use crate::syntax::ast::{BinaryOperator, OperandKind, RawInstruction};
 use crate::syntax::literal;
 use crate::values::ValueId;
 
@@ -59,7 +59,11 @@ impl Executing<'_> {
     /// The threads for which something holds of the number that an instruction reads first.
     pub(super) fn chosen(&self, instruction: u32, holds: impl Fn(u64) -> bool) -> Holds {
         let raw = &self.function.unit.module.instructions[instruction as usize];
-        if let Some(numbers) = self.number(instruction, raw, 0, 0) {
+        let mut first = Arguments::new();
+        argument::flatten(self.function.unit, raw.operands.start, Some(Type::U32), &mut first);
+        if let [first] = first[..]
+            && let Some(Value::Number(numbers)) = self.argument(instruction, first, 0)
+        {
             return self.known_of(&numbers, |number| holds(number & u64::from(u32::MAX)));
         }
         let agrees = match self.function.unit.symbols.operand(raw.operands.start) {
@@ -95,22 +99,9 @@ impl Executing<'_> {
             || self.uniformity.agrees(function, instruction, register)
     }
 
-    /// For which threads something about numbers holds.
-    fn known<const N: usize>(&self, of: &[&Numbers; N], holds: impl Fn([u64; N]) -> bool) -> Holds {
-        let at = |grain: Grain, place: usize| holds(std::array::from_fn(|it| of[it].at(grain, place)));
-        let yes = match of.iter().map(|numbers| numbers.grain()).max().unwrap_or(Grain::All) {
-            Grain::All if at(Grain::All, 0) => self.all,
-            Grain::All => ThreadSet::EMPTY,
-            Grain::Warp => {
-                ThreadSet::where_lanes(
-                    self.threads(),
-                    |warp| {
-                        if at(Grain::Warp, warp) { u32::MAX } else { 0 }
-                    },
-                )
-            }
-            Grain::Thread => ThreadSet::where_each(self.threads(), |thread| at(Grain::Thread, thread)),
-        };
+    /// All threads, or none.
+    fn same(&self, holds: bool) -> Holds {
+        let yes = if holds { self.all } else { ThreadSet::EMPTY };
         Holds { yes, no: self.all.without(yes), agrees: true, elects: None }
     }
 
@@ -121,14 +112,18 @@ impl Executing<'_> {
             Numbers::Chosen(chosen) => match (holds(chosen.yes), holds(chosen.no)) {
                 (true, false) => chosen.by,
                 (false, true) => chosen.by.not(),
-                (both, _) => self.known(&[], |[]| both),
+                (both, _) => self.same(both),
             },
-            Numbers::Threads(numbers) => {
-                let yes = ThreadSet::where_each(numbers.len(), |thread| holds(numbers[thread]));
+            Numbers::Same(number) => self.same(holds(*number)),
+            Numbers::Warps(numbers) => {
+                let lanes = |warp: usize| if holds(numbers[warp]) { u32::MAX } else { 0 };
+                let yes = ThreadSet::where_lanes(self.threads(), lanes);
                 Holds { yes, no: self.all.without(yes), agrees: true, elects: None }
             }
-            Numbers::Same(_) | Numbers::Warps(_) | Numbers::Lanes(_) => {
-                self.known(&[number], |[number]| holds(number))
+            Numbers::Lanes(_) | Numbers::Threads(_) => {
+                let yes =
+                    ThreadSet::where_each(self.threads(), |thread| holds(number.at(Grain::Thread, thread)));
+                Holds { yes, no: self.all.without(yes), agrees: true, elects: None }
             }
         }
     }
@@ -137,38 +132,49 @@ impl Executing<'_> {
         self.size.iter().product::<u64>() as usize
     }
 
-    /// A number for each thread, made of others, if the budget is enough for that.
-    fn numbers<const N: usize>(
+    /// A number for each thread, as the machine makes it of others, if the budget is enough for that.
+    fn executed(
         &self,
-        of: &[&Numbers; N],
-        number: impl Fn([u64; N]) -> u64,
+        arithmetic: &Arithmetic,
+        of: &[&Numbers],
+        position: usize,
+        count: usize,
     ) -> Option<Numbers> {
-        let grain = of.iter().map(|numbers| numbers.grain()).max().unwrap_or(Grain::All);
-        let at = |place: usize| number(std::array::from_fn(|it| of[it].at(grain, place)));
-        match grain {
-            Grain::All => Some(Numbers::Same(at(0))),
-            Grain::Warp => Some(Numbers::Warps((0..self.threads().div_ceil(32)).map(at).collect())),
-            Grain::Thread => {
-                let mut choices = of.iter().filter_map(|numbers| match numbers {
-                    Numbers::Chosen(chosen) => Some(chosen),
-                    Numbers::Same(_) | Numbers::Warps(_) | Numbers::Lanes(_) | Numbers::Threads(_) => None,
+        let of_numbers = |at: &dyn Fn(&Numbers) -> u64| {
+            let numbers: SmallVec<[u64; 4]> = of.iter().map(|it| at(it)).collect();
+            arithmetic.number(&numbers, position, count)
+        };
+        match of.iter().map(|numbers| numbers.grain()).max().unwrap_or(Grain::All) {
+            Grain::All => of_numbers(&|it| it.at(Grain::All, 0)).map(Numbers::Same),
+            // The warps stand in the lanes.
+            Grain::Warp => {
+                let warps = self.threads().div_ceil(32);
+                let made = execute(arithmetic, of, position, count, &|numbers, warp| {
+                    numbers.at(Grain::Warp, warp.min(warps - 1))
                 });
-                let is_sole =
-                    |of: &[&Numbers]| of.iter().filter(|numbers| numbers.grain() > Grain::All).count() == 1;
-                match choices.next().filter(|_| is_sole(of)) {
-                    Some(chosen) => {
-                        let with = |chosen: u64| {
-                            number(std::array::from_fn(|it| match of[it] {
-                                Numbers::Same(number) => *number,
-                                Numbers::Chosen(_) => chosen,
-                                other => other.at(Grain::Thread, 0),
-                            }))
-                        };
-                        let (yes, no) = (with(chosen.yes), with(chosen.no));
-                        Some(Numbers::Chosen(Arc::new(Chosen { by: chosen.by, yes, no })))
-                    }
-                    None => self.each(at),
+                Some(Numbers::Warps(made[..warps].into()))
+            }
+            Grain::Thread => {
+                let mut others = of.iter().filter(|numbers| numbers.grain() > Grain::All);
+                if let (Some(Numbers::Chosen(chosen)), None) = (others.next(), others.next()) {
+                    let with = |value: u64| {
+                        of_numbers(&|it| if let Numbers::Same(number) = it { *number } else { value })
+                    };
+                    let (yes, no) = (with(chosen.yes)?, with(chosen.no)?);
+                    return Some(Numbers::Chosen(Arc::new(Chosen { by: chosen.by, yes, no })));
                 }
+                if !self.function.budget.take(ALL_THREADS) {
+                    return None;
+                }
+                let threads = self.threads();
+                let warp = |warp: usize| {
+                    execute(arithmetic, of, position, count, &|numbers, lane| {
+                        numbers.at(Grain::Thread, (warp * 32 + lane).min(threads - 1))
+                    })
+                };
+                let mut made: Vec<u64> = (0..threads.div_ceil(32)).flat_map(warp).collect();
+                made.truncate(threads);
+                Some(Numbers::of_threads(made))
             }
         }
     }
@@ -178,23 +184,7 @@ impl Executing<'_> {
         if !self.function.budget.take(ALL_THREADS) {
             return None;
         }
-        let numbers: Arc<[u64]> = (0..self.threads()).map(number).collect();
-        let steps_by = |step: u64| {
-            let mut warps = numbers.chunks(32);
-            warps.all(|warp| {
-                let counted = (0..).map(|lane| warp[0].checked_add(lane * step));
-                warp.iter().zip(counted).all(|(number, counted)| Some(*number) == counted)
-                    && warp[0].checked_add(31).is_some()
-            })
-        };
-        let firsts = || numbers.iter().copied().step_by(32).collect();
-        Some(if steps_by(0) {
-            Numbers::Warps(firsts())
-        } else if steps_by(1) {
-            Numbers::Lanes(firsts())
-        } else {
-            Numbers::Threads(numbers)
-        })
+        Some(Numbers::of_threads((0..self.threads()).map(number).collect()))
     }
 
     /// A mask of lanes for each thread, made of the bit of its own.
@@ -291,47 +281,39 @@ impl Executing<'_> {
         value
     }
 
-    fn operand(&self, instruction: u32, index: u32, depth: u32) -> Option<Value> {
-        let unit = self.function.unit;
-        let operand = unit.module.operands.get(index as usize)?;
-        if let Some(value) = literal::evaluate(&unit.source, &unit.module, operand) {
-            return Some(Value::Number(Numbers::Same((value & i128::from(u64::MAX)) as u64)));
-        }
-        if operand.kind() != OperandKind::Name {
-            return None;
-        }
-        match unit.symbols.operand(index) {
-            Resolution::Register(register) => self.read(instruction, register, depth),
-            Resolution::Special(special) => self.special(special).map(Value::Number),
-            _ => None,
+    /// What an argument is in each thread.
+    fn argument(&self, instruction: u32, placed: Placed, depth: u32) -> Option<Value> {
+        match placed.argument {
+            Argument::Constant(value) => Some(Value::Number(Numbers::Same(value))),
+            Argument::Register { id, part: 0 } => self.read(instruction, id, depth),
+            Argument::Not(id) => Some(Value::Truth(Arc::new(self.truth(instruction, id, depth).not()))),
+            Argument::Special(special) => self.special(special).map(Value::Number),
+            Argument::Register { .. }
+            | Argument::Symbol { .. }
+            | Argument::Carry
+            | Argument::Sink
+            | Argument::Opaque => None,
         }
     }
 
-    fn number(&self, instruction: u32, raw: &RawInstruction, position: u32, depth: u32) -> Option<Numbers> {
-        if position >= raw.operands.len {
-            return None;
-        }
-        match self.operand(instruction, raw.operands.start + position, depth)? {
+    fn number(&self, instruction: u32, placed: Placed, depth: u32) -> Option<Numbers> {
+        match self.argument(instruction, placed, depth)? {
             Value::Number(numbers) => Some(numbers),
             Value::Truth(_) => None,
         }
     }
 
-    fn predicate(&self, instruction: u32, index: u32, depth: u32) -> Holds {
-        let unit = self.function.unit;
-        let operand = &unit.module.operands[index as usize];
-        if let Some(value) = literal::evaluate(&unit.source, &unit.module, operand) {
-            return self.known(&[], |[]| value != 0);
-        }
-        match operand.kind() {
-            OperandKind::Unary(UnaryOperator::Not, part) if part.len == 1 && depth < DEEP => {
-                self.predicate(instruction, part.start, depth + 1).not()
-            }
-            OperandKind::Name => match unit.symbols.operand(index) {
-                Resolution::Register(register) => self.truth(instruction, register, depth),
-                _ => Holds::NEVER_KNOWN,
-            },
-            _ => Holds::NEVER_KNOWN,
+    fn predicate(&self, instruction: u32, placed: Placed, depth: u32) -> Holds {
+        match placed.argument {
+            Argument::Constant(value) => self.same(value != 0),
+            Argument::Register { id, part: 0 } => self.truth(instruction, id, depth),
+            Argument::Not(id) => self.truth(instruction, id, depth).not(),
+            Argument::Register { .. }
+            | Argument::Special(_)
+            | Argument::Symbol { .. }
+            | Argument::Carry
+            | Argument::Sink
+            | Argument::Opaque => Holds::NEVER_KNOWN,
         }
     }
 
@@ -394,7 +376,7 @@ impl Executing<'_> {
         };
         let below = match unit.operations.of(at).computes() {
             Computation::And => number(2)?.checked_add(1).filter(|below| below.is_power_of_two())?,
-            Computation::Arithmetic(Arithmetic::Remainder) => number(2)?,
+            Computation::Arithmetic(generic::Arithmetic::Remainder) => number(2)?,
             _ => return None,
         };
         let rank = self.rank?;
@@ -427,230 +409,68 @@ impl Executing<'_> {
     }
 
     fn evaluate(&self, definition: Definition, depth: u32) -> Option<Value> {
-        let function = &self.function;
+        let unit = self.function.unit;
         let at = definition.instruction;
-        let raw = &function.unit.module.instructions[at as usize];
-        let opcode = function.unit.operations.of(at);
+        let raw = &unit.module.instructions[at as usize];
+        let opcode = unit.operations.of(at);
         if opcode.computes() == Computation::Elect {
             return self.elected(definition, raw);
         }
-        let ty = *opcode.types.last()?;
-        if ty == Type::Pred {
-            return self.logic(at, raw, opcode, depth);
+        let computing = Computing::of(unit, at)?;
+        let arithmetic = computing.arithmetic.filter(Arithmetic::is_followed)?;
+        let (position, count) = (computing.position(definition.operand)?, computing.results.len());
+        if opcode.types.last() == Some(&Type::Pred) {
+            let sources: SmallVec<[Option<Holds>; 4]> =
+                computing.sources.iter().map(|it| Some(self.predicate(at, *it, depth))).collect();
+            let holds = arithmetic.transfer(&mut Predicates(self.all), &sources, position, count)?;
+            return Some(Value::Truth(Arc::new(holds)));
         }
         if opcode.computes() == Computation::Compare {
-            return self.compare(definition, raw, opcode, ty, depth);
+            return self.compare(at, opcode, &computing, position, depth);
         }
-        let first = function.unit.module.operands(raw.operands).first()?.kind();
-        let is_first = definition.operand == raw.operands.start
-            || matches!(first, OperandKind::Binary(_, parts) if parts.start == definition.operand);
-        if !is_first
-            || matches!(first, OperandKind::Vector(_))
-            || ty.is_float()
-            || ty.is_packed()
-            || opcode.has_flag(Flag::Sat)
-        {
-            return None;
-        }
-        let width = ty.bits().filter(|bits| *bits <= 64)?;
-        let holds = Function::width(function.unit.symbols.register(definition.register));
-        let cut = |value: u64| if width == 64 { value } else { value & ((1 << width) - 1) };
-        let signed = |value: u64| {
-            let unused = 64 - width;
-            (value << unused).cast_signed() >> unused
-        };
-        let is_signed = ty.is_signed();
-        let argument = |position: u32| self.number(at, raw, position, depth);
-        let part = opcode.modifier(|modifier| match modifier {
-            Modifier::Part(part) => Some(part),
-            _ => None,
-        });
-        let of_two = |combine: &dyn Fn(u64, u64) -> u64| {
-            let (a, b) = (argument(1)?, argument(2)?);
-            if let Some(number) = of_lanes(opcode.computes(), &a, &b, width) {
-                return Some(number);
-            }
-            self.numbers(&[&a, &b], |[a, b]| cut(combine(cut(a), cut(b))))
-        };
-        // Positions are 32 bits wide, whatever the rest is.
-        let field =
-            |start: u64, len: u64| bits::field(start & u64::from(u32::MAX), len & u64::from(u32::MAX), width);
-        let is_field = |of: &[&Numbers]| of.iter().all(|it| it.all(|number| field(number, 0).is_some()));
         if let Some(place) = self.place_in_cluster(at, raw) {
             return Some(Value::Number(place));
         }
-        let number = match opcode.computes() {
-            Computation::Move => match argument(1)? {
-                a if a.firsts(width).is_some() => a,
-                a => self.numbers(&[&a], |[a]| cut(a))?,
-            },
-            Computation::Convert => {
-                let [to, _] = opcode.types[..] else { return None };
-                let to_signed = to.is_signed();
-                let to = to.bits().filter(|bits| *bits <= 64)?;
-                let a = argument(1)?;
-                if a.firsts(to.min(width) - 1).is_some() {
-                    return Some(Value::Number(a));
-                }
-                self.numbers(&[&a], |[a]| {
-                    let value = if is_signed { signed(a).cast_unsigned() } else { cut(a) };
-                    // A register that is wider than the type takes its sign.
-                    let unused = 64 - to;
-                    let extended = (value << unused).cast_signed() >> unused;
-                    let value = if to_signed { extended.cast_unsigned() } else { value << unused >> unused };
-                    holds.map_or(value, |holds| value & (u64::MAX >> (64 - holds)))
-                })?
+        let number = match (opcode.computes(), &computing.sources[..]) {
+            (Computation::Select, [yes, no, holds]) => {
+                let (yes, no) = (self.number(at, *yes, depth)?, self.number(at, *no, depth)?);
+                self.select(&yes, &no, &self.predicate(at, *holds, depth))?
             }
-            Computation::And => of_two(&|a, b| a & b)?,
-            Computation::Or => of_two(&|a, b| a | b)?,
-            Computation::Xor => of_two(&|a, b| a ^ b)?,
-            Computation::Not => self.numbers(&[&argument(1)?], |[a]| cut(!a))?,
-            // By how much is a number of 32 bits.
-            Computation::Bits(Bits::ShiftLeft | Bits::ShiftRight)
-                if width < u32::BITS && !argument(2)?.all(|by| by >> width == 0) =>
+            (Computation::Shuffle, [a, from, clamp, ..])
+                if position == 0 && opcode.has(Modifier::ShuffleMode(ShuffleMode::Idx)) =>
             {
-                return None;
+                let number = |placed: &Placed| self.number(at, *placed, depth);
+                self.shuffled(number(a)?, &number(from)?, &number(clamp)?)?
             }
-            Computation::Bits(Bits::ShiftLeft) => {
-                of_two(&|a, by| if by < u64::from(width) { a << by } else { 0 })?
+            (_, sources) => {
+                let numbers: SmallVec<[Numbers; 4]> =
+                    sources.iter().map(|it| self.number(at, *it, depth)).collect::<Option<_>>()?;
+                let numbers: SmallVec<[&Numbers; 4]> = numbers.iter().collect();
+                self.executed(&arithmetic, &numbers, position, count)?
             }
-            Computation::Bits(Bits::ShiftRight) => of_two(&|a, by| {
-                let by = by.min(u64::from(width));
-                if is_signed {
-                    (signed(a) >> by.min(63)).cast_unsigned()
-                } else {
-                    a.checked_shr(by as u32).unwrap_or(0)
-                }
-            })?,
-            Computation::Arithmetic(Arithmetic::Add) => of_two(&u64::wrapping_add)?,
-            Computation::Arithmetic(Arithmetic::Subtract) => of_two(&u64::wrapping_sub)?,
-            Computation::Arithmetic(Arithmetic::Multiply) if part == Some(Part::Lo) => {
-                of_two(&u64::wrapping_mul)?
-            }
-            Computation::Arithmetic(Arithmetic::MultiplyAdd) if part == Some(Part::Lo) => {
-                let of = [&argument(1)?, &argument(2)?, &argument(3)?];
-                self.numbers(&of, |[a, b, c]| cut(a.wrapping_mul(b).wrapping_add(c)))?
-            }
-            // Numbers of threads are not negative.
-            Computation::Arithmetic(Arithmetic::Divide | Arithmetic::Remainder) => {
-                let (a, b) = (argument(1)?, argument(2)?);
-                if !a.all(|number| signed(number) >= 0) || !b.all(|number| signed(number) > 0) {
-                    return None;
-                }
-                if let Some(number) = of_lanes(opcode.computes(), &a, &b, width) {
-                    return Some(Value::Number(number));
-                }
-                let divides = opcode.computes() == Computation::Arithmetic(Arithmetic::Divide);
-                self.numbers(&[&a, &b], |[a, b]| if divides { a / b } else { a % b })?
-            }
-            Computation::Bits(Bits::Extract) if !is_signed => {
-                let of = [&argument(1)?, &argument(2)?, &argument(3)?];
-                if !is_field(&of[1..]) {
-                    return None;
-                }
-                self.numbers(&of, |[a, start, len]| {
-                    field(start, len).map_or(0, |it| bits::bfe(Known::from(cut(a)), it, width, false).value)
-                })?
-            }
-            Computation::Bits(Bits::Insert) => {
-                let of = [&argument(1)?, &argument(2)?, &argument(3)?, &argument(4)?];
-                if !is_field(&of[2..]) {
-                    return None;
-                }
-                self.numbers(&of, |[a, b, start, len]| {
-                    let inserted = |it| bits::bfi(Known::from(cut(a)), Known::from(cut(b)), it, width).value;
-                    field(start, len).map_or(0, inserted)
-                })?
-            }
-            Computation::Bits(Bits::Permute) => {
-                let of = [&argument(1)?, &argument(2)?, &argument(3)?];
-                self.numbers(&of, |[a, b, selector]| {
-                    bits::prmt(Known::from(cut(a)), Known::from(cut(b)), selector).value
-                })?
-            }
-            Computation::Arithmetic(Arithmetic::Minimum | Arithmetic::Maximum)
-                if !opcode.has_flag(Flag::Relu) =>
-            {
-                let is_least = opcode.computes() == Computation::Arithmetic(Arithmetic::Minimum);
-                of_two(&|a, b| {
-                    let less = if is_signed { signed(a) < signed(b) } else { a < b };
-                    if less == is_least { a } else { b }
-                })?
-            }
-            Computation::Bits(Bits::Reverse) => {
-                self.numbers(&[&argument(1)?], |[a]| cut(a).reverse_bits() >> (64 - width))?
-            }
-            Computation::Other if opcode.operation() == Some(Operation::Popc) => {
-                self.numbers(&[&argument(1)?], |[a]| u64::from(cut(a).count_ones()))?
-            }
-            Computation::Select => {
-                let (a, b) = (argument(1)?, argument(2)?);
-                self.select(&a, &b, &self.predicate(at, raw.operands.start + 3, depth))?
-            }
-            // From one lane to all.
-            Computation::Shuffle if opcode.has(Modifier::ShuffleMode(ShuffleMode::Idx)) => {
-                let (a, from, clamp) = (argument(1)?, argument(2)?, argument(3)?);
-                // Lanes of one segment, all 32 of them.
-                let is_whole = clamp.all(|clamp| clamp & SEGMENTS == ALL_LANES);
-                if !is_whole || !self.threads().is_multiple_of(32) || !from.all(|lane| lane < 32) {
-                    return None;
-                }
-                match a {
-                    Numbers::Lanes(_) | Numbers::Chosen(_) | Numbers::Threads(_)
-                        if from.grain() < Grain::Thread =>
-                    {
-                        let warps = 0..self.threads() / 32;
-                        let lane = |warp: usize| from.at(Grain::Warp, warp) as usize;
-                        let chosen = |warp: usize| a.at(Grain::Thread, warp * 32 + lane(warp));
-                        Numbers::Warps(warps.map(chosen).collect())
-                    }
-                    Numbers::Lanes(_) | Numbers::Chosen(_) | Numbers::Threads(_) => self.each(|thread| {
-                        let lane = from.at(Grain::Thread, thread) as usize;
-                        a.at(Grain::Thread, thread / 32 * 32 + lane)
-                    })?,
-                    Numbers::Same(_) | Numbers::Warps(_) => a,
-                }
-            }
-            Computation::Other
-            | Computation::ConvertAddress
-            | Computation::Bits(_)
-            | Computation::Arithmetic(_)
-            | Computation::Compare
-            | Computation::Shuffle
-            | Computation::Load
-            | Computation::Elect => return None,
         };
         Some(Value::Number(number))
     }
 
-    /// A predicate that is made of predicates.
-    fn logic(&self, at: u32, raw: &RawInstruction, opcode: &Opcode, depth: u32) -> Option<Value> {
-        let part = |position: u32| {
-            if position < raw.operands.len {
-                self.predicate(at, raw.operands.start + position, depth)
-            } else {
-                Holds::NEVER_KNOWN
+    /// `shfl.idx`: from one lane to all, where all 32 are one segment.
+    fn shuffled(&self, a: Numbers, from: &Numbers, clamp: &Numbers) -> Option<Numbers> {
+        let is_whole = clamp.all(|clamp| clamp & SEGMENTS == ALL_LANES);
+        if !is_whole || !self.threads().is_multiple_of(32) || !from.all(|lane| lane < 32) {
+            return None;
+        }
+        match a {
+            Numbers::Lanes(_) | Numbers::Chosen(_) | Numbers::Threads(_) if from.grain() < Grain::Thread => {
+                let warps = 0..self.threads() / 32;
+                let lane = |warp: usize| from.at(Grain::Warp, warp) as usize;
+                let chosen = |warp: usize| a.at(Grain::Thread, warp * 32 + lane(warp));
+                Some(Numbers::Warps(warps.map(chosen).collect()))
             }
-        };
-        let exclusive = |a: Holds, b: Holds| a.and(b.not(), self.all).or(a.not().and(b, self.all), self.all);
-        let holds = match opcode.computes() {
-            Computation::Move => part(1),
-            Computation::Not => part(1).not(),
-            Computation::And => part(1).and(part(2), self.all),
-            Computation::Or => part(1).or(part(2), self.all),
-            Computation::Xor => exclusive(part(1), part(2)),
-            Computation::Other
-            | Computation::Convert
-            | Computation::ConvertAddress
-            | Computation::Bits(_)
-            | Computation::Arithmetic(_)
-            | Computation::Select
-            | Computation::Compare
-            | Computation::Shuffle
-            | Computation::Load
-            | Computation::Elect => return None,
-        };
-        Some(Value::Truth(Arc::new(holds)))
+            Numbers::Lanes(_) | Numbers::Chosen(_) | Numbers::Threads(_) => self.each(|thread| {
+                let lane = from.at(Grain::Thread, thread) as usize;
+                a.at(Grain::Thread, thread / 32 * 32 + lane)
+            }),
+            Numbers::Same(_) | Numbers::Warps(_) => Some(a),
+        }
     }
 
     /// `elect.sync`: one thread of each warp, and it does not matter which.
@@ -676,73 +496,96 @@ impl Executing<'_> {
 
     fn compare(
         &self,
-        definition: Definition,
-        raw: &RawInstruction,
+        at: u32,
         opcode: &Opcode,
-        ty: Type,
+        computing: &Computing,
+        position: usize,
         depth: u32,
     ) -> Option<Value> {
-        let at = definition.instruction;
-        let relation = opcode.comparison()?.of_integers(ty)?;
-        let width = ty.bits().filter(|bits| *bits <= 64)?;
-        let numbers = self.number(at, raw, 1, depth).zip(self.number(at, raw, 2, depth));
-        let holds = if let Some((a, b)) = numbers {
-            let turn = if relation.is_signed { 1u64 << (width - 1) } else { 0 };
-            let cut = |value: u64| if width == 64 { value } else { value & ((1 << width) - 1) };
-            let [less, equal, greater] =
-                [Ordering::Less, Ordering::Equal, Ordering::Greater].map(|it| relation.holds(it));
-            let holds = |a: u64, b: u64| {
-                let (a, b) = (cut(a) ^ turn, cut(b) ^ turn);
-                match a.cmp(&b) {
-                    Ordering::Less => less,
-                    Ordering::Equal => equal,
-                    Ordering::Greater => greater,
-                }
-            };
-            // Below the sign, numbers are in order with and without it.
-            let of_lanes = |lanes: &Numbers, with: &Numbers, less: bool, greater: bool| {
-                let firsts = lanes.firsts(width - 1).filter(|_| with.grain() < Grain::Thread)?;
-                let yes = ThreadSet::where_lanes(self.threads(), |warp| {
-                    let (first, with) = (firsts[warp] ^ turn, cut(with.at(Grain::Warp, warp)) ^ turn);
-                    let below = with.saturating_sub(first).min(32);
-                    let low = ((1u64 << below) - 1) as u32;
-                    let same = if below < 32 && first + below == with { 1u32 << below } else { 0 };
-                    let chosen = |is_chosen: bool, lanes: u32| if is_chosen { lanes } else { 0 };
-                    chosen(less, low) | chosen(equal, same) | chosen(greater, !(low | same))
-                });
-                Some(Holds { yes, no: self.all.without(yes), agrees: true, elects: None })
-            };
-            of_lanes(&a, &b, less, greater).or_else(|| of_lanes(&b, &a, greater, less)).unwrap_or_else(|| {
-                match (&a, &b) {
-                    (a, Numbers::Same(b)) => self.known_of(a, |a| holds(a, *b)),
-                    (Numbers::Same(a), b) => self.known_of(b, |b| holds(*a, b)),
-                    (a, b) => self.known(&[a, b], |[a, b]| holds(a, b)),
-                }
-            })
+        let [a, b, with @ ..] = &computing.sources[..] else { return None };
+        let numbers = self.number(at, *a, depth).zip(self.number(at, *b, depth));
+        let compared =
+            numbers.and_then(|(a, b)| self.executed(computing.arithmetic.as_ref()?, &[&a, &b], 0, 1));
+        let holds = if let Some(compared) = compared {
+            self.known_of(&compared, |holds| holds != 0)
         } else {
             // What is compared may agree in a warp, whatever it is.
-            let symbols = &self.function.unit.symbols;
-            let agrees = (1..3).all(|position| match symbols.operand(raw.operands.start + position) {
-                Resolution::Register(register) => self.agrees(at, register),
-                Resolution::Special(special) => {
+            let agrees = [a, b].into_iter().all(|placed| match placed.argument {
+                Argument::Register { id, .. } | Argument::Not(id) => self.agrees(at, id),
+                Argument::Special(special) => {
                     let facts = special.facts();
                     // Threads may be at different places when they read what counts on.
                     facts.same_in >= Extent::Warp && facts.lasting != Lasting::Never
                 }
-                _ => true,
+                Argument::Constant(_)
+                | Argument::Symbol { .. }
+                | Argument::Carry
+                | Argument::Sink
+                | Argument::Opaque => true,
             });
             Holds { agrees, ..Holds::NEVER_KNOWN }
         };
-        let first = self.function.unit.module.operands(raw.operands).first()?.kind();
-        let is_second = matches!(first, OperandKind::Binary(BinaryOperator::Or, parts) if definition.operand == parts.start + 1);
-        let holds = holds.not_if(is_second);
-        let with = || self.predicate(at, raw.operands.start + 3, depth);
+        let holds = holds.not_if(position == 1);
+        let with = || with.first().map_or(Holds::NEVER_KNOWN, |with| self.predicate(at, *with, depth));
         let holds = match opcode.boolean_operator() {
             Some(BooleanOperator::And) => holds.and(with(), self.all),
             Some(BooleanOperator::Or) => holds.or(with(), self.all),
-            Some(BooleanOperator::Xor) => return None,
+            Some(BooleanOperator::Xor) => holds.exclusive_or(with(), self.all),
             None => holds,
         };
         Some(Value::Truth(Arc::new(holds)))
+    }
+}
+
+/// What an instruction makes of 32 numbers of each source, at a place each.
+fn execute(
+    arithmetic: &Arithmetic,
+    of: &[&Numbers],
+    position: usize,
+    count: usize,
+    at: &dyn Fn(&Numbers, usize) -> u64,
+) -> Lanes {
+    let sources: SmallVec<[Lanes; 4]> =
+        of.iter().map(|it| std::array::from_fn(|place| at(it, place))).collect();
+    let sources: SmallVec<[&Lanes; 4]> = sources.iter().collect();
+    let mut results: SmallVec<[Lanes; 2]> = SmallVec::from_elem([0; 32], count);
+    {
+        let mut places: SmallVec<[&mut Lanes; 2]> = results.iter_mut().collect();
+        arithmetic.execute(u32::MAX, &sources, &mut places);
+    }
+    results.get(position).copied().unwrap_or([0; 32])
+}
+
+/// The domain of predicates: for which threads each certainly holds, and for which it certainly does not.
+struct Predicates(ThreadSet);
+
+impl Domain for Predicates {
+    type Value = Option<Holds>;
+
+    fn unknown(&mut self) -> Self::Value {
+        None
+    }
+
+    fn number(&mut self, bits: u64) -> Self::Value {
+        let (yes, no) = if bits & 1 == 1 { (self.0, ThreadSet::EMPTY) } else { (ThreadSet::EMPTY, self.0) };
+        Some(Holds { yes, no, agrees: true, elects: None })
+    }
+
+    fn known(&mut self, value: &Self::Value, _: u32) -> Option<u64> {
+        let value = value.as_ref()?;
+        if value.yes == self.0 { Some(1) } else { (value.no == self.0).then_some(0) }
+    }
+
+    fn apply(&mut self, function: Step, _: Integer, sources: &[Self::Value]) -> Self::Value {
+        let all = self.0;
+        match (function, sources) {
+            (Step::Extend(_), [Some(a)]) => Some(*a),
+            (Step::Not, [Some(a)]) => Some(a.not()),
+            (Step::And, [Some(a), Some(b)]) => Some(a.and(*b, all)),
+            (Step::Or, [Some(a), Some(b)]) => Some(a.or(*b, all)),
+            (Step::Xor, [Some(a), Some(b)]) => Some(a.exclusive_or(*b, all)),
+            // Nothing else is computed of predicates.
+            _ => None,
+        }
     }
 }

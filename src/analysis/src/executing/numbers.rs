@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use super::threads::Holds;
-use crate::isa::generic::{Arithmetic, Bits, Computation};
 
 /// A number in each thread, as short as it can be said: most are the same for a whole warp, or count
 /// its lanes.
@@ -67,67 +66,22 @@ impl Numbers {
         }
     }
 
-    /// Those of the first lanes, where the others count on without leaving the numbers of this width.
-    pub(super) fn firsts(&self, width: u32) -> Option<&[u64]> {
-        match self {
-            Self::Lanes(firsts)
-                if firsts.iter().all(|first| (first + 31).checked_shr(width).is_none_or(|it| it == 0)) =>
-            {
-                Some(firsts)
-            }
-            Self::Lanes(_) | Self::Same(_) | Self::Warps(_) | Self::Chosen(_) | Self::Threads(_) => None,
+    /// One for each thread, as short as it can be said.
+    pub(super) fn of_threads(numbers: Vec<u64>) -> Self {
+        let steps_by = |step: u64| {
+            numbers.chunks(32).all(|warp| {
+                let counted = (0..).map(|lane| warp[0].checked_add(lane * step));
+                warp.iter().zip(counted).all(|(number, counted)| Some(*number) == counted)
+                    && warp[0].checked_add(31).is_some()
+            })
+        };
+        let firsts = || numbers.iter().copied().step_by(32).collect();
+        if steps_by(0) {
+            Self::Warps(firsts())
+        } else if steps_by(1) {
+            Self::Lanes(firsts())
+        } else {
+            Self::Threads(numbers.into())
         }
-    }
-}
-
-/// What an operation makes of numbers that count lanes and numbers that are the same for a warp, where
-/// that is of one of these kinds again.
-pub(super) fn of_lanes(computes: Computation, a: &Numbers, b: &Numbers, width: u32) -> Option<Numbers> {
-    let cut = |value: u64| if width == 64 { value } else { value & ((1 << width) - 1) };
-    // Of a whole number of warps.
-    let aligned = |numbers: &Numbers| {
-        let firsts = numbers.firsts(width - 1)?;
-        firsts.iter().all(|first| first.is_multiple_of(32)).then(|| firsts.to_vec())
-    };
-    let same = |numbers: &Numbers| match numbers {
-        Numbers::Same(number) => Some(cut(*number)),
-        Numbers::Warps(_) | Numbers::Lanes(_) | Numbers::Chosen(_) | Numbers::Threads(_) => None,
-    };
-    let each = |firsts: Vec<u64>, number: &dyn Fn(u64) -> u64| firsts.into_iter().map(number).collect();
-    match computes {
-        Computation::And => {
-            let (firsts, mask) = aligned(a).zip(same(b)).or_else(|| aligned(b).zip(same(a)))?;
-            match mask % 32 {
-                0 => Some(Numbers::Warps(each(firsts, &|first| first & mask))),
-                31 => Some(Numbers::Lanes(each(firsts, &|first| first & mask))),
-                _ => None,
-            }
-        }
-        Computation::Bits(Bits::ShiftRight) => {
-            let by = same(b).filter(|by| (5..u64::from(width)).contains(by))?;
-            Some(Numbers::Warps(each(aligned(a)?, &|first| first >> by)))
-        }
-        Computation::Arithmetic(Arithmetic::Divide) => {
-            let by = same(b).filter(|by| *by > 0 && by.is_multiple_of(32))?;
-            Some(Numbers::Warps(each(aligned(a)?, &|first| first / by)))
-        }
-        Computation::Arithmetic(Arithmetic::Remainder) => {
-            let by = same(b).filter(|by| *by > 0 && by.is_multiple_of(32))?;
-            Some(Numbers::Lanes(each(aligned(a)?, &|first| first % by)))
-        }
-        Computation::Arithmetic(Arithmetic::Add | Arithmetic::Subtract) => {
-            let adds = computes == Computation::Arithmetic(Arithmetic::Add);
-            let (lanes, other) = if adds && b.firsts(width).is_some() { (b, a) } else { (a, b) };
-            let firsts = lanes.firsts(width).filter(|_| other.grain() < Grain::Thread)?;
-            let moved = firsts.iter().enumerate().map(|(warp, first)| {
-                let other = other.at(Grain::Warp, warp);
-                cut(if adds { first.wrapping_add(other) } else { first.wrapping_sub(other) })
-            });
-            let moved = Numbers::Lanes(moved.filter(|first| first.checked_add(31).is_some()).collect());
-            let is_whole = matches!(&moved, Numbers::Lanes(all) if all.len() == firsts.len());
-            (is_whole && moved.firsts(width).is_some()).then_some(moved)
-        }
-        // What is not as short is found number by number.
-        _ => None,
     }
 }

@@ -149,6 +149,10 @@ impl Holds {
         self.not().and(other.not(), all).not()
     }
 
+    pub(super) fn exclusive_or(self, other: Self, all: ThreadSet) -> Self {
+        self.and(other.not(), all).or(self.not().and(other, all), all)
+    }
+
     /// Whether it holds for whole warps or for none of their threads.
     pub(super) fn is_of_warps(&self, all: ThreadSet) -> bool {
         let whole = |set: ThreadSet| set.warps().zip(all.warps()).all(|(set, all)| set == 0 || set == all);
