@@ -40,7 +40,8 @@ pub trait Domain {
     /// This number.
     fn number(&mut self, bits: u64) -> Self::Value;
 
-    /// The number that the low bits of a value are, if that is known.
+    /// The number that the low bits of a value are, if that is known. A domain that never says so makes
+    /// everything by its own [`apply`](Self::apply).
     fn known(&mut self, value: &Self::Value, bits: u32) -> Option<u64>;
 
     /// What a function makes of its sources; [`unknown`](Self::unknown) where the domain has no answer.
@@ -58,6 +59,8 @@ pub enum Function {
     Multiply,
     /// All of `a * b`, twice as wide as the type.
     MultiplyWide,
+    /// The high half of `a * b`.
+    MultiplyHigh,
     /// `a / b`
     Divide,
     /// `a % b`
@@ -232,7 +235,7 @@ impl Arithmetic {
     }
 
     /// How many bits of the source at a position, of `count`, matter; `None` where that is not known here.
-    fn source_bits(&self, position: usize, count: usize) -> Option<u32> {
+    pub fn source_bits(&self, position: usize, count: usize) -> Option<u32> {
         match &self.0 {
             Kind::Integer(it) => Some(it.source_bits(position)),
             Kind::Extended(it) => Some(it.source_bits(position, count)),

@@ -100,23 +100,17 @@ impl Instruction {
         if count > 1 || saturates || relu {
             return None;
         }
-        // The upper half of a product is known where all of it is one register.
-        let high = |of: &mut Composing<'_, D>| {
-            let wide = of.of_sources(Step::MultiplyWide, ty, 2).filter(|_| ty.bits <= 32)?;
-            let by = of.number(ty.bits.into());
-            Some(of.of(Step::ShiftRight, ty.doubled(), &[wide, by]))
-        };
         match function {
             Function::Add => of.of_sources(Step::Add, ty, 2),
             Function::Subtract => of.of_sources(Step::Subtract, ty, 2),
             Function::Multiply(Part::Lo) => of.of_sources(Step::Multiply, ty, 2),
             Function::Multiply(Part::Wide) => of.of_sources(Step::MultiplyWide, ty, 2),
-            Function::Multiply(Part::Hi) => high(of),
+            Function::Multiply(Part::Hi) => of.of_sources(Step::MultiplyHigh, ty, 2),
             Function::MultiplyAdd(part) => {
                 let (product, sum) = match part {
                     Part::Lo => (of.of_sources(Step::Multiply, ty, 2)?, ty),
                     Part::Wide => (of.of_sources(Step::MultiplyWide, ty, 2)?, ty.doubled()),
-                    Part::Hi => (high(of)?, ty),
+                    Part::Hi => (of.of_sources(Step::MultiplyHigh, ty, 2)?, ty),
                 };
                 let addend = of.source(2)?;
                 Some(of.of(Step::Add, sum, &[product, addend]))

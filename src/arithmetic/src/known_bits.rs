@@ -349,6 +349,10 @@ impl Domain for KnownBits {
             Function::Subtract => add(a, Known::new(b.mask, !b.value), true),
             Function::Multiply => multiply(a, b, width, false),
             Function::MultiplyWide => return cut(multiply(a, b, width, signed), width * 2),
+            Function::MultiplyHigh if width <= 32 => {
+                shr(multiply(a, b, width, signed), width.into(), width * 2, signed)
+            }
+            Function::MultiplyHigh => UNKNOWN,
             Function::Divide => divide(a, b, width, signed),
             Function::Remainder => remainder(a, b, width, signed),
             Function::Minimum => extreme(a, b, width, signed, true),

@@ -12,7 +12,7 @@ use crate::ir::{Argument, Computing, Placed};
 use crate::isa::generic::{Arithmetic, Bits, Computation, Modifier, Part};
 use crate::resolve::operations::Opcode;
 use crate::resolve::symbols::{RegisterId, Resolution, Symbol, SymbolKind};
-use crate::syntax::ast::{self, Operand, OperandKind, Slice};
+use crate::syntax::ast::{self, Slice};
 use crate::syntax::literal;
 use crate::values::ValueId;
 
@@ -229,14 +229,6 @@ impl Function<'_> {
             &self.unit.module.operands[index as usize],
         );
         by.is_some_and(|by| (0..limit).contains(&by))
-    }
-
-    /// Whether `operand` is the `d` of `d|p`.
-    pub(crate) fn first_of_pair(&self, operands: Slice, operand: u32) -> bool {
-        match self.unit.module.operands(operands).first().map(Operand::kind) {
-            Some(OperandKind::Binary(_, parts)) => parts.start == operand,
-            _ => false,
-        }
     }
 }
 

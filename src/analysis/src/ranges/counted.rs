@@ -1,6 +1,13 @@
-//! Numbers that are counted from somewhere, and what instructions make of them.
+//! The domain of strided intervals that are counted from a base.
+//!
+//! An element is a [`Base`] and [`Numbers`] that are added to it: `{4, 8, 12}` behind a variable. Two with
+//! different bases join to unknown. May: a value is one of those that are said, as long as no sum has
+//! wrapped round, which an address cannot. Numbers have a sign, whatever the type: what is added to an
+//! address may be written as the complement of two.
 
 use super::Numbers;
+use crate::arithmetic::Integer;
+use crate::arithmetic::domain::{Domain, Function};
 use crate::definitions::DefinitionId;
 use crate::isa::special_registers::Special;
 use crate::resolve::symbols::SymbolId;
@@ -89,7 +96,117 @@ impl Counted {
     }
 }
 
-pub(super) fn product(a: Counted, b: Counted) -> Option<Counted> {
+/// The domain. Where a result is nothing that it knows, it is `None`: then it is a base itself.
+pub(super) struct Intervals;
+
+impl Domain for Intervals {
+    type Value = Option<Counted>;
+
+    fn unknown(&mut self) -> Option<Counted> {
+        None
+    }
+
+    fn number(&mut self, bits: u64) -> Option<Counted> {
+        Some(Counted::of(Numbers::from(bits.cast_signed())))
+    }
+
+    // Numbers are counted on beyond their type: nothing is executed.
+    fn known(&mut self, _: &Option<Counted>, _: u32) -> Option<u64> {
+        None
+    }
+
+    fn apply(&mut self, function: Function, ty: Integer, sources: &[Option<Counted>]) -> Option<Counted> {
+        let Integer { bits: width, signed } = ty;
+        let source = |position: usize| sources.get(position).copied().flatten();
+        let a = source(0)?;
+        let single = |counted: Counted| counted.number().single();
+        match function {
+            Function::Add => a.plus(source(1)?),
+            Function::Subtract => a.plus(source(1)?.negated()?),
+            Function::Multiply => product(a, source(1)?),
+            // All of a long product is there, and what is written without a sign has none.
+            Function::MultiplyWide => {
+                let b = source(1)?;
+                let is_positive = |it: Counted| it.number().first().is_some_and(|first| first >= 0);
+                let is_word = signed || is_positive(a) && b.numbers.fits(width);
+                if is_word { product(a, b) } else { None }
+            }
+            Function::MultiplyHigh if width == 32 && !signed => {
+                let by = single(source(1)?)?;
+                Some(Counted::of(a.number().high(by as u32)))
+            }
+            Function::Divide | Function::Remainder => {
+                let by = single(source(1)?).filter(|by| *by > 0)?;
+                let number = a.number();
+                if signed && !number.fits(width - 1) {
+                    return None;
+                }
+                if function == Function::Divide {
+                    return (width <= 32).then(|| Counted::of(number.divided(by, width)));
+                }
+                let below = number.last().filter(|last| number.fits(width) && *last < by);
+                Some(Counted::of(if below.is_some() { number } else { Numbers::between(0, by - 1) }))
+            }
+            Function::And => {
+                let b = source(1)?;
+                let (of, mask) = match (single(a), single(b)) {
+                    (_, Some(mask)) => (a, mask),
+                    (Some(mask), None) => (b, mask),
+                    (None, None) => return None,
+                };
+                // What is rounded down is where something begins.
+                if is_rounded(of, mask.into(), width) { None } else { masked(of, mask.into(), width) }
+            }
+            Function::Or => joined(a, source(1)?, width),
+            Function::Xor => {
+                // No bit is set above the highest of either.
+                let bits = |it: Counted| (0..32).find(|bits| it.number().fits(*bits));
+                let (a, b) = (bits(a)?, bits(source(1)?)?);
+                Some(Counted::of(Numbers::between(0, (1 << a.max(b)) - 1)))
+            }
+            Function::ShiftLeft => {
+                let by = single(source(1)?).filter(|by| (0..i64::from(width.min(32))).contains(by))?;
+                (a.base == Base::Nothing).then(|| Counted { numbers: a.numbers.times(1 << by), ..a })
+            }
+            Function::ShiftRight => {
+                let by = single(source(1)?).filter(|by| (0..i64::from(width)).contains(by) && *by < 48)?;
+                let fits = |width: u32| a.number().fits(width);
+                let is_word = (!signed || fits(width - 1)) && (width <= 32 || fits(width));
+                is_word.then(|| Counted::of(a.number().divided(1 << by, width)))
+            }
+            Function::Extract if !signed => {
+                let at = single(source(1)?)?;
+                let len = single(source(2)?).filter(|len| (1..32).contains(len))?;
+                let low = if at == 0 { a.number().low_bits(len as u32) } else { Numbers::between(0, (1 << len) - 1) };
+                Some(Counted::of(low))
+            }
+            Function::Extend(to) => {
+                // What is cut is something else, and so is what has a sign and gets longer.
+                let keeps = to >= width.min(32) && (to <= width || a.numbers.fits(48) || signed);
+                (keeps && a.base != Base::Unknown).then_some(a)
+            }
+            // Of what another lane has, the same is known.
+            Function::Exchange => {
+                (matches!(a.base, Base::Nothing | Base::Variable(_)) && !a.lanes).then_some(a)
+            }
+            Function::MultiplyHigh
+            | Function::Minimum
+            | Function::Maximum
+            | Function::Not
+            | Function::Lookup
+            | Function::Funnel
+            | Function::Extract
+            | Function::Insert
+            | Function::Permute
+            | Function::Reverse
+            | Function::Compare(_)
+            // The solver knows more of a choice.
+            | Function::Select => None,
+        }
+    }
+}
+
+fn product(a: Counted, b: Counted) -> Option<Counted> {
     let (of, factor) = match (a.number().single(), b.number().single()) {
         (_, Some(factor)) => (a, factor),
         (Some(factor), None) => (b, factor),

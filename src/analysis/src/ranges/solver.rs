@@ -1,20 +1,23 @@
 //! Finds values that are made of each other: inner ones first, and what goes round until nothing changes.
 
+use std::rc::Rc;
+
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::{SmallVec, smallvec};
 
 use super::conditions::{Compared, Limit, Limited, Test, compared, literal, signed};
-use super::counted::{Base, Counted, is_rounded, joined, masked, product, special};
+use super::counted::{Base, Counted, Intervals, special};
 use super::remainder::{self, Remainder};
 use super::{Numbers, Ranges};
 use crate::cfg::BlockId;
 use crate::definitions::{Definition, DefinitionId};
 use crate::function::Function;
-use crate::isa::generic::{Arithmetic, Bits, Computation, Flag, Modifier, Part, Type};
+use crate::ir::Computing;
+use crate::ir::argument::{self, Argument, Arguments, Placed};
+use crate::isa::generic::{Arithmetic, Bits, Computation, Flag, Operation, Type};
 use crate::registers::{self, Access};
 use crate::resolve::operations::Opcode;
 use crate::resolve::symbols::{RegisterId, Resolution, SymbolKind};
-use crate::syntax::ast::{BinaryOperator, OperandKind, RawInstruction};
 use crate::values::{JoinId, ValueId};
 
 /// What one evaluation takes, in steps of the budget.
@@ -27,16 +30,18 @@ const FEW: usize = 8;
 const CHANGES: u32 = 24;
 
 /// How a value is made.
-#[derive(Clone, Copy)]
-enum Made<'f> {
+#[derive(Clone)]
+enum Made {
     /// It is one of several.
     Joined(JoinId),
     /// By something that is not looked into.
     Opaque(DefinitionId),
-    /// By an instruction that computes values of a type.
-    Computed(DefinitionId, &'f RawInstruction, &'f Opcode, Type),
+    /// By an instruction that computes.
+    Computed(DefinitionId, Rc<Computing>),
+    /// By one that gives the same address in another window.
+    Converted(DefinitionId, Placed),
     /// By one that computes what is left of a division.
-    Left(DefinitionId, Remainder, Type),
+    Left(DefinitionId, Remainder),
 }
 
 /// Values that are made of each other, while they are found.
@@ -49,7 +54,7 @@ pub(super) struct Solver<'a, 'f> {
     /// By slot; none where nothing is known to get there yet.
     values: SmallVec<[Option<Counted>; FEW]>,
     /// By slot: how it is made.
-    made: SmallVec<[Made<'f>; FEW]>,
+    made: SmallVec<[Made; FEW]>,
     /// By slot: those that are made of it.
     feeds: SmallVec<[SmallVec<[u32; 2]>; FEW]>,
     /// By join: what it is one of.
@@ -208,7 +213,7 @@ impl<'a, 'f> Solver<'a, 'f> {
             ValueId::Join(join) => return into.extend_from_slice(&definitions.joined(join)),
         };
         let instruction = definitions.get(id).instruction;
-        if !is_followed(unit.operations.of(instruction).computes()) {
+        if !is_followed(unit.operations.of(instruction)) {
             return;
         }
         registers::accesses(unit, instruction, &mut |register, _, access| {
@@ -233,7 +238,7 @@ impl<'a, 'f> Solver<'a, 'f> {
     /// What a value can be, by what is known of others so far.
     fn evaluate(&mut self, slot: u32) -> Option<Counted> {
         self.current = slot;
-        match self.made[slot as usize] {
+        match self.made[slot as usize].clone() {
             Made::Joined(join) => {
                 let inputs = if let Some(inputs) = self.inputs.get(&join) {
                     inputs
@@ -246,14 +251,21 @@ impl<'a, 'f> Solver<'a, 'f> {
                 inputs.iter().filter_map(|input| self.read(input)).reduce(Counted::or)
             }
             Made::Opaque(id) => Some(Counted::made(id)),
-            Made::Computed(id, raw, opcode, ty) => {
+            Made::Computed(id, computing) => {
                 let instruction = self.function.definitions.get(id).instruction;
-                let made = self.computed(instruction, raw, opcode, ty)?;
+                let made = self.computed(instruction, &computing)?;
                 Some(made.unwrap_or(Counted::made(id)))
             }
-            Made::Left(id, Remainder { by, times, is_signed, of, until }, ty) => {
+            Made::Converted(id, from) => {
                 let instruction = self.function.definitions.get(id).instruction;
-                let of = self.operand(instruction, of, ty)?.number();
+                let made = Some(self.argument(instruction, from, 64)?).filter(|it| it.base != Base::Unknown);
+                Some(made.unwrap_or(Counted::made(id)))
+            }
+            Made::Left(id, Remainder { by, times, is_signed, of, until }) => {
+                let instruction = self.function.definitions.get(id).instruction;
+                let mut whole = Arguments::new();
+                argument::flatten(self.function.unit, of, Some(Type::U32), &mut whole);
+                let of = self.argument(instruction, *whole.first()?, u32::BITS)?.number();
                 let is_negative = is_signed && of.first().is_none_or(|first| first < 0);
                 let is_far = !is_signed && until < i64::from(u32::MAX);
                 if is_far && !(of.fits(u32::BITS) && of.last().is_some_and(|last| last / times <= until)) {
@@ -285,15 +297,15 @@ impl<'a, 'f> Solver<'a, 'f> {
         const FAR: i64 = 1 << 12;
         let mut slot = slot;
         for _ in 0..COPIES {
-            let Made::Computed(_, raw, opcode, _) = self.made[slot as usize] else { return false };
-            let term = |index| self.terms.get(&(raw.operands.start + index));
-            match (opcode.computes(), raw.operands.len) {
-                (Computation::Move, 2) => match term(1) {
+            let Made::Computed(_, computing) = &self.made[slot as usize] else { return false };
+            let term = |placed: &Placed| self.terms.get(&placed.operand);
+            match (computing.operation, &computing.sources[..]) {
+                (Operation::Mov, [from]) => match term(from) {
                     Some(Term::Value(copied)) => slot = *copied,
                     _ => return false,
                 },
-                (Computation::Arithmetic(Arithmetic::Add), 3) => {
-                    return match (term(1), term(2)) {
+                (Operation::Add, [one, other]) => {
+                    return match (term(one), term(other)) {
                         (Some(Term::Value(to)), Some(Term::Known(by)))
                         | (Some(Term::Known(by)), Some(Term::Value(to))) => {
                             let by = by.number().single();
@@ -392,170 +404,77 @@ impl<'a, 'f> Solver<'a, 'f> {
     }
 
     /// How a value is made.
-    fn made(&self, value: ValueId) -> Made<'f> {
+    fn made(&self, value: ValueId) -> Made {
         let Function { unit, definitions, .. } = *self.function;
         let id = match value {
             ValueId::Definition(id) => id,
             ValueId::Join(join) => return Made::Joined(join),
         };
         let Definition { instruction, operand, register, .. } = *definitions.get(id);
-        let raw = &unit.module.instructions[instruction as usize];
         let opcode = unit.operations.of(instruction);
-        let ty = opcode.types.last().copied().filter(|ty| matches!(ty.bits(), Some(16 | 32 | 64)));
-        match ty {
-            Some(ty)
-                if is_followed(opcode.computes())
-                    && (operand == raw.operands.start
-                        || self.function.first_of_pair(raw.operands, operand))
-                    && !opcode.has_flag(Flag::Sat)
-                    && !opcode.types.iter().any(|ty| ty.is_float() || ty.is_packed())
-                    && self.function.is_local(unit.symbols.register(register)) =>
-            {
-                match remainder::remainder(self.function, instruction) {
-                    Some(left) => Made::Left(id, left, ty),
-                    None => Made::Computed(id, raw, opcode, ty),
-                }
+        let is_word = |bits: Option<u32>| matches!(bits, Some(16 | 32 | 64));
+        if !is_followed(opcode)
+            || !is_word(opcode.types.last().and_then(|ty| ty.bits()))
+            || !self.function.is_local(unit.symbols.register(register))
+        {
+            return Made::Opaque(id);
+        }
+        if let Some(left) = remainder::remainder(self.function, instruction) {
+            return Made::Left(id, left);
+        }
+        if opcode.computes() == Computation::ConvertAddress {
+            let operands = unit.module.instructions[instruction as usize].operands;
+            let mut from = Arguments::new();
+            if operands.len == 2 {
+                argument::flatten(unit, operands.start + 1, None, &mut from);
             }
-            _ => Made::Opaque(id),
+            return from.first().map_or(Made::Opaque(id), |from| Made::Converted(id, *from));
+        }
+        match Computing::of(unit, instruction) {
+            // The first of several that are unpacked is only a part.
+            Some(it) if it.position(operand) == Some(0) && !is_unpacked(&it) => {
+                Made::Computed(id, Rc::new(it))
+            }
+            Some(_) | None => Made::Opaque(id),
         }
     }
 
     /// What an instruction makes: nothing yet where that waits for others, or nothing that is understood.
     #[allow(clippy::option_option, reason = "it may have to wait, and it may not be understood")]
-    fn computed(
-        &mut self,
-        instruction: u32,
-        raw: &RawInstruction,
-        opcode: &Opcode,
-        ty: Type,
-    ) -> Option<Option<Counted>> {
-        let width = ty.bits().unwrap_or(64);
-        let first = raw.operands.start;
-        let count = raw.operands.len;
-        let part = opcode.modifier(|modifier| match modifier {
-            Modifier::Part(part) => Some(part),
-            _ => None,
-        });
-        let a = if count > 1 { self.operand(instruction, first + 1, ty)? } else { Counted::UNKNOWN };
-        let single = |counted: Counted| counted.number().single();
-        // All of a long product is there, and what is written without a sign has none.
-        let is_word = |a: Counted, b: Counted| {
-            let is_positive = |it: Counted| it.number().first().is_some_and(|first| first >= 0);
-            part != Some(Part::Wide) || ty.is_signed() || is_positive(a) && b.numbers.fits(width)
-        };
-        Some(match opcode.computes() {
-            Computation::Move if count == 2 => Some(a).filter(|it| it.base != Base::Unknown),
-            // Of what another lane has, the same is known.
-            Computation::Shuffle => {
-                Some(a).filter(|it| matches!(it.base, Base::Nothing | Base::Variable(_)) && !it.lanes)
-            }
-            Computation::Convert => {
-                let to = opcode.types.first().and_then(|ty| ty.bits()).unwrap_or(64);
-                // What is cut is something else, and so is what has a sign and gets longer.
-                let keeps = to >= width.min(32) && (to <= width || a.numbers.fits(48) || ty.is_signed());
-                Some(a).filter(|it| keeps && it.base != Base::Unknown)
-            }
-            Computation::ConvertAddress => Some(a).filter(|it| it.base != Base::Unknown),
-            Computation::Arithmetic(Arithmetic::Add) if count == 3 => {
-                a.plus(self.operand(instruction, first + 2, ty)?)
-            }
-            Computation::Arithmetic(Arithmetic::Subtract) if count == 3 => {
-                self.operand(instruction, first + 2, ty)?.negated().and_then(|by| a.plus(by))
-            }
-            Computation::Or if count == 3 => {
-                let b = self.operand(instruction, first + 2, ty)?;
-                joined(a, b, width)
-            }
-            Computation::And if count == 3 => {
-                let mask = literal(self.function, first + 2).or_else(|| literal(self.function, first + 1));
-                let of = if literal(self.function, first + 1).is_some() {
-                    self.operand(instruction, first + 2, ty)?
-                } else {
-                    a
-                };
-                // What is rounded down is where something begins.
-                mask.filter(|mask| !is_rounded(of, *mask, width)).and_then(|mask| masked(of, mask, width))
-            }
-            Computation::Xor if count == 3 => {
-                let b = self.operand(instruction, first + 2, ty)?;
-                // No bit is set above the highest of either.
-                let bits = |it: Counted| (0..32).find(|bits| it.number().fits(*bits));
-                bits(a).zip(bits(b)).map(|(a, b)| Counted::of(Numbers::between(0, (1 << a.max(b)) - 1)))
-            }
-            Computation::Bits(Bits::ShiftLeft) => single(self.operand(instruction, first + 2, ty)?)
-                .filter(|by| (0..i64::from(width.min(32))).contains(by) && a.base == Base::Nothing)
-                .map(|by| Counted { numbers: a.numbers.times(1 << by), ..a }),
-            Computation::Bits(Bits::ShiftRight) => single(self.operand(instruction, first + 2, ty)?)
-                .filter(|by| {
-                    (0..i64::from(width)).contains(by) && (!ty.is_signed() || a.number().fits(width - 1))
-                })
-                .filter(|by| *by < 48 && (width <= 32 || a.number().fits(width)))
-                .map(|by| Counted::of(a.number().divided(1 << by, width))),
-            Computation::Arithmetic(Arithmetic::Divide | Arithmetic::Remainder) => {
-                let is_rest = opcode.computes() == Computation::Arithmetic(Arithmetic::Remainder);
-                let fits = !ty.is_signed() || a.number().fits(width - 1);
-                single(self.operand(instruction, first + 2, ty)?).filter(|by| *by > 0 && fits).and_then(
-                    |by| {
-                        if !is_rest {
-                            return (width <= 32).then(|| Counted::of(a.number().divided(by, width)));
-                        }
-                        let below = a.number().last().filter(|_| a.number().fits(width));
-                        let numbers = match below {
-                            Some(last) if last < by => a.number(),
-                            _ => Numbers::between(0, by - 1),
-                        };
-                        Some(Counted::of(numbers))
-                    },
-                )
-            }
-            Computation::Arithmetic(Arithmetic::Multiply) if part == Some(Part::Hi) => {
-                let by = literal(self.function, first + 2).filter(|_| width == 32 && !ty.is_signed());
-                by.map(|by| Counted::of(a.number().high(by as u32)))
-            }
-            Computation::Arithmetic(Arithmetic::Multiply) => {
-                let b = self.operand(instruction, first + 2, ty)?;
-                if is_word(a, b) { product(a, b) } else { None }
-            }
-            Computation::Arithmetic(Arithmetic::MultiplyAdd) if part != Some(Part::Hi) && count == 4 => {
-                let b = self.operand(instruction, first + 2, ty)?;
-                let c = self.operand(instruction, first + 3, ty)?;
-                product(a, b).filter(|_| is_word(a, b)).and_then(|product| product.plus(c))
-            }
-            Computation::Bits(Bits::Extract) if !ty.is_signed() => {
-                let at = single(self.operand(instruction, first + 2, ty)?);
-                let len = single(self.operand(instruction, first + 3, ty)?);
-                match (at, len) {
-                    (Some(0), Some(len @ 1..32)) => Some(Counted::of(a.number().low_bits(len as u32))),
-                    (Some(_), Some(len @ 1..32)) => Some(Counted::of(Numbers::between(0, (1 << len) - 1))),
-                    _ => None,
-                }
-            }
-            Computation::Select if count == 4 => {
-                let yes = self.selected(instruction, first + 1, first + 3, true, ty);
-                let no = self.selected(instruction, first + 2, first + 3, false, ty);
-                match (yes, no) {
-                    (Some(yes), Some(no)) => Some(yes.or(no)).filter(|it| it.base != Base::Unknown),
-                    // The other one is not known yet, or is never chosen.
-                    (only, None) | (None, only) => return only.map(Some),
-                }
-            }
-            _ => None,
-        })
+    fn computed(&mut self, instruction: u32, computing: &Computing) -> Option<Option<Counted>> {
+        let Some(arithmetic) = computing.arithmetic else { return Some(None) };
+        let count = computing.sources.len();
+        let bits = |position: usize| arithmetic.source_bits(position, count).unwrap_or(64);
+        if let (Operation::Selp, [yes, no, holds]) = (computing.operation, &computing.sources[..]) {
+            let yes = self.selected(instruction, *yes, *holds, true, bits(0));
+            let no = self.selected(instruction, *no, *holds, false, bits(1));
+            return match (yes, no) {
+                (Some(yes), Some(no)) => Some(Some(yes.or(no)).filter(|it| it.base != Base::Unknown)),
+                // The other one is not known yet, or is never chosen.
+                (only, None) | (None, only) => only.map(Some),
+            };
+        }
+        let sources: SmallVec<[Option<Counted>; 4]> = computing
+            .sources
+            .iter()
+            .enumerate()
+            .map(|(position, it)| self.argument(instruction, *it, bits(position)).map(Some))
+            .collect::<Option<_>>()?;
+        Some(arithmetic.transfer(&mut Intervals, &sources, 0, computing.results.len()))
     }
 
     /// One of the two operands of a `selp`, as far as it can be that where it is chosen.
     fn selected(
         &mut self,
         instruction: u32,
-        index: u32,
-        predicate: u32,
+        of: Placed,
+        predicate: Placed,
         holds: bool,
-        ty: Type,
+        width: u32,
     ) -> Option<Counted> {
-        let value = self.operand(instruction, index, ty)?;
-        let Resolution::Register(predicate) = self.function.unit.symbols.operand(predicate) else {
-            return Some(value);
-        };
+        let index = of.operand;
+        let value = self.argument(instruction, of, width)?;
+        let Argument::Register { id: predicate, .. } = predicate.argument else { return Some(value) };
         if value.base != Base::Nothing || value.lanes {
             return Some(value);
         }
@@ -624,14 +543,14 @@ impl<'a, 'f> Solver<'a, 'f> {
         None
     }
 
-    /// What an operand can be: nothing yet where that waits for others.
-    fn operand(&mut self, instruction: u32, index: u32, ty: Type) -> Option<Counted> {
-        let term = if let Some(term) = self.terms.get(&index) {
+    /// What an argument of so many bits can be: nothing yet where that waits for others.
+    fn argument(&mut self, instruction: u32, placed: Placed, width: u32) -> Option<Counted> {
+        let term = if let Some(term) = self.terms.get(&placed.operand) {
             term
         } else {
-            let term = self.term(instruction, index, ty);
-            self.terms.insert(index, term);
-            &self.terms[&index]
+            let term = self.term(instruction, placed.argument, width);
+            self.terms.insert(placed.operand, term);
+            &self.terms[&placed.operand]
         };
         self.read(term)
     }
@@ -651,39 +570,27 @@ impl<'a, 'f> Solver<'a, 'f> {
         }
     }
 
-    fn term(&mut self, instruction: u32, index: u32, ty: Type) -> Term {
-        const UNKNOWN: Term = Term::Known(Counted::UNKNOWN);
-        let Function { unit, .. } = *self.function;
-        let Some(operand) = unit.module.operands.get(index as usize) else { return UNKNOWN };
-        if operand.is_name()
-            && let Resolution::Register(register) = unit.symbols.operand(index)
-        {
-            return self.register(instruction, register);
-        }
-        if let Some(value) = literal(self.function, index) {
-            return signed(value, ty).map_or(UNKNOWN, |value| Term::Known(Counted::of(Numbers::from(value))));
-        }
-        // `variable+8`
-        let (index, by) = match operand.kind() {
-            OperandKind::Name => (index, 0),
-            OperandKind::Binary(BinaryOperator::Add, sum) if sum.len == 2 => {
-                match literal(self.function, sum.start + 1).and_then(|by| signed(by, ty)) {
-                    Some(by) => (sum.start, by),
-                    None => return UNKNOWN,
-                }
+    fn term(&mut self, instruction: u32, argument: Argument, width: u32) -> Term {
+        Term::Known(match argument {
+            Argument::Register { id, part: 0 } => return self.register(instruction, id),
+            Argument::Constant(value) if matches!(width, 16 | 32 | 64) => {
+                let unused = u64::BITS - width;
+                Counted::of(Numbers::from((value << unused).cast_signed() >> unused))
             }
-            _ => return UNKNOWN,
-        };
-        match unit.symbols.operand(index) {
-            Resolution::Symbol(symbol)
-                if matches!(unit.symbols.symbol(symbol).kind, SymbolKind::Variable { .. }) =>
+            Argument::Symbol { id, offset, generic: false }
+                if matches!(self.function.unit.symbols.symbol(id).kind, SymbolKind::Variable { .. }) =>
             {
-                let base = Base::Variable(symbol);
-                Term::Known(Counted { base, numbers: Numbers::from(by), lanes: false })
+                Counted { base: Base::Variable(id), numbers: Numbers::from(offset), lanes: false }
             }
-            Resolution::Special(it) => Term::Known(special(it)),
-            _ => UNKNOWN,
-        }
+            Argument::Special(it) => special(it),
+            Argument::Register { .. }
+            | Argument::Constant(_)
+            | Argument::Not(_)
+            | Argument::Symbol { .. }
+            | Argument::Carry
+            | Argument::Sink
+            | Argument::Opaque => Counted::UNKNOWN,
+        })
     }
 
     /// What a register holds where it is read.
@@ -724,12 +631,11 @@ enum Counter {
     Made(u32),
 }
 
-/// Whether what it makes is looked into.
-fn is_followed(computes: Computation) -> bool {
-    match computes {
+/// Whether what it makes is looked into: what the domain has an answer for.
+fn is_followed(opcode: &Opcode) -> bool {
+    let is_answered = match opcode.computes() {
         Computation::Move
         | Computation::Convert
-        | Computation::ConvertAddress
         | Computation::And
         | Computation::Or
         | Computation::Xor
@@ -744,6 +650,7 @@ fn is_followed(computes: Computation) -> bool {
         )
         | Computation::Select
         | Computation::Shuffle => true,
+        Computation::ConvertAddress => return true,
         Computation::Other
         | Computation::Not
         | Computation::Bits(_)
@@ -751,5 +658,11 @@ fn is_followed(computes: Computation) -> bool {
         | Computation::Compare
         | Computation::Load
         | Computation::Elect => false,
-    }
+    };
+    is_answered && matches!(opcode.arithmetic(), Some(Ok(it)) if it.is_followed())
+}
+
+/// Whether an instruction takes a word apart.
+fn is_unpacked(computing: &Computing) -> bool {
+    computing.operation == Operation::Mov && computing.results.len() > 1
 }
