@@ -1,10 +1,14 @@
 //! Which of a few numbers a register holds, where it is one of several constants.
 
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 
 use super::flow::Flow;
 use super::function::Function;
 use super::values::ValueId;
+use crate::arithmetic::domain::{Domain, Function as Step};
+use crate::arithmetic::known_bits::{Known, KnownBits};
+use crate::arithmetic::{Arithmetic, Integer};
+use crate::ir::{Argument, Computing};
 use crate::isa::generic::Computation;
 use crate::resolve::symbols::{RegisterId, Resolution};
 use crate::resolve::unit::Unit;
@@ -13,69 +17,132 @@ use crate::syntax::literal;
 /// The numbers.
 pub type Few = SmallVec<[u32; 4]>;
 
+/// The same, as long as a register.
+type Set = SmallVec<[u64; 4]>;
+
 /// More are not listed.
 const MANY: usize = 8;
 /// Longer chains are not followed.
 const DEEP: u32 = 8;
 
-impl Flow<'_> {
-    /// All numbers that a register can hold where an instruction reads it, if they are few.
-    pub fn one_of(&self, at: u32, register: RegisterId) -> Option<Few> {
-        let mut few = Few::new();
-        self.few_of(&self.facts.view(self.unit), (at, register), 0, &mut few)?;
-        (!few.is_empty()).then_some(few)
+/// The domain of small sets: a value is one of at most [`MANY`] numbers, or nothing is known. May.
+struct Sets;
+
+impl Domain for Sets {
+    type Value = Option<Set>;
+
+    fn unknown(&mut self) -> Option<Set> {
+        None
     }
 
-    fn few_of(
-        &self,
-        view: &Function<'_>,
-        (at, register): (u32, RegisterId),
-        depth: u32,
-        few: &mut Few,
-    ) -> Option<()> {
-        if let Some(number) = self.facts.constants.at(view, at, register).constant(32) {
-            return add(few, number as u32);
+    fn number(&mut self, bits: u64) -> Option<Set> {
+        Some(smallvec![bits])
+    }
+
+    fn known(&mut self, value: &Option<Set>, bits: u32) -> Option<u64> {
+        match value.as_deref()? {
+            [number] => Some(number & (u64::MAX >> (u64::BITS - bits.clamp(1, u64::BITS)))),
+            _ => None,
         }
-        self.few_of_value(view, view.value(at, register)?, depth, few)
     }
 
-    fn few_of_value(&self, view: &Function<'_>, value: ValueId, depth: u32, few: &mut Few) -> Option<()> {
+    /// Each of the sources with each.
+    fn apply(&mut self, function: Step, ty: Integer, sources: &[Option<Set>]) -> Option<Set> {
+        if let (Step::Select, [yes, no, holds]) = (function, sources) {
+            return match self.known(holds, 1) {
+                Some(0) => no.clone(),
+                Some(_) => yes.clone(),
+                None => union(yes.clone()?, no.as_ref()?),
+            };
+        }
+        let mut chosen: SmallVec<[SmallVec<[Known; 4]>; MANY]> = smallvec![SmallVec::new()];
+        for source in sources {
+            let source = source.as_ref()?;
+            let with_each = chosen.iter().flat_map(|before| {
+                source.iter().map(|number| {
+                    let mut with = before.clone();
+                    with.push(Known::from(*number));
+                    with
+                })
+            });
+            chosen = with_each.take(MANY * MANY + 1).collect();
+        }
+        if chosen.len() > MANY * MANY {
+            return None;
+        }
+        chosen.iter().try_fold(Set::new(), |all, sources| {
+            let made = KnownBits.apply(function, ty, sources).constant(u64::BITS)?;
+            union(all, &smallvec![made])
+        })
+    }
+}
+
+/// The numbers of both, if these are few.
+fn union(mut all: Set, more: &Set) -> Option<Set> {
+    for number in more {
+        if !all.contains(number) {
+            all.push(*number);
+        }
+    }
+    (all.len() <= MANY).then_some(all)
+}
+
+impl Flow<'_> {
+    /// All numbers that a register of 32 bits can hold where an instruction reads it, if they are few.
+    pub fn one_of(&self, at: u32, register: RegisterId) -> Option<Few> {
+        let width = Function::width(self.unit.symbols.register(register))?;
+        let set = self.set_of(&self.facts.view(self.unit), (at, register), 0)?;
+        (width == u32::BITS && !set.is_empty()).then(|| set.into_iter().map(|number| number as u32).collect())
+    }
+
+    fn set_of(&self, view: &Function<'_>, (at, register): (u32, RegisterId), depth: u32) -> Option<Set> {
+        let width = Function::width(self.unit.symbols.register(register))?;
+        if let Some(number) = self.facts.constants.at(view, at, register).constant(width) {
+            return Some(smallvec![number]);
+        }
+        self.set_of_value(view, view.value(at, register)?, depth)
+    }
+
+    fn set_of_value(&self, view: &Function<'_>, value: ValueId, depth: u32) -> Option<Set> {
         if depth > DEEP || !view.budget.take(1) {
             return None;
         }
         let id = match value {
             ValueId::Definition(id) => id,
             ValueId::Join(join) => {
-                let mut inputs = view.definitions.joined(join).to_vec().into_iter();
-                return inputs.try_for_each(|input| self.few_of_value(view, input, depth + 1, few));
+                let inputs = view.definitions.joined(join);
+                return inputs.iter().try_fold(Set::new(), |all, input| {
+                    union(all, &self.set_of_value(view, *input, depth + 1)?)
+                });
             }
         };
         let definition = *view.definitions.get(id);
-        let made = definition.instruction;
-        let raw = &self.unit.module.instructions[made as usize];
-        let first = raw.operands.start;
-        let opcode = self.unit.operations.of(made);
-        let is_word = matches!(opcode.types[..], [ty] if ty.bits() == Some(32) && !ty.is_packed());
-        if definition.operand != first || !is_word {
+        let computing = Computing::of(self.unit, definition.instruction)?;
+        let arithmetic = computing.arithmetic.filter(Arithmetic::is_followed)?;
+        let (position, count) = (computing.position(definition.operand)?, computing.results.len());
+        // Bits above the type are nobody's.
+        let width = Function::width(self.unit.symbols.register(definition.register))?;
+        if arithmetic.result_bits(position, count) < width {
             return None;
         }
-        let operands = match (opcode.computes(), raw.operands.len) {
-            (Computation::Move, 2) => first + 1..first + 2,
-            (Computation::Select, 4) => first + 1..first + 3,
-            _ => return None,
-        };
-        for operand in operands {
-            let found = &self.unit.module.operands[operand as usize];
-            if let Some(number) = literal::evaluate(&self.unit.source, &self.unit.module, found) {
-                add(few, (number & i128::from(u32::MAX)) as u32)?;
-                continue;
-            }
-            match self.unit.symbols.operand(operand) {
-                Resolution::Register(register) => self.few_of(view, (made, register), depth + 1, few)?,
-                Resolution::Symbol(_) | Resolution::Special(_) | Resolution::Undeclared => return None,
-            }
-        }
-        Some(())
+        let sources: SmallVec<[Option<Set>; 4]> = computing
+            .sources
+            .iter()
+            .map(|placed| match placed.argument {
+                Argument::Constant(value) => Some(smallvec![value]),
+                Argument::Register { id, part: 0 } => {
+                    self.set_of(view, (definition.instruction, id), depth + 1)
+                }
+                Argument::Register { .. }
+                | Argument::Not(_)
+                | Argument::Special(_)
+                | Argument::Symbol { .. }
+                | Argument::Carry
+                | Argument::Sink
+                | Argument::Opaque => None,
+            })
+            .collect();
+        arithmetic.transfer(&mut Sets, &sources, position, count)
     }
 
     /// The numbers of which each is the one that an instruction reads in some run: a `selp` chooses by what only the
@@ -146,11 +213,4 @@ impl Flow<'_> {
             [0, 1, with.wrapping_sub(1), with, with.wrapping_add(1), i32::MAX as u32, 1 << 31, u32::MAX];
         some.iter().any(|value| holds(*value)) && !some.iter().all(|value| holds(*value))
     }
-}
-
-fn add(few: &mut Few, number: u32) -> Option<()> {
-    if !few.contains(&number) {
-        few.push(number);
-    }
-    (few.len() <= MANY).then_some(())
 }

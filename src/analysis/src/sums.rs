@@ -17,10 +17,11 @@ use super::cfg::BlockId;
 use super::definitions::{Definition, DefinitionId};
 use super::function::Function;
 use super::values::ValueId;
-use crate::isa::generic::{Arithmetic, Bits, Computation, Flag, Modifier, Part};
-use crate::resolve::symbols::{RegisterId, Resolution};
-use crate::syntax::ast::OperandKind;
-use crate::syntax::literal;
+use crate::arithmetic::Integer;
+use crate::arithmetic::domain::{Domain, Function as Step};
+use crate::ir::{Argument, Computing};
+use crate::isa::generic::Operation;
+use crate::resolve::symbols::RegisterId;
 
 /// What is not known of a sum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -31,8 +32,15 @@ enum Unknown {
     Held(RegisterId, BlockId, Option<u32>),
 }
 
-/// The parts, each with how often it is added.
-type Parts = SmallVec<[(Unknown, u32); 2]>;
+/// What is not known, each with how often it is added, ascending.
+type Factors = SmallVec<[(Unknown, u32); 2]>;
+
+/// A linear form.
+#[derive(Clone, Debug)]
+struct Parts {
+    unknown: Factors,
+    constant: u32,
+}
 
 /// An address: parts that have a number, and what is added to them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -57,7 +65,7 @@ impl Sum {
 /// The sums of one function, as far as they were asked for.
 #[derive(Debug, Default)]
 pub struct Sums {
-    numbers: RefCell<FxHashMap<Parts, u32>>,
+    numbers: RefCell<FxHashMap<Factors, u32>>,
     /// By instruction: the registers that go into the addresses that it uses.
     registers: RefCell<FxHashMap<u32, SmallVec<[RegisterId; 4]>>>,
 }
@@ -66,12 +74,12 @@ impl Sums {
     /// What a register holds where an instruction reads it.
     pub fn of(&self, function: &Function<'_>, instruction: u32, register: RegisterId) -> Option<Sum> {
         let mut way = Way { function, registers: SmallVec::new() };
-        let (parts, constant) = way.sum(instruction, register, 0)?;
+        let Parts { unknown, constant } = way.sum(instruction, register, 0)?;
         let Way { registers: used, .. } = way;
         let mut numbers = self.numbers.borrow_mut();
         let mut registers = self.registers.borrow_mut();
         let next = numbers.len() as u32;
-        let number = *numbers.entry(parts).or_insert(next);
+        let number = *numbers.entry(unknown).or_insert(next);
         let known = registers.entry(instruction).or_default();
         for register in used {
             if !known.contains(&register) {
@@ -101,14 +109,13 @@ struct Way<'a, 'f> {
 }
 
 impl Way<'_, '_> {
-    fn sum(&mut self, reader: u32, register: RegisterId, depth: u32) -> Option<(Parts, u32)> {
+    fn sum(&mut self, reader: u32, register: RegisterId, depth: u32) -> Option<Parts> {
         let Function { cfg, definitions, budget, unit, .. } = *self.function;
         if !budget.take(VISIT) || !self.function.is_local(unit.symbols.register(register)) {
             return None;
         }
         self.registers.push(register);
         let block = cfg.block_of(reader)?;
-        let part = |unknown: Unknown| (SmallVec::from_slice(&[(unknown, 1)]), 0);
         let id = match self.function.value(reader, register)? {
             ValueId::Definition(id) => id,
             ValueId::Join(_) => {
@@ -116,7 +123,7 @@ impl Way<'_, '_> {
                 let before = all.partition_point(|id| definitions.get(*id).instruction < reader);
                 let last = before.checked_sub(1).map(|at| definitions.get(all[at]).instruction);
                 let last = last.filter(|last| cfg.block_of(*last) == Some(block));
-                return Some(part(Unknown::Held(register, block, last)));
+                return Some(Parts::of(Unknown::Held(register, block, last)));
             }
         };
         let Definition { instruction, guarded, .. } = *definitions.get(id);
@@ -126,79 +133,126 @@ impl Way<'_, '_> {
             return None;
         }
         let made = if depth < DEEP { self.made(id, depth) } else { None };
-        Some(made.unwrap_or_else(|| part(Unknown::Made(id))))
+        Some(made.unwrap_or_else(|| Parts::of(Unknown::Made(id))))
     }
 
     /// What an instruction adds up, if it does that.
-    fn made(&mut self, id: DefinitionId, depth: u32) -> Option<(Parts, u32)> {
-        let Function { unit, definitions, .. } = *self.function;
-        let Definition { instruction, operand, .. } = *definitions.get(id);
-        let raw = &unit.module.instructions[instruction as usize];
-        let opcode = unit.operations.of(instruction);
-        let first = raw.operands.start;
-        let is_word =
-            matches!(opcode.types[..], [ty] if ty.bits() == Some(32) && !ty.is_float() && !ty.is_packed());
-        if !is_word || operand != first || opcode.has_flag(Flag::Sat) {
+    fn made(&mut self, id: DefinitionId, depth: u32) -> Option<Parts> {
+        let unit = self.function.unit;
+        let Definition { instruction, operand, .. } = *self.function.definitions.get(id);
+        let computing = Computing::of(unit, instruction)?;
+        let adds = match computing.operation {
+            Operation::Mov | Operation::Add | Operation::Sub => true,
+            Operation::Shl | Operation::Mul | Operation::Mad => true,
+            _ => false,
+        };
+        // What is as long as its sources, and one word.
+        let arithmetic = computing.arithmetic.filter(|it| adds && it.result_bits(0, 1) == u32::BITS)?;
+        if computing.position(operand) != Some(0) || computing.results.len() > 1 {
             return None;
         }
-        let is_low = || opcode.has(Modifier::Part(Part::Lo));
-        let mut value = |position: u32| self.operand(instruction, first + position, depth + 1);
-        match (opcode.computes(), raw.operands.len) {
-            (Computation::Move, 2) => value(1),
-            (Computation::Arithmetic(Arithmetic::Add), 3) => plus(value(1)?, value(2)?),
-            (Computation::Arithmetic(Arithmetic::Subtract), 3) => plus(value(1)?, times(value(2)?, u32::MAX)),
-            (Computation::Bits(Bits::ShiftLeft), 3) => {
-                let by = constant(&value(2)?).filter(|by| *by < 32)?;
-                Some(times(value(1)?, 1 << by))
+        let sources: SmallVec<[Option<Parts>; 4]> = computing
+            .sources
+            .iter()
+            .map(|it| self.argument(instruction, it.argument, depth + 1).map(Some))
+            .collect::<Option<_>>()?;
+        arithmetic.transfer(&mut Linear, &sources, 0, 1)
+    }
+
+    fn argument(&mut self, instruction: u32, argument: Argument, depth: u32) -> Option<Parts> {
+        match argument {
+            Argument::Constant(value) => Some(Parts::from(value as u32)),
+            Argument::Register { id, part: 0 } => self.sum(instruction, id, depth),
+            Argument::Register { .. }
+            | Argument::Not(_)
+            | Argument::Special(_)
+            | Argument::Symbol { .. }
+            | Argument::Carry
+            | Argument::Sink
+            | Argument::Opaque => None,
+        }
+    }
+}
+
+/// The domain of linear forms: words that are a constant and a few unknowns, each times a factor. Must: the word is
+/// exactly that, modulo 2 to the 32.
+struct Linear;
+
+impl Domain for Linear {
+    type Value = Option<Parts>;
+
+    fn unknown(&mut self) -> Option<Parts> {
+        None
+    }
+
+    fn number(&mut self, bits: u64) -> Option<Parts> {
+        Some(Parts::from(bits as u32))
+    }
+
+    fn known(&mut self, value: &Option<Parts>, _: u32) -> Option<u64> {
+        value.as_ref()?.number().map(u64::from)
+    }
+
+    fn apply(&mut self, function: Step, ty: Integer, sources: &[Option<Parts>]) -> Option<Parts> {
+        if ty.bits != u32::BITS {
+            return None;
+        }
+        let source = |position: usize| sources.get(position).cloned().flatten();
+        let (a, b) = (source(0)?, source(1));
+        match function {
+            Step::Extend(u32::BITS) => Some(a),
+            Step::Add => a.plus(b?),
+            Step::Subtract => a.plus(b?.times(u32::MAX)),
+            Step::ShiftLeft => {
+                let by = b?.number().filter(|by| *by < u32::BITS)?;
+                Some(a.times(1 << by))
             }
-            (Computation::Arithmetic(Arithmetic::Multiply), 3) if is_low() => product(value(1)?, value(2)?),
-            (Computation::Arithmetic(Arithmetic::MultiplyAdd), 4) if is_low() => {
-                plus(product(value(1)?, value(2)?)?, value(3)?)
+            Step::Multiply => {
+                let b = b?;
+                match (a.number(), b.number()) {
+                    (_, Some(factor)) => Some(a.times(factor)),
+                    (Some(factor), None) => Some(b.times(factor)),
+                    (None, None) => None,
+                }
             }
+            // Nothing else of an unknown is one times a factor.
             _ => None,
         }
     }
+}
 
-    fn operand(&mut self, instruction: u32, index: u32, depth: u32) -> Option<(Parts, u32)> {
-        let unit = self.function.unit;
-        let operand = unit.module.operands.get(index as usize)?;
-        if let Some(value) = literal::evaluate(&unit.source, &unit.module, operand) {
-            return Some((SmallVec::new(), (value & i128::from(u32::MAX)) as u32));
+impl From<u32> for Parts {
+    fn from(constant: u32) -> Self {
+        Self { unknown: SmallVec::new(), constant }
+    }
+}
+
+impl Parts {
+    fn of(unknown: Unknown) -> Self {
+        Self { unknown: SmallVec::from_slice(&[(unknown, 1)]), constant: 0 }
+    }
+
+    fn number(&self) -> Option<u32> {
+        self.unknown.is_empty().then_some(self.constant)
+    }
+
+    fn times(mut self, factor: u32) -> Self {
+        for (_, count) in &mut self.unknown {
+            *count = count.wrapping_mul(factor);
         }
-        match (operand.kind(), unit.symbols.operand(index)) {
-            (OperandKind::Name, Resolution::Register(register)) => self.sum(instruction, register, depth),
-            _ => None,
+        self.unknown.retain(|(_, count)| *count != 0);
+        Self { constant: self.constant.wrapping_mul(factor), ..self }
+    }
+
+    fn plus(mut self, more: Self) -> Option<Self> {
+        for (unknown, count) in more.unknown {
+            match self.unknown.binary_search_by_key(&unknown, |(unknown, _)| *unknown) {
+                Ok(at) => self.unknown[at].1 = self.unknown[at].1.wrapping_add(count),
+                Err(at) => self.unknown.insert(at, (unknown, count)),
+            }
         }
+        self.unknown.retain(|(_, count)| *count != 0);
+        let constant = self.constant.wrapping_add(more.constant);
+        (self.unknown.len() <= PARTS).then_some(Self { constant, ..self })
     }
-}
-
-fn constant((parts, constant): &(Parts, u32)) -> Option<u32> {
-    parts.is_empty().then_some(*constant)
-}
-
-fn times((mut parts, constant): (Parts, u32), factor: u32) -> (Parts, u32) {
-    for (_, count) in &mut parts {
-        *count = count.wrapping_mul(factor);
-    }
-    parts.retain(|(_, count)| *count != 0);
-    (parts, constant.wrapping_mul(factor))
-}
-
-fn product(a: (Parts, u32), b: (Parts, u32)) -> Option<(Parts, u32)> {
-    match (constant(&a), constant(&b)) {
-        (_, Some(factor)) => Some(times(a, factor)),
-        (Some(factor), None) => Some(times(b, factor)),
-        (None, None) => None,
-    }
-}
-
-fn plus((mut parts, constant): (Parts, u32), (more, by): (Parts, u32)) -> Option<(Parts, u32)> {
-    for (unknown, count) in more {
-        match parts.binary_search_by_key(&unknown, |(unknown, _)| *unknown) {
-            Ok(at) => parts[at].1 = parts[at].1.wrapping_add(count),
-            Err(at) => parts.insert(at, (unknown, count)),
-        }
-    }
-    parts.retain(|(_, count)| *count != 0);
-    (parts.len() <= PARTS).then(|| (parts, constant.wrapping_add(by)))
 }

@@ -17,15 +17,16 @@ use super::flow::Flow;
 use super::function::Function;
 use super::ranges::{Base as CountedFrom, Numbers};
 use super::values::{JoinId, ValueId};
+use crate::arithmetic::domain::{Domain, Function as Step};
+use crate::arithmetic::{Arithmetic, Integer};
 use crate::instruction::{Address, Base, Scalar};
-use crate::isa::generic::{Arithmetic, Bits, Computation, Flag, Modifier, Part, ShuffleMode};
+use crate::ir::{Argument, Computing, Placed};
+use crate::isa::generic::{Computation, Modifier, Operation, Part, ShuffleMode};
 use crate::isa::hierarchy::{THREADS_OF_WARP, WARPS_OF_CTA};
 use crate::isa::special_registers::Extent;
 use crate::resolve::launch_bounds::LaunchBounds;
-use crate::resolve::symbols::{RegisterId, Resolution};
+use crate::resolve::symbols::RegisterId;
 use crate::source::Span;
-use crate::syntax::ast::OperandKind;
-use crate::syntax::literal;
 
 /// The most warps of a block.
 const WARPS: usize = WARPS_OF_CTA as usize;
@@ -416,34 +417,119 @@ impl Way<'_, '_> {
     fn made(&mut self, id: DefinitionId, may_be_guarded: bool) -> Option<Lanes> {
         let Definition { instruction: at, operand, guarded, .. } = *self.view.definitions.get(id);
         let unit = self.view.unit;
-        let raw = &unit.module.instructions[at as usize];
         let opcode = unit.operations.of(at);
-        if guarded && !may_be_guarded
-            || operand != raw.operands.start
-            || opcode.has_flag(Flag::Sat)
-            || opcode.types.iter().any(|ty| ty.is_float() || ty.is_packed() || ty.bits() != Some(32))
-        {
+        let operands = unit.module.instructions[at as usize].operands;
+        if guarded && !may_be_guarded || opcode.types.iter().any(|ty| ty.bits() != Some(u32::BITS)) {
             return None;
         }
-        let first = raw.operands.start;
-        match (opcode.computes(), raw.operands.len) {
-            (Computation::Move, 2) => self.operand(at, first + 1),
-            (Computation::Shuffle, _) if opcode.has(Modifier::ShuffleMode(ShuffleMode::Idx)) => {
-                self.operand(at, first + 1)
+        if (opcode.computes(), operands.len) == (Computation::Load, 2) {
+            return self.flow.start_of_loaded(at).filter(|_| operand == operands.start).map(starting);
+        }
+        let computing = Computing::of(unit, at)?;
+        let arithmetic = computing.arithmetic.filter(Arithmetic::is_followed)?;
+        if computing.position(operand) != Some(0) {
+            return None;
+        }
+        match (computing.operation, &computing.sources[..]) {
+            // A factor of a number that nobody knows, but that it is one of columns.
+            (Operation::Mad, [a, b, c]) if opcode.has(Modifier::Part(Part::Lo)) => {
+                plus(self.product(at, *a, *b)?, self.argument(at, c.argument)?)
             }
-            (Computation::Arithmetic(Arithmetic::Add), 3) => {
-                plus(self.operand(at, first + 1)?, self.operand(at, first + 2)?)
+            // What another lane has is that of the warp where all ask one.
+            (Operation::Shfl | Operation::ShflSync, [from, ..]) => {
+                let from_one = opcode.has(Modifier::ShuffleMode(ShuffleMode::Idx));
+                if from_one { self.argument(at, from.argument) } else { None }
             }
-            (Computation::Arithmetic(Arithmetic::Subtract), 3) => {
-                let Lanes::Known(mut by) = self.operand(at, first + 2)? else { return None };
+            (Operation::Mov | Operation::Add | Operation::Sub | Operation::Or | Operation::Bfi, sources) => {
+                let lanes = |it: &Placed| self.argument(at, it.argument).map(Some);
+                let sources: SmallVec<[Option<Lanes>; 4]> =
+                    sources.iter().map(lanes).collect::<Option<_>>()?;
+                arithmetic.transfer(&mut ByWarp, &sources, 0, 1)
+            }
+            _ => None,
+        }
+    }
+
+    /// What a factor makes of a number that is known by warp, or of a number of columns.
+    fn product(&self, at: u32, a: Placed, b: Placed) -> Option<Lanes> {
+        let (of, factor) = match (self.factor(at, a.argument), self.factor(at, b.argument)) {
+            (_, Some(factor)) => (a, factor),
+            (Some(factor), None) => (b, factor),
+            (None, None) => return None,
+        };
+        let register = of.argument.register()?;
+        if let Some(numbers) = self.executing.in_warps(at, register) {
+            return Some(words(numbers.map(|number| (number as u32).wrapping_mul(factor))));
+        }
+        self.are_columns(at, register, factor).then(some_columns)
+    }
+
+    fn argument(&mut self, at: u32, argument: Argument) -> Option<Lanes> {
+        match argument {
+            Argument::Constant(value) => Some(number(value as u32)),
+            Argument::Register { id, part: 0 } => self.register(at, id),
+            Argument::Register { .. }
+            | Argument::Not(_)
+            | Argument::Special(_)
+            | Argument::Symbol { .. }
+            | Argument::Carry
+            | Argument::Sink
+            | Argument::Opaque => None,
+        }
+    }
+
+    /// The one number that an argument is.
+    fn factor(&self, at: u32, argument: Argument) -> Option<u32> {
+        if let Argument::Constant(value) = argument {
+            return Some(value as u32);
+        }
+        let numbers = self.executing.in_warps(at, argument.register()?)?;
+        let first = numbers[0];
+        numbers.iter().all(|number| *number == first).then_some(first as u32)
+    }
+}
+
+/// The domain of addresses in Tensor Memory, by warp: lanes that are known, columns that may be, and the allocations
+/// that they are counted from. Must, as far as no columns carry into the lanes.
+struct ByWarp;
+
+impl Domain for ByWarp {
+    type Value = Option<Lanes>;
+
+    fn unknown(&mut self) -> Option<Lanes> {
+        None
+    }
+
+    fn number(&mut self, bits: u64) -> Option<Lanes> {
+        Some(number(bits as u32))
+    }
+
+    fn known(&mut self, value: &Option<Lanes>, bits: u32) -> Option<u64> {
+        let Some(Lanes::Known(sum)) = value else { return None };
+        let columns = sum.columns.filter(|_| sum.starts.is_empty())?;
+        let word = |warp: usize| sum.lanes[warp].wrapping_add(columns[warp]);
+        let first = word(0);
+        let mask = u64::MAX >> (u64::BITS - bits.clamp(1, u64::BITS));
+        (0..WARPS).all(|warp| word(warp) == first).then_some(u64::from(first) & mask)
+    }
+
+    fn apply(&mut self, function: Step, ty: Integer, sources: &[Option<Lanes>]) -> Option<Lanes> {
+        if ty.bits != u32::BITS {
+            return None;
+        }
+        let source = |position: usize| sources.get(position).cloned().flatten();
+        match function {
+            Step::Extend(u32::BITS) => source(0),
+            Step::Add => plus(source(0)?, source(1)?),
+            Step::Subtract => {
+                let Lanes::Known(mut by) = source(1)? else { return None };
                 by.lanes = by.lanes.map(u32::wrapping_neg);
                 by.columns = by.columns.map(|columns| columns.map(u32::wrapping_neg));
-                if by.starts.is_empty() { plus(self.operand(at, first + 1)?, Lanes::Known(by)) } else { None }
+                if by.starts.is_empty() { plus(source(0)?, Lanes::Known(by)) } else { None }
             }
             // Where columns have no bit in common, neither has what they carry.
-            (Computation::Or, 3) => {
-                let (a, b) = (self.operand(at, first + 1)?, self.operand(at, first + 2)?);
-                let (Lanes::Known(mut a), Lanes::Known(b)) = (a, b) else { return None };
+            Step::Or => {
+                let (Lanes::Known(mut a), Lanes::Known(b)) = (source(0)?, source(1)?) else { return None };
                 a.lanes.iter_mut().zip(b.lanes).for_each(|(a, b)| *a |= b);
                 // Where the allocation starts is not known: nothing but lanes can be joined with it.
                 let is_free = |it: &Sum| it.starts.is_empty();
@@ -455,61 +541,13 @@ impl Way<'_, '_> {
                 a.starts.extend(b.starts);
                 Some(Lanes::Known(a))
             }
-            (Computation::Bits(Bits::Insert), 5) => {
-                let number = |index: u32| self.literal(index).or_else(|| self.constant(at, index));
-                let (start, len) = (number(first + 3)?, number(first + 4)?);
-                let (field, base) = (self.operand(at, first + 1)?, self.operand(at, first + 2)?);
-                inserted(&field, base, start, len)
+            Step::Insert => {
+                let (start, len) = (self.known(sources.get(2)?, 32)?, self.known(sources.get(3)?, 32)?);
+                inserted(&source(0)?, source(1)?, start as u32, len as u32)
             }
-            (Computation::Arithmetic(Arithmetic::MultiplyAdd), 4) if opcode.has(Modifier::Part(Part::Lo)) => {
-                plus(self.product(at, first + 1, first + 2)?, self.operand(at, first + 3)?)
-            }
-            (Computation::Load, 2) => self.flow.start_of_loaded(at).map(starting),
+            // No address is made so.
             _ => None,
         }
-    }
-
-    /// What a factor makes of a number that is known by warp, or of a number of columns.
-    fn product(&self, at: u32, a: u32, b: u32) -> Option<Lanes> {
-        let factor = |index: u32| self.literal(index).or_else(|| self.constant(at, index));
-        let (of, factor) = match (factor(a), factor(b)) {
-            (_, Some(factor)) => (a, factor),
-            (Some(factor), None) => (b, factor),
-            (None, None) => return None,
-        };
-        let Resolution::Register(register) = self.view.unit.symbols.operand(of) else { return None };
-        if let Some(numbers) = self.executing.in_warps(at, register) {
-            return Some(words(numbers.map(|number| (number as u32).wrapping_mul(factor))));
-        }
-        self.are_columns(at, register, factor).then(some_columns)
-    }
-
-    fn operand(&mut self, at: u32, index: u32) -> Option<Lanes> {
-        if let Some(value) = self.literal(index) {
-            return Some(number(value));
-        }
-        let unit = self.view.unit;
-        if unit.module.operands[index as usize].kind() != OperandKind::Name {
-            return None;
-        }
-        match unit.symbols.operand(index) {
-            Resolution::Register(register) => self.register(at, register),
-            Resolution::Symbol(_) | Resolution::Special(_) | Resolution::Undeclared => None,
-        }
-    }
-
-    fn literal(&self, index: u32) -> Option<u32> {
-        let unit = self.view.unit;
-        let value = literal::evaluate(&unit.source, &unit.module, &unit.module.operands[index as usize])?;
-        Some((value & i128::from(u32::MAX)) as u32)
-    }
-
-    /// A register that holds one number.
-    fn constant(&self, at: u32, index: u32) -> Option<u32> {
-        let Resolution::Register(register) = self.view.unit.symbols.operand(index) else { return None };
-        let numbers = self.executing.in_warps(at, register)?;
-        let first = numbers[0];
-        numbers.iter().all(|number| *number == first).then_some(first as u32)
     }
 }
 
