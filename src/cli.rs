@@ -15,6 +15,7 @@ use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
 
 mod ast;
 mod check;
+mod debug;
 mod decode;
 mod encode;
 mod explain;
@@ -75,6 +76,9 @@ enum Command {
     Decode(decode::Decode),
     /// Print the typed syntax tree of a file as JSON.
     Ast(ast::Ast),
+    /// Print what the analyses know of a file.
+    #[command(hide = true)]
+    Debug(debug::Debug),
     /// Serve an editor: the Language Server Protocol on standard input and output.
     #[cfg(feature = "lsp")]
     Lsp(lsp::Lsp),
@@ -154,6 +158,7 @@ pub fn main() -> ExitCode {
         Command::Encode(encode) => encode.run(out),
         Command::Decode(decode) => decode.run(out),
         Command::Ast(ast) => ast.run(out),
+        Command::Debug(debug) => debug.run(out),
         #[cfg(feature = "lsp")]
         Command::Lsp(_) => Ok(Outcome::Clean),
         Command::Man => man(out).map_err(output_error).map(|()| Outcome::Clean),

@@ -57,7 +57,7 @@ pub(super) fn table(word: &Word) -> String {
     text.push_str("| bits | field | value | meaning |\n|---|---|---|---|\n");
     for field in &layout.fields {
         let bits: Vec<String> = field.bits.iter().rev().map(ToString::to_string).collect();
-        let value = field.raw(known).map_or_else(|| "not known".to_owned(), |raw| field.show(raw));
+        let value = field.raw(*known).map_or_else(|| "not known".to_owned(), |raw| field.show(raw));
         text.push_str(&format!("| {} | {} | {value} | {} |\n", bits.join(", "), field.name, field.meaning));
     }
     text

@@ -26,6 +26,7 @@ use super::places::KnownPlaces;
 use super::ranges::Ranges;
 use super::sums::Sums;
 use super::uniformity::Uniformity;
+use super::waits;
 use super::warp_lanes::FoundLanes;
 use crate::instruction::decode::Decoded;
 use crate::instruction::{Address, Base, Instruction, Scalar};
@@ -90,6 +91,26 @@ pub struct FunctionFacts {
 const ROUNDS: usize = 4;
 
 impl FunctionFacts {
+    /// [All](Self::all) functions of a component, and the events that happen in them: those that nothing executes, and
+    /// waits of which nobody reads the result, are left out.
+    pub fn with_events(
+        unit: &Unit,
+        (calls, component, elsewhere): (&CallGraph, &Component, Option<&[u32]>),
+        instructions: &[Decoded<'_>],
+        events: &mut Events,
+        limit: Option<u64>,
+    ) -> Vec<Self> {
+        let functions = Self::all(unit, (calls, component, elsewhere), instructions, events, limit);
+        let unread = waits::unread(unit, events, &functions);
+        if !unread.is_empty() || functions.iter().any(|facts| !facts.is_executed_whole()) {
+            *events = Events::new(unit, component, instructions, &|function, instruction| {
+                let facts = functions.iter().find(|facts| facts.function == function);
+                !unread.contains(&instruction) && facts.is_none_or(|facts| facts.is_executed(instruction))
+            });
+        }
+        functions
+    }
+
     /// Analyses every function of a component that has tcgen05 instructions or calls one that has, or gives
     /// one of these a result; in the order of the module. `limit` is the budget of each, if it is not the one
     /// for its size. Of a component without tcgen05 instructions, all functions matter but those that are looked at

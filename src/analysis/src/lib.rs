@@ -77,6 +77,7 @@ pub mod definitions;
 pub mod description;
 pub mod descriptors;
 pub mod dominance;
+pub mod dump;
 pub mod events;
 pub mod executing;
 pub mod few;

@@ -21,7 +21,6 @@ use crate::analysis::descriptors::{self, Descriptors};
 use crate::analysis::events::Events;
 use crate::analysis::flow::{Flow, Together};
 use crate::analysis::functions::FunctionFacts;
-use crate::analysis::waits;
 use crate::diagnostic::{Code, Diagnostic, Findings, Found};
 use crate::host::Host;
 use crate::instruction::decode::{Decoded, Decoder};
@@ -465,21 +464,8 @@ impl Looked<'_> {
     fn analyse(&mut self, context: &Context<'_>) {
         let Context { unit, options, calls, .. } = *context;
         let Self { component, elsewhere, instructions, events, .. } = self;
-        let functions = FunctionFacts::all(
-            unit,
-            (calls, component, *elsewhere),
-            instructions,
-            events,
-            options.analysis_budget,
-        );
-        let unread = waits::unread(unit, events, &functions);
-        if !unread.is_empty() || functions.iter().any(|facts| !facts.is_executed_whole()) {
-            *events = Events::new(unit, component, instructions, &|function, instruction| {
-                let facts = functions.iter().find(|facts| facts.function == function);
-                !unread.contains(&instruction) && facts.is_none_or(|facts| facts.is_executed(instruction))
-            });
-        }
-        self.functions = functions;
+        let of = (calls, *component, *elsewhere);
+        self.functions = FunctionFacts::with_events(unit, of, instructions, events, options.analysis_budget);
     }
 
     /// What is known of its functions.
