@@ -45,6 +45,16 @@ impl Instruction {
         Ok(Self { function, ty: Integer::first(opcode)? })
     }
 
+    /// Whether the ISA says what it makes: of 64 bits, a field begins and ends within a byte's numbers.
+    pub(super) fn is_defined(&self, sources: &[u64]) -> bool {
+        let field = match self.function {
+            Function::Extract => sources.get(1..),
+            Function::Insert => sources.get(2..),
+            _ => None,
+        };
+        self.ty.bits < 64 || field.unwrap_or_default().iter().all(|it| *it as u32 <= 0xFF)
+    }
+
     /// How many bits of a source matter.
     pub(super) fn source_bits(&self, position: usize) -> u32 {
         match (self.function, position) {

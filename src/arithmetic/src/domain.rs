@@ -214,6 +214,10 @@ impl Arithmetic {
         if self.is_exchange() || sources.len() > MOST || count > MOST || position >= count {
             return None;
         }
+        // What the hardware does there, the ISA does not say.
+        if matches!(&self.0, Kind::Bits(it) if !it.is_defined(sources)) {
+            return None;
+        }
         (0..sources.len().max(1)).try_for_each(|it| self.source_bits(it, sources.len()).map(|_| ()))?;
         let mut lanes: [Lanes; MOST] = [[0; 32]; MOST];
         for (lanes, source) in lanes.iter_mut().zip(sources) {

@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 
-use crate::isa::generic::{OperandSlot, Type, TypeRule};
+use crate::isa::generic::{Modifier, OperandSlot, Part, Type, TypeRule};
 use crate::isa::special_registers::Special;
 use crate::resolve::operations::Opcode;
 use crate::resolve::symbols::{RegisterId, Resolution, SymbolId, SymbolKind};
@@ -81,9 +81,24 @@ const DEEP: u32 = 8;
 pub fn type_of(opcode: &Opcode, slot: &OperandSlot) -> Option<Type> {
     match slot.ty {
         TypeRule::Nth(index) => opcode.types.get(usize::from(index)).copied(),
-        TypeRule::Product => opcode.types.first().copied(),
+        TypeRule::Product => {
+            let ty = opcode.types.first().copied();
+            if opcode.has(Modifier::Part(Part::Wide)) { ty.map(doubled) } else { ty }
+        }
         TypeRule::Fixed(ty) | TypeRule::Integer(ty) => Some(ty),
         TypeRule::Pointer | TypeRule::Fragment | TypeRule::Any => None,
+    }
+}
+
+/// The type of a product that has all of its bits.
+fn doubled(ty: Type) -> Type {
+    match ty {
+        Type::U16 => Type::U32,
+        Type::S16 => Type::S32,
+        Type::U32 => Type::U64,
+        Type::S32 => Type::S64,
+        // No others have such a product.
+        other => other,
     }
 }
 
@@ -126,11 +141,10 @@ fn flatten_bits(unit: &Unit, index: u32, ty: Option<Type>, bits: u32, all: &mut 
     }
     match kind {
         OperandKind::Sink => push(Argument::Sink),
+        // Of a packed value, each part has fewer bits than that: who computes with it cuts it.
         OperandKind::Vector(parts) => {
-            // A packed value is divided between its parts.
-            let part = if bits > 64 || parts.len == 0 { bits } else { (bits / parts.len).max(1) };
             for index in parts.range() {
-                flatten_bits(unit, index as u32, ty, part, all);
+                flatten_bits(unit, index as u32, ty, bits, all);
             }
         }
         OperandKind::List(parts) if parts.len == 1 => flatten_bits(unit, parts.start, ty, bits, all),
