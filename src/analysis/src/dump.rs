@@ -121,7 +121,12 @@ impl Dump<'_> {
             for at in super::cfg::Cfg::instruction_range(module, body.body).filter(|at| self.is_wanted(*at)) {
                 let raw = &module.instructions[at as usize];
                 let opcode = operations.of(at);
-                write!(out, "  {:>5}  {}", self.line_of(at), source.slice(module.opcodes[operations.number(at) as usize]))?;
+                write!(
+                    out,
+                    "  {:>5}  {}",
+                    self.line_of(at),
+                    source.slice(module.opcodes[operations.number(at) as usize])
+                )?;
                 let list = |all: &[Placed]| {
                     all.iter().map(|placed| self.argument(placed)).collect::<Vec<_>>().join(", ")
                 };

@@ -3,10 +3,12 @@
 use smallvec::{SmallVec, smallvec};
 
 use super::Used;
+use crate::arithmetic::known_bits::{self, Known, KnownBits, UNKNOWN};
 use crate::cfg::BlockId;
 use crate::definitions::{Definition, DefinitionId};
 use crate::flow::Flow;
 use crate::function::Function;
+use crate::ir::{Argument, Computing};
 use crate::isa::generic::{Arithmetic, Bits, Computation, Modifier, Part};
 use crate::ranges;
 use crate::resolve::symbols::{RegisterId, Resolution};
@@ -34,7 +36,7 @@ fn turns(computes: Computation) -> bool {
 impl Flow<'_> {
     /// The parity that a wait is for, if it is known.
     pub fn parity(&self, wait: &Used) -> Option<bool> {
-        self.parity_by(wait, |register| self.known(&[(wait.instruction, register)]).first()?.constant(32))
+        self.parity_by(wait, |register| self.known(&[(wait.instruction, register)]).first()?.constant(1))
     }
 
     /// The parity that is written, or that of what a register holds.
@@ -65,7 +67,7 @@ impl Flow<'_> {
     pub fn first_parity(&self, wait: &Used, reached: &[bool]) -> Option<bool> {
         let at = wait.instruction;
         self.parity_by(wait, |register| {
-            self.at_first(&self.facts.view(self.unit), (at, register), reached, 0)
+            self.at_first(&self.facts.view(self.unit), (at, register), reached, 0).constant(1)
         })
     }
 
@@ -73,7 +75,7 @@ impl Flow<'_> {
     pub fn parity_at_first(&self, wait: &Used) -> Option<bool> {
         self.parity_by(wait, |register| {
             let reached = self.reached_before(wait.instruction)?;
-            self.at_first(&self.facts.view(self.unit), (wait.instruction, register), &reached, 0)
+            self.at_first(&self.facts.view(self.unit), (wait.instruction, register), &reached, 0).constant(1)
         })
     }
 
@@ -92,28 +94,29 @@ impl Flow<'_> {
         Some(reached)
     }
 
-    /// What an instruction reads, whatever in these blocks made it.
+    /// What is known of what an instruction reads, whatever in these blocks made it.
     fn at_first(
         &self,
         view: &Function<'_>,
         (at, register): (u32, RegisterId),
         reached: &[bool],
         depth: u32,
-    ) -> Option<u64> {
+    ) -> Known {
         /// More definitions are not looked at.
         const MOST: usize = 4;
-        let value = (depth < DEEP && view.budget.take(1)).then(|| view.value(at, register))??;
-        let ids = view.definitions.all(value, view.budget)?;
+        let value = (depth < DEEP && view.budget.take(1)).then(|| view.value(at, register)).flatten();
+        let Some(ids) = value.and_then(|value| view.definitions.all(value, view.budget)) else {
+            return UNKNOWN;
+        };
         let is_made =
             |it: &Definition| self.cfg().block_of(it.instruction).is_none_or(|block| reached[block.index()]);
         let made: SmallVec<[Definition; MOST]> =
             ids.iter().map(|id| *view.definitions.get(*id)).filter(is_made).take(MOST + 1).collect();
         if made.len() > MOST {
-            return None;
+            return UNKNOWN;
         }
-        let mut all = made.iter().map(|it| self.made_at_first(view, at, it, reached, depth));
-        let first = all.next()??;
-        all.all(|other| other == Some(first)).then_some(first)
+        let all = made.iter().map(|it| self.made_at_first(view, at, it, reached, depth));
+        all.reduce(known_bits::join).unwrap_or(UNKNOWN)
     }
 
     fn made_at_first(
@@ -123,56 +126,33 @@ impl Flow<'_> {
         definition: &Definition,
         reached: &[bool],
         depth: u32,
-    ) -> Option<u64> {
+    ) -> Known {
         let made = definition.instruction;
-        let operands = self.unit.module.instructions[made as usize].operands;
-        if definition.guarded || definition.operand != operands.start || made == reader {
-            return None;
-        }
-        let read = |number: usize| -> Option<u64> {
-            let operand = operands.range().nth(number)?;
-            let found = &self.unit.module.operands[operand];
-            match literal::evaluate(&self.unit.source, &self.unit.module, found) {
-                Some(number) => Some(number as u64),
-                None => self.at_first(view, (made, self.register_at(operand as u32)?), reached, depth + 1),
-            }
+        let computing = Computing::of(self.unit, made).filter(|_| !definition.guarded && made != reader);
+        let Some(computing) = computing else { return UNKNOWN };
+        let (Some(arithmetic), Some(position)) =
+            (computing.arithmetic, computing.position(definition.operand))
+        else {
+            return UNKNOWN;
         };
-        let (one, other) = (|| read(1), || read(2));
-        let shift = || other().and_then(|by| u32::try_from(by).ok()).filter(|by| *by < u32::BITS);
-        match self.unit.operations.of(made).computes() {
-            Computation::Move | Computation::Convert if operands.len == 2 => one(),
-            Computation::Not if operands.len == 2 => Some(!one()?),
-            Computation::And => match (one(), other()) {
-                (Some(0), _) | (_, Some(0)) => Some(0),
-                (one, other) => Some(one? & other?),
-            },
-            Computation::Or => Some(one()? | other()?),
-            Computation::Xor => Some(one()? ^ other()?),
-            Computation::Bits(Bits::ShiftRight) => match one()? {
-                0 => Some(0),
-                number => Some((number & u64::from(u32::MAX)) >> shift()?),
-            },
-            Computation::Bits(Bits::ShiftLeft) => match one()? {
-                0 => Some(0),
-                number => Some(number << shift()?),
-            },
-            Computation::Bits(Bits::Extract)
-            | Computation::Arithmetic(Arithmetic::Divide | Arithmetic::Remainder) => {
-                one().filter(|number| *number == 0)
-            }
-            // Whichever half it is.
-            Computation::Arithmetic(Arithmetic::Multiply) => {
-                one().filter(|number| *number == 0).or_else(|| other().filter(|number| *number == 0))
-            }
-            Computation::Arithmetic(Arithmetic::Add) if operands.len == 3 => {
-                Some(one()?.wrapping_add(other()?))
-            }
-            Computation::Arithmetic(Arithmetic::Subtract) if operands.len == 3 => {
-                Some(one()?.wrapping_sub(other()?))
-            }
-            Computation::Select if operands.len == 4 => one().filter(|number| other() == Some(*number)),
-            _ => None,
-        }
+        let sources: SmallVec<[Known; 4]> = computing
+            .sources
+            .iter()
+            .map(|placed| match placed.argument {
+                Argument::Constant(value) => Known::from(value),
+                Argument::Register { id, part: 0 } => self.at_first(view, (made, id), reached, depth + 1),
+                Argument::Not(id) => known_bits::not(self.at_first(view, (made, id), reached, depth + 1)),
+                Argument::Register { .. }
+                | Argument::Special(_)
+                | Argument::Symbol { .. }
+                | Argument::Carry
+                | Argument::Sink
+                | Argument::Opaque => UNKNOWN,
+            })
+            .collect();
+        let count = computing.results.len();
+        let result = arithmetic.transfer(&mut KnownBits, &sources, position, count);
+        known_bits::within(result, arithmetic.result_bits(position, count))
     }
 
     /// Whether what chooses one of several mbarriers comes back to the first: by a mask, by a remainder, or as it is
