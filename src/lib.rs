@@ -29,20 +29,26 @@
 //!  rules                  one file each, in families that know nothing of each other
 //!  diagnostic             what a finding is, and what rules are called
 //!  analysis               control flow, values, order, who executes: what rules ask
+//!  ir                     instructions, lowered once for analyses and machine
 //!  resolve                the unit: a text with its tree, names and operations; typed tcgen05 instructions
 //!  descriptor, host       fields to bits and back; the PTX in files of other languages, as one text
+//!  arithmetic             what instructions compute: of numbers, and of what is known of numbers
 //!  isa                    facts: two tables of instructions, and all the other tables
-//!  source, syntax         text to tree
+//!  syntax                 text to tree
+//!  text                   source texts, places in them, and the types that all share
 //! ```
 //!
 //! Every folder of `src` that has a manifest is a crate: [`simulation`], `src/checker` from `check` down to
-//! `diagnostic`, `src/analysis`, `src/resolve`, [`descriptor`], [`host`] and [`isa`]; [`syntax`] is `grammar`. Who needs
-//! tables, or a parser, takes those alone, and what stands side by side is compiled side by side.
+//! `diagnostic`, `src/analysis`, `src/ir`, `src/resolve`, [`descriptor`], [`host`], `src/arithmetic`, [`isa`] and
+//! `src/text`; [`syntax`] is `grammar`. Who needs tables, or a parser, takes those alone, and what stands side by side
+//! is compiled side by side.
 //!
 //! - [`isa`] looks at no program. [`isa::tensor`] is *the* table of tcgen05, [`isa::generic`] that of
 //!   all other instructions; decoding, messages, gates, completion and the analyses derive from them.
 //! - [`host`] finds the PTX that stands in other languages. What follows sees PTX only; at the very end
 //!   [`Document`] says where in the file it stands.
+//! - `src/arithmetic` has the one meaning of each instruction that makes registers from registers: the machine executes
+//!   it on the lanes of a warp, and the analyses on the domains in which they know something of a register.
 //! - [`resolve`] makes a [`Unit`]: what everything behind it reads and nothing changes.
 //! - `src/analysis/src/lib.rs` is the page that says what to ask for what.
 //! - [`rules`] is the list of rules. To see how a rule looks, open any.

@@ -24,13 +24,11 @@ pub(crate) mod parallel;
 pub mod parser;
 pub(crate) mod plain;
 pub mod section;
-pub mod source;
 pub mod structure;
-// For the stages behind it.
-#[doc(hidden)]
-pub mod threads;
 
-pub use source::Source;
+pub use ptx_text::source::{self, Source};
+#[doc(hidden)]
+pub use ptx_text::threads;
 
 #[allow(clippy::all, clippy::pedantic, unused, unreachable_pub, reason = "this code is generated")]
 pub(crate) mod grammar {

@@ -2,8 +2,8 @@
 
 use super::template;
 use super::{Constraint, Machine, Operand, Piece};
-use ptx_syntax::ast::Type;
-use ptx_syntax::source::{Source, Span};
+use ptx_text::source::{Source, Span};
+use ptx_text::types::Type;
 
 /// What a string of constraints says.
 #[derive(Debug, Default)]

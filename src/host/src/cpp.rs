@@ -9,7 +9,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::modules::{self, Part};
 use super::template::{Backslash, Escapes};
 use super::{Found, Machine, Piece, Statement};
-use ptx_syntax::source::{Source, Span};
+use ptx_text::source::{Source, Span};
 
 mod constants;
 mod functions;

@@ -10,8 +10,8 @@ use super::outside::Outside;
 use super::reading::{File, Reading, read};
 use super::template::{self, Escapes, Expanded, PlaceholderError, Placeholders};
 use super::{Constraint, Found, Language, Machine, Statement};
-use ptx_syntax::ast::Type;
-use ptx_syntax::source::{Source, Span};
+use ptx_text::source::{Source, Span};
+use ptx_text::types::Type;
 
 /// The PTX of a file of another language.
 #[derive(Clone, Debug)]

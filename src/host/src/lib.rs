@@ -19,7 +19,7 @@
 
 use std::path::Path;
 
-use ptx_syntax::source::{Source, Span};
+use ptx_text::source::{Source, Span};
 
 mod constraints;
 mod cpp;
@@ -239,7 +239,7 @@ impl Operand {
 #[non_exhaustive]
 pub enum Constraint {
     /// A register of this type.
-    Register(ptx_syntax::ast::Type),
+    Register(ptx_text::types::Type),
     /// A constant, with its value if that is known.
     Immediate(Option<i128>),
     /// Nothing that is known: text that is pasted into the template, an address, a register of another

@@ -12,7 +12,7 @@ use rustc_hash::FxHashSet;
 use super::constraints;
 use super::template::{Backslash, Escapes, Placeholders};
 use super::{Constraint, Found, Language, MARK, Machine, Piece, Statement};
-use ptx_syntax::source::{Source, Span};
+use ptx_text::source::{Source, Span};
 
 pub(super) fn find(source: &Source) -> Found {
     let text = source.text();

@@ -7,7 +7,7 @@
 
 use std::ops::Range;
 
-use ptx_syntax::source::Span;
+use ptx_text::source::Span;
 
 /// Where a piece comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

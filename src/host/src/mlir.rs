@@ -14,8 +14,8 @@ use std::borrow::Cow;
 use super::constraints;
 use super::template::{Backslash, Escapes, Placeholders};
 use super::{Constraint, Found, Language, MARK, Machine, Operand, Piece, Statement};
-use ptx_syntax::ast::Type;
-use ptx_syntax::source::{Source, Span};
+use ptx_text::source::{Source, Span};
+use ptx_text::types::Type;
 
 /// Words of which every file with assembly has one.
 pub(super) const WORDS: [&str; 2] = ["inline_asm", "inline_ptx"];

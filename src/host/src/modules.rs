@@ -16,7 +16,7 @@ use rustc_hash::FxHashSet;
 
 use super::template::{cook, uncommented};
 use super::{Found, MARK, Piece};
-use ptx_syntax::source::{Source, Span};
+use ptx_text::source::{Source, Span};
 
 /// A text that is a module.
 #[derive(Clone, Debug)]

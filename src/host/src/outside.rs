@@ -1,7 +1,7 @@
 //! What the code around assembly declares that the assembly may name.
 
 use super::Language;
-use ptx_syntax::source::{Source, Span};
+use ptx_text::source::{Source, Span};
 
 /// The code of a file around its assembly.
 #[derive(Clone, Debug)]

@@ -24,7 +24,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{Found, Language, modules};
-use ptx_syntax::source::{Source, Span};
+use ptx_text::source::{Source, Span};
 
 mod calls;
 mod module;

@@ -8,7 +8,7 @@ use std::path::Path;
 use super::template;
 use super::{Language, UNKNOWN_TEXT};
 use ptx_isa::generic::{self, Modifier};
-use ptx_syntax::source::Source;
+use ptx_text::source::Source;
 
 /// What a template says of the machine that it is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

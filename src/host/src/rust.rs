@@ -11,7 +11,7 @@
 use super::modules::{self, Part};
 use super::template::{Backslash, Escapes};
 use super::{Found, Piece, cpp};
-use ptx_syntax::source::{Source, Span};
+use ptx_text::source::{Source, Span};
 
 mod macros;
 mod statement;

@@ -2,7 +2,7 @@
 
 use super::map::Mapped;
 use super::{Constraint, Operand, Piece};
-use ptx_syntax::source::{Source, Span};
+use ptx_text::source::{Source, Span};
 
 /// Stands for a part of a template that is not known, in the names of the PTX. What stands in a
 /// statement with it can be anything.

@@ -11,7 +11,7 @@ use serde::Serialize;
 use super::vocabulary::{
     AddressSpace, CtaGroup, DataType, Kind, LdShape, Multicast, Operation, Qualifier, Slot,
 };
-use ptx_syntax::ast::Type;
+use ptx_text::types::Type;
 
 /// One row of the table.
 #[derive(Debug)]

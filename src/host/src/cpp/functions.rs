@@ -11,7 +11,7 @@
 use rustc_hash::FxHashSet;
 
 use super::tokens::Directive;
-use ptx_syntax::source::Span;
+use ptx_text::source::Span;
 
 /// Which processor runs what stands at a place.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

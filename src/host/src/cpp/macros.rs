@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 use super::tokens::{Token, Tokens};
 use super::{is_keyword, qualifier};
 use crate::Piece;
-use ptx_syntax::source::Span;
+use ptx_text::source::Span;
 
 mod arguments;
 mod expansion;

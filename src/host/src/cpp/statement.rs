@@ -6,7 +6,7 @@ use super::qualifier;
 use super::tokens::{Token, Tokens};
 use crate::template::Placeholders;
 use crate::{Constraint, Language, Machine, Operand, Piece, Statement, constraints};
-use ptx_syntax::source::Span;
+use ptx_text::source::Span;
 
 mod branches;
 mod draft;

@@ -2,7 +2,7 @@
 
 use super::{Literal, is_keyword};
 use crate::MARK;
-use ptx_syntax::source::Span;
+use ptx_text::source::Span;
 
 /// A token. White space and comments stand between tokens.
 #[derive(Clone, Copy, Debug)]

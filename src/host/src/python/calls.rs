@@ -5,8 +5,8 @@ use super::strings::{self, Strings, elements};
 use super::tokens::{Token, Tokens};
 use crate::template::{self, Placeholders};
 use crate::{Constraint, Language, Machine, Operand, Piece, Statement, constraints};
-use ptx_syntax::ast::Type;
-use ptx_syntax::source::{Source, Span};
+use ptx_text::source::{Source, Span};
+use ptx_text::types::Type;
 
 /// Of a call in which conditions decide, so many readings are looked at.
 const MOST_READINGS: usize = 8;

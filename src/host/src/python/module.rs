@@ -4,7 +4,7 @@ use super::tokens::{Fields, Literal, Part};
 use crate::Piece;
 use crate::modules::{Filled, Module};
 use crate::template::Escapes;
-use ptx_syntax::source::Source;
+use ptx_text::source::Source;
 
 /// The module that a string is, if it is all of one and nothing is done with it that changes it.
 pub(super) fn of(source: &Source, literal: Literal, filled: &Filled<'_>) -> Option<Module> {

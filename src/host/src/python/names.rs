@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::tokens::Token;
-use ptx_syntax::source::Span;
+use ptx_text::source::Span;
 
 /// The number of a scope: of the module, or of a function or class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

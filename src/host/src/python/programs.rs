@@ -3,7 +3,7 @@
 use super::tokens::{Fields, Follower, Literal, Part};
 use crate::template::{Backslash, Escapes};
 use crate::{Found, Piece, Statement, cpp, modules};
-use ptx_syntax::source::{Source, Span};
+use ptx_text::source::{Source, Span};
 
 /// The statements of a program of C++ in a string.
 pub(super) fn program(source: &Source, literal: Literal) -> Found {

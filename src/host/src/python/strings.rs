@@ -6,7 +6,7 @@ use super::names::{Names, Scope, Value};
 use super::tokens::{Fields, Literal, Part, Token, Tokens, conversions};
 use crate::template::{Backslash, Escapes};
 use crate::{Language, Piece};
-use ptx_syntax::source::Span;
+use ptx_text::source::Span;
 
 /// What is known of a string.
 #[derive(Debug, Default)]

@@ -2,7 +2,7 @@
 
 use crate::template::{Backslash, Escapes};
 use crate::{MARK, Piece};
-use ptx_syntax::source::Span;
+use ptx_text::source::Span;
 
 /// A token. White space and comments stand between tokens.
 #[derive(Clone, Copy, Debug)]

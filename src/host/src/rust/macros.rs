@@ -17,7 +17,7 @@ use super::is_keyword;
 use super::statement::Reader;
 use super::tokens::{Token, Tokens};
 use crate::Statement;
-use ptx_syntax::source::Span;
+use ptx_text::source::Span;
 
 mod bindings;
 mod elements;

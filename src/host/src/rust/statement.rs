@@ -6,8 +6,8 @@ use super::{is_cuda, is_keyword, piece};
 use crate::constraints::cuda_register;
 use crate::template::{Backslash, Escapes, Placeholders};
 use crate::{Constraint, Language, Machine, Operand, Piece, Statement};
-use ptx_syntax::ast::Type;
-use ptx_syntax::source::Span;
+use ptx_text::source::Span;
+use ptx_text::types::Type;
 
 /// Reads one statement.
 pub(super) struct Reader<'r, I> {

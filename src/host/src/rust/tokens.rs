@@ -1,7 +1,7 @@
 //! The tokens of Rust, as far as `asm!` needs them.
 
 use crate::MARK;
-use ptx_syntax::source::Span;
+use ptx_text::source::Span;
 
 /// A token. White space and comments stand between tokens.
 #[derive(Clone, Copy, Debug)]

@@ -4,7 +4,7 @@
 //! integers and unsigned ones go together. Loads, stores and conversions take wider registers. What NVIDIA's
 //! assembler takes besides is here, too.
 
-use ptx_syntax::ast;
+use ptx_text::types;
 
 use super::Type;
 
@@ -79,26 +79,26 @@ pub enum Class {
 
 impl Class {
     /// That of a register which is declared with a type.
-    pub const fn of(ty: ast::Type) -> Self {
+    pub const fn of(ty: types::Type) -> Self {
         match ty {
-            ast::Type::Pred => Self::Pred,
-            ast::Type::B8 => Self::B8,
-            ast::Type::U8 => Self::U8,
-            ast::Type::S8 => Self::S8,
-            ast::Type::B16 => Self::B16,
-            ast::Type::U16 => Self::U16,
-            ast::Type::S16 => Self::S16,
-            ast::Type::F16 => Self::F16,
-            ast::Type::B32 => Self::B32,
-            ast::Type::U32 => Self::U32,
-            ast::Type::S32 => Self::S32,
-            ast::Type::F32 => Self::F32,
-            ast::Type::F16x2 => Self::F16x2,
-            ast::Type::B64 => Self::B64,
-            ast::Type::U64 => Self::U64,
-            ast::Type::S64 => Self::S64,
-            ast::Type::F64 => Self::F64,
-            ast::Type::B128 => Self::B128,
+            types::Type::Pred => Self::Pred,
+            types::Type::B8 => Self::B8,
+            types::Type::U8 => Self::U8,
+            types::Type::S8 => Self::S8,
+            types::Type::B16 => Self::B16,
+            types::Type::U16 => Self::U16,
+            types::Type::S16 => Self::S16,
+            types::Type::F16 => Self::F16,
+            types::Type::B32 => Self::B32,
+            types::Type::U32 => Self::U32,
+            types::Type::S32 => Self::S32,
+            types::Type::F32 => Self::F32,
+            types::Type::F16x2 => Self::F16x2,
+            types::Type::B64 => Self::B64,
+            types::Type::U64 => Self::U64,
+            types::Type::S64 => Self::S64,
+            types::Type::F64 => Self::F64,
+            types::Type::B128 => Self::B128,
             _ => Self::Unknown,
         }
     }

@@ -5,7 +5,7 @@ use super::{
     Class, Classes, Count, Flag, Form, Geometry, LoadMode, MmaKind, Modifier, Numbers, OperandSlot,
     Operation, Pair, Part, Role, Shape, Space, SpaceRule, SparsityFactor, TileShape, Type, TypeRule,
 };
-use ptx_syntax::ast::StateSpace;
+use ptx_text::types::StateSpace;
 
 /// What may stand in a position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use strum::{EnumIter, EnumMessage, IntoEnumIterator, IntoStaticStr};
 
-use ptx_syntax::ast;
+use ptx_text::types;
 
 /// Declares the kinds of words, and with them [`Modifier`].
 macro_rules! words {
@@ -175,8 +175,8 @@ words! {
     }
     /// To which CTAs of the cluster something goes.
     Multicast {
-        Cluster = "multicast::cluster", All = "multicast::cluster::all",
-        Mask16 = "multicast::cluster::16b", Mask32 = "multicast::cluster::32b",
+        Cluster = "multictypes::cluster", All = "multictypes::cluster::all",
+        Mask16 = "multictypes::cluster::16b", Mask32 = "multictypes::cluster::32b",
     }
     /// Whether a copy concerns the CTA or the CTA pair.
     CtaGroup { One = "cta_group::1", Two = "cta_group::2", }
@@ -504,13 +504,13 @@ impl Type {
 
 impl Space {
     /// The space of declarations that it is, or is part of.
-    pub const fn declared(self) -> ast::StateSpace {
+    pub const fn declared(self) -> types::StateSpace {
         match self {
-            Self::Const => ast::StateSpace::Const,
-            Self::Global => ast::StateSpace::Global,
-            Self::Local => ast::StateSpace::Local,
-            Self::Param | Self::ParamEntry | Self::ParamFunc => ast::StateSpace::Param,
-            Self::Shared | Self::SharedCta | Self::SharedCluster => ast::StateSpace::Shared,
+            Self::Const => types::StateSpace::Const,
+            Self::Global => types::StateSpace::Global,
+            Self::Local => types::StateSpace::Local,
+            Self::Param | Self::ParamEntry | Self::ParamFunc => types::StateSpace::Param,
+            Self::Shared | Self::SharedCta | Self::SharedCluster => types::StateSpace::Shared,
         }
     }
 

@@ -4,7 +4,7 @@ use std::cell::Cell;
 
 use super::parts::Part;
 use crate::cpp::tokens::{Token, Tokens};
-use ptx_syntax::source::Span;
+use ptx_text::source::Span;
 
 /// What the parameters of a macro stand for.
 #[derive(Debug, Default)]

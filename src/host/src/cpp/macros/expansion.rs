@@ -4,7 +4,7 @@ use super::arguments::{Argument, Scope, arguments_among, by_parameter};
 use super::parts::{Part, joined, spelling};
 use super::{DEPTH, Macro, Macros, PIECES};
 use crate::cpp::tokens::{Token, Tokens};
-use ptx_syntax::source::Span;
+use ptx_text::source::Span;
 
 impl<'s> Macros<'s> {
     /// The names, literals and signs of a text.

@@ -3,7 +3,7 @@
 use crate::Piece;
 use crate::cpp::Literal;
 use crate::template::{Backslash, Escapes};
-use ptx_syntax::source::Span;
+use ptx_text::source::Span;
 
 /// A part of what a macro stands for.
 #[derive(Clone, Debug)]

@@ -3,7 +3,7 @@
 use super::Reader;
 use crate::cpp::guards;
 use crate::cpp::tokens::{Directive, Token, Tokens};
-use ptx_syntax::source::Span;
+use ptx_text::source::Span;
 
 /// No statement has more.
 const MOST_DECISIONS: usize = 64;

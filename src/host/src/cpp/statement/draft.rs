@@ -1,7 +1,7 @@
 //! A statement while it is read.
 
 use crate::{Constraint, Machine, Operand, Piece, Statement};
-use ptx_syntax::source::Span;
+use ptx_text::source::Span;
 
 /// What stands in front of the value of an operand.
 #[derive(Debug)]
